@@ -1,4 +1,5 @@
-// Package admission limits the connections of a server, so that those of which no request was let in keep no other out.
+// Package admission limits the connections of a server, so that connections without an admitted
+// request do not keep others out.
 package admission
 
 import (
@@ -11,19 +12,20 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-// A Listener accepts the connections of an address. One of which no request was let in is a guest: where there are too many of them, the
-// oldest of the address that has most makes room for a new one. One that was let in is a member as long as its caller has a share of
-// them, and else stays a guest.
+// A Listener accepts connections. A connection without an admitted request is a guest. If there are
+// too many guests, the oldest of the address with the most makes room for a new one. After an
+// admitted request it is a member, as long as its caller has a share of the members, and otherwise
+// stays a guest.
 type Listener struct {
 	net.Listener
 
 	mu      sync.Mutex
 	guests  *share.Budget
 	members *share.Budget
-	of      map[string]*queue.List // guests by address, the oldest first
+	of      map[string]*queue.List // guests by address, oldest first
 }
 
-// Limit limits the connections of a listener. The server that accepts them needs [ConnContext].
+// Limit limits the connections of a listener. The server that accepts them must use [ConnContext].
 func Limit(l net.Listener, guests, members *share.Budget) *Listener {
 	return &Listener{Listener: l, guests: guests, members: members, of: map[string]*queue.List{}}
 }
@@ -33,11 +35,11 @@ type guest struct {
 	net.Conn
 	all *Listener
 
-	// Under the lock of the Listener:
+	// The lock of the Listener guards these.
 	address  string
-	place    *queue.Element // among the guests; nil: it is none
+	place    *queue.Element // among the guests; nil: not a guest
 	isMember bool
-	caller   string // in whose share of members it is
+	caller   string // caller whose share of members it uses
 	closed   bool
 }
 
@@ -57,10 +59,10 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return g, nil
 }
 
-// enter takes a guest in, and returns the one that made room; the lock is held.
+// enter adds a guest and returns the one that made room, or nil. The caller holds the lock.
 func (l *Listener) enter(g *guest) (lost *guest) {
 	if ok, from := l.guests.Borrow(g.address); !ok {
-		if from == "" { // this address has most
+		if from == "" { // this address has the most
 			from = g.address
 		}
 		of := l.of[from]
@@ -82,7 +84,7 @@ func (l *Listener) enter(g *guest) (lost *guest) {
 	return lost
 }
 
-// leave takes a connection out; the lock is held.
+// leave removes a connection. The caller holds the lock.
 func (l *Listener) leave(g *guest) {
 	if g.place != nil {
 		of := l.of[g.address]
@@ -107,7 +109,7 @@ func (g *guest) Close() error {
 	return g.Conn.Close()
 }
 
-// letIn gives the connection a place among those of its caller.
+// letIn makes the connection a member, if its caller has a share left.
 func (g *guest) letIn(caller string) {
 	l := g.all
 	l.mu.Lock()
@@ -121,14 +123,15 @@ func (g *guest) letIn(caller string) {
 
 type admittedKey struct{}
 
-// admitted is what requests of one connection share: they come one after the other, but with HTTP/2.
+// admitted is the state that the requests of one connection share. They are sequential except with
+// HTTP/2.
 type admitted struct {
 	guest *guest
 	once  sync.Once
 	isIn  atomic.Bool
 }
 
-// ConnContext is for [net/http.Server.ConnContext].
+// ConnContext serves [net/http.Server.ConnContext].
 func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	if under, is := conn.(interface{ NetConn() net.Conn }); is { // TLS
 		conn = under.NetConn()
@@ -139,7 +142,8 @@ func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// LetIn notes that a request with the context ctx was let in, and whose connection it came over, as internal/share names callers.
+// LetIn records that a request with the context ctx was admitted, and the caller of its connection,
+// a key of internal/share.
 func LetIn(ctx context.Context, caller string) {
 	a, _ := ctx.Value(admittedKey{}).(*admitted)
 	if a == nil {
@@ -151,7 +155,8 @@ func LetIn(ctx context.Context, caller string) {
 	})
 }
 
-// IsGuest reports whether a request with the context ctx came over a connection of a [Listener] of which none was let in yet.
+// IsGuest reports whether a request with the context ctx came over a connection of a [Listener]
+// without an admitted request.
 func IsGuest(ctx context.Context) bool {
 	a, _ := ctx.Value(admittedKey{}).(*admitted)
 	return a != nil && !a.isIn.Load()

@@ -11,11 +11,10 @@ import (
 	"testing"
 )
 
-// maxFile is how many lines a file of code may have: a longer one holds more
-// than one thing, and its reader cannot know where to look.
+// maxFile limits the lines of a file of code: a longer one holds more than one subject.
 const maxFile = 800
 
-// maxFunction is how many lines a function may have.
+// maxFunction limits the lines of a function.
 const maxFunction = 100
 
 func TestFilesAndFunctionsAreShort(t *testing.T) {
@@ -105,7 +104,7 @@ func checkDocumented(t *testing.T, d ast.Decl) {
 					missing(spec.Pos(), spec.Name.Name)
 				}
 			case *ast.ValueSpec:
-				// A group has one comment where its names speak for themselves.
+				// A group needs only one comment if its names explain themselves.
 				if slices.ContainsFunc(spec.Names, (*ast.Ident).IsExported) && spec.Doc == nil && d.Doc == nil && spec.Comment == nil {
 					missing(spec.Pos(), spec.Names[0].Name)
 				}
@@ -114,7 +113,7 @@ func checkDocumented(t *testing.T, d ast.Decl) {
 	}
 }
 
-// receiver is the name of the type that a method belongs to.
+// receiver returns the name of the type that a method belongs to.
 func receiver(f *ast.FuncDecl) string {
 	t := f.Recv.List[0].Type
 	for {
@@ -133,8 +132,7 @@ func receiver(f *ast.FuncDecl) string {
 	}
 }
 
-// forbidden are texts that no file may hold. They are written in parts here, as
-// this file is looked through too.
+// forbidden lists texts that no file may contain. They are split here, as this file is checked too.
 var forbidden = []struct{ pattern, reason string }{
 	{`\b(TO` + `DO|FIX` + `ME|X` + `XX)\b`, "finish it, or write down in an issue what is left"},
 	{`(^|[^\w.])/(ro` + `ot|wo` + `rk)/`, "a path of one machine"},
@@ -160,7 +158,7 @@ func TestContentsOfFiles(t *testing.T) {
 	})
 }
 
-// stringLiterals finds the strings of a file, without import paths and tags.
+// stringLiterals returns the strings of a file, without import paths and tags.
 func stringLiterals(file *ast.File) []*ast.BasicLit {
 	var literals []*ast.BasicLit
 	tags := map[*ast.BasicLit]bool{}

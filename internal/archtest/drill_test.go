@@ -15,18 +15,21 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// maxDrill and maxMedian bound how many files one fact is in: of any change of the drill, and of most.
+// maxDrill and maxMedian limit the number of files of each change of the drill, and of the median.
 const (
 	maxDrill  = 6
 	maxMedian = 4
 )
 
-// TestDrill makes typical changes, which testdata/drill has, in an overlay of the tree, and counts the files that each is in. All must
-// compile together. CHANGELOG.md, which each change is in, and files that a test writes are not counted.
+// TestDrill makes typical changes, which testdata/drill has, in an overlay of the tree, and counts
+// the files of each. All must compile together. CHANGELOG.md, which belongs to each change, and
+// files that a test writes are not counted.
 //
-// A change is a txtar file. Its comment says what it is, which files are generated, and in how many files it was in November 2026, before
-// the tables that it uses. A file that begins with ">>> BEGINNING" is changed: the lines below go behind the one line that begins so, or
-// to the end for EOF. Any other file is new. A line "runs: PACKAGE TEST" of the comment names a test that must pass with all changes.
+// A change is a txtar file. Its comment contains its description, the generated files, and the
+// number of files that it needed in November 2026, before the tables that it uses. A file that
+// begins with ">>> BEGINNING" is changed: its lines are inserted after the only line with that
+// beginning, or at the end for EOF. Any other file is new. A line "runs: PACKAGE TEST" of the
+// comment names a test that must pass with all changes.
 func TestDrill(t *testing.T) {
 	files, err := filepath.Glob("testdata/drill/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -88,7 +91,7 @@ func TestDrill(t *testing.T) {
 	}
 }
 
-// changed returns a file with a change; before is what other changes made of it, empty if none did.
+// changed returns a file with a change applied. before is the file after other changes, or empty.
 func changed(root string, f txtar.File, before string) (string, error) {
 	change := string(f.Data)
 	if !strings.HasPrefix(change, ">>> ") {
@@ -118,7 +121,7 @@ func changed(root string, f txtar.File, before string) (string, error) {
 	return before, nil
 }
 
-// compile compiles packages with files that are edited, and their tests, and runs some.
+// compile compiles packages with the edited files, and their tests, and runs some.
 func compile(t *testing.T, root string, edited map[string]string, packages map[string]bool, runs [][]string) {
 	dir := t.TempDir()
 	overlay := struct{ Replace map[string]string }{map[string]string{}}

@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// fragmentFree are the folders in which JSON is written by one writer.
+// fragmentFree lists the folders in which only the writer writes JSON.
 var fragmentFree = []string{"mcp", "internal", "gateway", "config"}
 
-// writerFiles are the files that may: the writer, and the text it writes.
+// writerFiles are the exceptions: the writer, and the text it writes.
 var writerFiles = []string{"internal/jsonrpc/writer.go", "internal/jsonrpc/text.go"}
 
-// Whoever joins fragments of JSON forgets an escape one day, and then a server
-// ends a message in the middle and begins another.
+// Code that joins fragments of JSON may forget an escape. A server could then end a message in the
+// middle and begin another.
 func TestJSONIsWrittenByTheWriter(t *testing.T) {
 	for _, s := range sources(t) {
 		in := slices.ContainsFunc(fragmentFree, func(folder string) bool { return below(s.path, folder) })
@@ -29,9 +29,8 @@ func TestJSONIsWrittenByTheWriter(t *testing.T) {
 	}
 }
 
-// fragments finds where a file joins fragments of JSON: string literals that are
-// part of an object, other than those that are only compared, searched for or
-// said in an error, and punctuation that is appended.
+// fragments finds code that joins fragments of JSON. It reports string literals that are part of an
+// object, except in comparisons, searches and errors, and appended punctuation.
 func fragments(file *ast.File) []token.Pos {
 	harmless := map[ast.Node]bool{}
 	var at []token.Pos
@@ -67,8 +66,8 @@ func fragments(file *ast.File) []token.Pos {
 	return at
 }
 
-// markHarmless marks the literals that stand directly in n: in a case only what it
-// compares with, not the statements.
+// markHarmless marks the literals directly in n: in a case only its expressions, not the
+// statements.
 func markHarmless(harmless map[ast.Node]bool, n ast.Node) {
 	mark := func(n ast.Node) {
 		if n == nil {
@@ -95,8 +94,7 @@ func markHarmless(harmless map[ast.Node]bool, n ast.Node) {
 	}
 }
 
-// reads reports whether the call only looks for its arguments, or says them to
-// people.
+// reads reports whether the call only compares its arguments or prints them.
 func reads(call *ast.CallExpr) bool {
 	called := name(call.Fun)
 	for _, prefix := range []string{"Contains", "Index", "LastIndex", "HasPrefix", "HasSuffix", "Cut", "Trim", "Errorf", "MustCompile"} {
@@ -108,7 +106,7 @@ func reads(call *ast.CallExpr) bool {
 	return ok && name(selector.X) == "errors"
 }
 
-// name is the last part of the name that an expression is; else "".
+// name returns the last part of the name that an expression is, or "".
 func name(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -127,8 +125,8 @@ func isFragment(literal *ast.BasicLit) bool {
 	return strings.Contains(text, `":`) || strings.HasPrefix(text, `{"`) || strings.HasPrefix(text, `,"`)
 }
 
-// isPunctuation reports whether a character or string is nothing but what stands
-// around the values of JSON. The empty object and the empty array are values.
+// isPunctuation reports whether a character or string only consists of characters around JSON
+// values. The empty object and the empty array are values.
 func isPunctuation(e ast.Expr) bool {
 	literal, ok := e.(*ast.BasicLit)
 	if !ok || literal.Kind != token.CHAR && literal.Kind != token.STRING {

@@ -10,13 +10,13 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// A rule says what some packages must not import.
+// A rule lists imports that are forbidden for some packages.
 type rule struct {
 	who    string   // a folder, and all below it; "" is everything
-	except []string // folders that may
+	except []string // exempt folders
 	never  []string // import paths, and all below them; a leading / is our own module
-	but    []string // import paths that are fine all the same
-	itself []string // import paths, without what is below them
+	but    []string // allowed import paths
+	itself []string // import paths, without those below them
 	reason string
 }
 
@@ -192,7 +192,7 @@ var rules = []rule{
 	{
 		who:    "ratelimit",
 		never:  []string{"/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd", "/internal"},
-		but:    []string{module + "/internal/revision", module + "/internal/note", module + "/internal/refused"}, // which methods use something, and what is reported of them and said to their clients
+		but:    []string{module + "/internal/revision", module + "/internal/note", module + "/internal/refused"}, // the methods that use something, their reports and the errors for clients
 		reason: "it bounds what is asked of any Handler",
 	},
 	{
@@ -226,7 +226,7 @@ var rules = []rule{
 		who:    "servers",
 		except: []string{"servers/everything", "servers/filesystem"},
 		never:  []string{"/gateway", "/config", "/cmd", "/internal"},
-		but:    []string{module + "/internal/outside", module + "/internal/share"}, // one list of addresses that lead inside, and one division among callers
+		but:    []string{module + "/internal/outside", module + "/internal/share"}, // one list of internal addresses, and one division among callers
 		reason: "a server that ships with Junction is written like anybody's: with the public library",
 	},
 	{
@@ -328,14 +328,14 @@ func (r *rule) forbids(file, imported string) bool {
 		case strings.Contains(p, "."):
 			return below(imported, p)
 		}
-		return imported == p // of the standard library, net is not net/url
+		return imported == p // of the standard library: net does not include net/url
 	})
 }
 
 var date = regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`)
 
-// A revision that is named elsewhere is a difference that nobody finds when the
-// next one comes. Comments may name the page of the specification they rely on.
+// A revision named elsewhere is a difference that is missed when the next one comes. Comments may
+// name the page of the specification that they rely on.
 func TestOnlyThePackageRevisionNamesRevisions(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.isTest || !s.inModule() || below(s.path, "internal/revision") {

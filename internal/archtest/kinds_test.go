@@ -29,7 +29,7 @@ func TestOnlyTheTablesChooseByKindOfPackages(t *testing.T) {
 	}
 }
 
-// kindConstants returns the names of the constants of package install that are types of packages.
+// kindConstants returns the names of the constants of package install for types of packages.
 func kindConstants(t *testing.T) (constants []string) {
 	for _, s := range sources(t) {
 		if s.path != kindTables[1] {
@@ -50,7 +50,7 @@ func kindConstants(t *testing.T) (constants []string) {
 	return constants
 }
 
-// kindChoices finds where a file compares with a kind of packages, has a map by kind, or a list of kinds.
+// kindChoices finds comparisons of a file with a kind of packages, and maps and lists of kinds.
 func kindChoices(file *ast.File, constants []string) []token.Pos {
 	isKind := func(e ast.Expr) bool {
 		switch e := e.(type) {
@@ -67,7 +67,7 @@ func kindChoices(file *ast.File, constants []string) []token.Pos {
 	return choices(file, isKind)
 }
 
-// choices finds where a file compares with one of some expressions, or has a map or a list of them.
+// choices finds comparisons of a file with some expressions, and maps and lists of them.
 func choices(file *ast.File, isKey func(ast.Expr) bool) (at []token.Pos) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {

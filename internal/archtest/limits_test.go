@@ -10,13 +10,13 @@ import (
 
 const limitsPage = "docs/limits.md"
 
-// limitRow is a row of the table, with the value of the limit, its name and its file.
+// limitRow matches a row of the table, with the value of the limit, its name and its file.
 var limitRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`]+)` \\| [^|]+ \\| `([\\w.]+)` in `([\\w/]+\\.go)` \\|$")
 
-// limitName finds the names of limits in the code.
+// limitName matches the names of limits in the code.
 var limitName = regexp.MustCompile(`^(?:max|Max|default|Default)[A-Z0-9]|[a-z0-9](?:Time|Timeout|Pause|Backoff)$`)
 
-// A limit is such a row.
+// A limit is one such row.
 type limit struct{ value, name, file string }
 
 func limits(t *testing.T) []limit {
@@ -44,8 +44,7 @@ func TestTheLimitsAreThoseOfTheCode(t *testing.T) {
 	}
 }
 
-// isProduction reports whether the file is part of the library or of a program
-// that people run.
+// isProduction reports whether the file is part of the library or of a program for users.
 func (s *source) isProduction() bool {
 	for _, folder := range []string{"docs", "conformance"} {
 		if below(s.path, folder) {
@@ -55,8 +54,8 @@ func (s *source) isProduction() bool {
 	return s.inModule() && !strings.HasPrefix(s.path, ".")
 }
 
-// valueOf is the expression that a constant stands for, or that a method such as
-// Limits.depth returns at its end.
+// valueOf returns the expression of a constant, or the final result of a method such as
+// Limits.depth.
 func valueOf(file *ast.File, name string) string {
 	_, _, isMethod := strings.Cut(name, ".")
 	for _, d := range file.Decls {

@@ -15,10 +15,9 @@ import (
 	"testing"
 )
 
-// A mutex that is held while somebody else's code runs, or while a peer takes its
-// time, makes everybody wait whom the mutex concerns, with no deadline; and two
-// of them taken in two orders end a connection for good. There are no exceptions: what
-// takes its time is ordered by a turn.Turn, which is waited for with a context.
+// A mutex held while foreign code runs, or while waiting for a peer, blocks all its users without a
+// deadline. Two of them locked in two orders block a connection for good. There are no exceptions:
+// slow operations are ordered by a turn.Turn, which is acquired with a context.
 func TestNoMutexIsHeldWhileWaiting(t *testing.T) {
 	found := findHeld(loadPackages(t, "./mcp/..."))
 	for _, name := range slices.Sorted(maps.Keys(found)) {
@@ -32,11 +31,10 @@ func TestNoMutexIsHeldWhileWaiting(t *testing.T) {
 type loaded struct {
 	files    []*ast.File
 	info     *types.Info
-	literals map[types.Object]bool // variables that stand for function literals
+	literals map[types.Object]bool // variables with function literals
 }
 
-// loadPackages checks the types of our packages; those of others come compiled
-// from the build cache.
+// loadPackages type-checks our packages; those of others come compiled from the build cache.
 func loadPackages(t *testing.T, patterns ...string) []*loaded {
 	t.Helper()
 	list := exec.Command("go", append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}\t{{.DepOnly}}\t{{.Dir}}\t{{join .GoFiles \",\"}}"}, patterns...)...)
@@ -50,7 +48,7 @@ func loadPackages(t *testing.T, patterns ...string) []*loaded {
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Split(strings.TrimSpace(line), "\t")
 		compiled[fields[0]] = fields[1]
-		if fields[2] == "false" && len(fields) > 4 { // without the fifth it has tests alone
+		if fields[2] == "false" && len(fields) > 4 { // without the fifth it has only tests
 			ours = append(ours, fields)
 		}
 	}
@@ -98,10 +96,10 @@ func (p *loaded) findLiterals() {
 	}
 }
 
-// findHeld returns what functions do while they hold a mutex, by their names.
+// findHeld returns the operations of functions while they hold a mutex, by their names.
 func findHeld(packages []*loaded) map[string][]string {
 	waits := summaries{}
-	for changed := true; changed; { // until nothing more is reached through calls
+	for changed := true; changed; { // until calls reach nothing more
 		changed = false
 		eachFunction(packages, func(p *loaded, name string, f *ast.FuncDecl) {
 			if waits[name] != "" {
@@ -125,7 +123,7 @@ func findHeld(packages []*loaded) map[string][]string {
 	return found
 }
 
-// summaries say, by the full name of a function, what it waits for.
+// summaries map the full name of a function to the operation that it waits for.
 type summaries map[string]string
 
 func eachFunction(packages []*loaded, visit func(p *loaded, name string, f *ast.FuncDecl)) {
@@ -144,7 +142,7 @@ func shortName(f *types.Func) string {
 	return strings.ReplaceAll(f.Origin().FullName(), module+"/", "")
 }
 
-// position is where something stands, as a person looks for it.
+// position returns a position in the form of editors.
 func position(p token.Pos) string {
 	at := files.Position(p)
 	at.Filename = strings.TrimPrefix(filepath.ToSlash(at.Filename), root+"/")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// held are the mutexes that are locked at some place, as they are written there.
+// held is the set of locked mutexes at a position, as written there.
 type held map[string]bool
 
 // callers is the mutex that a caller may hold.
@@ -22,8 +22,8 @@ type walker struct {
 	found []string
 }
 
-// block walks statements and returns what is held behind them, and whether what
-// follows them is reached at all.
+// block walks statements. It returns the mutexes held after them, and whether the following code is
+// reachable.
 func (w *walker) block(list []ast.Stmt, h held) (held, bool) {
 	h = maps.Clone(h)
 	for _, s := range list {
@@ -111,7 +111,7 @@ func (w *walker) statement(s ast.Stmt, h held) (held, bool) {
 	return h, true
 }
 
-// branches walks alternatives: behind them may be held what any of them left.
+// branches walks alternatives: after them the mutexes of any of them may be held.
 func (w *walker) branches(h held, passed bool, bodies ...ast.Stmt) (held, bool) {
 	after, reached := held{}, passed
 	if passed {
@@ -155,8 +155,8 @@ func (w *walker) mutex(call *ast.CallExpr, methods ...string) (string, bool) {
 	return types.ExprString(selector.X), true
 }
 
-// look walks what is not a statement with statements in it, and reports what
-// waits. Function literals run where they are passed on or called.
+// look walks a node without statements and reports operations that wait. Function literals run
+// where they are passed on or called.
 func (w *walker) look(n ast.Node, h held) {
 	if n == nil || n == ast.Stmt(nil) {
 		return
@@ -204,8 +204,7 @@ func (w *walker) report(at token.Pos, h held, what string) {
 	w.found = append(w.found, what)
 }
 
-// runsNow reports whether a function literal that is passed to the call runs
-// before it returns.
+// runsNow reports whether a function literal passed to the call runs before it returns.
 func (w *walker) runsNow(call *ast.CallExpr) bool {
 	switch name(call.Fun) {
 	case "Go", "AfterFunc", "OnceFunc", "OnceValue", "OnceValues", "Cleanup", "AddCleanup":
@@ -214,7 +213,7 @@ func (w *walker) runsNow(call *ast.CallExpr) bool {
 	return true
 }
 
-// waitsFor says what the call may wait for, or "".
+// waitsFor returns the operation that the call may wait for, or "".
 func (w *walker) waitsFor(call *ast.CallExpr) string {
 	if w.info.Types[call.Fun].IsType() {
 		return ""
@@ -239,7 +238,7 @@ func computes(t types.Type) bool {
 	return ok && named.Obj().Pkg() != nil && slices.Contains([]string{"hash", "crypto/cipher", "context", "reflect"}, named.Obj().Pkg().Path())
 }
 
-// callee is what is called: a function, or a variable that holds one.
+// callee returns the called function, or the variable that holds it.
 func (w *walker) callee(fun ast.Expr) types.Object {
 	switch fun := ast.Unparen(fun).(type) {
 	case *ast.Ident:
@@ -254,20 +253,19 @@ func (w *walker) callee(fun ast.Expr) types.Object {
 	return nil
 }
 
-// isCallback reports whether the variable can hold somebody else's function. The
-// functions that end a context do not wait.
+// isCallback reports whether the variable can hold a foreign function. The functions that end a
+// context do not wait.
 func (w *walker) isCallback(v *types.Var) bool {
 	if named, ok := v.Type().(*types.Named); ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "context" {
 		return false
 	}
-	return !w.literals[v] // a literal of the function around it is walked where it is written
+	return !w.literals[v] // a literal of the enclosing function is walked in its place
 }
 
-// ioPackages are packages whose functions and methods do I/O, or wait.
+// ioPackages lists packages whose functions and methods do I/O or wait.
 var ioPackages = []string{"net", "net/http", "os", "os/exec", "bufio", "io", "log/slog"}
 
-// quick are functions and methods of those packages, and of interfaces, that do
-// neither.
+// quick lists functions and methods of those packages, and of interfaces, that do neither.
 var quick = []string{
 	"Error", "Err", "Done", "Value", "Deadline", "Cause", "String", "Unwrap", "Is", "As", "Size", "Buffered", "Get", "Set", "Add", "Del", "Values", "Clone",
 	"NewReader", "NewWriter", "NewReaderSize", "NewWriterSize", "NewScanner", "LimitReader", "NopCloser", "MultiReader", "TeeReader", "StatusText", "CanonicalHeaderKey",

@@ -50,7 +50,7 @@ func TestMapIsShort(t *testing.T) {
 	}
 }
 
-// A map that names what is gone is worse than none.
+// A map with outdated names is worse than none.
 func TestArchitectureNamesExistingPackages(t *testing.T) {
 	d := declarations(t)
 	for _, name := range []string{mapPage, "CONTRIBUTING.md", "docs/specification.md"} {
@@ -73,7 +73,7 @@ func TestArchitectureNamesExistingPackages(t *testing.T) {
 	}
 }
 
-// The check must see a method that another type has.
+// The check must notice a method that another type has.
 func TestTheMapsNamesAreComparedWithTheirTypes(t *testing.T) {
 	d := declarations(t)
 	for name, want := range map[string]bool{
@@ -93,26 +93,25 @@ func TestTheMapsNamesAreComparedWithTheirTypes(t *testing.T) {
 	}
 }
 
-// names are what a file, a package or the repository declares: functions, types,
-// constants and variables, and methods and fields with their types, such as
-// Server.Handle.
+// names are the declarations of a file, a package or the repository: functions, types, constants
+// and variables, and methods and fields with their types, such as Server.Handle.
 type names map[string]bool
 
-// has reports whether a name is among them. It may begin with a package.
+// has reports whether name is declared. It may begin with a package.
 func (n names) has(name string) bool {
 	_, rest, _ := strings.Cut(name, ".")
 	return n[name] || n[rest]
 }
 
-// declared is what the repository declares.
+// declared holds the declarations of the repository.
 type declared struct {
 	files    map[string]names
 	packages map[string]names // by the last part of the path; some share it
 	all      names
 }
 
-// fault says what is wrong with what a document quotes, where that is a path or
-// a name in Go. Of other modules' packages nothing is known.
+// fault returns the error in a quotation of a document that is a path or a name in Go. Names of
+// packages of other modules are not checked.
 func (d *declared) fault(name string) string {
 	first, _, _ := strings.Cut(name, "/")
 	switch {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// ofProcess are the functions of packages that read or change the environment and the folder of the process. A command has those of its
-// place.Place, so that several run side by side in one process.
+// ofProcess lists functions that read or change the environment and the folder of the process. A
+// command uses those of its place.Place, so that several can run in one process.
 var ofProcess = map[string][]string{
 	"os": {
 		"Getenv", "LookupEnv", "Environ", "ExpandEnv", "Setenv", "Unsetenv", "Clearenv", "Getwd", "Chdir", "TempDir",
@@ -18,13 +18,13 @@ var ofProcess = map[string][]string{
 	"exec":     {"Command", "CommandContext", "LookPath"},
 }
 
-// placed are the folders whose code has a place, or is given what it needs of one.
+// placed lists the folders whose code has a place, or receives the values it needs from one.
 var placed = []string{"cmd/junction", "launch", "install", "sandbox", "config", "hostconfig", "definitions", "console", "registry", "guard"}
 
-// defaults are the files that take what their caller does not give from the process.
+// defaults lists the files that take default values from the process.
 var defaults = []string{"config/file.go", "console/live/ring.go", "definitions/store.go", "guard/pins_file.go", "hostconfig/hosts.go", "install/store.go"}
 
-// unplaced are the files whose code has no place yet. The list only shrinks.
+// unplaced lists the files whose code has no place yet. The list only shrinks.
 var unplaced = []string{
 	"hostconfig/journal.go", "install/cargo.go", "install/folder.go", "install/manifest.go", "install/program.go", "install/pypi_index.go", "install/unpack.go", "registry/mirror.go",
 }
@@ -38,7 +38,7 @@ func TestCommandsHaveTheEnvironmentAndFolderOfTheirPlace(t *testing.T) {
 		uses := usesOfProcess(s.file)
 		switch {
 		case len(uses) == 0:
-		case slices.Contains(defaults, s.path), slices.Contains(unplaced, s.path), below(s.path, "sandbox"): // which starts programs for the process that it is in
+		case slices.Contains(defaults, s.path), slices.Contains(unplaced, s.path), below(s.path, "sandbox"): // sandbox starts programs for its own process
 			found[s.path] = true
 		default:
 			t.Errorf("%s: %s: a command takes that from its place.Place, a library from its options", s.path, strings.Join(uses, ", "))
@@ -51,7 +51,7 @@ func TestCommandsHaveTheEnvironmentAndFolderOfTheirPlace(t *testing.T) {
 	}
 }
 
-// usesOfProcess returns the functions of ofProcess that a file names.
+// usesOfProcess returns the functions of ofProcess that a file uses.
 func usesOfProcess(file *ast.File) (uses []string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		if selector, is := n.(*ast.SelectorExpr); is {

@@ -13,12 +13,13 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// redactFolder is the only folder with a table of tokens, a list of names of secrets, and a walk over JSON that hides them.
+// redactFolder is the only folder with a table of tokens, a list of names of secrets, and a walk
+// over JSON that hides them.
 const redactFolder = "internal/redact"
 
-// otherNames are files with lists of such names that hide nothing.
+// otherNames lists files with lists of such names that hide nothing.
 var otherNames = []string{
-	"guard/parameters.go", // what a form must not ask for, in the words of questions
+	"guard/parameters.go", // data that a form must not request, in the words of its text
 }
 
 func TestSecretsAreKnownInOnePlace(t *testing.T) {
@@ -36,7 +37,7 @@ func TestSecretsAreKnownInOnePlace(t *testing.T) {
 	}
 }
 
-// A secretRule is a place where a file knows secrets by itself.
+// A secretRule describes code that detects secrets itself.
 type secretRule struct {
 	at    token.Pos
 	what  string
@@ -88,7 +89,7 @@ func secretsOf(file *ast.File, begins *regexp.Regexp) (all []secretRule) {
 	return all
 }
 
-// tokenStart matches the beginning of a token that is not that of a longer word.
+// tokenStart matches the beginning of a token, unless it is that of a longer word.
 func tokenStart() *regexp.Regexp {
 	var starts []string
 	for _, t := range redact.Tokens() {
@@ -99,7 +100,7 @@ func tokenStart() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|\W|\\b)(?:` + strings.Join(starts, "|") + `)(?:$|[^\w.])`)
 }
 
-// countNames counts the names of secrets among texts.
+// countNames returns the number of names of secrets among texts.
 func countNames(texts []string) (n int) {
 	for _, text := range texts {
 		letters := strings.Map(func(r rune) rune {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// refers are the files outside of internal/schema that name $ref, with what they do about it.
+// refers maps the files outside internal/schema that name $ref to the reason.
 var refers = map[string]string{
 	"lint/look.go":                              "whether there is one",
 	"lint/schema.go":                            "whether there is one",

@@ -15,17 +15,19 @@ import (
 
 const sharesTest = "cmd/junction/shares_test.go"
 
-// A use is a call of internal/share that makes a budget or turns, as a row of the walking test has it; a test of a package is named as
-// its folder and name.
+// A use is a call of internal/share that makes a budget or turns, in the form of a row of the
+// walking test. A test of a package has the name of its folder and its own.
 var (
 	shareUse  = regexp.MustCompile(`^[\w/]+: share\.\w+\(.*\)$`)
 	shareTest = regexp.MustCompile(`^[\w/]+\.Test\w+$`)
 )
 
-// divides are the functions of internal/share that divide something among callers. Others name callers, or remember something.
+// divides lists the functions of internal/share that divide a resource among callers. Others name
+// callers or store values.
 var divides = []string{"New", "Each", "Bytes", "NewHeld", "NewTurns", "Share", "Reserve"}
 
-// One test walks over all budgets of what callers hold, with a worst client for each: each use of internal/share has a row there.
+// One test walks over all budgets of resources of callers, with a worst client for each: each use
+// of internal/share has a row there.
 func TestEveryBudgetHasAWorstClient(t *testing.T) {
 	rows, tests := map[string]bool{}, map[string]bool{}
 	for _, s := range sources(t) {
@@ -79,8 +81,9 @@ func TestEveryBudgetHasAWorstClient(t *testing.T) {
 	}
 }
 
-// unshared are limits on how many there are, made without internal/share, by reason. A channel of places is named as "folder.chan" with
-// its capacity, a map by its constant, and a number that goes up and down as "folder.count" with its constant.
+// unshared maps limits made without internal/share to their reason. A channel of places is named
+// "folder.chan" with its capacity, a map by its constant, and a counter "folder.count" with its
+// constant.
 var unshared = map[string][]string{
 	"nothing is refused where it is full: something is forgotten, or counted together": {
 		"audit.maxFolds", "authserver.maxAttempted", "cmd/junction/internal/person.maxShown", "cmd/junction/internal/cli.MaxLineKinds", "gateway/search.maxSearchers", "mcp.maxCached", "mcp/internal/httplink.maxNotes", "mcp/internal/upstream.maxLingering", "mcp/internal/upstream.maxTools",
@@ -100,8 +103,9 @@ var unshared = map[string][]string{
 	},
 }
 
-// How many of something there may be is divided among callers by internal/share: a channel of places, a map that is full at a constant, or
-// a number that goes up to one and down again, is given to the first who comes. Others have a reason.
+// Limits on the resources of callers are divided by internal/share. A channel of places, a map with
+// a maximum size, or a counter that goes up and down serves the first callers only. Others have a
+// reason.
 func TestLimitsOfCallersAreShared(t *testing.T) {
 	without := map[string]bool{}
 	for _, names := range unshared {
@@ -131,7 +135,7 @@ func TestLimitsOfCallersAreShared(t *testing.T) {
 	}
 }
 
-// countedDown are the fields that go down by one somewhere.
+// countedDown returns the fields that are decremented somewhere.
 func (p *loaded) countedDown() map[types.Object]bool {
 	down := map[types.Object]bool{}
 	for _, file := range p.files {
@@ -147,7 +151,8 @@ func (p *loaded) countedDown() map[types.Object]bool {
 	return down
 }
 
-// countsIn are the constants up to which a declaration lets atomic numbers go, or fields that go down again.
+// countsIn returns the constants that limit atomic counters, or fields that are decremented, in a
+// declaration.
 func (p *loaded) countsIn(d ast.Decl, down map[types.Object]bool) (found []string) {
 	ast.Inspect(d, func(n ast.Node) bool {
 		compared, is := n.(*ast.BinaryExpr)
@@ -172,7 +177,7 @@ func (p *loaded) countsIn(d ast.Decl, down map[types.Object]bool) (found []strin
 	return found
 }
 
-// limitIn is the name of what something is compared with.
+// limitIn returns the name of the limit in a comparison.
 func limitIn(compared *ast.BinaryExpr) string {
 	if selector, is := compared.Y.(*ast.SelectorExpr); is {
 		return selector.Sel.Name
@@ -180,7 +185,8 @@ func limitIn(compared *ast.BinaryExpr) string {
 	return name(compared.Y)
 }
 
-// placesIn are the channels of places that a declaration makes, and the constants at which maps are full in it.
+// placesIn returns the channels of places that a declaration makes, and the constants that limit
+// its maps.
 func (p *loaded) placesIn(d ast.Decl) (found []string) {
 	ast.Inspect(d, func(n ast.Node) bool {
 		switch n := n.(type) {

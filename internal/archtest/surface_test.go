@@ -79,7 +79,7 @@ func TestTheExportedSurfaceIsThatOfTheFiles(t *testing.T) {
 	}
 }
 
-// surface lists what a declaration exports, one name to a line.
+// surface returns the exported names of a declaration, one a line.
 func surface(d ast.Decl) []string {
 	var lines []string
 	switch d := d.(type) {
@@ -133,7 +133,7 @@ func surfaceOfType(spec *ast.TypeSpec) []string {
 	return lines
 }
 
-// show prints a piece of code on one line, without comments.
+// show returns a piece of code on one line, without comments.
 func show(node any) string {
 	var b bytes.Buffer
 	if err := printer.Fprint(&b, token.NewFileSet(), node); err != nil {
@@ -142,8 +142,8 @@ func show(node any) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// Who imports the library must not find the rest in the build: no web
-// framework, database, CLI or telemetry SDK.
+// Programs that import the library must not get the rest in their build: no web framework,
+// database, CLI or telemetry SDK.
 func TestDependenciesOfProgramsAreListed(t *testing.T) {
 	t.Run("a program that imports mcp and a transport", func(t *testing.T) {
 		golden(t, "deps-mcp.txt", dependencies(t, "./mcp", "./mcp/stdio", "./mcp/streamable", "./mcp/command"))
@@ -153,7 +153,7 @@ func TestDependenciesOfProgramsAreListed(t *testing.T) {
 	})
 }
 
-// dependencies are the packages of others that the given ones are built from.
+// dependencies returns the packages of others that the given ones are built from.
 func dependencies(t *testing.T, packages ...string) []string {
 	t.Helper()
 	command := exec.Command("go", append([]string{"list", "-deps", "-json=ImportPath,Standard,Module"}, packages...)...)

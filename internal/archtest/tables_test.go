@@ -15,12 +15,12 @@ import (
 	"github.com/junction-mcp/junction/model/providers"
 )
 
-// A rowTable is a table of which nothing else chooses by the keys of its rows.
+// A rowTable is a table that alone may choose by the keys of its rows.
 type rowTable struct {
 	what   string
 	keys   []string // of the rows, as literals
-	among  string   // a package: files that import it may mean its keys; empty: all files
-	from   string   // the package whose constants are keys; empty: it has none
+	among  string   // a package: only files that import it use its keys; empty: all files
+	from   string   // the package with constants for keys; empty: none
 	places []string // files and folders that may choose
 	remedy string
 }
@@ -28,7 +28,7 @@ type rowTable struct {
 func rowTables(t *testing.T) []rowTable {
 	hosts := rowTable{what: "host", places: []string{"hostconfig"}, remedy: "give hostconfig.Host a field that says what differs"}
 	for _, h := range hostconfig.Hosts() {
-		if h.ID != "cursor" { // that of lists, too
+		if h.ID != "cursor" { // also a member of lists
 			hosts.keys = append(hosts.keys, h.ID)
 		}
 	}
@@ -40,7 +40,7 @@ func rowTables(t *testing.T) []rowTable {
 	for _, r := range lint.Rules() {
 		rules.keys = append(rules.keys, r.Name)
 	}
-	notes := rowTable{what: "kind of note", from: "note", places: []string{"internal/note", "console/inspect/message.go"}, // which reads the members of one
+	notes := rowTable{what: "kind of note", from: "note", places: []string{"internal/note", "console/inspect/message.go"}, // reads the members of a note
 		remedy: "ask a function of internal/note, or the note itself, as a note.Decider"}
 	for _, s := range sources(t) {
 		if s.path == "internal/note/note.go" {
@@ -58,7 +58,7 @@ func rowTables(t *testing.T) []rowTable {
 	return []rowTable{hosts, models, rules, notes}
 }
 
-// in reports where a file chooses by a key.
+// in returns the positions where a file chooses by a key.
 func (r *rowTable) in(file *ast.File) []token.Pos {
 	if r.among != "" && !slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == strconv.Quote(module+"/"+r.among) }) {
 		return nil
@@ -88,14 +88,15 @@ func TestOnlyTablesChooseByTheirKeys(t *testing.T) {
 	}
 }
 
-// byHand are functions that may name several fields one by one, with the reason.
+// byHand maps functions that may name several fields one by one to the reason.
 var byHand = map[string]string{
 	"console/live.callDetail.add":             "it finds the request of a response",
 	"guard.Changes":                           "it shows how two definitions differ",
 	"host/internal/consent.Decider.Approvals": "it finds answers of the user that are there twice",
 }
 
-// maxByHand is how many fields of a call a function may write under their names, or compare with those of another value.
+// maxByHand limits the fields of a call that a function may write under their names, or compare
+// with those of another value.
 const maxByHand = 2
 
 // callFields returns the names of the members of lines of the audit log and of events of traffic.
@@ -126,8 +127,8 @@ func callFields(t *testing.T) map[string]bool {
 	return names
 }
 
-// TestFieldsOfCallsAreWrittenAndChosenByTables finds encoders of calls, and filters over them, that name each field: internal/fields does
-// so by the tags.
+// TestFieldsOfCallsAreWrittenAndChosenByTables finds encoders of calls, and filters over them, that
+// name each field. internal/fields uses the tags instead.
 func TestFieldsOfCallsAreWrittenAndChosenByTables(t *testing.T) {
 	names, found := callFields(t), map[string]bool{}
 	for _, s := range sources(t) {
@@ -161,7 +162,8 @@ func TestFieldsOfCallsAreWrittenAndChosenByTables(t *testing.T) {
 	}
 }
 
-// fieldUses counts the fields of some names that calls get next to the name, and those that are compared with the field of another value.
+// fieldUses counts the fields that calls get next to their name, and those that are compared with
+// the field of another value.
 func fieldUses(body ast.Node, names map[string]bool) (written, compared int) {
 	wrote, compares := map[string]bool{}, map[string]bool{}
 	field := func(e ast.Expr) (of, name string) {

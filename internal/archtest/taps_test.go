@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// peers are the types outside of packages event and mcp that may embed an mcp.Peer, with the reason.
+// peers maps the types outside packages event and mcp that may embed an mcp.Peer to the reason.
 var peers = map[string]string{
 	"cmd/junction/internal/cli.boundPeer": "its clock stands while the user is asked, whether an answer comes or not",
 	"launch.unmarkedPeer":                 "it takes a mark out of what a subscription sends of tasks",
@@ -43,7 +43,7 @@ func TestHandlersAreObservedInOnePlace(t *testing.T) {
 	}
 }
 
-// What a transport's Peer can do in addition is lost behind one that does not return it.
+// A wrapper of a transport's Peer that does not return it hides its additional methods.
 func TestPeersThatAreWrappedAreFound(t *testing.T) {
 	methods := map[string]bool{}
 	all := slices.DeleteFunc(slices.Clone(sources(t)), func(s *source) bool { return s.isTest || !s.inModule() })
@@ -63,7 +63,7 @@ func TestPeersThatAreWrappedAreFound(t *testing.T) {
 	}
 }
 
-// embedders are the structs of a file that embed an mcp.Peer.
+// embedders returns the structs of a file that embed an mcp.Peer.
 func embedders(file *ast.File) (all []string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, is := n.(*ast.TypeSpec)
@@ -78,7 +78,8 @@ func embedders(file *ast.File) (all []string) {
 	return all
 }
 
-// wires are the types of a file that implement mcp.Wire: who takes an mcp.WireMessage in a method that is called Passes.
+// wires returns the types of a file that implement mcp.Wire: those with a method Passes that takes
+// an mcp.WireMessage.
 func wires(file *ast.File) (all []string) {
 	for _, d := range file.Decls {
 		f, is := d.(*ast.FuncDecl)
@@ -89,7 +90,7 @@ func wires(file *ast.File) (all []string) {
 	return all
 }
 
-// isOfMCP reports whether an expression is the type of that name of package mcp.
+// isOfMCP reports whether an expression is the named type of package mcp.
 func isOfMCP(e ast.Expr, name string) bool {
 	if x, is := e.(*ast.Ident); is && x.Name == name { // in the package itself
 		return true

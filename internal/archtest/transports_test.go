@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// transportTables may choose by how a server is reached.
+// transportTables may choose by the transport of a server.
 var transportTables = []string{"config", "launch/transports.go"}
 
 // isServerKind reports whether an expression is one of the constants of config.Kind.

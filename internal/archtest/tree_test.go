@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the files in api/ again")
 
 const module = "github.com/junction-mcp/junction"
 
-// root is the folder of the repository, seen from this one.
+// root is the folder of the repository, relative to this one.
 const root = "../.."
 
 // A source is one Go file of the repository.
@@ -33,16 +33,15 @@ type source struct {
 
 func (s *source) dir() string { return path.Dir(s.path) }
 
-// inModule reports whether the file belongs to the main module and not to one
-// of those next to it.
+// inModule reports whether the file belongs to the main module and not to one next to it.
 func (s *source) inModule() bool {
 	return !below(s.path, "bench") && !below(s.path, "integration")
 }
 
-// below reports whether the path is the folder or something in it.
+// below reports whether the path is the folder or inside it.
 func below(p, folder string) bool { return p == folder || strings.HasPrefix(p, folder+"/") }
 
-// walk calls f with every file of the repository that somebody wrote.
+// walk calls f with every file of the repository that is not generated.
 func walk(t *testing.T, f func(p string, text []byte)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -73,7 +72,7 @@ func walk(t *testing.T, f func(p string, text []byte)) {
 
 var files = token.NewFileSet()
 
-// parsed is every Go file of the repository, read once.
+// parsed holds every Go file of the repository, read once.
 var parsed = sync.OnceValues(func() ([]*source, error) {
 	var all []*source
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -109,8 +108,8 @@ func sources(t *testing.T) []*source {
 	return all
 }
 
-// publicPackages are the folders of packages that a program of somebody else
-// can import, with their files as they are on Linux, tests left out.
+// publicPackages returns the folders of packages that other programs can import, with their files
+// for Linux, without tests.
 func publicPackages(t *testing.T) map[string][]*ast.File {
 	t.Helper()
 	linux := build.Default

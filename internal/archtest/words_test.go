@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// A retiredWord gave way to a word of the specification, of Go, or of plain English.
+// A retiredWord was replaced by a word of the specification, of Go, or of plain English.
 type retiredWord struct {
-	pattern *regexp.Regexp // matches whole words, in small letters; a name is taken apart into its words
+	pattern *regexp.Regexp // matches whole words in lower case; a name is split into its words
 	instead string
 	in      []string // folders; none for all
 	kinds   string   // of pieces: any of i(dentifier), c(omment), s(tring), p(age)
@@ -26,7 +26,7 @@ func retire(words, instead, kinds string, in ...string) retiredWord {
 
 var retiredWords = []retiredWord{
 	retire(`news`, "notification, change", "csp"),
-	retire(`news`, "notification, change", "i", "cmd", "config", "conformance", "definitions", "docs", "gateway", "guard", "host", "integration", "internal", "mcp", "model", "policy", "toolsearch"), // not a field of a form in servers
+	retire(`news`, "notification, change", "i", "cmd", "config", "conformance", "definitions", "docs", "gateway", "guard", "host", "integration", "internal", "mcp", "model", "policy", "toolsearch"), // except fields of forms in servers
 	retire(`upcalls?|couriers?`, "call", "icsp"),
 	retire(`patience`, "idle timeout, time", "icsp"),
 	retire(`dead`, "done", "i"),
@@ -55,14 +55,13 @@ var retiredWords = []retiredWord{
 	retire(`set aside|together`, "omit; parallel", "i", "mcp", "internal", "gateway", "config", "definitions"),
 }
 
-// quotes are the folders and files whose strings hold what other people write.
+// quotes lists the folders and files whose strings quote text of others.
 var quotes = []string{
 	"internal/archtest", "guard", "toolsearch", "model/offline", // patterns and lexicons
 	"config/format_test.go", "integration/clients_test.go", "servers/everything", // names and texts of servers
 }
 
-// A piece is something in a file that has words: an identifier, a comment, a string or
-// a line of a page.
+// A piece is a part of a file with words: an identifier, a comment, a string or a line of a page.
 type piece struct {
 	line int
 	kind byte
@@ -84,7 +83,7 @@ func TestWordsAreThoseOfTheSpecificationAndOfGo(t *testing.T) {
 	})
 }
 
-// find returns where the word is in a piece of the file, or "".
+// find returns the word in a piece of the file, or "".
 func (w *retiredWord) find(p string, piece piece) string {
 	if !strings.ContainsRune(w.kinds, rune(piece.kind)) {
 		return ""
@@ -95,11 +94,11 @@ func (w *retiredWord) find(p string, piece piece) string {
 	return w.pattern.FindString(piece.text)
 }
 
-// pieces takes a file apart, with its words in small letters.
+// pieces splits a file into pieces, with words in lower case.
 func pieces(p string, text []byte) []piece {
 	switch {
 	case below(p, "internal/archtest") && strings.HasPrefix(path.Base(p), "words"):
-		return nil // names them
+		return nil // contains the words
 	case strings.Contains("/"+p, "/testdata/") || strings.Contains(p, "/node_modules/"):
 		return nil
 	case path.Ext(p) == ".go":
@@ -126,7 +125,7 @@ func piecesOfGo(text []byte) []piece {
 	file := set.AddFile("", -1, len(text))
 	var s scanner.Scanner
 	s.Init(file, text, nil, scanner.ScanComments)
-	ended := 0 // the line on which the last comment ends
+	ended := 0 // last line of the previous comment
 	for {
 		pos, tok, literal := s.Scan()
 		line := file.Line(pos)
@@ -140,7 +139,7 @@ func piecesOfGo(text []byte) []piece {
 		case token.COMMENT:
 			words := strings.ToLower(strings.Join(strings.Fields(strings.ReplaceAll(literal, "//", " ")), " "))
 			if last := len(all) - 1; last >= 0 && all[last].kind == 'c' && line == ended+1 {
-				all[last].text += " " + words // a phrase goes on in the next line
+				all[last].text += " " + words // a phrase may continue in the next line
 			} else {
 				all = append(all, piece{line, 'c', words})
 			}
@@ -151,8 +150,7 @@ func piecesOfGo(text []byte) []piece {
 
 var humps = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])|_`)
 
-// split takes a name apart into its words: lastWords, LastWords and last_words are
-// "last words".
+// split splits a name into its words: lastWords, LastWords and last_words become "last words".
 func split(name string) string {
 	return strings.ToLower(humps.ReplaceAllString(name, "$1$3 $2$4"))
 }

@@ -1,5 +1,4 @@
-// Package changes remembers what changed in a server, and notifies those who
-// listen for it.
+// Package changes records the changes of a server and notifies listeners.
 package changes
 
 import (
@@ -15,38 +14,38 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// MarkKey is the member of _meta that holds a mark: how many of a server's
-// changes the receiver knows of. It is opaque to others.
+// MarkKey is the member of _meta that holds a mark: the number of a server's changes that the
+// receiver has seen. It is opaque to others.
 const MarkKey = "io.github.junction-mcp/changes"
 
 const (
-	maxRemembered = 1_024   // lists and resources of which a Feed remembers the last change
-	maxPending    = 1_024   // changes that a Listener holds of those that [Listener.Add] added
+	maxRemembered = 1_024   // lists and resources whose last change a Feed stores
+	maxPending    = 1_024   // pending changes of a Listener that [Listener.Add] added
 	maxURI        = 8 << 10 // bytes of the URI of one of them
 
-	maxMessages     = 256     // notifications that a Listener holds of those that [Listener.Pass] added
-	maxMessageBytes = 1 << 20 // of their parameters
+	maxMessages     = 256     // pending notifications of a Listener that [Listener.Pass] added
+	maxMessageBytes = 1 << 20 // bytes of their parameters
 
 	maxQuick  = 16                    // notifications of lists in quick succession before they are paced
-	listPause = 10 * time.Millisecond // between those that follow
+	listPause = 10 * time.Millisecond // between the following ones
 )
 
-// A Change is what one notification says: Method is its name, and URI the
-// resource of notifications/resources/updated.
+// A Change is the content of one notification: Method is its name, and URI the resource of
+// notifications/resources/updated.
 type Change struct {
 	Method string
 	URI    string
 }
 
-// A Feed numbers the changes of one server and passes them on to listeners. To
-// add a change never waits for a listener. Safe for concurrent use.
+// A Feed numbers the changes of one server and passes them on to listeners. Adding a change never
+// waits for a listener. It is safe for concurrent use.
 type Feed struct {
 	epoch string // distinguishes the marks of this Feed from those of another
 
 	mu        sync.Mutex
 	count     uint64            // of changes so far
-	last      map[Change]uint64 // the number of the last change of each
-	forgotten uint64            // up to this number, what is not in last may have changed as well
+	last      map[Change]uint64 // number of the last change of each
+	forgotten uint64            // up to this number, changes that are not in last are possible too
 	listeners map[Change]map[*Listener]struct{}
 }
 
@@ -55,7 +54,7 @@ func NewFeed() *Feed {
 	return &Feed{epoch: rand.Text()[:8], last: map[Change]uint64{}, listeners: map[Change]map[*Listener]struct{}{}}
 }
 
-// Add notes a change.
+// Add records a change.
 func (f *Feed) Add(c Change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +69,7 @@ func (f *Feed) Add(c Change) {
 	}
 }
 
-// Mark returns the mark that stands for every change so far.
+// Mark returns the mark for all changes so far.
 func (f *Feed) Mark() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,8 +80,7 @@ func (f *Feed) mark(count uint64) string {
 	return f.epoch + "." + strconv.FormatUint(count, 10)
 }
 
-// known returns the number of changes that a mark stands for, none for the mark
-// of another Feed.
+// known returns the number of changes of a mark. own is false for the mark of another Feed.
 func (f *Feed) known(mark string) (count uint64, own bool) {
 	epoch, number, _ := strings.Cut(mark, ".")
 	count, err := strconv.ParseUint(number, 10, 64)
@@ -92,15 +90,15 @@ func (f *Feed) known(mark string) (count uint64, own bool) {
 	return count, true
 }
 
-// A Listener collects the changes that one client wants to know of. Something
-// that changes repeatedly before it is taken is one change.
+// A Listener collects the changes that one client wants. Repeated changes of one subject count as
+// one until they are taken.
 type Listener struct {
 	feed   *Feed
 	wanted []Change
-	wake   chan struct{} // holds a token while something is pending
+	wake   chan struct{} // a token while changes or messages are pending
 
-	// Under the feed's lock:
-	mark    string // all that changed up to here was taken
+	// The feed's lock guards these.
+	mark    string // all changes up to here were taken
 	pending []Change
 	queued  map[Change]struct{} // the same as a set
 
@@ -108,15 +106,14 @@ type Listener struct {
 	bytes    int // of their parameters
 }
 
-// A message is a notification that is no change, such as one of a log.
+// A message is a notification that is not a change, such as one of a log.
 type message struct {
 	method string
 	params json.RawMessage
 }
 
-// Listen returns a Listener for the wanted changes, which must be closed. What
-// changed since a mark is pending at once; the mark of another Feed stands for
-// none, and an empty one for all.
+// Listen returns a Listener for the wanted changes, which must be closed. Changes since a mark are
+// pending at once. The mark of another Feed counts as none, and an empty one as all.
 func (f *Feed) Listen(wanted []Change, since string) *Listener {
 	l := &Listener{feed: f, wanted: wanted, wake: make(chan struct{}, 1)}
 	f.mu.Lock()
@@ -142,7 +139,7 @@ func (f *Feed) Listen(wanted []Change, since string) *Listener {
 	return l
 }
 
-// add makes a change pending. The feed's lock is held.
+// add adds a pending change. The caller holds the feed's lock.
 func (l *Listener) add(c Change) {
 	if _, queued := l.queued[c]; queued {
 		return
@@ -162,8 +159,8 @@ func (l *Listener) awake() {
 	}
 }
 
-// Pass has a notification passed on that is no change: it has no mark, and is not
-// passed again. It is dropped where too many wait. params must not be changed.
+// Pass passes on a notification that is not a change: it has no mark and is not repeated. It is
+// dropped if too many wait. params must not change afterwards.
 func (l *Listener) Pass(method string, params json.RawMessage) {
 	l.feed.mu.Lock()
 	defer l.feed.mu.Unlock()
@@ -173,8 +170,8 @@ func (l *Listener) Pass(method string, params json.RawMessage) {
 	}
 }
 
-// Add makes a change pending that only this Listener is notified of. It is
-// dropped where too many are pending, or where its URI is too long.
+// Add adds a pending change for this Listener only. It is dropped if too many are pending or its
+// URI is too long.
 func (l *Listener) Add(c Change) {
 	l.feed.mu.Lock()
 	defer l.feed.mu.Unlock()
@@ -183,14 +180,14 @@ func (l *Listener) Add(c Change) {
 	}
 }
 
-// Mark returns the mark up to which everything was taken.
+// Mark returns the mark up to which all changes were taken.
 func (l *Listener) Mark() string {
 	l.feed.mu.Lock()
 	defer l.feed.mu.Unlock()
 	return l.mark
 }
 
-// Close ends the listening.
+// Close ends the Listener.
 func (l *Listener) Close() {
 	l.feed.mu.Lock()
 	defer l.feed.mu.Unlock()
@@ -202,12 +199,11 @@ func (l *Listener) Close() {
 	}
 }
 
-// Forward passes messages to notify and then changes, each with the mark up to which
-// every change was passed, until ctx is done or notify fails. Where lists change many
-// times in quick succession it pauses between their notifications, so that what changes
-// meanwhile is one.
+// Forward passes messages and then changes to notify, each change with the mark up to which all
+// changes were passed. It ends when ctx is done or notify fails. If lists change many times in
+// quick succession it pauses between their notifications, so that further changes are joined.
 func (l *Listener) Forward(ctx context.Context, notify func(ctx context.Context, method string, params json.RawMessage) error) error {
-	var last time.Time // when a list was notified of, or the pause after that was over
+	var last time.Time // last notification of a list, or end of the pause after it
 	quick := 0         // notifications of lists without a pause between
 	for {
 		select {
@@ -256,7 +252,7 @@ func (l *Listener) takeMessages() []message {
 	return taken
 }
 
-// take returns and clears what is pending, with the marks before and after it.
+// take returns and clears the pending changes, with the marks before and after them.
 func (l *Listener) take() (pending []Change, before, after string) {
 	l.feed.mu.Lock()
 	defer l.feed.mu.Unlock()

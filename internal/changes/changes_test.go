@@ -19,8 +19,8 @@ var tools = changes.Change{Method: "tools"}
 
 func updated(uri string) changes.Change { return changes.Change{Method: "updated", URI: uri} }
 
-// forward returns what is pending, as method, URI and whether it has a new mark,
-// and the last mark. It must not be called while nothing is pending.
+// forward returns the pending changes, as method, URI and whether the mark is new, and the last
+// mark. It must not be called without pending changes.
 func forward(t *testing.T, l *changes.Listener, count int) (got, mark string) {
 	t.Helper()
 	enough, old := errors.New("enough"), l.Mark()
@@ -91,7 +91,7 @@ func TestReturningListenersGetMissedChanges(t *testing.T) {
 	}
 }
 
-// More changes than a Feed remembers are no reason to lose one.
+// More changes than a Feed stores must not lose one.
 func TestAnOldMarkLosesNoChange(t *testing.T) {
 	f := changes.NewFeed()
 	then := f.Mark()
@@ -121,7 +121,8 @@ func TestAListenerThatIsClosedGetsNothing(t *testing.T) {
 	}
 }
 
-// A server that registers many features one after the other must not have each client read the lists as many times.
+// A server that registers many features one after the other must not make each client read the
+// lists as many times.
 func TestNotificationsOfListsArePaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := changes.NewFeed()
@@ -157,7 +158,7 @@ func TestNotificationsOfListsArePaced(t *testing.T) {
 		if !slices.Equal(at, want) {
 			t.Errorf("notified after %v, want %v", at, want)
 		}
-		for range 3 { // updates of resources are not held back
+		for range 3 { // updates of resources are not delayed
 			f.Add(updated("a"))
 			synctest.Wait()
 		}
@@ -175,7 +176,7 @@ func TestNotificationsOfListsArePaced(t *testing.T) {
 	})
 }
 
-// The cost of one change where many clients listen for others.
+// BenchmarkAdd measures one change with many clients that listen for others.
 func BenchmarkAdd(b *testing.B) {
 	f := changes.NewFeed()
 	for i := range 10_000 {

@@ -6,27 +6,27 @@ import (
 )
 
 const (
-	firstBuffer   = 4 << 10  // what a stream costs that says little
-	keptBuffer    = 64 << 10 // a larger buffer is given up after the event that needed it
+	firstBuffer   = 4 << 10  // memory of a stream with little input
+	keptBuffer    = 64 << 10 // a larger buffer is freed after the event that needed it
 	minRead       = 512
 	maxEmptyReads = 100
 )
 
-// buffer holds what was read and not delivered: bytes[start:pos] are the lines
-// of an unfinished event, bytes[pos:end] was not looked at.
+// buffer holds input that was not delivered: bytes[start:pos] are the lines of an unfinished event,
+// bytes[pos:end] was not examined.
 type buffer struct {
 	bytes           []byte
 	start, pos, end int
 	lf, cr          mark
 
-	large int // room for an event like the last one that outgrew keptBuffer
+	large int // size for an event like the last one that outgrew keptBuffer
 }
 
-// pending returns how many bytes the unfinished event has so far.
+// pending returns the number of bytes of the unfinished event.
 func (b *buffer) pending() int { return b.end - b.start }
 
-// line returns the next line without its end, and moves behind that. CRLF is
-// the end of one line and of an empty one.
+// line returns the next line without its end, and moves after it. CRLF is the end of one line and
+// of an empty one.
 func (b *buffer) line() (line []byte, ok bool) {
 	lf := b.lf.find(b.bytes, b.pos, b.end, '\n')
 	cr := b.cr.find(b.bytes, b.pos, b.end, '\r')
@@ -42,12 +42,11 @@ func (b *buffer) line() (line []byte, ok bool) {
 	return line, true
 }
 
-// mark remembers the next place of a byte, so that no stretch of the buffer is
-// searched twice.
+// mark holds the next position of a byte, so that no part of the buffer is searched twice.
 type mark struct {
-	at       int // where it is, if found
+	at       int // position, if found
 	found    bool
-	searched int // nothing else before here
+	searched int // none before this position
 }
 
 // find returns the index of the first c in buf[pos:end], or -1.
@@ -66,7 +65,7 @@ func (m *mark) find(buf []byte, pos, end int, c byte) int {
 	return m.at
 }
 
-// fill reads once from src, behind what is there.
+// fill reads once from src, after the current content.
 func (b *buffer) fill(src io.Reader, maxEvent int) error {
 	if len(b.bytes)-b.end < minRead {
 		b.makeRoom(maxEvent)
@@ -81,9 +80,8 @@ func (b *buffer) fill(src io.Reader, maxEvent int) error {
 	return io.ErrNoProgress
 }
 
-// makeRoom moves the unfinished event to the front, into a larger buffer where
-// it fills most of this one. Large events are rarely alone, so that room for
-// another is made in one step.
+// makeRoom moves the unfinished event to the front, or into a larger buffer if it fills most of
+// this one. Large events are rarely alone, so it makes room for another in one step.
 func (b *buffer) makeRoom(maxEvent int) {
 	size := max(len(b.bytes), firstBuffer)
 	if b.pending() > size/4*3 {
@@ -101,8 +99,7 @@ func (b *buffer) makeRoom(maxEvent int) {
 	}
 }
 
-// move puts what is not delivered to the front of dst, which takes the place of
-// the buffer or is the same.
+// move moves the undelivered content to the front of dst, which becomes the buffer or is the same.
 func (b *buffer) move(dst []byte) {
 	b.end = copy(dst, b.bytes[b.start:b.end])
 	b.bytes = dst
@@ -114,9 +111,9 @@ func (b *buffer) move(dst []byte) {
 	b.start = 0
 }
 
-// take returns the bytes of the event between two offsets, for the caller to
-// keep, and lets go of the event. A large event that fills a good part of the
-// buffer takes it along and is not copied.
+// take returns the bytes of the event between two offsets, which the caller may keep, and removes
+// the event. A large event that fills a good part of the buffer keeps the buffer instead of being
+// copied.
 func (b *buffer) take(from, to int) []byte {
 	data := b.bytes[b.start+from : b.start+to : b.start+to]
 	large := len(b.bytes) > keptBuffer

@@ -1,11 +1,10 @@
-// Package eventstream reads and writes Server-Sent Events, the text/event-stream
-// format of the WHATWG HTML standard (section 9.2.6), as MCP's HTTP transports use it.
+// Package eventstream reads and writes Server-Sent Events, the text/event-stream format of the
+// WHATWG HTML standard (section 9.2.6), for the HTTP transports of MCP.
 //
-// It departs from what browsers do in one point: an event that has no data but
-// an id or a retry time is delivered, not only remembered. MCP servers open a
-// stream with such an event, so that a client that is cut off knows where to
-// resume.
+// It differs from browsers in one point: it delivers an event without data that has an id or a
+// retry time. MCP servers open a stream with such an event, so that a client that loses the
+// connection has a position to resume from.
 //
-// Text is passed on as it came. Invalid UTF-8 is not replaced, so that whoever
-// decodes the data can refuse it.
+// Text is passed on unchanged. Invalid UTF-8 is not replaced, so that the decoder of the data can
+// refuse it.
 package eventstream

@@ -10,30 +10,29 @@ import (
 
 // Event is one event of a stream.
 type Event struct {
-	// ID names the event for a client that resumes. It is meant only when HasID
-	// is set: an empty ID that is set forgets the one before.
+	// ID identifies the event for a client that resumes. It is valid only if HasID is set: an empty
+	// ID then clears the previous one.
 	ID    string
 	HasID bool
 
 	// Name is the event's type; empty means "message".
 	Name string
 
-	// Data is nil in an event without a data field, and empty but not nil in one
-	// whose data field is empty. Its lines are separated by '\n'.
+	// Data is nil in an event without a data field, and empty but not nil in one whose data field
+	// is empty. Its lines are separated by '\n'.
 	Data []byte
 
-	// Retry is how long to wait before a new connection, in whole milliseconds
-	// on the wire. It is meant only when HasRetry is set.
+	// Retry is the time to wait before a new connection, sent in whole milliseconds. It is valid
+	// only if HasRetry is set.
 	Retry    time.Duration
 	HasRetry bool
 }
 
-// AppendEvent appends e as it is sent, blank line included, and returns the
-// extended buffer. An event without any field appends nothing.
+// AppendEvent appends e in its sent form, blank line included, and returns the extended buffer. It
+// appends nothing for an event without any field.
 //
-// Data is sent as one line per line of it; CR, LF and CRLF all end a line, and
-// the reader will see LF for each. An ID with a NUL or a line end, and a Name
-// with a line end, cannot be sent: the field is left out. So is a negative
+// Each line of Data is sent as a line. CR, LF and CRLF all end a line, and the reader gets LF for
+// each. AppendEvent omits an ID with a NUL or a line end, a Name with a line end, and a negative
 // Retry.
 func AppendEvent(dst []byte, e Event) []byte {
 	start := len(dst)
@@ -64,8 +63,8 @@ func appendField(dst []byte, name, value string) []byte {
 	return append(dst, '\n')
 }
 
-// appendData appends each line of text as a field. A space is put before it
-// unless it is empty; readers take exactly one away.
+// appendData appends each line of text as a field. It puts a space before it unless it is empty;
+// readers remove exactly one.
 func appendData(dst []byte, text []byte) []byte {
 	const prefix = "data:"
 	dst = slices.Grow(dst, len(prefix)+len(text)+len(" \n\n"))
@@ -85,8 +84,8 @@ func appendData(dst []byte, text []byte) []byte {
 	}
 }
 
-// cutLine cuts text around its first line end: CR, LF or CRLF. Text that hasCR
-// is searched byte by byte; looking for LF alone is far faster.
+// cutLine cuts text around its first line end: CR, LF or CRLF. Text with hasCR is searched byte by
+// byte; searching for LF alone is far faster.
 func cutLine(text []byte, hasCR bool) (line, rest []byte, found bool) {
 	end := -1
 	if hasCR {

@@ -43,8 +43,8 @@ func TestAppendEvent(t *testing.T) {
 	}
 }
 
-// FuzzReader compares with a reader that splits everything first, and what was
-// read with what is read after writing it again.
+// FuzzReader compares the events with those of a reader that splits everything first, and with
+// those read after writing them again.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("\ufeffdata: a\r\ndata:b\r\rid: 1\nretry: 10\nevent: x\n\n:c\n\ndata"), uint16(3))
 	f.Add([]byte("data\n\rid: \x00\r\n\r\n"), uint16(1))
@@ -82,7 +82,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// readUnended reads src to its end, with events that need no blank line, and counts those that had none.
+// readUnended reads src to its end, accepting events without a blank line, and counts those.
 func readUnended(src io.Reader, whole func([]byte) bool, unended *int) (events []Event, err error) {
 	r := NewReader(src, 0)
 	r.AcceptUnended(whole, func() { *unended++ })
@@ -95,7 +95,7 @@ func readUnended(src io.Reader, whole func([]byte) bool, unended *int) (events [
 	}
 }
 
-// dataLines are the lines of data of all events.
+// dataLines returns the lines of data of all events.
 func dataLines(events []Event) (lines []string) {
 	for _, e := range events {
 		if e.Data != nil {
@@ -142,7 +142,7 @@ func slowRead(in string) (events []Event) {
 
 const maxRetry = (1<<63 - 1) / time.Millisecond
 
-// chunks gives size bytes at a time.
+// chunks returns size bytes at a time.
 type chunks struct {
 	src  []byte
 	size int
@@ -173,8 +173,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// repeated gives the same text for ever, at most 32 KiB at a time, as from a
-// connection.
+// repeated returns the same text without end, at most 32 KiB at a time, like a connection.
 type repeated struct {
 	text []byte
 	at   int
@@ -196,7 +195,7 @@ func BenchmarkAppend1MiB(b *testing.B) {
 	}
 }
 
-// What a hostile stream can make the reader do stays linear in its length.
+// The reader's work on a hostile stream is linear in its length.
 func BenchmarkReadOnlyCR(b *testing.B) {
 	stream := bytes.Repeat([]byte("\r"), 1<<20)
 	b.SetBytes(1 << 20)

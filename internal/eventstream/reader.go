@@ -10,45 +10,41 @@ import (
 	"time"
 )
 
-// DefaultMaxEvent is how many bytes an event may have when a [Reader] is not
-// set otherwise.
+// DefaultMaxEvent is the default limit of an event of a [Reader], in bytes.
 const DefaultMaxEvent = 16 << 20
 
-// ErrTooLarge is wrapped by the error for an event with more bytes than the
-// reader's limit.
+// ErrTooLarge is wrapped by the error for an event over the reader's limit.
 var ErrTooLarge = errors.New("event too large")
 
 // A Reader reads the events of one stream. It is not safe for concurrent use.
 type Reader struct {
 	src      io.Reader
 	maxEvent int
-	err      error // final: nothing more is read from src
+	err      error // final: src is not read any more
 	buf      buffer
 
-	begun  bool // a line was read, so that a byte order mark is none any more
-	skipLF bool // the last line ended in CR: an LF that follows belongs to it
+	begun  bool // a line was read, so a byte order mark has no meaning any more
+	skipLF bool // the last line ended in CR: a following LF belongs to it
 
-	event Event // its fields so far, except Data
+	event Event // fields so far, except Data
 	data  span
-	has   bool // the event has a field worth delivering
+	has   bool // the event has a field to deliver
 
-	whole   func(data []byte) bool // see AcceptUnended; nil for none
+	whole   func(data []byte) bool // see AcceptUnended; may be nil
 	unended func()
-	asked   bool // whole was asked about the data
-	looked  int  // bytes that whole was asked to look at for this event
+	asked   bool // whole was called for the data
+	looked  int  // bytes passed to whole for this event
 	early   bool // the last event was delivered before its blank line, which may still come
 }
 
-// span is the data of an event so far: a part of the buffer, counted from where
-// the event starts.
+// span is the data of an event so far: a part of the buffer, relative to the start of the event.
 type span struct {
 	from, to int
 	set      bool
 }
 
-// NewReader returns a reader of the events in r. An event may have up to
-// maxEvent bytes, with the names and ends of all its lines but the blank one; 0
-// means [DefaultMaxEvent].
+// NewReader returns a reader of the events in r. An event may have up to maxEvent bytes, including
+// the names and ends of all its lines except the blank one; 0 means [DefaultMaxEvent].
 func NewReader(r io.Reader, maxEvent int) *Reader {
 	if maxEvent <= 0 {
 		maxEvent = DefaultMaxEvent
@@ -56,22 +52,22 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 	return &Reader{src: r, maxEvent: min(maxEvent, math.MaxInt/4)}
 }
 
-// AcceptUnended has an event delivered without its blank line where whole reports that its
-// data is complete by itself, whatever may follow: as soon as no more has come, and at the
-// end of the stream, where the last line need not end either. The data is whole's to look at
-// until it returns. unended is called where it turns out that the blank line does not come.
-// It must be called before [Reader.Next].
+// AcceptUnended makes the reader deliver an event without its blank line if whole reports that its
+// data is complete, whatever follows. It does so as soon as there is no more input, and at the end
+// of the stream, where the last line need not end either. whole may use the data only until it
+// returns. The reader calls unended when the blank line turns out to be missing. Call AcceptUnended
+// before [Reader.Next].
 func (r *Reader) AcceptUnended(whole func(data []byte) bool, unended func()) {
 	r.whole, r.unended = whole, unended
 }
 
-// Next returns the next event as soon as its blank line has been read. The
-// event's Data belongs to the caller.
+// Next returns the next event as soon as its blank line has been read. The event's Data belongs to
+// the caller.
 //
-// An event is delivered when it has data, an id or a retry time. At the end of
-// the stream an event without its blank line is dropped, and the error is
-// [io.EOF]; any other error of the stream is returned as it is. For an event
-// that exceeds the limit the error wraps [ErrTooLarge]. Every error is final.
+// An event is delivered if it has data, an id or a retry time. At the end of the stream an event
+// without its blank line is dropped, and the error is [io.EOF]. Other errors of the stream are
+// returned unchanged. For an event over the limit the error wraps [ErrTooLarge]. Every error is
+// final.
 func (r *Reader) Next() (Event, error) {
 	for {
 		line, ok := r.line()
@@ -102,7 +98,7 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// endLine ends the last line of a stream that is over, if there is one without an end.
+// endLine ends the last line of a finished stream, if it has no end.
 func (r *Reader) endLine() bool {
 	if r.whole == nil || r.buf.pos == r.buf.end {
 		return false
@@ -115,28 +111,29 @@ func (r *Reader) endLine() bool {
 	return true
 }
 
-// How many bytes whole is asked to look at for one event: so many, and so many for each byte of its data.
+// Bytes that are passed to whole for one event: a fixed number, plus a multiple of the size of its
+// data.
 const (
 	freeLooks = 256 << 10
 	looksEach = 16
 )
 
-// isWhole reports whether the event needs nothing that may follow. It asks once for each line
-// of data, as long as that is no more work than the data is worth, and again at the end of the stream.
+// isWhole reports whether the event is complete without further input. It calls whole once for each
+// line of data, within the limit above, and again at the end of the stream.
 func (r *Reader) isWhole() bool {
 	if r.whole == nil || !r.data.set || r.asked {
 		return false
 	}
 	n := r.data.to - r.data.from
 	if r.looked > freeLooks+looksEach*n && r.err == nil {
-		return false // a stream that brings a line at a time would have all that came before looked at for each
+		return false // otherwise a stream that comes line by line would cost quadratic time
 	}
 	r.asked, r.looked = true, r.looked+n
 	return r.whole(r.buf.bytes[r.buf.start+r.data.from : r.buf.start+r.data.to])
 }
 
-// notEnded notes that the blank line of the last event does not come, if it is missing. Of a
-// stream that broke that is not known.
+// notEnded reports the missing blank line of the last event. If the stream broke, it is unknown
+// whether the line is missing.
 func (r *Reader) notEnded() {
 	if r.early && (r.err == nil || r.err == io.EOF) {
 		r.unended()
@@ -144,9 +141,8 @@ func (r *Reader) notEnded() {
 	r.early = false
 }
 
-// tooLarge reports whether the event exceeds the limit with a line that was
-// read, or with what is there of one that was not read whole. A blank line does
-// not count.
+// tooLarge reports whether the event exceeds the limit with a complete line, or with the part of an
+// incomplete one. A blank line does not count.
 func (r *Reader) tooLarge(line []byte, whole bool) bool {
 	b := &r.buf
 	if whole {
@@ -155,14 +151,14 @@ func (r *Reader) tooLarge(line []byte, whole bool) bool {
 	return b.pos < b.end && b.end-b.start > r.maxEvent
 }
 
-// fail drops what was read, so that a reader that is kept costs nothing.
+// fail drops the buffer, so that a reader that is kept costs nothing.
 func (r *Reader) fail() error {
 	r.buf = buffer{}
 	r.reset()
 	return r.err
 }
 
-// line returns the next line without its end, if all of it was read.
+// line returns the next line without its end, if it is complete.
 func (r *Reader) line() (line []byte, ok bool) {
 	if r.skipLF && r.buf.pos < r.buf.end {
 		r.skipLF = false
@@ -182,8 +178,8 @@ func (r *Reader) line() (line []byte, ok bool) {
 	return line, true
 }
 
-// field takes in a line that is not blank. What comes before an event's first
-// field is forgotten at once, so that comments never add up to a large event.
+// field handles a line that is not blank. Input before an event's first field is dropped at once,
+// so that comments never add up to a large event.
 func (r *Reader) field(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -204,9 +200,8 @@ func (r *Reader) field(line []byte) {
 	}
 }
 
-// addData adds a line of data: the line that was read last, or its tail. A
-// second line is moved up to the first within the buffer, over the bytes
-// between them that were read already.
+// addData adds a line of data: the last line, or its tail. It moves a second line up to the first
+// within the buffer, over the bytes between them.
 func (r *Reader) addData(line []byte) {
 	r.has, r.asked = true, false
 	lineEnd := r.buf.pos - 1 - r.buf.start
@@ -226,8 +221,8 @@ func (r *Reader) setID(value []byte) {
 	r.has, r.event.HasID, r.event.ID = true, true, string(value)
 }
 
-// setRetry takes in a number of milliseconds. One that is too large for a
-// Duration means the longest there is.
+// setRetry sets the retry time in milliseconds. One that is too large for a Duration means the
+// longest.
 func (r *Reader) setRetry(value []byte) {
 	ms, err := strconv.ParseUint(string(value), 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
@@ -246,7 +241,7 @@ func (r *Reader) deliver() Event {
 	return e
 }
 
-// reset begins the next event at the line that is read next.
+// reset begins the next event at the next line.
 func (r *Reader) reset() {
 	r.event, r.data, r.has, r.looked = Event{}, span{}, false, 0
 	r.buf.start = r.buf.pos

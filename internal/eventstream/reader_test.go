@@ -92,8 +92,7 @@ func TestReaderFollowsTheStandard(t *testing.T) {
 	}
 }
 
-// An event must not wait for what comes behind its blank line: nothing may come
-// for hours.
+// An event must not wait for input after its blank line, which may not come for hours.
 func TestEventIsDeliveredAtItsBlankLine(t *testing.T) {
 	for _, in := range []string{"data: a\n\n", "data: a\r\r", "data: a\r\n\r", "data: a\r\n\r\n"} {
 		r := NewReader(io.MultiReader(strings.NewReader(in), iotest.ErrReader(errors.New("read on"))), 0)
@@ -108,7 +107,7 @@ func TestUnendedEvents(t *testing.T) {
 	cut := errors.New("cut")
 	for _, test := range []struct {
 		name, in string
-		open     bool // the stream stays open behind in
+		open     bool // the stream stays open after in
 		want     []string
 		unended  int
 	}{
@@ -140,7 +139,7 @@ func TestUnendedEvents(t *testing.T) {
 			r := NewReader(io.MultiReader(pieces...), 0)
 			asked := func(data []byte) bool {
 				if r.err == cut {
-					return false // what follows does not come
+					return false // no further input comes
 				}
 				return whole(data)
 			}
@@ -222,7 +221,7 @@ func TestLimitIsExact(t *testing.T) {
 	}
 }
 
-// An endless line costs no more than the limit.
+// An endless line needs no more memory than the limit.
 func TestMemoryIsBounded(t *testing.T) {
 	r := NewReader(endless{}, 1<<20)
 	if _, err := r.Next(); !errors.Is(err, ErrTooLarge) {

@@ -12,12 +12,13 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Params are the fields of a filter F that users set by a flag or by a parameter of a URL: those with the tag doc. Their tags are
+// Params holds the fields of a filter F that users set by a flag or by a parameter of a URL: those
+// with the tag doc. Their tags are
 //
-//	name:"tool"           of the flag or parameter; default the field's name in small letters
+//	name:"tool"           name of the flag or parameter; default the field's name in lower case
 //	doc:"…"               the usage; its first WORD in capitals is the name of the value
 //	enum:"a,b"            the valid values; a user may give several, with commas
-//	match:"equal"         how an object's member is compared: equal, part (in any case of letters), since, until
+//	match:"equal"         comparison of an object's member: equal, part (ignoring case), since, until
 //	member:"name"         of the object; default the parameter's
 type Params[F any] struct{ list []Param }
 
@@ -28,7 +29,7 @@ type Param struct {
 	Enum []string
 
 	match, member string
-	at            int // of the field
+	at            int // index of the field
 	list, truth   bool
 	number        int // bits
 }
@@ -77,7 +78,8 @@ type FlagSet interface {
 	Int(name string, value int, usage string) *int
 }
 
-// Flags defines the flags of all parameters but some. The function that it returns sets the fields of those that were given.
+// Flags defines the flags of all parameters except those named in but. The returned function sets
+// the fields of the flags that were given.
 func (p *Params[F]) Flags(set FlagSet, but ...string) func(*F) error {
 	given := map[string]func() []string{}
 	for i := range p.list {
@@ -112,10 +114,10 @@ func (p *Params[F]) Flags(set FlagSet, but ...string) func(*F) error {
 	}
 }
 
-// capitals is the name of the value in a usage.
+// capitals matches the name of the value in a usage.
 var capitals = regexp.MustCompile(`\b[A-Z]+\b`)
 
-// Query sets the fields of F that are named by parameters of a URL. Other fields stay as they are.
+// Query sets the fields of F from parameters of a URL. Other fields stay unchanged.
 func (p *Params[F]) Query(f *F, query map[string][]string) error {
 	return p.read(f, "", func(name string) []string { return query[name] })
 }
@@ -134,7 +136,7 @@ func (p *Params[F]) read(f *F, dashes string, given func(name string) []string) 
 	return nil
 }
 
-// A ParamError is about a parameter with an invalid value.
+// A ParamError is the error of a parameter with an invalid value.
 type ParamError struct {
 	Name string // with the dashes of a flag
 	Got  string
@@ -183,7 +185,7 @@ func (p *Param) set(field reflect.Value, given []string) error {
 	return nil
 }
 
-// parseTime reads a point in time that a user wrote.
+// parseTime parses a point in time written by a user.
 func parseTime(text string) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil {
 		return time.Now().Add(-ago), nil
@@ -196,7 +198,7 @@ func parseTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("expected a time such as 2026-11-23T12:00:00Z, a date, or how long ago, such as 24h, got %q", text)
 }
 
-// Fits returns a function that reports whether f chooses an object, which must be valid JSON.
+// Fits returns a function that reports whether f selects an object, which must be valid JSON.
 func (p *Params[F]) Fits(f *F) func(object []byte) bool {
 	var conditions []func(object []byte) bool
 	for i := range p.list {
@@ -241,7 +243,7 @@ func (p *Param) fits(field reflect.Value) func(object []byte) bool {
 	}
 }
 
-// Markdown returns a row of a table for each parameter, with what is in front of its name.
+// Markdown returns a row of a table for each parameter, with dashes before its name.
 func (p *Params[F]) Markdown(dashes string) string {
 	var b strings.Builder
 	for i := range p.list {
@@ -250,7 +252,7 @@ func (p *Params[F]) Markdown(dashes string) string {
 	return b.String()
 }
 
-// quoted is a text that pages show as code.
+// quoted matches a text that pages show as code.
 var quoted = regexp.MustCompile(`(^|[ (])'([^']+)'`)
 
 // tableRow appends a row of a table in Markdown.

@@ -104,7 +104,7 @@ func TestObjectsFitAFilter(t *testing.T) {
 		want   bool
 	}{
 		{filter{}, `{}`, true},
-		{filter{Count: 3, Errors: true, Texts: []string{"a"}}, `{}`, true}, // the caller looks at these
+		{filter{Count: 3, Errors: true, Texts: []string{"a"}}, `{}`, true}, // the caller checks these
 		{filter{User: "ann"}, `{"user":"ann"}`, true},
 		{filter{User: "ann"}, `{"user":"\u0061nn"}`, true},
 		{filter{User: "ann"}, `{"user":"Ann"}`, false},

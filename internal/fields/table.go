@@ -12,14 +12,14 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// A Table has the fields of T that are written as members of a JSON object, in their order. Their tags are
+// A Table has the fields of T that are written as members of a JSON object, in order. Their tags are
 //
-//	json:"name,omitzero"  as encoding/json has it; omitempty, too
-//	field:"name"          the same where encoding/json does not write the field as the table does
+//	json:"name,omitzero"  as in encoding/json; also omitempty
+//	field:"name"          the same, if encoding/json writes the field differently from the table
 //	layout:"15:04"        of a time, which is then in UTC; default RFC 3339 with all digits
 //	unit:"us"             of a duration: microseconds; default nanoseconds
-//	redact:"class"        the value may hold secrets: [Table.Append] passes it to a [Hider], and [Table.Texts] visits it
-//	doc:"…"               what the value is; 'words' in quotes are code
+//	redact:"class"        a possible secret: [Table.Append] uses a [Hider], [Table.Texts] visits it
+//	doc:"…"               description of the value; 'words' in quotes are code
 type Table[T any] struct {
 	fields []Field
 	rows   []row
@@ -33,7 +33,7 @@ type Field struct {
 	*row
 }
 
-// A row is the part of a Field that write needs.
+// A row is the part of a Field that write uses.
 type row struct {
 	key    jsonrpc.Key
 	offset uintptr
@@ -48,7 +48,7 @@ type row struct {
 
 const noSize = ^uintptr(0)
 
-// A kind is how a field is held and written.
+// A kind is the type of a field and the form in which it is written.
 type kind uint8
 
 const (
@@ -61,16 +61,16 @@ const (
 	moment
 	raw
 	texts
-	object // behind a pointer
+	object // a pointer to a struct
 )
 
-// An omit is the values that are not written.
+// An omit selects the values that are not written.
 type omit uint8
 
 const (
 	never omit = iota
 	zero
-	empty // and lists without elements
+	empty // also lists without elements
 )
 
 // A Hider returns values without secrets.
@@ -79,7 +79,7 @@ type Hider interface {
 	JSON(value json.RawMessage) json.RawMessage
 }
 
-// Of returns the table of T. It panics if T has a field of a type that cannot be written.
+// Of returns the table of T. It panics if a field of T has an unsupported type.
 func Of[T any]() *Table[T] {
 	fields, rows := fieldsOf(reflect.TypeFor[T]())
 	return &Table[T]{fields, rows}
@@ -155,14 +155,16 @@ func kindOf(typ reflect.Type) kind {
 // Fields returns the rows.
 func (t *Table[T]) Fields() []Field { return t.fields }
 
-// Append appends v as a JSON object. Unless h is nil, the values with the tag redact are written as h returns them.
+// Append appends v as a JSON object. Unless h is nil, it replaces the values with the tag redact by
+// the results of h.
 func (t *Table[T]) Append(dst []byte, v *T, h Hider) []byte {
 	w := jsonrpc.NewObject(dst)
 	write(&w, t.rows, unsafe.Pointer(v), h)
 	return w.Bytes()
 }
 
-// Texts calls visit with each field of v that is a text to be redacted, its class, and its place among these.
+// Texts calls visit with each field of v that is a string to redact, its class, and its index among
+// these.
 func (t *Table[T]) Texts(v *T, visit func(n int, class string, value *string)) {
 	n := 0
 	for i := range t.rows {
@@ -173,7 +175,7 @@ func (t *Table[T]) Texts(v *T, visit func(n int, class string, value *string)) {
 	}
 }
 
-// write writes the fields of the struct at a place.
+// write writes the fields of the struct at an address.
 func write(w *jsonrpc.Writer, rows []row, at unsafe.Pointer, h Hider) {
 	for i := range rows {
 		r := &rows[i]
@@ -273,7 +275,7 @@ func (r *row) texts(w *jsonrpc.Writer, values []string, h Hider) {
 	w.End()
 }
 
-// Text returns the field's member of an object that Append wrote, for readers, or "".
+// Text returns the field's member of an object that Append wrote, for display, or "".
 func (f *Field) Text(written json.RawMessage) string {
 	value := jsonrpc.Get(written, f.Name)
 	if unquoted, is := jsonrpc.Unquote(value); is {

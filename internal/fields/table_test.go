@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// sample has a field of each kind, written always, not when zero, and not when empty.
+// sample has a field of each kind: always written, omitted if zero, and omitted if empty.
 type sample struct {
 	Text    string          `json:"text" doc:"a text of 'words' that is the client's"`
 	Text2   string          `json:"text2,omitzero" doc:"one | two"`
@@ -45,7 +45,7 @@ type inner struct {
 
 var samples = Of[sample]()
 
-// random returns a sample of which about every second field is zero.
+// random returns a sample with about every second field zero.
 func random(r *rand.Rand) *sample {
 	texts := []string{"", "", "a", "é\n\"\\", "<>&\t", strings.Repeat("x", 100)}
 	raws := []json.RawMessage{nil, nil, json.RawMessage(`{"a":[1,"b"]}`), json.RawMessage("0"), json.RawMessage(`""`)}
@@ -78,7 +78,7 @@ func TestStructsAreWrittenAsEncodingJSONDoes(t *testing.T) {
 	}
 }
 
-// shouting hides by capitals.
+// shouting hides values by capitals.
 type shouting struct{}
 
 func (shouting) Text(value string) string { return strings.ToUpper(value) }
@@ -168,7 +168,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// Raw JSON without a byte would make the whole line unreadable.
+// Raw JSON without a byte would make the whole line invalid.
 func TestEmptyRawJSONIsNull(t *testing.T) {
 	empty := json.RawMessage{}
 	got := string(samples.Append(nil, &sample{Raw: empty, Raw2: empty, Raw3: empty}, nil))

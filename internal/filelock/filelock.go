@@ -1,5 +1,5 @@
-// Package filelock locks files between processes, and replaces them as a whole. The system frees a lock when its process ends,
-// however that ends.
+// Package filelock locks files between processes, and replaces them atomically. The system frees a
+// lock when its process ends in any way.
 package filelock
 
 import (
@@ -16,11 +16,11 @@ import (
 // lockPause is the time between two attempts to take a lock.
 const lockPause = 20 * time.Millisecond
 
-// ErrLocked says that somebody else has the lock.
+// ErrLocked means that another process has the lock.
 var ErrLocked = errors.New("locked")
 
-// Wait takes the lock of a file, which is made where it is missing, and stays. It waits until ctx is
-// done; the error then is ErrLocked with ctx's cause.
+// Wait takes the lock of a file, which it creates if it is missing and leaves in place. It waits
+// until ctx is done; the error is then ErrLocked with ctx's cause.
 func Wait(ctx context.Context, path string) (unlock func(), err error) {
 	for {
 		f, err := Try(path)
@@ -38,14 +38,14 @@ func Wait(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// Replace writes a file as a whole, by way of a new one next to it: no reader sees half of it, and it
+// Replace replaces a file by means of a new one next to it: no reader sees a partial file. The data
 // is on the disk when Replace returns.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary.Name()) // once renamed, it is not there
+	defer os.Remove(temporary.Name()) // gone after the rename
 	_, err = temporary.Write(data)
 	if err := errors.Join(err, temporary.Chmod(mode), temporary.Sync(), temporary.Close()); err != nil {
 		return err
@@ -56,8 +56,9 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	return SyncFolder(filepath.Dir(path))
 }
 
-// SyncFolder waits until the names of the files in a folder are on the disk: without that a file that was made, renamed
-// or removed may have its old name after the end of the machine. Windows does that by itself.
+// SyncFolder waits until the names of the files in a folder are on the disk. Without it a file that
+// was created, renamed or removed may have its old name after a crash of the machine. Windows does
+// this itself.
 func SyncFolder(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -67,7 +68,7 @@ func SyncFolder(dir string) error {
 		return err
 	}
 	err = f.Sync()
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) { // a file system that has no such thing
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) { // unsupported by the file system
 		err = nil
 	}
 	return errors.Join(err, f.Close())

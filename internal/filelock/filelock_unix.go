@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// Try takes the lock of a file, which is made where it is missing, or fails with ErrLocked. Closing the file frees it.
+// Try takes the lock of a file, which it creates if it is missing, or fails with ErrLocked. Closing
+// the file frees it.
 func Try(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Absolute returns a path that does not depend on where a program is started.
+// Absolute returns a path that is independent of the working folder.
 func Absolute(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		return full
@@ -27,7 +27,7 @@ func Real(path string) string {
 	return path
 }
 
-// URL returns the URL of a file, of which the path is absolute.
+// URL returns the URL of a file with an absolute path.
 func URL(path string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
@@ -36,7 +36,7 @@ func URL(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// ReadAtMost reads a file that should have at most so many bytes.
+// ReadAtMost reads a file of at most most bytes.
 func ReadAtMost(path string, most int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -50,7 +50,7 @@ func ReadAtMost(path string, most int) ([]byte, error) {
 	return data, err
 }
 
-// Stamp returns a text that changes when a file does; empty where there is no file.
+// Stamp returns a text that changes with the file; empty without a file.
 func Stamp(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package form reads the forms of elicitations (client/elicitation): what fields
-// they have, what a person may enter into each, and what the answer is as JSON.
-// Whoever shows a form asks and displays; what fits is decided here.
+// Package form parses the forms of elicitations (client/elicitation): their fields, the valid input
+// of a user for each, and the JSON of the result. Other code displays a form and asks; this package
+// decides which input fits.
 package form

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// maxFields is how many fields a form may have: nobody fills in more.
+// maxFields limits the fields of a form.
 const maxFields = 100
 
 // A Field is one member of a form (schema.ts PrimitiveSchemaDefinition).
@@ -47,14 +47,14 @@ type titled struct {
 	Title string          `json:"title"`
 }
 
-// A Choice is one of the values that a field may have. Title may be empty.
+// A Choice is one of the possible values of a field. Title may be empty.
 type Choice struct {
 	Value json.RawMessage
 	Title string
 }
 
-// Read reads the fields of a form, in its order: its requestedSchema. A form
-// without one has no fields.
+// Read parses the fields of a form, in order, from its requestedSchema. A form without one has no
+// fields.
 func Read(form json.RawMessage) ([]*Field, error) {
 	var top struct {
 		Properties json.RawMessage `json:"properties"`
@@ -81,9 +81,9 @@ func Read(form json.RawMessage) ([]*Field, error) {
 	return fields, nil
 }
 
-// Secret reports whether what is typed into the field should not stand on the screen: it is
-// called a password or the like, or its schema says so. A server must not ask for one in a form
-// (elicitation, Security Considerations), and some do.
+// Secret reports whether input for the field should not be shown on the screen: by its name, such
+// as password, or its schema. A server must not request secrets in a form (elicitation, Security
+// Considerations), but some do.
 func (f *Field) Secret() bool {
 	if f.Type != "string" || len(f.Choices) > 0 {
 		return false

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Doubts are what a person should know before visiting a page.
+// Doubts returns warnings for a user before visiting a page.
 func Doubts(page *url.URL) []string {
 	var warnings []string
 	if page.Scheme == "http" && page.Hostname() != "localhost" && page.Hostname() != "127.0.0.1" {

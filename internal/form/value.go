@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// PlainValue is a JSON value as a person writes it.
+// PlainValue returns a JSON value in the form that a user types.
 func PlainValue(raw json.RawMessage) string {
 	if text, ok := jsonrpc.Unquote(raw); ok {
 		return text
@@ -20,8 +20,7 @@ func PlainValue(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// Parse makes the field's value of what a person typed. The error says what was
-// expected.
+// Parse converts a user's input to the field's value. The error contains the expectation.
 func (f *Field) Parse(typed string) (json.RawMessage, error) {
 	value, err := f.value(strings.TrimSpace(typed))
 	if err != nil {
@@ -30,7 +29,7 @@ func (f *Field) Parse(typed string) (json.RawMessage, error) {
 	return value, f.Check(value)
 }
 
-// Check says what is wrong with a value of the field, by its schema and its format.
+// Check checks a value of the field against its schema and its format.
 func (f *Field) Check(value json.RawMessage) error {
 	if err := f.check.Validate(value); err != nil {
 		return err
@@ -64,8 +63,8 @@ func (f *Field) value(typed string) (json.RawMessage, error) {
 	return jsonrpc.AppendString(nil, typed), nil
 }
 
-// Pick finds the choice, or the choices of a list, that a person typed: by number, title or value. The
-// case of letters counts only between choices that differ in nothing else.
+// Pick returns the choice, or the list of choices, that a user typed: by number, title or value.
+// The case of letters matters only between choices that differ in nothing else.
 func (f *Field) Pick(typed string) (json.RawMessage, error) {
 	if f.Several {
 		return f.chooseSeveral(typed)
@@ -106,7 +105,7 @@ func (f *Field) chooseSeveral(typed string) (json.RawMessage, error) {
 	return w.Bytes(), nil
 }
 
-// checkFormat checks what schemas only annotate.
+// checkFormat checks formats, which schemas only annotate.
 func (f *Field) checkFormat(value json.RawMessage) error {
 	text, ok := jsonrpc.Unquote(value)
 	if !ok || text == "" {
@@ -136,7 +135,7 @@ func (f *Field) checkFormat(value json.RawMessage) error {
 	return nil
 }
 
-// Describe says what may be typed.
+// Describe describes the valid input.
 func (f *Field) Describe() string {
 	var words []string
 	switch {
@@ -184,7 +183,7 @@ func between(least, most *float64, unit string) string {
 	return strings.TrimRight(", "+said+" "+unit, " ")
 }
 
-// Encode makes the answer: an object with the values that are not nil.
+// Encode returns the result: an object with the values that are not nil.
 func Encode(fields []*Field, values []json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	for i, value := range values {

@@ -1,4 +1,5 @@
-// Package formfill is a browser for tests: it keeps cookies, follows redirects, and fills in the forms of a login.
+// Package formfill is a browser for tests: it keeps cookies, follows redirects, and fills in login
+// forms.
 package formfill
 
 import (
@@ -19,50 +20,50 @@ const (
 	steps    = 20      // requests of one visit
 )
 
-// A Browser is that of one user. Its fields are what is filled into the fields of forms, by their names.
+// A Browser is the browser of one user. Fields holds the input for form fields, by name.
 type Browser struct {
 	Fields map[string]string
 	client *http.Client
 }
 
-// New returns a browser without cookies. sends sends its requests; nil: over the network.
+// New returns a browser without cookies. sends sends its requests; nil means over the network.
 func New(fields map[string]string, sends http.RoundTripper) *Browser {
 	jar, _ := cookiejar.New(nil) // never fails
 	return &Browser{fields, &http.Client{Transport: sends, Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// A Page is what a browser shows.
+// A Page is a page in the browser.
 type Page struct {
 	URL    *url.URL
 	Status int
 	Header http.Header
 	Text   string
-	// Action, Values and Fields are of its form: where it is sent to, what is in it, and what can be typed. Action is
-	// empty where there is none.
+	// Action, Values and Fields describe its form: its target, its values, and the fields to type
+	// into. Action is empty without a form.
 	Action string
 	Values url.Values
 	Fields []string
 }
 
-// Get shows a page; redirects are not followed.
+// Get opens a page without following redirects.
 func (b *Browser) Get(ctx context.Context, at string) (*Page, error) {
 	return b.send(ctx, http.MethodGet, at, nil)
 }
 
-// Send sends a form, with the header Origin as browsers do.
+// Send sends a form, with the header Origin like browsers.
 func (b *Browser) Send(ctx context.Context, at string, values url.Values) (*Page, error) {
 	return b.send(ctx, http.MethodPost, at, values)
 }
 
-// Show goes on from a page by redirects, and by forms for all of whose fields there is something to fill in, and returns the
-// first page at which that ends.
+// Show continues from a page by redirects, and by forms for whose fields the browser has input. It
+// returns the first page where neither applies.
 func (b *Browser) Show(ctx context.Context, at string) (*Page, error) {
 	p, _, err := b.walk(ctx, at, func(string) bool { return false })
 	return p, err
 }
 
-// Visit goes on like Show until it comes to an address that ends says is the end, which
-// it returns and does not visit; nil: to the first page without a form, at which it is.
+// Visit continues like Show until an address for which ends is true, which it returns without
+// visiting it. With a nil ends it returns the address of the first page without a form.
 func (b *Browser) Visit(ctx context.Context, at string, ends func(to string) bool) (string, error) {
 	p, to, err := b.walk(ctx, at, func(to string) bool { return ends != nil && ends(to) })
 	switch {
@@ -74,7 +75,7 @@ func (b *Browser) Visit(ctx context.Context, at string, ends func(to string) boo
 	return "", fmt.Errorf("%w: %s: HTTP status %d: %.2000s", ErrNoForm, p.URL, p.Status, p.Text)
 }
 
-// walk goes on to the first page from which nothing leads on, or to an address that is the end.
+// walk continues to the first page without a next one, or to an address for which ends is true.
 func (b *Browser) walk(ctx context.Context, at string, ends func(to string) bool) (p *Page, to string, err error) {
 	p, err = b.Get(ctx, at)
 	for range steps {
@@ -103,7 +104,7 @@ func (b *Browser) knows(fields []string) bool {
 	return true
 }
 
-// Cookies are those that the browser has of a site.
+// Cookies returns the browser's cookies for a site.
 func (b *Browser) Cookies(at *url.URL) []*http.Cookie { return b.client.Jar.Cookies(at) }
 
 func (b *Browser) send(ctx context.Context, method, at string, values url.Values) (*Page, error) {
@@ -161,7 +162,7 @@ func (p *Page) readForm() error {
 	return nil
 }
 
-// Fill is the form of a page as the browser's user fills it in.
+// Fill returns the form of a page with the input of the browser's user.
 func (b *Browser) Fill(p *Page) url.Values {
 	for _, name := range p.Fields {
 		p.Values.Set(name, b.Fields[name])
@@ -169,10 +170,10 @@ func (b *Browser) Fill(p *Page) url.Values {
 	return p.Values
 }
 
-// ErrNoForm says that a page has no form, so that the browser cannot go on.
+// ErrNoForm is returned for a page without a form, where the browser cannot continue.
 var ErrNoForm = errors.New("the page has no form")
 
-// Next is where a page sends the browser; empty: nowhere.
+// Next returns the redirect target of a page, or "".
 func (p *Page) Next() string {
 	to, err := p.URL.Parse(p.Header.Get("Location"))
 	if p.Header.Get("Location") == "" || err != nil {

@@ -1,5 +1,6 @@
-// Package granted is what a context says of the authorization of its request: which part of a gateway it came through, and which scopes
-// tools need. Middleware that decides says so here, and what is kept for a request remembers it (mcp.Grant).
+// Package granted stores facts about the authorization of a request in its context: the part of a
+// gateway that it used, and the scopes that tools need. Middleware that decides records it here,
+// and data kept for a request remembers it (mcp.Grant).
 package granted
 
 import "context"
@@ -10,26 +11,27 @@ type (
 	watchKey    struct{}
 )
 
-// WithPart returns a context of requests that come through a part of a gateway.
+// WithPart returns a context of requests through a part of a gateway.
 func WithPart(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, partKey{}, name)
 }
 
-// Part is the part that a request came through; empty: all of it.
+// Part returns the part that a request used; empty: the whole gateway.
 func Part(ctx context.Context) string {
 	name, _ := ctx.Value(partKey{}).(string)
 	return name
 }
 
-// A decision says which scopes tools need, as one middleware decides.
+// A decision holds the scopes that tools need by the rules of one middleware.
 type decision struct {
-	tool  string // that the request calls; empty: none
+	tool  string // tool of the call; empty: none
 	needs func(tool string) []string
 	outer *decision
 }
 
-// Decide notes that a middleware decides which scopes a request needs: needs says it of each tool, and must be safe for concurrent
-// use. It returns a context that has that; the Watcher is notified where the request is a call.
+// Decide records that a middleware decides which scopes a request needs. needs returns those of
+// each tool and must be safe for concurrent use. Decide returns a context with the decision, and
+// notifies the Watcher of a call.
 func Decide(ctx context.Context, method, name string, needs func(tool string) []string) context.Context {
 	d := &decision{needs: needs}
 	d.outer, _ = ctx.Value(decisionKey{}).(*decision)
@@ -42,8 +44,8 @@ func Decide(ctx context.Context, method, name string, needs func(tool string) []
 	return context.WithValue(ctx, decisionKey{}, d)
 }
 
-// Decided is the tool of a call as the first middleware that decided knows it, and the scopes that all of them need; found is false
-// where none decided about a call.
+// Decided returns the tool of a call, as known to the first middleware that decided, and the scopes
+// that all of them require. found is false if none decided about a call.
 func Decided(ctx context.Context) (tool string, needs []string, found bool) {
 	d, _ := ctx.Value(decisionKey{}).(*decision)
 	for ; d != nil; d = d.outer {
@@ -55,7 +57,7 @@ func Decided(ctx context.Context) (tool string, needs []string, found bool) {
 	return tool, needs, found
 }
 
-// Needs are the scopes that a tool needs by the decisions that a request went through.
+// Needs returns the scopes that a tool needs by the decisions about a request.
 func Needs(ctx context.Context, tool string) (needs []string) {
 	d, _ := ctx.Value(decisionKey{}).(*decision)
 	for ; d != nil && tool != ""; d = d.outer {
@@ -64,15 +66,17 @@ func Needs(ctx context.Context, tool string) (needs []string) {
 	return needs
 }
 
-// A Watcher is notified of a tool that is called, which scopes it needs, and whether some middleware decided that.
+// A Watcher is notified of a called tool, the scopes that it needs, and whether a middleware
+// decided that.
 type Watcher func(tool string, needs []string, decided bool)
 
-// Watch returns a context in which to is notified of each decision about a call: for code that keeps a call before it is decided about.
+// Watch returns a context in which each decision about a call notifies to, for code that keeps a
+// call before the decision.
 func Watch(ctx context.Context, to Watcher) context.Context {
 	return context.WithValue(ctx, watchKey{}, to)
 }
 
-// Called notifies the Watcher of the tool that is called, where perhaps no middleware decides about it.
+// Called notifies the Watcher of the called tool, even if no middleware decides about it.
 func Called(ctx context.Context, tool string) {
 	if to, _ := ctx.Value(watchKey{}).(Watcher); to != nil {
 		to(tool, nil, false)

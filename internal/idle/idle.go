@@ -1,4 +1,4 @@
-// Package idle waits, and ends what is silent for too long.
+// Package idle ends requests that are silent for too long.
 package idle
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Timer calls a function once nothing was heard of a request for a time; while somebody is asked, it stands. A nil one does nothing. It is
-// safe for concurrent use.
+// A Timer calls a function after a time without activity of a request. It pauses while a user is
+// asked. A nil Timer does nothing. It is safe for concurrent use.
 type Timer struct {
 	limit time.Duration
 
@@ -23,7 +23,7 @@ func After(limit time.Duration, over func()) *Timer {
 	return &Timer{limit: limit, timer: time.AfterFunc(limit, over)}
 }
 
-// Restart gives the request its time again: something was heard of it.
+// Restart restarts the time after activity of the request.
 func (t *Timer) Restart() {
 	if t == nil {
 		return
@@ -35,7 +35,7 @@ func (t *Timer) Restart() {
 	}
 }
 
-// Hold stops the Timer until release is called, as often as Hold was.
+// Hold pauses the Timer until each release has been called.
 func (t *Timer) Hold() (release func()) {
 	if t == nil {
 		return func() {}
@@ -53,7 +53,7 @@ func (t *Timer) Hold() (release func()) {
 	}
 }
 
-// Stop ends the Timer for good.
+// Stop stops the Timer permanently.
 func (t *Timer) Stop() {
 	if t == nil {
 		return

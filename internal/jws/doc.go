@@ -1,3 +1,4 @@
-// Package jws checks what is signed (RFC 7515): with a key that the signer publishes, or with one that it shows, which is
-// how it proves that a token is its own (DPoP, RFC 9449). It is for who protects a resource, and for who gives tokens.
+// Package jws checks signatures (RFC 7515) with a key that the signer publishes, or with one in the
+// signed object. The latter proves the possession of a token (DPoP, RFC 9449). Protected resources
+// and authorization servers use it.
 package jws

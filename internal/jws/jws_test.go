@@ -88,7 +88,7 @@ func proofOf(t testing.TB, key *ecdsa.PrivateKey, claims map[string]any) string 
 	return text
 }
 
-// Whatever is sent as a proof is refused, or is one; and what is published as keys are keys that can be used.
+// Any input is refused or is a valid proof, and any published keys that are accepted can be used.
 func FuzzWhatStrangersSign(f *testing.F) {
 	own := ecKey(f)
 	set, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: own.Public(), KeyID: "k"}}})

@@ -14,18 +14,18 @@ import (
 
 const (
 	maxKeys    = 100  // of one signer
-	maxKeyBits = 8192 // of a key of RSA: checking with larger ones takes long
+	maxKeyBits = 8192 // of an RSA key: checking with larger ones takes long
 	minKeyBits = 2048 // smaller ones can be broken
-	// Skew is how far the clocks of this machine and of a signer may be apart.
+	// Skew is the allowed difference between the clocks of this machine and of a signer.
 	Skew = 30 * time.Second
 )
 
-// Algorithms are those that hold: never none, and never one whose key both sides have.
+// Algorithms returns the accepted algorithms: never none, and never one with a shared key.
 func Algorithms() []jose.SignatureAlgorithm {
 	return []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512, jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA}
 }
 
-// Names are algorithms as metadata name them.
+// Names returns the names of algorithms in metadata.
 func Names(all []jose.SignatureAlgorithm) (names []string) {
 	for _, a := range all {
 		names = append(names, string(a))
@@ -33,10 +33,10 @@ func Names(all []jose.SignatureAlgorithm) (names []string) {
 	return names
 }
 
-// Keys are what a signer publishes, without those that nothing can be checked with.
+// Keys are the published keys of a signer that can verify signatures.
 type Keys []jose.JSONWebKey
 
-// ReadKeys reads a JWK Set (RFC 7517). Keys of kinds that are not known here are left out.
+// ReadKeys decodes a JWK Set (RFC 7517). It ignores keys of unknown kinds.
 func ReadKeys(text []byte) (Keys, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -57,7 +57,7 @@ func ReadKeys(text []byte) (Keys, error) {
 	return keys, nil
 }
 
-// canVerify reports whether signatures can be checked with a key.
+// canVerify reports whether a key can verify signatures.
 func canVerify(key *jose.JSONWebKey) bool {
 	if !key.Valid() || !key.IsPublic() {
 		return false
@@ -72,15 +72,15 @@ func canVerify(key *jose.JSONWebKey) bool {
 	return !isSecret
 }
 
-// Find returns the key that a header names, or nil. Where it names none there must be only one that fits. What else a
-// header says of keys, and where they are, is not looked at.
+// Find returns the key that a header names, or nil. Without a name there must be only one that
+// fits. Other data about keys in a header, and their locations, are ignored.
 func (k Keys) Find(header jose.Header) (found *jose.JSONWebKey) {
 	for i, key := range k {
 		if key.Use != "" && key.Use != "sig" || key.Algorithm != "" && key.Algorithm != header.Algorithm || header.KeyID != "" && key.KeyID != header.KeyID {
 			continue
 		}
 		if found != nil && header.KeyID == "" {
-			return nil // it could be either
+			return nil // ambiguous
 		}
 		if found == nil {
 			found = &k[i]
@@ -89,7 +89,7 @@ func (k Keys) Find(header jose.Header) (found *jose.JSONWebKey) {
 	return found
 }
 
-// Unverified decodes the claims of a JWT whose signature is not checked.
+// Unverified decodes the claims of a JWT without checking its signature.
 func Unverified(token string, claims any) error {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -102,7 +102,7 @@ func Unverified(token string, claims any) error {
 	return json.Unmarshal(text, claims)
 }
 
-// Texts holds a text, several or, for null, none.
+// Texts is a string, several or, for null, none.
 type Texts []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -114,10 +114,10 @@ func (t *Texts) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &(*t)[0])
 }
 
-// Seconds are a time (RFC 7519 section 2).
+// Seconds is a time (RFC 7519 section 2).
 type Seconds float64
 
-// Time is the time that they are.
+// Time returns the time.
 func (s Seconds) Time() time.Time {
 	return time.Unix(int64(min(max(float64(s), 0), 1<<40)), 0)
 }

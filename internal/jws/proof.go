@@ -20,23 +20,23 @@ import (
 )
 
 const (
-	// ProofTime is for how long a proof holds.
+	// ProofTime is the validity of a proof.
 	ProofTime = time.Minute
-	// MaxID bounds the id of what is used once, in bytes.
+	// MaxID limits the id of an object that is used once, in bytes.
 	MaxID     = 256
-	nonceTime = 2 * time.Minute // for how long a nonce is given; it holds as long again
+	nonceTime = 2 * time.Minute // time for which a nonce is issued; it stays valid as long again
 	maxProof  = 8 << 10         // bytes
 )
 
-// ProofAlgorithms are those that proofs may be signed with.
+// ProofAlgorithms returns the accepted algorithms of proofs.
 func ProofAlgorithms() []jose.SignatureAlgorithm {
 	return []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.EdDSA, jose.PS256, jose.RS256}
 }
 
-// A Proof is one as it was sent, signed with the key that it shows.
+// A Proof is a received proof, signed with its own key.
 type Proof struct {
 	Thumbprint string // of the key (RFC 7638)
-	ID         string // to be used once
+	ID         string // for single use
 	Nonce      string
 	method     string
 	url        string
@@ -44,7 +44,8 @@ type Proof struct {
 	hash       string // of a token
 }
 
-// ReadProof checks that a proof is signed with the key that it shows (RFC 9449 section 4.3, 1 to 7).
+// ReadProof parses a proof and checks that it is signed with its own key (RFC 9449 section 4.3, 1
+// to 7).
 func ReadProof(headers []string) (*Proof, error) {
 	if len(headers) != 1 || len(headers[0]) > maxProof {
 		return nil, fmt.Errorf("there are %d, expected one of up to %d KiB", len(headers), maxProof>>10)
@@ -80,8 +81,8 @@ func ReadProof(headers []string) (*Proof, error) {
 	return &Proof{base64.RawURLEncoding.EncodeToString(thumbprint), claims.ID, claims.Nonce, claims.Method, claims.URL, claims.At, claims.Hash}, err
 }
 
-// Check checks that a proof was just made, for a request to here (RFC 9449 section 4.3, 8 to 11). What it does not
-// check is whether it was used before.
+// Check checks that a proof was just made, for a request to this server (RFC 9449 section 4.3, 8 to
+// 11). It does not check whether the proof was used before.
 func (p *Proof) Check(method string, isHere func(*url.URL) bool, now time.Time) error {
 	u, err := url.Parse(p.url)
 	switch {
@@ -102,7 +103,7 @@ func (p *Proof) IsOfKey(thumbprint string) bool {
 	return subtle.ConstantTimeCompare([]byte(p.Thumbprint), []byte(thumbprint)) == 1
 }
 
-// IsOf reports whether a proof goes with a token.
+// IsOf reports whether a proof belongs to a token.
 func (p *Proof) IsOf(token string) bool {
 	hash := sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare([]byte(p.hash), []byte(base64.RawURLEncoding.EncodeToString(hash[:]))) == 1
@@ -111,17 +112,18 @@ func (p *Proof) IsOf(token string) bool {
 // SameOrigin is [outside.SameOrigin].
 func SameOrigin(a, b *url.URL) bool { return outside.SameOrigin(a, b) }
 
-// Nonces are what proofs have to hold, so that nobody makes them ahead: texts that only who has a secret can make.
+// Nonces are required in proofs, so that these cannot be made in advance. Only the holder of the
+// secret can make nonces.
 type Nonces struct{ Secret []byte }
 
-// Now is the one to give at a time.
+// Now returns the nonce to issue at a time.
 func (n Nonces) Now(at time.Time) string {
 	h := hmac.New(sha256.New, n.Secret)
 	h.Write(strconv.AppendInt(nil, at.UnixNano()/int64(nonceTime), 10))
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18])
 }
 
-// Holds reports whether a nonce was given lately.
+// Holds reports whether a nonce was issued recently.
 func (n Nonces) Holds(nonce string, now time.Time) bool {
 	a := subtle.ConstantTimeCompare([]byte(nonce), []byte(n.Now(now)))
 	b := subtle.ConstantTimeCompare([]byte(nonce), []byte(n.Now(now.Add(-nonceTime))))

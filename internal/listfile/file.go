@@ -17,25 +17,25 @@ import (
 
 const (
 	maxSize   = 8 << 20     // bytes
-	lookPause = time.Second // between two looks whether the file changed
+	lookPause = time.Second // between two checks whether the file changed
 )
 
 // A File is a list in a file. It is safe for concurrent use.
 type File[T any] struct {
 	path string
-	what string // is in it, for errors
+	what string // content of the file, for errors
 	name func(T) string
 
 	mu     sync.Mutex
 	all    []T
-	byName map[string]int // where each is in all; the first, of several
+	byName map[string]int // index of each in all; the first of several
 	looked time.Time
 	stamp  string // of the file that was read
-	fault  error  // why it could not be read when it was last looked at
+	fault  error  // error of the last check
 }
 
-// Open returns the list in a file, which need not be there; name is what one of it is found by. The error says that the
-// file cannot be read.
+// Open returns the list in a file, which may be missing. name returns the name of an element, for
+// Find. The error is that of reading the file.
 func Open[T any](path, what string, name func(T) string) (*File[T], error) {
 	f := &File[T]{path: path, what: what, name: name}
 	f.mu.Lock()
@@ -43,14 +43,14 @@ func Open[T any](path, what string, name func(T) string) (*File[T], error) {
 	return f, f.read()
 }
 
-// read reads the file if it changed, and keeps why it cannot be read; the lock is held.
+// read reads the file if it changed, and stores the error. The caller holds the lock.
 func (f *File[T]) read() error {
 	f.looked, f.fault = time.Now(), f.readChanged()
 	return f.fault
 }
 
 func (f *File[T]) readChanged() error {
-	info, err := os.Stat(f.path) // as long as it is open, it cannot be replaced on Windows
+	info, err := os.Stat(f.path) // not opened, since an open file cannot be replaced on Windows
 	if errors.Is(err, fs.ErrNotExist) {
 		f.all, f.byName, f.stamp = nil, nil, ""
 		return nil
@@ -86,7 +86,7 @@ func (f *File[T]) readChanged() error {
 	return nil
 }
 
-// Change changes the list, in which other processes may change something else.
+// Change changes the list, which other processes may change as well.
 func (f *File[T]) Change(ctx context.Context, change func([]T) ([]T, error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,7 +114,7 @@ func (f *File[T]) Change(ctx context.Context, change func([]T) ([]T, error)) err
 	return f.read()
 }
 
-// All returns the list, in the order in which it grew.
+// All returns the list, oldest first.
 func (f *File[T]) All() ([]T, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,13 +122,13 @@ func (f *File[T]) All() ([]T, error) {
 	return slices.Clone(f.all), err
 }
 
-// Find returns the one of a name. What another process changed is seen within a second; the error says that this cannot be
-// found out, for as long as the file cannot be read.
+// Find returns the element with a name. Changes of other processes are visible within a second.
+// While the file cannot be read it returns that error.
 func (f *File[T]) Find(name string) (one T, found bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if time.Since(f.looked) >= lookPause {
-		_ = f.read() // its error is kept
+		_ = f.read() // its error is stored
 	}
 	if f.fault != nil {
 		return one, false, f.fault

@@ -72,7 +72,7 @@ func TestNoChangeIsLost(t *testing.T) {
 	}
 }
 
-// A change that fails changes nothing, and what cannot be read is not written over.
+// A change that fails changes nothing, and an unreadable file is not overwritten.
 func TestAFileThatCannotBeReadIsNotTakenForAnEmptyOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "things.json")
@@ -101,8 +101,8 @@ func TestAFileThatCannotBeReadIsNotTakenForAnEmptyOne(t *testing.T) {
 	})
 }
 
-// Whoever lets in by a list relies on the error: a file that cannot be read finds nobody, each time that it is asked, until it
-// can be read again.
+// Access control relies on the error: in an unreadable file nothing is found, each time, until it
+// is readable again.
 func TestNothingIsFoundInAFileThatCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "things.json")

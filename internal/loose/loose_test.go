@@ -10,8 +10,8 @@ import (
 
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
 
-// odd are forms of messages: what is used of them, and what is named. A method that begins with "notifications/" or asks the
-// client stands for parameters.
+// odd holds forms of messages, their use, and the recorded tolerances. A method that begins with
+// "notifications/" or asks the client stands for parameters.
 var odd = []struct {
 	name, method, in, want, named string
 }{
@@ -160,7 +160,7 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// mendOne mends a message as a connection does.
+// mendOne mends a message like a connection does.
 func mendOne(t *testing.T, method, in string) (mended, named string) {
 	t.Helper()
 	var found []Found
@@ -186,7 +186,7 @@ func mendOne(t *testing.T, method, in string) (mended, named string) {
 	return string(out), strings.Join(names, ", ")
 }
 
-// TestStrictFits has messages as schema.ts has them: nothing is changed, and nothing allocated.
+// TestStrictFits checks messages in the form of schema.ts: no change and no allocation.
 func TestStrictFits(t *testing.T) {
 	for method, in := range map[string]string{
 		"tools/list":            `{"tools":[{"name":"a","title":"t","inputSchema":{"type":"object","properties":{"a":{"type":["string","null"]}},"required":["a"]},"annotations":{"readOnlyHint":true},"x-own":null}],"nextCursor":"","ttlMs":5,"cacheScope":"public"}`,
@@ -208,7 +208,7 @@ func TestStrictFits(t *testing.T) {
 		}
 		raw := []byte(in)
 		if strings.Contains(in, `\/`) {
-			continue // which is unescaped to be looked at
+			continue // unescaping allocates
 		}
 		if n := testing.AllocsPerRun(10, func() { _ = Fits(method, &members) && FitsParams(method, raw) }); n != 0 {
 			t.Errorf("%s: %v allocations", method, n)

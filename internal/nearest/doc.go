@@ -1,3 +1,3 @@
-// Package nearest finds which name was meant by one that does not exist, for
-// "did you mean".
+// Package nearest finds the existing name most similar to one that does not exist, for "did you
+// mean".
 package nearest

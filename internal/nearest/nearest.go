@@ -4,9 +4,9 @@ import "strings"
 
 const maxCompared = 64 // bytes of a name
 
-// Name returns the name most like the one that was typed, the first of several;
-// "" if none is close. At most a third of the letters may be wrong, missing or
-// too many, or two neighbours may have changed places; case, underscores, hyphens and spaces do not matter.
+// Name returns the name most similar to the typed one, the first of several, or "" if none is
+// close. At most a third of the letters may be wrong, missing or extra, or two neighbours may be
+// swapped. Case, underscores, hyphens and spaces do not matter.
 func Name(typed string, names []string) string {
 	typed = fold(typed)
 	best, least := "", (len(typed)+1)/3+1
@@ -25,13 +25,13 @@ func Name(typed string, names []string) string {
 
 var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
-// fold makes cityName, city_name and city-name alike.
+// fold returns the same text for cityName, city_name and city-name.
 func fold(name string) string {
 	name = name[:min(len(name), maxCompared)]
 	return separators.Replace(strings.ToLower(name))
 }
 
-// swapped reports whether one text is the other with two neighbouring bytes in each other's place.
+// swapped reports whether the texts differ only by two swapped neighbouring bytes.
 func swapped(a, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -43,7 +43,7 @@ func swapped(a, b string) bool {
 	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
 
-// distance is the number of bytes to insert, delete or replace (Levenshtein).
+// distance returns the number of bytes to insert, delete or replace (Levenshtein).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

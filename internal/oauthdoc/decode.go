@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Decode decodes an object of JSON, which may begin with a byte order mark. Members whose values are of another type are left out.
+// Decode decodes a JSON object, which may begin with a byte order mark. It ignores members with
+// values of the wrong type.
 func Decode(text []byte, into any) error {
 	err := json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), into)
 	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is && wrong.Field != "" {
@@ -18,7 +19,8 @@ func Decode(text []byte, into any) error {
 	return err
 }
 
-// Words are an array of texts, or one text with blanks between them. Values of another type have none.
+// Words is an array of strings, or one string with words separated by blanks. Values of another
+// type give none.
 type Words []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -39,7 +41,7 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Seconds are a number, or a text of one. Values of another type are none.
+// Seconds is a number, possibly in a string. Values of another type give 0.
 type Seconds float64
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -56,7 +58,7 @@ func (s *Seconds) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A Flag is true, or the text true. Values of another type are false.
+// A Flag is true, or the string true. Values of another type are false.
 type Flag bool
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -65,13 +67,14 @@ func (f *Flag) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A Fault is an error that an authorization server answers with, in place of what was asked for or in addition.
+// A Fault is an error of an authorization server, instead of or in addition to the requested data.
 type Fault struct {
-	Code        string // such as invalid_grant; empty: none was named
+	Code        string // such as invalid_grant; may be empty
 	Description string
 }
 
-// FaultOf finds the error in an object, or an empty Fault: RFC 6749 has texts; others have an object, or say it otherwise.
+// FaultOf returns the error in an object, or an empty Fault. RFC 6749 has strings; other servers
+// use an object or other members.
 func FaultOf(text []byte) (f Fault) {
 	var said struct {
 		Error       json.RawMessage `json:"error"`
@@ -97,8 +100,9 @@ func FaultOf(text []byte) (f Fault) {
 	return f
 }
 
-// FromForm returns a response in the form of a URL's query as an object of JSON, or nil where it is none: GitHub sends tokens so.
-// A member that is there twice could be read in two ways, and then none is.
+// FromForm converts a response in the form of a URL's query to a JSON object, or returns nil if it
+// is not one. GitHub sends tokens in this form. A repeated member is ambiguous, so the result is
+// nil.
 func FromForm(text []byte) []byte {
 	values, err := url.ParseQuery(strings.TrimSpace(string(text)))
 	if err != nil || !values.Has("access_token") && !values.Has("error") {

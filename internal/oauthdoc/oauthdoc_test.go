@@ -121,8 +121,8 @@ func TestReadGoesOnToTheNextPlace(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		odd  http.HandlerFunc
-		want string // of the error where both places answer so
-		none bool   // whether there is no such document then
+		want string // error if both places respond so
+		none bool   // whether that means that there is no document
 	}{
 		{"a page", answer(http.StatusOK, "text/html; charset=utf-8", "<!doctype html>"), `a response of type "text/html" that is no JSON object`, true},
 		{"404", answer(http.StatusNotFound, "text/plain", "no"), "HTTP status 404", true},

@@ -17,27 +17,29 @@ import (
 
 const (
 	maxDocument = 256 << 10 // bytes of a document
-	maxWords    = 200       // of those of a server that are repeated
+	maxWords    = 200       // runes of a server's text that are repeated
 )
 
-// ErrNone is the error where no place of a document has it.
+// ErrNone is the error if no place has a document.
 var ErrNone = errors.New("there is no such document")
 
-// A searchError is the answers of all places.
+// A searchError holds the errors of all places.
 type searchError struct {
 	text  string
 	cause error
 }
 
-// Error names each place and its answer.
+// Error returns each place with its error.
 func (e *searchError) Error() string { return e.text }
 
-// Unwrap is [ErrNone] if no place had such a document, or else what was wrong with those that had one.
+// Unwrap returns [ErrNone] if no place had such a document, or else the faults of those that had
+// one.
 func (e *searchError) Unwrap() error { return e.cause }
 
-// Read reads a document at the first of several places that has it. Any other answer, such as a page of an application that knows
-// no such path, leads on to the next place; a place that cannot be reached ends the search, unless it only closes the connection. take decodes a document, and reports what
-// is wrong with it: ErrNone, that it is another one. The error names each place, and its answer.
+// Read reads a document at the first of several places that has it. Any other response, such as the
+// page of an application for unknown paths, leads to the next place. An unreachable place ends the
+// search, unless it only closes the connection. take decodes a document and returns its faults, or
+// ErrNone for another document. The error contains each place with its error.
 func Read(ctx context.Context, client *http.Client, places []string, take func(text []byte) error) error {
 	e := &searchError{cause: ErrNone}
 	var faults []error
@@ -66,7 +68,7 @@ func Read(ctx context.Context, client *http.Client, places []string, take func(t
 	return e
 }
 
-// get reads one place. answered is false where no response came.
+// get reads one place. answered is false without a response.
 func get(ctx context.Context, client *http.Client, place string) (text []byte, answered bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
 	if err != nil {
@@ -77,7 +79,7 @@ func get(ctx context.Context, client *http.Client, place string) (text []byte, a
 	if response != nil {
 		defer response.Body.Close()
 	}
-	if err != nil && response != nil { // it redirects to where this client does not go
+	if err != nil && response != nil { // a redirect that the client does not follow
 		return nil, true, fmt.Errorf("%s: %w", place, cause(err))
 	}
 	if err != nil {
@@ -105,7 +107,7 @@ func get(ctx context.Context, client *http.Client, place string) (text []byte, a
 	return text, true, nil
 }
 
-// cause is an error of a client without the URL, which a redirect changes.
+// cause returns the error of a client without the URL, which a redirect changes.
 func cause(err error) error {
 	if failed, is := errors.AsType[*url.Error](err); is {
 		return failed.Err
@@ -113,8 +115,8 @@ func cause(err error) error {
 	return err
 }
 
-// WellKnown are the places of a document about a URL: with the URL's path behind the name, and then, unless only that is right,
-// without.
+// WellKnown returns the places of a document about a URL: with the URL's path after the name and,
+// unless pathOnly forbids it, without.
 func WellKnown(u *url.URL, name string, pathOnly bool) (places []string) {
 	path := strings.TrimSuffix(u.EscapedPath(), "/")
 	place := Origin(u) + "/.well-known/" + name
@@ -127,8 +129,8 @@ func WellKnown(u *url.URL, name string, pathOnly bool) (places []string) {
 	return places
 }
 
-// Issuer are the places of the metadata of an authorization server (RFC 8414 section 3.1), and those of OpenID Connect Discovery,
-// which puts the path in front, too.
+// Issuer returns the places of the metadata of an authorization server (RFC 8414 section 3.1). It
+// includes those of OpenID Connect Discovery, which also has one with the path first.
 func Issuer(u *url.URL) []string {
 	places := append(WellKnown(u, "oauth-authorization-server", true), WellKnown(u, "openid-configuration", true)...)
 	if own := OpenID(u); !slices.Contains(places, own) {
@@ -137,7 +139,7 @@ func Issuer(u *url.URL) []string {
 	return places
 }
 
-// OpenID is where OpenID Connect Discovery has the metadata of a provider.
+// OpenID returns the place of a provider's metadata in OpenID Connect Discovery.
 func OpenID(u *url.URL) string {
 	return Origin(u) + strings.TrimSuffix(u.EscapedPath(), "/") + "/.well-known/openid-configuration"
 }

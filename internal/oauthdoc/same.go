@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Same reports whether two URLs of http or https that name something, such as an issuer or a resource, are spellings of one URL
-// (RFC 3986 section 6.2): scheme and host in any case, with or without the port that the scheme has anyway, with or without the
-// slash of an otherwise empty path, and with percent-encodings in any case. All else counts as it is written, so that one issuer
-// cannot pass for another at the same host: a slash at the end of a longer path, dot segments, other encodings, the query.
-// Texts with a fragment, a user or a host outside of ASCII are the same only byte by byte.
+// Same reports whether two http or https URLs that identify an issuer or a resource are spellings
+// of one URL (RFC 3986 section 6.2). Scheme and host may have any case, and the default port may be
+// present. So may the slash of an otherwise empty path, and percent-encodings may have any case.
+// All other differences count, so that one issuer cannot pass for another at the same host: a slash
+// at the end of a longer path, dot segments, other encodings, the query. Texts with a fragment, a
+// user or a host outside ASCII must be identical.
 func Same(a, b string) bool {
 	if a == b {
 		return true
@@ -25,7 +26,7 @@ func normal(text string) (name string, ok bool) {
 		return "", false
 	}
 	_, rest, _ := strings.Cut(text, "://")
-	path := "" // as it is written: parsing makes some spellings one
+	path := "" // as written: parsing makes some spellings equal
 	if i := strings.IndexAny(rest, "/?"); i >= 0 && rest[i:] != "/" {
 		path = rest[i:]
 	}
@@ -34,7 +35,7 @@ func normal(text string) (name string, ok bool) {
 
 func isOdd(r rune) bool { return r <= ' ' || r > '~' || r == '%' }
 
-// Origin returns the scheme and the host of a URL, in lower case and without the port that the scheme has anyway.
+// Origin returns the scheme and the host of a URL, in lower case and without the default port.
 func Origin(u *url.URL) string {
 	scheme, host := lower(u.Scheme), lower(u.Host)
 	if port := map[string]string{"http": ":80", "https": ":443"}[scheme]; port != "" {
@@ -57,7 +58,7 @@ func Path(encoded string) string {
 	return string(text)
 }
 
-// lower returns a text with the letters of ASCII in lower case: others are of other hosts.
+// lower returns a text with ASCII letters in lower case: other letters belong to other hosts.
 func lower(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

@@ -1,5 +1,5 @@
-// Package otlp sends what programs observe of themselves to a collector of OpenTelemetry: OTLP 1.x over HTTP, in
-// JSON. The exporters of OpenTelemetry itself bring Protocol Buffers and gRPC with them.
+// Package otlp sends telemetry to an OpenTelemetry collector: OTLP 1.x over HTTP, in JSON. The
+// exporters of OpenTelemetry itself depend on Protocol Buffers and gRPC.
 package otlp
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// maxReply bounds what is read of a collector's response, in bytes.
+// maxReply limits the bytes read of a collector's response.
 const maxReply = 4 << 10
 
-// ErrUnwanted says that the collector will never take this request.
+// ErrUnwanted means that the collector will never accept this request.
 var ErrUnwanted = errors.New("the collector does not take it")
 
-// A Collector is where requests go. Its methods are safe for concurrent use.
+// A Collector is the target of requests. Its methods are safe for concurrent use.
 type Collector struct {
 	URL    string
 	Header http.Header  // sent with every request
@@ -36,7 +36,7 @@ func NewHTTP() *http.Client {
 	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute}}
 }
 
-// Send sends an export request. The error wraps ErrUnwanted where sending it again is of no use.
+// Send sends an export request. The error wraps ErrUnwanted if a repetition is useless.
 func (c *Collector) Send(ctx context.Context, request []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(request))
 	if err != nil {
@@ -60,15 +60,17 @@ func (c *Collector) Send(ctx context.Context, request []byte) error {
 	}
 }
 
-// HeaderVariables are the variables of the environment that hold what collectors want to know who sends, which may be secrets.
+// HeaderVariables lists the variables of the environment with headers for collectors, which may be
+// secrets.
 var HeaderVariables = []string{
 	"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_LOGS_HEADERS",
 }
 
-// ServiceName is the attribute of a resource that names the program.
+// ServiceName is the attribute of a resource with the name of the program.
 const ServiceName = "service.name"
 
-// Headers reads those that OTEL_EXPORTER_OTLP_HEADERS has: name=value,name=value, with values as in a URL.
+// Headers parses the value of OTEL_EXPORTER_OTLP_HEADERS: name=value,name=value, with values
+// encoded as in a URL.
 func Headers(text string) http.Header {
 	h := http.Header{}
 	for pair := range strings.SplitSeq(text, ",") {
@@ -80,7 +82,8 @@ func Headers(text string) http.Header {
 	return h
 }
 
-// Attributes reads those that OTEL_RESOURCE_ATTRIBUTES has: name=value,name=value, with values as in a URL.
+// Attributes parses the value of OTEL_RESOURCE_ATTRIBUTES: name=value,name=value, with values
+// encoded as in a URL.
 func Attributes(text string) map[string]string {
 	all := map[string]string{}
 	for pair := range strings.SplitSeq(text, ",") {
@@ -92,8 +95,9 @@ func Attributes(text string) map[string]string {
 	return all
 }
 
-// Resource begins the one element of an array such as resourceLogs, with the resource that all of it is about: the service, whatever
-// attributes say of its name, and the attributes. The caller ends the element, and the array.
+// Resource begins the single element of an array such as resourceLogs, with its resource: the
+// service, which overrides its attribute, and the attributes. The caller must end the element and
+// the array.
 func Resource(w *jsonrpc.Writer, array, service string, attributes map[string]string) {
 	w.Array(array)
 	w.ObjectElement()
@@ -109,7 +113,7 @@ func Resource(w *jsonrpc.Writer, array, service string, attributes map[string]st
 	w.End()
 }
 
-// Text writes an attribute, in an array of them.
+// Text writes an attribute to an array of them.
 func Text(w *jsonrpc.Writer, key, value string) {
 	w.ObjectElement()
 	w.String("key", key)

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// SameOrigin reports whether two URLs are of one origin, with the usual port or without a port.
+// SameOrigin reports whether two URLs have the same origin; the default port may be missing.
 func SameOrigin(a, b *url.URL) bool {
 	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && Port(a) == Port(b)
 }
 
-// Port is that of a URL, or else the usual one of http and https.
+// Port returns the port of a URL, or else the default of http and https.
 func Port(u *url.URL) string {
 	switch p := u.Port(); {
 	case p != "":

@@ -1,5 +1,6 @@
-// Package outside tells the internet from what lies inside: this machine, private networks and the services that a
-// cloud offers to its machines only. All that connects to addresses which a stranger names decides by it.
+// Package outside distinguishes the internet from internal addresses: this machine, private
+// networks and the internal services of clouds. All code that connects to addresses from untrusted
+// sources uses it.
 package outside
 
 import (
@@ -9,8 +10,9 @@ import (
 	"strings"
 )
 
-// special are ranges outside of those that net/netip knows as private: of carriers and clouds, for examples, tests and
-// protocols, and IPv6 ranges with an IPv4 address inside, through which a translator reaches any other.
+// special lists ranges in addition to those that net/netip knows as private: of carriers and
+// clouds, for examples, tests and protocols. It includes IPv6 ranges that contain an IPv4 address,
+// through which a translator reaches any other.
 var special = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),    // carriers, and metadata services of clouds
@@ -28,22 +30,24 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("3fff::/20"),
 }
 
-// global is the part of IPv6 that is assigned; all else is special, NAT64 among it.
+// global is the assigned part of IPv6; everything else is special, including NAT64.
 var global = netip.MustParsePrefix("2000::/3")
 
-// IsHere reports whether a host of a URL, without brackets, names this machine: localhost in lower case, or a loopback address.
+// IsHere reports whether a host of a URL, without brackets, is this machine: localhost in lower
+// case, or a loopback address.
 func IsHere(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
-// Address reports whether an address belongs to the internet at large. An address with a zone does not.
+// Address reports whether an address belongs to the public internet. An address with a zone does
+// not.
 func Address(a netip.Addr) bool {
 	a = a.Unmap()
 	return a.IsGlobalUnicast() && !a.IsPrivate() && (a.Is4() || global.Contains(a)) &&
 		!slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// Host reports whether a host of a URL, in ASCII and without brackets, may be one of the internet by its name. Names of
-// one label, names that end as those of local networks do, and numbers that are another spelling of an address are not.
-// Where a name leads is known only when it is looked up.
+// Host reports whether a host of a URL, in ASCII and without brackets, may be a public one by its
+// name. Names of one label, names with a suffix of local networks, and other spellings of addresses
+// are not. The target of a name is known only after its lookup.
 func Host(name string) bool {
 	name = strings.TrimSuffix(strings.ToLower(name), ".")
 	if a, err := netip.ParseAddr(name); err == nil {

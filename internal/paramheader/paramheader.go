@@ -1,7 +1,6 @@
-// Package paramheader repeats parts of a request in HTTP headers, and checks that
-// they agree (2026-07-28 basic/transports/streamable-http, request metadata):
-// the values of Mcp-Name and Mcp-Param-*, and which arguments of a tool its
-// schema marks with x-mcp-header.
+// Package paramheader repeats parts of a request in HTTP headers and checks that they agree
+// (2026-07-28 basic/transports/streamable-http, request metadata). It handles the values of
+// Mcp-Name and Mcp-Param-*, and the arguments that a tool's schema marks with x-mcp-header.
 package paramheader
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Prefix begins the canonical name of every header that repeats an argument.
+// Prefix is the prefix of the canonical name of every header that repeats an argument.
 const Prefix = "Mcp-Param-"
 
 // Annotation is the member of a property's schema that names its header.
@@ -35,13 +34,13 @@ const (
 
 // A Field is one argument that HTTP clients repeat in a header.
 type Field struct {
-	Path   []string // the names that lead to it from the root of the arguments
+	Path   []string // names from the root of the arguments
 	Header string   // canonical, with the prefix
 	Kind   string   // "string", "integer" or "boolean"
 }
 
-// Fields finds the annotated arguments of a tool's input schema. The error says
-// why an annotation, and so the tool, is invalid.
+// Fields returns the annotated arguments of a tool's input schema. The error contains the reason
+// why an annotation, and thus the tool, is invalid.
 func Fields(schema json.RawMessage) ([]Field, error) {
 	if !Mentions(schema) {
 		return nil, nil
@@ -54,8 +53,8 @@ func Fields(schema json.RawMessage) ([]Field, error) {
 	return f.fields, f.err
 }
 
-// Mentions reports whether there may be an annotation in the JSON, which nearly
-// all tools do without. A name can be written with escapes.
+// Mentions reports whether the JSON may have an annotation, which nearly all tools do not. Names
+// can have escapes.
 func Mentions(text json.RawMessage) bool {
 	return bytes.Contains(text, []byte(Annotation)) || bytes.Contains(text, []byte(`\u`))
 }
@@ -89,7 +88,7 @@ func (f *finder) add(path []string, property, raw []byte) {
 	f.reached++
 	where := strings.Join(path, ".")
 	token, ok := jsonrpc.Unquote(raw)
-	other, taken := f.seen[strings.ToLower(token)] // whose name may be empty
+	other, taken := f.seen[strings.ToLower(token)] // the name may be empty
 	switch {
 	case !ok || !isToken(token):
 		f.err = fmt.Errorf("%s of %s: expected a header token of letters, digits and !#$%%&'*+-.^_`|~, got %.80s", Annotation, where, raw)
@@ -107,9 +106,9 @@ func (f *finder) add(path []string, property, raw []byte) {
 	f.fields = append(f.fields, Field{Path: path, Header: textproto.CanonicalMIMEHeaderKey(Prefix + token), Kind: kind})
 }
 
-// countAnnotations counts the annotations anywhere in a schema, to find those
-// that stand where they may not. Values of "properties" are schemas by name, so
-// a property that is itself called x-mcp-header does not count.
+// countAnnotations returns the number of annotations anywhere in a schema, to find those in
+// forbidden places. Values of "properties" are schemas by name, so a property called x-mcp-header
+// does not count.
 func countAnnotations(schema []byte, depth int) int {
 	if depth > maxDepth*2 || len(schema) == 0 {
 		return 0
@@ -136,7 +135,7 @@ func countAnnotations(schema []byte, depth int) int {
 	return n
 }
 
-// Value finds the argument and returns it as text; false if it is absent or null.
+// Value returns the argument as text. It reports false if it is absent or null.
 func (f *Field) Value(arguments json.RawMessage) (string, bool, error) {
 	v := []byte(arguments)
 	for _, name := range f.Path {
@@ -156,7 +155,7 @@ func (f *Field) Value(arguments json.RawMessage) (string, bool, error) {
 		return "", false, fmt.Errorf("%s: expected %s, got %.40s", strings.Join(f.Path, "."), f.Kind, v)
 	}
 	if f.Kind != "integer" {
-		return string(v), true, nil // of the wrong type, as the tool's schema will say
+		return string(v), true, nil // of the wrong type, which the tool's schema reports
 	}
 	n, err := strconv.ParseFloat(string(v), 64)
 	if err != nil || n != math.Trunc(n) || math.Abs(n) > maxInteger {
@@ -205,7 +204,7 @@ func sameInteger(a, b string) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// Encode returns the header value that stands for the text.
+// Encode returns the header value that represents the text.
 func Encode(text string) string {
 	if isPlain(text) && !(strings.HasPrefix(text, sentinelStart) && strings.HasSuffix(text, sentinelEnd)) {
 		return text
@@ -213,7 +212,7 @@ func Encode(text string) string {
 	return sentinelStart + base64.StdEncoding.EncodeToString([]byte(text)) + sentinelEnd
 }
 
-// Decode returns the text that a header value stands for.
+// Decode returns the text that a header value represents.
 func Decode(value string) (string, error) {
 	value = strings.Trim(value, " \t")
 	for i := 0; i < len(value); i++ {
@@ -235,7 +234,7 @@ func Decode(value string) (string, error) {
 	return value, nil
 }
 
-// isPlain reports whether the text can stand in a header as it is.
+// isPlain reports whether the text can be in a header unchanged.
 func isPlain(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; c != '\t' && (c < ' ' || c > '~') {

@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// FuzzEncode proves that every text survives its way through a header, and that
-// no header value stands for a text in two ways of ours.
+// FuzzEncode checks that every text survives encoding, and that no header value represents a text
+// in two of our encodings.
 func FuzzEncode(f *testing.F) {
 	for _, s := range []string{"", "us-west1", "Hello, 世界", " padded ", "line1\nline2", "=?base64?literal?=", "=?base64?", "?=", "=?base64??=", "a\tb", "\t", "\x7f", "=?BASE64?YQ==?=", "=?base64?YQ=?=", "=?base64?/w==?=", "\u00a0"} {
 		f.Add(s)
@@ -21,7 +21,7 @@ func FuzzEncode(f *testing.F) {
 			t.Fatalf("%q decodes to %q, which is no UTF-8", text, decoded)
 		}
 		if !utf8.ValidString(text) {
-			t.Skip() // JSON strings, where texts come from, are UTF-8
+			t.Skip() // JSON strings, the source of texts, are UTF-8
 		}
 		value := Encode(text)
 		for i := range len(value) {
@@ -39,8 +39,8 @@ func FuzzEncode(f *testing.F) {
 	})
 }
 
-// FuzzHeaders takes any schema and any arguments: whoever makes the headers of
-// the arguments and whoever checks them must agree.
+// FuzzHeaders takes any schema and any arguments: the code that makes the headers of the arguments
+// and the code that checks them must agree.
 func FuzzHeaders(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{"properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`, `{"region":"us"}`},
@@ -58,7 +58,7 @@ func FuzzHeaders(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, schema, arguments []byte) {
 		if jsonrpc.Valid(schema, jsonrpc.Limits{}) != nil || jsonrpc.Valid(arguments, jsonrpc.Limits{}) != nil {
-			t.Skip() // messages are checked before anything in them gets here
+			t.Skip() // messages are checked before
 		}
 		fields, err := Fields(json.RawMessage(schema))
 		if err != nil {
@@ -78,7 +78,7 @@ func FuzzHeaders(f *testing.F) {
 	})
 }
 
-// addHeader does what a client does for one field.
+// addHeader adds the header of one field like a client.
 func addHeader(t *testing.T, headers map[string][]string, field *Field, arguments []byte) {
 	if field.Header != textproto.CanonicalMIMEHeaderKey(field.Header) || !strings.HasPrefix(field.Header, Prefix) || headers[field.Header] != nil {
 		t.Fatalf("field %+v", field)
@@ -89,8 +89,8 @@ func addHeader(t *testing.T, headers map[string][]string, field *Field, argument
 	}
 }
 
-// checkPresence: the headers of the arguments are accepted unless an argument
-// cannot be sent in a header, and then nothing is.
+// checkPresence checks that the headers of the arguments are accepted, unless an argument cannot be
+// sent in a header: then nothing is.
 func checkPresence(t *testing.T, fields []Field, arguments []byte, headers map[string][]string) {
 	var impossible error
 	for i := range fields {
@@ -115,7 +115,7 @@ func checkPresence(t *testing.T, fields []Field, arguments []byte, headers map[s
 	}
 }
 
-// checkAbsence: a header of an argument that is not there is refused.
+// checkAbsence checks that a header of an absent argument is refused.
 func checkAbsence(t *testing.T, fields []Field, arguments []byte, headers map[string][]string) {
 	for i := range fields {
 		name := fields[i].Header

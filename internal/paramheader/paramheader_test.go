@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The first five are the specification's (2026-07-28
-// basic/transports/streamable-http, Value Encoding).
+// The first five are those of the specification (2026-07-28 basic/transports/streamable-http, Value
+// Encoding).
 func TestTextIsEncodedAsTheSpecificationSays(t *testing.T) {
 	for _, test := range []struct{ text, value string }{
 		{"us-west1", "us-west1"},

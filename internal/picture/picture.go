@@ -1,5 +1,4 @@
-// Package picture finds out what kind of picture bytes are, and how large it is. It reads
-// headers only: what a picture shows is nobody's business but the model's.
+// Package picture finds the kind and size of pictures. It reads only headers.
 package picture
 
 import (
@@ -15,27 +14,27 @@ import (
 )
 
 const (
-	// MaxBytes is how many bytes a picture may have that a model is sent: in base64 they
-	// are the 5 MiB that Anthropic and Groq take, and no provider takes less.
+	// MaxBytes limits a picture for a model: in base64 it is the 5 MiB that Anthropic and Groq
+	// accept, and no provider accepts less.
 	MaxBytes = 15 << 18
-	// MaxSide is how many pixels wide or high such a picture may be: Anthropic, Gemini,
-	// Mistral and xAI take that.
+	// MaxSide limits the width and height of such a picture in pixels: Anthropic, Gemini, Mistral
+	// and xAI accept that.
 	MaxSide = 8_000
 )
 
-// Kinds are the kinds of pictures that are known, in words.
+// Kinds names the known kinds of pictures.
 const Kinds = "PNG, JPEG, GIF or WebP"
 
 var kinds = map[string]string{"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WebP"}
 
-// A Picture is what a header says.
+// A Picture holds the data of a header.
 type Picture struct {
 	Type          string // MIME type
 	Width, Height int
 	Bytes         int
 }
 
-// String is the size in pixels and in bytes.
+// String returns the size in pixels and in bytes.
 func (p Picture) String() string {
 	size := fmt.Sprintf("%d bytes", p.Bytes)
 	switch {
@@ -47,10 +46,11 @@ func (p Picture) String() string {
 	return fmt.Sprintf("%dx%d, %s", p.Width, p.Height, size)
 }
 
-// Is reports whether data begins as a picture does.
+// Is reports whether data begins like a picture.
 func Is(data []byte) bool { return kinds[http.DetectContentType(data)] != "" }
 
-// Read returns what data is. The error says why it cannot be sent to a model.
+// Read returns the data of a picture's header. The error contains the reason why it cannot be sent
+// to a model.
 func Read(data []byte) (Picture, error) {
 	mime := http.DetectContentType(data)
 	if kinds[mime] == "" {
@@ -72,8 +72,8 @@ func Read(data []byte) (Picture, error) {
 	return Picture{mime, size.Width, size.Height, len(data)}, nil
 }
 
-// webp reads the size in the first chunk of a WebP file, of which there are three kinds:
-// lossy, lossless, and extended (RFC 9649).
+// webp reads the size in the first chunk of a WebP file, which has three kinds: lossy, lossless,
+// and extended (RFC 9649).
 func webp(data []byte) (c image.Config, err error) {
 	if len(data) < 30 {
 		return c, image.ErrFormat

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// drawn is a picture of a size, as an encoder of the standard library writes it.
+// drawn returns a picture of a size, encoded by the standard library.
 func drawn(t *testing.T, kind string, width, height int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -37,7 +37,7 @@ func webpOf(chunk string, body ...byte) []byte {
 
 func TestPicturesAreRecognizedByTheirContent(t *testing.T) {
 	t.Parallel()
-	// 1x1, lossless, as cwebp writes it.
+	// 1x1, lossless, by cwebp
 	cwebp, err := base64.StdEncoding.DecodeString("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestASizeIsShort(t *testing.T) {
 	}
 }
 
-// Whatever a server or a stranger's file holds, it is a picture or an error.
+// Any input is a picture or an error.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("\x89PNG\r\n\x1a\n"))
 	f.Add(webpOf("VP8X", 0, 0, 0, 0, 1, 0, 0, 1, 0, 0))

@@ -1,4 +1,5 @@
-// Package place finds variables, folders and programs in the environment and the folder that a command runs in.
+// Package place finds variables, folders and programs in the environment and the folder of a
+// command.
 package place
 
 import (
@@ -14,9 +15,10 @@ import (
 	"github.com/junction-mcp/junction/internal/filename"
 )
 
-// A Place is the environment and the working folder of a command. The zero Place is that of the process.
+// A Place is the environment and the working folder of a command. The zero Place is that of the
+// process.
 type Place struct {
-	Vars []string // NAME=VALUE, of which the last of a name counts; nil: those of the process
+	Vars []string // NAME=VALUE; the last of a name counts; nil: those of the process
 	Dir  string   // absolute; empty: the folder of the process
 }
 
@@ -55,12 +57,12 @@ func (p Place) Getwd() (string, error) {
 	return p.Dir, nil
 }
 
-// Path returns the name by which the process opens a file that is named in this place.
+// Path returns the name by which the process opens a file with this name in the place.
 func (p Place) Path(name string) string {
 	if p.Dir == "" || name == "" || filepath.IsAbs(name) {
 		return name
 	}
-	return p.Dir + string(filepath.Separator) + name // not cleaned: a separator at the end is one
+	return p.Dir + string(filepath.Separator) + name // not cleaned, to keep a separator at the end
 }
 
 // Abs returns an absolute path, as [filepath.Abs] does.
@@ -71,7 +73,7 @@ func (p Place) Abs(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// Absolute returns a path that does not depend on where a program is started.
+// Absolute returns a path that is independent of the working folder.
 func (p Place) Absolute(path string) string {
 	if full, err := p.Abs(path); err == nil {
 		return full
@@ -117,7 +119,7 @@ func (p Place) UserConfigDir() (string, error) {
 	return p.below("XDG_CONFIG_HOME", ".config", "Library/Application Support", "APPDATA")
 }
 
-// UserCacheDir returns the folder of what the user's programs keep for a while, as [os.UserCacheDir] does.
+// UserCacheDir returns the folder for caches of the user's programs, as [os.UserCacheDir] does.
 func (p Place) UserCacheDir() (string, error) {
 	if p.Vars == nil {
 		return os.UserCacheDir()
@@ -125,7 +127,7 @@ func (p Place) UserCacheDir() (string, error) {
 	return p.below("XDG_CACHE_HOME", ".cache", "Library/Caches", "LOCALAPPDATA")
 }
 
-// below returns a folder that a variable names, or that has its place in the home folder.
+// below returns a folder from a variable or, by default, inside the home folder.
 func (p Place) below(variable, unix, darwin, windows string) (string, error) {
 	folder := unix
 	switch runtime.GOOS {
@@ -147,8 +149,8 @@ func (p Place) below(variable, unix, darwin, windows string) (string, error) {
 	return filepath.Join(home, folder), err
 }
 
-// State returns the path of a file in which Junction keeps its state: in the folder that JUNCTION_STATE names, or in Junction's own below the
-// user's configuration.
+// State returns the path of a file with state of Junction. It is in the folder in JUNCTION_STATE,
+// or else in Junction's own below the user's configuration.
 func (p Place) State(name string) (string, error) {
 	folder := p.Path(p.Getenv("JUNCTION_STATE"))
 	if folder == "" {
@@ -164,7 +166,7 @@ func (p Place) State(name string) (string, error) {
 	return filepath.Join(folder, name), nil
 }
 
-// Cache returns the path of what Junction keeps for a while, below the user's cache folder.
+// Cache returns the path of cached data of Junction, below the user's cache folder.
 func (p Place) Cache(name string) (string, error) {
 	dir, err := p.UserCacheDir()
 	return filepath.Join(dir, "junction", name), err
@@ -180,7 +182,7 @@ func (p Place) LookPath(name string) (string, error) {
 	}
 	for _, dir := range filepath.SplitList(p.Getenv("PATH")) {
 		found, err := exec.LookPath(filepath.Join(p.Absolute(dir), name))
-		if err == nil && !filepath.IsAbs(dir) { // the working folder has it, of which nothing is run by its bare name
+		if err == nil && !filepath.IsAbs(dir) { // only the working folder has it, and no program there is run by its bare name
 			err = &exec.Error{Name: name, Err: exec.ErrDot}
 		}
 		if err == nil || errors.Is(err, exec.ErrDot) {
@@ -190,7 +192,7 @@ func (p Place) LookPath(name string) (string, error) {
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
-// Paths returns the names by which the process opens files, as [Place.Path] does.
+// Paths returns the names by which the process opens files; see [Place.Path].
 func (p Place) Paths(names []string) []string {
 	paths := make([]string, len(names))
 	for i, name := range names {
@@ -199,7 +201,7 @@ func (p Place) Paths(names []string) []string {
 	return paths
 }
 
-// Command returns a program to be run here, as [exec.CommandContext] does.
+// Command returns a program to run in the place, as [exec.CommandContext] does.
 func (p Place) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	if p.Vars != nil || p.Dir != "" {
@@ -218,7 +220,7 @@ func (p Place) Expand(path string) string {
 	return path
 }
 
-// Tilde returns a path as the profile of a sandbox has it: absolute, or from the home folder on.
+// Tilde returns a path in the form of a sandbox profile: absolute, or relative to the home folder.
 func (p Place) Tilde(path string) string {
 	if path == "" || path == "~" || strings.HasPrefix(path, "~/") {
 		return path

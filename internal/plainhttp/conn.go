@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	maxHead    = 1 << 20 // bytes of what stands before the body of a response
-	maxInterim = 5       // responses that announce another one
+	maxHead    = 1 << 20 // bytes before the body of a response
+	maxInterim = 5       // interim responses
 )
 
 var errHeadTooLong = fmt.Errorf("the headers of the response are longer than %d bytes", maxHead)
 
-// A conn is a connection to a server. One request has it at a time.
+// A conn is a connection to a server. One request uses it at a time.
 type conn struct {
 	transport *transport
 	net       net.Conn
 	address   string
-	since     time.Time // it is idle
+	since     time.Time // start of its idle time
 	r         *bufio.Reader
 	w         *bufio.Writer
 	left      int64 // bytes that may be read
 	sent      int64 // bytes of the request
-	refused   error // why not all of it was sent
+	refused   error // reason why not all of it was sent
 
-	raw  syscall.RawConn               // nil: it cannot be asked whether it is open
+	raw  syscall.RawConn               // nil: cannot be tested for being open
 	ask  func(descriptor uintptr) bool // sets open
 	open bool
 }
@@ -53,12 +53,12 @@ func newConn(t *transport, nc net.Conn, address string) *conn {
 	return c
 }
 
-// isOpen reports whether the server has neither closed an idle connection nor sent what nobody asked for.
+// isOpen reports whether the server has neither closed an idle connection nor sent unexpected data.
 func (c *conn) isOpen() bool {
 	return c.raw.Read(c.ask) == nil && c.open
 }
 
-// reading limits what is read from a conn.
+// reading limits the bytes read from a conn.
 type reading struct{ *conn }
 
 func (r reading) Read(p []byte) (int, error) {
@@ -70,7 +70,7 @@ func (r reading) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// writing counts what is written to a conn.
+// writing counts the bytes written to a conn.
 type writing struct{ *conn }
 
 func (w writing) Write(p []byte) (int, error) {
@@ -80,7 +80,7 @@ func (w writing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// exchange sends a request and reads the head of the response. Where it fails the connection is closed.
+// exchange sends a request and reads the head of the response. It closes the connection on error.
 func (c *conn) exchange(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	stop := context.AfterFunc(ctx, func() { _ = c.net.SetDeadline(time.Unix(1, 0)) })
@@ -109,7 +109,7 @@ func (c *conn) roundTrip(req *http.Request) (*http.Response, error) {
 		if c.refused == nil || c.sent == 0 {
 			return nil, err
 		}
-		resp, none := c.response(req) // a server may answer and close before it reads all, such as one that wants a login
+		resp, none := c.response(req) // a server may respond and close before it reads everything, for example to require a login
 		if none != nil {
 			return nil, fmt.Errorf("%w; %w", c.refused, none)
 		}
@@ -136,7 +136,7 @@ func (c *conn) response(req *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("expected a response after at most %d that announce it", maxInterim)
 }
 
-// because returns why a request came to nothing.
+// because returns the cause of a failed request.
 func because(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -144,13 +144,13 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// A body gives its connection back when it was read to its end.
+// A body returns its connection to the transport after it was read to its end.
 type body struct {
 	io.ReadCloser
 	ctx  context.Context
 	stop func() bool
 	last bool                 // the connection serves no further request
-	conn atomic.Pointer[conn] // nil when the body has ended
+	conn atomic.Pointer[conn] // nil after the end of the body
 
 	closed atomic.Bool
 }
@@ -170,7 +170,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the connection, where the body was not read to its end.
+// Close closes the connection unless the body was read to its end.
 func (b *body) Close() error {
 	b.closed.Store(true)
 	b.end(false)

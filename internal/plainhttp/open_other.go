@@ -2,7 +2,7 @@
 
 package plainhttp
 
-// canAsk says that a connection can be asked whether it is open.
+// canAsk is set if a connection can be tested for being open.
 const canAsk = false
 
 func hasNothing(uintptr) bool { return false }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// canAsk says that a connection can be asked whether it is open.
+// canAsk is set if a connection can be tested for being open.
 const canAsk = true
 
 // hasNothing reports whether there is nothing to read, not even an end.

@@ -12,15 +12,16 @@ import (
 )
 
 const (
-	maxBody   = 32 << 10 // bytes; what two sockets hold, with the headers, so that a server may answer before it reads
+	maxBody   = 32 << 10 // bytes; the capacity of two sockets, with the headers, as a server may respond before it reads
 	maxHeader = 16 << 10
-	maxIdle   = 512 // connections, whatever server they are to
+	maxIdle   = 512 // connections to all servers
 	idleTime  = 90 * time.Second
 )
 
-// New returns what sends requests like base, which must not change any more, and those that this package is for without it. As base
-// it is safe for concurrent use. It differs from base in that it asks for no compression. Its responses end when the
-// context of the request does. A base with limits that this package does not know is returned itself.
+// New returns a RoundTripper that handles the requests of this package itself and leaves others to
+// base. base must not change any more. Like base it is safe for concurrent use. It differs from
+// base in that it requests no compression. Its responses end with the context of the request. New
+// returns base itself if it has limits that this package does not support.
 func New(base *http.Transport) http.RoundTripper {
 	if !canAsk || base.DisableKeepAlives || isLimited(base) {
 		return base
@@ -28,7 +29,7 @@ func New(base *http.Transport) http.RoundTripper {
 	return &transport{base: base}
 }
 
-// isLimited reports whether a transport has settings that this package does not know.
+// isLimited reports whether a transport has settings that this package does not support.
 func isLimited(base *http.Transport) bool {
 	//lint:ignore SA1019 whoever set Dial wants it to be used
 	dials := base.Dial != nil && base.DialContext == nil
@@ -41,9 +42,9 @@ type transport struct {
 	base *http.Transport
 
 	mu    sync.Mutex
-	idle  []*conn // the one that was used last is the last
+	idle  []*conn // most recently used last
 	timer *time.Timer
-	over  bool // CloseIdleConnections was called, and there was no request since: none is kept
+	over  bool // CloseIdleConnections was called without a request since: none is kept
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -74,8 +75,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err == nil {
 			return resp, nil
 		}
-		// The server may have closed a connection the moment before it was used again. Of what was sent it can
-		// have acted upon a part.
+		// The server may have closed a connection just before it was used again. It may have acted
+		// on a part of the data sent.
 		if !used || c.sent > 0 || ctx.Err() != nil {
 			return nil, err
 		}
@@ -87,7 +88,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// takes reports whether a request is one that this package is for.
+// takes reports whether this package handles a request.
 func (t *transport) takes(req *http.Request) bool {
 	u, h := req.URL, req.Header
 	if req.Method != http.MethodPost || u == nil || u.Scheme != "http" || u.Hostname() == "" || !isASCII(u.Host) {
@@ -105,7 +106,7 @@ func (t *transport) takes(req *http.Request) bool {
 			size += int64(len(name) + len(value))
 		}
 		if strings.IndexFunc(name, isOdd) >= 0 || slices.ContainsFunc(values, hasControl) {
-			return false // base says what is wrong
+			return false // base returns the error
 		}
 	}
 	return size <= maxBody+maxHeader && !t.proxied(req) && httptrace.ContextClientTrace(req.Context()) == nil
@@ -119,7 +120,7 @@ func (t *transport) proxied(req *http.Request) bool {
 	return err != nil || proxy != nil
 }
 
-// isOdd reports whether a character does not stand in the usual names of headers.
+// isOdd reports whether a character does not occur in the usual names of headers.
 func isOdd(r rune) bool {
 	return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }
@@ -203,7 +204,7 @@ func (t *transport) keep(c *conn) {
 	}
 }
 
-// closeOld closes the connections that nobody used for a while.
+// closeOld closes the connections that were idle for idleTime.
 func (t *transport) closeOld() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -217,7 +218,7 @@ func (t *transport) closeOld() {
 	}
 }
 
-// CloseIdleConnections closes the connections that are kept, and those of requests that run when these end;
+// CloseIdleConnections closes the idle connections, and those of running requests when these end.
 // [http.Client.CloseIdleConnections] calls it.
 func (t *transport) CloseIdleConnections() {
 	t.mu.Lock()

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// base is a transport that nobody else uses.
+// base returns a transport for one test.
 func base(t testing.TB) *http.Transport {
 	b := new(http.Transport)
 	t.Cleanup(b.CloseIdleConnections)
@@ -48,7 +48,7 @@ func read(t testing.TB, resp *http.Response) string {
 	return string(text)
 }
 
-// kept is how many connections wait for a request.
+// kept returns the number of idle connections.
 func kept(via http.RoundTripper) int {
 	t := via.(*transport)
 	t.mu.Lock()
@@ -56,14 +56,14 @@ func kept(via http.RoundTripper) int {
 	return len(t.idle)
 }
 
-// A script is a server that gives each connection its answers, as they stand, one for each request.
+// A script is a server that sends fixed responses on each connection, one for each request.
 type script struct {
 	url   string
 	conns atomic.Int32
 	got   chan string // requests: method, path, body
 }
 
-// serve starts a script: answers[n] are those of connection n, which is closed behind them.
+// serve starts a script: answers[n] are those of connection n, which it then closes.
 func serve(t testing.TB, answers ...[]string) *script {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -194,7 +194,7 @@ func TestAConnectionIsNotUsedAgain(t *testing.T) {
 	})
 }
 
-// What a server sends behind its answer, late, must not be taken for the answer to the next request.
+// Data that a server sends late, after a response, must not be taken for the next response.
 func TestUnrequestedBytesAreNoResponse(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -261,7 +261,7 @@ func TestAServerThatClosesIsAskedOnANewConnection(t *testing.T) {
 	}
 }
 
-// A request of which something was sent may have been acted upon: it is not sent again.
+// A request that was partly sent may have been acted on: it is not sent again.
 func TestARequestIsSentOnce(t *testing.T) {
 	s := serve(t, []string{ok("hi"), ""}, []string{ok("twice")})
 	via := New(base(t))
@@ -277,7 +277,7 @@ func TestARequestIsSentOnce(t *testing.T) {
 	}
 }
 
-// failing is a connection that takes nothing more.
+// failing is a connection that refuses all data.
 type failing struct{ net.Conn }
 
 func (failing) Write([]byte) (int, error) { return 0, net.ErrClosed }
@@ -301,7 +301,7 @@ func TestARequestOfWhichNothingWasSentIsSentAgain(t *testing.T) {
 	}
 }
 
-// always is a connection that is said to be open.
+// always is a connection that is reported as open.
 type always struct{}
 
 func (always) Control(func(uintptr)) error    { return nil }
@@ -342,7 +342,7 @@ func TestARequestEndsWithItsContext(t *testing.T) {
 		if _, err := post(t, ctx, via, server.URL, "x"); !errors.Is(err, cause) {
 			t.Fatalf("error %v", err)
 		}
-		<-gone // the server hears of it
+		<-gone // the server sees the end
 		if kept(via) != 0 {
 			t.Fatal("the connection is kept")
 		}
@@ -520,7 +520,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	})
 }
 
-// Settings that this package does not know hold as ever: all requests are the transport's.
+// Settings that this package does not support stay in force: all requests use the transport.
 func TestATransportWithOtherLimitsIsUsedItself(t *testing.T) {
 	open := new(http.Protocols)
 	open.SetUnencryptedHTTP2(true)
@@ -541,7 +541,7 @@ func TestATransportWithOtherLimitsIsUsedItself(t *testing.T) {
 	}
 }
 
-// A refusing connection breaks once its server has answered the beginning of a request.
+// A refusing connection breaks after its server has responded to the beginning of a request.
 type refusing struct {
 	net.Conn
 	answer io.Reader
@@ -557,7 +557,8 @@ func (r *refusing) Write(p []byte) (int, error) {
 
 func (r *refusing) Read(p []byte) (int, error) { return r.answer.Read(p) }
 
-// A server that answers and closes before it reads all, as many do that want a login or that take less, is heard.
+// The response of a server that closes before it reads everything is used. Many do so to require a
+// login or for a smaller limit.
 func TestAnAnswerToTheBeginningOfARequestIsHeard(t *testing.T) {
 	for answer, want := range map[string]int{"HTTP/1.1 401 Unauthorized\r\nContent-Length: 4\r\n\r\nlog": 401, "": 0} {
 		b := base(t)
@@ -569,7 +570,7 @@ func TestAnAnswerToTheBeginningOfARequestIsHeard(t *testing.T) {
 		via := New(b)
 		resp, err := post(t, t.Context(), via, "http://h.example/", strings.Repeat("x", 30<<10))
 		switch {
-		case want == 0 && (!errors.Is(err, syscall.EPIPE) || !errors.Is(err, io.EOF)): // that there was no response decides what is repeated
+		case want == 0 && (!errors.Is(err, syscall.EPIPE) || !errors.Is(err, io.EOF)): // the missing response decides about repeating
 			t.Errorf("got %v", err)
 		case want != 0 && (err != nil || resp.StatusCode != want):
 			t.Errorf("got %v, %v", resp, err)
@@ -587,7 +588,8 @@ func TestAnAnswerToTheBeginningOfARequestIsHeard(t *testing.T) {
 	}
 }
 
-// What two sockets do not hold is sent while the answer is read, as a server may answer it before it reads all.
+// Data beyond the capacity of two sockets is sent while the response is read, as a server may
+// respond before it reads everything.
 func TestLongHeadersAreLeftToTheTransport(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -622,7 +624,7 @@ func TestLongHeadersAreLeftToTheTransport(t *testing.T) {
 	}
 }
 
-// As with an http.Transport, nothing stays of one that is done with, and the next request begins anew.
+// As with an http.Transport, a closed one keeps nothing, and the next request starts afresh.
 func TestNoConnectionIsKeptOnceTheIdleOnesWereClosed(t *testing.T) {
 	s := serve(t, []string{ok("an answer")}, []string{ok("an answer")})
 	via := New(base(t))
@@ -668,7 +670,7 @@ func TestAsManyConnectionsAreKeptAsTheLimitSays(t *testing.T) {
 	}
 }
 
-// echo answers what it was sent, when it has all of it.
+// echo responds with the complete request.
 func echo(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(r.Body)
 	if err == nil {
@@ -708,7 +710,7 @@ func TestManyRequestsAtTheSameTime(t *testing.T) {
 	running.Wait()
 }
 
-// BenchmarkCall compares a call's request and response with those of the transport alone, the server's part in both.
+// BenchmarkCall compares a call with that of the transport alone, including the server's part.
 func BenchmarkCall(b *testing.B) {
 	server := httptest.NewServer(http.HandlerFunc(echo))
 	defer server.Close()

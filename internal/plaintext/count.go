@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Count is a number of things whose name gets an s, or after an s es, where they are not one: "1 tool", "2 tools".
+// Count returns a number of things. The plural of the name gets an s, or es after an s: "1 tool",
+// "2 tools".
 func Count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -18,7 +19,7 @@ func Count(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing + "s"
 }
 
-// Beginning is the longest beginning of s of at most n bytes that ends with a whole character.
+// Beginning returns the longest prefix of s of at most n bytes that ends with a whole character.
 func Beginning(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -40,7 +41,8 @@ func Short(s string, n int) string {
 // plainWord matches a word that no shell changes.
 var plainWord = regexp.MustCompile(`^[\w./:@%+=,-]+$`)
 
-// ShellWord returns a word as it can be typed. Names of files, hosts and tools are chosen by servers, and a shell runs what stands in "$(…)".
+// ShellWord returns a word as it can be typed. Servers choose names of files, hosts and tools, and
+// a shell executes "$(…)".
 func ShellWord(word string) string {
 	switch {
 	case plainWord.MatchString(word):

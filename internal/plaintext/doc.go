@@ -1,13 +1,11 @@
-// Package plaintext makes text that came from somewhere else safe to print on a
-// terminal and honest to read.
+// Package plaintext makes foreign text safe to print on a terminal and free of hidden content.
 //
-// What a server sends (descriptions, log lines, tool results) may hold escape
-// sequences that move the cursor or set the clipboard, characters that reverse
-// the order of what is read, and characters that nobody sees but a model reads.
-// [Clean] writes every one of them out as a visible escape, so that nothing is
-// hidden and nothing is executed; [Line] does the same for one line of bounded
-// length.
+// Text of a server (descriptions, log lines, tool results) may contain escape sequences that move
+// the cursor or set the clipboard. It may contain characters that reverse the direction of text,
+// and characters that are invisible to users but not to a model. [Clean] replaces each of them by a
+// visible escape, so that nothing is hidden and nothing is executed. [Line] does the same for one
+// line of bounded length.
 //
-// The result is for eyes. It cannot be turned back: a backslash in the original
-// looks like one that was written here.
+// The result is for display. It cannot be reversed: a backslash in the original looks like one of
+// an escape.
 package plaintext

@@ -64,12 +64,11 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// Line returns s cleaned as by [Clean] on a single line of at most max runes. A
-// run of newlines and tabs becomes one space, and text that does not fit ends
-// in an ellipsis, which counts as one of the max. The result is empty when max
-// is not positive.
+// Line returns s cleaned as by [Clean] on a single line of at most max runes. A run of newlines and
+// tabs becomes one space. Text that does not fit ends in an ellipsis, which counts as one rune. The
+// result is empty if max is not positive.
 //
-// No more of s is read than the result needs.
+// Line reads no more of s than the result needs.
 func Line(s string, max int) string {
 	switch {
 	case max <= 0:
@@ -85,7 +84,7 @@ func Line(s string, max int) string {
 	return strings.TrimRight(string(line[:max-1]), "\u200c\u200d") + "…"
 }
 
-// printable reports whether s has nothing but the characters of ASCII that can be seen, and spaces.
+// printable reports whether s has only visible ASCII characters and spaces.
 func printable(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -95,12 +94,12 @@ func printable(s string) bool {
 	return true
 }
 
-// Unbroken returns all of s cleaned as by [Clean] on a single line: for what must be seen
-// whole, and must not begin a line that somebody else seems to have written.
+// Unbroken returns all of s cleaned as by [Clean] on a single line. It is for text that must be
+// seen whole and must not forge the beginning of a line.
 func Unbroken(s string) string { return fold(Clean(s)) }
 
-// prefix returns a part of s that gives more than max runes once it is cleaned
-// and folded, or all of s. Only runs of newlines and tabs become shorter.
+// prefix returns a part of s that gives more than max runes once it is cleaned and folded, or all
+// of s. Only runs of newlines and tabs become shorter.
 func prefix(s string, max int) string {
 	runes, folding := 0, false
 	for i, r := range s {
@@ -137,8 +136,7 @@ func fold(s string) string {
 	return b.String()
 }
 
-// indexHidden returns where the first character stands that cannot stay as it
-// is, or -1.
+// indexHidden returns the index of the first character that must be replaced, or -1.
 func indexHidden(s string) int {
 	last := escape
 	for i := 0; i < len(s); {
@@ -164,7 +162,7 @@ func invalid(r rune, size int) bool { return r == utf8.RuneError && size <= 1 }
 
 func hiddenASCII(c byte) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }
 
-// hidden reports whether r must be written out when it follows last.
+// hidden reports whether r must be escaped when it follows last.
 func hidden(r, last rune) bool {
 	if r < utf8.RuneSelf {
 		return hiddenASCII(byte(r))
@@ -178,22 +176,21 @@ func hidden(r, last rune) bool {
 			unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point)
 }
 
-// escape stands for what is no character to ask for another form of: the start
-// of the text, or the end of an escape.
+// escape is the previous character at the start of the text, or after an escape.
 const escape rune = -1
 
-// emojiSelector asks for the coloured form of the symbol before it.
+// emojiSelector selects the coloured form of the symbol before it.
 const emojiSelector = '\ufe0f'
 
-// The joiners.
+// Joiners.
 const (
 	nonJoiner = '\u200c'
 	joiner    = '\u200d'
 )
 
-// joinsAt reports whether r is a joiner that belongs between last and the rest: between
-// symbols that are one emoji, or letters whose script needs it. The end of the text is as
-// good as what follows there.
+// joinsAt reports whether r is a joiner that belongs between last and the rest: between symbols
+// that form one emoji, or letters whose script needs it. The end of the text counts as a fitting
+// rest.
 func joinsAt(r, last rune, rest string) bool {
 	if r != joiner && r != nonJoiner {
 		return false
@@ -206,11 +203,10 @@ func joinsAt(r, last rune, rest string) bool {
 	return r == joiner && (isPart || joinable(last)) && (size == 0 || joinable(next))
 }
 
-// joinable reports whether r may be a part of an emoji of several.
+// joinable reports whether r may be a part of an emoji of several symbols.
 func joinable(r rune) bool { return r >= 0x2190 && unicode.Is(unicode.So, r) }
 
-// joining reports whether r is a letter or a mark of a script in which joiners make a
-// difference that is read.
+// joining reports whether r is a letter or a mark of a script in which joiners are visible.
 func joining(r rune) bool {
 	if r >= 0x64b && r <= 0x655 || r == 0x670 { // marks of Arabic, which other scripts use too
 		return true

@@ -97,7 +97,7 @@ func TestPlainTextIsNotCopied(t *testing.T) {
 	}
 }
 
-// mayStay is the promise in other words than the code's.
+// mayStay is the documented rule, written differently from the code.
 func mayStay(r, last rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -110,7 +110,7 @@ func mayStay(r, last rune) bool {
 		return !unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 	case unicode.Is(unicode.Cf, r):
 		return unicode.Is(unicode.Prepended_Concatenation_Mark, r)
-	default: // private and unassigned characters are shown in some way
+	default: // private and unassigned characters are displayed in some form
 		return !unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Noncharacter_Code_Point, unicode.Other_Default_Ignorable_Code_Point)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// living reports whether the group has a member that is not a zombie. Orphans that ended stay in the
+// living reports whether the group has a member that is not a zombie. Orphans that died stay in the
 // group until the system's first process reaps them, which in a container may be late or never.
 func (g group) living() bool {
 	living := false

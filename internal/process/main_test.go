@@ -164,8 +164,9 @@ func checkNothingLeft(t *testing.T, p *Process, files int) {
 	}
 }
 
-// members returns the processes of a group with their states, except ended orphans that the system's
-// first process has not reaped. The child itself is not an orphan: Exited means that it was reaped.
+// members returns the processes of a group with their states, except orphans that died and were not
+// reaped by the system's first process. The child itself is not an orphan: Exited means that it was
+// reaped.
 func members(t *testing.T, group int) (found []string) {
 	t.Helper()
 	if runtime.GOOS != "linux" {

@@ -175,9 +175,9 @@ func (p *Process) ExitError() error {
 	}
 }
 
-// Read reads from the child's standard output. At its end the error is io.EOF. The end is when the
-// child and all processes that share its output have closed it or ended, or at the latest a grace
-// period after the child exited. After Close the error is os.ErrClosed.
+// Read reads from the child's standard output. At its end the error is io.EOF. The end comes when
+// the child and all processes that share its output have closed it or ended. It comes at the latest
+// a grace period after the child exited. After Close the error is os.ErrClosed.
 func (p *Process) Read(b []byte) (int, error) {
 	n, err := p.stdout.Read(b)
 	switch {

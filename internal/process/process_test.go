@@ -106,7 +106,7 @@ func TestReadingEndsWhenALeftGrandchildHoldsThePipe(t *testing.T) {
 	if _, err := io.ReadAll(p); err != nil {
 		t.Errorf("read to the end: %v", err)
 	}
-	p.stop() // the kill is on its way, or nothing would have ended: the pipe is closed a moment before the process is gone
+	p.stop() // the kill is on its way: the pipe is closed a moment before the process has ended
 	if left := members(t, p.PID()); len(left) > 0 {
 		t.Errorf("left without Close: %v", left)
 	}

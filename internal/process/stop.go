@@ -55,8 +55,8 @@ func (p *Process) Close() error {
 	return p.closeErr
 }
 
-// Terminate is [Process.Close] without the grace period between the end of standard input and the
-// request to end, for a child with no work to finish.
+// Terminate is [Process.Close] for a child with no work to finish. It skips the grace period
+// between the end of standard input and the request to end.
 func (p *Process) Terminate() error {
 	p.hasty.Store(true)
 	return p.Close()

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// maxHops bounds the proxies of one request that are looked at.
+// maxHops limits the examined proxies of one request.
 const maxHops = 20
 
-// Trusted are the proxies whose word counts. The zero value trusts none.
+// Trusted holds the trusted proxies. The zero value trusts none.
 type Trusted struct {
 	networks []netip.Prefix
-	sockets  bool // whether connections to a socket of this machine are a proxy's
+	sockets  bool // connections to a Unix socket come from a proxy
 }
 
-// Parse reads networks such as 10.0.0.0/8, addresses, and unix, for all who come by a socket of this machine.
+// Parse parses networks such as 10.0.0.0/8, addresses, and unix, for all clients of a Unix socket.
 func Parse(all []string) (t Trusted, err error) {
 	for _, text := range all {
 		if text == "unix" {
@@ -37,7 +37,8 @@ func Parse(all []string) (t Trusted, err error) {
 	return t, nil
 }
 
-// Handler returns a handler for requests with the address of their client as RemoteAddr, as far as proxies that are trusted name it.
+// Handler returns a handler that sets RemoteAddr to the address of the client, as far as trusted
+// proxies name it.
 func (t Trusted) Handler(next http.Handler) http.Handler {
 	if len(t.networks) == 0 && !t.sockets {
 		return next
@@ -55,8 +56,9 @@ func (t Trusted) trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(t.networks, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
-// client is who made a request; invalid where no proxy that is trusted says. A proxy adds to one of the two headers and may pass on
-// whatever a client put into the other, so two that differ count as none.
+// client returns the client of a request, or an invalid address if no trusted proxy names it. A
+// proxy appends to one of the two headers and may pass on a client's value of the other, so
+// different ones are ignored.
 func (t Trusted) client(r *http.Request) netip.Addr {
 	at, isAddress := parseAddr(r.RemoteAddr)
 	if isAddress && !t.trusts(at) || !isAddress && !t.sockets {
@@ -74,7 +76,8 @@ func (t Trusted) client(r *http.Request) netip.Addr {
 	return found[0]
 }
 
-// walk reads hops from the nearest on, each of which the one before it named, up to the first that is not trusted.
+// walk reads hops from the nearest on, each named by the one before it, up to the first that is not
+// trusted.
 func (t Trusted) walk(hops []string, valueOf func(hop string) string) (client netip.Addr) {
 	for i, hop := range slices.Backward(hops) {
 		a, is := parseAddr(strings.TrimSpace(valueOf(hop)))
@@ -88,8 +91,8 @@ func (t Trusted) walk(hops []string, valueOf func(hop string) string) (client ne
 	return client
 }
 
-// forwardedFor is the client of an element of Forwarded (RFC 7239). Who appends an element does not know of quotes that a client
-// left open, so that commas end elements wherever they are.
+// forwardedFor returns the client in an element of Forwarded (RFC 7239). A proxy that appends an
+// element ignores quotes that a client left open, so commas always end elements.
 func forwardedFor(hop string) string {
 	for _, pair := range strings.Split(hop, ";") {
 		if name, value, _ := strings.Cut(strings.TrimSpace(pair), "="); strings.EqualFold(name, "for") {
@@ -99,7 +102,7 @@ func forwardedFor(hop string) string {
 	return ""
 }
 
-// parseAddr reads an address with or without a port.
+// parseAddr parses an address with or without a port.
 func parseAddr(text string) (a netip.Addr, ok bool) {
 	if at, err := netip.ParseAddrPort(text); err == nil {
 		return at.Addr().Unmap().WithZone(""), true

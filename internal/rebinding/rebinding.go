@@ -1,6 +1,6 @@
-// Package rebinding refuses HTTP requests that a web page may have sent without
-// its user's knowledge: by DNS rebinding to a server on this machine, or across
-// origins (basic/transports/streamable-http, security).
+// Package rebinding refuses HTTP requests that a web page may have sent without its user's
+// knowledge: by DNS rebinding to a server on this machine, or across origins
+// (basic/transports/streamable-http, security).
 package rebinding
 
 import (
@@ -13,24 +13,22 @@ import (
 	"strings"
 )
 
-// A Guard decides by the Host and Origin headers. The zero Guard is the default
-// one; it must not change while it is used.
+// A Guard decides by the Host and Origin headers. The zero Guard is the default one; it must not
+// change while it is in use.
 //
-// A page that was rebound sends the name of its own site in both headers. So a
-// Host is right only if no site of a stranger can have it: localhost, the
-// address at which the connection came in, and the names in Hosts. What does not
-// come over TCP no browser sends, and its Host is not looked at.
+// A rebound page sends the name of its own site in both headers. So a Host is accepted only if no
+// foreign site can have it: localhost, the address of the connection, and the names in Hosts.
+// Browsers only send requests over TCP, so the Host of other requests is not checked.
 type Guard struct {
-	// Hosts are more names, without a port, under which the server may be reached.
-	// "*" allows every name.
+	// Hosts lists further names, without a port, under which the server may be reached. "*" allows
+	// every name.
 	Hosts []string
-	// Origins are allowed in addition to the server's own, and to those on
-	// localhost where the server was reached there; each is
-	// scheme://host[:port]. "*" allows every origin.
+	// Origins lists allowed origins, each scheme://host[:port]. The server's own is always allowed,
+	// and those on localhost if the server was reached there. "*" allows every origin.
 	Origins []string
 }
 
-// Check returns why the request is refused, nil if it is not.
+// Check returns the reason why the request is refused, or nil.
 func (g *Guard) Check(r *http.Request) error {
 	local, isTCP := localAddress(r)
 	name := hostname(r.Host)
@@ -71,8 +69,9 @@ func (g *Guard) originAllowed(r *http.Request, origin string, onLocalhost bool) 
 	return onLocalhost && isLocal(u.Hostname()) || strings.EqualFold(u.Host, r.Host)
 }
 
-// Shares reports whether pages of the request's origin may read responses: those of Origins, or, where there are none, of every
-// origin that is allowed. A page on localhost that is allowed to ask is not one that was meant.
+// Shares reports whether pages of the request's origin may read responses. These are the origins in
+// Origins or, if there are none, every allowed origin. With a list, a page on localhost may send
+// requests but is not meant to read responses.
 func (g *Guard) Shares(r *http.Request) bool {
 	return len(g.Origins) == 0 || g.lists(r.Header.Get("Origin"))
 }
@@ -82,8 +81,8 @@ func (g *Guard) lists(origin string) bool {
 	return slices.ContainsFunc(g.Origins, func(allowed string) bool { return allowed == "*" || strings.EqualFold(allowed, origin) })
 }
 
-// localAddress returns the address at which the request came in; isTCP is false
-// only where that is known to be of another kind.
+// localAddress returns the local address of the request; isTCP is false only if it is known to be
+// of another kind.
 func localAddress(r *http.Request) (_ netip.Addr, isTCP bool) {
 	addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	switch addr := addr.(type) {
@@ -92,7 +91,7 @@ func localAddress(r *http.Request) (_ netip.Addr, isTCP bool) {
 	case *net.TCPAddr:
 		return addr.AddrPort().Addr().Unmap().WithZone(""), true
 	}
-	at, err := netip.ParseAddrPort(addr.String()) // wrapped by a listener of the program's
+	at, err := netip.ParseAddrPort(addr.String()) // wrapped by the program's listener
 	return at.Addr().Unmap().WithZone(""), err == nil || strings.HasPrefix(addr.Network(), "tcp")
 }
 
@@ -104,7 +103,7 @@ func isLocal(name string) bool {
 	return strings.EqualFold(name, "localhost")
 }
 
-// hostname is the host of host[:port], without brackets.
+// hostname returns the host of host[:port], without brackets.
 func hostname(host string) string {
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && strings.IndexByte(host[i:], ']') < 0 && (host[0] == '[' || strings.IndexByte(host, ':') == i) {
 		host = host[:i]

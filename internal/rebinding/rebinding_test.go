@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A wrapped address is one of a listener that a program wrote.
+// A wrapped address belongs to a listener of another program.
 type wrapped struct{ net.Addr }
 
 func TestCheck(t *testing.T) {

@@ -2,16 +2,15 @@ package redact
 
 import "strings"
 
-// Arguments returns a copy of a program's arguments to show, one for one:
+// Arguments returns a copy of a program's arguments for display, one for one. It hides
 //
-//   - what follows a flag whose name is sensitive, or -H, is hidden, but for the
-//     name of a variable behind a flag such as --token-env;
-//   - so is the value of NAME=value where the name is sensitive or the value
-//     looks like a secret, and after -e or --env, whatever the name is;
-//   - so is the value of "Name: value", likewise;
-//   - so are words that look like secrets;
-//   - of URLs, also within longer texts and assignments, that is hidden which
-//     [URL] hides.
+//   - the argument after a flag with a sensitive name, or -H, except the name of a variable after a
+//     flag such as --token-env;
+//   - the value of NAME=value if the name is sensitive or the value looks like a secret, and after -e
+//     or --env for any name;
+//   - the value of "Name: value" by the same rules;
+//   - words that look like secrets;
+//   - in URLs, also inside longer texts and assignments, the parts that [URL] hides.
 func Arguments(args []string) []string {
 	shown := make([]string, len(args))
 	before := ""

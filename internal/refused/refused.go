@@ -1,5 +1,6 @@
-// Package refused marks results and errors by which a gateway refuses a request itself, so that its client can tell them from those of
-// the server behind. What a server marks so is not believed: see [Without].
+// Package refused marks results and errors of requests that a gateway itself refused, so that its
+// client can distinguish them from those of the server. Marks set by servers are removed: see
+// [Without].
 package refused
 
 import (
@@ -8,13 +9,13 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Member is the member of a result's _meta, or of an error's data, that says by what the request was refused.
+// Member is the member of a result's _meta, or of an error's data, with the reason of the refusal.
 const Member = "io.github.junction-mcp/refused"
 
-// By is what refuses a request; empty where the server responded, or could not.
+// By is the kind of check that refused a request; empty if the server responded or failed.
 type By string
 
-// What refuses requests.
+// Checks that refuse requests.
 const (
 	Rule    By = "rule"
 	Limit   By = "limit"
@@ -24,18 +25,18 @@ const (
 	Audit   By = "audit" // the log cannot be written
 )
 
-// In returns what the _meta of a result, or the data of an error, say.
+// In returns the mark in the _meta of a result or the data of an error.
 func In(object json.RawMessage) By {
 	text, _ := jsonrpc.Unquote(jsonrpc.Get(object, Member))
 	return By(text)
 }
 
-// With returns the _meta of a result, or the data of an error, with the mark; which may be nil.
+// With returns the _meta of a result, or the data of an error, with the mark. object may be nil.
 func With(object json.RawMessage, by By) json.RawMessage {
 	return jsonrpc.With(object, Member, jsonrpc.AppendString(nil, string(by)))
 }
 
-// Without returns them without the mark.
+// Without returns the object without the mark.
 func Without(object json.RawMessage) json.RawMessage {
 	if jsonrpc.Get(object, Member) == nil {
 		return object
@@ -43,7 +44,7 @@ func Without(object json.RawMessage) json.RawMessage {
 	return jsonrpc.Without(object, Member)
 }
 
-// WithoutInTask returns a task without the mark in the result, or the error, that it holds.
+// WithoutInTask returns a task without the mark in its result or error.
 func WithoutInTask(task json.RawMessage) json.RawMessage {
 	for _, in := range [][2]string{{"result", "_meta"}, {"error", "data"}} {
 		outcome := jsonrpc.Get(task, in[0])

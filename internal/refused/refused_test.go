@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A server marks the outcome of a task in vain, however it spells the mark; all else of the task stays.
+// A server's mark in the outcome of a task is removed in any spelling; the rest of the task stays.
 func TestATaskLosesTheMark(t *testing.T) {
 	const mark = `"io.github.junction-mcp/refus\u0065d":"rule"`
 	for _, test := range []struct{ task, want string }{

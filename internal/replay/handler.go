@@ -12,13 +12,13 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// maxBody is how many bytes a request may have.
+// maxBody limits a request, in bytes.
 const maxBody = 32 << 20
 
-// A wire is how one kind of provider speaks.
+// A wire is the format of one kind of provider.
 type wire interface {
 	read(header http.Header, body []byte) (*request, error)
-	// events are what is streamed; a string is sent as it is.
+	// events returns the streamed events; a string is sent unchanged.
 	events(a *answer) []event
 	failure(message string) any
 }
@@ -28,9 +28,8 @@ type event struct {
 	data any
 }
 
-// Handler plays turns. It is safe for concurrent use and keeps nothing
-// between requests; it asks for no key. It must not be reachable by anyone but a
-// test.
+// Handler plays turns. It is safe for concurrent use, keeps nothing between requests and requires
+// no key. Only tests may reach it.
 func Handler(turns ...Turn) http.Handler {
 	return player(func(req *request) (*answer, error) {
 		n := req.turn()
@@ -45,9 +44,9 @@ func Handler(turns ...Turn) http.Handler {
 	})
 }
 
-// HandlerFunc plays what a function answers to the last message of a request, whose
-// role is user or tool: for conversations of which no order is known. It is like
-// [Handler] otherwise, and calls the function concurrently.
+// HandlerFunc plays the turn that say returns for the last message of a request, whose role is user
+// or tool. It serves conversations in an unknown order. Otherwise it is like [Handler]. It calls
+// say concurrently.
 func HandlerFunc(say func(role, text string) Turn) http.Handler {
 	return player(func(req *request) (*answer, error) {
 		t := say(req.lastRole(), req.lastText())
@@ -55,7 +54,7 @@ func HandlerFunc(say func(role, text string) Turn) http.Handler {
 	})
 }
 
-// A player answers a request that a strict provider would take.
+// A player answers a request that a strict provider would accept.
 type player func(req *request) (*answer, error)
 
 func (play player) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -78,7 +77,7 @@ func (play player) serve(w http.ResponseWriter, httpReq *http.Request, by wire) 
 	}
 	a, err := play.handle(w, httpReq, by)
 	if err != nil {
-		data, _ := json.Marshal(by.failure("replay: " + err.Error())) // which is made of texts
+		data, _ := json.Marshal(by.failure("replay: " + err.Error())) // texts only: cannot fail
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = w.Write(data) // the client may be gone
@@ -87,7 +86,7 @@ func (play player) serve(w http.ResponseWriter, httpReq *http.Request, by wire) 
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, e := range by.events(a) {
 		if err := writeEvent(w, e); err != nil {
-			return // nobody reads any more
+			return // the client is gone
 		}
 	}
 }
@@ -126,13 +125,13 @@ func writeEvent(w http.ResponseWriter, e event) error {
 	return http.NewResponseController(w).Flush()
 }
 
-// halves are a text in two pieces, so that who joins them is tested.
+// halves returns a text in two pieces, to test the code that joins them.
 func halves(s string) []string {
 	runes := []rune(s)
 	return []string{string(runes[:len(runes)/2]), string(runes[len(runes)/2:])}
 }
 
-// blocks are what both wires write as one text or as a list of blocks.
+// blocks are written by both wire formats as one text or as a list of blocks.
 type blocks []block
 
 type block struct {
@@ -146,7 +145,7 @@ type block struct {
 	IsError   bool            `json:"is_error"`
 }
 
-// UnmarshalJSON reads a text as one block, and null as none.
+// UnmarshalJSON decodes a string as one block, and null as none.
 func (b *blocks) UnmarshalJSON(data []byte) error {
 	var text *string
 	if json.Unmarshal(data, &text) == nil {
@@ -164,8 +163,8 @@ func (b *blocks) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// texts are the blocks as parts. What is no text stands as media, which nobody
-// looks at.
+// texts returns the blocks as parts. Blocks other than text become media, whose content is not
+// used.
 func (b blocks) texts() []model.Part {
 	var parts []model.Part
 	for _, block := range b {

@@ -7,11 +7,12 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Legacy revisions have objects only where JSON Schema has true and false: as values of properties, and clients that check
-// refuse a whole list for one of them. So a schema that is a boolean becomes the object that means the same, but where
-// schemas of every time have booleans, as in additionalProperties.
+// Legacy revisions require objects in places where JSON Schema also allows true and false, such as
+// values of properties. Strict clients refuse a whole list for one of them. So a boolean schema
+// becomes the equivalent object, except where all revisions allow booleans, as in
+// additionalProperties.
 
-// A place is where a keyword of JSON Schema has schemas.
+// A place describes the schemas in the value of a keyword of JSON Schema.
 type place int
 
 const (
@@ -30,10 +31,11 @@ var places = map[string]place{
 	"additionalProperties": orBoolean, "unevaluatedProperties": orBoolean, "additionalItems": orBoolean, "unevaluatedItems": orBoolean,
 }
 
-// booleans are the members of tools that are often true or false and no schemas there.
+// booleans are members of tools that are often true or false and are not schemas then.
 var booleans = []string{"additionalProperties", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
-// mayHoldBooleanSchema reports whether true or false can stand in the JSON where a schema may.
+// mayHoldBooleanSchema reports whether true or false may occur in the JSON in the place of a
+// schema.
 func mayHoldBooleanSchema(body []byte) bool {
 	for _, word := range []string{"true", "false"} {
 		for at := 0; ; at += len(word) {
@@ -59,8 +61,8 @@ func mayHoldBooleanSchema(body []byte) bool {
 	return false
 }
 
-// isSchemaMember reports whether the JSON ends in the name of a member that may hold a schema; where it ends in something
-// else, it ends inside of a string.
+// isSchemaMember reports whether the JSON ends in the name of a member that may hold a schema.
+// Other endings are inside a string.
 func isSchemaMember(before []byte) bool {
 	if !bytes.HasSuffix(before, []byte(`"`)) {
 		return false
@@ -72,7 +74,7 @@ func isSchemaMember(before []byte) bool {
 	})
 }
 
-// lowerSchemas returns a tool with schemas that legacy revisions have a form for.
+// lowerSchemas returns a tool with schemas in the form of legacy revisions.
 func lowerSchemas(tool []byte) []byte {
 	for _, name := range []string{"inputSchema", "outputSchema"} {
 		schema := jsonrpc.Get(tool, name)
@@ -80,7 +82,7 @@ func lowerSchemas(tool []byte) []byte {
 			continue
 		}
 		lowered := appendSchema(nil, schema)
-		if !isObject(schema) { // only an object can be the input
+		if !isObject(schema) { // an input schema must describe an object
 			lowered = jsonrpc.With(lowered, "type", []byte(`"object"`))
 		}
 		tool = jsonrpc.With(tool, name, lowered)
@@ -88,7 +90,7 @@ func lowerSchemas(tool []byte) []byte {
 	return tool
 }
 
-// holdsBoolean reports whether a schema is a boolean that becomes an object, or holds one.
+// holdsBoolean reports whether a schema is, or contains, a boolean that becomes an object.
 func holdsBoolean(value []byte, at place) (holds bool) {
 	switch value[0] {
 	case 't', 'f':
@@ -136,11 +138,11 @@ func appendSchema(dst, schema []byte) []byte {
 	return append(dst, schema...)
 }
 
-// appendMembers appends an object whose members have schemas where at says so.
+// appendMembers appends an object whose members have schemas in the places that at returns.
 func appendMembers(dst, object []byte, at func(quoted []byte) place) []byte {
 	w := jsonrpc.NewObject(dst)
 	jsonrpc.EachMember(object, func(quoted, value []byte) bool {
-		_ = w.EncodedQuoted(quoted, func(dst []byte) ([]byte, error) { // which does not fail
+		_ = w.EncodedQuoted(quoted, func(dst []byte) ([]byte, error) { // never fails
 			switch p := at(quoted); {
 			case p == eachSchema && isObject(value):
 				return appendMembers(dst, value, func([]byte) place { return oneSchema }), nil

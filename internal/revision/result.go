@@ -22,7 +22,7 @@ const (
 	Task          ResultType = "task"
 )
 
-// A CacheScope is the cacheScope of a result: who may share it.
+// A CacheScope is the cacheScope of a result, the set of its users.
 type CacheScope string
 
 // Scopes of server/utilities/caching.

@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// An Effect is what an option of docker run means for a program that Junction starts.
+// An Effect is the meaning of an option of docker run for a program that Junction starts.
 type Effect int
 
-// The effects that options have.
+// Effects of options.
 const (
-	Rights   Effect = iota // it gives rights, or is not known
-	Made                   // Junction has it already, or messages would break with it
-	Plain                  // it gives no rights
-	Bound                  // it takes rights away
-	Variable               // it sets a variable of the container
-	Mount                  // it gives the container a folder of this machine
+	Rights   Effect = iota // gives rights, or is unknown
+	Made                   // already set by Junction, or would break messages
+	Plain                  // gives no rights
+	Bound                  // removes rights
+	Variable               // sets a variable of the container
+	Mount                  // gives the container a folder of this machine
 )
 
-// An Option is one of docker run or podman run.
+// An Option is an option of docker run or podman run.
 type Option struct {
-	Typed   string // the name as it is written
-	Name    string // the long name, where there is one
+	Typed   string // name as written
+	Name    string // long name, if there is one
 	Value   string
-	IsValue bool // it has a value
+	IsValue bool // has a value
 	Effect  Effect
-	At, Len int // which of the words it is
+	At, Len int // position and number of its words
 }
 
-// Words is the option as a command line has it.
+// Words returns the option in the form of a command line.
 func (o Option) Words() []string {
 	if !o.IsValue {
 		return []string{o.Name}
@@ -39,7 +39,7 @@ func (o Option) Words() []string {
 	return []string{o.Name + "=" + o.Value}
 }
 
-// Source is the folder or file of this machine that a mount names; "" where it names none, such as that of a volume.
+// Source returns the folder or file of this machine in a mount; "" without one, as for a volume.
 func (o Option) Source() string {
 	if o.Name == "--volume" {
 		source, _, found := strings.Cut(o.Value, ":")
@@ -61,17 +61,17 @@ func (o Option) Source() string {
 	return ""
 }
 
-// A rule says of an option whether it has a value, and what it does.
+// A rule describes whether an option has a value, and its effect.
 type rule struct {
 	long   string
 	value  bool
 	effect Effect
 }
 
-// rules are the options that are distinguished. Those with a value that they must have are in onlyValues.
+// rules holds the known options. onlyValues has those that require certain values.
 var rules = map[string]rule{
 	"-i": {"--interactive", false, Made}, "-t": {"--tty", false, Made}, "--interactive": {"", false, Made}, "--tty": {"", false, Made},
-	"--rm": {"", false, Made}, "--init": {"", false, Made}, "--name": {"", true, Made}, // two of one name could not run
+	"--rm": {"", false, Made}, "--init": {"", false, Made}, "--name": {"", true, Made}, // two containers cannot have one name
 	"-d": {"--detach", false, Rights}, "--detach": {"", false, Rights}, "--privileged": {"", false, Rights}, "-P": {"--publish-all", false, Rights},
 	"--publish-all": {"", false, Rights}, "--no-healthcheck": {"", false, Plain}, "--oom-kill-disable": {"", false, Rights}, "--sig-proxy": {"", false, Made},
 	"-q": {"--quiet", false, Plain}, "--quiet": {"", false, Plain},
@@ -84,13 +84,14 @@ var rules = map[string]rule{
 	"-p": {"--publish", true, Rights}, "-u": {"--user", true, Rights}, "-h": {"--hostname", true, Rights}, "-c": {"--cpu-shares", true, Rights}, "-a": {"--attach", true, Made},
 }
 
-// onlyValues are the values with which options take rights away: others give some.
+// onlyValues holds the values with which options remove rights: other values give some.
 var onlyValues = map[string][]string{
 	"--network": {"none"}, "--security-opt": {"no-new-privileges", "no-new-privileges:true", "no-new-privileges=true"},
 }
 
-// Container takes what follows "docker run" apart: options, then the image and its arguments. An option that is not known has a value, as most have.
-// With an error the options are those before it, and the one at fault.
+// Container parses the words after "docker run": options, then the image and its arguments. An
+// unknown option is taken to have a value, as most have. With an error, options holds those before
+// it and the faulty one.
 func Container(words []string) (options []Option, rest []string, err error) {
 	for i := 0; i < len(words); {
 		word := words[i]
@@ -118,10 +119,10 @@ func Container(words []string) (options []Option, rest []string, err error) {
 	return options, nil, ErrNoImage
 }
 
-// ErrNoImage says that nothing stands behind the options.
+// ErrNoImage is returned if no image follows the options.
 var ErrNoImage = errors.New("the container has no image")
 
-// optionOf is an option without the value that stands in the next word.
+// optionOf returns an option without a value in the next word.
 func optionOf(word string) (o Option, known bool) {
 	name, value, joined := strings.Cut(word, "=")
 	o = Option{Typed: name, Name: name, Value: value, IsValue: joined}
@@ -148,12 +149,13 @@ func optionOf(word string) (o Option, known bool) {
 	return o, known
 }
 
-// isBind reports whether a mount names a folder of this machine, and nothing else that a mount can be.
+// isBind reports whether a mount has a folder of this machine, and nothing else that a mount can
+// have.
 func (o Option) isBind() bool {
 	if o.Name == "--volume" {
 		return o.Source() != ""
 	}
-	bind, sources, types := false, 0, 0 // of several docker takes the last
+	bind, sources, types := false, 0, 0 // docker uses the last of several
 	for field := range strings.SplitSeq(o.Value, ",") {
 		switch name, value, _ := strings.Cut(field, "="); name {
 		case "type":
@@ -177,12 +179,12 @@ func IsEngine(program string) bool {
 
 func isLetters(text, of string) bool { return strings.Trim(text, of) == "" }
 
-// engineNames are names of variables that docker and podman, or whatever they start, read themselves: in their environment one of the container would
-// be theirs.
+// engineNames lists variables that docker and podman, or their child processes, read themselves. In
+// their environment they would mistake a variable of the container for theirs.
 var engineNames = []string{"PATH", "HOME", "USER", "TMPDIR", "TMP", "TEMP", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "USERPROFILE", "SYSTEMROOT", "APPDATA", "PATHEXT",
 	"REGISTRY_AUTH_FILE", "STORAGE_DRIVER", "STORAGE_OPTS", "SSH_AUTH_SOCK", "GODEBUG"}
 
-// engineReads begin further such names.
+// engineReads lists prefixes of further such names.
 var engineReads = []string{"DOCKER_", "PODMAN_", "CONTAINER", "BUILDKIT_", "BUILDAH_", "LD_", "DYLD_", "XDG_", "SSL_CERT_", "DBUS_"}
 
 // EngineReads reports whether docker or podman read a variable themselves.

@@ -5,39 +5,39 @@ import (
 	"strings"
 )
 
-// A Kind is a kind of packages. What installs one is in package install.
+// A Kind is a kind of packages. Package install has the installers.
 type Kind struct {
 	Type     string   // in a server.json and in junction.lock
-	Prefixes []string // before the name of a package on the command line, with a colon; nil: it is named by its path, and no registry lists it
+	Prefixes []string // before the name of a package on the command line, with a colon; nil: not in a registry
 	Suffix   string   // of the name, which is a path or an address; empty for names in a registry
-	Sign     string   // between name and version; empty where a name does not say its version so
-	Form     string   // of a package that is published, behind the type and a colon
+	Sign     string   // between name and version; empty if names contain no version in this form
+	Form     string   // form of a published package, after the type and a colon
 
 	Programs []string          // of which this machine needs one; nil: none
 	Remedies map[string]string // how to get a program, by its name
-	Env      []string          // names of variables that the programs get; a * stands for any end
+	Env      []string          // names of variables that the programs get; a * matches any end
 
-	Start       []string // how the command line of a package begins; nil: no program fetches and starts it
+	Start       []string // beginning of a package's command line; nil: no program fetches and starts it
 	Separator   string   // between a package and the arguments of its server; empty: none
-	IsContainer bool     // an engine runs it, and confines it
-	IsPython    bool     // its name can have extras in brackets, and one more requirement can be given
-	InPlace     bool     // it is started where it lies
+	IsContainer bool     // an engine runs and confines it
+	IsPython    bool     // its name can have extras in brackets, and one more requirement is possible
+	InPlace     bool     // started in its own folder
 
-	Canonical func(name string) string // the same for names that mean one package; nil: each name means another
+	Canonical func(name string) string // equal for names of one package; nil: all names differ
 
-	hints []string                                             // programs whose flags Start[0] has, too
-	words func(line []string, p Package, spec string) []string // the command line, which line begins; spec is name and version
+	hints []string                                             // programs whose flags Start[0] also has
+	words func(line []string, p Package, spec string) []string // command line, which line begins; spec is name and version
 	flags family                                               // of Start[0]
 }
 
-// Remedies for programs of more than one name.
+// Remedies for programs with several names.
 const (
 	getNode   = "install Node.js, from nodejs.org or with the system's packages (apt install nodejs npm, brew install node), and see that it is in PATH"
 	getPython = "install Python 3.10 or later, from python.org or with the system's packages (apt install python3 python3-venv, brew install python), and see that it is in PATH"
 	getEngine = "install Docker or Podman, and see that its service runs"
 )
 
-// kinds are all kinds of packages, in the order in which texts name them.
+// kinds holds all kinds of packages, in their order in texts.
 var kinds = []*Kind{
 	{
 		Type: "npm", Prefixes: []string{"npm"}, Sign: "@", Form: "NAME@VERSION",
@@ -65,7 +65,7 @@ var kinds = []*Kind{
 		Remedies: map[string]string{"python3": getPython, "python": getPython, "uv": "install it: docs.astral.sh/uv, or pip install uv"},
 		Env:      []string{"PIP_*", "UV_*", "PYENV_*"},
 		Start:    []string{"uvx"}, hints: []string{"uvx", "uv"},
-		Canonical: func(name string) string { // as PEP 503 has it, without extras
+		Canonical: func(name string) string { // the form of PEP 503, without extras
 			plain, _, _ := strings.Cut(name, "[")
 			return strings.Join(strings.FieldsFunc(strings.ToLower(plain), func(r rune) bool { return strings.ContainsRune("-_.", r) }), "-")
 		},
@@ -124,7 +124,7 @@ var kinds = []*Kind{
 // Kinds returns all kinds of packages.
 func Kinds() []*Kind { return slices.Clone(kinds) }
 
-// first returns the first kind that has something, or an empty one.
+// first returns the first kind for which has is true, or an empty one.
 func first(has func(k *Kind) bool) *Kind {
 	if i := slices.IndexFunc(kinds, has); i >= 0 {
 		return kinds[i]
@@ -132,28 +132,28 @@ func first(has func(k *Kind) bool) *Kind {
 	return new(Kind)
 }
 
-// Of returns the kind of a type; an empty one where there is none.
+// Of returns the kind of a type, or an empty one.
 func Of(of string) *Kind { return first(func(k *Kind) bool { return k.Type == of }) }
 
-// Prefixed returns the kind that has a prefix; an empty one where there is none.
+// Prefixed returns the kind with a prefix, or an empty one.
 func Prefixed(prefix string) *Kind {
 	return first(func(k *Kind) bool { return slices.Contains(k.Prefixes, prefix) })
 }
 
-// Filed returns the kind whose suffix a path or an address has; an empty one where there is none.
+// Filed returns the kind with the suffix of a path or an address, or an empty one.
 func Filed(name string) *Kind {
 	return first(func(k *Kind) bool { return k.Suffix != "" && strings.HasSuffix(strings.ToLower(name), k.Suffix) })
 }
 
-// Lying returns the kind of what is started where it lies.
+// Lying returns the kind of packages that are started in their own folder.
 func Lying() *Kind { return first(func(k *Kind) bool { return k.InPlace }) }
 
-// Fetching returns the kind whose packages a program fetches and starts; an empty one where it does not.
+// Fetching returns the kind whose packages a program fetches and starts, or an empty one.
 func Fetching(program string) *Kind {
 	return first(func(k *Kind) bool { return k.Start != nil && !k.IsContainer && k.Start[0] == program })
 }
 
-// Fetches reports whether a command line begins with a program that fetches a package and starts it.
+// Fetches reports whether a command line begins with a program that fetches and starts a package.
 func Fetches(words []string) bool { return len(words) > 0 && Fetching(words[0]).Type != "" }
 
 // Fetchers returns the names of these programs, as in "npx or uvx".
@@ -177,13 +177,13 @@ func Listed() (types []string) {
 	return types
 }
 
-// Or joins words for a text, the last one behind or.
+// Or joins words for a text, with or before the last one.
 func Or(words []string, or string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + or + words[last]
 }
 
-// Bare returns a name without what changes with its version.
+// Bare returns a name without the parts that change with its version.
 func (k *Kind) Bare(name string) string {
 	if k.IsContainer {
 		return bareImage(name)
@@ -191,7 +191,7 @@ func (k *Kind) Bare(name string) string {
 	return name
 }
 
-// Split returns the name and the version in the words of a package.
+// Split returns the name and the version in the word of a package.
 func (k *Kind) Split(word string) (name, version string) {
 	switch {
 	case k.IsContainer:

@@ -5,40 +5,43 @@ import (
 	"strings"
 )
 
-// A Choice is what becomes of one word, or of a flag with its value, in front of a package that npx, uvx or dnx starts.
+// A Choice is the interpretation of one word, or of a flag with its value, before a package that
+// npx, uvx or dnx starts.
 type Choice struct {
 	At, Len int
-	Words   []string // what is kept of it
-	Program string   // it names a program of the package
-	With    string   // it names a requirement in addition to the package
-	Why     string   // it is left out for this; "": it is the runner's own, or the package again
+	Words   []string // words to keep
+	Program string   // program of the package that it names
+	With    string   // requirement in addition to the package that it names
+	Why     string   // reason for dropping it; "": it is the runner's own, or the package again
 }
 
-// A family is what is known of the flags of a runner.
+// A family describes the flags of a runner.
 type family struct {
-	programs []string // by which it is called, and words that may follow
+	programs []string // its names, and words that may follow
 	made     []string // flags that the command line has anyway
-	others   []string // flags that have another package, program or place be used
-	values   []string // further flags with a value that are kept
-	plain    []string // flags without one that are kept
-	package_ []string // flags that name the package itself
-	with     []string // flags that name one more requirement
-	version  string   // the flag that names the version
-	behind   string   // a flag that the command line has behind the package
-	isJoined bool     // -wNAME is -w NAME
+	others   []string // flags that select another package, program or place
+	values   []string // other flags with a value to keep
+	plain    []string // flags without a value to keep
+	package_ []string // flags for the package itself
+	with     []string // flags for one more requirement
+	version  string   // flag for the version
+	behind   string   // flag that the command line has after the package
+	isJoined bool     // -wNAME means -w NAME
 }
 
-// IsHint reports whether the flags that an author wrote for a program are those of the kind's runner.
+// IsHint reports whether the flags that an author wrote for a program are those of the kind's
+// runner.
 func (k *Kind) IsHint(program string) bool {
 	program = strings.TrimSuffix(program[strings.LastIndexAny(program, `/\`)+1:], ".exe")
 	return program == "" || slices.Contains(k.hints, program)
 }
 
-// IsCall reports whether a word is one by which the kind's runner is called.
+// IsCall reports whether a word calls the kind's runner.
 func (k *Kind) IsCall(word string) bool { return slices.Contains(k.flags.programs, word) }
 
-// Choose takes the words apart that an author has a runner get before a package. Of a word that is no flag the runner would take the first for a
-// package: it is understood as the program of this one, and those behind it as its arguments, which are rest.
+// Choose parses the words that an author puts before a package for a runner. The runner would take
+// the first word without a hyphen for a package. Choose takes it for the program of this package,
+// and returns the following words as rest, its arguments.
 func Choose(p Package, words []string) (choices []Choice, rest []string) {
 	k := Of(p.Kind)
 	f, runner := &k.flags, k.Start[0]
@@ -76,10 +79,10 @@ func Choose(p Package, words []string) (choices []Choice, rest []string) {
 			c.Why = "it has " + runner + " use another place"
 		case f.version != "" && name == f.version:
 		case slices.Contains(f.values, name) && !joined && c.Len == 1:
-			c.Why = "it has no value" // a flag that follows would be one for the runner
+			c.Why = "it has no value" // a following flag would be for the runner
 		case slices.Contains(f.values, name), slices.Contains(f.plain, word):
 			c.Words = words[i : i+c.Len]
-		default: // it may be another spelling of one that does more: npm takes -registry, --regis and --@scope:registry, uv --override, and .NET --source:URL
+		default: // perhaps another spelling: npm accepts -registry, --@scope:registry, uv --override, .NET --source:URL
 			c.Why = "it is not known what it has " + runner + " do"
 		}
 		choices = append(choices, c)
@@ -93,7 +96,7 @@ func (f *family) takes(name string) bool {
 	return slices.ContainsFunc([][]string{f.values, f.others, f.package_, f.with}, func(names []string) bool { return slices.Contains(names, name) })
 }
 
-// without leaves out the package itself, which authors name once more behind its program.
+// without drops the package itself, which authors repeat after its program.
 func without(words []string, p Package) []string {
 	if len(words) > 0 && IsSame(p, words[0]) {
 		return words[1:]
@@ -101,7 +104,7 @@ func without(words []string, p Package) []string {
 	return words
 }
 
-// IsSame reports whether a word names the package, with a version or without.
+// IsSame reports whether a word names the package, with or without a version.
 func IsSame(p Package, word string) bool {
 	k, name := Of(p.Kind), p.Name
 	if k.IsContainer {
@@ -120,7 +123,7 @@ func bare(word string) string {
 	return word
 }
 
-// bareImage is the reference of an image without its tag and digest.
+// bareImage returns the reference of an image without its tag and digest.
 func bareImage(reference string) string {
 	reference, _, _ = strings.Cut(reference, "@")
 	if colon := strings.LastIndexByte(reference, ':'); colon > strings.LastIndexByte(reference, '/') {
@@ -129,14 +132,15 @@ func bareImage(reference string) string {
 	return reference
 }
 
-// isProgram reports whether a word can be the name of a program of a package: no path, no address, no package with a scope or a version.
+// isProgram reports whether a word can be the name of a program of a package: not a path, an
+// address, or a package with a scope or a version.
 func isProgram(word string) bool {
 	return word != "" && len(word) <= 100 && word != "." && word != ".." && !strings.HasPrefix(word, "-") && !strings.ContainsFunc(word, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-')
 	})
 }
 
-// isRequirement reports whether a text is a requirement of PyPI by name, and no address or path.
+// isRequirement reports whether a text is a requirement of PyPI by name, not an address or path.
 func isRequirement(text string) bool {
 	return text != "" && !strings.ContainsAny(text, "/\\@:;${} \t\n") && !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, ".")
 }

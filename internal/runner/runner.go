@@ -1,5 +1,6 @@
-// Package runner has the table of the kinds of packages, and knows the programs that start a package at once: npx, uvx, dnx, and docker or podman. The
-// command lines that Junction shows, writes and locks are made here and read here, and options that stand in front of a package are taken apart here.
+// Package runner has the table of the kinds of packages. It handles the programs that start a
+// package directly: npx, uvx, dnx, and docker or podman. It makes and parses the command lines that
+// Junction shows, writes and locks, and parses the options before a package.
 package runner
 
 import (
@@ -7,17 +8,18 @@ import (
 	"strings"
 )
 
-// Package is a package of which the exact version is known, or as much of it as its author says.
+// Package is a package with an exact version, or as much of it as its author gave.
 type Package struct {
 	Kind    string // the type; not all have a runner
 	Name    string
-	Version string   // of an image its tag or digest; may be empty
-	Program string   // which of its programs; empty is the one that the runner chooses
-	With    string   // of Python, one more requirement
-	Options []string // what else the runner gets before the package
+	Version string   // tag or digest of an image; may be empty
+	Program string   // one of its programs; empty: chosen by the runner
+	With    string   // one more requirement, of Python
+	Options []string // other words for the runner, before the package
 }
 
-// Words is the command line that starts the package, without the arguments of its server; nil where no runner does.
+// Words returns the command line that starts the package, without the arguments of its server; nil
+// without a runner.
 func (p Package) Words() []string {
 	k := Of(p.Kind)
 	if k.words == nil {
@@ -30,7 +32,8 @@ func (p Package) Words() []string {
 	return k.words(slices.Clone(k.Start), p, spec)
 }
 
-// PackageOf returns the package that a command line starts, and how many words say so; 0 where it is not known which package or version that is.
+// PackageOf returns the package that a command line starts, and the number of words for it. The
+// number is 0 if the package or version is unknown.
 func PackageOf(words []string) (p Package, n int) {
 	if len(words) < 2 {
 		return p, 0

@@ -70,7 +70,7 @@ func TestChooseNeverRunsAnotherPackage(t *testing.T) {
 	for _, test := range []struct {
 		p    Package
 		line string
-		want string // the words that are kept, then the program, then what is left out
+		want string // words to keep, then the program, then the dropped words
 		rest string
 	}{
 		{npm, "npx -y @acme/a", "", ""},

@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// builders are further programs that may install or build a server before they start it,
-// with the subcommands that do; none: all.
+// builders lists further programs that may install or build a server before they start it, with the
+// subcommands that do; nil: all.
 var builders = map[string][]string{
 	"bunx": nil, "pnpx": nil, "pnpm": {"dlx", "exec"}, "yarn": {"dlx"}, "npm": {"exec", "x"},
 	"bun": {"x"}, "pipx": {"run"}, "uv": {"run", "tool"}, "podman": {"run"}, "nerdctl": {"run"},
@@ -20,8 +20,8 @@ var builders = map[string][]string{
 // shells are programs whose arguments are another program's command line.
 var shells = []string{"cmd", "env"}
 
-// Work says what a program does that starts a package, such as "npx installs x", or "npx starts x"
-// where the server is known; empty for other programs.
+// Work describes the work of a program that starts a package, such as "npx installs x", or "npx
+// starts x" if the server is known; "" for other programs.
 func Work(name string, args []string, known bool) string {
 	base := strings.ToLower(filepath.Base(name))
 	if runtime.GOOS == "windows" {
@@ -34,7 +34,7 @@ func Work(name string, args []string, known bool) string {
 		return Work(words[0], words[1:], known)
 	}
 	subcommands, isRunner := builders[base]
-	container := base == "podman" || base == "nerdctl" // which word names its image, only its flags would say
+	container := base == "podman" || base == "nerdctl" // only its flags determine which word is the image
 	if k := first(func(k *Kind) bool { return k.Start != nil && k.Start[0] == base }); k.IsContainer {
 		subcommands, isRunner, container = k.Start[1:2], true, true
 	} else if k.Start != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// kept is a copy of a request that nobody else can change.
+// kept returns a deep copy of a request.
 func kept(req *model.Request) *model.Request {
 	own := *req
 	own.Tools = slices.Clone(req.Tools)
@@ -22,8 +22,8 @@ func kept(req *model.Request) *model.Request {
 	return &own
 }
 
-// copied is a copy of a message down to its bytes. What a provider put into it
-// (Extra, Opaque, raw reasoning) is never changed in place, and shared.
+// copied returns a deep copy of a message. Data of a provider (Extra, Opaque, raw reasoning) never
+// changes in place and is shared.
 func copied(m *model.Message) model.Message {
 	own := *m
 	own.Parts = copiedParts(m.Parts)
@@ -53,10 +53,10 @@ func pointed[T any](p *T) *T {
 	return &own
 }
 
-// size is about how many bytes some parts of a request have.
+// size returns the approximate size of parts of a request, in bytes.
 func size(parts ...any) (n int) {
 	for _, part := range parts {
-		text, _ := json.Marshal(part) // what cannot be written has none
+		text, _ := json.Marshal(part) // unencodable parts count 0
 		n += len(text)
 	}
 	return n

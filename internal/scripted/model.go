@@ -12,8 +12,8 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Model plays a script. It is safe for concurrent use; requests that are made at
-// the same time get turns in the order in which they come.
+// Model plays a script. It is safe for concurrent use; concurrent requests get turns in the order
+// of their arrival.
 type Model struct {
 	info   model.Info
 	turns  []Turn
@@ -21,52 +21,46 @@ type Model struct {
 
 	mu       sync.Mutex
 	requests []*model.Request
-	next     int // of turns
-	calls    int // that were given an id
+	next     int // index in turns
+	calls    int // number of calls with a generated id
 }
 
-// New returns a model that plays the turns in order. A request after the last
-// one is an error that says so.
+// New returns a model that plays the turns in order. A request after the last one is an error.
 func New(turns ...Turn) *Model { return &Model{info: about(), turns: turns} }
 
-// Always returns a model that answers every request with the same turn, which is
-// most useful as a function of the request. The turn may run several times at
-// once.
+// Always returns a model that answers every request with the same turn, typically a function of the
+// request. The turn may run several times at once.
 func Always(turn Turn) *Model { return &Model{info: about(), always: turn} }
 
 func about() model.Info {
 	return model.Info{Provider: "scripted", Name: "scripted", Language: true}
 }
 
-// As returns the same script, from its beginning and with no requests kept, as a
-// model that describes itself like this: with a price, a window, a limit of
-// tools.
+// As returns the same script, from its beginning and without kept requests, as a model with this
+// description: a price, a window, a limit of tools.
 func (m *Model) As(info model.Info) *Model {
 	return &Model{info: info, turns: m.turns, always: m.always}
 }
 
-// Info describes the model; by default one called scripted, without limits, and
-// free.
+// Info describes the model: by default one called scripted, without limits and free of charge.
 func (m *Model) Info() model.Info { return m.info }
 
-// Requests returns copies of all requests so far, as they were when they came,
-// those that were refused included.
+// Requests returns copies of all requests so far, including refused ones, in their original state.
 func (m *Model) Requests() []*model.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.requests)
 }
 
-// Remaining is how many turns were not played yet, so that a test can ask for 0.
+// Remaining returns the number of turns left, so that a test can require 0.
 func (m *Model) Remaining() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.turns) - m.next
 }
 
-// Generate plays the next turn. A request that [model.Check] refuses uses up no
-// turn; the error is a [model.Error] of status 400 that wraps
-// [model.ErrInvalid].
+// Generate plays the next turn. A request that [model.Check] refuses does not use up a turn; the
+// error is a [model.Error] of status 400 that wraps [model.ErrInvalid].
 func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -109,7 +103,7 @@ func (m *Model) take(req *model.Request) (Turn, error) {
 	return m.turns[m.next-1], nil
 }
 
-// complete fills in what the turn left out.
+// complete fills in the fields that the turn left empty.
 func (m *Model) complete(req *model.Request, resp *model.Response) {
 	resp.Message.Role = model.RoleAssistant
 	calls := resp.Message.Calls()

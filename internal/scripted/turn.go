@@ -7,10 +7,9 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Turn makes the answer to one request. What it leaves empty in the Response is
-// filled in: the role, ids of calls, arguments, the reason for stopping, usage.
-// It must not change the request. An error may come with a Response; see
-// [model.Model].
+// Turn makes the response to one request. Empty fields of the Response are filled in: the role, ids
+// of calls, arguments, the reason for stopping, usage. It must not change the request. An error may
+// come with a Response; see [model.Model].
 type Turn func(ctx context.Context, req *model.Request) (*model.Response, error)
 
 // Func is a turn that depends on the request.
@@ -18,18 +17,18 @@ func Func(f func(req *model.Request) (*model.Response, error)) Turn {
 	return func(_ context.Context, req *model.Request) (*model.Response, error) { return f(req) }
 }
 
-// Say answers with a text.
+// Say returns a turn that responds with a text.
 func Say(text string) Turn { return Reply(model.Part{Text: text}) }
 
-// Call calls one tool; arguments are a JSON object, and "" means none.
+// Call returns a turn that calls one tool. arguments is a JSON object; "" means none.
 func Call(name, arguments string) Turn { return Reply(Calling(name, arguments)) }
 
-// Reply answers with a message of these parts, in this order.
+// Reply returns a turn that responds with a message of these parts, in order.
 func Reply(parts ...model.Part) Turn {
 	return Respond(&model.Response{Message: model.Message{Parts: parts}})
 }
 
-// Respond answers with this response, or rather with a copy of it.
+// Respond returns a turn that responds with a copy of resp.
 func Respond(resp *model.Response) Turn {
 	return func(context.Context, *model.Request) (*model.Response, error) {
 		own := *resp
@@ -38,12 +37,12 @@ func Respond(resp *model.Response) Turn {
 	}
 }
 
-// Fail answers with an error.
+// Fail returns a turn that fails with an error.
 func Fail(err error) Turn {
 	return func(context.Context, *model.Request) (*model.Response, error) { return nil, err }
 }
 
-// Break says the parts, and then the stream breaks with err.
+// Break returns a turn that responds with the parts, and whose stream then breaks with err.
 func Break(err error, parts ...model.Part) Turn {
 	reply := Reply(parts...)
 	return func(ctx context.Context, req *model.Request) (*model.Response, error) {
@@ -52,7 +51,7 @@ func Break(err error, parts ...model.Part) Turn {
 	}
 }
 
-// Wait answers nothing until the context ends, and then with its error.
+// Wait returns a turn that waits for the end of the context and fails with its error.
 func Wait() Turn {
 	return func(ctx context.Context, _ *model.Request) (*model.Response, error) {
 		<-ctx.Done()
@@ -60,8 +59,8 @@ func Wait() Turn {
 	}
 }
 
-// Calling is a part that calls a tool, for [Reply]. Arguments are a JSON object,
-// and "" means none. The model gives the call an id.
+// Calling returns a part that calls a tool, for [Reply]. arguments is a JSON object; "" means none.
+// The model gives the call an id.
 func Calling(name, arguments string) model.Part {
 	if arguments == "" {
 		arguments = "{}"

@@ -1,5 +1,5 @@
-// Package seal locks what a client carries for the server between two rounds of
-// a request, so that the client can neither read nor change it.
+// Package seal encrypts data that a client carries for the server between two rounds of a request,
+// so that the client can neither read nor change it.
 package seal
 
 import (
@@ -16,27 +16,27 @@ import (
 	"sync"
 )
 
-// KeySize is the least number of bytes a key must have.
+// KeySize is the minimum size of a key in bytes.
 const KeySize = 32
 
-// version is the first byte of everything sealed; it changes with the form.
+// version is the first byte of all sealed data; it changes with the format.
 const version = 1
 
-// ErrBroken is returned for what this ring did not seal, or what was changed since.
+// ErrBroken is returned for data that this ring did not seal, or that was changed since.
 var ErrBroken = errors.New("not sealed by this server, or changed since, or its key was retired")
 
-// A Ring holds keys: the first seals, all of them open, so that keys can be
-// rotated and shared by replicas. A Ring is safe for concurrent use.
+// A Ring holds keys: the first seals, all of them open, so that keys can be rotated and shared by
+// replicas. A Ring is safe for concurrent use.
 type Ring struct {
 	keys []cipher.AEAD
 
-	from  func() [][]byte // nil: keys stay
+	from  func() [][]byte // nil: constant keys
 	mu    sync.Mutex
-	given [][]byte // that keys were made of
+	given [][]byte // source of keys
 }
 
-// NewRingFrom returns a ring whose keys a function returns, which is called for each text. While that returns none, or one that
-// is too short, the ring keeps those that it has.
+// NewRingFrom returns a ring whose keys a function returns. It is called for each text. While it
+// returns none, or one that is too short, the ring keeps its present keys.
 func NewRingFrom(keys func() [][]byte) (*Ring, error) {
 	r, err := NewRing(keys()...)
 	if err != nil {
@@ -46,7 +46,7 @@ func NewRingFrom(keys func() [][]byte) (*Ring, error) {
 	return r, nil
 }
 
-// current returns the keys that are given now.
+// current returns the current keys.
 func (r *Ring) current() []cipher.AEAD {
 	if r.from == nil {
 		return r.keys
@@ -63,8 +63,8 @@ func (r *Ring) current() []cipher.AEAD {
 	return r.keys
 }
 
-// NewRing returns a ring with the given keys, each of at least [KeySize] random
-// bytes. Without keys it has one of its own, which ends with the process.
+// NewRing returns a ring with the given keys, each of at least [KeySize] random bytes. Without keys
+// it generates one, which ends with the process.
 func NewRing(keys ...[]byte) (*Ring, error) {
 	if len(keys) == 0 {
 		key := make([]byte, KeySize)
@@ -90,8 +90,8 @@ func NewRing(keys ...[]byte) (*Ring, error) {
 	return r, nil
 }
 
-// Seal returns the plain bytes encrypted and authenticated, as URL-safe text.
-// context is not part of it but must be the same when it is opened.
+// Seal returns the plain bytes encrypted and authenticated, as URL-safe text. context is not
+// included but must be the same when it is opened.
 func (r *Ring) Seal(plain, context []byte) string {
 	aead := r.current()[0]
 	out := make([]byte, 1+aead.NonceSize(), 1+aead.NonceSize()+len(plain)+aead.Overhead())
@@ -101,7 +101,7 @@ func (r *Ring) Seal(plain, context []byte) string {
 	return base64.RawURLEncoding.EncodeToString(out)
 }
 
-// Open returns what was sealed, or [ErrBroken].
+// Open returns the plain bytes of sealed text, or [ErrBroken].
 func (r *Ring) Open(sealed string, context []byte) ([]byte, error) {
 	if strings.ContainsAny(sealed, "\r\n") {
 		return nil, ErrBroken // package base64 skips them

@@ -102,7 +102,7 @@ func TestKeyThatIsTooShortIsAnError(t *testing.T) {
 	}
 }
 
-// FuzzOpen changes what was sealed in any way: it opens no more.
+// FuzzOpen changes sealed data in any way: it cannot be opened any more.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte("plain"), []byte("context"), 0, byte(1), []byte(nil))
 	f.Add([]byte("plain"), []byte("context"), 20, byte(7), []byte("context"))
@@ -140,7 +140,7 @@ func TestKeysAreTurnedWhileARingIsUsed(t *testing.T) {
 	for _, step := range []struct {
 		name        string
 		keys        [][]byte
-		first, here bool // what the first key sealed opens, and what is sealed now does with the first key alone
+		first, here bool // whether data sealed with the first key opens, and whether the first key alone opens new data
 	}{
 		{"the next key is known", [][]byte{key(1), key(2)}, true, true},
 		{"it is used", [][]byte{key(2), key(1)}, true, false},

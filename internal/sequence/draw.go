@@ -9,17 +9,17 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
-// maxLine is how many characters of a text are drawn at most.
+// maxLine limits the characters of a drawn text.
 const maxLine = 160
 
-// The widths of a character, in pixels.
+// Widths of a character, in pixels.
 const (
 	titleCell = 7.25 // at 12 pixels
 	labelCell = 6.65 // at 11
 )
 
-// style is the look in light and in dark. Colours are of equal strength, so that
-// none shouts, but for what failed.
+// style is the appearance in light and dark mode. Colours are of equal strength, except those of
+// failures.
 const style = `<style>
 text { font-family: ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace; font-size: 12px; fill: #1f2328 }
 .paper { fill: #ffffff }
@@ -62,7 +62,7 @@ text { fill: #e6edf3 }
 
 func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(&d.b, format, args...) }
 
-// open writes what stands on top.
+// open writes the header of the drawing.
 func (d *drawing) open() {
 	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="sequence diagram of a run">`+"\n",
 		d.width, d.height, d.width, d.height)
@@ -110,7 +110,7 @@ func (d *drawing) item(n int) {
 	d.b.WriteString("</g>\n")
 }
 
-// box draws what concerns one participant alone.
+// box draws an item of a single participant.
 func (d *drawing) box(i *Item, y int) {
 	x, most := d.x(column(d.lanes, i.From)), d.x(len(d.lanes)-1)-d.x(column(d.lanes, i.From))+d.gap/2
 	left, text := x-16, i.by(i.Title)
@@ -135,7 +135,7 @@ func (d *drawing) box(i *Item, y int) {
 		left+12, y+24, escape(head), left+12+int(cells(head)*titleCell)+10, y+24, escape(label))
 }
 
-// arrow draws what goes from one participant to another, at height y.
+// arrow draws an item between two participants, at height y.
 func (d *drawing) arrow(i *Item, y int) {
 	from, to := d.x(column(d.lanes, i.From)), d.x(column(d.lanes, i.To))
 	toward := 1
@@ -174,7 +174,7 @@ func (d *drawing) step(i *Item, x, y int) {
 
 func cells(text string) float64 { return float64(terminal.Width(text)) }
 
-// clip is the beginning of a line that fits into the room, which has pixels.
+// clip returns the beginning of a line that fits in room pixels.
 func clip(text string, room, cell float64) string {
 	text = plaintext.Line(text, maxLine)
 	if cells(text)*cell <= room {
@@ -193,7 +193,7 @@ func clip(text string, room, cell float64) string {
 	return strings.TrimRight(text[:at], " ") + "…"
 }
 
-// escape is a text that stands in XML as it is.
+// escape returns a text escaped for XML.
 func escape(text string) string {
 	var b strings.Builder
 	if err := xml.EscapeText(&b, []byte(text)); err != nil {

@@ -1,4 +1,5 @@
-// Package sequence draws sequence diagrams, in SVG and in Mermaid. Whatever the texts of a diagram hold, they stay text.
+// Package sequence draws sequence diagrams in SVG and in Mermaid. The texts of a diagram are
+// escaped.
 package sequence
 
 import (
@@ -8,57 +9,58 @@ import (
 	"time"
 )
 
-// A Diagram is what goes back and forth between participants, in the order in which it did.
+// A Diagram holds the items between participants, in order.
 type Diagram struct {
-	// Title stands above a drawing, with Summary below it; Mermaid has only that, at the end.
+	// Title is shown above a drawing, with Summary below it. Mermaid only shows Summary, at the
+	// end.
 	Title, Summary string
-	// Lanes are participants that are drawn in any case; the others are those of the items.
+	// Lanes holds participants that are always drawn; the items add others.
 	Lanes []Lane
-	// MaxLanes is how many of them there are at most, where it is not 0; the last one then stands for all others, and is
-	// called Others.
+	// MaxLanes limits the participants if it is not 0. The last one then represents all others and
+	// has the name Others.
 	MaxLanes int
 	Others   string
 	Items    []Item
-	// Omitted is how many items there were before these.
+	// Omitted is the number of earlier items that are not included.
 	Omitted int
 }
 
-// A Lane is a participant: of lanes of the same Rank the one that comes first stands further to the left.
+// A Lane is a participant. Lanes are ordered by Rank, and then by appearance.
 type Lane struct {
 	Rank       int
 	Name, Role string
 }
 
-// Person is the role of a lane that is drawn as a person.
+// Person is the role of a lane that is drawn as a user.
 const Person = "person"
 
-// A Form is how an item is drawn.
+// A Form is the form of an item in the drawing.
 type Form int
 
 const (
 	Arrow   Form = iota // from one participant to another
-	Reply               // as Arrow, the way back
-	Message             // as Arrow, but quiet
-	Note                // something about From
+	Reply               // like Arrow, for the way back
+	Message             // like Arrow, but less prominent
+	Note                // about From only
 )
 
-// An Item is one thing that happened. Between From and To where they are the same it is a Note.
+// An Item is one event. If From and To are the same it is a Note.
 type Item struct {
 	At       time.Time
-	Step     int // a number that stands before it; 0: none
+	Step     int // a number before it; 0: none
 	Form     Form
 	From, To Lane
-	By       string // who does it on behalf of From; empty: nobody else
-	Title    string // what it is, in a few words
-	Label    string // with what, on one line
-	Detail   string // all of it, which a pointer that rests on a drawing shows
+	By       string // the agent on behalf of From; empty: none
+	Title    string // short description
+	Label    string // details, on one line
+	Detail   string // full text, shown for a pointer over the drawing
 	Failed   bool
 }
 
-// line is what an item says, on one line.
+// line returns the text of an item on one line.
 func (i *Item) line() string { return i.by(joined(i.Title, ": ", i.Label)) }
 
-// by is a text with who does it.
+// by returns a text with the agent.
 func (i *Item) by(text string) string { return joined(i.By, ": ", text) }
 
 func joined(first, between, second string) string {
@@ -70,7 +72,7 @@ func joined(first, between, second string) string {
 
 func (i *Item) isNote() bool { return i.Form == Note || i.From == i.To }
 
-// lanes are the participants, from left to right.
+// lanes returns the participants from left to right.
 func (d *Diagram) lanes() []Lane {
 	lanes := slices.Clone(d.Lanes)
 	others := false
@@ -92,7 +94,7 @@ func (d *Diagram) lanes() []Lane {
 	return lanes
 }
 
-// column is where a participant stands among the lanes.
+// column returns the index of a participant in lanes.
 func column(lanes []Lane, lane Lane) int {
 	if n := slices.Index(lanes, lane); n >= 0 {
 		return n
@@ -100,7 +102,7 @@ func column(lanes []Lane, lane Lane) int {
 	return len(lanes) - 1
 }
 
-// Omitted says that earlier items are not there.
+// Omitted returns the note about omitted items.
 func Omitted(n int) string {
 	if n == 1 {
 		return "1 earlier line was left out"

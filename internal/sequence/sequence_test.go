@@ -31,7 +31,8 @@ func TestLanesStandByTheirRankAndTheLastOneIsForAllOthers(t *testing.T) {
 	}
 }
 
-// Its programs refuse a Mermaid diagram that is too long, however much of it the names of lanes take.
+// The programs of Mermaid refuse a diagram that is too long, even if names of lanes take most of
+// it.
 func TestDiagramsFitMermaid(t *testing.T) {
 	d := Diagram{MaxLanes: 60, Others: "others", Summary: strings.Repeat("長", 500)}
 	for n := range 2_000 {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// The measures of the drawing, in pixels.
+// Dimensions of the drawing, in pixels.
 const (
 	leftMargin   = 84 // for the time
 	rightMargin  = 30
 	columnMin    = 168 // between two lifelines
 	columnMax    = 280
-	drawingWidth = 1_120 // that is aimed at
+	drawingWidth = 1_120 // preferred width
 	topHeight    = 66    // of the title
 	boxHeight    = 40    // of a participant
 	stepHeight   = 54
@@ -22,7 +22,7 @@ const (
 	stepRadius   = 10
 )
 
-// drawing is a diagram with a place for everything.
+// drawing is a diagram with the positions of its parts.
 type drawing struct {
 	*Diagram
 	lanes  []Lane
@@ -33,8 +33,9 @@ type drawing struct {
 	b      strings.Builder
 }
 
-// SVG writes the diagram as a drawing that needs nothing else: no script, no font, no picture. It follows the reader's
-// choice of light or dark. Texts that do not fit end in an ellipsis; a pointer that rests on them shows them whole.
+// SVG writes the diagram as a self-contained drawing: without scripts, fonts or pictures. It
+// follows the reader's light or dark mode. Texts that do not fit end in an ellipsis; a pointer over
+// them shows them whole.
 func (d *Diagram) SVG(w io.Writer) error {
 	at := &drawing{Diagram: d, lanes: d.lanes()}
 	at.measure()
@@ -54,7 +55,7 @@ func (d *Diagram) SVG(w io.Writer) error {
 	return err
 }
 
-// measure finds a place for everything.
+// measure computes the positions.
 func (d *drawing) measure() {
 	n := max(1, len(d.lanes))
 	d.gap = min(max(drawingWidth/max(1, n-1), columnMin), columnMax)
@@ -83,10 +84,10 @@ func (d *drawing) heightOf(n int) int {
 	return stepHeight
 }
 
-// x is the place of a lifeline.
+// x returns the position of a lifeline.
 func (d *drawing) x(column int) int { return leftMargin + d.gap/2 + column*d.gap }
 
-// elapsed says how long after the first item something happened.
+// elapsed returns the time of an item since the first.
 func (d *drawing) elapsed(n int) string {
 	after := d.Items[n].At.Sub(d.Items[0].At)
 	switch {

@@ -2,18 +2,19 @@ package share
 
 import "sync"
 
-// parts is into how many parts a total is divided: the share of a caller is one of them.
+// parts is the number of shares of a total: a caller gets one of them.
 const parts = 4
 
-// Reserve is how many of a total are for callers who have none yet: a quarter, or none where that is not one.
+// Reserve returns the part of a total for callers that hold none yet: a quarter, or none if total
+// is too small.
 func Reserve(total int) int { return total / parts }
 
-// A Budget is how many of something all callers together may hold. It remembers callers that hold some, and no others. It is safe
-// for concurrent use.
+// A Budget limits the number of items that all callers together may hold. It only stores callers
+// that hold some. It is safe for concurrent use.
 type Budget struct {
 	total    int
-	each     int // of one key
-	unknown  int // of the empty key
+	each     int // limit of one key
+	unknown  int // limit of the empty key
 	reserved int // for keys that hold little
 	little   int
 
@@ -21,23 +22,23 @@ type Budget struct {
 	held *Held
 }
 
-// New returns a Budget of so many, of which one key has its [Share].
+// New returns a Budget of total items, of which one key gets its [Share].
 func New(total int) *Budget { return Each(total, Share(total)) }
 
-// Each returns a Budget of so many, of which one key has some.
+// Each returns a Budget of total items, of which one key may hold most.
 func Each(total, most int) *Budget {
 	return &Budget{total: total, each: most, unknown: total, reserved: Reserve(total), little: 1, held: NewHeld()}
 }
 
-// Bytes returns a Budget of which one key may hold so many, and all others together at least a third more: each of them a quarter of
-// that.
+// Bytes returns a Budget of which one key may hold most, and all others together at least a third
+// more. Each of those gets a quarter of that third.
 func Bytes(most int) *Budget {
 	reserved := most / (parts - 1)
 	return &Budget{total: most + reserved, each: most, unknown: most, reserved: reserved, little: Share(reserved), held: NewHeld()}
 }
 
-// Share is how many one caller may hold of a total, which cannot be taken back from it: a quarter. A total that has no quarters is
-// not divided.
+// Share returns how many items of a total one caller may hold if they cannot be taken back: a
+// quarter. A total below four is not divided.
 func Share(total int) int {
 	if total < parts {
 		return total
@@ -45,11 +46,12 @@ func Share(total int) int {
 	return total / parts
 }
 
-// Take takes one that is held as long as the caller wants, and reports whether it may: the last quarter of the total is for keys that
-// hold none. The empty key stands for callers that cannot be distinguished, and has all of it; of bytes, as many as another key.
+// Take takes one item for as long as the caller wants, and reports whether it may. The last quarter
+// of the total is for keys that hold none. The empty key stands for callers that cannot be
+// distinguished, and may hold all items; of bytes, as many as another key.
 func (b *Budget) Take(key string) bool { return b.TakeN(key, 1) }
 
-// TakeN takes several, or none. Several that are more than one key may hold are taken while nothing else is held.
+// TakeN takes n items or none. More than one key may hold are taken only while no others are held.
 func (b *Budget) TakeN(key string, n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,8 +67,9 @@ func (b *Budget) TakeN(key string, n int) bool {
 	return true
 }
 
-// Borrow takes one that can be taken back, and reports whether it may. Where all are held, from is the key that holds more than this
-// one would: what one of its holders gives back ([Budget.Give]) is this key's. It is empty where there is none.
+// Borrow takes one item that can be taken back, and reports whether it may. If all are held, from
+// is the key that holds more than this one would. An item that one of its holders returns
+// ([Budget.Give]) is for this key. from is empty if there is no such key.
 func (b *Budget) Borrow(key string) (ok bool, from string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,24 +83,24 @@ func (b *Budget) Borrow(key string) (ok bool, from string) {
 	return false, from
 }
 
-// Hold takes one that cannot be refused.
+// Hold takes one item unconditionally.
 func (b *Budget) Hold(key string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held.Add(key, 1)
 }
 
-// Give gives one back that was taken.
+// Give returns one item.
 func (b *Budget) Give(key string) { b.GiveN(key, 1) }
 
-// GiveN gives several back that were taken.
+// GiveN returns n items.
 func (b *Budget) GiveN(key string, n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held.Add(key, -n)
 }
 
-// Used is how many are held.
+// Used returns the number of held items.
 func (b *Budget) Used() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

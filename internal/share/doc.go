@@ -1,4 +1,4 @@
-// Package share divides what a process has among its callers: how many of something may be held, and whose turn it is. A caller is a
-// key ([Key]): the principal of its requests, or else its address. One caller alone can take much; it never keeps others from
-// theirs.
+// Package share divides the resources of a process among its callers: how many items each may hold,
+// and the order of their turns. A caller is a key ([Key]): the principal of its requests, or else
+// its address. A single caller may take much but never keeps others from their share.
 package share

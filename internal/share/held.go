@@ -1,20 +1,20 @@
 package share
 
-// maxSampled is how many keys are looked at to find one that holds much.
+// maxSampled limits the keys examined to find one that holds much.
 const maxSampled = 64
 
-// Held counts what each key holds of something that can be taken back: where there is too much, the key that holds most gives some up. It
-// is not safe for concurrent use.
+// Held counts the items of each key, for items that can be taken back: if there are too many, the
+// key with the most gives some up. It is not safe for concurrent use.
 type Held struct {
 	used int
 	by   map[string]int
-	most string // the key that held most when it was last seen
+	most string // the key with the most when it was last examined
 }
 
-// NewHeld returns a Held of which nothing is held.
+// NewHeld returns an empty Held.
 func NewHeld() *Held { return &Held{by: map[string]int{}} }
 
-// Add counts more of a key, or less where n is below 0.
+// Add adds n items to a key, or removes some if n is negative.
 func (h *Held) Add(key string, n int) {
 	h.used += n
 	h.by[key] += n
@@ -26,13 +26,13 @@ func (h *Held) Add(key string, n int) {
 	}
 }
 
-// Used is how much all keys hold.
+// Used returns the items of all keys.
 func (h *Held) Used() int { return h.used }
 
-// Of is how much a key holds.
+// Of returns the items of a key.
 func (h *Held) Of(key string) int { return h.by[key] }
 
-// Most is the key that holds most, as far as some of many are looked at.
+// Most returns the key with the most items. Of many keys it examines only some.
 func (h *Held) Most() string {
 	looked := 0
 	for key, held := range h.by {
@@ -46,8 +46,8 @@ func (h *Held) Most() string {
 	return h.most
 }
 
-// GivesUp is the key that gives some up for n more of a key: that which would hold most, but not one that holds nothing yet. ok is false
-// where nothing is held.
+// GivesUp returns the key that gives up items for n more of key: the one that would hold the most,
+// but not one without items. ok is false if nothing is held.
 func (h *Held) GivesUp(key string, n int) (from string, ok bool) {
 	from = h.Most()
 	if held := h.by[key]; held > 0 && held+n >= h.by[from] {

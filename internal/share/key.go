@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// hostBits is how many bits of an IPv6 address one caller has for itself.
+	// hostBits is the length of the prefix of an IPv6 address that one caller controls.
 	hostBits = 64
-	// siteBits is how many of them one site has for itself at least.
+	// siteBits is the length of the prefix that one site controls at least.
 	siteBits = 48
 )
 
-// Key names a caller: a principal, or, where the subject is empty, the address of its connection, as net/http writes it. The
-// addresses of one IPv6 network count as one. It is never empty.
+// Key returns the key of a caller: a principal or, without a subject, the address of its connection
+// in the form of net/http. The addresses of one IPv6 network have one key. It is never empty.
 func Key(issuer, subject, address string) string {
 	if subject != "" {
 		return "principal " + issuer + "\x00" + subject
@@ -28,7 +28,8 @@ func IsHere(key string) bool {
 	return err == nil && at.IsLoopback()
 }
 
-// Site names the site of an address, which may have many networks: of IPv6 a /48. It is never empty.
+// Site returns the site of an address, which may have many networks: of IPv6 a /48. It is never
+// empty.
 func Site(address string) string { return network(address, siteBits) }
 
 func network(address string, bits int) string {
@@ -51,12 +52,12 @@ func network(address string, bits int) string {
 
 type keyKey struct{}
 
-// With returns a context that names the caller for which something is done.
+// With returns a context with the key of its caller.
 func With(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, keyKey{}, key)
 }
 
-// Asked is a context as one of [With] that finds out which caller it is where that is asked.
+// Asked is a context like that of [With] that finds the key only when it is requested.
 type Asked struct {
 	context.Context
 	By interface{ Caller() string }
@@ -70,7 +71,8 @@ func (a *Asked) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// Of is the caller that a context of [With] or [Asked] names, or else the empty key, which is for all that name none.
+// Of returns the key in a context of [With] or [Asked], or else the empty key, which all other
+// callers share.
 func Of(ctx context.Context) string {
 	key, _ := ctx.Value(keyKey{}).(string)
 	return key

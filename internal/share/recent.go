@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Recent remembers keys for a time, and so many of them that it forgets all older ones where more come. It is safe for concurrent
-// use.
+// Recent stores keys for a time. If too many come, it drops all older ones. It is safe for
+// concurrent use.
 type Recent[K comparable] struct {
 	of   time.Duration
 	most int
@@ -16,13 +16,13 @@ type Recent[K comparable] struct {
 	turned      time.Time
 }
 
-// NewRecent returns a Recent that remembers each key for at least the time, and at most twice as long, unless more than so many come
-// in it.
+// NewRecent returns a Recent that stores each key for at least the given time, and at most twice as
+// long. It may drop keys earlier if more than most come in that time.
 func NewRecent[K comparable](of time.Duration, most int) *Recent[K] {
 	return &Recent[K]{of: of, most: most, now: map[K]struct{}{}}
 }
 
-// Add remembers a key.
+// Add stores a key.
 func (r *Recent[K]) Add(key K, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,7 +33,7 @@ func (r *Recent[K]) Add(key K, now time.Time) {
 	r.now[key] = struct{}{}
 }
 
-// Has reports whether a key is remembered.
+// Has reports whether a key is stored.
 func (r *Recent[K]) Has(key K, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,7 +45,7 @@ func (r *Recent[K]) Has(key K, now time.Time) bool {
 	return is
 }
 
-// Forget forgets a key.
+// Forget removes a key.
 func (r *Recent[K]) Forget(key K) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

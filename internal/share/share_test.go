@@ -42,7 +42,7 @@ func TestSite(t *testing.T) {
 }
 
 func TestBytesLeaveSomeForOthers(t *testing.T) {
-	b := Bytes(3000) // and 1000 for others, of whom each has 250
+	b := Bytes(3000) // and 1000 for others, of which each gets 250
 	for _, c := range []struct {
 		key  string
 		n    int
@@ -78,7 +78,7 @@ func TestBytesLeaveSomeForOthers(t *testing.T) {
 	}
 }
 
-// takes is how many of so many tries are granted.
+// takes returns the number of granted tries.
 func takes(b *Budget, key string, tries int) (n int) {
 	for range tries {
 		if b.Take(key) {
@@ -112,7 +112,7 @@ func TestTakeLeavesSharesForOthers(t *testing.T) {
 		t.Error("of 100 a key does not take 3 that it has")
 	}
 	b := New(8)
-	for range 1000 { // what is given back is there again, and no key is remembered
+	for range 1000 { // returned items are available again, and no key is stored
 		if takes(b, "eve", 8) != 2 {
 			t.Fatal("eve does not get her share")
 		}
@@ -178,7 +178,7 @@ func TestTurnsAreShared(t *testing.T) {
 			go func() { _ = work("eve") }()
 		}
 		synctest.Wait()
-		for _, key := range []string{"ada", "eve"} { // the newest of a caller is next, too
+		for _, key := range []string{"ada", "eve"} { // the newest call of a caller is next, too
 			began := time.Now()
 			if err := work(key); err != nil || time.Since(began) > 300*time.Millisecond {
 				t.Errorf("%s waits %v: %v", key, time.Since(began), err)

@@ -7,28 +7,29 @@ import (
 	"sync"
 )
 
-// maxWaiting is how many of one key wait for their turn: the oldest makes room for one more.
+// maxWaiting limits the waiting calls of one key: the oldest is refused for one more.
 const maxWaiting = 4_096
 
-// ErrBusy is the error where too many wait for their turn.
+// ErrBusy is the error if too many calls wait for their turn.
 var ErrBusy = errors.New("too many wait for their turn")
 
-// Turns let some things be done at a time. Callers take turns, and a [Share] of those that run is for others than the caller that
-// runs most; the empty key, which is for callers that cannot be distinguished, has all. Of those that wait for one caller the newest is next, as the others are
-// given up sooner. It is safe for concurrent use.
+// Turns limits the number of operations at the same time. Callers take turns, and a [Share] is
+// reserved for others than the caller with the most. The empty key, for callers that cannot be
+// distinguished, may use all. The newest waiting call of a caller is next, as older ones are more
+// likely to be given up. It is safe for concurrent use.
 type Turns struct {
 	total int
 
 	mu      sync.Mutex
 	running int
 	of      map[string]*line
-	order   []string // keys that wait, the next one first
+	order   []string // keys that wait, next one first
 }
 
-// A line is what one key does: it is forgotten when that is nothing.
+// A line holds the calls of one key. It is removed when there are none.
 type line struct {
 	running int
-	waiting []*turn // the newest last
+	waiting []*turn // newest last
 }
 
 type turn struct {
@@ -36,10 +37,11 @@ type turn struct {
 	busy bool
 }
 
-// NewTurns returns Turns of so many at a time.
+// NewTurns returns Turns with total operations at a time.
 func NewTurns(total int) *Turns { return &Turns{total: total, of: map[string]*line{}} }
 
-// Wait waits for a turn of the key; done must be called after it. The error is [ErrBusy], or the cause of the end of ctx.
+// Wait waits for a turn of the key. The caller must call done afterwards. The error is [ErrBusy] or
+// the cause of the end of ctx.
 func (t *Turns) Wait(ctx context.Context, key string) (done func(), err error) {
 	mine := &turn{due: make(chan struct{})}
 	t.mu.Lock()
@@ -85,14 +87,15 @@ func (t *Turns) Wait(ctx context.Context, key string) (done func(), err error) {
 	return done, nil
 }
 
-// Running is how many have their turn.
+// Running returns the number of running operations.
 func (t *Turns) Running() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.running
 }
 
-// next begins turns as long as there may be more; the lock is held. A key whose turn began is the last again.
+// next starts turns up to the limit. A key whose turn started moves to the end. The caller holds
+// the lock.
 func (t *Turns) next() {
 	for looked := len(t.order); looked > 0 && len(t.order) > 0 && t.running < t.total; looked-- {
 		key := t.order[0]
@@ -104,7 +107,7 @@ func (t *Turns) next() {
 			l.waiting = l.waiting[:last]
 			l.running++
 			t.running++
-			looked = len(t.order) + 2 // those that were passed over may be next again
+			looked = len(t.order) + 2 // skipped keys may be next again
 		}
 		if len(l.waiting) > 0 {
 			t.order = append(t.order, key)
@@ -112,7 +115,7 @@ func (t *Turns) next() {
 	}
 }
 
-// forget forgets a key that does nothing; the lock is held.
+// forget removes a key without calls. The caller holds the lock.
 func (t *Turns) forget(key string, l *line) {
 	if l.running == 0 && len(l.waiting) == 0 && t.of[key] == l {
 		delete(t.of, key)

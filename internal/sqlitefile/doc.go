@@ -1,3 +1,3 @@
-// Package sqlitefile opens files of SQLite that several processes of one user share: made for their owner alone,
-// brought up to date once, and with errors that say what to do.
+// Package sqlitefile opens SQLite files that several processes of one user share. It creates them
+// for their owner alone, migrates them once, and returns errors with a remedy.
 package sqlitefile

@@ -15,27 +15,29 @@ import (
 )
 
 const (
-	busyTime  = 5 * time.Second       // how long one process waits for another's transaction
-	busyPause = 20 * time.Millisecond // before a file is opened again that SQLite would not wait for
+	busyTime  = 5 * time.Second       // wait of one process for another's transaction
+	busyPause = 20 * time.Millisecond // before a file is opened again that SQLite did not wait for
 )
 
-// A Schema says what is in a file.
+// A Schema describes the content of a file.
 type Schema struct {
-	Kind string // what errors call the file
-	Mark int    // the application id in its header
-	// Migrations make of each version of the file the next one. They are only ever added to.
+	Kind string // name of the file in errors
+	Mark int    // application id in its header
+	// Migrations convert each version of the file to the next one. New ones are only appended.
 	Migrations []string
 }
 
-// A File is open. It is safe for concurrent use, by several goroutines and by several processes.
+// A File is an open file. It is safe for concurrent use, by several goroutines and by several
+// processes.
 type File struct {
 	DB     *sql.DB
 	path   string
 	schema Schema
 }
 
-// Open opens the file at path, or makes it, and its folder, for its owner alone. A file of an older Junction is
-// brought up to date; one of a newer is refused with [ErrNewer], and one of something else with [ErrForeign].
+// Open opens the file at path, or creates it and its folder for its owner alone. It migrates a file
+// of an older Junction. It refuses one of a newer version with [ErrNewer], and one of another
+// program with [ErrForeign].
 func Open(ctx context.Context, path string, schema Schema) (*File, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -48,8 +50,8 @@ func Open(ctx context.Context, path string, schema Schema) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", schema.Kind, absolute, err)
 	}
-	// One connection: a file has one writer at a time anyway, and who waits for it
-	// in this process waits in order.
+	// One connection: a file has only one writer at a time, and waiters in this process wait in
+	// order.
 	db.SetMaxOpenConns(1)
 	f := &File{db, absolute, schema}
 	if err := f.begin(ctx); err != nil {
@@ -59,8 +61,8 @@ func Open(ctx context.Context, path string, schema Schema) (*File, error) {
 	return f, nil
 }
 
-// begin connects and brings the file up to date. While another process makes the file, or is
-// the last to close it, SQLite says at once that it is busy, whatever its busy_timeout.
+// begin connects and migrates the file. While another process creates the file, or is the last to
+// close it, SQLite reports at once that it is busy, ignoring busy_timeout.
 func (f *File) begin(ctx context.Context) error {
 	for began := time.Now(); ; {
 		err := f.migrate(ctx)
@@ -75,8 +77,8 @@ func (f *File) begin(ctx context.Context) error {
 	}
 }
 
-// migrate brings the file up to date, in one transaction, so that two processes
-// that open it at once do it once.
+// migrate migrates the file in one transaction, so that two processes that open it at once do so
+// only once.
 func (f *File) migrate(ctx context.Context) error {
 	return f.Change(ctx, "open", func(tx *sql.Tx) error {
 		var version, application, tables int
@@ -106,10 +108,10 @@ func (f *File) migrate(ctx context.Context) error {
 // Close closes the file.
 func (f *File) Close() error { return f.Fail("close", f.DB.Close()) }
 
-// Path is where the file is.
+// Path returns the path of the file.
 func (f *File) Path() string { return f.path }
 
-// Change runs do in a transaction that others see whole or not at all. what is what errors call it.
+// Change runs do in a transaction that is atomic for others. Errors call it what.
 func (f *File) Change(ctx context.Context, what string, do func(*sql.Tx) error) error {
 	tx, err := f.DB.BeginTx(ctx, nil)
 	if err != nil {
@@ -122,8 +124,7 @@ func (f *File) Change(ctx context.Context, what string, do func(*sql.Tx) error) 
 	return f.Fail(what, tx.Commit())
 }
 
-// Read runs do in a transaction that sees one state of the file, and keeps nobody
-// from changing it.
+// Read runs do in a transaction that sees one state of the file and blocks no changes.
 func (f *File) Read(ctx context.Context, what string, do func(*sql.Tx) error) error {
 	tx, err := f.DB.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -133,9 +134,8 @@ func (f *File) Read(ctx context.Context, what string, do func(*sql.Tx) error) er
 	return f.Fail(what, do(tx))
 }
 
-// private makes the file, so that it never was readable for others, not even for
-// the moment between its making and a chmod. SQLite gives the files next to it the
-// same mode.
+// private creates the file so that it was never readable for others, not even between its creation
+// and a chmod. SQLite gives the files next to it the same mode.
 func private(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("its folder cannot be made: %w; give a path below a folder that you can write to", err)
@@ -160,7 +160,7 @@ func private(path string) error {
 	return nil
 }
 
-// source names the file to the driver, with what each connection begins with.
+// source returns the file for the driver, with the settings of each connection.
 func source(path string) string {
 	options := url.Values{
 		"_txlock": {"immediate"},

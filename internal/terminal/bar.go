@@ -13,20 +13,19 @@ const (
 	barInterval = 50 * time.Millisecond
 )
 
-// A Bar shows how far one piece of work has come: as the transient line of a
-// terminal, else, if Lines is set, as a line for each message. It is used by one
-// goroutine at a time; [Bar.Done] may be called by another.
+// A Bar shows the progress of one operation: as the transient line of a terminal or, if Lines is
+// set, as a line for each message. One goroutine at a time uses it; another may call [Bar.Done].
 type Bar struct {
 	Screen *Screen
-	Lines  bool // where there is no terminal, write a line for each message
+	Lines  bool // without a terminal, write a line for each message
 
 	mu    sync.Mutex
 	shown time.Time
 	done  bool
 }
 
-// Show shows progress of total, in any unit; total 0 means unknown. Updates that
-// come faster than a person can see are left out.
+// Show shows progress of total, in any unit; total 0 means unknown. It drops updates that come
+// faster than they can be read.
 func (b *Bar) Show(progress, total float64, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,7 +44,7 @@ func (b *Bar) Show(progress, total float64, message string) {
 	}
 }
 
-// Done takes the bar away.
+// Done removes the bar.
 func (b *Bar) Done() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pseudoTerminal returns both ends of a terminal: the keyboard, and what a program reads.
+// pseudoTerminal returns both ends of a terminal: the keyboard, and the input of a program.
 func pseudoTerminal(t *testing.T) (keyboard, in *os.File) {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -50,7 +50,7 @@ func TestTypeaheadAnswersNoQuestion(t *testing.T) {
 	if _, err := keyboard.WriteString("no\nnever\n"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"no", "never"} { // a second answer to the same card stays
+	for _, want := range []string{"no", "never"} { // a second line for the same text stays
 		if got, err := p.Line(t.Context(), "? "); got != want || err != nil {
 			t.Errorf("got %q, %v, want %q", got, err, want)
 		}

@@ -1,7 +1,6 @@
-// Package terminal writes to a person's terminal and asks the person questions.
+// Package terminal writes to a user's terminal and asks the user.
 //
-// What it writes is cleaned on the way (package plaintext), so no text of a
-// server reaches the terminal with control characters, whoever prints it. Lines
-// are wrapped and columns aligned by what a terminal shows: wide characters take
-// two cells, combining ones none.
+// All output is cleaned (package plaintext), so no text of a server reaches the terminal with
+// control characters. Lines are wrapped and columns aligned by their width in a terminal: wide
+// characters take two cells, combining ones none.
 package terminal

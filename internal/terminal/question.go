@@ -13,24 +13,23 @@ import (
 	"golang.org/x/term"
 )
 
-// ErrNoAnswer says that the input ended (Ctrl-D) in place of an answer.
+// ErrNoAnswer is returned if the input ended (Ctrl-D) instead of a line.
 var ErrNoAnswer = errors.New("the input ended without an answer")
 
-// maxAnswer is the longest line that a person may type, in bytes.
+// maxAnswer limits a typed line, in bytes.
 const maxAnswer = 64 << 10
 
-// A Person can be asked: what is asked appears on a Screen, and the answer is a
-// line of input. Questions that belong together are asked between [Person.Begin]
-// and the end that it returns.
+// A Person is a user who can be asked: the text appears on a Screen, and a line of input is the
+// reply. Related texts are asked between [Person.Begin] and the end function that it returns.
 type Person struct {
 	screen *Screen
 	in     io.Reader
-	turn   chan struct{} // holds a token while somebody asks
+	turn   chan struct{} // a token while a goroutine asks
 	lend   atomic.Pointer[func() (back func())]
 
-	// Of whoever has the turn:
+	// The holder of the turn owns these.
 	lines   *bufio.Scanner
-	reading chan answer // gets the line that is being read; nil if none is
+	reading chan answer // receives the line being read; nil if none is
 }
 
 type answer struct {
@@ -38,34 +37,33 @@ type answer struct {
 	err  error
 }
 
-// Present reports whether there is a person to ask: in and the screen are both
-// terminals.
+// Present reports whether there is a user to ask: in and the screen are both terminals.
 func Present(in io.Reader, screen *Screen) bool {
 	return screen.Terminal() && Reads(in)
 }
 
-// Reads reports whether what is read from in is typed into a terminal.
+// Reads reports whether in is a terminal.
 func Reads(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// NewPerson returns the person who reads screen and types into in.
+// NewPerson returns the user who reads screen and types into in.
 func NewPerson(in io.Reader, screen *Screen) *Person {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxAnswer)
 	return &Person{screen: screen, in: in, turn: make(chan struct{}, 1), lines: lines}
 }
 
-// Away reports whether this process runs in the background of its terminal (junction … &). A question would stop it there,
-// before a word of it is shown.
+// Away reports whether this process runs in the background of its terminal (junction … &). Asking
+// would stop it before any text is shown.
 func (p *Person) Away() bool {
 	f, ok := p.in.(*os.File)
 	return ok && inBackground(f)
 }
 
-// Begin waits until nobody else asks, and then begins as [Person.Discard] does. The
-// error is that of ctx.
+// Begin waits until no other goroutine asks, and then calls [Person.Discard]. The error is that of
+// ctx.
 func (p *Person) Begin(ctx context.Context) (end func(), err error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -86,7 +84,7 @@ func (p *Person) Begin(ctx context.Context) (end func(), err error) {
 				return
 			}
 			p.Printf("(what was asked is withdrawn: Enter goes back) ")
-			go func() { // the read would take keys from whoever lent the terminal
+			go func() { // the read would take keys from the lender of the terminal
 				<-p.reading
 				p.reading = nil
 				free()
@@ -97,30 +95,30 @@ func (p *Person) Begin(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// Lends has whoever has the terminal, and draws on it, lend it for each question, until end is called.
+// Lends sets a function of the program that draws on the terminal, which lends it for each text,
+// until end is called.
 func (p *Person) Lends(lend func() (back func())) (end func()) {
 	p.lend.Store(&lend)
 	return func() { p.lend.Store(nil) }
 }
 
-// Discard forgets what was typed into a terminal until now, with or without Enter: who
-// typed it had not seen what is asked next. What comes from elsewhere was not typed, and
-// stays.
+// Discard drops the keys typed into a terminal so far, with or without Enter: the user had not seen
+// the next text. Input from elsewhere was not typed, and stays.
 func (p *Person) Discard() {
 	if f, ok := p.in.(*os.File); ok && Reads(f) {
-		_ = discardTyped(f) // a terminal that cannot do it is gone, and answers nothing
+		_ = discardTyped(f) // a terminal that fails here is gone
 	}
 }
 
-// Printf writes to the person who is being asked.
+// Printf writes to the user being asked.
 func (p *Person) Printf(format string, args ...any) { p.screen.ask(fmt.Sprintf(format, args...)) }
 
-// Width is how many cells a line should have at most.
+// Width returns the maximum number of cells of a line.
 func (p *Person) Width() int { return p.screen.Width() }
 
-// Line asks for one line. The error is [ErrNoAnswer] at the end of the input, or
-// why ctx is done. A read from a terminal cannot be interrupted: one that is under way
-// when ctx is done goes on, and the line that it gets answers no other question.
+// Line asks for one line. The error is [ErrNoAnswer] at the end of the input, or the cause of ctx.
+// A read from a terminal cannot be interrupted. One in progress when ctx is done continues, and its
+// line is not used for another text.
 func (p *Person) Line(ctx context.Context, prompt string) (string, error) {
 	if err := p.settle(ctx); err != nil {
 		return "", err
@@ -128,8 +126,8 @@ func (p *Person) Line(ctx context.Context, prompt string) (string, error) {
 	return p.next(ctx, prompt)
 }
 
-// settle waits for the line that was typed for a question that is withdrawn, and drops it.
-// Whether it was typed before or after the next question appeared, nobody can tell.
+// settle waits for the line typed for a withdrawn text and drops it. It is unknown whether it was
+// typed before or after the next text appeared.
 func (p *Person) settle(ctx context.Context) error {
 	if p.reading == nil {
 		return nil
@@ -165,8 +163,8 @@ func (p *Person) next(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// Secret asks for one line and does not show what is typed, if the input is a
-// terminal. It is [Person.Line] else.
+// Secret asks for one line without showing the typed text if the input is a terminal. Otherwise it
+// is [Person.Line].
 func (p *Person) Secret(ctx context.Context, prompt string) (string, error) {
 	f, ok := p.in.(*os.File)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// The widths that text is laid out for.
+// Widths for the layout of text.
 const (
 	defaultWidth = 80
 	maxWidth     = 100
@@ -18,25 +18,23 @@ const (
 	notWrapped   = 1 << 16 // of lines that a program reads
 )
 
-// maxWaiting is how much may be written while a person is asked, in bytes.
+// maxWaiting limits the text written while a user is asked, in bytes.
 const maxWaiting = 64 << 10
 
-// A Screen is a place where a person reads, such as standard error. Everything
-// written to it is cleaned (see [plaintext.Clean]). Below what was written there
-// may be one transient line, such as a bar of progress. While a [Person] is
-// asked, what others write waits until the answer is there. Safe for concurrent
-// use.
+// A Screen is a place that a user reads, such as standard error. All text written to it is cleaned
+// (see [plaintext.Clean]). One transient line may follow it, such as a bar of progress. While a
+// [Person] is asked, the output of others waits for the reply. It is safe for concurrent use.
 type Screen struct {
 	mu        sync.Mutex
 	out       io.Writer
 	terminal  bool
-	file      *os.File // the terminal, which knows its width; nil where there is none
-	width     int      // where there is no file
+	file      *os.File // the terminal, which has a width; nil without one
+	width     int      // used without a file
 	transient string
-	held      bool     // a person is being asked, and reads nothing else
-	waiting   []string // what was written meanwhile
-	size      int      // of it, in bytes
-	dropped   int      // texts that there was no room for
+	held      bool     // a user is being asked and reads nothing else
+	waiting   []string // texts written during that time
+	size      int      // of waiting, in bytes
+	dropped   int      // texts without room
 	diverted  func(text string)
 }
 
@@ -52,8 +50,8 @@ func NewScreen(out io.Writer) *Screen {
 // Terminal reports whether a terminal shows the screen.
 func (s *Screen) Terminal() bool { return s.terminal }
 
-// Width is how many cells a line should have at most: the terminal's width, at
-// most 100, and 80 where there is no terminal. It changes with the terminal's size.
+// Width returns the maximum number of cells of a line: the terminal's width, at most 100, and 80
+// without a terminal. It changes with the terminal's size.
 func (s *Screen) Width() int {
 	if s.file == nil {
 		return s.width
@@ -65,11 +63,12 @@ func (s *Screen) Width() int {
 	return max(minWidth, min(width, maxWidth))
 }
 
-// TransientWidth is how many cells the transient line may take. What a terminal echoes
-// behind it, such as ^C, fits on the same line, and is taken away with it.
+// TransientWidth returns the maximum number of cells of the transient line. Text that a terminal
+// echoes after it, such as ^C, fits on the same line and is removed with it.
 func (s *Screen) TransientWidth() int { return s.Width() - len("^C") - 1 }
 
-// Write writes text, cleaned, above the transient line. It should be whole lines. A nil Screen discards it.
+// Write writes text, cleaned, above the transient line. The text should be whole lines. A nil
+// Screen discards it.
 func (s *Screen) Write(p []byte) (int, error) {
 	if s == nil {
 		return len(p), nil
@@ -91,8 +90,8 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Divert hands what is written from now on, cleaned, to elsewhere, which must not wait:
-// another program has the terminal. It does nothing where there is none. Back ends it.
+// Divert passes further output, cleaned, to elsewhere, which must not block, while another program
+// uses the terminal. It has no effect without a terminal. back ends it.
 func (s *Screen) Divert(elsewhere func(text string)) (back func()) {
 	if !s.terminal {
 		return func() {}
@@ -106,8 +105,8 @@ func (s *Screen) Divert(elsewhere func(text string)) (back func()) {
 	return func() { set(nil) }
 }
 
-// Hand hands what is written from now on, cleaned, to elsewhere, which must not wait: a program reads it. The
-// screen is no terminal then.
+// Hand passes further output, cleaned, to elsewhere, which must not block: a program reads it. The
+// screen is then not a terminal.
 func (s *Screen) Hand(elsewhere func(text string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,20 +121,20 @@ func (s *Screen) print(text string) error {
 	return err
 }
 
-// ask writes what a person is asked.
+// ask writes text for the user being asked.
 func (s *Screen) ask(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.print(text) // there is nowhere to report it when standard error is gone
+	_ = s.print(text) // without standard error there is no place to report it
 }
 
 // Printf is fmt.Fprintf to the screen.
 func (s *Screen) Printf(format string, args ...any) {
-	fmt.Fprintf(s, format, args...) // there is nowhere to report it when standard error is gone
+	fmt.Fprintf(s, format, args...) // without standard error there is no place to report it
 }
 
-// Transient replaces the transient line; empty text takes it away. It shows
-// nothing where there is no terminal.
+// Transient replaces the transient line; empty text removes it. It shows nothing without a
+// terminal.
 func (s *Screen) Transient(line string) {
 	if s == nil {
 		return
@@ -151,7 +150,7 @@ func (s *Screen) Transient(line string) {
 	s.draw()
 }
 
-// hold begins or ends the time in which a person is asked.
+// hold begins or ends the time in which a user is asked.
 func (s *Screen) hold(held bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inBackground reports whether the shell runs this process in the background of a terminal. One that does not control
-// this process has no background.
+// inBackground reports whether the shell runs this process in the background of a terminal. A
+// terminal that does not control this process has no background.
 func inBackground(f *os.File) bool {
 	group, err := unix.IoctlGetUint32(int(f.Fd()), unix.TIOCGPGRP)
 	return err == nil && int(group) != unix.Getpgrp()
 }
 
-// discardTyped drops what a terminal has and nobody has read.
+// discardTyped drops the unread input of a terminal.
 func discardTyped(f *os.File) error {
 	return unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH)
 }

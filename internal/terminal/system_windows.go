@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// inBackground is false: a console has no background.
+// inBackground reports false: a console has no background.
 func inBackground(*os.File) bool { return false }
 
-// discardTyped drops what a terminal has and nobody has read.
+// discardTyped drops the unread input of a terminal.
 func discardTyped(f *os.File) error {
 	return windows.FlushConsoleInputBuffer(windows.Handle(f.Fd()))
 }

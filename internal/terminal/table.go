@@ -5,10 +5,9 @@ import "strings"
 // gap is the space between two columns.
 const gap = 2
 
-// Table aligns rows in columns, indented, in at most width cells. The last
-// column is wrapped and takes the room that the others leave; of the others
-// none is wider than half of the width, and a longer cell pushes the rest of
-// its row to the next line. The result ends in a line break if there are rows.
+// Table aligns rows in columns, indented, in at most width cells. The last column is wrapped and
+// takes the remaining room. No other column is wider than half of the width; a longer cell moves
+// the rest of its row to the next line. The result ends in a line break if there are rows.
 func Table(rows [][]string, indent, width int) string {
 	widths := columns(rows, (width-indent)/2)
 	margin := strings.Repeat(" ", indent)
@@ -46,7 +45,7 @@ func Table(rows [][]string, indent, width int) string {
 	return out.String()
 }
 
-// columns are the widths of all columns but the last.
+// columns returns the widths of all columns but the last.
 func columns(rows [][]string, most int) []int {
 	var widths []int
 	for _, row := range rows {

@@ -84,7 +84,7 @@ func TestScreenCleansOutput(t *testing.T) {
 	}
 }
 
-// screenOf is a screen on a pretended terminal.
+// screenOf returns a screen that pretends to be a terminal.
 func screenOf(out io.Writer) *Screen { return &Screen{out: out, terminal: true, width: 40} }
 
 func TestTransientLineStaysBelowOutput(t *testing.T) {
@@ -219,7 +219,7 @@ func TestANilScreenDiscards(t *testing.T) {
 	s.Transient("b")
 }
 
-// Whoever has the terminal lends it for each question, and no longer than that.
+// The program with the terminal lends it only while the user is asked.
 func TestTheTerminalIsLentForAQuestion(t *testing.T) {
 	p := NewPerson(strings.NewReader("yes\nno\n"), NewScreen(io.Discard))
 	var did []string

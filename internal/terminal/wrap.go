@@ -2,13 +2,12 @@ package terminal
 
 import "strings"
 
-// minText is the narrowest column that text is wrapped to.
+// minText is the minimum width of wrapped text.
 const minText = 20
 
-// Wrap breaks text into lines of at most width cells, indentation included, and
-// indents each. Line breaks and the indentation of the text's own lines are kept;
-// a word that does not fit is broken. Tabs become spaces. The result has no line
-// break at its end; empty text stays empty.
+// Wrap breaks text into lines of at most width cells, indentation included, and indents each. It
+// keeps line breaks and the indentation of the text's own lines, and breaks a word that does not
+// fit. Tabs become spaces. The result has no line break at its end; empty text stays empty.
 func Wrap(text string, indent, width int) string {
 	text = strings.TrimLeft(strings.TrimRight(strings.ReplaceAll(text, "\t", "    "), " \n"), "\n")
 	if text == "" {
@@ -26,7 +25,7 @@ func Wrap(text string, indent, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// broken puts words into lines of at most width cells; no words are one empty line.
+// broken puts words into lines of at most width cells; no words give one empty line.
 func broken(words []string, width int) []string {
 	var lines []string
 	line, used := "", 0

@@ -2,6 +2,6 @@
 
 package threadtime
 
-// Slowdown is how much more time a test must allow for work that the race
-// detector watches closely; without it, none.
+// Slowdown is the factor by which a test must extend its time limits with the race detector;
+// without it, 1.
 const Slowdown = 1

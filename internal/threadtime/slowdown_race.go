@@ -2,6 +2,5 @@
 
 package threadtime
 
-// Slowdown is how much more time a test must allow for work that the race
-// detector watches closely.
+// Slowdown is the factor by which a test must extend its time limits with the race detector.
 const Slowdown = 10

@@ -1,6 +1,5 @@
-// Package threadtime measures what a piece of work costs the processor, for
-// tests of what hostile input may cost: unlike the clock's, this time does not
-// pass while the machine is busy with something else.
+// Package threadtime measures the processor time of a function, for tests of the cost of hostile
+// input. Unlike wall-clock time it does not pass while the machine is busy with other work.
 package threadtime
 
 import (
@@ -8,10 +7,8 @@ import (
 	"time"
 )
 
-// Of returns how long the processor was busy with work, as far as that was done
-// in the caller's goroutine; collecting its garbage in the background does not
-// count. Where the system does not tell (all but Linux) it is the time that
-// passed.
+// Of returns the processor time of work in the caller's goroutine, without garbage collection in
+// the background. On systems other than Linux it returns the wall-clock time.
 func Of(work func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// busy keeps the processor busy for a while, by the clock.
+// busy keeps the processor busy for d of wall-clock time.
 func busy(d time.Duration) {
 	for began := time.Now(); time.Since(began) < d; {
 	}
@@ -14,7 +14,7 @@ func busy(d time.Duration) {
 
 func TestWorkCosts(t *testing.T) {
 	var cost time.Duration
-	for cost == 0 { // on a busy machine others may have the processor all the while
+	for cost == 0 { // on a busy machine others may use the processor all the time
 		cost = Of(func() { busy(20 * time.Millisecond) })
 	}
 	if cost < 0 {

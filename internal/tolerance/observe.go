@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// Observe returns a logger that passes every record on to next, and gives see those of all levels.
+// Observe returns a logger that passes every record to next, and records of all levels to see.
 func Observe(next slog.Handler, see func(r slog.Record)) *slog.Logger {
 	return slog.New(observer{next, see})
 }

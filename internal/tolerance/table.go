@@ -8,12 +8,12 @@ type Tolerance uint8
 // A Row describes one tolerance. docs/specification.md shows all rows.
 type Row struct {
 	Name  string // one word for filters and tests
-	Comes string // what a server sends, or a client as the result of what it was asked
-	Used  string // what Junction reads, and what it leaves out
-	Rule  string // what the specification wants instead, and where it says so
+	Comes string // input from a server, or from a client as the result of a request
+	Used  string // interpretation, and dropped parts
+	Rule  string // rule of the specification, and its location
 }
 
-// The tolerances, in the order of the table. A new one has its constant here and its row in rows.
+// Tolerances, in the order of the table. A new one needs a constant here and a row in rows.
 const (
 	// Text of JSON, and lines.
 	HalfSurrogate Tolerance = iota

@@ -45,7 +45,7 @@ func TestTableInDocs(t *testing.T) {
 	}
 }
 
-// TestRowsAreComplete checks that each tolerance has a row with a name of its own.
+// TestRowsAreComplete checks that each tolerance has a row with a unique name.
 func TestRowsAreComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for i, r := range Table() {
@@ -75,7 +75,8 @@ func (n noting) Value(key any) any {
 	return n.Context.Value(key)
 }
 
-// TestMet checks that a case is in the log, in the notes of the request and in the records of the server.
+// TestMet checks that a case is in the log, in the notes of the request and in the records of the
+// server.
 func TestMet(t *testing.T) {
 	var log bytes.Buffer
 	var seen notes

@@ -7,20 +7,20 @@ import (
 	"github.com/junction-mcp/junction/internal/note"
 )
 
-// The attributes of the records that [Tolerance.Met] writes.
+// Attributes of the records of [Tolerance.Met].
 const (
-	LogBreach    = "breach"    // what the specification wants, and where
-	LogTolerance = "tolerance" // the name of the row
-	LogWhere     = "where"     // the place in the message
+	LogBreach    = "breach"    // rule of the specification, and its location
+	LogTolerance = "tolerance" // name of the row
+	LogWhere     = "where"     // location in the message
 )
 
-// Met names a case of the tolerance in what a server sent: in a record for log, and in a note for the Noter of ctx. where
-// says which part of which message it is, in names of the protocol, and has nothing that may be secret.
+// Met records a case of the tolerance in a message of a server: in a log record, and in a note for
+// the Noter of ctx. where is the part of the message in names of the protocol, without secrets.
 func (t Tolerance) Met(ctx context.Context, log *slog.Logger, server, where string) {
 	t.MetOf(ctx, log, slog.String("server", server), where)
 }
 
-// MetOf is Met for a sender that an attribute names.
+// MetOf is Met for a sender named by an attribute.
 func (t Tolerance) MetOf(ctx context.Context, log *slog.Logger, sender slog.Attr, where string) {
 	r := t.row()
 	log.DebugContext(ctx, "mcp: "+r.Comes, sender, LogTolerance, r.Name, LogWhere, where, LogBreach, r.Rule)
@@ -29,7 +29,7 @@ func (t Tolerance) MetOf(ctx context.Context, log *slog.Logger, sender slog.Attr
 	}
 }
 
-// A Note is what the Noter of a request gets of a case.
+// A Note is the note of a case.
 type Note struct {
 	Name  string `json:"name"`
 	Comes string `json:"comes"`

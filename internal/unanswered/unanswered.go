@@ -1,5 +1,6 @@
-// Package unanswered tells the error of a request that got no response of its server from one that the server responded with, also
-// where a gateway or a proxy passed it on: there both are protocol errors.
+// Package unanswered distinguishes errors of requests without a response of their server from
+// errors that the server sent. It also works across gateways and proxies, where both are protocol
+// errors.
 package unanswered
 
 import (
@@ -10,25 +11,25 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Member is the member of an error's data that says why there was no response.
+// Member is the member of an error's data with the reason for the missing response.
 const Member = "io.github.junction-mcp/unanswered"
 
-// A Reason is why there was no response; empty where there was one, or nothing is known of that.
+// A Reason is the reason for a missing response; empty if there was one, or if that is unknown.
 type Reason string
 
-// The reasons.
+// Reasons.
 const (
-	Connection Reason = "connection" // the server cannot be reached, or the connection is lost
-	Timeout    Reason = "timeout"    // it did not respond in time
+	Connection Reason = "connection" // the server is unreachable, or the connection was lost
+	Timeout    Reason = "timeout"    // no response in time
 )
 
-// An Error is implemented by errors of requests that got no response.
+// An Error is an error of a request without a response.
 type Error interface {
 	error
 	Unanswered()
 }
 
-// Of returns why a request has no response that failed with err.
+// Of returns why a request that failed with err has no response.
 func Of(err error) Reason {
 	switch marked := Error(nil); {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -39,7 +40,7 @@ func Of(err error) Reason {
 	return ""
 }
 
-// In returns the reason that the data of a protocol error have.
+// In returns the reason in the data of a protocol error.
 func In(data json.RawMessage) Reason {
 	text, _ := jsonrpc.Unquote(jsonrpc.Get(data, Member))
 	if r := Reason(text); r == Connection || r == Timeout {
@@ -48,7 +49,8 @@ func In(data json.RawMessage) Reason {
 	return ""
 }
 
-// With returns the data of a protocol error with a reason; data that are no object stay as they are.
+// With returns the data of a protocol error with a reason. Data that are not an object stay
+// unchanged.
 func With(data json.RawMessage, r Reason) json.RawMessage {
 	if len(data) > 0 && data[0] != '{' {
 		return data

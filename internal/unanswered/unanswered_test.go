@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// gone is an error of a request that got no response.
+// gone is an error of a request without a response.
 type gone struct{ error }
 
 func (gone) Unanswered() {}

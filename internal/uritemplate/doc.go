@@ -1,10 +1,9 @@
-// Package uritemplate finds out which URIs a URI template (RFC 6570) describes,
-// and what its variables are in one of them.
+// Package uritemplate matches URIs against URI templates (RFC 6570) and returns the values of their
+// variables.
 //
-// Templates come from servers that are not trusted, and URIs from anybody, so
-// a match costs time linear in the length of both and memory that does not depend
-// on what they say. RFC 6570 defines how a template is expanded and leaves
-// matching to others; where a URI can be the expansion of several sets of values,
-// variables that stand first take as much as they can, but a comma parts those of
-// one expression.
+// Templates come from untrusted servers, and URIs from any client. So a match takes time linear in
+// the length of both, and memory that does not depend on their content. RFC 6570 defines the
+// expansion of templates and leaves matching open. If a URI can be the expansion of several sets of
+// values, earlier variables take as much as they can, but a comma separates those of one
+// expression.
 package uritemplate

@@ -5,17 +5,19 @@ import (
 	"strings"
 )
 
-// A Loose is a template as any server may understand it: what stands in place of an expression can have every character,
-// slashes above all, though RFC 6570 has {path} without them, and servers have forms of expressions that it does not know.
-// It says whom to ask for a URI that no [Template] matches. It is never changed.
+// A Loose is a template in the loosest interpretation of any server. The value of an expression may
+// have any character, even slashes, although those of {path} in RFC 6570 do not. Forms of
+// expressions unknown to RFC 6570 are accepted. It finds the server for a URI that no [Template]
+// matches. It never changes.
 type Loose struct {
-	literals  []string // around the expressions, as Canonical has them
+	literals  []string // around the expressions, in the form of Canonical
 	operators []byte   // of the expressions; 0 for none
-	begins    string   // the first literal as it was written
+	begins    string   // the first literal as written
 	length    int      // of all literals
 }
 
-// ParseLoose reads a template. ok is false for one that is too large, has no expression or no scheme before the first.
+// ParseLoose parses a template. ok is false for one that is too large, has no expression, or has no
+// scheme before the first.
 func ParseLoose(template string) (t *Loose, ok bool) {
 	if len(template) > MaxTemplate {
 		return nil, false
@@ -43,10 +45,12 @@ func ParseLoose(template string) (t *Loose, ok bool) {
 	return t, true
 }
 
-// Specific is how much of a URI the template names: of two that match, the one with more of it means it rather.
+// Specific returns the length of the literals of the template: of two matching templates the longer
+// is more specific.
 func (t *Loose) Specific() int { return t.length }
 
-// Match reports whether the template could mean a URI, and returns it with the scheme and the host as the template writes them.
+// Match reports whether the template may describe a URI. It returns the URI with scheme and host as
+// written in the template.
 func (t *Loose) Match(uri string) (as string, ok bool) {
 	if len(uri) > MaxURI {
 		return "", false
@@ -74,8 +78,8 @@ func (t *Loose) Match(uri string) (as string, ok bool) {
 	return uri, true
 }
 
-// Canonical returns a URI in the one form of several that mean the same (RFC 3986, section 6.2.2): the scheme and the host in
-// lower case, and percent-encoded what has to be, and nothing that need not.
+// Canonical returns the canonical form of a URI (RFC 3986, section 6.2.2): scheme and host in lower
+// case, and only the necessary characters percent-encoded.
 func Canonical(uri string) string {
 	scheme, rest, found := strings.Cut(uri, ":")
 	if !found || strings.ContainsAny(scheme, "/?#") {
@@ -94,8 +98,8 @@ func Canonical(uri string) string {
 	return strings.ToLower(scheme) + ":" + host + canonical(rest)
 }
 
-// Resolved returns a URI in the form that [Canonical] has, without . and .. in its path: what servers read that resolve it. The
-// braces of a template stay.
+// Resolved returns a URI in the form of [Canonical] without . and .. in its path, the form for
+// servers that resolve it. The braces of a template stay.
 func Resolved(uri string) string {
 	resolved := Canonical(uri)
 	if u, err := url.Parse(resolved); err == nil && u.Opaque == "" && strings.Contains(u.EscapedPath(), "/.") {
@@ -108,7 +112,7 @@ var braces = strings.NewReplacer("%7B", "{", "%7D", "}", "%7b", "{", "%7d", "}")
 
 const hex = "0123456789ABCDEF"
 
-// canonical is a part of a URI with what has to be percent-encoded, and nothing that need not.
+// canonical returns a part of a URI with only the necessary characters percent-encoded.
 func canonical(part string) string {
 	plain := true
 	for i := 0; i < len(part) && plain; i++ {
@@ -152,7 +156,7 @@ func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// mayStand reports whether a character stands for itself in a URI.
+// mayStand reports whether a character represents itself in a URI.
 func mayStand(c byte) bool {
 	return isUnreserved(c) || strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0
 }

@@ -10,7 +10,7 @@ import (
 	syntax "github.com/yosida95/uritemplate/v3"
 )
 
-// Limits of what is matched.
+// Limits of templates and URIs.
 const (
 	MaxTemplate = 2 << 10 // bytes of a template
 	MaxURI      = 8 << 10 // bytes of a URI; longer ones match nothing
@@ -19,16 +19,16 @@ const (
 	maxPrefix    = 256 // characters of all prefix modifiers of a template together
 )
 
-// A Template is a template that URIs are matched against. It is never changed,
-// so several goroutines may use it at once.
+// A Template is a template to match URIs against. It never changes, so it is safe for concurrent
+// use.
 type Template struct {
-	begins      string // what every URI that it describes begins with
-	parts       int    // of the pattern, about
+	begins      string // prefix of every URI that it describes
+	parts       int    // approximate size of the pattern
 	pattern     *regexp.Regexp
 	expressions []expression
 }
 
-// An expression is one {…} of a template, as far as its match is to be read.
+// An expression is one {…} of a template, with the parts needed to read its match.
 type expression struct {
 	operator
 	variables []variable
@@ -38,19 +38,19 @@ type expression struct {
 type variable struct {
 	name    string
 	explode bool
-	prefix  int // the most characters, 0 for any number
+	prefix  int // maximum number of characters, 0 for any
 }
 
-// An operator is how the values of an expression are written (RFC 6570, appendix A).
+// An operator is the notation of the values of an expression (RFC 6570, appendix A).
 type operator struct {
 	first, separator string
 	named            bool
-	characters       string // that stand for themselves, as a class of a pattern
+	characters       string // unencoded characters, as a class of a pattern
 }
 
 const (
 	unreserved = `\w.~\-`
-	reserved   = unreserved + `:/?#\[\]@!$&'()*+;=` // without the comma, which parts values
+	reserved   = unreserved + `:/?#\[\]@!$&'()*+;=` // without the comma, which separates values
 )
 
 func operatorOf(c byte) (operator, bool) {
@@ -73,8 +73,7 @@ func operatorOf(c byte) (operator, bool) {
 	return operator{"", ",", false, unreserved}, false
 }
 
-// Parse reads a template. The error says what is wrong with it, or that it is
-// too large to be matched.
+// Parse parses a template. The error describes its fault, or that it is too large to be matched.
 func Parse(template string) (*Template, error) {
 	if len(template) > MaxTemplate {
 		return nil, fmt.Errorf("expected at most %d bytes, got %d", MaxTemplate, len(template))
@@ -117,7 +116,7 @@ func Parse(template string) (*Template, error) {
 	return t, nil
 }
 
-// parseExpression reads what stands between braces and is known to be valid.
+// parseExpression parses the text between braces, which is valid.
 func parseExpression(body string) expression {
 	var e expression
 	var explicit bool
@@ -136,9 +135,9 @@ func parseExpression(body string) expression {
 	return e
 }
 
-// appendPattern appends what matches the expression. Each variable has two
-// groups: what stands before it, and its values. Variables without a name in the
-// URI are there from the first on; of named ones any can be absent.
+// appendPattern appends a pattern for the expression. Each variable has two groups: its prefix, and
+// its values. Variables without a name in the URI are present from the first on; any of the named
+// ones can be absent.
 func (e *expression) appendPattern(p []byte) []byte {
 	if e.named {
 		for _, v := range e.variables {
@@ -173,8 +172,8 @@ func (e *expression) appendNamed(p []byte, v variable) []byte {
 	return append(pair(p), `)*)`...)
 }
 
-// appendValues appends what matches a value, or a list of them where nothing
-// else can be meant by its separators.
+// appendValues appends a pattern for a value, or for a list of them if its separators are
+// unambiguous.
 func (e *expression) appendValues(p []byte, v variable, last bool) []byte {
 	p = e.appendValue(p, v)
 	separator := ","
@@ -196,8 +195,8 @@ func (e *expression) appendValue(p []byte, v variable) []byte {
 	return append(p, '*')
 }
 
-// Cost is how much work [Template.Match] is for a URI at most, in units of some 200 ns: the bytes of the URI, for each part of
-// the template. Where it is 0 the template does not describe the URI.
+// Cost returns the maximum work of [Template.Match] for a URI in units of about 200 ns: the bytes
+// of the URI times the parts of the template. It is 0 if the template does not describe the URI.
 func (t *Template) Cost(uri string) int {
 	if len(uri) > MaxURI || !strings.HasPrefix(uri, t.begins) {
 		return 0
@@ -205,10 +204,9 @@ func (t *Template) Cost(uri string) int {
 	return (len(uri) + 1) * t.parts
 }
 
-// Match returns the values of the variables that the URI has, percent-decoded,
-// and whether the template describes it at all. The values of a list are joined
-// with commas. A variable of which only a prefix stands in the URI is called
-// name:length.
+// Match returns the percent-decoded values of the variables in the URI, and whether the template
+// describes it. The values of a list are joined with commas. A variable with only a prefix in the
+// URI is called name:length.
 func (t *Template) Match(uri string) (variables map[string]string, ok bool) {
 	if t.Cost(uri) == 0 {
 		return nil, false
@@ -226,8 +224,8 @@ func (t *Template) Match(uri string) (variables map[string]string, ok bool) {
 	return variables, true
 }
 
-// read adds the variables of the expression; false if they contradict others or
-// are parted by the wrong characters.
+// read adds the variables of the expression. It reports false if they contradict others or have the
+// wrong separators.
 func (e *expression) read(variables map[string]string, uri string, groups []int) bool {
 	before := e.first
 	for i, v := range e.variables {
@@ -255,7 +253,7 @@ func (e *expression) read(variables map[string]string, uri string, groups []int)
 	return true
 }
 
-// value reads what stands in the URI for one variable.
+// value returns the value of one variable from its text in the URI.
 func (e *expression) value(v variable, raw string) (string, bool) {
 	if e.named && !v.explode {
 		raw = strings.TrimPrefix(raw, "=")

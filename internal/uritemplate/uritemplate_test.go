@@ -99,7 +99,7 @@ func TestTemplateThatCannotBeMatchedIsAnError(t *testing.T) {
 	}
 }
 
-// The worst that a template and a URI can do together takes no more than a moment.
+// The worst combination of template and URI takes only a moment.
 func TestMatchingTakesBoundedTime(t *testing.T) {
 	for _, test := range []struct{ template, uri string }{
 		{"{/a*}", strings.Repeat("/", MaxURI)},
@@ -117,7 +117,7 @@ func TestMatchingTakesBoundedTime(t *testing.T) {
 		}
 		var ok bool
 		took := threadtime.Of(func() { _, ok = parsed.Match(test.uri) })
-		if took > 10*time.Second { // milliseconds, were it not for the race detector
+		if took > 10*time.Second { // milliseconds without the race detector
 			t.Errorf("%s: %v after %v", test.template, ok, took)
 		} else {
 			t.Logf("%.20s: %v after %v", test.template, ok, took)
@@ -129,8 +129,8 @@ func TestMatchingTakesBoundedTime(t *testing.T) {
 	}
 }
 
-// FuzzMatch: whatever a template expands to, it matches; and what it matches has
-// values only for its own variables.
+// FuzzMatch checks that every expansion of a template matches it, and that a match has values only
+// for its own variables.
 func FuzzMatch(f *testing.F) {
 	for _, template := range []string{"test://{id}/data", "file:///{+path}", "{/a*,b}{?q,lang*}{#x:3}", "{a,b}{.c*}{;d,e*}{&f}", "{a}{a}", "é{h%C3%A9}"} {
 		f.Add(template, "test://1/data", "a,b", "ü%")
@@ -151,7 +151,7 @@ func FuzzMatch(f *testing.F) {
 			checkNames(t, reference, variables)
 		}
 		if !utf8.ValidString(one) || !utf8.ValidString(two) || one == "" || two == "" {
-			return // the library that expands cannot do so
+			return // the library cannot expand it
 		}
 		values := make(syntax.Values)
 		for i, name := range reference.Varnames() {
@@ -159,7 +159,7 @@ func FuzzMatch(f *testing.F) {
 		}
 		expanded, err := reference.Expand(values)
 		if err != nil || len(expanded) > MaxURI || strings.Contains(template, ":") {
-			return // prefixes are cut anywhere, which makes other text of them
+			return // prefixes are cut anywhere, which changes their text
 		}
 		variables, ok := parsed.Match(expanded)
 		if !ok && !repeats(template) {
@@ -169,8 +169,8 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// repeats reports whether a variable stands in the template twice, so that its
-// values can be parted in several ways, of which only one is tried.
+// repeats reports whether a variable occurs twice in the template. Its values can then be separated
+// in several ways, of which only one is tried.
 func repeats(template string) bool {
 	seen := make(map[string]bool)
 	for part := range strings.SplitSeq(template, "{") {

@@ -1,4 +1,4 @@
-// Package why finds, in the error of a server that cannot be used, the words that say why.
+// Package why finds the words in the error of an unusable server that explain it.
 package why
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Of returns the one line that matters of why a server cannot be used, without its name.
+// Of returns the one line that explains why a server cannot be used, without its name.
 func Of(err error, name string) string {
 	text := strings.ReplaceAll(Text(err), fmt.Sprintf("server %q: ", name), "")
 	how, tail, found := strings.Cut(text, "its standard error ends with:\n")
@@ -20,7 +20,7 @@ func Of(err error, name string) string {
 		if _, why, found := strings.Cut(first, "expected a response to initialize: "); found {
 			return why
 		}
-		return strings.Replace(first, "initialize: initialize: ", "initialize: ", 1) // the server says it, too
+		return strings.Replace(first, "initialize: initialize: ", "initialize: ", 1) // the server repeats it
 	}
 	if i := strings.LastIndex(how, ": "); i >= 0 {
 		how = how[i+2:]
@@ -34,28 +34,29 @@ func Of(err error, name string) string {
 }
 
 var (
-	// fromOutside is how a program ends that somebody ended: its own lines do not say why.
+	// fromOutside matches the end of a program that was ended by others: its own lines do not
+	// explain it.
 	fromOutside = regexp.MustCompile(`^it was killed by SIG(TERM|KILL|INT|HUP|QUIT)$`)
-	// prefix is what some programs put before each line.
+	// prefix matches the prefix of lines of some programs.
 	prefix = regexp.MustCompile(`^[|\s]*(\[\d+\]\s*)?`)
-	// noise are lines that say nothing: brackets, frames of a stack, what npm has to say
-	// of itself, the line of a program that failed, which Node it was, items of a list, and flags of a usage.
+	// noise matches meaningless lines: brackets, stack frames, npm's messages about itself, the
+	// failing source line, the version of Node, items of a list, and flags of a usage.
 	noise = regexp.MustCompile(`^[^\pL\pN]*$|^--?[a-zA-Z][\w-]*([ ,=]|$)|^npm (warn|WARN|notice)\b|^at .|^File "|^node:internal|^throw |complete log of this run|^Node\.js v[\d.]+$|^'[^']*',?$`)
-	// names are lines that name an error.
+	// names matches lines that name an error.
 	names = regexp.MustCompile(`\b\w*(Error|Exception)\b|(?i)\b(error|fatal|panic)\b`)
-	// codes are lines of npm that have no words.
+	// codes matches lines of npm without words.
 	codes = regexp.MustCompile(`(?i)^npm (err!|error)( (code|errno|syscall|path) .*|[ \d]*)$`)
-	// telling are lines that may say why without naming an error.
+	// telling matches lines that may explain without naming an error.
 	telling = regexp.MustCompile(`(?i)missing|required|not found|no such|cannot|can't|denied|unable|invalid|must |please|usage:|failed`)
 	warning = regexp.MustCompile(`(?i)\bwarn(ing)?\b`)
-	// causing are lines that say why the error before them came about.
+	// causing matches lines with the cause of the preceding error.
 	causing = regexp.MustCompile(`(?i)^\[?cause\]?:|^caused by:?|getaddrinfo|\bE(CONN\w+|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH)\b`)
 	ofCause = regexp.MustCompile(`(?i)^(\[?cause\]?:|caused by:?)?\s*(error:)?\s*`)
 )
 
-// Line returns the line of a program's standard error that says why it failed:
-// the last that names an error, with its cause; else the first that sounds like a
-// reason, else the last. Of npm, whose last lines are advice, it is the first.
+// Line returns the line of a program's standard error that explains its failure. That is the last
+// one that names an error, with its cause; else the first that resembles a reason, else the last.
+// For npm, whose last lines are advice, it is the first.
 func Line(lines []string) string {
 	var named, cause, hint, last string
 	for _, line := range lines {
@@ -63,7 +64,7 @@ func Line(lines []string) string {
 		switch {
 		case noise.MatchString(line):
 			continue
-		case strings.HasSuffix(last, ":") && named == last: // what is wrong stands on the next line
+		case strings.HasSuffix(last, ":") && named == last: // the next line has the details
 			named += " " + line
 		case named != "" && causing.MatchString(line):
 			if cause == "" {
@@ -88,7 +89,7 @@ func Line(lines []string) string {
 	return bare(named)
 }
 
-// bare is a line without the brackets that open and close what stands around it.
+// bare returns a line without the brackets of the surrounding text.
 func bare(line string) string {
 	line = strings.TrimRight(line, "{[(,; ")
 	if !strings.Contains(line, "}") {
@@ -99,7 +100,7 @@ func bare(line string) string {
 
 var afterTime = regexp.MustCompile(`((?:within|for|after) \S+|in time): context deadline exceeded`)
 
-// Text returns the text of an error without the words of Go's own library.
+// Text returns the text of an error without phrases of Go's own library.
 func Text(err error) string {
 	text := afterTime.ReplaceAllString(err.Error(), "$1")
 	return strings.ReplaceAll(text, "context deadline exceeded", "no response in time")
@@ -107,7 +108,8 @@ func Text(err error) string {
 
 var ofServer = regexp.MustCompile(`^server ("(?:[^"\\]|\\.)*"): `)
 
-// Once returns the text of an error that names its server once: one that has only a URL is called by it, and errors of HTTP name the URL.
+// Once returns the text of an error with only one mention of its server. A server with only a URL
+// has that as its name, and errors of HTTP contain the URL.
 func Once(text string) string {
 	m := ofServer.FindStringSubmatch(text)
 	if m == nil {
@@ -122,13 +124,14 @@ func Once(text string) string {
 	return m[0] + strings.Replace(rest, "initialize: expected a response to initialize: ", "initialize: ", 1)
 }
 
-// AnswersElsewhere reports whether a program did not answer, and wrote that it serves HTTP.
+// AnswersElsewhere reports whether a program did not respond in time and wrote that it serves HTTP.
 func AnswersElsewhere(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) && ServesHTTP(err.Error())
 }
 
-// WantedVariable returns the variable of the environment that a server misses by the line that says why it failed, or by the next, which
-// may say what to do; empty if they name none.
+// WantedVariable returns the variable of the environment that a server misses. It looks at the line
+// that explains the failure and at the next, which may contain a remedy. It returns "" if they have
+// none.
 func WantedVariable(err error, said string) string {
 	places := []string{said}
 	_, tail, _ := strings.Cut(Text(err), "its standard error ends with:\n")
@@ -154,5 +157,5 @@ var (
 	servesHTTP    = regexp.MustCompile(`(?i)\b(listening|running|serving|started|available)\b.*(https?://|\bport:? \d)`)
 )
 
-// ServesHTTP reports whether a line that a program writes says that it serves HTTP.
+// ServesHTTP reports whether an output line of a program means that it serves HTTP.
 func ServesHTTP(line string) bool { return servesHTTP.MatchString(line) }

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Page fails unless the table below a line of a page has exactly the rows, or with update writes them there.
+// Page fails unless the table below a line of a page has exactly the given rows. With update it
+// writes them.
 func Page(t *testing.T, page, header, rows string, update bool) {
 	t.Helper()
 	text, err := os.ReadFile(page)

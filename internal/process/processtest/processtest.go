@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/internal/process"
 )
 
-// WriteProgram writes a program that can be started at once, whatever other tests start meanwhile.
+// WriteProgram writes a program that can be started at once, even while other tests start programs.
 func WriteProgram(t testing.TB, path string, content []byte, mode os.FileMode) {
 	t.Helper()
 	if err := process.WithoutStarts(func() error { return os.WriteFile(path, content, mode) }); err != nil {

@@ -1,5 +1,5 @@
-// Package planted makes secrets of each kind that Junction knows, in each place of JSON where it hides them, for tests of what
-// it writes. None of them is real.
+// Package planted makes secrets of each known kind, in each place of JSON where they are hidden,
+// for tests of Junction's output. None of them is real.
 package planted
 
 import (
@@ -10,18 +10,18 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// A Secret is one that a detector finds.
+// A Secret is a secret that a detector finds.
 type Secret struct {
 	Kind string
-	Text string // as it stands in a text
-	Core string // the part of it that must not be written
-	Name string // of a member whose value is Core; empty if the name does not matter
+	Text string // its form in a text
+	Core string // part that must not be written
+	Name string // of a member with the value Core; empty if any name will do
 }
 
-// value is random. It is not in one piece here, for scanners of repositories.
+// value is random. It is split here for scanners of repositories.
 const value = "q7Zp4LmX" + "2vTk9RbW" + "8sNd"
 
-// Secrets returns one of each kind of token, of each other detector, and of each name.
+// Secrets returns one secret of each kind of token, of each other detector, and of each name.
 func Secrets() []Secret {
 	all := []Secret{
 		{Kind: "private key", Text: "-----BEGIN RSA PRIVATE" + " KEY-----\n" + value + "\n-----END RSA PRIVATE" + " KEY-----", Core: value},
@@ -45,9 +45,9 @@ func Secrets() []Secret {
 // A Form is a place in JSON.
 type Form struct {
 	Name string
-	// Object returns an object with the secret there; empty if the secret cannot stand there.
+	// Object returns an object with the secret in the place, or "" if it cannot be there.
 	Object func(s Secret) string
-	// Decoded is true if only those who decode it find it.
+	// Decoded is set if the secret is visible only after decoding.
 	Decoded bool
 }
 
@@ -87,12 +87,12 @@ func Forms() []Form {
 func object(name string, value any) string {
 	text, err := json.Marshal(map[string]any{name: value})
 	if err != nil {
-		panic(err) // all values here can be written
+		panic(err) // all values here can be encoded
 	}
 	return string(text)
 }
 
-// member returns an object whose member is a secret by its name; empty for others.
+// member returns an object whose member is a secret by its name, or "" for others.
 func member(s Secret) string {
 	if s.Name == "" {
 		return ""
@@ -107,7 +107,7 @@ func list(s Secret) string {
 	return object(s.Name, []string{"x", s.Core})
 }
 
-// url returns an object with a URL; empty if the secret cannot stand in one.
+// url returns an object with a URL, or "" if the secret cannot be in one.
 func url(s Secret, text string) string {
 	if strings.ContainsAny(s.Core, "/:") {
 		return ""
@@ -115,7 +115,7 @@ func url(s Secret, text string) string {
 	return object("url", text)
 }
 
-// within returns an object with a text that has another one in the place of each %.
+// within returns an object with a text in which inner replaces each %.
 func within(text, inner string) string {
 	if inner == "" {
 		return ""
@@ -123,7 +123,7 @@ func within(text, inner string) string {
 	return object("body", strings.ReplaceAll(text, "%", inner))
 }
 
-// Token returns a token that is made from its pattern.
+// Token returns a token generated from its pattern.
 func Token(t redact.Token) string {
 	parsed, err := syntax.Parse(t.Pattern, syntax.Perl)
 	if err != nil {
@@ -132,7 +132,7 @@ func Token(t redact.Token) string {
 	return shortest(parsed)
 }
 
-// shortest returns a short text that a pattern matches.
+// shortest returns a short text that matches a pattern.
 func shortest(re *syntax.Regexp) string {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -159,9 +159,9 @@ func shortest(re *syntax.Regexp) string {
 	case syntax.OpRepeat:
 		longer := 0
 		if re.Max < 0 {
-			longer = 6 // the least would be too short to tell it from a word in a text
+			longer = 6 // the minimum would be too short to distinguish it from a word
 		}
 		return strings.Repeat(shortest(re.Sub[0]), re.Min+longer)
 	}
-	return "" // what may be absent, and boundaries
+	return "" // optional parts and boundaries
 }

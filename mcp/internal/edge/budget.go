@@ -18,7 +18,7 @@ const (
 
 	maxSessionsHeld   = 16 << 20 // sessions and listens of one caller; those of all others get a third more
 	maxConnectionHeld = 32 << 20 // messages in progress of one connection; each counts jobSize more
-	maxMessagesHeld   = 64 << 20 // messages in progress of one caller, without the first jobSize of each; all others get a third more
+	maxMessagesHeld   = 64 << 20 // messages of one caller, without the first jobSize of each; all others get a third more
 	jobSize           = 4 << 10  // cost of answering a small message
 	maxBatchResponses = 16 << 20 // of the responses to one batch
 
@@ -41,8 +41,8 @@ type Budget struct {
 // NewBudget returns a budget of most bytes.
 func NewBudget(most int) *Budget { return &Budget{most: most} }
 
-// Admit takes n bytes from the budget. It takes nothing and reports false if fewer are left. An
-// empty budget admits any n, even one larger than itself.
+// Admit takes n bytes from the budget. It takes nothing and reports false if fewer are left, or
+// if the whole budget refuses them. An empty budget admits any n, even one larger than itself.
 func (b *Budget) Admit(n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -4,7 +4,7 @@ import "net/http"
 
 const corsMaxAge = "600" // seconds that a browser caches the permissions
 
-// CrossOrigin adds the headers that let a browser share the response with a page of another origin,
+// CrossOrigin adds the headers with which a browser lets a page of another origin read the response,
 // if shared is set. The caller has checked the origin. CrossOrigin reports whether the request was
 // a preflight request, which it answers.
 func CrossOrigin(w http.ResponseWriter, r *http.Request, shared bool) bool {

@@ -359,7 +359,7 @@ func (c *conn) endProbe(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// discovered returns the session for the response to server/discover, or nil if it is no valid
+// discovered returns the session for the response to server/discover, or nil if it is not a valid
 // discovery.
 func (c *conn) discovered(r *revision.Revision, m *jsonrpc.Message) *session {
 	s := &session{revision: r, era: newModern(c)}

@@ -90,7 +90,7 @@ func (e *legacy) learnTools(ctx context.Context, s *session, req *mcp.Request) e
 func (e *legacy) aboutTask(ctx context.Context, s *session, req *mcp.Request, id string) (mcp.Result, error) {
 	if req.Method == methodTasksCancel {
 		_, err := e.ofTask(ctx, s, req, methodTasksCancel, id)
-		if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) { // the task may be over, which is no error for a modern client
+		if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) { // the task may be over, which is not an error for a modern client
 			_, err = e.ofTask(ctx, s, req, methodTasksGet, id)
 		}
 		return mcp.Result{}, err

@@ -22,7 +22,7 @@ func (c *conn) receiveAll(ctx context.Context, ended func(error)) bool {
 	return runs
 }
 
-// receive handles a message that is no response; k is the call on whose channel it came, or nil.
+// receive handles a message other than a response; k is the call on whose channel it came, or nil.
 // The reader of messages calls it, so it must not wait.
 func (c *conn) receive(k *call, m *jsonrpc.Message) {
 	s := c.session.Load()
