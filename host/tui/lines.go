@@ -81,7 +81,6 @@ func (t *typist) loop(ctx context.Context) error {
 		}
 		t.input.Set(line)
 		t.menu.load(t.screen) // the prompts and resources that the line may name
-		t.submit()
 		if err := t.follow(ctx); err != nil {
 			return err
 		}
@@ -90,10 +89,10 @@ func (t *typist) loop(ctx context.Context) error {
 	return nil
 }
 
-// errStopped is the cause where the user stopped what happens.
+// errStopped is the cause of an interrupt by the user.
 var errStopped = errors.New("stopped")
 
-// Interrupt stops what happens line by line, as Esc does on a screen, and reports whether there was anything to
+// Interrupt stops the running question line by line, as Esc does on a screen, and reports whether there was one to
 // stop. It is safe for concurrent use.
 func (u *UI) Interrupt() bool {
 	stop := u.stop.Swap(nil)
@@ -103,12 +102,14 @@ func (u *UI) Interrupt() bool {
 	return stop != nil
 }
 
-// follow shows what happens, and can be interrupted once.
+// follow submits the line and shows events until nothing runs. It can be interrupted once, from the
+// moment at which the line starts something.
 func (t *typist) follow(ctx context.Context) error {
 	stoppable, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.ui.stop.Store(&cancel)
 	defer t.ui.stop.Store(nil) // between two questions it ends the program
+	t.submit()
 	err := t.untilOver(stoppable)
 	if !errors.Is(err, errStopped) {
 		return err
