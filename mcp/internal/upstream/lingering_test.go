@@ -121,3 +121,76 @@ func TestAToolDoesNotRunThatWasGivenUpBeforeItWasSent(t *testing.T) {
 		t.Errorf("%d of 100 calls reached the server after their client had given them up", ran)
 	}
 }
+
+// notedPeer records the log messages that it gets.
+type notedPeer struct {
+	askedPeer
+	notes []string
+}
+
+func (p *notedPeer) Notify(_ context.Context, method string, params json.RawMessage) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if method == "notifications/message" {
+		p.notes = append(p.notes, string(params))
+	}
+	return nil
+}
+
+// A server on stdio logs for Alice after she cancelled her call, and before it reads that. Bob listens.
+func TestLogMessagesOfACancelledCallReachNoOtherClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		s := &playedServer{conn: far}
+		log := func(data string) {
+			s.send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":%q}}`, data)
+		}
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			in := bufio.NewScanner(far)
+			for in.Scan() {
+				var m message
+				_ = json.Unmarshal(in.Bytes(), &m)
+				switch m.Method {
+				case "initialize":
+					s.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"played","version":"1"}}}`, m.ID)
+				case "tools/call":
+					time.Sleep(3 * time.Second)
+					log("for Alice")
+				case "":
+				default:
+					if m.ID != nil {
+						s.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+					}
+				}
+			}
+		}()
+		c, err := mcp.DialWith(t.Context(), stream.Over(near, "played"), mcp.ClientOptions{Bridge: true, Revision: "2025-11-25", Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var running sync.WaitGroup
+		ctx, stop := context.WithCancel(t.Context())
+		bob := &notedPeer{}
+		listen := mcp.NewRequest("subscriptions/listen", json.RawMessage(`{"notifications":{"toolsListChanged":true}}`))
+		listen.Caller, listen.Peer = "bob", bob
+		listen.Meta.LogLevel = mcp.LogDebug
+		running.Go(func() { _, _ = c.Handle(ctx, listen) })
+		synctest.Wait()
+		leaving, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		_, _ = c.Handle(leaving, request("alice", "slow", &askedPeer{}))
+		time.Sleep(time.Minute)
+		log("for all")
+		synctest.Wait()
+		stop()
+		running.Wait()
+		if got := strings.Join(bob.notes, " "); !strings.Contains(got, "for all") || strings.Contains(got, "Alice") {
+			t.Errorf("Bob got %s", got)
+		}
+		c.Close()
+		far.Close()
+		<-served
+	})
+}

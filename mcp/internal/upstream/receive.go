@@ -59,11 +59,16 @@ func (c *conn) receiveIn(s *session, k *call, m *jsonrpc.Message) {
 }
 
 // receiveLog finds the call of a log message. It drops one without an association if calls of
-// several clients are open.
+// several clients are open, or if the server may still work on a cancelled call.
 func (c *conn) receiveLog(s *session, k *call, m *jsonrpc.Message) {
 	sameCaller := true
 	if k == nil {
 		k, sameCaller = c.unnamed()
+		c.mu.Lock()
+		lingers := len(c.lingering) > 0
+		c.mu.Unlock()
+		// Without an open call it may still be of a cancelled one, and listeners are other clients.
+		sameCaller = sameCaller && (k != nil || !lingers || c.options.OneClient)
 	}
 	switch {
 	case !sameCaller:
