@@ -122,6 +122,9 @@ func (l *Launcher) isSelf(ctx context.Context, d *config.Definition, at net.List
 	if NeedsInput(d) || !IsProgram(d.Kind) && at == nil {
 		return false
 	}
+	if IsProgram(d.Kind) && !slices.Contains(d.Words(), "up") {
+		return false // the user has not consented yet, so only a possible gateway is resolved
+	}
 	s, err := d.Resolve(ctx)
 	if err != nil {
 		return false // connecting reports the error

@@ -115,7 +115,7 @@ func (l *Launcher) Input(ctx context.Context, in config.Input) (string, error) {
 		q.Choices = append(q.Choices, o.Label)
 	}
 	q.Text = fmt.Sprintf("Server %q needs: %s (%s)", in.Server, plaintext.Line(cmp.Or(in.Description, in.ID), 500), in.Source)
-	word, err := l.Prompter.Text(ctx, q)
+	word, err := l.User().Text(ctx, q)
 	if word = cmp.Or(word, in.Default); err != nil || word == "" {
 		return "", cmp.Or(err, errors.New("nothing was typed"))
 	}

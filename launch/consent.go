@@ -23,6 +23,9 @@ import (
 // asked again.
 const maxConsents = 10_000
 
+// maxConsentTries limits the invalid answers to one question about servers.
+const maxConsentTries = 20
+
 // Consent asks the user whether a server of a project's file may be started, because the author of
 // the repository decides what it runs. It returns nil for other servers, and with --config.
 func (l *Launcher) Consent(ctx context.Context, e Entry) error {
@@ -44,7 +47,7 @@ func (l *Launcher) Consents(ctx context.Context, entries []Entry, named bool) []
 		if !e.OfProject() {
 			continue
 		}
-		l.OfProject = append(l.OfProject, e)
+		l.noteOfProject(e)
 		prints[i] = l.LockFingerprint(e.Definition)
 		keys[i] = consentKeyOf(e, prints[i])
 		switch agreed, known := said[keys[i]]; {
@@ -175,7 +178,7 @@ func (l *Launcher) askConsents(ctx context.Context, entries []Entry, open []int)
 		names = append(names, entries[i].Name)
 		if d.Source != source {
 			source = d.Source
-			fmt.Fprintf(&text, "The project's file %s defines:\n", source)
+			fmt.Fprintf(&text, "The project's file %s defines:\n", plaintext.Unbroken(source))
 		}
 		margin := "  "
 		if len(open) > 1 {
@@ -186,7 +189,7 @@ func (l *Launcher) askConsents(ctx context.Context, entries []Entry, open []int)
 			fmt.Fprintf(&text, "%s  %s\n", strings.Repeat(" ", len(margin)), plaintext.Unbroken(line))
 		}
 		if variables := d.Variables(); len(variables) > 0 {
-			fmt.Fprintf(&text, "%s  It receives: %s\n", strings.Repeat(" ", len(margin)), strings.Join(variables, ", "))
+			fmt.Fprintf(&text, "%s  It receives: %s\n", strings.Repeat(" ", len(margin)), plaintext.Unbroken(strings.Join(variables, ", ")))
 		}
 	}
 	which, choice := "it", "[y]es, [N]o"
@@ -197,15 +200,28 @@ func (l *Launcher) askConsents(ctx context.Context, entries []Entry, open []int)
 		which += ` without what the project says under "junction"`
 	}
 	q := Question{Text: strings.TrimSuffix(text.String(), "\n"), Prompt: fmt.Sprintf("Use %s? %s > ", which, choice), Subject: "whether " + plaintext.FirstNames(names) + " may be started"}
-	for {
-		typed, err := l.Prompter.Text(ctx, q)
+	for range maxConsentTries {
+		typed, err := l.User().Text(ctx, q)
 		if err != nil {
 			return nil, false, err
 		}
 		if answers, decided = parseConsents(typed, open); decided || strings.TrimSpace(typed) == "" {
 			return answers, decided, nil
 		}
-		q.Text = fmt.Sprintf("“%s” is none of these; Enter alone starts none of them.", plaintext.Line(typed, 40))
+		if ctx.Err() != nil {
+			return nil, false, context.Cause(ctx)
+		}
+		q.Fault = fmt.Sprintf("“%s” is none of these; Enter alone starts none of them.", plaintext.Line(typed, 40))
+	}
+	return map[int]bool{}, false, nil
+}
+
+// noteOfProject adds an entry to OfProject once.
+func (l *Launcher) noteOfProject(e Entry) {
+	l.ofProjectMu.Lock()
+	defer l.ofProjectMu.Unlock()
+	if !slices.ContainsFunc(l.OfProject, func(other Entry) bool { return other.Name == e.Name && other.Source() == e.Source() }) {
+		l.OfProject = append(l.OfProject, e)
 	}
 }
 

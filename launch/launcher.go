@@ -65,8 +65,9 @@ type Launcher struct {
 	UpArgs func(args []string) (files, servers []string, ok bool)
 
 	// OfProject are the servers of projects that consent was asked for, and Unheld the settings of projects that are not used.
-	OfProject []Entry
-	Unheld    []string
+	OfProject   []Entry
+	ofProjectMu sync.Mutex
+	Unheld      []string
 
 	secrets keptSecrets
 	logins  map[bool]*oauth.Store // of ShareLogins, by whether one is made where none is; nil: each has its own

@@ -2,23 +2,24 @@ package launch
 
 import (
 	"context"
+	"errors"
 
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
-// A Prompter asks the user, and shows things.
+// A Prompter asks the user and shows cards.
 type Prompter interface {
 	// Absent returns why no user can be asked, such as [Nobody], in which case only Show is called. It is empty if one can be asked.
 	Absent() string
-	// Choose returns the Key of the choice that the user makes; empty for none of them.
+	// Choose returns the Key of the user's choice; empty for none of them.
 	Choose(ctx context.Context, question string, choices []Choice) (key string, err error)
-	// Text returns a line that the user types, or a choice of the question.
+	// Text returns a typed line, or a choice of the question.
 	Text(ctx context.Context, q Question) (string, error)
 	// Show shows a card.
 	Show(c Card)
 }
 
-// Nobody is what [Prompter.Absent] returns where there is no user.
+// Nobody is the result of [Prompter.Absent] without a user.
 const Nobody = "there is no terminal for questions"
 
 // A Choice is an answer to a question.
@@ -30,22 +31,23 @@ type Choice struct {
 // A Question asks for a text.
 type Question struct {
 	Text    string
-	Choices []string // the texts that are expected; nil: any text
-	Prompt  string   // shown in front of what is typed; empty: "> "
-	Subject string   // what is asked, as a part of a sentence, for users elsewhere; may be empty
-	Secret  bool     // what is typed is not shown
-	Fault   string   // why the text before was not taken; empty: this is asked for the first time
+	Choices []string // the expected texts; nil means any text
+	Prompt  string   // before the typed text; empty means "> "
+	Subject string   // the question as a part of a sentence, for other terminals; may be empty
+	Secret  bool     // hides the typed text
+	Fault   string   // why the previous text was refused; empty at the first attempt
 }
 
-// A Card is what a user has to see, such as a server before it is added: a title, a table of names and texts, and further lines, each of which
-// may be missing. Texts of servers in it are cleaned.
+// A Card is a message to the user, such as the description of a server before it is added. It has a
+// title, a table of names and texts, and further lines; each may be missing. Texts of servers in it
+// are cleaned.
 type Card struct {
 	Title string
 	Rows  [][2]string
 	Lines []string
 }
 
-// Text returns the card laid out for lines of that many cells.
+// Text returns the card formatted for lines of width cells.
 func (c Card) Text(width int) string {
 	var rows [][]string
 	for _, row := range c.Rows {
@@ -61,10 +63,23 @@ func (c Card) Text(width int) string {
 	return text
 }
 
-// absent returns why no user can be asked; empty if one can be.
-func (l *Launcher) absent() string {
+// User returns the Prompter, or one without a user if it is nil.
+func (l *Launcher) User() Prompter {
 	if l.Prompter == nil {
-		return Nobody
+		return noUser{}
 	}
-	return l.Prompter.Absent()
+	return l.Prompter
 }
+
+// absent returns why no user can be asked; empty if one can be.
+func (l *Launcher) absent() string { return l.User().Absent() }
+
+// noUser is a Prompter without a user. It shows nothing.
+type noUser struct{}
+
+func (noUser) Absent() string { return Nobody }
+func (noUser) Choose(context.Context, string, []Choice) (string, error) {
+	return "", errors.New(Nobody)
+}
+func (noUser) Text(context.Context, Question) (string, error) { return "", errors.New(Nobody) }
+func (noUser) Show(Card)                                      {}

@@ -79,8 +79,11 @@ func (s Source) Server(e launch.Entry) Server {
 	}
 	one.PerUser = d.Grant() == config.GrantExchange
 	one.Open = func(ctx context.Context) (gateway.Upstream, error) {
-		if s.Open != nil {
+		switch {
+		case s.Open != nil:
 			return s.Open(ctx, e)
+		case one.PerUser: // with one token for all, each user would act with the rights of the gateway
+			return gateway.Upstream{}, fmt.Errorf("server %q: oauth.grant token-exchange needs Source.Open, which exchanges the token of each user", e.Name)
 		}
 		return s.Upstream(ctx, e, func(ctx context.Context, _ *gateway.Start) (launch.Target, error) { return l.Target(ctx, e) }), nil
 	}

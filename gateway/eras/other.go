@@ -25,17 +25,12 @@ func Of(m *mcp.Meta) string {
 // because it cannot now. Else it returns an empty string. The parameter spoken is the revision of
 // the connection. A program that does not name the newest revision is not restarted, as it may
 // support the legacy era only.
-//
-// A legacy result with input requests has failed, too: the Go SDK (1.8.0) sends the second
-// elicitation of a tool so, which only modern clients can read.
 func Other(spoken string, program bool, req *mcp.Request, result mcp.Result, err error) string {
 	if !revision.MethodNamed(req.Method).Asks || !canBeAsked(req.Meta.Capabilities) {
 		return ""
 	}
 	text := fault(result, err)
 	switch {
-	case err == nil && revision.IsLegacy(spoken) && len(result.JSON) <= maxFault && jsonrpc.Get(result.JSON, "inputRequests") != nil:
-		return definitions.Modern
 	case !revision.CannotAsk(text):
 		return ""
 	case !revision.IsLegacy(spoken):
@@ -50,7 +45,7 @@ func canBeAsked(c *mcp.ClientCapabilities) bool {
 	return c != nil && (c.Elicitation != nil || c.Sampling != nil || c.Roots != nil)
 }
 
-// maxFault is the maximum size in bytes of a result that is searched for an error or input requests.
+// maxFault is the maximum size in bytes of a result that is searched for an error.
 const maxFault = 4 << 10
 
 // fault returns the text of an error, or of a result with isError.
@@ -97,7 +92,7 @@ func Repeats(req *mcp.Request, tool []byte) bool {
 const CallAgain = "Junction now connects to the server in the other era of the protocol, in which it may be able to ask: call again if nothing speaks against that."
 
 // Advised returns the outcome of a request for which [Other] found an era and which was not
-// repeated, as a failure with advice after its text.
+// repeated, with advice after its text.
 func Advised(result mcp.Result, err error, advice string) (mcp.Result, error) {
 	var e *mcp.Error
 	if errors.As(err, &e) {
@@ -113,6 +108,5 @@ func Advised(result mcp.Result, err error, advice string) (mcp.Result, error) {
 	w.String("type", mcp.ContentText)
 	w.String("text", advice)
 	w.End()
-	body = jsonrpc.With(jsonrpc.Without(body, "inputRequests", "requestState"), "isError", []byte("true"))
 	return result.WithJSON(jsonrpc.With(body, "content", w.Bytes())), nil
 }

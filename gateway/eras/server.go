@@ -230,7 +230,7 @@ func (s *Server) try(ctx context.Context, req *mcp.Request) (result mcp.Result, 
 	if era = Other(c.Revision(), s.options.Program, req, result, err); era == "" || !s.turn(c, era) {
 		return result, "", false, err
 	}
-	return result, era, Repeats(req, definition(ctx, c, req)), nil
+	return result, era, Repeats(req, definition(ctx, c, req)), err
 }
 
 // definition returns the definition of the called tool; nil for other requests, or if the tool is

@@ -49,12 +49,26 @@ func asker(era, text string, asError bool) *mcp.Server {
 	return s
 }
 
+// A legacy connection that cannot be changed, or whose server keeps a large state, reports the failure, too.
+func TestInputRequestsOfALegacySessionAreErrors(t *testing.T) {
+	for _, revision := range []string{"", "2025-11-25"} {
+		s := eras.New(t.Context(), eras.Options{Logger: slog.New(slog.DiscardHandler), Revision: revision,
+			Dial: func(ctx context.Context, _ *mcp.Request, era string) (*mcp.Client, error) {
+				return mcp.DialWith(ctx, stream.Pipe(questioner()), mcp.ClientOptions{Bridge: true, Revision: revision, Logger: slog.New(slog.DiscardHandler), LegacyFirst: era != definitions.Modern})
+			}})
+		if result, err := asked(t, s, "2026-07-28").CallTool(t.Context(), "ask", nil); err == nil || !strings.Contains(err.Error(), "inputRequests") {
+			t.Errorf("with revision %q: %v, %v", revision, result, err)
+		}
+		s.Close()
+	}
+}
+
 // questioner returns a server of both eras that sends input requests as the result of a legacy call.
 func questioner() mcp.Handler {
 	s := asker(definitions.Modern, "", false)
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "tools/call" && eras.Of(&req.Meta) == definitions.Legacy {
-			return mcp.Result{JSON: json.RawMessage(`{"content":[],"inputRequests":{"name":{"method":"elicitation/create","params":{"message":"name?"}}},"requestState":"x"}`)}, nil
+			return mcp.Result{JSON: json.RawMessage(`{"content":[],"inputRequests":{"name":{"method":"elicitation/create","params":{"message":"name?"}}},"requestState":"` + strings.Repeat("x", 5_000) + `"}`)}, nil
 		}
 		return s.Handle(ctx, req)
 	})
@@ -121,8 +135,12 @@ func TestServerIsAskedInTheEraInWhichItCanAsk(t *testing.T) {
 						defer s.Close()
 						c := asked(t, s, revision)
 						if tool == "ask" {
-							if got := text(t, c, tool); !strings.Contains(got, eras.CallAgain) {
-								t.Errorf("the first call: %q", got)
+							result, err := c.CallTool(t.Context(), tool, nil)
+							if err == nil && result.IsError {
+								err = errors.New(result.Content[len(result.Content)-1].Text)
+							}
+							if err == nil || !strings.Contains(err.Error(), eras.CallAgain) {
+								t.Errorf("the first call: %v, %v", result, err)
 							}
 						}
 						for range 2 {

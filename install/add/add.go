@@ -22,8 +22,8 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// An Adder adds and upgrades servers. File, Launcher and Prompter must be set; the other fields may
-// be nil, as described for each.
+// An Adder adds and upgrades servers. File and Launcher must be set; the other fields may be nil, as
+// described for each. It asks through the Launcher's Prompter.
 type Adder struct {
 	File     string           // the configuration that [Adder.Add] writes into, without symbolic links
 	Launcher *launch.Launcher // installs, starts and reaches servers, and asks the user

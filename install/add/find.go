@@ -123,7 +123,7 @@ func (w *addition) replaceOrKeep(ctx context.Context, all []*config.Definition, 
 	if filename.Real(d.Source) == w.configuration && d.Words() != nil {
 		choices = slices.Insert(choices, 0, launch.Choice{Key: "replace", Label: "[r]eplace it"})
 	}
-	key, err := w.Launcher.Prompter.Choose(ctx, fmt.Sprintf("There is a server %q, %s.", w.name, definedIn(w.Launcher.Place, d)), choices)
+	key, err := w.Launcher.User().Choose(ctx, fmt.Sprintf("There is a server %q, %s.", w.name, definedIn(w.Launcher.Place, d)), choices)
 	switch {
 	case err != nil:
 		return err

@@ -358,7 +358,7 @@ func (w *addition) question(ctx context.Context, n registry.Need) (string, error
 		q.Prompt = "(such as " + plaintext.Line(n.Placeholder, 100) + ") > "
 	}
 	for {
-		typed, err := w.Launcher.Prompter.Text(ctx, q)
+		typed, err := w.Launcher.User().Text(ctx, q)
 		if err != nil {
 			return "", err
 		}

@@ -77,7 +77,7 @@ func (w *addition) show() {
 	for _, line := range w.warnings() {
 		row("WARNING", "%s", line)
 	}
-	w.Launcher.Prompter.Show(card)
+	w.Launcher.User().Show(card)
 }
 
 // warnings returns the findings, each once: many tools of some servers have the same sentence.
@@ -210,10 +210,10 @@ func (w *addition) agreed(ctx context.Context, question string, choices []launch
 		return false, fmt.Errorf("server %q is not added: %s: %s; look at it without --yes, or --sure adds it all the same", w.name, plaintext.Count(len(found), "warning"), found[0].Why)
 	case w.Yes:
 		return true, nil
-	case w.Launcher.Prompter.Absent() != "":
+	case w.Launcher.User().Absent() != "":
 		return false, commandline.Errorf("not a terminal: --yes confirms what is shown")
 	}
-	key, err := w.Launcher.Prompter.Choose(ctx, question, choices)
+	key, err := w.Launcher.User().Choose(ctx, question, choices)
 	switch {
 	case err != nil:
 		return false, err

@@ -192,7 +192,7 @@ func (w *addition) showChange(before *install.LockedServer) error {
 	for _, warning := range w.warnings() {
 		line("  WARNING: %s", plaintext.Line(warning, maxReason))
 	}
-	w.Launcher.Prompter.Show(card)
+	w.Launcher.User().Show(card)
 	return nil
 }
 

@@ -9,16 +9,19 @@ import (
 // older revisions. A form is made once, when it is first needed, from the members alone, and is
 // freed with them. A Kept must not be copied.
 type Kept struct {
-	JSON   json.RawMessage // must not be changed
-	method string
-	forms  [len(table) - 1]struct {
-		once sync.Once
-		json []byte // JSON itself, or that of the next revision, if nothing had to be removed
-	}
+	JSON  json.RawMessage // must not be changed
+	forms [len(table) - 1]func() []byte
 }
 
-// Keep returns the members of a result of a method as a Kept.
-func Keep(method string, members json.RawMessage) *Kept { return &Kept{JSON: members, method: method} }
+// Keep returns the members of a result of a method as a Kept. A form that needs no change is that of
+// the next revision; a panic of a lowering is repeated for each client.
+func Keep(method string, members json.RawMessage) *Kept {
+	k := &Kept{JSON: members}
+	for i := range k.forms {
+		k.forms[i] = sync.OnceValue(func() []byte { return table[i+1].without(k.formAt(i+1), method) })
+	}
+	return k
+}
 
 // Holds reports whether members are those of k, in the same memory.
 func (k *Kept) Holds(members json.RawMessage) bool {
@@ -38,7 +41,5 @@ func (k *Kept) formAt(i int) []byte {
 	if i == len(k.forms) {
 		return k.JSON
 	}
-	f := &k.forms[i]
-	f.once.Do(func() { f.json = table[i+1].without(k.formAt(i+1), k.method) })
-	return f.json
+	return k.forms[i]()
 }

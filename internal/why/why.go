@@ -120,7 +120,9 @@ func Once(text string) string {
 		return text
 	}
 	rest := strings.ReplaceAll(text[len(m[0]):], m[0], "")
-	rest = strings.ReplaceAll(rest, " "+name+":", ":")
+	if strings.Contains(name, "://") { // the text of an error may have the scheme name: of a URI
+		rest = strings.ReplaceAll(rest, " "+name+":", ":")
+	}
 	return m[0] + strings.Replace(rest, "initialize: expected a response to initialize: ", "initialize: ", 1)
 }
 

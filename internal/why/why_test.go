@@ -48,3 +48,9 @@ func TestAFailureIsOneLineThatNamesTheServerOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestURIsOfAServerAreKept(t *testing.T) {
+	if got, want := Once(`server "notes": resource not found: notes://nope`), `server "notes": resource not found: notes://nope`; got != want {
+		t.Errorf("got %q", got)
+	}
+}

@@ -274,7 +274,7 @@ func (a *App) showStatus(all running, indent string) error {
 		a.Out.Printf("No junction up is running; start one with: junction up\n")
 	}
 	for _, pid := range all.Silent {
-		a.Out.Printf("The junction up of process %d does not respond. If Ctrl-Z stopped it, fg resumes it; kill %[1]d ends it.\n", pid)
+		a.Out.Printf("The junction up of process %d does not respond. If Ctrl-Z stopped it, fg in its terminal resumes it.\n", pid)
 	}
 	for n, i := range all.Instances {
 		if n > 0 {

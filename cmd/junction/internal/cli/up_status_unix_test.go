@@ -120,7 +120,7 @@ func TestStatusShowsProcessesThatDoNotRespond(t *testing.T) {
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("The junction up of process %d does not respond. If Ctrl-Z stopped it, fg resumes it; kill %[1]d ends it.\n", os.Getpid())
+	want := fmt.Sprintf("The junction up of process %d does not respond. If Ctrl-Z stopped it, fg in its terminal resumes it.\n", os.Getpid())
 	if out.String() != want {
 		t.Errorf("status prints %q, want %q", out.String(), want)
 	}

@@ -56,6 +56,8 @@ type tally struct {
 // A call is one request of a client with its messages.
 type call struct {
 	key           string
+	pid           int
+	id            string // of the last request, as JSON
 	began         time.Time
 	hop           string // the hop of its first message, where its response arrives too
 	client        string
@@ -94,6 +96,9 @@ func (c *calls) add(e Event) {
 		return
 	}
 	if e.Call == 0 {
+		if e.Method == "notifications/cancelled" && e.ToServer && e.Hop == traffic.Client {
+			c.cancel(&e)
+		}
 		return
 	}
 	key := fmt.Sprintf("%d/%d", e.PID, e.Call)
@@ -102,13 +107,15 @@ func (c *calls) add(e Event) {
 		if e.Kind != traffic.Request || !e.ToServer { // its beginning was not seen
 			return
 		}
-		one = &call{key: key, began: e.Time, hop: e.Hop, client: e.Client, method: e.Method, name: e.Name}
+		one = &call{key: key, pid: e.PID, began: e.Time, hop: e.Hop, client: e.Client, method: e.Method, name: e.Name}
 		if c.by == nil {
 			c.by = map[string]*call{}
 		}
 		c.by[key], c.all = one, append(c.all, one)
 	}
+	held := one.held()
 	one.add(&e)
+	one.size, c.size = one.size+one.held()-held, c.size+one.held()-held
 	one.shown = one.shown || e.Shown
 	if len(one.events) < maxCallEvents {
 		size := len(e.Message) + 500
@@ -116,6 +123,23 @@ func (c *calls) add(e Event) {
 	}
 	for len(c.all) > maxCalls || c.size > maxCallBytes && len(c.all) > 1 {
 		c.forget()
+	}
+}
+
+// cancel ends the running call that a legacy client cancels, which gets no response. It does nothing
+// if several calls fit, such as those of two windows of one client.
+func (c *calls) cancel(e *Event) {
+	id := string(jsonrpc.Get(jsonrpc.Get(e.Message, "params"), "requestId"))
+	var fits []*call
+	for _, one := range c.all {
+		if one.running > 0 && one.pid == e.PID && one.id == id && one.client == e.Client {
+			fits = append(fits, one)
+		}
+	}
+	if len(fits) == 1 {
+		one := fits[0]
+		one.running, one.failed, one.took, one.laidFor = 0, true, e.Time.Sub(one.began), 0
+		one.result, one.progress = "cancelled by the client", ""
 	}
 }
 
@@ -151,11 +175,15 @@ func (c *calls) tally(e *Event) {
 	c.servers[e.Server] = t
 }
 
+// held returns the bytes of the texts that a call keeps in addition to its events.
+func (c *call) held() int { return len(c.arguments) + len(c.progress) + len(c.result) }
+
 func (c *call) add(e *Event) {
 	c.laidFor = 0
 	switch {
 	case e.Kind == traffic.Request && e.ToServer && e.Hop == c.hop:
 		c.running++
+		c.id = string(e.ID)
 		params := jsonrpc.Get(e.Message, "params")
 		c.arguments = cmp.Or(string(jsonrpc.Get(params, "arguments")), string(jsonrpc.Without(params, "_meta")))
 		if c.arguments == "{}" {
@@ -272,7 +300,7 @@ func (c *calls) status() (hidden int, running bool) {
 		if one.shown && !c.every && one.isHousekeeping() {
 			hidden++
 		}
-		running = running || one.shown && one.running > 0
+		running = running || one.shown && one.running > 0 && (c.every || !one.isHousekeeping())
 	}
 	return hidden, running
 }

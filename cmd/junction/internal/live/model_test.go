@@ -319,6 +319,25 @@ func TestRunningCalls(t *testing.T) {
 	u.sees("ok").misses("running")
 }
 
+// A legacy client that cancels a call gets no response to it.
+func TestCancelledCallsEnd(t *testing.T) {
+	ui := New(Options{})
+	at := time.Now()
+	event := func(call uint64, method, id, message string) {
+		ui.Event(Event{PID: 7, Shown: true, Event: traffic.Event{Time: at, Kind: map[bool]string{true: traffic.Request, false: traffic.Notification}[call > 0], Hop: traffic.Client, ToServer: true, Client: "c/1", Call: call,
+			ID: json.RawMessage(id), Method: method, Name: "wait", Message: json.RawMessage(message)}})
+	}
+	event(1, "tools/call", "4", `{"params":{"name":"wait"}}`)
+	event(2, "tools/call", "5", `{"params":{"name":"wait"}}`)
+	event(0, "notifications/cancelled", "", `{"params":{"requestId":4}}`)
+	event(0, "notifications/cancelled", "", `{"params":{"requestId":9}}`)
+	u := sits(t, ui, 120, 24)
+	u.sees("failed", "cancelled by the client", "running")
+	if n, failed, _ := ui.calls.counted(); n != 2 || failed != 1 {
+		t.Errorf("%d calls, %d failed", n, failed)
+	}
+}
+
 func TestHandshakesAndListsAreHidden(t *testing.T) {
 	ui := New(Options{})
 	for n, method := range []string{"server/discover", "tools/list", "resources/read", "prompts/list"} {
