@@ -28,7 +28,7 @@ const (
 	maxChain = 16
 )
 
-// Chain returns the marks of what this process was started through.
+// Chain returns the marks of the gateways and entries through which this process was started.
 func (l *Launcher) Chain() []string {
 	return strings.FieldsFunc(l.Place.Getenv(chainVariable), func(r rune) bool { return r == ',' })
 }
@@ -73,8 +73,8 @@ func EntryMark(d *config.Definition) string {
 	return mark("entry", filename.Real(d.Source), d.Name)
 }
 
-// EnterChain sets the mark of a gateway of this process, which the programs that it starts receive; later calls leave it. It returns an error if
-// the gateway was started by itself.
+// EnterChain sets the mark of a gateway of this process, which its programs get; later calls leave it. It
+// returns an error if the gateway was started by itself.
 func (l *Launcher) EnterChain(c Configuration) error {
 	if l.Gateway == "" {
 		l.Gateway = GatewayMark(c.Set, c.Names)

@@ -33,11 +33,11 @@ func (l *Launcher) ConfigFiles(o config.Options) []string {
 	return config.Find(o)
 }
 
-// A Configuration is what the files of a configuration say.
+// A Configuration holds the files of a configuration and the entries in them.
 type Configuration struct {
 	Set     *config.Set
 	Entries []Entry
-	Names   []string // by which Entries were chosen; empty: they are all
+	Names   []string // of the chosen Entries; empty means all
 }
 
 // Read reads the configuration: [Launcher.Config], or the files that are found. The error names files that cannot be read, and the Configuration
@@ -134,7 +134,7 @@ func OpenJournal(p place.Place) (hostconfig.Journal, error) {
 	return hostconfig.Journal{Folder: folder}, err
 }
 
-// withoutConnected returns the entries without those by which a host starts this configuration.
+// withoutConnected returns the entries without those that start this configuration for a host.
 func (l *Launcher) withoutConnected(entries []Entry) []Entry {
 	if !slices.ContainsFunc(entries, func(e Entry) bool { return e.Name == hostconfig.OwnName }) {
 		return entries

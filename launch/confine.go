@@ -16,7 +16,7 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// ConfineBy confines a program by the settings, or else by what is locked of it, or will be.
+// ConfineBy confines a program by the settings, or else by its lock or a lock to be written.
 func (l *Launcher) ConfineBy(c *command.Command, name string, s *settings.Sandbox, locked *sandbox.Profile, o sandbox.Options) error {
 	switch {
 	case s != nil:
@@ -25,7 +25,7 @@ func (l *Launcher) ConfineBy(c *command.Command, name string, s *settings.Sandbo
 			return fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", name, name, err)
 		}
 	case locked != nil:
-		o.Weaker = true // a lock is for a whole team, on systems of which some cannot confine: junction server sandbox show says so
+		o.Weaker = true // some systems of a team cannot confine; junction server sandbox show reports it
 		if err := l.ConfineTo(c, name, *locked, o, false); err != nil {
 			return fmt.Errorf("server %q cannot be confined by its profile: %w; junction server sandbox allow and deny change it, and junction server add --no-sandbox does without", name, err)
 		}
@@ -33,7 +33,7 @@ func (l *Launcher) ConfineBy(c *command.Command, name string, s *settings.Sandbo
 	return nil
 }
 
-// InstalledFolders are those in which what is locked of a server lies.
+// InstalledFolders returns the folders of a server's locked package.
 func (l *Launcher) InstalledFolders(locked *install.LockedServer) []string {
 	if locked == nil || locked.Package == nil {
 		return nil
@@ -44,13 +44,13 @@ func (l *Launcher) InstalledFolders(locked *install.LockedServer) []string {
 	}
 	program, err := store.Open(locked.Package)
 	if err != nil {
-		return nil // which whoever starts it says
+		return nil // the start reports the error
 	}
 	return []string{program.Dir}
 }
 
-// ConfineTo has a program start in the sandbox of a profile. What it is refused is logged, once, and stands in the server's own log. What it reads is
-// watched until the profile fits it, or always.
+// ConfineTo starts a program in the sandbox of a profile. It logs each refusal once, in the server's log,
+// too. It watches reads until the profile fits, or always.
 func (l *Launcher) ConfineTo(c *command.Command, name string, p sandbox.Profile, o sandbox.Options, always bool) error {
 	t := l.newTrial(c, name, p, o)
 	if o.Refused == nil {
@@ -95,7 +95,7 @@ func (l *Launcher) ConfineTo(c *command.Command, name string, p sandbox.Profile,
 	return nil
 }
 
-// RefusalLine says what a server was refused, and what allows it.
+// RefusalLine returns a line about a refusal of the sandbox, with its remedy.
 func RefusalLine(name string, r sandbox.Refusal) string {
 	line := fmt.Sprintf("server %s: was refused to %s", plaintext.Line(name, 80), plaintext.Line(r.What, 500))
 	if len(r.Allow) == 0 {
@@ -119,7 +119,8 @@ func ProfileOf(s *settings.Sandbox) sandbox.Profile {
 	return sandbox.Profile{Read: s.Read, Write: s.Write, Hosts: s.Hosts, Env: s.Env, Processes: s.Processes, Memory: memory, CPU: s.CPU, Files: s.Files, By: s.By, Image: s.Image}
 }
 
-// Confinement returns what a program may do by its profile, in a line. If what is locked is a container, no profile means that its engine confines it.
+// Confinement describes the permissions of a profile in one line. A locked container without a profile
+// is confined by its engine.
 func (l *Launcher) Confinement(p *sandbox.Profile, locked *install.Locked) string {
 	switch {
 	case p == nil && locked != nil && locked.IsContainer():
@@ -142,7 +143,7 @@ func (l *Launcher) Confinement(p *sandbox.Profile, locked *install.Locked) strin
 	return in + "is confined, but for " + strings.Join(may, ", ")
 }
 
-// withTargets returns paths of a profile, each with where it leads by links, which is what is allowed.
+// withTargets returns paths of a profile, each with the target of its links, which is the allowed path.
 func withTargets(p place.Place, paths []string) (shown []string) {
 	for _, path := range paths {
 		named := p.Expand(path)
@@ -154,7 +155,7 @@ func withTargets(p place.Place, paths []string) (shown []string) {
 	return shown
 }
 
-// ProfileLines returns what a profile allows, in lines of a word and a value.
+// ProfileLines returns the permissions of a profile as lines of a word and a value.
 func ProfileLines(p sandbox.Profile) (lines []string) {
 	for _, list := range []struct {
 		word   string

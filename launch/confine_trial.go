@@ -35,8 +35,8 @@ type fitting struct {
 	Since  time.Time `json:"since"`
 }
 
-// A trial finds out whether a profile fits its program. To watch what a program reads makes it slower, so that is done until the profile fits, and again
-// once it does not.
+// A trial finds out whether a profile fits its program. Watching reads makes a program slower, so a trial
+// watches until the profile fits, and again once it does not.
 type trial struct {
 	fits      *listfile.File[fitting]
 	key       string
@@ -47,7 +47,7 @@ type trial struct {
 	isRefused atomic.Bool
 }
 
-// newTrial returns nil where nothing is watched, or nothing can be remembered, by which all of it is.
+// newTrial returns nil if no reads are watched, or if the result cannot be stored and all are watched.
 func (l *Launcher) newTrial(c *command.Command, server string, p sandbox.Profile, o sandbox.Options) *trial {
 	if runtime.GOOS != "linux" || p.By != "" || o.Record != nil {
 		return nil
@@ -64,7 +64,7 @@ func (l *Launcher) newTrial(c *command.Command, server string, p sandbox.Profile
 	var env []string
 	for _, pair := range c.Env {
 		name, value, _ := strings.Cut(pair, "=")
-		if filepath.IsAbs(value) { // and no secret, of which not even a hash is kept
+		if filepath.IsAbs(value) { // not a secret, of which not even a hash is kept
 			name = pair
 		}
 		env = append(env, name)
@@ -94,7 +94,8 @@ func versionOf(p place.Place, c *command.Command) string {
 	return filename.Stamp(path)
 }
 
-// hear has the trial know what becomes of requests. What a failed one names is looked for in the sandbox.
+// hear returns middleware that reports the outcome of requests to the trial. The trial looks for paths of
+// a failed request in the sandbox.
 func (t *trial) hear(box *sandbox.Sandbox) func(context.Context, *mcp.Request, mcp.Result, error) {
 	return func(ctx context.Context, req *mcp.Request, result mcp.Result, err error) {
 		switch mcp.OutcomeOf(ctx, &result, err) {
@@ -124,7 +125,7 @@ func AppendTexts(texts []string, value []byte) []string {
 	return texts
 }
 
-// end remembers what came of it, when a program has ended. What other starts found out meanwhile may be known already.
+// end stores the result when a program has ended, together with the results of other starts.
 func (t *trial) end() {
 	isFit := t.works.Load() && !t.isRefused.Load()
 	if !isFit && !t.isRefused.Load() && (!t.wasFit || t.answered.Load()) {

@@ -102,8 +102,8 @@ func (l *Launcher) Consents(ctx context.Context, entries []Entry, named bool) []
 	return faults
 }
 
-// Admit returns the entries that are not disabled and may be started, and why servers of projects may not, which it prints. It asks for consent as
-// [Launcher.Consents] does, and for the inputs that the servers need.
+// Admit returns the enabled entries that may be started, and a line about each refused server of a
+// project, which it prints. It asks for consent as [Launcher.Consents] does, and for inputs of the servers.
 func (l *Launcher) Admit(ctx context.Context, entries []Entry, named bool) (admitted []Entry, refused []string) {
 	entries = slices.DeleteFunc(slices.Clone(entries), Entry.IsDisabled)
 	faults := l.Consents(ctx, entries, named)
@@ -120,8 +120,8 @@ func (l *Launcher) Admit(ctx context.Context, entries []Entry, named bool) (admi
 	return admitted, refused
 }
 
-// AskInputs asks for the inputs that a server needs, before anything else is on the screen: the configuration remembers the answers. Other
-// faults of the entry show when the server is connected to.
+// AskInputs asks for the inputs that a server needs, before anything else is on the screen. The
+// configuration remembers them. Other faults of the entry show when the server connects.
 func (l *Launcher) AskInputs(ctx context.Context, e Entry) {
 	if d := e.Definition; d != nil && l.absent() == "" && NeedsInput(d) {
 		_, _ = d.Resolve(ctx)

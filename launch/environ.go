@@ -19,8 +19,8 @@ import (
 	"github.com/junction-mcp/junction/model/providers"
 )
 
-// usualVariables are those of which servers get the value where Junction serves several users: what programs and package runners need
-// to run at all. A name that ends with a star stands for all that begin so.
+// usualVariables are the variables that servers get if Junction serves several users: those that
+// programs and package runners need. A final star matches any ending.
 var usualVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TERM", "NO_COLOR", "TMPDIR", "TMP", "TEMP", "XDG_*",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
@@ -28,7 +28,7 @@ var usualVariables = []string{
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "PROGRAMDATA", "PROGRAMFILES*",
 }
 
-// AdminTokenEnv holds the token of those who may control junction up, in place of the file.
+// AdminTokenEnv names the variable of the token that controls junction up, which replaces its file.
 const AdminTokenEnv = "JUNCTION_ADMIN_TOKEN"
 
 // OwnVariables are the variables of the environment that hold secrets of Junction itself. Its methods are safe for concurrent use.
@@ -86,7 +86,7 @@ func (l *Launcher) withholds(name string) bool {
 	})
 }
 
-// variableWord is what may be the name of a variable within a command line.
+// variableWord matches the possible name of a variable within a command line.
 var variableWord = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 
 // Environ is the environment of a server that is started: all, which is this process's, without the variables that are to be taken out, and
@@ -147,7 +147,7 @@ func isSecretVariable(name, value string) bool {
 	return !filepath.IsAbs(value) || err != nil
 }
 
-// hideHeaders hides the values of headers, and what is in them.
+// hideHeaders hides the values of headers, and the tokens in them.
 func (l *Launcher) hideHeaders(header http.Header) {
 	for _, values := range header {
 		for _, value := range values {
@@ -165,7 +165,7 @@ func (l *Launcher) hideHeaders(header http.Header) {
 	}
 }
 
-// Hiding returns what hides the tokens that requests are sent with, if something is recorded.
+// Hiding returns a wrapper that hides the tokens of requests from a recording; nil without a recording.
 func (l *Launcher) Hiding(next http.RoundTripper) http.RoundTripper {
 	if l.Recorder == nil {
 		return next

@@ -20,7 +20,7 @@ import (
 
 // A Launcher connects to servers, for one run of a program.
 type Launcher struct {
-	Place place.Place // whose variables and folder programs get; the zero Place is that of the process
+	Place place.Place // of the environment and folder of programs; the zero Place is that of the process
 
 	Header  []string      // NAME: VALUE, of requests to addresses
 	Env     []string      // NAME=VALUE, of programs
@@ -29,42 +29,43 @@ type Launcher struct {
 
 	// Config names the files of the configuration; a project's servers in them need no consent. If it is empty, they are found.
 	Config []string
-	// Prompter asks the user about servers of projects, and for what entries leave open; nil: nobody is asked.
+	// Prompter asks the user about servers of projects and for inputs of entries; nil means without a user.
 	Prompter Prompter
 	// Ships are the servers of this program, which an entry without a definition names.
 	Ships Ships
 
 	Info     mcp.Implementation // of clients
 	Revision string             // of the protocol, which clients are to speak; empty: which the server knows
-	Traffic  *traffic.Log       // shows what is sent; may be nil
+	Traffic  *traffic.Log       // gets the messages; may be nil
 
 	Screen  *terminal.Screen    // nil: nothing is shown
 	Kill    <-chan struct{}     // closed when programs get no more time to end; may be nil
 	Log     func() *slog.Logger // nil: nothing is logged
-	Verbose bool                // what servers write to their standard error is shown
+	Verbose bool                // shows the standard error of servers
 
-	// Recorder, if not nil, records what is said; secrets are hidden from it.
+	// Recorder, if not nil, records messages; secrets are hidden from it.
 	Recorder *recording.Recorder
-	// RecordsFront is set if the Recorder has what clients send to this process, and not what it sends to servers.
+	// RecordsFront is set if the Recorder gets messages of clients to this process, and not those to servers.
 	RecordsFront bool
 	// Tolerated are the odd forms that servers have sent, by their names.
 	Tolerated tolerance.Records
 	// Own are the variables that servers do not get.
 	Own OwnVariables
-	// SeveralUsers says that each user is known by name, so that servers get a short list of variables.
+	// SeveralUsers is set if callers are known by name. Servers then get a short list of variables.
 	SeveralUsers bool
-	// Gateway is the mark of what this process serves as a gateway; empty if nothing.
+	// Gateway is the mark of the gateway that this process serves; empty for none.
 	Gateway string
-	// Locks are what is open of packages and locks.
+	// Locks holds the opened packages and lock files.
 	Locks Locks
-	// Refused, if not nil, is called with the line about what the sandbox of a server refused; lost says that it loses what it writes.
+	// Refused, if not nil, is called with a line about a refusal of a server's sandbox. lost is set if the
+	// server loses the files that it writes.
 	Refused func(server, line string, lost bool)
-	// Renews says that this process renews a login for another.
+	// Renews is set if this process renews a login for another.
 	Renews bool
 	// UpArgs, if not nil, reads arguments of junction up: the files that it serves, empty if these are found, and the names of servers, empty for all.
 	UpArgs func(args []string) (files, servers []string, ok bool)
 
-	// OfProject are the servers of projects that consent was asked for, and Unheld the settings of projects that are not used.
+	// OfProject has the servers of projects whose consent was needed. Unheld has the unused settings of projects.
 	OfProject   []Entry
 	ofProjectMu sync.Mutex
 	Unheld      []string
@@ -73,7 +74,7 @@ type Launcher struct {
 	logins  map[bool]*oauth.Store // of ShareLogins, by whether one is made where none is; nil: each has its own
 
 	closing sync.Mutex
-	closers []io.Closer // what Close closes
+	closers []io.Closer // closed by Close
 }
 
 // Ships are servers that a program has itself.
@@ -94,7 +95,7 @@ func (l *Launcher) Logger(server string) *slog.Logger {
 	return l.Tolerated.Logger(l.logger(), server)
 }
 
-// showStderr returns a function that shows what a server writes to its standard error; nil if it is not wanted.
+// showStderr returns a function that shows a server's standard error; nil without Verbose.
 func (l *Launcher) showStderr(name string) func(line string) {
 	if !l.Verbose {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Packages are what servers are installed from: an [install.Store].
+// Packages installs packages of servers. [install.Store] implements it.
 type Packages interface {
 	Resolve(ctx context.Context, p install.Package) (*install.Locked, error)
 	Install(ctx context.Context, l *install.Locked) (*install.Program, error)
@@ -29,14 +29,14 @@ type Packages interface {
 	Prune(ctx context.Context, keep []*install.Locked, unused time.Duration) (freed int64, err error)
 }
 
-// Locks are what is open of packages and of files junction.lock in this process. It is safe for concurrent use.
+// Locks holds the packages and junction.lock files that this process opened. It is safe for concurrent use.
 type Locks struct {
-	Place place.Place // in which they are; the zero Place is that of the process
+	Place place.Place // of the files; the zero Place is that of the process
 
 	mu       sync.Mutex
 	Packages Packages            // nil: those of the user, once they are used
 	read     map[string]readLock // by path
-	agreed   map[string]string   // the prints of what is locked of projects' servers that may be started, by agreedKey
+	agreed   map[string]string   // the fingerprints of the locks of admitted servers of projects, by agreedKey
 }
 
 // A readLock is a lock as it was when its file had this stamp.
@@ -86,7 +86,8 @@ func (l *Locks) Of(configuration string) (*install.Lock, error) {
 	return lock, nil
 }
 
-// Forget has the lock next to a configuration be read again: two changes within one tick of the clock look the same.
+// Forget drops the lock next to a configuration, so that it is read again. Two changes within one tick of
+// the clock look the same.
 func (l *Locks) Forget(configuration string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +103,7 @@ func (l *Locks) Change(ctx context.Context, c install.Change) (err error) {
 	return c.Apply(ctx)
 }
 
-// Locked returns what is locked of a server; nil if nothing is.
+// Locked returns the lock of a server; nil without one.
 func (l *Launcher) Locked(d *config.Definition) (*install.LockedServer, error) {
 	if d == nil || d.Words() == nil {
 		return nil, nil
@@ -137,8 +138,9 @@ func (l *Launcher) FindLock(d *config.Definition) (locked *install.LockedServer,
 	return lock.Servers[d.Name], true
 }
 
-// Started returns the server of an entry as it is started, and what is locked of it: if it is locked, the installed program replaces the words
-// that its entry begins with, and no package manager is asked. The lock is read once, so that what is started, confined and agreed to cannot differ.
+// Started returns the server of an entry with its lock. The installed program of a lock replaces the
+// first words of the entry, without a package manager. The lock is read once, so that start, confinement
+// and consent use the same one.
 func (l *Launcher) Started(ctx context.Context, e Entry, s *config.Server) (started *config.Server, locked *install.LockedServer, err error) {
 	d := e.Definition
 	if locked, err = l.Locked(d); err == nil {
@@ -162,7 +164,7 @@ func (l *Launcher) Started(ctx context.Context, e Entry, s *config.Server) (star
 	return started, locked, nil
 }
 
-// installed is the program of what is locked, which is installed where it is not there yet.
+// installed returns the program of a lock. It installs the package if needed.
 func (l *Launcher) installed(ctx context.Context, d *config.Definition, p *install.Locked) (*install.Program, error) {
 	store, err := l.Locks.Store()
 	if err != nil {
@@ -187,7 +189,7 @@ func (l *Launcher) installed(ctx context.Context, d *config.Definition, p *insta
 	return program, err
 }
 
-// Replaced returns a server whose first words are those of an installed program.
+// Replaced returns the server with its first words replaced by an installed program.
 func Replaced(s *config.Server, words int, l *install.Locked, p *install.Program) (*config.Server, error) {
 	now := *s
 	filled := *p
@@ -246,7 +248,8 @@ func (l *Locks) Known() (*listfile.File[string], error) {
 	return listfile.Open(path, "the list of locks", func(path string) string { return path })
 }
 
-// Note remembers that the cache has packages of the lock next to a configuration, so that nobody takes them for unused.
+// Note records that the lock next to a configuration uses packages of the cache, so that they are not
+// removed as unused.
 func (l *Locks) Note(configuration string) error {
 	list, err := l.Known()
 	if err != nil {

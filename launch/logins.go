@@ -29,7 +29,7 @@ const (
 	maxIdleConns = 512      // to one server
 )
 
-// OpenLogins opens what keeps this user's logins. Unless it is to be made, it need not be there.
+// OpenLogins opens the store of this user's logins. It creates a missing one only on request.
 func (l *Launcher) OpenLogins(create bool) func(ctx context.Context) (state.Store, []byte, error) {
 	return func(ctx context.Context) (state.Store, []byte, error) {
 		path, err := l.Place.State("state.db")
@@ -48,7 +48,7 @@ func (l *Launcher) OpenLogins(create bool) func(ctx context.Context) (state.Stor
 	}
 }
 
-// OpenState opens a file of what is kept, until the command ends.
+// OpenState opens a state file until the command ends.
 func (l *Launcher) OpenState(ctx context.Context, path string) (state.Store, error) {
 	s, err := sqlite.Open(ctx, path)
 	if err != nil {
@@ -71,11 +71,11 @@ func (l *Launcher) ShareLogins() {
 	l.logins = map[bool]*oauth.Store{false: oauth.OpenStore(l.OpenLogins(false)), true: oauth.OpenStore(l.OpenLogins(true))}
 }
 
-// A SeeHTTP wraps what sends requests for somebody who sees them; with authorization, requests to who gives tokens.
+// A SeeHTTP wraps a sender of requests for an observer; with authorization, of requests for tokens.
 type SeeHTTP = func(next http.RoundTripper, authorization bool) http.RoundTripper
 
-// Tokens returns a client that gets tokens for one server as its entry says. Without a way for the user to visit pages,
-// what needs that fails. see is for somebody who sees the requests; nil: nobody does.
+// Tokens returns a client that gets tokens for one server as its entry describes. Without a way to show
+// pages to the user, logins that need one fail. see may be nil.
 func (l *Launcher) Tokens(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error), see SeeHTTP) (*oauth.Client, error) {
 	o, err := l.TokenOptions(entry, visit)
 	if err != nil {
@@ -138,7 +138,7 @@ func LogsInAtProvider(entry *config.OAuth) bool {
 	return entry.Grant == config.GrantEnterprise && entry.AssertionFile == ""
 }
 
-// identityClient is what the client is at an organization's identity provider.
+// identityClient returns the client at an organization's identity provider.
 func identityClient(entry *config.OAuth) oauth.Registration {
 	r := oauth.Registration{ID: entry.IdentityClientID, Secret: entry.IdentityClientSecret}
 	if entry.CallbackPort > 0 {
@@ -159,7 +159,8 @@ func (l *Launcher) Identity(entry *config.OAuth, o oauth.Options) *oauth.Identit
 	return oauth.New(o).Identity(entry.IdentityProvider)
 }
 
-// readAssertion reads what is signed of a client or its user, anew each time: it is replaced before it expires.
+// readAssertion reads the assertion of a client or user from its file, each time, because it is replaced
+// before it expires.
 func readAssertion(entry *config.OAuth) (string, error) {
 	data, err := entry.ReadFile(entry.AssertionFile)
 	if err != nil {
@@ -227,13 +228,13 @@ func (l *Launcher) Authorized(name, url string, entry config.OAuth, secure *conf
 	return &http.Client{Transport: signIn{name, Passing{t}}}, nil
 }
 
-// signIn says what to do where nobody is logged in.
+// signIn returns the advice for a missing login.
 type signIn struct {
 	name string
 	Passing
 }
 
-// Passing passes requests on, and that nothing more is asked of a server, by which connections that are idle end.
+// Passing passes requests on, and CloseIdleConnections, too.
 type Passing struct{ http.RoundTripper }
 
 // CloseIdleConnections is called by [http.Client].
@@ -259,7 +260,7 @@ type needsLogin struct {
 	scopes []string // that the present login lacks
 }
 
-// Error says what to do.
+// Error returns the reason with its remedy.
 func (e *needsLogin) Error() string {
 	if len(e.scopes) == 0 {
 		return "sign in: junction login " + plaintext.ShellWord(e.name)
@@ -270,7 +271,7 @@ func (e *needsLogin) Error() string {
 // Unwrap is [oauth.ErrLogin].
 func (e *needsLogin) Unwrap() error { return oauth.ErrLogin }
 
-// OAuthOf returns what a configuration says of tokens for a server.
+// OAuthOf returns the options of tokens for a configured server.
 func OAuthOf(s *config.Server) config.OAuth {
 	if s.OAuth == nil {
 		return config.OAuth{}
@@ -290,7 +291,7 @@ func (l *Launcher) AtEnd(c io.Closer) {
 	l.closers = append(l.closers, c)
 }
 
-// Close closes what is open still.
+// Close closes all that the Launcher opened.
 func (l *Launcher) Close() error {
 	l.closing.Lock()
 	defer l.closing.Unlock()
@@ -308,8 +309,8 @@ const (
 	RenewTime = time.Minute
 )
 
-// renewApart renews the login at a server in a process of its own, which outlives this one: whoever kills this one
-// in the middle does not lose the login, of which the old token may hold no more.
+// renewApart renews the login at a server in another process, which outlives this one. If this process is
+// killed during the renewal, the login is not lost, although the old token may be invalid.
 func (l *Launcher) renewApart(ctx context.Context, server, mark string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 
 // A Prompter asks the user and shows cards.
 type Prompter interface {
-	// Absent returns why no user can be asked, such as [Nobody], in which case only Show is called. It is empty if one can be asked.
+	// Absent returns why no user can be asked, such as [Nobody]; then only Show is called. It returns an
+	// empty string if a user can be asked.
 	Absent() string
 	// Choose returns the Key of the user's choice; empty for none of them.
 	Choose(ctx context.Context, question string, choices []Choice) (key string, err error)
@@ -24,7 +25,7 @@ const Nobody = "there is no terminal for questions"
 
 // A Choice is an answer to a question.
 type Choice struct {
-	Key   string // its first letter stands for it
+	Key   string // chosen by its first letter, too
 	Label string // with that letter in brackets, such as "[k]eep both"
 }
 

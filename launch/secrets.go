@@ -93,14 +93,14 @@ func CheckSecretName(name string) error {
 
 const (
 	keyringService = "junction"
-	inKeyring      = "keyring" // what the key's file says when the key is in the keyring
+	inKeyring      = "keyring" // the content of the key's file if the key is in the keyring
 	// keyringTime is how long the keyring may take; its owner may have to unlock it.
 	keyringTime = 30 * time.Second
 )
 
-// loginKey is the key that seals logins. It is in the keyring of the user's system, where there is one, or else in a
-// file that only the user can read; that file says which. Unless it is to be made, [state.ErrNotFound] says that
-// there is none.
+// loginKey returns the key that seals logins. It is in the keyring of the user's system, or else in a file
+// that only the user can read; that file names the place. Unless the key may be created, it returns
+// [state.ErrNotFound] for a missing one.
 func loginKey(ctx context.Context, p place.Place, create bool) ([]byte, error) {
 	path, err := p.State("logins.key")
 	if err != nil {
@@ -119,7 +119,7 @@ func loginKey(ctx context.Context, p place.Place, create bool) ([]byte, error) {
 	}
 	defer unlock()
 	if key, err = readLoginKey(ctx, path); !errors.Is(err, fs.ErrNotExist) {
-		return key, err // somebody else made it meanwhile
+		return key, err // another process made it meanwhile
 	}
 	key = make([]byte, seal.KeySize)
 	rand.Read(key)

@@ -20,7 +20,7 @@ const (
 	DefaultStart = 2 * time.Minute
 	// maxStart limits the start of a package runner that keeps working.
 	maxStart = 10 * time.Minute
-	// maxSaid limits the letters of a line of standard error that are shown.
+	// maxSaid limits the shown letters of a line of standard error.
 	maxSaid = 200
 	// lookTime is the interval at which a start is checked.
 	lookTime = 2 * time.Second

@@ -35,15 +35,15 @@ type Target struct {
 	Timeout      time.Duration // 0: the default
 	StartTimeout time.Duration // 0: the default
 	Revision     string        // to speak with it; empty: which it knows
-	// Server is what a configuration says of it; nil where none does.
+	// Server is its configured server; nil without an entry.
 	Server      *config.Server
-	IsInstalled bool                  // the program that is started is that of junction.lock, and not that of Server
+	IsInstalled bool                  // the program of junction.lock replaces that of Server
 	Locked      *install.LockedServer // nil: nothing is locked of it
 	Through     string                // the junction up that has it; empty: this process connects to it
 	Connected   func()                // called by a gateway that is connected to it; may be nil
 }
 
-// Title returns the name by which a user knows the server.
+// Title returns the server's name for users.
 func (t *Target) Title() string { return cmp.Or(t.Name, t.Transport.String()) }
 
 // IsProgram reports whether the server is started.
@@ -65,7 +65,8 @@ func (l *Launcher) Connect(ctx context.Context, e Entry) (*mcp.Client, error) {
 	return Dial(ctx, t.Transport, l.Options(t), unwatched{}, t.StartTimeout, false)
 }
 
-// Target returns the target of an entry, to whose start the user agreed: its variables replaced, its lock applied, its sandbox set up.
+// Target returns the target of an entry after the user's consent: with its variables replaced, its lock
+// applied and its sandbox set up.
 func (l *Launcher) Target(ctx context.Context, e Entry) (Target, error) {
 	return l.TargetWith(ctx, e, l.AuthorizedAs)
 }
@@ -149,7 +150,7 @@ func Startable(p place.Place, s *config.Server) bool {
 type Entry struct {
 	Name       string
 	Definition *config.Definition                // nil: ships with junction
-	Sandbox    func() (*settings.Sandbox, error) // returns the settings of its sandbox, or nil; nil: it is never confined, even by its lock
+	Sandbox    func() (*settings.Sandbox, error) // the settings of its sandbox, or nil; a nil func means never confined, even by its lock
 }
 
 // Origin describes where the server is defined.
@@ -218,7 +219,7 @@ func WantsLogin(err error) bool {
 	return errors.Is(err, oauth.ErrLogin) || is && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden)
 }
 
-// OffersNothing has a client answer what servers ask while it is only tried whether they work: it declines forms, and has no folders to work in.
+// OffersNothing sets the answers of a client that only tries a server: it declines forms and lists no folders.
 func OffersNothing(o *mcp.ClientOptions) {
 	o.ElicitURL = true
 	o.OnElicit = func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -227,7 +228,7 @@ func OffersNothing(o *mcp.ClientOptions) {
 	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return []mcp.Root{}, nil }
 }
 
-// Origin returns what is started or called for a server, with the hash of its definition, by which it is known again.
+// Origin returns the command or address of a server with the hash of its definition, which identify it.
 func Origin(d *config.Definition, hash string) []string {
 	words := append([]string{d.String()}, d.Around()...)
 	if hash != "" {

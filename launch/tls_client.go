@@ -11,8 +11,8 @@ import (
 	"github.com/junction-mcp/junction/internal/plainhttp"
 )
 
-// A tlsClient makes connections to one https server as its entry says, and says what is missing where that server wants a
-// certificate of its clients.
+// A tlsClient connects to one https server with the certificates of its entry. Its error names a missing
+// certificate.
 type tlsClient struct {
 	Passing
 	has      bool        // a certificate
@@ -20,9 +20,9 @@ type tlsClient struct {
 	answered atomic.Bool // it answered a request
 }
 
-// TLSConfig is how connections to a server are made by its entry, which may be nil; wanted is called when the server asks for
-// a certificate. That is read for each connection, so that it can be replaced. An error about a file is a [config.Problem]
-// that [config.Server.Located] completes.
+// TLSConfig returns the configuration of connections to the server of an entry, which may be nil. It calls
+// wanted when the server asks for a certificate, which is read for each connection, so that it can be
+// replaced. An error about a file is a [config.Problem] that [config.Server.Located] completes.
 func TLSConfig(entry *config.TLS, wanted func()) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		wanted()
@@ -34,7 +34,7 @@ func TLSConfig(entry *config.TLS, wanted func()) (*tls.Config, error) {
 	if entry == nil {
 		return c, nil
 	}
-	if entry.CertFile != "" { // what is wrong with it is said before anything is sent
+	if entry.CertFile != "" { // its faults are reported before any request
 		if _, err := clientCertificate(entry); err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func clientCertificate(entry *config.TLS) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// NewTLSClient returns what requests to a server go through.
+// NewTLSClient returns the transport of requests to a server.
 func NewTLSClient(entry *config.TLS) (*tlsClient, error) {
 	t := &tlsClient{has: entry != nil && entry.CertFile != ""}
 	c, err := TLSConfig(entry, func() { t.wanted.Store(true) })

@@ -24,7 +24,7 @@ import (
 // A Sender returns the client that sends requests with a header to the server of an entry.
 type Sender func(s *config.Server, header http.Header) (*http.Client, error)
 
-// A Transport is a row of the table of transports: how some servers are reached, and what holds for all of them.
+// A Transport is a row of the table of transports. It connects to some servers and describes them.
 type Transport struct {
 	Name string // as files of cases have it
 
@@ -38,7 +38,8 @@ type Transport struct {
 	isNamed bool // the address is the name of the server, as the transport has another
 	// check reports why an address on a command line is not one; nil where each is.
 	check func(address string) error
-	// connect makes the transport to a server, of which a definition d may be known. The name of one without an entry is empty.
+	// connect returns the transport to a server. The definition d may be nil; the name of a server without an
+	// entry is empty.
 	connect func(l *Launcher, s *config.Server, d *config.Definition, send Sender) (mcp.Transport, error)
 }
 
@@ -71,7 +72,7 @@ func IsProgram(k config.Kind) bool {
 	return t != nil && t.IsProgram
 }
 
-// At returns the transport to the server at an address, which is what stands for its name on a command line; nil for a name.
+// At returns the transport of an address on a command line; nil for the name of a server.
 func At(address string) *Transport {
 	scheme, _, isURL := strings.Cut(address, ":")
 	return row(func(t *Transport) bool { return isURL && slices.Contains(t.schemes, scheme) })
@@ -177,7 +178,8 @@ func (l *Launcher) program(s *config.Server, d *config.Definition, _ Sender) (mc
 	return c, nil
 }
 
-// startWords are the command line of a server as its entry writes it, and as it is started: Junction itself serves an API, whose entry has none.
+// startWords returns the command line of a server's entry, or the started one of an API, which Junction
+// serves and whose entry has none.
 func startWords(s *config.Server, d *config.Definition) []string {
 	if d == nil || d.Words() == nil {
 		return append([]string{s.Command}, s.Args...)
@@ -238,7 +240,7 @@ func (l *Launcher) socket(s *config.Server, _ *config.Definition, _ Sender) (mcp
 	return stream.DialWith(network, address, stream.ClientOptions{Logger: l.transportLogger(s)}), nil
 }
 
-// socketAddress is what follows the scheme.
+// socketAddress returns the part after the scheme.
 func socketAddress(address string) string {
 	_, rest, _ := strings.Cut(address, ":")
 	return strings.TrimPrefix(rest, "//")

@@ -22,15 +22,17 @@ type Source struct {
 	Settings *settings.Settings
 	// Listener is where the gateway is served, if it is: an entry that leads there is left out.
 	Listener net.Listener
-	// Admit, if not nil, returns the entries that are served, in place of [launch.Launcher.Admit].
+	// Admit, if not nil, returns the served entries. It replaces [launch.Launcher.Admit].
 	Admit func(ctx context.Context, entries []launch.Entry) []launch.Entry
-	// Open, if not nil, returns how a configured server is reached, in place of [Source.Upstream] with [launch.Launcher.Target].
+	// Open, if not nil, connects to a configured server. It replaces [Source.Upstream] with
+	// [launch.Launcher.Target], and is needed for the grant token-exchange.
 	Open func(ctx context.Context, e launch.Entry) (gateway.Upstream, error)
-	// Memory, if not nil, returns what is remembered of a server, whose variables were resolved; nil: nothing is.
+	// Memory, if not nil, returns the remembered definitions of a resolved server.
 	Memory func(e launch.Entry, s *config.Server) *definitions.Entry
 }
 
-// Plan returns the plan of a configuration that [launch.Launcher.Read] has read. Users are asked about its servers once the plan is used.
+// Plan returns the plan of a configuration from [launch.Launcher.Read]. Users are asked about its servers
+// when the plan is used.
 func (s Source) Plan(c launch.Configuration) (*Plan, error) {
 	p := &Plan{Settings: s.Settings, Order: c.Names}
 	if p.Settings == nil {
@@ -92,7 +94,8 @@ func (s Source) Server(e launch.Entry) Server {
 	return one
 }
 
-// Upstream returns how a configured server is reached. It calls target for each connection, as variables may have other values by then.
+// Upstream returns the upstream of a configured server. It calls target for each connection, because
+// variables may have other values by then.
 func (s Source) Upstream(ctx context.Context, e launch.Entry, target func(context.Context, *gateway.Start) (launch.Target, error)) gateway.Upstream {
 	d, l := e.Definition, s.Launcher
 	u := gateway.Upstream{Eager: d.Eager}
