@@ -74,7 +74,7 @@ func folderWords(dir, bin string) (words []string, version string, err error) {
 			return words, version, err
 		}
 	}
-	return nil, "", errors.New("has nothing that says how it is started: manifest.json, package.json, pyproject.toml, or go.mod with its program")
+	return nil, "", errors.New("has no manifest.json, package.json, pyproject.toml, or go.mod with its program")
 }
 
 // fileWords returns the command line that starts a file.

@@ -72,14 +72,14 @@ func TestAFolderThatCannotBeStartedSaysWhy(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		{nil, "has nothing that says how it is started: manifest.json, package.json, pyproject.toml, or go.mod with its program"},
+		{nil, "has no manifest.json, package.json, pyproject.toml, or go.mod with its program"},
 		{map[string]string{"package.json": "{"}, "package.json: unexpected end of JSON input"},
 		{map[string]string{"package.json": `{"bin":7}`}, "package.json: bin: json: cannot unmarshal number into Go value of type map[string]string"},
 		{map[string]string{"package.json": `{"main":"dist/x.js"}`}, "package.json starts dist/x.js, which is not there: does it have to be built first (npm install, npm run build)?"},
 		{map[string]string{"pyproject.toml": "[project"}, "pyproject.toml: toml: expected ']' to close table name"},
 		{map[string]string{"pyproject.toml": "[project]\nname = \"x\""}, `pyproject.toml has no script "x" under project.scripts, but []: say which starts the server`},
 		{map[string]string{"go.mod": "module example.com/x"}, "is a Go module without its program: build it first: go build -C DIR -o x"},
-		{map[string]string{"server.json": `{"packages":[{"registryType":"npm","identifier":"@a/b"}]}`}, "has nothing that says how it is started: manifest.json, package.json, pyproject.toml, or go.mod with its program"},
+		{map[string]string{"server.json": `{"packages":[{"registryType":"npm","identifier":"@a/b"}]}`}, "has no manifest.json, package.json, pyproject.toml, or go.mod with its program"},
 		{map[string]string{"manifest.json": "{}"}, "manifest.json has no manifest_version: is it one of an mcpb bundle?"},
 	} {
 		dir := folderOf(t, test.files)

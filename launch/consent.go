@@ -54,7 +54,7 @@ func (l *Launcher) Consents(ctx context.Context, entries []Entry, named bool) []
 		case known && agreed:
 			l.Locks.AgreeTo(e.Definition, prints[i])
 		case known && !named:
-			faults[i] = &ConsentError{e.Name, e.Definition.Source, "refused before; junction asks again about what is named"}
+			faults[i] = &ConsentError{e.Name, e.Definition.Source, "refused before; name the server to be asked again"}
 		default:
 			open = append(open, i)
 		}

@@ -284,7 +284,7 @@ func TestAnUpgradeIsShownBeforeAnythingChanges(t *testing.T) {
 		t.Errorf("written is %s %s", c, l)
 	}
 	s.runs(t, "", "upgrade").expect(t, cli.ExitOK, "echo 2.0.0 is the newest.", "")
-	s.runs(t, "", "outdated").expect(t, cli.ExitOK, "All of 1 locked server are the newest.", "")
+	s.runs(t, "", "outdated").expect(t, cli.ExitOK, "1 locked server: no newer version.", "")
 	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, cli.ExitOK, "UTC", "")
 	s.runs(t, "", "remove", "echo").expect(t, cli.ExitOK, `Removed "echo"`, "")
 	if c, l := pair(t); c != "{\n  \"mcpServers\": {}\n}\n" || strings.Contains(l, "echo") || len(s.kept) != 0 {

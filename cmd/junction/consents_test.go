@@ -22,7 +22,7 @@ func TestServersThatAreNotAgreedToAreSaidToBe(t *testing.T) {
 		{"", []string{"3 servers of the project's file FILE are not started: there is no terminal for questions; to use what it defines without being asked, name it: --config FILE (\"a\", \"b\", \"c\")"}},
 		{"\n", []string{"3 servers of the project's file FILE are not started: there was no answer; the next start asks again (\"a\", \"b\", \"c\")"}},
 		{"2\n", []string{"2 servers of the project's file FILE are not started: refused (\"a\", \"c\")"}},
-		{"none\n", []string{"2 servers of the project's file FILE are not started: refused before; junction asks again about what is named (\"a\", \"c\")"}},
+		{"none\n", []string{"2 servers of the project's file FILE are not started: refused before; name the server to be asked again (\"a\", \"c\")"}},
 	} {
 		a, seen := clitest.Asking(t, test.typed)
 		if test.typed == "" {

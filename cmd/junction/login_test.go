@@ -55,7 +55,7 @@ func TestLoginAndLogout(t *testing.T) {
 		{"after it", named("whoami", "site"), cli.ExitConnection, "", "you are not logged in at site"},
 		{"a call after it", named("call", "site", "add", "a=1", "b=2"), cli.ExitConnection, "", "sign in: junction login site"},
 		{"as a client that is registered", []string{"login", at, "--client-id", "mine"}, cli.ExitOK, "Logged in: ", ""},
-		{"a program is not logged in at", named("login", "local"), cli.ExitUsage, "", "local is not reached by a URL"},
+		{"a program is not logged in at", named("login", "local"), cli.ExitUsage, "", "local has no URL"},
 		{"a server has to be named", []string{"login"}, cli.ExitUsage, "", "expected one SERVER"},
 		{"one server at a time", []string{"logout", at, at}, cli.ExitUsage, "", "expected one SERVER"},
 		{"a server that there is not", named("login", "sight"), cli.ExitConnection, "", `no server is called "sight"`},

@@ -63,7 +63,7 @@ func TestListNamesTheGatewayThatHasTheServer(t *testing.T) {
 	runs(t, "", "call", r.url, "every__echo", "message=hi").expect(t, cli.ExitOK, "hi\n", "")
 	waitFor(t, "connected", func() bool { return firstShown(t).Servers[0].State == "connected" })
 	runs(t, "", "list", "--config", config).expect(t, cli.ExitOK, "every  (defined in "+config+", 25 tools, connected in junction up at "+r.url+")\n", "")
-	runs(t, "", "doctor", "--config", config).expect(t, cli.ExitOK, "  ok      running: junction up at "+r.url+" is connected to it, too; what is above is of a connection of its own\n", "")
+	runs(t, "", "doctor", "--config", config).expect(t, cli.ExitOK, "  ok      running: junction up at "+r.url+" is connected to it, too; doctor tried another connection\n", "")
 	sick := &doctor.Report{}
 	sick.Fail("start", "the port is taken", "look at its log")
 	sick.AddRunning(reach.RunningServers(t.Context(), clitest.PlaceOf(t)).Find(shownEntry(t, config)))

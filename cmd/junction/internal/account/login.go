@@ -49,7 +49,7 @@ func findSigner(a *cli.App, cmd *cobra.Command, args []string) (LoginServer, err
 		return LoginServer{}, err
 	}
 	if t.Server == nil || !t.IsWeb() {
-		return LoginServer{}, cli.Usagef("%s: %s is not reached by a URL; what it needs to know is in its own settings", cmd.CommandPath(), args[0])
+		return LoginServer{}, cli.Usagef("%s: %s has no URL, so it takes no login; its credentials are in its own settings", cmd.CommandPath(), args[0])
 	}
 	return LoginServer{Name: args[0], URL: t.Server.URL, auth: launch.OAuthOf(t.Server)}, nil
 }

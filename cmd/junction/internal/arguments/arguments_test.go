@@ -109,7 +109,7 @@ func TestBuildRefuses(t *testing.T) {
 		{"a fraction for an integer", `city=x|days=1.5`, `argument "days": expected integer, got "1.5"`},
 		{"a number in no JSON form", `city=x|factor=.5`, `argument "factor": expected number, got ".5"`},
 		{"yes for a boolean", `city=x|hourly=yes`, `argument "hourly": expected boolean, got "yes"`},
-		{"a second value for what is no list", `city=x|city=y`, `argument "city": given 2 times, but it is no list`},
+		{"a second value of a single argument", `city=x|city=y`, `argument "city": given 2 times, but it is not a list`},
 		{"a wrong element", `city=x|sizes=1|sizes=b`, `argument "sizes": element 2: expected integer, got "b"`},
 		{"broken JSON", `city:={`, `argument "city": after := stands JSON`},
 		{"a whole and a part", `city=x|where.lat=1|where={}`, `argument "where": given both as a whole and by its members`},

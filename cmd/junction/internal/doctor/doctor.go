@@ -97,7 +97,7 @@ func (p *Report) AddRunning(r *cli.RunningServer) {
 		last.Remedy = r.Location() + " is connected to it, which may be why a second one does not work; else " + last.Remedy
 		return
 	}
-	p.Pass("running", "%s is connected to it, too; what is above is of a connection of its own", r.Location())
+	p.Pass("running", "%s is connected to it, too; doctor tried another connection", r.Location())
 }
 
 // skipped adds a link that was not tried.

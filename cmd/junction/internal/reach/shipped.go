@@ -131,7 +131,7 @@ const maxDSNFile = 16 << 10
 func (o Shipping) dsn(p place.Place) (string, error) {
 	switch {
 	case (o.dsnEnv == "") == (o.dsnFile == ""):
-		return "", cli.Usagef("sql: one of --dsn-env NAME and --dsn-file FILE of junction serve says where the database is; elsewhere, use an entry of a configuration with the command junction serve sql")
+		return "", cli.Usagef("sql: --dsn-env NAME or --dsn-file FILE of junction serve gives the database; other commands need an entry with the command junction serve sql")
 	case o.dsnEnv != "":
 		dsn := p.Getenv(o.dsnEnv)
 		if dsn == "" {

@@ -143,10 +143,10 @@ func showOutdated(a *cli.App, list []add.Outdated, locked int, failed bool) erro
 	case locked == 0 && failed:
 		return nil
 	case locked == 0:
-		a.Out.Printf("Nothing is locked: junction server add adds servers that are, and junction server upgrade NAME locks one that is there.\n")
+		a.Out.Printf("No server is locked. junction server add locks what it adds; junction server upgrade NAME locks an existing server.\n")
 		return nil
 	case len(list) == 0:
-		a.Out.Printf("All of %s are the newest.\n", plaintext.Count(locked, "locked server"))
+		a.Out.Printf("%s: no newer version.\n", plaintext.Count(locked, "locked server"))
 		return nil
 	}
 	rows := [][]string{{"server", "package", "locked", "newest", ""}}
