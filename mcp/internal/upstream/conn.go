@@ -110,6 +110,7 @@ type conn struct {
 	lingering map[any]*linger           // by client that gave up calls
 	cancelled int64                     // number of exchanges of such calls that are over
 	leaving   bool                      // watchLingering runs
+	stray     time.Time                 // until then the server may work on a call whose response was lost
 }
 
 // A session holds the facts about a server. It never changes.

@@ -328,8 +328,10 @@ func (p *legacyCall) handle(events []event) {
 // respond handles the server's response. While the call is parked, the response is kept for the
 // client.
 func (p *legacyCall) respond(ev event) {
-	if ev.err != nil && p.repeat(ev.err) {
-		return
+	if ev.err != nil {
+		if p.era.responseLost(); p.repeat(ev.err) {
+			return
+		}
 	}
 	var o outcome
 	if ev.err != nil {

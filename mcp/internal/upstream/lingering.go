@@ -79,6 +79,14 @@ func (c *conn) abandoned(k *call) {
 	}
 }
 
+// responseLost records that a call ended without a response although its client did not cancel it. The
+// server may continue it.
+func (c *conn) responseLost() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stray = time.Now().Add(lingerWait)
+}
+
 // cancellationSent records that the cancellation of a call was sent. Some servers need no proof of
 // reading it. A modern server names the calls of its requests, and so does one over HTTP until
 // namesNone is set. A single client cannot be mistaken for another. The caller holds mu.

@@ -188,9 +188,12 @@ func (e *modern) exchangeOnce(ctx context.Context, s *session, req *mcp.Request,
 	})
 	out := e.out(s, k.id, req, responses, state)
 	m, err := e.link.Call(k.ctx, out, func(m *jsonrpc.Message) { e.receive(k, m) })
-	if err != nil && k.ctx.Err() != nil {
+	switch {
+	case err != nil && k.ctx.Err() != nil:
 		e.abandoned(k)
 		e.cancelCall(k, func(sent bool) { e.exchangeOver(k, sent) })
+	case err != nil:
+		e.responseLost()
 	}
 	if e.removeCall(k); k.events.stop() {
 		<-passed

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
@@ -59,16 +60,16 @@ func (c *conn) receiveIn(s *session, k *call, m *jsonrpc.Message) {
 }
 
 // receiveLog finds the call of a log message. It drops one without an association if calls of
-// several clients are open, or if the server may still work on a cancelled call.
+// several clients are open, or if the server may still work on a call that ended without a response.
 func (c *conn) receiveLog(s *session, k *call, m *jsonrpc.Message) {
 	sameCaller := true
 	if k == nil {
 		k, sameCaller = c.unnamed()
 		c.mu.Lock()
-		lingers := len(c.lingering) > 0
+		ended := c.closing || time.Now().Before(c.stray) || k == nil && len(c.lingering) > 0
 		c.mu.Unlock()
-		// Without an open call it may still be of a cancelled one, and listeners are other clients.
-		sameCaller = sameCaller && (k != nil || !lingers || c.options.OneClient)
+		// It may be of an ended call, and open calls and listeners may be of other clients.
+		sameCaller = sameCaller && (!ended || c.options.OneClient)
 	}
 	switch {
 	case !sameCaller:

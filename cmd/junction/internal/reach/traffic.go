@@ -224,6 +224,12 @@ func (r *recorded) Close() error {
 	return r.file.Close()
 }
 
+// A locked recording is tried again this often, with this pause.
+const (
+	recordTries = 10
+	recordPause = 50 * time.Millisecond
+)
+
 // openRecording opens a new file, or replaces an earlier recording. It returns an error for a file
 // that another process records to.
 func openRecording(path, name string, now time.Time) (*os.File, error) {
@@ -237,6 +243,14 @@ func openRecording(path, name string, now time.Time) (*os.File, error) {
 		return nil, fmt.Errorf("%s is no file; end it with a slash if it is a folder for a file of each run", path)
 	}
 	f, err := filelock.Try(path)
+	// A program that starts at this moment may hold a closed file of this process until it runs.
+	for range recordTries {
+		if !errors.Is(err, filelock.ErrLocked) {
+			break
+		}
+		time.Sleep(recordPause)
+		f, err = filelock.Try(path)
+	}
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("another process records to %s; name a folder (DIR/) for a file of each", path)
 	}
