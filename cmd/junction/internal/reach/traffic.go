@@ -224,11 +224,8 @@ func (r *recorded) Close() error {
 	return r.file.Close()
 }
 
-// A locked recording is tried again this often, with this pause.
-const (
-	recordTries = 10
-	recordPause = 50 * time.Millisecond
-)
+// recordTime is how long a locked recording is waited for.
+const recordTime = 500 * time.Millisecond
 
 // openRecording opens a new file, or replaces an earlier recording. It returns an error for a file
 // that another process records to.
@@ -242,15 +239,10 @@ func openRecording(path, name string, now time.Time) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no file; end it with a slash if it is a folder for a file of each run", path)
 	}
-	f, err := filelock.Try(path)
 	// A program that starts at this moment may hold a closed file of this process until it runs.
-	for range recordTries {
-		if !errors.Is(err, filelock.ErrLocked) {
-			break
-		}
-		time.Sleep(recordPause)
-		f, err = filelock.Try(path)
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
+	defer cancel()
+	f, err := filelock.Take(ctx, path)
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("another process records to %s; name a folder (DIR/) for a file of each", path)
 	}
