@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jws"
+	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/state"
 	"github.com/zitadel/oidc/v3/pkg/oidc"
@@ -47,7 +48,7 @@ func (s *Server) proof(h http.Header) (*jws.Proof, error) {
 	if s.options.Proofs == auth.ProofsWithNonce && !s.nonces.Holds(p.Nonce, now) {
 		return nil, &oidc.Error{ErrorType: "use_dpop_nonce", Description: "the proof (DPoP) needs the nonce of this response"}
 	}
-	isHere := func(u *url.URL) bool { return jws.SameOrigin(u, s.issuer) && u.EscapedPath() == tokenPath }
+	isHere := func(u *url.URL) bool { return outside.SameOrigin(u, s.issuer) && u.EscapedPath() == tokenPath }
 	if err := p.Check(http.MethodPost, isHere, now); err != nil {
 		return nil, proofFault(err.Error())
 	}

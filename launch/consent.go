@@ -356,6 +356,12 @@ func (l *Launcher) StoredConsents() map[string]bool {
 	return said
 }
 
+// StoreConsent stores that the user agreed to start a server of a project, seen outside of
+// [Launcher.Consents]. If it cannot be stored, the next start asks again.
+func (l *Launcher) StoreConsent(e Entry) {
+	_ = l.ChangeConsents(func(said map[string]bool) { said[l.ConsentKey(e)] = true })
+}
+
 // ChangeConsents changes the stored answers about projects, under a file lock.
 func (l *Launcher) ChangeConsents(change func(said map[string]bool)) error {
 	path, err := l.Place.State("projects.json")

@@ -37,12 +37,6 @@ type Adder struct {
 	KeepSecret func(ctx context.Context, name, value string) error
 	// Remember, if not nil, is called with the definitions of a server.
 	Remember func(*config.Server, *definitions.Definitions)
-	// CheckLock, if not nil, returns an error if the user did not agree to the locked data of a
-	// project's server.
-	CheckLock func(*config.Definition, *install.LockedServer) error
-	// Added, if not nil, is called with the entry of a server once it is written: the user has
-	// agreed to start it.
-	Added func(*config.Definition)
 	// Remedy, if not nil, returns advice for a server that cannot be reached. isProgram reports
 	// whether it is a program.
 	Remedy func(err error, server string, isProgram bool) string

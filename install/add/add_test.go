@@ -1,6 +1,7 @@
 package add
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/commandline"
+	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/registry"
@@ -141,16 +144,47 @@ func TestAnUpgradeShowsTheDifferencesFirst(t *testing.T) {
 	if u, err := upgrade(false); err != nil || u != (Upgraded{Newest, "2.0.0"}) {
 		t.Errorf("again: %+v, %v", u, err)
 	}
-	a.CheckLock = func(d *config.Definition, _ *install.LockedServer) error { return errors.New("not agreed: " + d.Name) }
-	if _, err := upgrade(false); err == nil || err.Error() != "not agreed: echo" {
-		t.Errorf("of a lock that the user did not agree to: %v", err)
-	}
-	a.CheckLock = nil
 	if err := os.WriteFile(a.File, []byte(`{"mcpServers": {"loose": {"command": "npx", "args": ["-y", "@x/echo@1.0.0"]}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if u, err := upgrade(false); err != nil || u.Outcome != NotLocked {
 		t.Errorf("of what was never locked: %+v, %v", u, err)
+	}
+}
+
+func TestProjectServersNeedConsentToTheirLock(t *testing.T) {
+	a, p := withEcho(t, false)
+	folder := t.TempDir()
+	a.File, a.Launcher.Place = filepath.Join(folder, ".mcp.json"), place.Place{Vars: append(os.Environ(), "HOME="+folder, "XDG_STATE_HOME="+folder, "XDG_CACHE_HOME="+folder)}
+	if _, err := a.Add(t.Context(), "npm:@x/echo@1.0.0", Options{NoSandbox: true, Yes: true}); err != nil {
+		t.Fatal(err)
+	}
+	p.newest = "1.0.0"
+	read := func() launch.Entry {
+		file, err := config.Load(a.File, config.Options{})
+		if err != nil || len(file.Servers) != 1 || !file.Servers[0].Project {
+			t.Fatalf("%+v, %v", file, err)
+		}
+		return launch.Entry{Name: "echo", Definition: file.Servers[0]}
+	}
+	e := read()
+	if !a.Launcher.StoredConsents()[a.Launcher.ConsentKey(e)] {
+		t.Error("the consent to the added server is not stored")
+	}
+	if u, err := a.Upgrade(t.Context(), e.Definition, false, Options{}); err != nil || u.Outcome != Newest {
+		t.Errorf("after consent: %+v, %v", u, err)
+	}
+	path := filepath.Join(folder, install.LockName)
+	lock, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.ReplaceAll(lock, []byte("look"), []byte("loot")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.Launcher.Locks.Forget(a.File)
+	if _, err := a.Upgrade(t.Context(), read().Definition, false, Options{}); !errors.As(err, new(*launch.ConsentError)) {
+		t.Errorf("with a changed lock: %v", err)
 	}
 }
 
@@ -203,8 +237,6 @@ func TestSecretIsKeptOutsideConfiguration(t *testing.T) {
 	a.Registries = listed{&registry.Server{Name: "io.example/tracker", Remotes: []registry.Remote{{Type: "streamable-http", URL: server.URL, Headers: []registry.Variable{{Name: "Authorization", Input: token}}}}}}
 	kept := map[string]string{}
 	a.KeepSecret = func(_ context.Context, name, value string) error { kept[name] = value; return nil }
-	var written *config.Definition
-	a.Added = func(d *config.Definition) { written = d }
 	r, err := a.Add(t.Context(), "io.example/tracker", Options{})
 	if err != nil || r == nil || r.NeedsLogin {
 		t.Fatalf("%+v, %v", r, err)
@@ -215,7 +247,7 @@ func TestSecretIsKeptOutsideConfiguration(t *testing.T) {
 		}
 	}
 	configuration, _ := files(t, a)
-	if kept["tracker.token"] != "t0p" || !strings.Contains(configuration, `"Bearer ${secret:tracker.token}"`) || strings.Contains(configuration, "t0p") || written == nil || written.Name != "tracker" {
-		t.Errorf("kept is %q, written is %s, reported is %v", kept, configuration, written)
+	if kept["tracker.token"] != "t0p" || !strings.Contains(configuration, `"Bearer ${secret:tracker.token}"`) || strings.Contains(configuration, "t0p") {
+		t.Errorf("kept is %q, written is %s", kept, configuration)
 	}
 }

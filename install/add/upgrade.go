@@ -105,8 +105,8 @@ func (a *Adder) lastLocked(d *config.Definition) (before, last *install.LockedSe
 	if last = before; mismatch != nil {
 		last = lock.Servers[d.Name]
 	}
-	if last != nil && a.CheckLock != nil {
-		err = a.CheckLock(d, last)
+	if last != nil {
+		err = a.Launcher.CheckLock(launch.Entry{Name: d.Name, Definition: d}, last)
 	}
 	return before, last, err
 }

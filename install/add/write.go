@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -55,12 +56,9 @@ func (w *addition) keep(ctx context.Context, words []string, locked *install.Loc
 			return notInstalled(err)
 		}
 	}
-	if w.Added == nil {
-		return nil
-	}
 	if file, err := config.Load(w.configuration, config.Options{}); err == nil { // otherwise its next start reports the error
-		if d, found := file.Server(w.name); found {
-			w.Added(d)
+		if d, found := file.Server(w.name); found && d.Project {
+			w.Launcher.StoreConsent(launch.Entry{Name: d.Name, Definition: d})
 		}
 	}
 	return nil

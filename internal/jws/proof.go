@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
-
-	"github.com/junction-mcp/junction/internal/outside"
 )
 
 const (
@@ -108,9 +106,6 @@ func (p *Proof) IsOf(token string) bool {
 	hash := sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare([]byte(p.hash), []byte(base64.RawURLEncoding.EncodeToString(hash[:]))) == 1
 }
-
-// SameOrigin is [outside.SameOrigin].
-func SameOrigin(a, b *url.URL) bool { return outside.SameOrigin(a, b) }
 
 // Nonces are required in proofs, so that these cannot be made in advance. Only the holder of the
 // secret can make nonces.

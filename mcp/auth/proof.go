@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jws"
+	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/share"
 )
 
@@ -110,7 +111,7 @@ func (g *Guard) checkProof(r *http.Request, p *jws.Proof, token string, t *Token
 	// Clients use the origin of the resource, whatever a proxy changed, and its path or that of the
 	// request.
 	isHere := func(u *url.URL) bool {
-		return jws.SameOrigin(u, g.resource) && (u.EscapedPath() == r.URL.EscapedPath() || u.EscapedPath() == g.resource.EscapedPath())
+		return outside.SameOrigin(u, g.resource) && (u.EscapedPath() == r.URL.EscapedPath() || u.EscapedPath() == g.resource.EscapedPath())
 	}
 	switch err := p.Check(r.Method, isHere, now); {
 	case !p.IsOfKey(t.Thumbprint):

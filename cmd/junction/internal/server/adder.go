@@ -12,10 +12,8 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/guard"
-	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/registry"
 )
 
@@ -28,10 +26,6 @@ func adder(a *cli.App) *add.Adder {
 			return account.StoreSecret(ctx, a, name, value)
 		},
 		Remember: func(s *config.Server, read *definitions.Definitions) { a.Remember(s, "", read) },
-		CheckLock: func(d *config.Definition, locked *install.LockedServer) error {
-			return a.Launch.CheckLock(launch.Entry{Name: d.Name, Definition: d}, locked)
-		},
-		Added: func(d *config.Definition) { consentTo(a, d) },
 		Remedy: func(err error, server string, isProgram bool) string {
 			return reach.StartRemedy(isProgram, err, server, 0)
 		},
@@ -53,15 +47,6 @@ func configuredForAdd(a *cli.App) (c add.Configured, err error) {
 	}
 	c.Settings, err = a.Launch.QuietSettings(set)
 	return c, err
-}
-
-// consentTo stores the user's consent to a server of a project, given when the server was shown.
-func consentTo(a *cli.App, d *config.Definition) {
-	if d.Project {
-		_ = a.Launch.ChangeConsents(func(said map[string]bool) {
-			said[a.Launch.ConsentKey(launch.Entry{Name: d.Name, Definition: d})] = true
-		}) // on an error, it is asked again
-	}
 }
 
 // adderRegistries implements [add.Registries] with the registries of the command line.

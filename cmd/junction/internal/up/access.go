@@ -15,7 +15,6 @@ import (
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
-	"github.com/junction-mcp/junction/internal/jws"
 	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
@@ -274,7 +273,7 @@ func (x *Access) serves(resource string) bool {
 	}
 	return slices.ContainsFunc(x.Origins, func(origin string) bool {
 		own, err := url.Parse(origin)
-		return err == nil && jws.SameOrigin(u, own) && x.has(u.EscapedPath())
+		return err == nil && outside.SameOrigin(u, own) && x.has(u.EscapedPath())
 	})
 }
 
