@@ -29,12 +29,18 @@ questions answered there.
 Exit codes:
   0    ended by Ctrl-C
   2    the command line is wrong
-  3    the page cannot be served at its address`,
+  3    there is no server of this name, its entry cannot be used, or the page cannot be served
+       at its address`,
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := wanted(a, cmd, args)
 			if err != nil {
 				return err
+			}
+			if s.Name != "" && launch.At(s.Name) == nil {
+				if _, _, err := reach.FindConfigured(a, s.Name); err != nil {
+					return &cli.ConnectError{Cause: err}
+				}
 			}
 			o.inspected = s
 			return cli.IgnoreInterrupt(cmd.Context(), serveConsole(cmd.Context(), a, o))
