@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/junction-mcp/junction/internal/outside"
 )
 
 func ecKey(t testing.TB) *ecdsa.PrivateKey {
@@ -102,7 +103,7 @@ func FuzzWhatStrangersSign(f *testing.F) {
 			if len(p.Thumbprint) != 43 {
 				t.Errorf("a proof of the key %q", p.Thumbprint)
 			}
-			_ = p.Check("POST", func(u *url.URL) bool { return SameOrigin(u, &url.URL{Scheme: "https", Host: "as.example"}) }, time.Now())
+			_ = p.Check("POST", func(u *url.URL) bool { return outside.SameOrigin(u, &url.URL{Scheme: "https", Host: "as.example"}) }, time.Now())
 		}
 		keys, err := ReadKeys([]byte(text))
 		for _, key := range keys {
