@@ -34,9 +34,10 @@ func TestConformance(t *testing.T) {
 
 const legacyOlder = "2025-06-18"
 
-func TestConformanceOneByOne(t *testing.T) {
+func TestConformanceOfEveryRevision(t *testing.T) {
 	t.Parallel()
 	url := conformanceServer(t) // one process and one URL for every revision
+	command := conformanceClient(t)
 	for _, revision := range []string{"2025-03-26", legacyOlder, legacyNewest, modern} {
 		t.Run("server at "+revision, func(t *testing.T) {
 			t.Parallel()
@@ -44,14 +45,11 @@ func TestConformanceOneByOne(t *testing.T) {
 		})
 		t.Run("client at "+revision, func(t *testing.T) {
 			t.Parallel()
-			command := conformanceClient(t)
-			for _, scenario := range listed(t, revision, "Client") {
-				judgeOne(t, scenario, "client", "--command", command, "--scenario", scenario, "--spec-version", revision, "--force", "--timeout", "15000")
-			}
+			judgeRevision(t, listed(t, revision, "Client"), nil, revision, "client", "--command", command, "--timeout", "15000")
 		})
 	}
 	t.Run("grants of clients at "+legacyNewest, func(t *testing.T) { // extensions, which the suite lists for the newest revision
-		command := conformanceClient(t)
+		t.Parallel()
 		for _, scenario := range grants {
 			judgeOne(t, scenario, "client", "--command", command, "--scenario", scenario, "--spec-version", legacyNewest, "--force", "--timeout", "15000")
 		}
@@ -93,13 +91,9 @@ var mayBeSkipped = map[string]string{
 	"sep-2243-client-includes-standard-headers: Client sends correct Mcp-Method header on notifications/initialized request": noHandshake,
 }
 
-// judgeServer runs every server scenario of a revision, one at a time: those of the suite in one process, and alone
-// those that no suite has, as extensions.
+// judgeServer runs every server scenario of a revision.
 func judgeServer(t *testing.T, url, revision string, not map[string]string) {
 	t.Helper()
-	dir := t.TempDir()
-	stdout, stderr, err := tryRun(t, nodeEnv(t), suite(t, "server", "--url", url, "--suite", "all", "--spec-version", revision, "-o", dir)...)
-	verdicts := readVerdicts(t, dir)
 	all := listed(t, revision, "Server")
 	if revision == legacyNewest || revision == modern {
 		for _, scenario := range required(t, revision, "Server") {
@@ -108,7 +102,22 @@ func judgeServer(t *testing.T, url, revision string, not map[string]string) {
 			}
 		}
 	}
-	for _, scenario := range all {
+	judgeRevision(t, all, not, revision, "server", "--url", url, "--timeout", "30000")
+}
+
+// judgeRevision runs scenarios of a revision: those of the suite in one process, and each extension, which no suite has,
+// in its own. The scenarios of not are not judged; its values are the reasons.
+func judgeRevision(t *testing.T, scenarios []string, not map[string]string, revision string, arguments ...string) {
+	t.Helper()
+	dir := t.TempDir()
+	arguments = append(arguments, "--spec-version", revision)
+	argv := suite(t, append(slices.Clone(arguments), "--suite", "all", "-o", dir)...)
+	if arguments[0] == "client" {
+		argv = alone(t, argv)
+	}
+	stdout, stderr, err := tryRun(t, nodeEnv(t), argv...)
+	verdicts := readVerdicts(t, dir)
+	for _, scenario := range scenarios {
 		verdict, judged := verdicts[scenario]
 		switch {
 		case not[scenario] != "":
@@ -120,7 +129,7 @@ func judgeServer(t *testing.T, url, revision string, not map[string]string) {
 				}
 			})
 		default:
-			judgeOne(t, scenario, "server", "--url", url, "--scenario", scenario, "--spec-version", revision, "--force", "--timeout", "30000")
+			judgeOne(t, scenario, append(slices.Clone(arguments), "--scenario", scenario, "--force")...)
 		}
 	}
 }
