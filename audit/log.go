@@ -72,7 +72,7 @@ type Log struct {
 	options Options
 	dir     string
 	root    *os.Root
-	lock    *os.File
+	lock    *filelock.File
 	turn    chan struct{} // has capacity 1; the sender of its value writes
 	timer   *time.Timer   // starts the next checkpoint
 	ageing  *time.Timer   // starts the next check for old files

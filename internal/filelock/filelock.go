@@ -19,26 +19,19 @@ const lockPause = 20 * time.Millisecond
 // ErrLocked means that another process has the lock.
 var ErrLocked = errors.New("locked")
 
+// A File is an open file with a lock.
+type File struct{ *os.File }
+
 // Wait takes the lock of a file, which it creates if it is missing and leaves in place. It waits
 // until ctx is done; the error is then ErrLocked with ctx's cause.
 func Wait(ctx context.Context, path string) (unlock func(), err error) {
-	f, err := Take(ctx, path)
-	switch {
-	case err == nil:
-		return func() { _ = f.Close() }, nil
-	case !errors.Is(err, ErrLocked):
-		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
-	}
-	return nil, err
-}
-
-// Take is like Try, but waits for the lock until ctx is done; the error is then ErrLocked with ctx's
-// cause.
-func Take(ctx context.Context, path string) (*os.File, error) {
 	for {
 		f, err := Try(path)
+		if err == nil {
+			return func() { _ = f.Close() }, nil
+		}
 		if !errors.Is(err, ErrLocked) {
-			return f, err
+			return nil, &os.PathError{Op: "lock", Path: path, Err: err}
 		}
 		select {
 		case <-ctx.Done():

@@ -10,7 +10,7 @@ import (
 
 // Try takes the lock of a file, which it creates if it is missing, or fails with ErrLocked. Closing
 // the file frees it.
-func Try(path string) (*os.File, error) {
+func Try(path string) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -22,5 +22,12 @@ func Try(path string) (*os.File, error) {
 		}
 		return nil, err
 	}
-	return f, nil
+	return &File{f}, nil
+}
+
+// Close frees the lock and closes the file. Closing alone does not free the lock while a program that
+// this process starts still has a copy of the descriptor, between fork and exec.
+func (f *File) Close() error {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+	return f.File.Close()
 }

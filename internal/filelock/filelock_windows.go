@@ -11,7 +11,7 @@ const sharingViolation syscall.Errno = 32
 
 // Try opens a file exclusively, and creates it if it is missing, or fails with ErrLocked. Closing
 // the file frees it.
-func Try(path string) (*os.File, error) {
+func Try(path string) (*File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
@@ -23,5 +23,5 @@ func Try(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return os.NewFile(uintptr(handle), path), nil
+	return &File{os.NewFile(uintptr(handle), path)}, nil
 }

@@ -214,7 +214,7 @@ func StartRecording(a *cli.App, command, server string, through bool) error {
 // A recorded is a recorder with its file.
 type recorded struct {
 	recorder *recording.Recorder
-	file     *os.File
+	file     *filelock.File
 }
 
 // Close writes pending messages and closes the file. Errors of writing were printed before, and do
@@ -224,12 +224,9 @@ func (r *recorded) Close() error {
 	return r.file.Close()
 }
 
-// recordTime is how long a locked recording is waited for.
-const recordTime = 500 * time.Millisecond
-
 // openRecording opens a new file, or replaces an earlier recording. It returns an error for a file
 // that another process records to.
-func openRecording(path, name string, now time.Time) (*os.File, error) {
+func openRecording(path, name string, now time.Time) (*filelock.File, error) {
 	if strings.HasSuffix(path, "/") || strings.HasSuffix(path, string(filepath.Separator)) {
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			return nil, err
@@ -239,10 +236,7 @@ func openRecording(path, name string, now time.Time) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no file; end it with a slash if it is a folder for a file of each run", path)
 	}
-	// A program that starts at this moment may hold a closed file of this process until it runs.
-	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
-	defer cancel()
-	f, err := filelock.Take(ctx, path)
+	f, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("another process records to %s; name a folder (DIR/) for a file of each", path)
 	}
