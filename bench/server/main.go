@@ -1,6 +1,5 @@
-// Command server is the program that a benchmark drives: the same few tools,
-// the resource and the prompt that every server under test offers, in the mode
-// that its flags ask for.
+// Command server is the program that a benchmark drives. It serves the tools, the resource and the
+// prompt that every server under test has, in the mode that its flags select.
 //
 //	-mode   stdio, stdio-modern, stateful, stateless or modern
 //	-addr   where to listen, in the HTTP modes (path /mcp)
