@@ -1,3 +1,3 @@
-// Package chat has the commands chat, in which a model uses tools, and conversations, for stored
-// conversations.
+// Package chat has the command chat, with which a model uses tools, and the command conversations,
+// which manages stored conversations.
 package chat
