@@ -19,7 +19,7 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// adder returns an Adder for servers of the user's configuration.
+// adder returns an Adder for servers in the user's configuration.
 func adder(a *cli.App) *add.Adder {
 	return &add.Adder{
 		Launcher:   &a.Launch,
@@ -39,8 +39,8 @@ func adder(a *cli.App) *add.Adder {
 	}
 }
 
-// configuredForAdd returns the configured servers, and the settings that confine them. It prints
-// errors of files, which count as empty.
+// configuredForAdd returns the configured servers and the settings that confine them. It prints the
+// errors of files, and treats those files as empty.
 func configuredForAdd(a *cli.App) (c add.Configured, err error) {
 	set, entries, _ := reach.ConfiguredServers(a)
 	if set == nil {
@@ -55,16 +55,17 @@ func configuredForAdd(a *cli.App) (c add.Configured, err error) {
 	return c, err
 }
 
-// consentTo stores the user's consent to a server of a project, given when the server was shown.
+// consentTo stores the user's consent to a server of a project, which the user gave when the server
+// was shown.
 func consentTo(a *cli.App, d *config.Definition) {
 	if d.Project {
 		_ = a.Launch.ChangeConsents(func(said map[string]bool) {
 			said[a.Launch.ConsentKey(launch.Entry{Name: d.Name, Definition: d})] = true
-		}) // on an error, it is asked again
+		}) // after an error the user is asked again
 	}
 }
 
-// adderRegistries implements [add.Registries] with the registries of the command line.
+// adderRegistries implements [add.Registries] with the registries on the command line.
 type adderRegistries struct {
 	app   *cli.App
 	flags RegistryFlags
@@ -99,7 +100,7 @@ func (r *adderRegistries) Similar(ctx context.Context, kind, identifier string) 
 	return m.SimilarPackage(ctx, kind, identifier)
 }
 
-// busy shows the current work and its duration. The caller must call done.
+// busy shows the current work and its duration until done is called.
 func busy(a *cli.App, doing string) (done func()) {
 	a.Screen.Transient(doing)
 	ended := make(chan struct{})
