@@ -6,5 +6,5 @@
 //	npx conformance server --url http://127.0.0.1:3000/mcp --requirements 2025-11-25
 //	npx conformance server --url http://127.0.0.1:3000/mcp --requirements 2026-07-28
 //
-// It listens on loopback addresses only. Names, texts and keys are the suite's.
+// It listens on loopback addresses only. The suite defines the names, texts and keys.
 package main
