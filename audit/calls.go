@@ -216,8 +216,9 @@ type call struct {
 	folded bool
 }
 
-// isFolded reports whether a refusal of the call is only counted and gets no line of its own. The
-// first call decides, so that either both lines of a refused request are written or neither.
+// isFolded reports whether a refusal of the call is only counted, without a line of its own. Its
+// first result stands for all later ones. Thus the log has both lines of a refused request, or
+// neither.
 func (c *call) isFolded(r *Record, named bool) bool {
 	if r.caller = share.Of(c.ctx); r.Principal != "" {
 		r.caller = share.Key(r.Issuer, r.Principal, "")
@@ -310,8 +311,8 @@ func (c *call) decided(d *note.Decision) {
 	_ = c.log.Note(&r) // the line of the request reports whether the log can be written
 }
 
-// HashOf returns a hash of a tool's definition, by which calls of the same definition can be found.
-// It is the first 96 bits of the SHA-256 in hexadecimal digits.
+// HashOf returns a hash of a tool's definition, for finding calls of the same definition. It is the
+// first 96 bits of the SHA-256 in hexadecimal digits.
 func HashOf(definition json.RawMessage) string {
 	sum := sha256.Sum256(definition)
 	return hex.EncodeToString(sum[:12])

@@ -18,11 +18,11 @@ import (
 // A disk is the on-disk part of a log. Only one goroutine at a time may use it.
 type disk struct {
 	root    *os.Root
-	dir     string      // path with which root was opened
+	dir     string      // path used to open root
 	folder  os.FileInfo // root as it was when it was opened
 	options *Options
 
-	now    time.Time // time at which the current write began
+	now    time.Time // time when the current write began
 	looked time.Time // time of the last check that found the files in their place; zero if the last check failed
 	seen   uint64    // number of the last line at that time
 	notes  [][]byte  // lines to write before those of the next group

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// foldTime is the period in which equal refusals of one caller share one line with a count.
+	// foldTime is the period for counting equal refusals of one caller on one line.
 	foldTime = time.Second
-	// maxFolds limits the number of separate counts, of which one caller gets at most a quarter.
-	// All further refusals share one count.
+	// maxFolds limits the number of separate counts. One caller gets at most a quarter of them. All
+	// further refusals share one count.
 	maxFolds = 1_000
 	// refusedPart is the divisor for the bytes that lines of refusals may take: a tenth of all kept
 	// bytes.

@@ -19,8 +19,8 @@ const (
 )
 
 // A head records the first and the last line of a log, so that a missing end can be detected. It
-// has its own file, which is written with every group of lines or, with NoSync, up to headTime
-// later. The key authenticates it.
+// has its own file, written with every group of lines. With NoSync, the file is written up to
+// headTime later. The key authenticates it.
 type head struct {
 	First  uint64 `json:"first"`  // number of the first kept line
 	Before string `json:"before"` // digest of the line before First; empty without one

@@ -85,7 +85,7 @@ func makeKey(path string) ([]byte, error) {
 	return text, nil
 }
 
-// Public returns the public key, with which anyone can verify checkpoints; see [ParsePublic].
+// Public returns the public key. Anyone can verify checkpoints with it; see [ParsePublic].
 func (k *Key) Public() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
 
 // FormatPublic returns a public key in base64.
@@ -142,7 +142,8 @@ func (k *Key) sealed(what string, seq uint64, d digest, first uint64, before dig
 	return k.authenticate()
 }
 
-// authenticated returns the MAC of a text. what is the purpose of the text and is authenticated, too.
+// authenticated returns the MAC of a text. The argument what is the purpose of the text, and the
+// MAC covers it too.
 func (k *Key) authenticated(what string, text []byte) digest {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -158,8 +159,9 @@ func (k *Key) authenticate() digest {
 	return digest(k.text)
 }
 
-// appendStatement appends the text that a checkpoint signs. It states that the log begins with the
-// line first, which follows a line with the digest before, and that the line seq has the digest d.
+// appendStatement appends the text that a checkpoint signs. The text states that the line seq has
+// the digest d. It also states that the log begins with the line first, whose preceding line has
+// the digest before.
 func appendStatement(dst []byte, seq uint64, d digest, first uint64, before digest) []byte {
 	s := append(dst, "junction audit 1\n"...)
 	s = binary.BigEndian.AppendUint64(s, seq)

@@ -316,6 +316,6 @@ func (l *ledger) expiredLine(first, last uint64, cause string) []byte {
 type Span struct {
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
-	// Digest is the digest of the line Last, after which the next line follows.
+	// Digest is the digest of the line Last. The next line follows it.
 	Digest string `json:"digest"`
 }

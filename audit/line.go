@@ -19,10 +19,10 @@ const (
 	KindExpired    = "expired"    // lines that the log removed because of its size or their age
 )
 
-// A Record is one line, without the members that link it to other lines. Empty fields are omitted.
-// The tags are those of [fields.Table]. In addition, the tag column is the format in which junction
-// audit query prints the field. The tag export:"attribute" makes the field an attribute of an
-// exported log record.
+// A Record is one line of the log, without the members that link it to other lines. Empty fields
+// are omitted. The tags are those of [fields.Table], with two more. The tag column is the format
+// that junction audit query uses to print the field. The tag export:"attribute" makes the field an
+// attribute of an exported log record.
 type Record struct {
 	Time time.Time `json:"time" layout:"2006-01-02T15:04:05.000000Z" doc:"the time of the line"` // the default is the current time
 	Kind string    `json:"kind" export:"attribute" doc:"'call', written after the response; 'decision'; 'checkpoint'; 'note' about the log itself, such as a missing file; or 'expired', with the ranges of all removed lines"`
@@ -59,7 +59,7 @@ type Record struct {
 
 	began   time.Time
 	refusal bool   // whether the request was refused
-	caller  string // caller of a refused request, as internal/share names it
+	caller  string // caller of a refused request, in the form of internal/share
 }
 
 // A Filter selects lines. A line must match all fields that are not empty. The tags are those of
@@ -124,7 +124,7 @@ func (l *line) is(kind string) bool {
 	return string(jsonrpc.Get(l.object, "kind")) == `"`+kind+`"`
 }
 
-// time returns the time at which the line was written, or zero if the line has none.
+// time returns the time in the line, or zero if it has none.
 func (l *line) time() time.Time {
 	text, _ := jsonrpc.Unquote(jsonrpc.Get(l.object, "time"))
 	at, _ := time.Parse(stampFormat, text)

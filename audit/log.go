@@ -305,8 +305,8 @@ func (l *Log) commit(g *group) error {
 	return g.err
 }
 
-// gather waits a moment for the lines of other running requests, as long as some arrive, because
-// one wait for the disk costs the same for many lines.
+// gather waits a moment for the lines of other running requests, and goes on waiting while they
+// arrive. One wait for the disk costs the same for many lines as for one.
 func (l *Log) gather() {
 	const steps = 4
 	before := 0
@@ -366,8 +366,8 @@ func (l *Log) write() {
 	close(g.done)
 }
 
-// keep puts the lines of before, a group that could not be written, in front of those of g. If too
-// many lines wait, the newest are dropped and counted.
+// keep puts the lines of before in front of those of g. The group before could not be written. If
+// too many lines wait, the newest are dropped and counted.
 func (g *group) keep(before *group) {
 	objects := append(before.objects, g.objects...)
 	g.objects, g.size, g.lost = nil, 0, g.lost+before.lost
@@ -420,8 +420,8 @@ func (l *Log) noteFolded(all bool) {
 	}
 }
 
-// agePause returns the time between two checks for old files: at most a tenth of the age at which
-// files are finished or removed.
+// agePause returns the time between two checks for old files. It is at most a tenth of the age for
+// finishing or removing a file.
 func (l *Log) agePause() time.Duration { return max(time.Second, min(agePause, l.options.MaxAge/10)) }
 
 // age finishes an old file and removes old files, even if no lines are written. A checkpoint

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// lookPause is the time between two checks that the files are in their place, as long as they
-	// are.
+	// lookPause is the time between two checks that the files are in their place. It applies as
+	// long as they are.
 	lookPause = time.Second
 	// maxNotes is the largest number of waiting lines about missing files.
 	maxNotes = 16

@@ -53,7 +53,7 @@ func Follow(ctx context.Context, dir string, f Filter) iter.Seq2[json.RawMessage
 // errEnough reports that the caller needs no more lines.
 var errEnough = errors.New("enough lines")
 
-// A place is a position up to which a log has been read.
+// A place is a position in a log. The lines before it have been read.
 type place struct {
 	file string
 	at   int64 // offset after the last complete line

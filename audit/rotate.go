@@ -189,7 +189,7 @@ const (
 type clock struct {
 	wall  time.Time     // time of day at the last call of look
 	ran   time.Duration // elapsed time at the last call of look
-	until time.Duration // elapsed time before which no file is removed by age
+	until time.Duration // elapsed time until removal by age may start
 }
 
 // look returns how far the clock was set ahead since the last call, or 0 if that is at most

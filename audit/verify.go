@@ -163,8 +163,8 @@ func (v *verification) readFile(root *os.Root, name string) error {
 	})
 }
 
-// line checks one line. After a fault it continues from the number and digest of the line itself,
-// so that one change is one fault.
+// line checks one line. After a fault, it continues from the number and digest of that line, so
+// that one change counts as one fault.
 func (v *verification) line(text []byte) {
 	l, ok := parseLine(text)
 	if !ok || text[len(text)-1] != '\n' {

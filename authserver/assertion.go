@@ -43,7 +43,7 @@ func identityFault(err error) error {
 // have been used before; spend checks that.
 type assertion struct {
 	id    string
-	until time.Time // time at which it expires
+	until time.Time // time when it expires
 }
 
 // sign sets the keys of c if the registration is for signed assertions.
@@ -78,7 +78,7 @@ func (e *endpoints) VerifyClient(ctx context.Context, r *op.Request[op.ClientCre
 	switch {
 	case errors.Is(err, errNoClient), errors.Is(err, errIdentity):
 		return nil, identityFault(err)
-	case err != nil: // not invalid_client, at which clients discard their logins
+	case err != nil: // clients that receive invalid_client discard their logins
 		s.options.Logger.WarnContext(ctx, "a client cannot be looked up", "client", r.Data.ClientID, "error", err)
 		return nil, op.NewStatusError(serverFault(err), http.StatusServiceUnavailable)
 	}

@@ -23,7 +23,7 @@ type tries struct {
 	until time.Time
 }
 
-// An attempt is one use of a name, of which a period allows most.
+// An attempt is one use of a name. A period allows only a limited number of them.
 type attempt struct {
 	name string
 	most int

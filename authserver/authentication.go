@@ -117,8 +117,8 @@ func (s *Server) askAgain(ctx context.Context, id string) error {
 // A Login is a valid login of a user.
 type Login struct {
 	User  string
-	At    time.Time // time at which the user logged in
-	Until time.Time // time at which the login expires
+	At    time.Time // time when the user logged in
+	Until time.Time // time when the login expires
 }
 
 // Logins returns all valid logins in the store of a Server.

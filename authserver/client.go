@@ -37,8 +37,8 @@ type client struct {
 	Used      time.Time `json:"used,omitzero"`   // last recorded use
 
 	// Keys or KeysAt is set for a client that authenticates with signed assertions
-	// (private_key_jwt). KeysAt is the URL at which the client publishes its keys. Without either
-	// the client does not authenticate.
+	// (private_key_jwt). KeysAt is the URL where the client publishes its keys. Without either, the
+	// client does not authenticate.
 	Keys   jws.Keys `json:"jwks,omitempty"`
 	KeysAt string   `json:"jwks_uri,omitempty"`
 }

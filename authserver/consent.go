@@ -49,7 +49,7 @@ func (s *Server) isRemembered(ctx context.Context, u User, c *client, q *request
 	return err == nil, err
 }
 
-// showConsent shows the page on which a user decides whether to allow a client.
+// showConsent shows a page that asks the user whether to allow a client.
 func (s *Server) showConsent(w http.ResponseWriter, r *http.Request) {
 	q, sealed, u, c, ok := s.asked(w, r)
 	if !ok {

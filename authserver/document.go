@@ -43,7 +43,7 @@ type document[T any] struct {
 	err     error
 	read    time.Time // last successful read
 	looked  time.Time // last attempt
-	until   time.Time // time at which it is read again
+	until   time.Time // time when it is read again
 }
 
 // get returns the document at a URL. With again set, it reads the document even if the cached one

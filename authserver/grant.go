@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// codeTime is the time in which a client must redeem a code.
+	// codeTime is how long a client may take to redeem a code.
 	codeTime = time.Minute
 	// usedCodeTime is how long a redeemed code is stored. A second use of it revokes its grant.
 	usedCodeTime = time.Hour

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	keyTime     = 30 * 24 * time.Hour // age at which a new key replaces the signing key
+	keyTime     = 30 * 24 * time.Hour // age of the signing key when a new one replaces it
 	oldKeyTime  = 24 * time.Hour      // how long the previous key is published
 	keyReadTime = time.Minute         // how long the keys of other processes are cached
 	keyPause    = time.Second         // time between two reads because of an unknown key

@@ -19,7 +19,7 @@ const (
 	maxKnown      = 1 << 10 // largest size of the cookie in bytes
 )
 
-// A known is the content of the cookie in a browser in which a user has logged in.
+// A known is the content of a cookie that names the last user of a browser.
 type known struct {
 	User string `json:"user"`
 	ID   string `json:"id"`

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// attemptTime is the period in which failed logins are counted.
+	// attemptTime is the period for counting failed logins.
 	attemptTime = 15 * time.Minute
 	// maxFailedHere, maxFailedFrom and maxFailedOfUser limit the failed logins in attemptTime;
 	// further logins wait. The first limits a user from one address, or in one browser that knows

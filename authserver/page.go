@@ -57,7 +57,7 @@ func (p *page) begin(path, request, token string) {
 // A clientText describes a client for its user.
 type clientText struct {
 	name string // name that the client gave itself
-	host string // host to which the browser is redirected next
+	host string // host of the next redirect
 	here bool   // whether the client is a program on the user's machine
 }
 
@@ -93,7 +93,7 @@ func (s *Server) loginPage(c clientText, request, token, user, fault string) *pa
 	return p
 }
 
-// consentPage returns the page on which a user allows a client.
+// consentPage returns the page that asks the user to allow a client.
 func (s *Server) consentPage(q *request, c *client, u User, scopes []string, text clientText, request, token string) *page {
 	p := newPage("May this program use %s for you?", s.options.Name)
 	rows := func(title string, values ...string) {
@@ -158,7 +158,7 @@ func (s *Server) showFault(w http.ResponseWriter, status int, err error) {
 }
 
 // showReturn shows a page with a link that returns an error to the client. The page shows the
-// address, because anyone can have registered it.
+// address of the link, because anyone can register such an address.
 func (s *Server) showReturn(w http.ResponseWriter, to string) {
 	p := newPage("This does not work")
 	u, err := url.Parse(to)

@@ -24,8 +24,8 @@ import (
 // maxUserinfo is the largest size of a userinfo response in bytes.
 const maxUserinfo = 256 << 10
 
-// A party holds the settings with which this server acts as a client of a provider. They come from
-// the provider's metadata.
+// A party holds the settings that this server needs as a client of a provider. They come from the
+// provider's metadata.
 type party struct {
 	issuer   string // issuer as the provider writes it
 	userinfo string // userinfo endpoint, or empty

@@ -20,8 +20,8 @@ const (
 	headerNonce = "DPoP-Nonce"
 	// typeProof is the type of an access token that is bound to a key (token_type).
 	typeProof = "DPoP"
-	// usesTime is the period in which the uses of one-time values are counted, and maxUses the
-	// limit for one login. The limit bounds the data stored for the login.
+	// usesTime is the period for counting the uses of one-time values, and maxUses is the limit for
+	// one login. The limit bounds the data stored for the login.
 	usesTime = 10 * time.Minute
 	maxUses  = 100
 )
@@ -54,7 +54,7 @@ func (s *Server) proof(h http.Header) (*jws.Proof, error) {
 	return p, nil
 }
 
-// checkKey checks that the sender of a value has the key to which the value is bound. An empty
+// checkKey checks that the sender of a value has the key that the value is bound to. An empty
 // thumbprint means that the value is not bound.
 func checkKey(what, thumbprint string, p *jws.Proof) error {
 	switch {
@@ -76,9 +76,9 @@ func thumbprintOf(p *jws.Proof) string {
 	return p.Thumbprint
 }
 
-// binds returns the thumbprint of the key to which the client's refresh tokens are bound. It
-// returns "" for a client with signed assertions, whose refresh tokens are bound to the client
-// because it may change its key (RFC 9449 section 5).
+// binds returns the thumbprint of the key that the client's refresh tokens are bound to. It returns
+// "" for a client with signed assertions. Refresh tokens of such a client are bound to the client
+// itself, because the client may change its key (RFC 9449 section 5).
 func binds(c op.Client, p *jws.Proof) string {
 	if c.AuthMethod() == oidc.AuthMethodPrivateKeyJWT {
 		return ""

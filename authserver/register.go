@@ -17,8 +17,8 @@ import (
 
 const (
 	maxClients         = 1_000               // clients that registered themselves
-	unusedClientTime   = time.Hour           // age at which a client that no user has allowed is removed
-	clientTime         = 90 * 24 * time.Hour // age at which an unused client is removed
+	unusedClientTime   = time.Hour           // maximum age of a client that no user has allowed
+	clientTime         = 90 * 24 * time.Hour // time without use after which a client is removed
 	maxRegistrations   = 300                 // in registerTime in total; once more as many for sites with one registration each
 	maxRegistrationsOf = 30                  // in registerTime from one address
 	registerTime       = time.Hour

@@ -52,7 +52,7 @@ const (
 
 // Options configure a Server.
 type Options struct {
-	// Issuer is the origin at which clients and browsers reach the server, such as
+	// Issuer is the origin where clients and browsers reach the server, such as
 	// https://tools.example.com.
 	Issuer string
 	// Name is the name of the protected resource on pages; the default is the issuer's host.

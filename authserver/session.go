@@ -25,7 +25,7 @@ const (
 	knownCookie   = "junction-known"
 )
 
-// A session is a browser in which a user is logged in.
+// A session is a browser with a logged-in user.
 type session struct {
 	Login string `json:"login"`
 }

@@ -37,7 +37,7 @@ type claims struct {
 	Bound    bound  `json:"cnf,omitzero"`
 }
 
-// bound identifies the key to which a token is bound (RFC 9449 section 6.1).
+// bound identifies the key that a token is bound to (RFC 9449 section 6.1).
 type bound struct {
 	Thumbprint string `json:"jkt,omitempty"`
 }

@@ -44,7 +44,7 @@ type User struct {
 	Scopes  []string  `json:"scopes,omitempty"`
 	Created time.Time `json:"created"`
 
-	login string // ID of the login by which the user was found; empty if there was none
+	login string // ID of the login that led to the user; empty without one
 }
 
 // stamp returns a text that changes with the password.
@@ -118,7 +118,7 @@ func (u *Users) Remove(ctx context.Context, name string) error {
 	})
 }
 
-// All returns the users in the order in which they were added.
+// All returns the users, oldest first.
 func (u *Users) All() ([]User, error) { return u.file.All() }
 
 // find returns the user with a name. A user who was removed from the file is found for at most

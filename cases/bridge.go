@@ -15,8 +15,8 @@ import (
 // runs in this process.
 const headerTime = 10 * time.Second
 
-// bridge serves a server over another transport at a loopback address, as junction proxy does. The
-// server may send the requests that the callbacks of o handle.
+// bridge serves a server over another transport at a loopback address. It does the same as junction
+// proxy. The server may send the requests that the callbacks of o handle.
 func (c *connection) bridge(ctx context.Context, t *Target, o mcp.ClientOptions) (mcp.Transport, error) {
 	back := t.Options
 	back.Middleware = nil // only the client that connects to the bridge uses it

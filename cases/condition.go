@@ -85,8 +85,8 @@ func (p *parser) pattern(n *yaml.Node) error {
 	return nil
 }
 
-// check returns a failure for each part of the condition that is not true for a value. what names
-// the value, and there reports whether it exists. A nil condition is always true.
+// check returns a failure for each part of the condition that is false for a value. The argument
+// what names the value, and there reports whether it exists. A nil condition is always true.
 func (c *condition) check(what string, got any, there bool, v vars) []string {
 	switch {
 	case c == nil, c.absent && !there:

@@ -156,7 +156,7 @@ func (c *connection) options(o mcp.ClientOptions) mcp.ClientOptions {
 }
 
 // settle waits for remaining messages of the previous case, so that they do not count for this one.
-// It pings the server, which responds after everything it sent before. Messages that a server sends
+// It pings the server, whose response follows everything sent before. Messages that a server sends
 // even later need a separate server for each case.
 func (c *connection) settle(ctx context.Context, t *testCase) {
 	expects := func(s *step) bool { return len(s.expect.notifications)+len(s.expect.asked) > 0 }
@@ -168,7 +168,7 @@ func (c *connection) settle(ctx context.Context, t *testCase) {
 	_ = c.client.Ping(ctx) // an error is also a response; the case itself fails if the server is lost
 }
 
-// begin replaces the state of the previous case by that of t.
+// begin replaces the state of the previous case by the state of t.
 func (c *connection) begin(t *testCase) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -186,7 +186,7 @@ func (f *File) folder() (dir string, remove func() error, err error) {
 	}
 	remove = func() error { return os.RemoveAll(dir) }
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // path without links, as servers report it
+		dir = real // path without links; servers report paths in this form
 	}
 	if err := f.unpack(dir); err != nil {
 		return "", nil, errors.Join(err, remove())

@@ -13,7 +13,7 @@ import (
 // A mask selects the parts of a snapshot that vary: the value at a pointer, or the matches of a
 // pattern in strings.
 type mask struct {
-	parts   []string // parts of the pointer, in which "*" matches every member or entry; nil for a pattern
+	parts   []string // parts of the pointer; "*" matches every member or entry; nil for a pattern
 	pattern *regexp.Regexp
 }
 

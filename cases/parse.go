@@ -126,7 +126,7 @@ func (p *parser) list(n *yaml.Node, f func(*yaml.Node) error) error {
 	return nil
 }
 
-// string returns a function that reads a string in which placeholders are not allowed.
+// string returns a function that reads a string without placeholders.
 func (p *parser) string(into *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" || n.Value == "" {

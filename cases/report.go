@@ -47,7 +47,7 @@ type CaseReport struct {
 type Counts struct{ Passed, Failed, Skipped int }
 
 // Count counts the cases in reports. Each run of a case counts. A skipped cell counts as one
-// skipped case, as in JUnit XML and TAP.
+// skipped case. JUnit XML and TAP have the same rule.
 func Count(reports []*FileReport) (c Counts) {
 	for _, f := range reports {
 		for _, cell := range f.Cells {

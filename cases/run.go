@@ -56,7 +56,7 @@ func Run(ctx context.Context, files []*File, o Options) []*FileReport {
 	for i := range files {
 		done[i] = make(chan *FileReport, 1)
 	}
-	go func() { // ends with the last file, for which the loop below waits
+	go func() { // ends with the last file; the loop below waits for it
 		for i, f := range files {
 			turns <- struct{}{}
 			go func() {
@@ -88,8 +88,8 @@ type fileRun struct {
 	turns  chan struct{} // holds one element for each concurrent run; one of them is for the file itself
 	kind   string        // kind of the server's own transport
 	starts atomic.Bool   // whether any connection to the server has succeeded
-	// settled holds, by name of the snapshot, the first revision at which the snapshot was equal or
-	// was written.
+	// settled holds a revision for each name of a snapshot. It is the first revision whose result
+	// was equal to the snapshot, or was written to it.
 	settled map[string]string
 }
 
@@ -180,8 +180,8 @@ func (r *fileRun) look(ctx context.Context) error {
 	return err
 }
 
-// reachable returns the kinds of transports by which a server can be tested. A program on standard
-// input and output can also be served over the other transports.
+// reachable returns the kinds of transports that can reach a server in a test. A program on
+// standard input and output can also be served over the other transports.
 func reachable(kind string) []string {
 	if kind == Stdio {
 		return []string{Stdio, HTTP, SSE}

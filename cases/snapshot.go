@@ -40,9 +40,9 @@ func (f *File) snapshotName(c *testCase, s *step) string {
 	return filepath.Join(strings.TrimSuffix(base, filepath.Ext(base))+snapshotFolder, name+".yaml")
 }
 
-// snapshot compares a result with its snapshot and returns the failure, or "". With Update it may
-// write the snapshot instead. A revision whose result differs from that of others has its own
-// snapshot.
+// snapshot compares a result with its snapshot and returns the failure, or "". With Update, it may
+// write the snapshot instead. A revision has its own snapshot if its result differs from the result
+// of others.
 func (r *fileRun) snapshot(c *testCase, s *step, revision string, got any) (fault string) {
 	root, err := os.OpenRoot(filepath.Dir(r.file.Path))
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *fileRun) snapshot(c *testCase, s *step, revision string, got any) (faul
 	case err == nil && equal(want, got):
 		r.settle(name, revision)
 		return ""
-	case r.o.Update && r.settled[name] != "" && r.settled[name] != revision && name != own: // the snapshot is that of the settled revision
+	case r.o.Update && r.settled[name] != "" && r.settled[name] != revision && name != own: // another revision uses it
 		name = own
 		fallthrough
 	case r.o.Update && r.settled[name] == "":

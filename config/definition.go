@@ -89,8 +89,8 @@ func (d Definition) GoString() string { return d.String() }
 // MarshalText returns d.String(), so that neither JSON nor logs have secrets.
 func (d Definition) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// Words returns the program and its arguments, or the URL, as the file writes them. It returns nil
-// for an API, which Junction itself serves. The words may have secrets.
+// Words returns the program and its arguments, or the URL, with the spelling of the file. It
+// returns nil for an API, which Junction itself serves. The words may contain secrets.
 func (d *Definition) Words() []string {
 	switch {
 	case d.api != "":

@@ -88,8 +88,8 @@ func (e *entryReader) read(v hujson.Value) bool {
 	return true
 }
 
-// withCommand replaces a "command" that is an object, as older Zed files have it, by the members of
-// that object.
+// withCommand returns an entry without a "command" that is an object. The members of the object
+// replace it. Older files of Zed have such objects.
 func withCommand(list []member) []member {
 	i := slices.IndexFunc(list, func(m member) bool { return m.name == "command" && m.value.Value.Kind() == '{' })
 	if i < 0 {
@@ -194,7 +194,7 @@ func (e *entryReader) strings(field string, v hujson.Value) ([]string, error) {
 	return list, nil
 }
 
-// pairs reads an object of strings. A number keeps its spelling, as in VS Code.
+// pairs reads an object of strings. A number keeps its spelling, which is also what VS Code does.
 func (e *entryReader) pairs(field string, v hujson.Value, check func(string) error) ([]pair, error) {
 	if v.Value.Kind() != '{' {
 		return nil, wrongType("an object of strings", v)

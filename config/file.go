@@ -33,8 +33,8 @@ type Options struct {
 	// Getenv looks up an environment variable; by default, os.LookupEnv.
 	Getenv func(name string) (value string, set bool)
 	// Input asks the user for a value. It is never called concurrently for one file, nor again for
-	// an input that has a value. If Input is nil, a server that needs an input cannot be resolved,
-	// even if the input has a default, which is only a suggestion.
+	// an input that has a value. If Input is nil, a server that needs an input cannot be resolved.
+	// A default does not help, because it is only a suggestion.
 	Input func(context.Context, Input) (string, error)
 	// Secret looks up a stored secret for ${secret:NAME}. If Secret is nil, a server that needs a
 	// secret cannot be resolved. Its error must give advice and must not mention other secrets.
@@ -69,8 +69,8 @@ func (o Options) withDefaults() Options {
 type File struct {
 	Path     string        // path as passed to Load or Parse
 	Format   Format        // format of the file
-	Project  bool          // whether the file belongs to a project, so that the authors of its repository wrote it
-	Servers  []*Definition // in file order, without those with a problem
+	Project  bool          // whether the file belongs to a project, and thus comes from the authors of its repository
+	Servers  []*Definition // in file order, without entries that have a problem
 	Inputs   []Input       // values that the user must supply
 	Problems []*Problem    // faults, in file order; limited
 	Warnings []*Problem    // ignored and doubtful members; limited

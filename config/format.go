@@ -93,8 +93,8 @@ func guessFormat(root []member) Format {
 //   - the user's files for Claude Code, Claude Desktop, Cursor, VS Code and Windsurf.
 func Find(o Options) []string { return hostconfig.FindDirect(o.withDefaults().places()) }
 
-// Own returns the path of the user's own configuration file of Junction, to which commands write.
-// The file may not exist. The path is empty without a home folder.
+// Own returns the path of the user's own configuration file of Junction. Commands write to this
+// file, and it may not exist yet. The path is empty without a home folder.
 func Own(o Options) string {
 	return hostconfig.Default(hostconfig.Junction(), o.withDefaults().places())
 }

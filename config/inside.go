@@ -40,7 +40,8 @@ func (x *expansion) file(written string) (string, error) {
 
 // fileNamed returns the arguments of [readInside] for a path. With a workspace, the path must be in
 // the workspace, and readInside checks the targets of links. Without one, the user's own
-// configuration names the file, which may be a link to any place, as files with secrets often are.
+// configuration names the file. That file may be a link to any place; files with secrets often are
+// links.
 func fileNamed(workspace, path string) (folder, inside string, allowed bool) {
 	if workspace != "" {
 		inside, err := filepath.Rel(workspace, path)

@@ -41,9 +41,9 @@ type OAuth struct {
 	workspace string // folder of a project's definition, which must contain the files
 }
 
-// ReadFile reads KeyFile or AssertionFile, of up to 64 KiB. It reads the file again at each call. A
-// file that a project's configuration names must be in the project's folder after links are
-// followed, because its text goes to an authorization server of the project's choice.
+// ReadFile reads KeyFile or AssertionFile, of up to 64 KiB. It reads the file again at each call.
+// The text of the file goes to an authorization server. Therefore a file that a project's
+// configuration names must be in the project's folder, after links are followed.
 func (o *OAuth) ReadFile(path string) ([]byte, error) {
 	return readNamed(o.workspace, path)
 }

@@ -21,7 +21,7 @@ type Definitions struct {
 	Revision     string          // negotiated revision
 	Era          string          // [Legacy] or [Modern] if the server can send requests to its clients only in that era; otherwise empty
 
-	// Read is the time at which they were last requested from the server; zero if unknown.
+	// Read is the time of the last request to the server for them; zero if unknown.
 	Read time.Time
 
 	Tools, Prompts, Resources, Templates, Skills []json.RawMessage

@@ -41,7 +41,7 @@ func (o Origin) key(secret []byte) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// write hashes strings together with their number and lengths, so that different lists have
+// write hashes strings together with their number and lengths. Different lists therefore have
 // different input.
 func write(h hash.Hash, words ...string) {
 	b := strconv.AppendInt(nil, int64(len(words)), 10)

@@ -176,7 +176,7 @@ func (e *Entry) Save(d *Definitions) error {
 	return e.store.prune()
 }
 
-// tempAge is the age at which a temporary file counts as abandoned.
+// tempAge is the age of a temporary file above which it counts as abandoned.
 const tempAge = time.Hour
 
 // prune removes the least recently used files if there are too many.

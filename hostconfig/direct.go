@@ -25,7 +25,7 @@ func Direct() []Host {
 	return slices.DeleteFunc(Hosts(), func(h Host) bool { return h.direct == nil })
 }
 
-// Recognize returns the host that has files at such a path. project is the folder of the file's
+// Recognize returns the host that has files at the given path. project is the folder of the file's
 // project, or "" for a user's file.
 func Recognize(path string, o Options) (h Host, project string, ok bool) {
 	o = o.withDefaults()
@@ -73,9 +73,9 @@ func Marked(members []string) (h Host, ok bool) {
 	return h, ok
 }
 
-// FindDirect lists the existing files that package config reads without an import. First come those
-// of projects: for each of [ProjectFolders], the files of hosts by rank, then mcp.json. Then come
-// the user's own files.
+// FindDirect lists the existing files that package config reads without an import. Files of
+// projects come first. Each folder of [ProjectFolders] has the files of hosts, by rank, then
+// mcp.json. The user's own files come last.
 func FindDirect(o Options) (found []string) {
 	o = o.withDefaults()
 	hosts := slices.DeleteFunc(append(Direct(), Junction()), func(h Host) bool { return h.direct.rank == 0 })

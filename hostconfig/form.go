@@ -9,7 +9,8 @@ import (
 // OwnName is the name of Junction's entry in a host's file.
 const OwnName = "junction"
 
-// An Endpoint is the program or address with which Junction replaces a host's servers.
+// An Endpoint is the program or address that replaces a host's servers when Junction takes their
+// place.
 type Endpoint struct {
 	Command string
 	Args    []string

@@ -30,7 +30,7 @@ type Host struct {
 	// brackets: a folder of [userFolder], such as <home> or <apps>, or an environment variable that
 	// holds a folder. If the variable is set, the host ignores all later patterns.
 	user, project []string
-	paths         []string // members that can contain servers; if empty, those of [Places]
+	paths         []string // members that can contain servers; empty means [Places]
 	root          string   // member for the first entry; if empty, mcpServers
 	names         names
 	form          form
@@ -39,7 +39,7 @@ type Host struct {
 	triesBoth     bool     // whether "http" falls back to HTTP+SSE for older servers
 	unsets        bool     // whether null in env removes a variable
 	direct        *direct  // nil if its files are imported
-	geminis       bool     // whether it uses the format of Gemini CLI, in which "url" means HTTP+SSE and "mcp" lists excluded servers
+	geminis       bool     // whether it uses the format of Gemini CLI: "url" means HTTP+SSE, and "mcp" lists excluded servers
 }
 
 // form holds the additional members that the host needs in Junction's entry, with a command or with
@@ -66,8 +66,8 @@ func Places() []string {
 	return []string{"mcpServers", "servers", "context_servers", "mcp_servers", "mcp.servers"}
 }
 
-// HasScopes reports whether a file has servers of several projects, as the user's file of Claude
-// Code does.
+// HasScopes reports whether a file has servers of several projects. The user's file of Claude Code
+// is an example.
 func HasScopes(path string) bool { return filepath.Base(path) == ".claude.json" }
 
 // Unit returns the unit of the host's timeouts.
@@ -217,8 +217,8 @@ type File struct {
 	Project string // folder of the file's project; empty for a user's file
 }
 
-// Find lists the existing files of a host, each once. Files of projects come first: those in the
-// current folder, then, in a repository, those in the folders above it.
+// Find lists the existing files of a host without duplicates. Files of projects come first. These
+// are the files in the current folder and, in a repository, those in the folders above it.
 func Find(h Host, o Options) []string {
 	var paths []string
 	for _, f := range Files(h, o) {

@@ -315,7 +315,7 @@ func (j Journal) replaceFile(path string, expected, data []byte, isNew bool) err
 	return nil
 }
 
-// temporaryName returns the same name for each change of a file, so that a file left by a killed
+// temporaryName returns the same name for each change of a file. Thus a file left by a killed
 // process is found and removed.
 func temporaryName(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".junction-new")

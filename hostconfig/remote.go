@@ -23,7 +23,7 @@ const (
 // A Variable is an environment variable.
 type Variable struct{ Name, Value string }
 
-// remote returns the environment in which [RemoteOf] finds the address and the headers of the
+// remote returns the environment that [RemoteOf] uses to find the address and the headers of the
 // entry's server. pass lists further variables of the host's environment that the program needs.
 func (e *Entry) remote() (env []Variable, pass []string, err error) {
 	r := &carrier{Carried: &Carried{}, e: e}

@@ -104,8 +104,8 @@ func (r *Record) isThere() (bool, error) {
 	return err == nil, err
 }
 
-// paths returns the files to restore. There are two if a link led to the file and a host that saves
-// by renaming has replaced the link by a changed file.
+// paths returns the files to restore. There are two if the path was a link, and the host has since
+// replaced the link by a changed file.
 func (r *Record) paths() []string {
 	if now, err := realPath(r.Named); r.Named != "" && err == nil && now != r.Path {
 		return []string{r.Path, now}

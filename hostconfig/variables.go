@@ -242,7 +242,7 @@ func (t *translation) token(field, token string) (string, error) {
 	return token, nil
 }
 
-// folder returns the path for a variable that stands for a project's folder. The path must be
+// folder returns the path for a variable that refers to a project's folder. The path must be
 // absolute, because the new entry applies to all projects.
 func (t *translation) folder(field, token, body string) string {
 	switch {

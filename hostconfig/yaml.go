@@ -31,11 +31,11 @@ func parseYAML(data []byte) (*node, error) {
 	return r.value(doc.Content[0], false), nil
 }
 
-// yamlReader finds the range of each value. The parser returns only the line and column at which a
+// yamlReader finds the range of each value. The parser returns only the line and column where a
 // value begins.
 type yamlReader struct {
 	data  []byte
-	lines []int // offsets at which lines begin
+	lines []int // offsets of the beginnings of lines
 }
 
 // linesOf returns the offsets of lines as the parser counts them. Unlike most programs, the parser

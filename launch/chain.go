@@ -109,9 +109,9 @@ func (l *Launcher) WithoutSelf(ctx context.Context, entries []Entry, at net.List
 	})
 }
 
-// isSelf reports whether connecting to an entry would lead back to this gateway. The entry starts a
-// junction up that serves the entry again or is a gateway that started this process, or its URL is
-// the address of at.
+// isSelf reports whether connecting to an entry would lead back to this gateway. There are two
+// cases. The entry starts a junction up that serves the entry again or is a gateway that started
+// this process. Or its URL is the address of at.
 func (l *Launcher) isSelf(ctx context.Context, d *config.Definition, at net.Listener) bool {
 	if d == nil || d.Disabled {
 		return false

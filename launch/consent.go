@@ -198,7 +198,7 @@ func (l *Launcher) askConsents(ctx context.Context, entries []Entry, open []int)
 	if len(open) > 1 {
 		which, choice = "them", "[a]ll, [n]one, or the numbers of some, such as 1 3"
 	}
-	if len(l.Unheld) > 0 { // the unused settings may contain rules on which the author of the file relies
+	if len(l.Unheld) > 0 { // the author of the file may rely on rules in the unused settings
 		which += ` without what the project says under "junction"`
 	}
 	q := Question{Text: strings.TrimSuffix(text.String(), "\n"), Prompt: fmt.Sprintf("Use %s? %s > ", which, choice), Subject: "whether " + plaintext.FirstNames(names) + " may be started"}
@@ -287,8 +287,8 @@ func printOf(locked *install.LockedServer) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CheckLock returns an error if the lock of a project's server differs from the one to which the
-// user consented. Without this check a lock that changes while a gateway runs could decide which
+// CheckLock returns an error if the lock of a project's server differs from the one that the user
+// consented to. Without this check, a lock that changes while a gateway runs could decide which
 // program its next connection starts.
 func (l *Launcher) CheckLock(e Entry, locked *install.LockedServer) error {
 	if !e.OfProject() || len(l.Config) > 0 {

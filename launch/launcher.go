@@ -20,12 +20,14 @@ import (
 
 // A Launcher connects to servers during one run of a program.
 type Launcher struct {
-	Place place.Place // supplies the environment and folder of programs; the zero Place is that of this process
+	Place place.Place // supplies the environment and folder of programs; the zero Place is the place of this process
 
-	Header  []string      // headers of requests to addresses, as NAME: VALUE
-	Env     []string      // variables of programs, as NAME=VALUE
-	Timeout time.Duration // for each request; 0 means that of the entry; with it, a program that did not respond in time gets only 100 ms to end
-	Frozen  bool          // start only programs that are locked and installed
+	Header []string // headers of requests to addresses, in the form NAME: VALUE
+	Env    []string // variables of programs, in the form NAME=VALUE
+	// Timeout is the time limit of each request. 0 means the limit of the entry. With a Timeout, a
+	// program that did not respond in time gets only 100 ms to end.
+	Timeout time.Duration
+	Frozen  bool // start only programs that are locked and installed
 
 	// Config lists the configuration files of --config. Servers of a project in them need no
 	// consent. If Config is empty, [config.Find] finds the files.

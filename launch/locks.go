@@ -32,12 +32,12 @@ type Packages interface {
 // Locks caches the packages and junction.lock files that this process opened. It is safe for
 // concurrent use.
 type Locks struct {
-	Place place.Place // supplies the folders; the zero Place is that of this process
+	Place place.Place // supplies the folders; the zero Place is the place of this process
 
 	mu       sync.Mutex
 	Packages Packages            // nil until Store opens the user's packages
 	read     map[string]readLock // by path
-	agreed   map[string]string   // fingerprints of the locks to which the user consented, by agreedKey
+	agreed   map[string]string   // fingerprints of the locks that the user consented to, by agreedKey
 }
 
 // A readLock is a cached lock file. stamp identifies the version of the file.
@@ -140,8 +140,8 @@ func (l *Launcher) FindLock(d *config.Definition) (locked *install.LockedServer,
 	return lock.Servers[d.Name], true
 }
 
-// Started returns the server of an entry with its lock applied: the installed program replaces the
-// first words of the command line, so no package manager runs. It returns the lock, too, so that
+// Started returns the server of an entry with its lock applied. The installed program replaces the
+// first words of the command line, so no package manager runs. It returns the lock too, so that
 // start, confinement and consent all use the same one.
 func (l *Launcher) Started(ctx context.Context, e Entry, s *config.Server) (started *config.Server, locked *install.LockedServer, err error) {
 	d := e.Definition
@@ -224,7 +224,7 @@ func (l *Launcher) IsLocked(d *config.Definition) bool {
 // agreedKey returns a key for a server: its file and name.
 func agreedKey(d *config.Definition) string { return filename.Real(d.Source) + "\x00" + d.Name }
 
-// AgreeTo records the fingerprint of the lock to which the user consented.
+// AgreeTo records the fingerprint of the lock that the user consented to.
 func (l *Locks) AgreeTo(d *config.Definition, printed string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -251,8 +251,8 @@ func (l *Locks) Known() (*listfile.File[string], error) {
 	return listfile.Open(path, "the list of locks", func(path string) string { return path })
 }
 
-// Note adds the lock next to a configuration file to the list of Known, so that its packages are
-// not removed as unused.
+// Note adds the lock next to a configuration file to the list of Known. Packages of a listed lock
+// are not removed as unused.
 func (l *Locks) Note(configuration string) error {
 	list, err := l.Known()
 	if err != nil {

@@ -73,8 +73,8 @@ func (l *Launcher) ShareLogins() {
 	l.logins = map[bool]*oauth.Store{false: oauth.OpenStore(l.OpenLogins(false)), true: oauth.OpenStore(l.OpenLogins(true))}
 }
 
-// A SeeHTTP wraps next so that an observer gets its requests. authorization is set for requests to
-// an authorization server.
+// A SeeHTTP wraps next for an observer of its requests. authorization is set for requests to an
+// authorization server.
 type SeeHTTP = func(next http.RoundTripper, authorization bool) http.RoundTripper
 
 // Tokens returns a client that gets tokens for one server as the server's entry describes. visit

@@ -5,8 +5,8 @@ import "syscall"
 // detachedProcess is DETACHED_PROCESS of the Windows API, which starts a process without a console.
 const detachedProcess = 0x8
 
-// apart returns the attributes for a process that does not share the console of this one and gets
-// no signals that are sent to this process.
+// apart returns the attributes of a process with its own console. Such a process gets no signals
+// that are sent to this process.
 func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | detachedProcess}
 }

@@ -24,7 +24,7 @@ const (
 	maxSaid = 200
 	// lookTime is the interval between two checks of a start.
 	lookTime = 2 * time.Second
-	// restTime is the time without work after which a start counts as waiting.
+	// restTime is how long a start must be without work to count as waiting.
 	restTime = 15 * time.Second
 	// leastWork is the processor time between two checks that counts as work.
 	leastWork = 20 * time.Millisecond
@@ -61,8 +61,8 @@ func (unwatched) Note(string) {}
 func (unwatched) Yield()      {}
 
 // Dial connects to a server. limit is the time that a program may take to start, or [DefaultStart]
-// if it is 0; a package runner may take longer while it works. known reports that the server was
-// started before, so that nothing needs to be installed.
+// if it is 0. A package runner may take longer while it works. known reports that the server was
+// started before, and therefore has nothing to install.
 func Dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start Starter, limit time.Duration, known bool) (*mcp.Client, error) {
 	c, ok := t.(*command.Command)
 	if !ok {

@@ -28,7 +28,7 @@ import (
 
 // A Target is a server that can be connected to.
 type Target struct {
-	Name         string // empty means that of the transport
+	Name         string // empty means the name of the transport
 	Origin       string // place of the definition; empty for a target that the command line gives
 	Transport    mcp.Transport
 	By           *Transport    // nil for a server in this process or in another junction
@@ -37,7 +37,7 @@ type Target struct {
 	Revision     string        // the only revision to use; empty means any that the server supports
 	// Server is the resolved entry; nil without an entry.
 	Server      *config.Server
-	IsInstalled bool                  // whether a program of junction.lock replaces that of the entry
+	IsInstalled bool                  // whether a program of junction.lock replaces the one in the entry
 	Locked      *install.LockedServer // lock of the server; nil without one
 	Through     string                // the junction up that serves it; empty if this process connects to the server itself
 	Connected   func()                // called by a gateway after it connects; may be nil
@@ -65,8 +65,8 @@ func (l *Launcher) Connect(ctx context.Context, e Entry) (*mcp.Client, error) {
 	return Dial(ctx, t.Transport, l.Options(t), unwatched{}, t.StartTimeout, false)
 }
 
-// Target returns the target of an entry to which the user has consented. Its variables are
-// replaced, its lock is applied, and its sandbox is set up.
+// Target returns the target of an entry that the user consented to. Its variables are replaced, its
+// lock is applied, and its sandbox is set up.
 func (l *Launcher) Target(ctx context.Context, e Entry) (Target, error) {
 	return l.TargetWith(ctx, e, l.AuthorizedAs)
 }
@@ -194,10 +194,10 @@ func NeedsInput(d *config.Definition) bool {
 	return slices.ContainsFunc(d.Variables(), func(variable string) bool { return strings.HasPrefix(variable, "input:") })
 }
 
-// Command returns the command line or URL by which hosts and rules identify the server, or nil for
-// a server that ships with junction. It includes the folder of a project, because the same words
-// may start another program elsewhere. It also includes a hash of secrets, defaults and values of
-// environment variables.
+// Command returns the command line or URL that identifies the server to hosts and rules. It returns
+// nil for a server that ships with junction. It includes the folder of a project, because the same
+// words may start another program elsewhere. It also includes a hash of secrets, defaults and
+// values of environment variables.
 func (e Entry) Command() []string {
 	if e.Definition == nil {
 		return nil

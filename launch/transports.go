@@ -33,7 +33,7 @@ type Transport struct {
 
 	IsProgram bool // whether the server is a program, which can be locked and confined; otherwise it has an address
 	IsWeb     bool // whether it uses HTTP: requests have headers, and a user may have to log in
-	IsOlder   bool // whether only older revisions have it, so that an entry must name it
+	IsOlder   bool // whether only older revisions have it; an entry must then name it
 
 	isNamed bool // whether the target is named by its address, because the transport's own text differs from it
 	// check returns an error for an invalid address. If it is nil, every address is valid.

@@ -13,7 +13,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Limits of what is read from a server.
+// Limits for the data that is read from a server.
 const (
 	// maxDefinitions is the largest number of entries that are read of each list.
 	maxDefinitions = 10_000
@@ -34,7 +34,7 @@ type Options struct {
 	// Calls are further calls, made whatever the server claims about these tools. Only Tool and
 	// Arguments are used.
 	Calls []Call
-	// NoCalls restricts the calls to those in Calls.
+	// NoCalls restricts the calls to the ones in Calls.
 	NoCalls bool
 	// Breaches collected the breaches of the connection. It may be nil.
 	Breaches *Breaches

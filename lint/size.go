@@ -17,7 +17,7 @@ server has more than 128 tools, the limit of a request.`,
 	check: of((*report).checkSize),
 }
 
-// Numbers of tokens from which definitions are large.
+// Numbers of tokens above which definitions count as large.
 const (
 	largeTool         = 2_000
 	largeTools        = 20_000 // all tools of a server together

@@ -150,7 +150,7 @@ func (n *noted) Value(key any) any {
 	return n.Context.Value(key)
 }
 
-// Hears reports whether notes of a kind are counted, or whether another observer uses them.
+// Hears reports whether the metrics, or another observer, use notes of a kind.
 func (n *noted) Hears(kind string) bool { return note.IsHandling(kind) || note.Hears(n.outer, kind) }
 
 // Unwrap returns the Noter of the other observers, or nil.

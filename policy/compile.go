@@ -22,8 +22,8 @@ type Options struct {
 	// Default is the effect on calls that no rule matches; empty means Ask. If it is Ask, the
 	// policy also has the built-in rule read-only.
 	Default Effect
-	// DefaultSource is the place of Default, as in [File.DefaultSource]. It is empty if no file
-	// sets Default.
+	// DefaultSource is the place of Default, from [File.DefaultSource]. It is empty if no file sets
+	// Default.
 	DefaultSource string
 }
 
@@ -109,7 +109,7 @@ func Compile(rules []Rule, o Options) (*Policy, error) {
 const builtinSource = "built-in"
 
 // With returns a copy of the policy with more rules. It compiles only the new rules, so it is the
-// way to add a rule to a session. Its error is like that of [Compile].
+// fast way to add a rule to a session. It returns the same errors as [Compile].
 func (p *Policy) With(rules ...Rule) (*Policy, error) {
 	if n := len(p.rules) + len(rules); n > maxRules+1 { // the built-in rule is not counted
 		return nil, &Problem{Err: fmt.Errorf("%w: %d rules, more than %d; let patterns stand for many names", ErrLimit, n, maxRules)}

@@ -31,7 +31,7 @@ type condition struct {
 	variables map[string]bool // names of the variables that it uses
 	args      bool            // whether it uses args
 	whole     bool            // whether it uses args in another way than for a member, for the presence of members, or for their number
-	needs     []string        // members of args whose presence it requires, as in has(args.NAME) && …
+	needs     []string        // members of args whose presence the condition requires, for example by has(args.NAME) && …
 }
 
 // compileCondition compiles a condition. It returns faults as problems that do not name a rule.
@@ -84,9 +84,9 @@ func (c *condition) uses(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return c.variables[name] })
 }
 
-// isLinear reports whether the condition consists of comparisons only, so that it reads each
-// argument at most once for each time it names it. The cost of such a condition is not counted,
-// because counting would take as long as the evaluation.
+// isLinear reports whether the condition consists of comparisons only. Such a condition reads each
+// argument at most once for each time it names it. Its cost is not counted, because counting would
+// take as long as the evaluation.
 func isLinear(condition *ast.AST) bool {
 	linear := true
 	ast.PostOrderVisit(condition.Expr(), ast.NewExprVisitor(func(e ast.Expr) {

@@ -14,7 +14,7 @@ type Decision struct {
 	Rule    *Rule  `json:"rule"`    // rule that decided; never nil; must not be changed
 	Reason  string `json:"reason"`  // one sentence for users
 	Default bool   `json:"default"` // whether the default or the built-in rule decided
-	// Unknown lists the names in [Input.Unknown] on which the decision depends. If it is not empty,
+	// Unknown lists the names in [Input.Unknown] that the decision depends on. If it is not empty,
 	// Effect is at least Ask.
 	Unknown []string `json:"unknown,omitempty"`
 	Trace   []Step   `json:"trace,omitempty"` // rules that apply, failed or may apply, strictest first; after Explain, all rules
@@ -154,8 +154,8 @@ func (p *Policy) decide(ctx context.Context, in *Input, every bool) Decision {
 	return d
 }
 
-// unsure returns the decision if it depends on unknown values. strictest is the effect of the rules
-// that apply; it counts only if decided is set. is reports whether there is such a decision.
+// unsure returns the decision if it depends on unknown values, and reports whether it does.
+// strictest is the effect of the rules that apply; it counts only if decided is set.
 func (p *Policy) unsure(in *Input, trace []Step, decided bool, strictest Effect) (d Decision, is bool) {
 	for i := range trace {
 		s := &trace[i]

@@ -40,10 +40,10 @@ type Input struct {
 	Profile string `json:"profile,omitempty"`
 	// Now is the time of the call; zero means the time of the decision.
 	Now time.Time `json:"now,omitzero"`
-	// Unknown names parts of the call that are unknown, for example because the call is from a log.
-	// They are server, tool, title, annotations, args, resource, origin, trusted and client, and
-	// args.NAME for an existing member of the arguments. If the decision depends on such a part, it
-	// names the part.
+	// Unknown names parts of the call that are unknown, for example because the call comes from a
+	// log. The names are server, tool, title, annotations, args, resource, origin, trusted and
+	// client. The name args.NAME is for an existing member of the arguments. If the decision
+	// depends on such a part, it names the part.
 	Unknown []string `json:"-"`
 }
 

@@ -38,7 +38,7 @@ func (p *Problem) Error() string {
 // Unwrap returns the fault without its place.
 func (p *Problem) Unwrap() error { return p.Err }
 
-// title returns the name by which problems refer to the rule at an index.
+// title returns the name that problems use for the rule at an index.
 func (r *Rule) title(index int) string {
 	if r.Name == "" {
 		return "rule " + strconv.Itoa(index+1)

@@ -14,8 +14,8 @@ import (
 const maxRedacted = 100
 
 // Redact lists the values to hide in a call. Each is a path such as /user/email or /items/*/price,
-// in which * matches every member or element. The code that makes the call must hide them, as
-// gateway/rules does.
+// where * matches every member or element. The code that makes the call must hide them. Package
+// gateway/rules does so.
 type Redact struct {
 	Arguments []string `json:"arguments,omitempty"` // paths hidden from the server
 	Results   []string `json:"results,omitempty"`   // paths hidden from the client

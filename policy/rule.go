@@ -140,7 +140,7 @@ func Named(names []string, server, origin string) bool {
 	})
 }
 
-// NameOf returns a name that identifies one server among those of the same name. If origin is
+// NameOf returns a name that distinguishes a server from others with the same name. If origin is
 // empty, it returns the server's name alone. If that name contains an @, the result matches no
 // server.
 func NameOf(server, origin string) string {
@@ -201,8 +201,8 @@ func (c *compiled) order() int {
 	return c.rule.Effect.strictness()
 }
 
-// byStrictness sorts rules, strictest first. The other comparisons only make the order, and thus
-// explanations, independent of the order in which rules were given.
+// byStrictness sorts rules, strictest first. The other comparisons only make the order independent
+// of the order of input, and thus also the explanations.
 func byStrictness(a, b *compiled) int {
 	return cmp.Or(
 		cmp.Compare(b.order(), a.order()),

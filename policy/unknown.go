@@ -18,7 +18,7 @@ const (
 	unknownArguments = variableArgs + "."
 )
 
-// unknown returns the unknown parts of the call on which the rule's server, tool or origin depends.
+// unknown returns the unknown parts of the call that the rule's server, tool or origin depends on.
 func (c *compiled) unknown(in *Input) (names []string) {
 	for _, name := range in.Unknown {
 		if name == variableServer && c.server.kind != anything || name == variableTool && c.tool.kind != anything || name == unknownOrigin && c.rule.Origin != "" {

@@ -23,7 +23,7 @@ const (
 	// maxKeys is the largest number of keys with counts. Beyond it, a key that was not used for
 	// long loses its counts.
 	maxKeys = 10_000
-	// maxLooked is the largest number of keys that are examined to find such a key.
+	// maxLooked is the largest number of keys to examine when looking for such a key.
 	maxLooked = 64
 	// maxWaiting is the largest number of calls that wait for one key. Further calls are refused.
 	maxWaiting = 1_000
@@ -34,8 +34,8 @@ const theCaller = "you"
 
 // Options configure the limits. A zero limit allows everything.
 type Options struct {
-	// Calls is the number of calls that may begin within In; the default of In is a second. After a
-	// pause, as many may begin at once. Each round of a call counts.
+	// Calls is the number of calls that may begin within In. The default of In is a second. After a
+	// pause, that many calls may begin at once. Each round of a call counts.
 	Calls int
 	In    time.Duration
 	// Bytes is the size of results that are allowed within BytesIn; the default of BytesIn is an

@@ -10,7 +10,7 @@ import (
 type Exchange struct {
 	Server, Method string
 	Params         json.RawMessage
-	// Capabilities lists those of "elicitation", "sampling" and "roots" that the client declared.
+	// Capabilities lists which of "elicitation", "sampling" and "roots" the client declared.
 	Capabilities []string
 	// Result and Err hold the response. Both are nil if there is none, for example because the
 	// client cancelled the request.
@@ -31,8 +31,8 @@ type Message struct {
 	Err    *mcp.Error
 }
 
-// Exchanges returns the requests to all servers in the order in which they began. It omits requests
-// that were too long to record.
+// Exchanges returns the requests to all servers, in the order of their beginnings. It omits
+// requests that were too long to record.
 func (r *Recording) Exchanges() []Exchange {
 	var all []Exchange
 	for _, c := range r.calls {

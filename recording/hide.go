@@ -73,8 +73,8 @@ func (h *hider) hide(secret string) {
 // A spelling is a text that reveals a secret, with the placeholder that replaces it.
 type spelling struct{ text, placeholder string }
 
-// appendSpellings appends other spellings of a secret: as part of a JSON string, as part of a URL,
-// and in base64 at each offset modulo three.
+// appendSpellings appends other spellings of a secret. These are the secret as part of a JSON
+// string, as part of a URL, and in base64 at each offset modulo three.
 func appendSpellings(all []spelling, secret, placeholder string) []spelling {
 	add := func(text string) {
 		if text != secret {
@@ -155,8 +155,9 @@ func (h *hider) plain(text string) string {
 	return redact.Replace(h.known(text), func(secret, _ string) string { return h.learn(secret) })
 }
 
-// known returns a text with the known secrets replaced. If there are any, it first learns unknown
-// secrets in the text, because what remains of them after the replacement would not be recognized.
+// known returns a text with the known secrets replaced. If the text has any, known first learns the
+// unknown secrets next to them. After the replacement, the remains of such a secret could not be
+// recognized.
 func (h *hider) known(text string) string {
 	is := h.replace(text)
 	if is != text {

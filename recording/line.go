@@ -58,7 +58,7 @@ type line struct {
 	Caller   int    `json:"caller,omitzero"`                  // number of the client, from 1; 0 if unknown
 	Client   string `json:"client,omitzero" redact:"secrets"` // the client's own name
 	Revision string `json:"revision,omitzero"`                // the client's revision
-	// Capabilities lists those of elicitation, sampling and roots that the client declared.
+	// Capabilities lists which of elicitation, sampling and roots the client declared.
 	Capabilities []string `json:"capabilities,omitempty"`
 
 	// For a request of a client, a notification, and a request of the server:
@@ -139,7 +139,7 @@ func declared(c *mcp.ClientCapabilities) (names []string) {
 	return names
 }
 
-// known returns those of names that lines record, each once.
+// known returns the given names that lines record, without duplicates.
 func known(names []string) (all []string) {
 	for _, name := range []string{canElicit, canSample, canRoots} {
 		if slices.Contains(names, name) {

@@ -19,7 +19,7 @@ var (
 	secret = regexp.MustCompile(`^\{\{secret-\d+\}\}`)
 )
 
-// kinds lists the kinds in the order in which they are tried.
+// kinds lists the kinds in the order of the attempts to match them.
 var kinds = [...]*regexp.Regexp{secret, uuids, times, ulids, hexes}
 
 // A pair is a recorded text and the text that a client sent in its place.
@@ -116,7 +116,7 @@ func each(obj []byte, f func(name string, value []byte) bool) bool {
 	return all
 }
 
-// text compares strings in which ids, times and secrets may differ.
+// text compares strings that may differ in ids, times and secrets.
 func (c *comparison) text(recorded, given string) bool {
 	const longest = 64 << 10 // largest size in bytes of a string that is compared in this way
 	if len(recorded) > longest || len(given) > longest {

@@ -24,8 +24,7 @@ const (
 
 // A Recording is the parsed content of a file.
 type Recording struct {
-	// Program is the name of the recording program, and Began the time at which the recording
-	// began.
+	// Program is the name of the recording program, and Began the time of the beginning.
 	Program string
 	Began   time.Time
 	// Lost is the number of messages that are missing because they could not be written in time or

@@ -71,9 +71,9 @@ func New(w io.Writer, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// Hide replaces these secrets wherever they occur in later lines. Secrets of less than 6 bytes and
-// short plain words are replaced only if they are the value of a member whose name indicates a
-// secret.
+// Hide replaces these secrets wherever they occur in later lines. Short secrets of less than 6
+// bytes and short plain words are less certain. They are replaced only if they are the value of a
+// member whose name indicates a secret.
 func (r *Recorder) Hide(secrets ...string) {
 	if !r.hide(secrets) {
 		r.failedWith(fmt.Errorf("there are more than %d secrets to be hidden", maxHidden))

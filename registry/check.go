@@ -17,7 +17,7 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// SchemaURL is the URL of the server.json schema on which [Server.Check] is based.
+// SchemaURL is the URL of the server.json schema that [Server.Check] implements.
 const SchemaURL = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
 const (

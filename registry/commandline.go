@@ -39,10 +39,10 @@ type Line struct {
 	Notes   []string          // the author's arguments for the runner that are omitted or changed, with reasons
 }
 
-// CommandLine returns the command line that starts a package without Junction, as users write it
-// for other hosts. It starts with the runner for the package's kind, not with one that the author
-// names. Required values appear as <name>. It returns nil if no command starts such a package
-// directly.
+// CommandLine returns the command line that starts a package without Junction, in the form that
+// users write for other hosts. It starts with the runner for the package's kind, not with a runner
+// that the author names. Required values appear as <name>. It returns nil if no command starts such
+// a package directly.
 func (p *Package) CommandLine() []string {
 	l, err := p.Line(Known, false)
 	if err != nil { // not reached, because Known returns no errors
@@ -169,7 +169,7 @@ func (r *Remote) Needs() []Need {
 	return *needs
 }
 
-// recorded returns a Fill and a list, to which the Fill adds each need once.
+// recorded returns a Fill, and a list of needs. The Fill adds each need to the list once.
 func recorded() (*[]Need, Fill) {
 	needs := &[]Need{}
 	return needs, func(n Need) (Given, error) {

@@ -149,8 +149,8 @@ func (c *Client) refusal(response *http.Response) error {
 	return err
 }
 
-// said returns the message in an error response, which has the format of RFC 9457 and may list
-// single faults in "errors".
+// said returns the message in an error response. The response has the format of RFC 9457, and may
+// list single faults in "errors".
 func said(text []byte) string {
 	if _, fault := jsonrpc.Index(text, jsonrpc.Limits{}); fault != nil {
 		return ""

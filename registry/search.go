@@ -16,7 +16,7 @@ const (
 	// words.
 	maxQuery      = 1_000
 	maxQueryWords = 16
-	// maxCandidates is the largest number of servers that are ranked. If more match, those with the
+	// maxCandidates is the largest number of servers to rank. If more match, only those with the
 	// best matches in the index are ranked.
 	maxCandidates = 2_000
 	// defaultFound is the default number of servers that a search returns.

@@ -16,11 +16,11 @@ const (
 	maxLikenesses = 5
 	// maxCompared is the largest length in bytes of a name that is compared.
 	maxCompared = 200
-	// maxNamesakes is the number of owners of a name after the slash, such as "mcp-server", from
-	// which the name counts as generic.
+	// maxNamesakes limits how many owners may share a name after the slash, such as "mcp-server". A
+	// name with that many owners is generic.
 	maxNamesakes = 4
-	// shortName is the length up to which names may differ in one letter only. Names shorter than
-	// minName may not differ.
+	// shortName is the maximum length of names that may differ in only one letter. Names shorter
+	// than minName may not differ at all.
 	shortName = 9
 	minName   = 5
 )
@@ -32,11 +32,11 @@ type Likeness struct {
 }
 
 // known returns the names of widely used packages, of servers or of programs between client and
-// server. They can be compared without a mirror. The list has the packages of npm with 100,000
-// downloads a month, and those of PyPI among the 10,000 most downloaded ones, both counted in
-// autumn 2026. It excludes names with fewer than minName letters of their own, which are not
-// compared, and duckduckgo-mcp, which was renamed. It includes GitHub's image, and Brave's own
-// package, which has the same name as a listed one.
+// server. They can be compared without a mirror. The list has the npm packages with 100,000
+// downloads a month, and the PyPI packages among the 10,000 most downloaded ones. Both were counted
+// in autumn 2026. It excludes names with fewer than minName letters of their own, which are not
+// compared, and duckduckgo-mcp, which was renamed. It includes GitHub's image. It also includes
+// Brave's own package, which has the same name as a listed one.
 func known() []string {
 	return []string{
 		"@playwright/mcp", "chrome-devtools-mcp", "@upstash/context7-mcp", "mcp-proxy", "@modelcontextprotocol/server-filesystem", "mcp-remote",
@@ -95,8 +95,8 @@ func SimilarKnown(registryType, identifier string) []Likeness {
 	return similarPackage(registryType, identifier, famousOnes())
 }
 
-// similarPackage compares names by the rules of a package registry, in which several spellings may
-// be the same name.
+// similarPackage compares names by the rules of a package registry. Some registries treat several
+// spellings as the same name.
 func similarPackage(registryType, identifier string, all []fame) []Likeness {
 	canonical := runner.Of(registryType).Canonical
 	if canonical == nil {
@@ -207,7 +207,7 @@ func looksLike(a, b fame, namesakes int) string {
 	return ""
 }
 
-// differing returns the number of letters in which two names differ, or a large number if the names
+// differing returns the number of different letters in two names, or a large number if the names
 // are not similar. Short names may not differ; longer ones may differ in one or two letters. Common
 // words such as mcp do not count toward the length.
 func differing(a, b string) int {

@@ -24,8 +24,8 @@ const (
 	// overlapTime is how far before the newest known change a sync begins, because simultaneous
 	// changes may become visible later.
 	overlapTime = 5 * time.Minute
-	// wholeTime is the time after which a source is read completely again, because it may have
-	// removed entries without a trace.
+	// wholeTime is the time between two complete reads of a source. A complete read finds entries
+	// that the source removed without a trace.
 	wholeTime = 7 * 24 * time.Hour
 	// againPause is the pause after a failed sync of a source that the mirror already has.
 	againPause = 5 * time.Minute
@@ -167,8 +167,8 @@ func (s *syncing) put(ctx context.Context, p *Page) error {
 	}
 	for _, e := range p.Entries {
 		s.bytes += int64(len(e.Server.Raw) + len(e.Meta))
-		// A server that is published during the sync may be on a page that was already read, and a
-		// time in the future would hide all changes until then. So the start of the sync limits the
+		// A server that is published during the sync may be on a page that was already read. A time
+		// in the future would hide all changes until then. So the start of the sync limits the
 		// newest change.
 		s.newest = max(s.newest, min(nanoseconds(e.Updated), s.began.UnixNano()))
 	}

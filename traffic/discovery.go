@@ -31,7 +31,7 @@ func isLegacy(e *jsonrpc.Error) bool {
 	return !revision.IsModern(e)
 }
 
-// statusIsLegacy reports whether err is the HTTP status with which a legacy server refuses
+// statusIsLegacy reports whether err is the HTTP status of a legacy server that refuses
 // server/discover.
 func statusIsLegacy(err error) bool {
 	var status *mcp.StatusError

@@ -48,13 +48,13 @@ type Event struct {
 	// Call is 0 for messages outside of calls.
 	Call uint64          `json:"call,omitempty" doc:"a number shared by all messages of one request of a client, on both hops"`
 	ID   json.RawMessage `json:"id,omitempty" redact:"words" doc:"the id of the message"`
-	// Method and Name are those of the request, also in the event of its response.
+	// Method and Name come from the request. The event of its response has them too.
 	Method string        `json:"method,omitempty" redact:"words" doc:"the method of the request, or of the answered one"`
 	Name   string        `json:"name,omitempty" redact:"uri" doc:"the tool, prompt or URI of the request, or of the answered one"`
 	Took   time.Duration `json:"took,omitempty" doc:"nanoseconds from the request to its response"`
 	Size   int           `json:"size,omitempty" doc:"bytes of the message"`
 	// Message is the message with its secrets removed, as far as names and forms of values reveal
-	// them. Long strings are cut, and a message that is still too large is omitted.
+	// them. Long strings are cut. A message that is still too large is omitted.
 	Message json.RawMessage `json:"message,omitempty" redact:"message" doc:"the message, without texts that are too long; of a note the treatment of the request"`
 	// Shared reports whether many events contain this message, byte for byte.
 	Shared bool   `json:"-"`

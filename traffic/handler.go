@@ -9,9 +9,9 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Handler returns a Handler that records the requests to next, a server in this process, as
-// [Log.Server] does for a connection. Because no messages are sent, they are generated in the
-// modern form while there are watchers.
+// Handler returns a Handler that records the requests to next, a server in this process. For a
+// connection, [Log.Server] does the same. No messages are sent to such a server, so they are
+// generated in the modern form while there are watchers.
 func (l *Log) Handler(name string, next mcp.Handler) mcp.Handler {
 	return event.Tap(&hop{log: l, name: Server, server: name})(next)
 }

@@ -17,7 +17,7 @@ type rounds struct {
 	mu     sync.Mutex
 	seed   maphash.Seed
 	calls  map[uint64]uint64 // number of the call, by the hash of the state
-	hashes [maxRounds]uint64 // keys of calls in the order in which they were added
+	hashes [maxRounds]uint64 // keys of calls, oldest first
 	next   int
 }
 

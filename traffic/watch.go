@@ -17,7 +17,7 @@ const (
 )
 
 const (
-	// watchPause is how long a message waits, so that further messages are shown with it. Waking a
+	// watchPause delays each message, so that further messages are shown together with it. Waking a
 	// watcher costs far more than showing a message.
 	watchPause    = 20 * time.Millisecond
 	maxBatch      = 256       // messages that are shown together
@@ -71,7 +71,7 @@ func (l *Log) See(see func(*Event)) (stop func()) {
 
 func (l *Log) enter(w *watcher) {
 	l.change(func(all []*watcher) []*watcher { return append(all, w) })
-	if w.notes { // before watching: a caller that finds the watcher must also find that it wants notes
+	if w.notes { // before watching: a caller that finds the watcher must also see that it wants notes
 		l.noting.Add(1)
 	}
 	l.watching.Add(1)
@@ -166,7 +166,7 @@ func (w *watcher) drop(at time.Time) {
 // A waiting is a queue of messages with the buffers that hold their strings.
 type waiting struct {
 	events []Event
-	texts  []byte // buffer to which the strings of the next messages are appended
+	texts  []byte // buffer that receives the strings of the next messages
 	size   int64
 }
 

@@ -104,8 +104,8 @@ func start(s sender, target string, log *slog.Logger) *Exporter {
 	return e
 }
 
-// Add queues lines, each of which ends with a line break, for sending. It does not wait, and does
-// not keep data. It drops lines if more than 8 MiB would wait.
+// Add queues lines for sending. Each ends with a line break. It does not wait, and does not keep
+// data. It drops lines if more than 8 MiB would wait.
 func (e *Exporter) Add(data []byte) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -122,15 +122,15 @@ func (e *Exporter) Add(data []byte) {
 	}
 }
 
-// Waiting returns the number of lines that wait to be sent, the number of lost lines, and the error
-// of the last attempt to send. The error is nil if the attempt succeeded.
+// Waiting returns the number of lines not yet sent, the number of lost lines, and the error of the
+// last attempt to send. The error is nil if the attempt succeeded.
 func (e *Exporter) Waiting() (lines, lost int, failing error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.waiting), e.lost + e.dropped, e.failing
 }
 
-// Target returns the address to which lines are sent, without a password.
+// Target returns the address that receives the lines, without a password.
 func (e *Exporter) Target() string { return e.target }
 
 // Close sends the waiting lines until ctx is done, and ends the Exporter. The error has the number

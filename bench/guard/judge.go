@@ -22,8 +22,8 @@ type judgement struct {
 
 func (j judgement) flagged() bool { return j.severity >= guard.Warn }
 
-// wrong reports whether a row is flagged that should not be, or the other way round, or whether the
-// action differs from the expected one.
+// wrong reports whether the judgment of a row is wrong: it is flagged but should not be, or it is
+// not flagged but should be. It also reports true if the action differs from the expected one.
 func (j judgement) wrong() bool { return j.flagged() != j.bad || j.want != "" && j.want != j.action() }
 
 func (j judgement) action() string {
@@ -54,7 +54,7 @@ func judge(r row, file string) judgement {
 	return j
 }
 
-// judgeTool judges a definition among its peers, as at its approval.
+// judgeTool judges a definition among its peers, in the same way as an approval of it.
 func judgeTool(r row) []guard.Finding {
 	var catalogue guard.Catalogue
 	names := map[string][]string{r.Server: {r.Tool.Name}}

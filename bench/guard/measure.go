@@ -104,8 +104,8 @@ func printShare(out io.Writer, name, style string, judged []judgement) {
 	fmt.Fprintf(out, "%-24s %-42s %5d %s %s %s\n", name, style, n, percent(block, n), percent(warn, n), percent(block+warn, n))
 }
 
-// printTotals prints recall and false positives for a file that has bad and good rows, and how
-// often the action was exactly the expected one.
+// printTotals prints recall and false positives for a file that has bad and good rows. It also
+// prints how often the action was exactly the expected one.
 func printTotals(out io.Writer, name string, judged []judgement) {
 	bad, caught, good, falsely, exact, expected := 0, 0, 0, 0, 0, 0
 	for _, j := range judged {

@@ -22,8 +22,9 @@ type message struct {
 	} `json:"result"`
 }
 
-// judgeMessage checks the content of a message as a host does: each definition, all texts of a
-// result together, the parameters of a server's request, and the arguments of a call.
+// judgeMessage checks the content of a message in the same way as a host. It checks each
+// definition, all texts of a result together, the parameters of a server's request, and the
+// arguments of a call.
 func judgeMessage(raw json.RawMessage) []guard.Finding {
 	const server = "server"
 	var m message

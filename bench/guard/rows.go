@@ -35,7 +35,7 @@ type row struct {
 	Owner    string          `json:"server_name"`
 }
 
-// tool is a definition in the form in which servers send it.
+// tool is a definition in the form that servers send.
 type tool struct {
 	Name         string          `json:"name"`
 	Title        string          `json:"title"`

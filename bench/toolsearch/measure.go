@@ -62,8 +62,8 @@ func (s *set) change(x *toolsearch.Index) int {
 	return took
 }
 
-// time measures each search separately. A search runs three times, and the shortest time counts, so
-// that other load on the machine has no influence.
+// time measures each search separately. A search runs three times, and only the shortest time
+// counts. This excludes other load on the machine.
 func (s *set) time(x *toolsearch.Index, r *report) {
 	all := make([]int, len(s.queries))
 	for i, q := range s.queries {

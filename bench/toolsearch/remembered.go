@@ -12,8 +12,8 @@ import (
 
 const (
 	splits      = 3  // number of divisions into asked and remembered queries, for a more stable mean
-	fewest      = 8  // number of single queries from which a tool has enough
-	enoughTools = 20 // number of such tools from which the rows are meaningful
+	fewest      = 8  // number of single queries that is enough for a tool
+	enoughTools = 20 // number of such tools that makes the rows meaningful
 )
 
 // rememberedRows measures the effect of remembered queries. A third of each tool's single queries,

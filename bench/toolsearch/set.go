@@ -39,7 +39,7 @@ const (
 
 var singleOrMulti = regexp.MustCompile(`-([sm])\d+$`)
 
-// kind returns the row to which a query belongs.
+// kind returns the row that a query belongs to.
 func (q *query) kind() string {
 	if q.Level > 0 {
 		return fmt.Sprintf("level %d", q.Level)

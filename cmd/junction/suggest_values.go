@@ -20,8 +20,8 @@ import (
 // by a tab and a description.
 type valueSource func(a *cli.App, ctx context.Context) []string
 
-// suggestValues sets completions that do not ask one server: for the words of some commands, of
-// which there may be several, and for the values of flags.
+// suggestValues sets completions that do not ask a server. Some complete the words of a command
+// that takes several, and others complete the values of flags.
 func suggestValues(a *cli.App, root *cobra.Command) {
 	for _, at := range []struct {
 		command, flag string // without flag: the words of the command

@@ -106,9 +106,9 @@ func tree() []branch {
 	}...)
 }
 
-// grow adds the commands of the tree to root, and hidden copies under their old names. Making a
-// command takes longer than finding it, so if the first of words is a command, only that command
-// and its subcommands are added.
+// grow adds the commands of the tree to root, and hidden copies under their old names. If the first
+// of words names a command, it adds only that command and its subcommands, because making all
+// commands takes longer.
 func grow(a *cli.App, root *cobra.Command, words []string) {
 	all, first := tree(), ""
 	if len(words) > 0 && slices.ContainsFunc(all, func(b branch) bool { return b.path == words[0] || b.old == words[0] }) {

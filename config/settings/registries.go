@@ -14,7 +14,7 @@ type Registry struct {
 	Token  string `json:"token,omitempty" example:"${secret:registry}" doc:"its token, by reference only: ${secret:NAME}, which junction secret set NAME keeps, ${VARIABLE} or ${file:PATH}. Junction sends it over https or to this machine only, and not to hosts of redirects"`
 }
 
-// tokenText matches the possible values of [Registry].Token, all of which are references.
+// tokenText matches the possible values of [Registry].Token. All of them are references.
 var tokenText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\$\{(?:(secret):([a-zA-Z0-9_.-]{1,100})|(file):([^}]{1,1000})|(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,255}))\}$`)
 })

@@ -177,8 +177,8 @@ type Tool struct {
 	Redact   Redact                     `json:"redact,omitzero" doc:"values hidden in its calls"`
 }
 
-// Redact lists the values to hide in calls. Each is a path such as /user/email, in which * matches
-// every member or element.
+// Redact lists the values to hide in calls. Each is a path such as /user/email. In a path, *
+// matches every member or element.
 type Redact struct {
 	Arguments []string `json:"arguments,omitempty" max:"100" doc:"paths of values that the server and the audit log get as ***"`
 	Results   []string `json:"results,omitempty" max:"100" doc:"paths of values that clients get as ***, in structured content, _meta and texts that are JSON"`

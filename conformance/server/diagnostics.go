@@ -23,7 +23,7 @@ func (t *toggle) flip(add, remove func()) {
 	}
 }
 
-// addDiagnostics registers the tools with which the suite triggers events.
+// addDiagnostics registers the tools that the suite uses to trigger events.
 func addDiagnostics(s *mcp.Server) {
 	mcp.AddToolWith(s, about("test_missing_capability", "Needs the capability sampling."), func(ctx context.Context, _ struct{}) (string, error) {
 		return sampled(ctx, "needed", "Say something", 10)

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// pause is the time between two notifications, as the scenarios require.
+// pause is the time between two notifications. The scenarios require it.
 const pause = 50 * time.Millisecond
 
 // addRunningTools registers the tools that send notifications, and the tool that disconnects.

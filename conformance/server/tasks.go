@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/tasks"
 )
 
-// maxSeconds is the longest time for which slow_compute sleeps.
+// maxSeconds is the longest sleep of slow_compute.
 const maxSeconds = 120
 
 // runsAsTasks returns the tools whose calls become tasks.

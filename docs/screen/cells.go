@@ -21,8 +21,8 @@ type cell struct {
 	style
 }
 
-// parse parses text that tmux captured. The text contains control sequences, of which parse uses
-// those that choose a style and drops all others.
+// parse parses text that tmux captured. Of the control sequences in the text, it uses only those
+// that choose a style, and drops all others.
 func parse(captured []byte, columns int) [][]cell {
 	var screen [][]cell
 	var now style

@@ -50,7 +50,7 @@ func photographConsole(ctx context.Context, home, model, into string) (err error
 	if err := os.WriteFile(filepath.Join(home, "policy.json"), []byte(rules), 0o600); err != nil {
 		return err
 	}
-	writing := map[string]program{"notes": {"junction", []string{"serve", "filesystem", "--root", "trips", "--write"}}} // a picture shows its approval
+	writing := map[string]program{"notes": {"junction", []string{"serve", "filesystem", "--root", "trips", "--write"}}} // for the picture of an approval
 	if err := configureConsole(home, "chat.json", map[string]any{"mcpServers": writing}); err != nil {
 		return err
 	}

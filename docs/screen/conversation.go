@@ -12,7 +12,7 @@ const answer = `The three dearest trips:
 
 I'll save them next to your notes.`
 
-// toWrite holds the arguments of write-file in the order in which the card shows them.
+// toWrite holds the arguments of write-file in the order of the card.
 type toWrite struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`

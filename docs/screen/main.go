@@ -170,7 +170,7 @@ func run(ctx context.Context, home, name string, arguments ...string) error {
 	return nil
 }
 
-// environment returns an environment in which programs use only files in home.
+// environment returns an environment that makes programs use only files in home.
 func environment(home string) []string {
 	return []string{"HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "PATH=" + filepath.Join(home, "bin") + string(os.PathListSeparator) + os.Getenv("PATH"), "LANG=C.UTF-8"}
 }

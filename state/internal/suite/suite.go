@@ -15,8 +15,8 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// Run runs the tests of a store. Each call of open returns another view of the same store, as
-// another process would have.
+// Run runs the tests of a store. Each call of open returns another view of the same store, as if
+// from another process.
 func Run(t *testing.T, begin func(t *testing.T) (open func() state.Store)) {
 	for name, test := range map[string]func(*testing.T, func() state.Store){
 		"what is put is got, by others too":                      putAndGet,

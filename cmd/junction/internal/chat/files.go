@@ -28,8 +28,8 @@ const (
 	maxFilesVisited = 5_000   // largest number of files visited by a search
 )
 
-// localFiles implements [tui.Files] for the folder in which chat was started. Only Picture reads
-// files in other folders.
+// localFiles implements [tui.Files] for the folder where chat was started. Only Picture reads files
+// in other folders.
 type localFiles struct {
 	place.Place
 	root *os.Root
@@ -151,8 +151,8 @@ func attachedFile(p place.Place, name string) (host.Attachment, error) {
 	return a, nil
 }
 
-// Find implements [tui.Files]. It returns paths that complete the typed one: first those in the
-// folder that it names, then those in subfolders.
+// Find implements [tui.Files]. It returns paths that complete the typed path. Paths in the folder
+// that it names come first, then paths in subfolders.
 func (l localFiles) Find(ctx context.Context, typed string) []string {
 	folder, word := path.Split(typed)
 	at := path.Clean(cmp.Or(folder, "."))

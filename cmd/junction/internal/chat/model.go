@@ -184,7 +184,7 @@ func (f *ModelFlags) key(at place.Place, usual string, needed bool) (string, err
 	return key, nil
 }
 
-// defaultEffort is the level at which the model chooses the effort.
+// defaultEffort is the level that leaves the choice of the effort to the model.
 const defaultEffort = "default"
 
 // efforts returns the levels of --effort.

@@ -89,9 +89,9 @@ func (t *Setup) rulePermissions(file *policy.File) (all []tui.Permission) {
 // origin matches results of [policy.OriginOf], which users need not see.
 var origin = regexp.MustCompile(`^(?:[0-9a-f]{32}|built-in)$`)
 
-// meant returns the server that a name in a policy stands for, and whether the name includes the
-// server's origin, as in [policy.NameOf]. Names may also contain an @ themselves, for example names
-// of npm packages.
+// meant returns the server that a name in a policy refers to. It also reports whether the name
+// includes the server's origin, as in [policy.NameOf]. A name may itself contain an @, as names of
+// npm packages do.
 func (t *Setup) meant(name string) (server string, bound bool) {
 	at := strings.LastIndexByte(name, '@')
 	if at <= 0 || !origin.MatchString(name[at+1:]) || slices.ContainsFunc(t.Options.Servers, func(s host.Server) bool { return s.Name == name }) {

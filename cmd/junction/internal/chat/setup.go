@@ -175,7 +175,8 @@ func allowing(rules *policy.Policy, allow []string) (*policy.Policy, error) {
 	return rules, nil
 }
 
-// Open creates the host. who answers its requests to the user, and tell gets its events.
+// Open creates the host. The argument who answers its requests to the user, and tell gets its
+// events.
 func (t *Setup) Open(who host.Person, tell func(host.Event)) (err error) {
 	t.person = &person.Approving{Person: who, Servers: t.Flags.Approve}
 	t.Options.Person = t.person

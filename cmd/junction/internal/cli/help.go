@@ -63,9 +63,9 @@ func SetUpCompletion(root *cobra.Command) {
 	scripts.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 
-// bashWords replaces the function by which cobra's script finds the words of a line, which needs
-// the package bash-completion. Bash splits words at = and :, but completions are for words between
-// blanks.
+// bashWords replaces the function that cobra's script uses to find the words of a line. The
+// original needs the package bash-completion. Bash splits words at = and :, but completions are for
+// words between spaces.
 const bashWords = `
 __junction_init_completion()
 {

@@ -159,8 +159,8 @@ const RefusalInterval = 10 * time.Second
 const MaxLineKinds = 16
 
 // ServerLog returns a logger for servers of net/http. Anyone who can reach the port can cause log
-// lines. So the logger writes one line of each kind per [RefusalInterval], with the number of such
-// lines.
+// lines. Therefore the logger writes only one line of each kind per [RefusalInterval], with the
+// number of suppressed lines.
 func (a *App) ServerLog() *log.Logger {
 	return log.New(&LineCounter{Log: a.Logger(), Now: time.Now, Kinds: map[string]*LineCount{}}, "", 0)
 }

@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// EntryKeyName is the name of the file with the key by which a junction up proves the
-	// definitions of its servers. The file is next to the sockets and is created if it is missing.
+	// EntryKeyName is the name of the key file that lets a junction up prove the definitions of its
+	// servers. The file is next to the sockets, and is created if it is missing.
 	EntryKeyName = "entries.key"
 	// EntryKeySize is the size of the key in bytes.
 	EntryKeySize = 32

@@ -236,9 +236,9 @@ func (a *App) watchStatus(ctx context.Context) error {
 	}
 }
 
-// watched returns a text about a status. If the text changes, the status is printed again. Unless
-// the output is a terminal, watched sets the numbers of running requests in all to zero, so that
-// they do not count as changes.
+// watched returns a text that identifies a status. If the text changes, the status is printed
+// again. Unless the output is a terminal, watched sets the numbers of running requests in all to
+// zero, so that they do not count as changes.
 func (a *App) watched(all running) string {
 	if !a.Out.Terminal() {
 		for _, i := range all.Instances {

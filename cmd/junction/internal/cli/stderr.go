@@ -26,8 +26,9 @@ type StderrTail struct {
 	kept  []string
 	bytes int
 	stray string // first line of standard output that is not a message
-	// refused describes the first refusal of the server's sandbox or, more importantly, the first
-	// loss of data, which the program itself does not notice. refusals is the number of both.
+	// refused describes the first refusal of the server's sandbox. A loss of data counts too, and
+	// replaces an earlier refusal, because the program itself does not notice it. refusals is the
+	// number of both.
 	refused  string
 	refusals int
 	loses    bool

@@ -18,7 +18,8 @@ const (
 // notWrapped is the width of lines in output for programs and files.
 const notWrapped = 1 << 16
 
-// LineWidth returns the width of a terminal, or else a width at which lines are not wrapped.
+// LineWidth returns the width of a terminal. Without a terminal, it returns a width that is large
+// enough to wrap no lines.
 func LineWidth(s *terminal.Screen) int {
 	if s.Terminal() {
 		return s.Width()

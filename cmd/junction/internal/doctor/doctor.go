@@ -454,7 +454,7 @@ func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *Report) b
 }
 
 // printedVersion returns the first line that a program prints for --version. It starts the program
-// as it starts servers, so that an interrupt at the terminal does not reach it.
+// in the same way as a server, so that Ctrl-C at the terminal does not reach it.
 func printedVersion(ctx context.Context, program string, environ []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, reach.CheckTimeout)
 	defer cancel()

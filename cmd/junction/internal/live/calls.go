@@ -77,9 +77,9 @@ type call struct {
 	laidFor       int
 }
 
-// isHousekeeping reports whether a client sends such a request without an action of its user, such
-// as a handshake, a ping or a request for a list. It returns false if the request failed, because
-// then it is of interest.
+// isHousekeeping reports whether a client sends such a request without an action of its user.
+// Examples are a handshake, a ping or a request for a list. A failed request does not count,
+// because the user may need to see it.
 func (c *call) isHousekeeping() bool {
 	switch c.method {
 	case "server/discover", "initialize", "ping", "subscriptions/listen", "logging/setLevel":
@@ -471,7 +471,7 @@ func cells(width int, all ...cell) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// A colour is the escape sequence at which it begins.
+// The value of a colour is the escape sequence that selects it.
 type colour string
 
 const (

@@ -301,8 +301,8 @@ func (m *model) connect() tea.Cmd {
 	})
 }
 
-// print shows the instructions for clients on the terminal, so that the user can copy them. The
-// screen is hidden meanwhile.
+// print shows the instructions for clients on the terminal, where the user can copy them. It hides
+// the screen until the user returns.
 func (m *model) print() tea.Cmd {
 	return tea.Exec(&paper{ended: m.ctx.Done(), text: m.gateway.Connect()}, nil)
 }

@@ -67,9 +67,9 @@ type Options struct {
 }
 
 const (
-	// framePause is how long a change waits, so that further changes are drawn with it.
+	// framePause delays each change, so that further changes are drawn together with it.
 	framePause = 100 * time.Millisecond
-	// framesPerSecond is the rate at which the renderer checks for changes.
+	// framesPerSecond is how often the renderer checks for changes in a second.
 	framesPerSecond = 20
 	maxMessages     = 500
 )
@@ -182,8 +182,7 @@ func (u *UI) Lend() (back func()) {
 	return func() { close(l.over) }
 }
 
-// A loan is a command that uses the terminal, as bubbletea sees it. The borrower runs in this
-// process.
+// A loan is a command that borrows the terminal from bubbletea. The command runs in this process.
 type loan struct {
 	begun, over chan struct{}
 	ended       <-chan struct{} // closed when the screen must end

@@ -12,8 +12,8 @@ import (
 	"github.com/junction-mcp/junction/host/approval"
 )
 
-// Approving is a user who approved definitions of some servers in advance: those of a server that
-// is seen for the first time, or exactly one change.
+// Approving is a user who approved definitions of some servers in advance. An approval applies to
+// all definitions of a new server, or to exactly one change.
 type Approving struct {
 	host.Person
 	// Servers lists the approvals. NAME approves the definitions of a server that is seen for the
@@ -28,7 +28,7 @@ type Approving struct {
 }
 
 // Withheld returns the servers that were hidden from the model because no user could be asked,
-// sorted. without lists the entries of Servers for them that did not apply.
+// sorted by name. The second result lists the entries of Servers that named them but did not apply.
 func (a *Approving) Withheld() (servers, without []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -33,7 +33,7 @@ const (
 	RemedySecret = "junction secret set NAME keeps a secret; a file must be where the entry says"
 	// RemedyPath is for a URL whose path may be wrong.
 	RemedyPath = "is the path right? it is often /mcp or /sse"
-	// RemedyNoListener is for an address at which no program listens.
+	// RemedyNoListener is for an address where no program listens.
 	RemedyNoListener = "nothing listens there: is the server started, and is that its port?"
 	// RemedyHostName is for a host name that cannot be resolved.
 	RemedyHostName = "the name is not known: is it written rightly, and is there a network?"

@@ -241,7 +241,7 @@ func SelectServers(entries []launch.Entry, set *config.Set, names []string) ([]l
 // lock of the state keys.
 const CheckTimeout = 10 * time.Second
 
-// statusOf returns the HTTP status with which a server refused a request, or 0.
+// statusOf returns the HTTP status in the error of a server that refused a request, or 0.
 func statusOf(err error) int {
 	if e, is := errors.AsType[*mcp.StatusError](err); is {
 		return e.Status
@@ -250,9 +250,9 @@ func statusOf(err error) int {
 }
 
 // SetEra sets the order in which o tries the eras of a target. Some servers can send requests to
-// their clients only in the legacy era. If era is "", o tries the legacy era first if that is
-// stored for the target or if otherwise is set. If not, o begins with era, which SetEra also stores
-// with the target's definitions if there are any.
+// their clients only in the legacy era. If era is empty, o tries the legacy era first if otherwise
+// is set, or if the stored definitions name it. If era is not empty, o begins with it, and SetEra
+// also stores it with the target's definitions, if there are any.
 func SetEra(a *cli.App, o *mcp.ClientOptions, t launch.Target, era string, otherwise bool) {
 	var memory *definitions.Entry
 	var known *definitions.Definitions
@@ -360,7 +360,7 @@ func OwnFlag(a *cli.App, f *pflag.FlagSet) {
 	f.BoolVar(&a.Flags.Own, "own", false, "start the server for this command, also where a junction up has it that runs")
 }
 
-// StartingPause is the time after which a start is shown to the user.
+// StartingPause is the time after which the user sees that a server is still starting.
 const StartingPause = 2 * time.Second
 
 // StillStarting returns a line such as "still starting: a, b (npx installs x); 3 wait for their

@@ -25,7 +25,7 @@ import (
 const (
 	// OfficialRegistry is the registry that is searched by default.
 	OfficialRegistry = "https://registry.modelcontextprotocol.io"
-	// mirrorTime is the age from which a command updates the copy of a registry.
+	// mirrorTime is the age of a local copy of a registry after which a command updates it.
 	mirrorTime = time.Hour
 )
 
@@ -144,9 +144,9 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// RegistrySources returns the registries that the command line names, or else those in the
-// settings, or else the official one. from is the file of the settings. Paths of files with tokens
-// are relative to it.
+// RegistrySources returns the registries named on the command line. Without any, it returns those
+// in the settings, or else the official one. from is the file of the settings. Paths of files with
+// tokens are relative to it.
 func RegistrySources(a *cli.App, configured []settings.Registry, from string, named []string) ([]registry.Source, error) {
 	var known []registry.Source
 	for _, r := range configured {

@@ -34,7 +34,7 @@ const (
 // learnFlags holds the flags of sandbox learn.
 type learnFlags struct {
 	calls  []string
-	http   string // address at which clients can use the server meanwhile
+	http   string // address where clients can use the server during the run
 	forget bool
 	yes    bool
 }
@@ -169,8 +169,8 @@ func WriteLearned(ctx context.Context, a *cli.App, args []string, shown *StoredP
 	return k.write(ctx, a, now)
 }
 
-// merged returns the profile was with the learned permissions added. With forget, the learned paths
-// and hosts replace those of was.
+// merged returns a copy of the profile was, with the learned permissions added. With forget, the
+// learned paths and hosts replace those in was.
 func merged(was, learned sandbox.Profile, forget bool) sandbox.Profile {
 	now := was
 	if forget {
@@ -235,8 +235,8 @@ type confinedUse struct {
 	failed  []string
 }
 
-// useConfined starts the program of a server in a sandbox and uses it, by calls and, if http is not
-// empty, by clients at that address.
+// useConfined starts the program of a server in a sandbox, and uses it through calls. If http is
+// not empty, clients can also use it at that address.
 func useConfined(ctx context.Context, a *cli.App, k *StoredProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (used confinedUse, err error) {
 	plain := k.Entry
 	plain.Sandbox = nil

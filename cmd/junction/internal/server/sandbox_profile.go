@@ -59,9 +59,10 @@ func profileKept(a *cli.App, set *config.Set, e launch.Entry) (*StoredProfile, e
 	return k, err
 }
 
-// settingsFileOf returns the file for the settings of a server. It is the first file that has
-// settings. If there is none, it is the file that defines the server, if that is Junction's own
-// file, or a junction.json in the same folder. For a server of a project it is the user's own file.
+// settingsFileOf returns the file for the settings of a server: the first file that has settings.
+// Without such a file, a server of a project has its settings in the user's own file. The settings
+// of any other server are in the file that defines it, if that is Junction's own file, or in a
+// junction.json in the same folder.
 func settingsFileOf(a *cli.App, set *config.Set, e launch.Entry) (string, error) {
 	isNamed := len(a.Launch.Config) > 0
 	for _, f := range set.Files {

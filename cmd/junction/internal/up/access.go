@@ -76,7 +76,7 @@ func (f *Front) checkAuth() error {
 	return nil
 }
 
-// reachedBy returns the origins at which clients may reach the listener. Messages show the first
+// reachedBy returns the origins under which clients may reach the listener. Messages show the first
 // one.
 func (f *Front) reachedBy(l net.Listener) ([]string, error) {
 	if f.Public != "" {
@@ -105,7 +105,7 @@ const MaxUnnamed = 10
 
 // An Access authenticates the requests to the endpoints of an address, by keys or tokens.
 type Access struct {
-	Origins  []string                                    // origins at which clients may reach the address; messages show the first one
+	Origins  []string                                    // origins under which clients may reach the address; messages show the first one
 	Keys     func(*http.Request) (*mcp.Principal, error) // authenticates requests by key; nil if keys are not accepted
 	Verifier auth.Verifier                               // checks tokens; nil if tokens are not accepted
 	Issuers  []string

@@ -291,8 +291,8 @@ func StatusTable(all []gateway.Status, full bool, width int) string {
 	return terminal.Table(rows, 2, width)
 }
 
-// rememberedAt returns the time at which the definitions of an idle server were read, and the zero
-// time for any other server.
+// rememberedAt returns the time when the definitions of an idle server were read. For any other
+// server, it returns the zero time.
 func rememberedAt(s gateway.Status) time.Time {
 	if s.State != gateway.Idle {
 		return time.Time{}
@@ -331,7 +331,7 @@ func IsFailing(s gateway.Status) bool {
 	return s.State == gateway.Failed || s.Err != nil && (s.State == gateway.Connecting || s.State == gateway.Waiting)
 }
 
-// summed returns the number of servers, the numbers of those in the given states, and the number of
+// summed returns the number of servers, the number of them in each given state, and the number of
 // tools that clients can use.
 func summed(all []gateway.Status, separator string, words ...string) string {
 	tools, in := 0, map[string]int{}

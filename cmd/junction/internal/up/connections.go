@@ -60,8 +60,8 @@ func LimitConnections(l net.Listener) *admission.Listener {
 	return admission.Limit(l, share.New(min(max(files/4, minConnections), maxGuests)), share.New(min(max(files/2, minConnections), maxMembers)))
 }
 
-// Admit marks the connection of a request as admitted. who is nil for an anonymous caller, which
-// the remote address then identifies.
+// Admit marks the connection of a request as admitted. The argument who is nil for an anonymous
+// caller, whom the remote address identifies instead.
 func Admit(r *http.Request, who *mcp.Principal) {
 	if !admission.IsGuest(r.Context()) {
 		return

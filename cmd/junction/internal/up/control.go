@@ -133,8 +133,8 @@ func (v *Served) unapproved(ctx context.Context) (all []*policies.Unapproved, ca
 	return all, catalogue, approved, nil
 }
 
-// ListUnapproved responds with the definitions that are not approved. For each server it adds a
-// hash with which exactly these definitions can be approved.
+// ListUnapproved responds with the definitions that are not approved. It adds a hash for each
+// server, which an approval of exactly these definitions names.
 func (v *Served) ListUnapproved(w http.ResponseWriter, r *http.Request) {
 	type field struct {
 		Field string `json:"field"`

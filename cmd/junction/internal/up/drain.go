@@ -38,7 +38,7 @@ const (
 
 // A Drain holds the times for the shutdown of an HTTP listener.
 type Drain struct {
-	Delay time.Duration // time after SIGTERM in which requests are still accepted and /readyz responds with 503
+	Delay time.Duration // time after SIGTERM while requests are still accepted and /readyz responds with 503
 	Time  time.Duration // time for running requests to end
 }
 

@@ -31,7 +31,7 @@ const (
 	usualAuditLines = 100     // default number of these lines
 )
 
-// serveInside adds the routes with which a console shows the gateway: its parts, the definitions
+// serveInside adds routes that let a console show the gateway. They show its parts, the definitions
 // and standard error of its servers, decisions of rules, and the audit log.
 func (v *Served) serveInside(handle func(pattern string, h http.HandlerFunc)) {
 	handle("GET /api/gateway", func(w http.ResponseWriter, _ *http.Request) { reply.JSON(w, http.StatusOK, v.inside()) })

@@ -43,10 +43,10 @@ const (
 type Front struct {
 	HTTP    string
 	Stdio   bool
-	Hosts   []string // host names by which clients may reach the address
+	Hosts   []string // host names under which clients may reach the address
 	Origins []string // origins of web pages that may use the address
 	Auth    string   // AuthNone, or the ways to authenticate clients
-	Public  string   // origin by which clients reach the address; empty means the address itself
+	Public  string   // origin under which clients reach the address; empty means the address itself
 	proxies []string // networks of proxies whose reports of client addresses are trusted
 	Security
 	drain Drain
@@ -146,7 +146,7 @@ func listen(ctx context.Context, a *cli.App, f Front) (net.Listener, error) {
 	return l, nil
 }
 
-// warnOfNetwork prints warnings about what other machines of the network can do.
+// warnOfNetwork warns about everything that other machines of the network can do.
 func warnOfNetwork(a *cli.App, l net.Listener, f Front) {
 	switch _, secure := l.(*Encrypted); {
 	case f.Auth == AuthNone && f.ClientCA == "":
@@ -159,7 +159,7 @@ func warnOfNetwork(a *cli.App, l net.Listener, f Front) {
 	}
 }
 
-// Endpoint returns the URL by which clients reach a listener.
+// Endpoint returns the URL where clients reach a listener.
 func (f *Front) Endpoint(l net.Listener) string {
 	switch origin := cmp.Or(f.Public, f.authorization.URL); {
 	case origin != "":

@@ -90,8 +90,8 @@ func (f *SettingFlags) define(of reflect.Type, path []int, group string) {
 	}
 }
 
-// A valueWord is a flag value with its own name for its type in the help. A listWord is such a
-// value for a list.
+// A valueWord is a flag value that names its own type in the help. A listWord is the same for a
+// list.
 type (
 	valueWord struct {
 		pflag.Value
@@ -144,8 +144,8 @@ func (f *SettingFlags) Apply(s *settings.Settings) (*settings.Settings, error) {
 	return &merged, nil
 }
 
-// said returns settings as JSON that contain only the flag's member. They serve to check the value
-// of the flag.
+// said returns settings as JSON that contain only the flag's member. They are used to check the
+// value of the flag.
 func (one *settingFlag) said(value reflect.Value) []byte {
 	v := value.Interface()
 	if d, is := v.(time.Duration); is {

@@ -34,8 +34,8 @@ type stateKey struct {
 }
 
 // StateKeys holds the keys that seal the state that clients carry between rounds. All processes
-// with the same state folder share them. A key is stored some time before it seals, so that every
-// process knows it by then. At is safe for concurrent use.
+// with the same state folder share them. A new key is stored some time before its first use, so
+// that every process knows it by then. At is safe for concurrent use.
 type StateKeys struct {
 	Path string
 

@@ -22,8 +22,7 @@ import (
 const CertificatePause = time.Second
 
 const (
-	// certificateWarnTime is the time before the expiry of a certificate from which warnings are
-	// logged.
+	// certificateWarnTime is how long before the expiry of a certificate the warnings start.
 	certificateWarnTime = 14 * 24 * time.Hour
 	// certificateSayTime is the time between two such warnings.
 	certificateSayTime = 24 * time.Hour
@@ -94,7 +93,7 @@ type Certificate struct {
 	fault  string // last logged reason why the files cannot be used; empty if they can
 	stamp  string // identifies the versions of the files
 	now    *tls.Config
-	begins time.Time // begins and ends limit the time in which the certificate and its signers are valid
+	begins time.Time // the certificate and its signers are valid only between begins and ends
 	ends   time.Time
 }
 

@@ -223,7 +223,8 @@ func (v *Served) closeListeners() {
 	}
 }
 
-// endpoint returns the URL by which clients reach the gateway; "" on standard input and output.
+// endpoint returns the URL where clients reach the gateway. It returns "" for standard input and
+// output.
 func (v *Served) endpoint() string {
 	if v.listener == nil {
 		return ""

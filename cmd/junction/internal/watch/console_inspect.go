@@ -36,8 +36,9 @@ func (i consoleInspector) Close() error {
 	return i.app.Launch.Close()
 }
 
-// NewInspector returns the inspector of a console. It connects to servers as other commands do. Its
-// App has no terminal, so that words that a user types for another command cannot give consent.
+// NewInspector returns the inspector of a console. It connects to servers in the same way as other
+// commands. Its App has no terminal, because a word that the user types for another command must
+// not count as consent.
 func NewInspector(a *cli.App, once func(http.Handler) string) consoleInspector {
 	own := reach.Ready(&cli.App{Place: a.Place, Signals: cli.Signals{Kill: a.Kill}, IO: cli.IO{Stdout: a.Stdout, Stderr: a.Stderr, Log: a.Log, Out: a.Out, Screen: a.Screen}})
 	own.Launch.Gateway = a.Launch.Gateway

@@ -195,8 +195,8 @@ func ReadTraffic(ctx context.Context, conn net.Conn, lines *bufio.Scanner, path 
 	return false
 }
 
-// unwatched returns the sockets of processes that are not watched. If pids is not empty, it returns
-// only those of these processes.
+// unwatched returns the sockets of processes that are not watched yet. If pids is not empty, it
+// returns only sockets of these processes.
 func unwatched(dir string, pids []string, seen map[string]bool) []string {
 	all, _ := filepath.Glob(filepath.Join(dir, "*"+reach.TrafficSuffix)) // the pattern is valid
 	return slices.DeleteFunc(all, func(path string) bool {

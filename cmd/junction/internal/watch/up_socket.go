@@ -23,8 +23,8 @@ import (
 // servers.
 const orderTime = 2 * time.Minute
 
-// ForwardHandler returns a handler that forwards requests of the console to the process in their
-// path. It returns only the data of the response, because a process must not set cookies, redirect,
+// ForwardHandler returns a handler that forwards requests of the console to the process named in
+// their path. It returns only the data of the response. A process must not set cookies, redirect,
 // or serve pages and scripts at the console's address.
 func ForwardHandler(p place.Place) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
