@@ -49,8 +49,8 @@ type Options struct {
 	// this process, but not a crash of the machine.
 	NoSync bool
 	// GoOn lets requests run that cannot be logged, for example because the disk is full. The log
-	// counts the missing lines, and writes the count when it can be written again. Without GoOn
-	// such requests are refused.
+	// counts the missing lines. It writes the count as soon as it can be written again. Without
+	// GoOn, such requests are refused.
 	GoOn bool
 	// Written is called with written lines, several at a time, each with its line break. It must
 	// neither block nor keep the lines. It may be nil.

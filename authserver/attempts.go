@@ -9,7 +9,7 @@ import (
 )
 
 // maxAttempted is the largest number of names whose attempts are counted. Beyond it, the counter
-// with the fewest attempts is dropped; of several, the oldest.
+// with the fewest attempts is dropped. Among equal ones, the oldest is dropped.
 const maxAttempted = 10_000
 
 // attempts counts attempts by name, each within a period. The zero value is ready to use.
@@ -29,7 +29,8 @@ type attempt struct {
 	most int
 }
 
-// take counts the attempts all if each name is below its limit, and reports whether it did.
+// take counts all the given attempts if each name is below its limit. It reports whether it counted
+// them.
 func (a *attempts) take(now time.Time, in time.Duration, all ...attempt) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

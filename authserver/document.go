@@ -46,7 +46,7 @@ type document[T any] struct {
 	until   time.Time // time when it is read again
 }
 
-// get returns the document at a URL. With again set, it reads the document even if the cached one
+// get returns the document at a URL. With again set, it also reads the document if the cached one
 // is fresh, unless the last read was a moment ago.
 func (d *documents[T]) get(ctx context.Context, at string, again bool, read func(context.Context) (T, error)) (T, error) {
 	now, host := time.Now(), ""

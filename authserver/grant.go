@@ -83,8 +83,8 @@ func (s *Server) newCode(ctx context.Context, q *request, g grant) (string, erro
 	return name, err
 }
 
-// CodeExchange implements [op.Server]. The first use of a code redeems it, whether or not the
-// client gets tokens. A second use ends the grant of the first.
+// CodeExchange implements [op.Server]. The first use of a code redeems it, even if the client gets
+// no tokens. A second use ends the grant of the first.
 func (e *endpoints) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.AccessTokenRequest]) (*op.Response, error) {
 	s := e.server
 	proof, err := s.proof(r.Header)
@@ -179,9 +179,9 @@ func (e *endpoints) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.R
 		if err != nil {
 			return nil, err
 		}
-		// Detect the second use of a token first. Otherwise a thief could prevent that, either by
-		// proving a key first or by so many requests that this server is busy. So only a holder of
-		// the key, or a client without one, may repeat a request.
+		// Detect the second use of a token first. Otherwise a thief could prevent the detection, by
+		// proving a key first or by keeping this server busy with many requests. So only a holder
+		// of the key, or a client without one, may repeat a request.
 		now, other := time.Now(), checkKey("the refresh token", g.Key, proof)
 		isNext := held.Generation == g.Generation
 		isAgain := held.Generation == g.Generation-1 && now.Sub(g.Turned) < repeatTime && other == nil

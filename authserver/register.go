@@ -19,7 +19,7 @@ const (
 	maxClients         = 1_000               // clients that registered themselves
 	unusedClientTime   = time.Hour           // maximum age of a client that no user has allowed
 	clientTime         = 90 * 24 * time.Hour // time without use after which a client is removed
-	maxRegistrations   = 300                 // in registerTime in total; once more as many for sites with one registration each
+	maxRegistrations   = 300                 // in registerTime in total; sites with one registration each may make the same number again
 	maxRegistrationsOf = 30                  // in registerTime from one address
 	registerTime       = time.Hour
 )

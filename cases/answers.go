@@ -24,8 +24,8 @@ func (f *File) declares(capability string, answered func(answers) bool) bool {
 	return slices.Contains(f.declared, capability) || slices.ContainsFunc(f.cases, func(t *testCase) bool { return answered(t.answers) })
 }
 
-// replies holds the replies to requests of one kind. They are used in order or, if all is set, the
-// only one is used for every request.
+// replies holds the replies to requests of one kind, which are used in order. If all is set, there
+// is only one, which is used for every request.
 type replies struct {
 	each []any
 	all  bool

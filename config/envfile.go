@@ -37,9 +37,8 @@ func (x *expansion) readEnvFile() (map[string]string, error) {
 }
 
 // parseEnv reads lines of the form NAME=value. It supports "export" before the name, # comments,
-// 'text' without escapes, and "text" with
-// , \r, \t, \", \\ and \$. Quoted text may span several lines. The last value of a name counts.
-// Variables in values are not replaced.
+// 'text' without escapes, and "text" with \n, \r, \t, \", \\ and \$. Quoted text may span several
+// lines. The last value of a name counts. Variables in values are not replaced.
 func parseEnv(data []byte) (map[string]string, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("is not UTF-8; save it in that encoding")

@@ -84,7 +84,7 @@ func (d *Definition) inputs() []Input {
 }
 
 // saysAll reports whether String shows all that Hash covers. It returns false if another definition
-// of the same name could look the same with Around and a hash appended to String.
+// of the same name could have the same text, with Around and a hash after String.
 func (d *Definition) saysAll() bool {
 	in := d.fields()
 	if d.Command != "" && d.URL != "" || slices.ContainsFunc(fieldsOf(in), func(f field) bool { return f.place >= 0 && isSet(in.FieldByIndex(f.Index)) }) {

@@ -22,7 +22,7 @@ const (
 // the value of a reference.
 func replaceVariables(raw string, variable func(body string) (hostconfig.Reference, bool), value func(hostconfig.Reference) (string, error)) (string, error) {
 	var b strings.Builder
-	done, end := 0, -1 // done: bytes of raw that are in b; end: last closing brace found; both only grow
+	done, end := 0, -1 // done is the number of bytes of raw in b; end is the last closing brace found; both only grow
 	for at := 0; ; {
 		found := strings.Index(raw[at:], "${")
 		if found < 0 {
@@ -82,7 +82,7 @@ type expansion struct {
 	ctx  context.Context
 	def  *Definition
 	size int // bytes of all values so far
-	// unasked is set to compute a hash: the user is not asked, and secrets are not looked up.
+	// unasked makes the computation of a hash ask no user and look up no secrets.
 	unasked bool
 }
 

@@ -141,9 +141,10 @@ func (e *editor) says(in *node, old []*member, now []newMember) {
 }
 
 // stays returns the index of the old member that the new members replace in place. It is an old
-// member whose name a new member has, or else the last one, because a comment may follow it. If the
-// first old member follows a YAML dash, removing it moves the text after it to the dash. In that
-// case a later member is chosen only if no comment is between them, and otherwise the first.
+// member whose name a new member has. Without one, it is the last old member, because a comment may
+// follow it. If the first old member follows a YAML dash, removing it moves the text after it to
+// the dash. In that case stays chooses a later member only if no comment is between them, and
+// otherwise the first.
 func (e *editor) stays(in *node, old []*member, now []newMember) int {
 	first, last := old[0], 0
 	isDashed := in.lines && len(bytes.TrimSpace(e.data[e.lineStart(first.start):first.start])) > 0

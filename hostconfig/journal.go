@@ -203,8 +203,8 @@ func (j Journal) Recover() (done []*Restored, err error) {
 	return done, errors.Join(append(faults, j.clean())...)
 }
 
-// isUndone reports whether the file has its old content. It has if the process was killed before
-// the change, or if someone else restored the file.
+// isUndone reports whether the file has its old content. This is the case if the process was killed
+// before the change, or if someone else restored the file.
 func (r *Record) isUndone() bool {
 	before, err := os.ReadFile(filepath.Join(r.folder, beforeFile))
 	for _, path := range r.paths() {

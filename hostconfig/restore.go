@@ -183,9 +183,9 @@ func (j Journal) restoreAt(r *Record, path string) (*Restored, error) {
 	return done, err
 }
 
-// cut replaces the bytes that the change wrote in now by the old ones. The result must have the
-// same content as otherwise, the file that restored made. If it has not, or if the written bytes
-// are not found, cut returns otherwise.
+// cut replaces the bytes that the change wrote in now by the old ones. The argument otherwise is
+// the file that restored made, and the result must have the same content. If it does not, or if the
+// written bytes are not found, cut returns otherwise.
 func cut(before, after, now *Document, otherwise []byte) []byte {
 	from, to := before.Data, after.Data
 	start, end := 0, 0

@@ -26,7 +26,7 @@ func (l *Launcher) ConfineBy(c *command.Command, name string, s *settings.Sandbo
 			return fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", name, name, err)
 		}
 	case locked != nil:
-		o.Weaker = true // a lock is shared by a team, and some of its systems may not confine; junction server sandbox show tells the user
+		o.Weaker = true // systems of a team share a lock, and some may not confine; junction server sandbox show tells the user
 		if err := l.ConfineTo(c, name, *locked, o, false); err != nil {
 			return fmt.Errorf("server %q cannot be confined by its profile: %w; junction server sandbox allow and deny change it, and junction server add --no-sandbox does without", name, err)
 		}

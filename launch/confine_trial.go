@@ -49,8 +49,8 @@ type trial struct {
 	isRefused atomic.Bool
 }
 
-// newTrial returns nil if reads need no watching, or if the result cannot be stored. In the second
-// case all reads are watched.
+// newTrial returns a trial, or nil if reads need no watching. It also returns nil if the result of
+// a trial cannot be stored; then all reads are watched.
 func (l *Launcher) newTrial(c *command.Command, server string, p sandbox.Profile, o sandbox.Options) *trial {
 	if runtime.GOOS != "linux" || p.By != "" || o.Record != nil {
 		return nil

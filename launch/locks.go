@@ -214,8 +214,8 @@ func Replaced(s *config.Server, words int, l *install.Locked, p *install.Program
 	return &now, nil
 }
 
-// IsLocked reports whether a lock supplies the program of a server, whichever program its entry
-// names.
+// IsLocked reports whether a lock supplies the program of a server. The program that the entry
+// names does not matter.
 func (l *Launcher) IsLocked(d *config.Definition) bool {
 	locked, err := l.Locked(d)
 	return err == nil && locked != nil && locked.Package != nil

@@ -69,8 +69,8 @@ func (r *report) checkPrompt(p *mcp.Prompt) {
 }
 
 const (
-	// Arguments without a description are reported if there are at least minSilent and if they are
-	// at least one in silentShare. If fewer lack one, it is a matter of taste whether their names
+	// Arguments without a description are reported if there are at least minSilent of them, and if
+	// they are at least one in silentShare. Below that, it is a matter of taste whether their names
 	// are sufficient.
 	minSilent   = 2
 	silentShare = 10

@@ -30,7 +30,7 @@ type condition struct {
 	program   cel.Program
 	variables map[string]bool // names of the variables that it uses
 	args      bool            // whether it uses args
-	whole     bool            // whether it uses args in another way than for a member, for the presence of members, or for their number
+	whole     bool            // whether it uses args in any way except for a member, for the presence of members, or for their number
 	needs     []string        // members of args whose presence the condition requires, for example by has(args.NAME) && …
 }
 

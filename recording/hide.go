@@ -216,7 +216,7 @@ func (h *hider) Value(dst, raw []byte, p *redact.Place) ([]byte, bool) {
 }
 
 // base64 returns base64 text with the secrets in the decoded text replaced. Data that does not
-// decode to text is a picture, for example. A key of letters and digits may look like base64, too.
+// decode to text may be a picture, or a key that only looks like base64.
 func (h *hider) base64(encoded string, p *redact.Place) string {
 	const longestKey = 4 << 10
 	decoded, err := base64.StdEncoding.DecodeString(encoded)

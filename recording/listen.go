@@ -66,7 +66,7 @@ func outsideOf(listens, calls []*call) []*outside {
 type hearer struct {
 	filter mcp.SubscriptionFilter
 	had    map[*outside]bool // messages sent to it, or sent before it subscribed
-	first  int               // index of the first message that may still be sent; avoids scanning sent messages
+	first  int               // index of the first message not yet sent; avoids scanning sent messages
 }
 
 // hearer returns a hearer with a filter. It does not get messages that were already sent to another

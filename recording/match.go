@@ -161,7 +161,7 @@ func variable(text string) (kind *regexp.Regexp, part string) {
 }
 
 // behind returns the part of given that follows a secret at its beginning. rest is the recorded
-// text after the secret; the secret in given ends where rest continues.
+// text after the secret. The secret in given ends where rest continues.
 func behind(rest, given string) string {
 	until := rest
 	for i := range rest {

@@ -24,7 +24,6 @@ const mark = 0x6a727267
 // read. seen is the start of the last sync that found the row. After a complete sync, rows with an
 // older seen are deleted. listed has a row for each server that has a version that is not deleted;
 // the row describes the current version. texts has the search words of these servers.
-// the current version; texts has its words.
 var migrations = []string{`
 	CREATE TABLE sources (
 		id INTEGER PRIMARY KEY,

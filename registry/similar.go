@@ -161,7 +161,7 @@ func similar(name string, all []fame) []Likeness {
 		if !better || f.name == name || why[f.name] != "" {
 			continue
 		}
-		namesakes := 0 // number of owners with a name about as well known
+		namesakes := 0 // number of owners whose name is about as well known, or better
 		for _, worth := range rivals {
 			if 2*worth >= f.worth {
 				namesakes++

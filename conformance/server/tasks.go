@@ -85,7 +85,7 @@ func multiInput(ctx context.Context, _ struct{}) (string, error) {
 	return fmt.Sprintf("%s: %v", name.Name, sure.Confirm), err
 }
 
-// taskAfterAsking asks the user before it becomes a task, so between two rounds of its call.
+// taskAfterAsking asks the user before it becomes a task. It asks between two rounds of its call.
 func taskAfterAsking(ctx context.Context, _ struct{}) (string, error) {
 	who, err := mcp.Elicit[named](ctx, "What is your name?")
 	if err != nil {

@@ -143,7 +143,7 @@ func written(b *bytes.Buffer, piece []cell, x, top float64) {
 	fmt.Fprintf(b, `>%s</text>`, escaped(trimmed))
 }
 
-// is is a word of an attribute that is used if so is set.
+// An is is a word for an attribute. The word is added only if so is set.
 type is struct {
 	word string
 	so   bool

@@ -17,8 +17,8 @@
 //		return map[string]string{
 //			"In":            "In asks for a forecast.",
 //			"In.City":       "in English",
-//			"func Forecast": "Tells the weather of the coming days.",
 //			"func Forecast": "Returns the weather of the coming days.",
+//		}
 //	}
 //
 // The keys repeat the name of the type, because a struct that embeds the type may promote the

@@ -75,7 +75,8 @@ func connect(ctx context.Context, flags script.Flags, probe *script.Probe) (scri
 func dial(flags script.Flags) (transport.Interface, error) {
 	switch {
 	case flags.HTTP != "" && flags.Revision != "" && !mcp.IsModernProtocol(flags.Revision):
-		// A continuous stream keeps the client in the legacy era, because the modern era has none.
+		// A continuous stream keeps the client in the legacy era, because only that era has such a
+		// stream.
 		return transport.NewStreamableHTTP(flags.HTTP, transport.WithContinuousListening())
 	case flags.HTTP != "":
 		return transport.NewStreamableHTTP(flags.HTTP)

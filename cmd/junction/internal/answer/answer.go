@@ -92,7 +92,7 @@ func (d *Desk) Folders() ([]mcp.Root, error) {
 }
 
 // Answer answers an elicitation according to Elicit, or asks the user. If the user ends the input
-// without an answer, the elicitation is canceled.
+// without an answer, the elicitation is cancelled.
 func (d *Desk) Answer(ctx context.Context, f host.Form) (*mcp.ElicitResult, error) {
 	if d.Elicit == "" && d.Person != nil {
 		result, err := tui.NewLines(d.Person, nil).Elicit(ctx, f)

@@ -175,8 +175,8 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	return diagnosed(a, all)
 }
 
-// consentLink is the name of the link of a project's server without consent, and agreeToIt the
-// remedy.
+// consentLink is the name of the link that breaks if a project's server lacks consent. agreeToIt is
+// its remedy.
 const (
 	consentLink = "consent"
 	agreeToIt   = "agree to it, or name its file with --config"

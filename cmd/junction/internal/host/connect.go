@@ -131,8 +131,8 @@ func (c *connecting) run(ctx context.Context) error {
 	return nil
 }
 
-// writeOwn writes after, which includes the imported servers, to junction's own file. If after is
-// nil, it creates an empty file if none exists.
+// writeOwn writes after, the content with the imported servers, to junction's own file. If after is
+// nil and the file does not exist, it creates a file without servers.
 func (c *connecting) writeOwn(ctx context.Context, after []byte) error {
 	if after != nil {
 		return c.write(ctx, after)

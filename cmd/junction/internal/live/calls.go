@@ -77,8 +77,8 @@ type call struct {
 	laidFor       int
 }
 
-// isHousekeeping reports whether a client sends such a request without an action of its user.
-// Examples are a handshake, a ping or a request for a list. A failed request does not count,
+// isHousekeeping reports whether clients send a request of this method without an action of their
+// user. Examples are a handshake, a ping or a request for a list. A failed request does not count,
 // because the user may need to see it.
 func (c *call) isHousekeeping() bool {
 	switch c.method {

@@ -27,7 +27,7 @@ type view struct {
 	chosen string // id of the row with the cursor, in a list
 	top    int    // index of the first row on the screen
 	follow bool   // keep the last row on the screen
-	drawn  int    // number of rows from the first that have been drawn without a filter
+	drawn  int    // number of leading rows that have already been drawn without a filter
 }
 
 // A row is one line. A row in a list has an id.

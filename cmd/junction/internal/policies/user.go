@@ -72,8 +72,8 @@ func password(ctx context.Context, a *cli.App) (string, error) {
 	return first, err
 }
 
-// passwordFor asks for a password, as [password] does. Before, it checks that the user does not
-// exist yet if isNew is set, or that the user exists otherwise.
+// passwordFor first checks that the user does not exist yet if isNew is set, or that the user
+// exists otherwise. Then it asks for a password, as [password] does.
 func passwordFor(ctx context.Context, a *cli.App, u *authserver.Users, name string, isNew bool) (string, error) {
 	all, err := u.All()
 	is := slices.ContainsFunc(all, func(u authserver.User) bool { return u.Name == name })

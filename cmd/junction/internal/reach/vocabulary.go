@@ -79,8 +79,8 @@ func (w *Vocabulary) UnknownServer(r *policy.Rule) string {
 	return fmt.Sprintf("no server %q is configured here%s", plaintext.Line(r.Server, 80), cli.Suggestion(nearest.Name(r.Server, w.Servers)))
 }
 
-// UnknownTool returns a message if no server of a rule has the rule's tool. It returns "" if one
-// has it, or if the tools of one are unknown.
+// UnknownTool returns a message if no server of a rule has the rule's tool. It returns "" if some
+// server has the tool, or if the tools of some server are unknown.
 func (w *Vocabulary) UnknownTool(r *policy.Rule) string {
 	if strings.Trim(r.Tool, "*") == "" {
 		return ""

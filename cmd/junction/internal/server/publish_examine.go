@@ -134,7 +134,7 @@ func ModuleServerName(module string) string {
 	switch parts[0] {
 	case "github.com":
 		return "io.github." + parts[1] + "/" + last
-	case "gitlab.com", "bitbucket.org", "codeberg.org", "gopkg.in": // domains with many owners, none of whom can prove to own them
+	case "gitlab.com", "bitbucket.org", "codeberg.org", "gopkg.in": // domains shared by many owners, none of whom can prove ownership
 		return ""
 	}
 	return strings.Join(domain, ".") + "/" + last

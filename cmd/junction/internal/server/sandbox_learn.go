@@ -133,8 +133,9 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 	return reportCalls(a, failed, remedies)
 }
 
-// reportCalls prints the calls of --call that failed, and commands that allow accesses that were
-// refused and are not proposed. It returns [cli.ErrToolFailed] if any call failed.
+// reportCalls prints the calls of --call that failed. It also prints commands that allow the
+// refused accesses that the profile does not propose. It returns [cli.ErrToolFailed] if any call
+// failed.
 func reportCalls(a *cli.App, failed, remedies []string) error {
 	if len(failed) == 0 {
 		return nil
@@ -301,7 +302,7 @@ func exercise(ctx context.Context, a *cli.App, client *mcp.Client, calls []lint.
 			left = append(left, t.Name)
 		}
 	}
-	for range client.Prompts(ctx) { // only the files that the server reads to list them matter
+	for range client.Prompts(ctx) { // list these only to learn which files the server reads
 	}
 	for range client.Resources(ctx) {
 	}

@@ -150,9 +150,9 @@ func reportLoose(a *cli.App, loose []string, others bool) {
 	}
 }
 
-// refusedUpgrades returns, by name, the reasons why servers of a project may not be started, before
-// their locks are used. It does not ask about a server that is neither named nor locked, because
-// upgrade does not change it.
+// refusedUpgrades returns the reasons why servers of a project may not be started, by name. It asks
+// for consent before upgrade uses their locks. It ignores a server that is neither named nor
+// locked, because upgrade does not change it.
 func refusedUpgrades(ctx context.Context, a *cli.App, chosen []launch.Entry, named bool) map[string]error {
 	var open []launch.Entry
 	for _, e := range chosen {

@@ -44,7 +44,7 @@ type Served struct {
 	metrics  *prometheus.Registry // metrics for the admin address
 	admin    net.Listener         // listener at the admin address; nil without --admin
 	reach    Audience             // audience of admin
-	again    chan chan<- error    // receives a request to reload; the result of reading the configuration is sent to its value
+	again    chan chan<- error    // receives requests to reload; each is a channel for the result of reading the configuration
 
 	Exchanges Exchanges
 	stamped   map[string]string // stamps of the files before they were first read

@@ -114,8 +114,8 @@ func (k *StateKeys) Look(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// turned returns the keys without those that no longer open anything, and with the next one if that
-// is due. turn reports whether it is due.
+// turned returns keys without the ones that no longer open anything. If the next key is due, turned
+// adds it and reports true.
 func turned(keys []stateKey, now time.Time) (_ []stateKey, turn bool) {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k stateKey) bool { return k.Since.After(now.Add(stateKeyTime)) }) // made while the clock was ahead
 	n := len(keys)

@@ -207,7 +207,7 @@ func StoredLists(ctx context.Context, a *cli.App, l List, names []string, refres
 }
 
 // FetchLists asks each server in all whose field Open is set. It asks several servers at a time,
-// and calls show for each server in all, in order. Before, it asks the user for consent. The
+// and calls show for each server in all, in order. First, it asks the user for consent. The
 // argument named reports whether the user named the servers. If so, FetchLists asks again about
 // servers that the user refused earlier.
 //

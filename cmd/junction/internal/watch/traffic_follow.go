@@ -145,7 +145,8 @@ func (w *watched) join(a reached) {
 	}
 }
 
-// dial connects to a process, which then sends its messages. The first line has been scanned.
+// dial connects to a process, which then sends its messages. dial reads the first line into the
+// scanner.
 func (w *watched) dial(path string) (net.Conn, *bufio.Scanner, error) {
 	conn, err := cli.DialSocket(w.ctx, path)
 	if err != nil {
