@@ -113,7 +113,7 @@ func nameThenColor(ctx context.Context, _ struct{}) (string, error) {
 	return fmt.Sprintf("%s likes %s", name, color), err
 }
 
-// whatCanBeAsked asks the user and the model. It omits a question if the client did not declare the
+// whatCanBeAsked asks the user and the model. It omits a request if the client did not declare the
 // capability for it.
 func whatCanBeAsked(ctx context.Context, _ struct{}) (string, error) {
 	name, nameErr := text(ctx, "user_name", "What is your name?", "name")
