@@ -1,5 +1,5 @@
-// Package apikey authenticates clients of an HTTP endpoint by keys that whoever runs it gives out. The file of
-// keys holds hashes only, so that who reads it cannot call anything.
+// Package apikey authenticates clients of an HTTP endpoint by keys that the operator gives to them.
+// The file of keys contains only hashes, so its readers cannot use the keys.
 package apikey
 
 import (
@@ -21,38 +21,39 @@ import (
 )
 
 const (
-	prefix      = "jk_"  // of all keys, so that scanners of secrets find them
-	maxKeys     = 10_000 // of one file
-	maxUserName = 200    // bytes of the name of who has a key
+	prefix      = "jk_"  // begins every key, so that scanners for secrets find keys
+	maxKeys     = 10_000 // largest number of keys in a file
+	maxUserName = 200    // largest size of a user's name in bytes
 )
 
-// Issuer is that of the principals of keys.
+// Issuer is the issuer of the principals that keys identify.
 const Issuer = "junction-keys"
 
-// ErrNoKey says that no key in the file is the one that a request brought.
+// ErrNoKey reports that the file does not have the key of a request.
 var ErrNoKey = errors.New("the key is not known")
 
-// A Key is what is kept of a key.
+// A Key is the stored form of a key.
 type Key struct {
-	ID      string    `json:"id"`   // not secret: it begins the key
-	User    string    `json:"user"` // the subject of its principal
+	ID      string    `json:"id"`   // beginning of the key; not secret
+	User    string    `json:"user"` // subject of the principal
 	Scopes  []string  `json:"scopes,omitempty"`
 	Created time.Time `json:"created"`
-	Expires time.Time `json:"expires,omitzero"` // never, if zero
-	Hash    string    `json:"hash"`             // SHA-256 of the key, in hexadecimal; a key is 128 random bits
+	Expires time.Time `json:"expires,omitzero"` // zero means never
+	Hash    string    `json:"hash"`             // SHA-256 of the key in hexadecimal; the key has 128 random bits
 }
 
-// Keys are the keys in a file, which other processes may change. It is safe for concurrent use.
+// Keys are the keys in a file, which other processes may change. They are safe for concurrent use.
 type Keys struct{ file *listfile.File[Key] }
 
-// Open returns the keys of a file, which need not be there. The error says that it cannot be read.
+// Open returns the keys in a file, which may not exist. It returns an error if the file cannot be
+// read.
 func Open(path string) (*Keys, error) {
 	file, err := listfile.Open(path, "keys", func(k Key) string { return k.ID })
 	return &Keys{file}, err
 }
 
-// Create makes a key for a user, which is returned once and kept nowhere. It expires then, or never if that is
-// zero.
+// Create creates a key for a user and returns it; the key itself is not stored. It expires at
+// expires, or never if that is zero.
 func (k *Keys) Create(ctx context.Context, user string, scopes []string, expires time.Time) (key string, kept Key, err error) {
 	if user == "" || len(user) > maxUserName || strings.ContainsFunc(user, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return "", Key{}, fmt.Errorf("the name of a user has 1 to %d letters", maxUserName)
@@ -68,7 +69,7 @@ func (k *Keys) Create(ctx context.Context, user string, scopes []string, expires
 	})
 }
 
-// Revoke takes keys away, by id or by user, and returns those that it took.
+// Revoke removes the key with an id, or all keys of a user. It returns the removed keys.
 func (k *Keys) Revoke(ctx context.Context, idOrUser string) (revoked []Key, err error) {
 	err = k.file.Change(ctx, func(keys []Key) ([]Key, error) {
 		return slices.DeleteFunc(keys, func(key Key) bool {
@@ -82,12 +83,12 @@ func (k *Keys) Revoke(ctx context.Context, idOrUser string) (revoked []Key, err 
 	return revoked, err
 }
 
-// All returns the keys, the oldest first.
+// All returns all keys, oldest first.
 func (k *Keys) All() ([]Key, error) { return k.file.All() }
 
-// Principal authenticates a request by its key: Authorization: Bearer, or X-API-Key. It is for
-// [streamable.Options]; the error of a request without a key that holds answers 401. A key that is revoked is
-// refused within a second.
+// Principal authenticates a request by the key in Authorization: Bearer or X-API-Key. It is for
+// [streamable.Options]. For a request without a valid key, its error makes the endpoint respond
+// with 401. A revoked key is refused after at most a second.
 func (k *Keys) Principal(r *http.Request) (*mcp.Principal, error) {
 	given := r.Header.Get("X-API-Key")
 	if scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " "); found && strings.EqualFold(scheme, "Bearer") {
@@ -100,7 +101,8 @@ func (k *Keys) Principal(r *http.Request) (*mcp.Principal, error) {
 	return &mcp.Principal{Subject: key.User, Issuer: Issuer, ClientID: key.ID, Scopes: key.Scopes}, nil
 }
 
-// find returns the key that was given. Its id is looked up; what is secret is compared in constant time.
+// find returns the stored key for a given one. It finds the key by the id, and compares the hash in
+// constant time.
 func (k *Keys) find(given string) (Key, error) {
 	id, _, found := strings.Cut(strings.TrimPrefix(given, prefix), "_")
 	if !found || !strings.HasPrefix(given, prefix) {
@@ -108,7 +110,7 @@ func (k *Keys) find(given string) (Key, error) {
 	}
 	kept, found, err := k.file.Find(id)
 	switch {
-	case err != nil: // nobody is let in by keys that may be revoked
+	case err != nil: // refuse, because the key may have been revoked
 		return Key{}, err
 	case !found || subtle.ConstantTimeCompare([]byte(kept.Hash), []byte(hash(given))) == 0:
 		return Key{}, ErrNoKey

@@ -27,14 +27,14 @@ import (
 
 // The limits of a line.
 const (
-	maxWords  = 500 // characters of a name or a reason
-	maxScopes = 50  // scopes of a user
+	maxWords  = 500 // largest number of characters of a name or a reason
+	maxScopes = 50  // largest number of scopes of a user
 )
 
-// methodTask requests the state of a task, repeatedly.
+// methodTask is the method that clients repeat to learn the state of a task.
 const methodTask = "tasks/get"
 
-// The states of a task other than its success.
+// The states of a task other than success.
 const (
 	taskWorking   = "working"
 	taskAsks      = "input_required"
@@ -42,31 +42,32 @@ const (
 	taskCancelled = "cancelled"
 )
 
-// CallOptions select the requests and the content of lines; the zero value of each field means its
+// CallOptions select the logged requests and the content of their lines. A zero field means its
 // default.
 type CallOptions struct {
-	// Methods are those that are logged. The default is those that use a tool, a prompt, a resource
-	// or a skill, and the requests about tasks. A tasks/get is logged only if the task ended, or if
-	// the request itself failed.
+	// Methods are the logged methods. The default is the methods that use a tool, a prompt, a
+	// resource or a skill, and those about tasks. A tasks/get is logged only if its task has ended
+	// or if the request itself failed.
 	Methods []string
-	// Describe sets the fields that the request alone does not have: Server, Tool, Hash,
-	// Annotations, Profile. It is called before the request is handled, and must not keep r.
+	// Describe sets the fields that the request does not determine: Server, Tool, Hash, Annotations
+	// and Profile. It is called before the request is handled, and must not keep r.
 	Describe func(req *mcp.Request, r *Record)
-	// Arguments and Result get the arguments and the result, one JSON object each, and return the
-	// part to keep; nil keeps nothing. See [Redacted]. They must not change data.
+	// Arguments and Result get the arguments and the result, each as a JSON object, and return the
+	// part to log. If they are nil, nothing is logged. They must not change data. See [Redacted].
 	Arguments, Result func(req *mcp.Request, data json.RawMessage) json.RawMessage
 }
 
-// Calls returns middleware that writes a line for each request after it was handled, and passes its
-// response on when the line is on disk. If that fails, the response is withheld, and further
-// requests are refused before they are handled, unless Options.GoOn is set. A decision that inner
-// middleware notes (see [mcp.NoterOf]) is in the line of the request if it allows it. Else it has a
-// line before that.
+// Calls returns middleware that writes a line for each request after the request is handled. It
+// returns the response when the line is on disk. If the line cannot be written, it withholds the
+// response and refuses further requests, unless Options.GoOn is set. Inner middleware can note a
+// decision about the request (see [mcp.NoterOf]). If the decision allows the request, it is part of
+// the request's line. Otherwise it has its own line before that.
 func (l *Log) Calls(o CallOptions) mcp.Middleware {
 	if o.Methods == nil {
 		o.Methods = []string{"tools/call", "prompts/get", "resources/read", "skills/get", "resources/directory/read", methodTask, "tasks/list", "tasks/update", "tasks/cancel"}
 	}
-	// It is not an event.Sink, which can neither refuse a request nor withhold its result.
+	// Calls is not an event.Sink, because a Sink can neither refuse a request nor withhold its
+	// result.
 	lines := sync.Pool{New: func() any { return new(Record) }}
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -78,7 +79,7 @@ func (l *Log) Calls(o CallOptions) mcp.Middleware {
 			}
 			c := &call{ctx: ctx, log: l}
 			r := lines.Get().(*Record)
-			defer lines.Put(r) // no other code keeps it
+			defer lines.Put(r) // no other code keeps r
 			r.about(req)
 			if o.Describe != nil {
 				o.Describe(req, r)
@@ -99,7 +100,7 @@ func (l *Log) Calls(o CallOptions) mcp.Middleware {
 				return result, nil
 			}
 			if r.refusal = c.denied.Load() || errors.As(err, new(*mcp.ScopeError)); r.refusal && c.isFolded(r, false) {
-				return result, err // is counted
+				return result, err // the refusal is counted and has no line
 			}
 			if lost := l.Append(r); lost != nil && !l.options.GoOn {
 				return mcp.Result{}, unavailable("was handled, and its result is withheld")
@@ -109,13 +110,13 @@ func (l *Log) Calls(o CallOptions) mcp.Middleware {
 	}
 }
 
-// unavailable returns the error of a request that cannot be logged. The reason is in the operator's
-// log only, as it names files.
+// unavailable returns the error of a request that cannot be logged. Only the operator's log has the
+// reason, because the reason names files.
 func unavailable(what string) error {
 	return &mcp.Error{Code: mcp.CodeInternalError, Message: fmt.Sprintf("the request %s: %v; the log of junction says why", what, ErrUnavailable), Data: refused.With(nil, refused.Audit)}
 }
 
-// about sets the caller, the method and the subject of a request.
+// about sets the fields for the caller, the method and the subject of a request.
 func (r *Record) about(req *mcp.Request) {
 	*r = Record{Kind: KindCall, Call: callID(), Method: req.Method, Name: words(req.Name), Round: req.Round, Sent: len(req.Params), began: time.Now()}
 	if revision.MethodNamed(req.Method).Kind == revision.OfResource {
@@ -137,7 +138,7 @@ func (r *Record) about(req *mcp.Request) {
 	}
 }
 
-// callID returns the common id of lines about one request: 80 random bits, which need not be
+// callID returns an id for the lines of one request. It has 80 random bits, which need not be
 // secret.
 func callID() string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -151,8 +152,8 @@ func callID() string {
 
 func words(text string) string { return plaintext.Line(text, maxWords) }
 
-// finish sets the outcome of the request. The result goesOn is set if it is a tasks/get of a task
-// that has not ended.
+// finish sets the outcome of the request. goesOn reports whether the request is a tasks/get of a
+// task that has not ended.
 func (o *CallOptions) finish(ctx context.Context, req *mcp.Request, r *Record, result *mcp.Result, err error) (goesOn bool) {
 	outcome := mcp.OutcomeOf(ctx, result, err)
 	r.Outcome = string(outcome)
@@ -170,7 +171,7 @@ func (o *CallOptions) finish(ctx context.Context, req *mcp.Request, r *Record, r
 		r.Reason = words("the result cannot be encoded: " + err.Error())
 		return false
 	}
-	result.JSON = body // encoded once, also for sending
+	result.JSON = body // the encoded result is also used to send it
 	r.Received = len(body)
 	if o.Result != nil {
 		r.Result = o.Result(req, body)
@@ -178,15 +179,15 @@ func (o *CallOptions) finish(ctx context.Context, req *mcp.Request, r *Record, r
 	return req.Method == methodTask && r.task(body)
 }
 
-// task sets the outcome of the call that became the task. The result goesOn is set if the call has
-// not ended.
+// task sets the outcome of the call that became the task. goesOn reports whether the task has not
+// ended.
 func (r *Record) task(body json.RawMessage) (goesOn bool) {
 	status, _ := jsonrpc.Unquote(jsonrpc.Get(body, "status"))
 	switch status {
 	case taskFailed:
 		r.Outcome = string(mcp.OutcomeError)
 		fault := jsonrpc.Get(body, "error")
-		r.Code, _ = strconv.Atoi(string(jsonrpc.Get(fault, "code"))) // is 0 without one
+		r.Code, _ = strconv.Atoi(string(jsonrpc.Get(fault, "code"))) // 0 without a code
 		message, _ := jsonrpc.Unquote(jsonrpc.Get(fault, "message"))
 		r.Reason = words(redact.Text(message, maxKeptText))
 	case taskCancelled:
@@ -197,26 +198,27 @@ func (r *Record) task(body json.RawMessage) (goesOn bool) {
 
 // A call is the [mcp.Noter] of a request, which collects notes for its line.
 type call struct {
-	ctx    context.Context // of the request
+	ctx    context.Context // context of the request
 	log    *Log
-	record Record     // the record when the request came, for lines about decisions
-	outer  note.Noter // of other observers of the request; may be nil
+	record Record     // record of the request as it arrived, for lines about decisions
+	outer  note.Noter // Noter of other observers of the request; may be nil
 	resent atomic.Int32
 
 	mu           sync.Mutex
-	rule, reason string // allowed it; empty without such a rule
+	rule, reason string // decision that allowed the request; empty without one
 	allow        bool
-	rewritten    []string // note.Arguments, note.Result
+	rewritten    []string // rewritten parts: note.Arguments, note.Result
 
-	about atomic.Pointer[string] // the tool of a task; nil if the request is not about one
+	about atomic.Pointer[string] // tool of the task; nil if the request is not about a task
 
-	denied atomic.Bool // is set if it was refused
-	fold   sync.Once   // sets folded
+	denied atomic.Bool // set if the request was refused
+	fold   sync.Once   // guards folded
 	folded bool
 }
 
-// isFolded reports whether a refusal of the call is counted, without a line of its own. That is
-// decided once, so that either both of its lines are written, or none.
+// isFolded reports whether a refusal of the call is only counted, without a line of its own. Its
+// first result stands for all later ones. Thus the log has both lines of a refused request, or
+// neither.
 func (c *call) isFolded(r *Record, named bool) bool {
 	if r.caller = share.Of(c.ctx); r.Principal != "" {
 		r.caller = share.Key(r.Issuer, r.Principal, "")
@@ -224,22 +226,23 @@ func (c *call) isFolded(r *Record, named bool) bool {
 	c.fold.Do(func() {
 		if c.folded = !c.log.folds.refused(r, named, time.Now()); c.folded {
 			c.log.mu.Lock()
-			c.log.arm() // for the line that counts it
+			c.log.arm() // schedules the line with the count
 			c.log.mu.Unlock()
 		}
 	})
 	return c.folded
 }
 
-// About sets, in the line of the request with the context ctx, the tool whose call the request's
-// task belongs to. Without [Log.Calls] around the handler it does nothing.
+// About names the tool of the task that the request with context ctx is about. The tool is logged
+// in the request's line. About does nothing unless [Log.Calls] is around the handler.
 func About(ctx context.Context, tool string) {
 	if c := note.Find[*call](ctx); c != nil && tool != "" {
 		c.about.Store(&tool)
 	}
 }
 
-// allowed sets the decision that allowed a request, and the parts of it that layers rewrote.
+// allowed adds to the record the decision that allowed the request, and the parts that layers
+// rewrote.
 func (c *call) allowed(r *Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -252,13 +255,13 @@ func (c *call) allowed(r *Record) {
 	}
 }
 
-// Decisions about requests.
+// Effects of decisions about requests.
 const (
 	Allowed = "allow" // the request may be handled
 	Denied  = "deny"  // the request is refused
 )
 
-// Hears reports whether notes of a kind are for the log, or for the Noter of other observers.
+// Hears reports whether the log, or the Noter of other observers, uses notes of a kind.
 func (c *call) Hears(kind string) bool { return note.IsHandling(kind) || note.Hears(c.outer, kind) }
 
 // Unwrap returns the Noter of other observers, or nil.
@@ -286,8 +289,9 @@ func (c *call) Note(kind string, value any) {
 	}
 }
 
-// decided logs a decision: in the line of the request if it allows it, and else in a line before
-// that. Repeated equal refusals of a caller are counted, and one line a second has their number.
+// decided logs a decision. A decision that allows the request becomes part of the request's line;
+// any other gets a line before it. Repeated equal refusals of a caller are counted, and one line a
+// second has the count.
 func (c *call) decided(d *note.Decision) {
 	if d.Effect == Allowed {
 		c.mu.Lock()
@@ -296,7 +300,7 @@ func (c *call) decided(d *note.Decision) {
 		return
 	}
 	r := c.record
-	refused := d.Refused && c.resent.Load() == 0 // the line of a request that was sent before it was refused must have that
+	refused := d.Refused && c.resent.Load() == 0 // a request that was sent before it was refused must have its own line
 	r.Kind, r.Time, r.Sent, r.refusal = KindDecision, time.Time{}, 0, refused
 	r.Decision, r.Rule, r.Reason = d.Effect, words(d.Rule), words(d.Reason)
 	if refused {
@@ -304,18 +308,18 @@ func (c *call) decided(d *note.Decision) {
 			return
 		}
 	}
-	_ = c.log.Note(&r) // the line of the request reports whether lines can be written
+	_ = c.log.Note(&r) // the line of the request reports whether the log can be written
 }
 
-// HashOf returns a hash of a tool's definition, which finds calls of the same one: the first 96
-// bits of its SHA-256, in hexadecimal digits.
+// HashOf returns a hash of a tool's definition, for finding calls of the same definition. It is the
+// first 96 bits of the SHA-256 in hexadecimal digits.
 func HashOf(definition json.RawMessage) string {
 	sum := sha256.Sum256(definition)
 	return hex.EncodeToString(sum[:12])
 }
 
-// HintsOf returns the hints of a tool's definition that have a value, in the form of rules:
-// {"readOnly":true}; nil without hints.
+// HintsOf returns the hints that a tool's definition sets, in the form of rules: {"readOnly":true}.
+// It returns nil without hints.
 func HintsOf(definition json.RawMessage) json.RawMessage {
 	annotations := jsonrpc.Get(definition, "annotations")
 	if annotations == nil {

@@ -15,46 +15,46 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// A disk is the part of a log on disk. One goroutine at a time uses it.
+// A disk is the on-disk part of a log. Only one goroutine at a time may use it.
 type disk struct {
 	root    *os.Root
-	dir     string      // where root was opened
-	folder  os.FileInfo // of root
+	dir     string      // path used to open root
+	folder  os.FileInfo // root as it was when it was opened
 	options *Options
 
-	now    time.Time // when the group that is being written came
-	looked time.Time // when the files were last found where they were opened; zero if the last look failed
-	seen   uint64    // the last line at that time
-	notes  [][]byte  // lines that are written before those of the next group
+	now    time.Time // time when the current write began
+	looked time.Time // time of the last check that found the files in their place; zero if the last check failed
+	seen   uint64    // number of the last line at that time
+	notes  [][]byte  // lines to write before those of the next group
 
-	files    []string // names, oldest first; the last one is being written
+	files    []string // names, oldest first; the last file is being written
 	file     *os.File
-	size     int64     // of file, without a partial write
-	torn     bool      // is set if file may have more than that
-	first    uint64    // the number of the first line of file
-	began    time.Time // when the first line of file other than a checkpoint was written; zero if there is none
-	wrote    time.Time // when the last one was
+	size     int64     // bytes of file, without a partial write
+	torn     bool      // whether file may contain a partial write after size
+	first    uint64    // number of the first line of file
+	began    time.Time // time of the first line of file that is not a checkpoint; zero without one
+	wrote    time.Time // time of the last line
 	ledger   ledger
-	leaving  []entry  // files to remove once lines report it
-	causes   []string // the reasons, in the same order
-	expired  [][]byte // those lines
-	aged     bool     // requests a check for old files, even without lines
+	leaving  []entry  // files to remove after a line reports their removal
+	causes   []string // reasons of their removal, in the same order
+	expired  [][]byte // lines that report their removal
+	aged     bool     // requests a check for old files, even if there are no lines to write
 	opened   time.Time
 	clock    clock
 	headFile *os.File
 	head     head
-	headAt   time.Time // when it was written
-	headDue  bool      // is set if lines came since
-	unsigned int       // counts lines since the last checkpoint
-	due      bool      // is set if a checkpoint is due
-	moved    bool      // is set if a file began or was removed since the last checkpoint
+	headAt   time.Time // time of the last write of the head
+	headDue  bool      // whether lines were written since
+	unsigned int       // number of lines since the last checkpoint
+	due      bool      // whether a checkpoint is due
+	moved    bool      // whether a file was begun or removed since the last checkpoint
 	out      []byte
 	headText []byte
 }
 
-// open finds the end of the log, and returns its faults. It cuts off a partial write of a process,
-// as no response was sent for it. All other faults stay in the existing files, and new lines begin
-// the next file.
+// open finds the end of the log and returns its faults. It cuts off a partial write, because no
+// response was sent for its lines. All other faults stay in their file, and new lines begin the
+// next file.
 func (d *disk) open() (notes []string, err error) {
 	if d.folder, err = d.root.Stat("."); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (d *disk) open() (notes []string, err error) {
 	if fault == nil {
 		d.head = end
 	}
-	d.moved = d.head.First > 1 // the last checkpoint may not have it
+	d.moved = d.head.First > 1 // the last checkpoint may be older than the removal of the first lines
 	d.opened = time.Now()
 	if len(d.files) > 0 {
 		if fault != nil {
@@ -90,7 +90,7 @@ func (d *disk) open() (notes []string, err error) {
 		return nil, err
 	}
 	notes = append(notes, more...)
-	if keep := d.options.KeepFor; keep > 0 && !d.wrote.IsZero() && time.Since(d.wrote) > keep { // all of the log is old, or the clock is wrong
+	if keep := d.options.KeepFor; keep > 0 && !d.wrote.IsZero() && time.Since(d.wrote) > keep { // either all of the log is old or the clock is wrong
 		d.clock.until = d.hold()
 	}
 	if d.headFile, err = d.root.OpenFile(headFile, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
@@ -99,8 +99,8 @@ func (d *disk) open() (notes []string, err error) {
 	return notes, d.writeHead()
 }
 
-// openLast finds the last group of lines in the last file, and continues after it if there is no
-// fault.
+// openLast finds the last group of lines in the last file, and returns the faults. If it finds
+// none, new lines continue after that group.
 func (d *disk) openLast(known bool) (notes []string, err error) {
 	name := d.files[len(d.files)-1]
 	file, err := d.root.OpenFile(name, os.O_RDWR, 0o600)
@@ -113,10 +113,10 @@ func (d *disk) openLast(known bool) (notes []string, err error) {
 	}
 	var end line
 	var whole int64
-	strange := false // is set if more than a partial group follows the last group
+	strange := false // more than a partial group follows the last group
 	var prev line
-	intact := uint64(0)         // is the last line before the first one that does not follow
-	cut, broken := false, false // are set if there is one, and if it is before the end of the last group
+	intact := uint64(0)         // last line before a line that does not follow it
+	cut, broken := false, false // cut: there is such a line; broken: it is before the end of the last group
 	err = eachLine(io.NewSectionReader(file, 0, total), func(text []byte, at int64) error {
 		l, ok := parseLine(text)
 		if at > 0 && !cut && (!ok || l.seq != prev.seq+1 || prev.digest.follows(l.seq, l.object) != l.digest) {
@@ -138,7 +138,7 @@ func (d *disk) openLast(known bool) (notes []string, err error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	switch h := &d.head; {
-	case known && end.seq == 0 && name == fileName(h.Seq+1): // just begun
+	case known && end.seq == 0 && name == fileName(h.Seq+1): // the file was only begun
 	case known && (end.seq < h.Seq || end.seq == h.Seq && end.digest != h.digest):
 		notes = append(notes, fmt.Sprintf("the log ended with line %d when it was written, and %s ends with line %d now: lines are missing or were replaced", h.Seq, name, end.seq))
 		return notes, file.Close()
@@ -163,8 +163,8 @@ func (d *disk) openLast(known bool) (notes []string, err error) {
 	return notes, d.mend()
 }
 
-// eachLine calls yield with the lines of a file and their offsets. A line that is too long, or has
-// no end, is passed in part.
+// eachLine calls yield with each line of a file and the line's offset. Only a part of a line is
+// passed if the line is too long or has no end.
 func eachLine(r io.Reader, yield func(text []byte, at int64) error) error {
 	var buf []byte
 	var at int64
@@ -237,7 +237,7 @@ func (d *disk) write(g *group) error {
 		unsigned = 0
 	}
 	if err := d.store(d.out); err != nil {
-		if len(d.leaving) > 0 && d.writeHead() == nil { // removing them may free the missing space
+		if len(d.leaving) > 0 && d.writeHead() == nil { // removing the files may free the space that is missing
 			d.remove()
 		}
 		return err
@@ -245,7 +245,7 @@ func (d *disk) write(g *group) error {
 	d.head = end
 	if d.options.NoSync && !checkpoint && d.now.Sub(d.headAt) < headTime {
 		d.headDue = true
-	} else if err := d.writeHead(); err != nil { // as if the lines had not been written
+	} else if err := d.writeHead(); err != nil { // treat the lines as not written
 		d.head, d.size, d.torn = before, d.size-int64(len(d.out)), true
 		return err
 	}
@@ -265,7 +265,8 @@ func (d *disk) write(g *group) error {
 	return nil
 }
 
-// appendNext appends the next line, and moves end there.
+// appendNext appends the next line to dst and sets end to that line. If last is set, the line ends
+// its group.
 func (d *disk) appendNext(dst []byte, end *head, object []byte, last bool) []byte {
 	end.Seq++
 	end.digest = end.digest.follows(end.Seq, object)
@@ -277,7 +278,7 @@ func (d *disk) appendNext(dst []byte, end *head, object []byte, last bool) []byt
 	return appendLine(dst, object, end.Seq, end.digest, seal)
 }
 
-// checkpoint returns a signature of all lines so far.
+// checkpoint returns the line that signs all lines up to end.
 func (d *disk) checkpoint(end *head) []byte {
 	w := jsonrpc.NewObject(nil)
 	w.String("time", time.Now().UTC().Format(stampFormat))
@@ -288,8 +289,8 @@ func (d *disk) checkpoint(end *head) []byte {
 	return w.Bytes()
 }
 
-// store appends to the file, and syncs it unless NoSync is set. A partial write is cut off before
-// the next one.
+// store appends data to the file, and syncs it unless NoSync is set. It first cuts off a partial
+// write.
 func (d *disk) store(data []byte) error {
 	if err := d.mend(); err != nil {
 		return err

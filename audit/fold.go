@@ -8,45 +8,47 @@ import (
 )
 
 const (
-	// foldTime is the time within which equal refusals of one caller are one line, with a count.
+	// foldTime is the period for counting equal refusals of one caller on one line.
 	foldTime = time.Second
-	// maxFolds limits the refusals that are counted separately, of which one caller has a quarter.
-	// All others are counted as one.
+	// maxFolds limits the number of separate counts. One caller gets at most a quarter of them. All
+	// further refusals share one count.
 	maxFolds = 1_000
-	// refusedPart is the inverse of the part of the kept bytes for lines of refusals: a tenth.
+	// refusedPart is the divisor for the bytes that lines of refusals may take: a tenth of all kept
+	// bytes.
 	refusedPart = 10
-	// littlePart is the inverse of the part of these bytes that a caller may take in a littleTime
-	// from the last quarter, which is reserved.
+	// littlePart and littleTime limit one caller's share of the last quarter of those bytes, which
+	// is reserved. In each littleTime a caller may take the littlePart-th part of all of them.
 	littlePart = 64
 	littleTime = time.Hour
 )
 
-// A foldKey holds the fields that refusals in one line share. The zero value stands for all that
-// have no place of their own. The client's own name is not in it, as it could differ each time.
+// A foldKey holds the fields that the refusals of one line have in common. The zero value is for
+// all refusals beyond maxFolds. It does not include the client's own name, which a client could
+// change each time.
 type foldKey struct{ caller, profile, method, name, rule string }
 
-// A fold counts the refusals since the last line about them.
+// A fold counts the refusals of one foldKey since the last line about them.
 type fold struct {
-	last  Record // the newest, without arguments
-	count int    // counts those without a line
+	last  Record // newest refusal, without arguments
+	count int    // number of refusals without a line
 	since time.Time
 }
 
-// folds counts repeated refusals. A log keeps a limited number of bytes, and a refused caller must
-// neither fill it nor displace lines. One caller takes neither places nor bytes from another.
+// folds counts repeated refusals. The bytes of a log are limited, and a refused caller must not
+// displace other lines. One caller cannot take the places or bytes of another.
 type folds struct {
-	most int64 // limits the bytes of lines of refusals if there are no others
+	most int64 // limit of the bytes of refusals in a log without other lines
 
 	mu     sync.Mutex
 	by     map[foldKey]*fold
-	places *share.Budget    // counts the entries of by, except the zero key
-	room   int64            // the number of bytes that they may take now
-	took   map[string]int64 // the bytes by caller since a time
+	places *share.Budget    // counts the entries of by except the zero key, by caller
+	room   int64            // bytes that lines of refusals may take now
+	took   map[string]int64 // bytes taken by each caller since the time in since
 	since  time.Time
 }
 
-// refused reports whether the record of a refusal gets a line of its own: the first one of a
-// caller, or with named the first for each name. Others are counted.
+// refused reports whether a refusal gets its own line. The first refusal of a foldKey does; with
+// named, each name has its own key. All other refusals are counted.
 func (f *folds) refused(r *Record, named bool, now time.Time) (own bool) {
 	key := foldKey{r.caller, r.Profile, r.Method, "", r.Rule}
 	if named {
@@ -72,8 +74,8 @@ func (f *folds) refused(r *Record, named bool, now time.Time) (own bool) {
 	return false
 }
 
-// hasRoom reports whether a line of a caller's refusal may be written. The last quarter of the room
-// is for callers that took little of it recently. The caller holds the lock.
+// hasRoom reports whether there is room for a line about a caller's refusals. The last quarter of
+// the room is for callers that took little of it recently. The caller holds the lock.
 func (f *folds) hasRoom(caller string, now time.Time) bool {
 	if len(f.took) > maxFolds || now.Sub(f.since) > littleTime {
 		clear(f.took)
@@ -82,8 +84,8 @@ func (f *folds) hasRoom(caller string, now time.Time) bool {
 	return f.room > int64(share.Reserve(int(f.most))) || f.room > 0 && f.took[caller] <= f.most/littlePart
 }
 
-// due returns the refusals that were counted for foldTime or, with all, until now; [folds.line]
-// returns their lines.
+// due returns the keys whose refusals were counted for foldTime or, if all is set, all keys with
+// counts. [folds.line] returns their lines.
 func (f *folds) due(now time.Time, all bool) (keys []foldKey) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,8 +103,8 @@ func (f *folds) due(now time.Time, all bool) (keys []foldKey) {
 	return keys
 }
 
-// line returns the line for due refusals, or nil while there is no room for it, or after it was
-// written.
+// line returns the line for the counted refusals of a key. It returns nil if there is no count, or
+// no room for the line yet.
 func (f *folds) line(key foldKey, now time.Time, all bool) *Record {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,14 +121,15 @@ func (f *folds) line(key foldKey, now time.Time, all bool) *Record {
 	return &r
 }
 
-// waits reports whether there are counted refusals without a line.
+// waits reports whether counted refusals may still need a line.
 func (f *folds) waits() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.by) > 0
 }
 
-// wrote counts the bytes of a line: each of another line makes room for lines of refusals.
+// wrote counts the bytes of a written line. A line of a refusal takes room; any other line makes
+// room for refusals.
 func (f *folds) wrote(bytes int, r *Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

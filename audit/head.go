@@ -12,29 +12,29 @@ import (
 
 const (
 	headFile = "head.json"
-	headSize = 512 // bytes; it is replaced in place, within one sector
-	// headTime is the maximum time by which the head is older than the lines with NoSync. Writing
-	// both each time costs twice as much.
+	headSize = 512 // size in bytes; the head is replaced in place and fits into one disk sector
+	// headTime is the largest delay of the head after the lines with NoSync. Writing both each time
+	// costs twice as much.
 	headTime = 10 * time.Millisecond
 )
 
-// A head holds the beginning and the end of a log. It is in a file of its own, written with every
-// group of lines or, with NoSync, headTime later. So a missing end is found. The key authenticates
-// it.
+// A head records the first and the last line of a log, so that a missing end can be detected. It
+// has its own file, written with every group of lines. With NoSync, the file is written up to
+// headTime later. The key authenticates it.
 type head struct {
-	First  uint64 `json:"first"`  // is the number of the first kept line
-	Before string `json:"before"` // is the digest of the line before that; empty without one
-	Seq    uint64 `json:"seq"`    // is the number of the last line; 0 if there is none yet
-	Hash   string `json:"hash"`   // is its digest
+	First  uint64 `json:"first"`  // number of the first kept line
+	Before string `json:"before"` // digest of the line before First; empty without one
+	Seq    uint64 `json:"seq"`    // number of the last line; 0 if there is no line yet
+	Hash   string `json:"hash"`   // digest of the last line
 	Key    string `json:"key"`    // identifies the key; a head of another key is not an attack on this log
 	MAC    string `json:"mac"`
 
 	before, digest digest
 }
 
-// writeHead writes the end of the log, after the lines before it. It does not wait for the disk, so
-// after a crash of the machine the head may be older than the lines. It may be newer only with
-// NoSync, where lines of the last second may be lost; they are then reported as missing.
+// writeHead writes the head after the lines. It does not wait for the disk, so after a crash of the
+// machine the head may be older than the lines. Only with NoSync can the head be newer, because
+// lines of the last second may be lost. Verify then reports these as missing.
 func (d *disk) writeHead() error {
 	h, mac := &d.head, d.options.Key.sealHead(&d.head)
 	var digest [digestSize]byte
@@ -57,10 +57,10 @@ func (d *disk) writeHead() error {
 	return nil
 }
 
-// ofOther reports whether the head names another key. A forged head may do so, too.
+// ofOther reports whether the head names another key. The head may be forged.
 func (h *head) ofOther(k *Key) bool { return h.Key != "" && h.Key != k.id }
 
-// readHead reads the head, but does not check whether it is authentic.
+// readHead reads the head. It does not check whether the head is authentic.
 func readHead(root *os.Root) (h head, err error) {
 	f, err := root.Open(headFile)
 	if err != nil {

@@ -19,18 +19,18 @@ import (
 	"sync"
 )
 
-// A Key signs a log. Its owner can write a log that verifies, so only the writing process should
+// A Key signs a log. Its owner can write a log that verifies, so only the logging process should
 // have it. It is safe for concurrent use.
 type Key struct {
 	private ed25519.PrivateKey
-	id      string // is not secret
+	id      string // identifies the key; not secret
 
 	mu   sync.Mutex
-	mac  hash.Hash // is for groups of lines, and for the head
-	text []byte    // the input of mac
+	mac  hash.Hash // authenticates groups of lines, the head and the ledger
+	text []byte    // buffer for the input of mac
 }
 
-// NewKey makes a key from 32 random bytes, such as from a keyring.
+// NewKey makes a key from 32 random bytes, which may come from a keyring.
 func NewKey(seed []byte) (*Key, error) {
 	if len(seed) != ed25519.SeedSize {
 		return nil, fmt.Errorf("audit: a key has %d bytes, got %d", ed25519.SeedSize, len(seed))
@@ -45,8 +45,8 @@ func NewKey(seed []byte) (*Key, error) {
 	return k, nil
 }
 
-// ReadKey reads the key of an installation from a file, and makes the file for its owner only if it
-// is missing. Two processes that make it at the same time get the same key.
+// ReadKey reads the key of an installation from a file. If the file is missing, ReadKey creates it
+// with access for its owner only. Two processes that create it at the same time get the same key.
 func ReadKey(path string) (*Key, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,8 @@ func ReadKey(path string) (*Key, error) {
 	return NewKey(seed)
 }
 
-// makeKey writes a new key to a temporary file, and links it to the path unless that exists.
+// makeKey writes a new key to a temporary file and links it to path. If path exists by then,
+// makeKey returns the key there.
 func makeKey(path string) ([]byte, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -77,14 +78,14 @@ func makeKey(path string) ([]byte, error) {
 	defer os.Remove(temp)
 	if err := os.Link(temp, path); err != nil {
 		if !errors.Is(err, fs.ErrExist) {
-			return text, os.Rename(temp, path) // without links here
+			return text, os.Rename(temp, path) // this file system has no links
 		}
 		return os.ReadFile(path)
 	}
 	return text, nil
 }
 
-// Public returns the key with which others verify checkpoints; see [ParsePublic].
+// Public returns the public key. Anyone can verify checkpoints with it; see [ParsePublic].
 func (k *Key) Public() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
 
 // FormatPublic returns a public key in base64.
@@ -99,15 +100,15 @@ func ParsePublic(text string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// A digest is that of a line and all lines before it.
+// A digest is the hash of a line and of all lines before it.
 type digest [sha256.Size]byte
 
-// String returns the form in lines.
+// String returns the digest as lines contain it.
 func (d digest) String() string { return string(d.append(nil)) }
 
 func (d *digest) append(dst []byte) []byte { return base64.RawURLEncoding.AppendEncode(dst, d[:]) }
 
-// digestSize is the length of a digest in a line.
+// digestSize is the length of a digest's text.
 const digestSize = 43
 
 func parseDigest(text string) (d digest, ok bool) {
@@ -118,18 +119,18 @@ func parseDigest(text string) (d digest, ok bool) {
 	return d, err == nil && n == len(d)
 }
 
-// follows returns the digest of a line that follows one with the digest d. A line has at most
-// maxLine bytes or little more, so that its copy is small.
+// follows returns the digest of the line seq after a line with digest d. Copying the line is cheap
+// because it has little more than maxLine bytes at most.
 func (d digest) follows(seq uint64, object []byte) digest {
 	all := append(make([]byte, 0, 1<<10), d[:]...)
 	all = binary.BigEndian.AppendUint64(all, seq)
 	return sha256.Sum256(append(all, object...))
 }
 
-// seal authenticates the end of a group of lines.
+// seal returns the MAC for the end of a group of lines.
 func (k *Key) seal(seq uint64, d digest) digest { return k.sealed("group", seq, d, 0, digest{}) }
 
-// sealHead authenticates the beginning and the end of a log.
+// sealHead returns the MAC for a head.
 func (k *Key) sealHead(h *head) digest {
 	return k.sealed("head", h.Seq, h.digest, h.First, h.before)
 }
@@ -141,7 +142,8 @@ func (k *Key) sealed(what string, seq uint64, d digest, first uint64, before dig
 	return k.authenticate()
 }
 
-// authenticated returns the MAC of a text of a kind.
+// authenticated returns the MAC of a text. The argument what is the purpose of the text, and the
+// MAC covers it too.
 func (k *Key) authenticated(what string, text []byte) digest {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -157,8 +159,9 @@ func (k *Key) authenticate() digest {
 	return digest(k.text)
 }
 
-// appendStatement appends the text that a checkpoint signs: the log begins with the line first,
-// after one with the digest before, and the digest of its line seq is d.
+// appendStatement appends the text that a checkpoint signs. The text states that the line seq has
+// the digest d. It also states that the log begins with the line first, whose preceding line has
+// the digest before.
 func appendStatement(dst []byte, seq uint64, d digest, first uint64, before digest) []byte {
 	s := append(dst, "junction audit 1\n"...)
 	s = binary.BigEndian.AppendUint64(s, seq)

@@ -19,35 +19,35 @@ import (
 
 const (
 	ledgerFile = "files.ledger"
-	// maxEntry is the maximum number of bytes in one line of the ledger.
+	// maxEntry is the largest size of a line of the ledger in bytes.
 	maxEntry = 512
-	// maxRuns is the maximum number of ranges of removed lines. There is more than one only if a
-	// file between them was kept.
+	// maxRuns is the largest number of ranges of removed lines. There is more than one range only
+	// if a file between removed files was kept.
 	maxRuns = 100
 )
 
-// An entry of the ledger is a finished file, or a range of removed lines. The log wrote and sealed
-// it, so that the removal of files does not depend on the state of the file system.
+// An entry of the ledger describes a finished file, or a range of removed lines. Its MAC makes the
+// removal of files independent of what the file system reports.
 type entry struct {
 	First   uint64 `json:"first"`
 	Last    uint64 `json:"last"`
-	Digest  string `json:"digest"` // is that of the last line
+	Digest  string `json:"digest"` // digest of the last line
 	Bytes   int64  `json:"bytes"`
-	Time    int64  `json:"time"` // is when the last line was written, in microseconds
+	Time    int64  `json:"time"` // time of the last line, in microseconds
 	Expired bool   `json:"expired,omitempty"`
 	MAC     string `json:"mac"`
 
 	digest digest
 }
 
-// append appends the entry with its seal as a line.
+// append appends a line with the entry and its MAC.
 func (e *entry) append(dst []byte, k *Key) []byte {
 	e.Digest, e.MAC = e.digest.String(), k.sealFile(e).String()
-	text, _ := json.Marshal(e) // encoding numbers and strings never fails
+	text, _ := json.Marshal(e) // encoding strings and numbers cannot fail
 	return append(append(dst, text...), '\n')
 }
 
-// sealFile authenticates an entry of the ledger.
+// sealFile returns the MAC for an entry of the ledger.
 func (k *Key) sealFile(e *entry) digest {
 	text := binary.BigEndian.AppendUint64(appendStatement(nil, e.Last, e.digest, e.First, digest{}), uint64(e.Bytes))
 	text = binary.BigEndian.AppendUint64(text, uint64(e.Time))
@@ -59,12 +59,13 @@ func (k *Key) sealFile(e *entry) digest {
 
 // A ledger lists the finished files of a log.
 type ledger struct {
-	files []entry // them, oldest first, without the file that is being written
+	files []entry // finished files, oldest first
 	runs  []entry // ranges of removed lines, oldest first
-	lines int     // counts lines in the file
+	lines int     // number of lines in the ledger's file
 }
 
-// readLedger reads the authentic entries of the ledger. A log of an older version has none.
+// readLedger reads the authentic entries of the ledger. foreign is the number of other lines. A log
+// of an older version has no ledger, which is no error.
 func readLedger(root *os.Root, k *Key) (l ledger, foreign int, err error) {
 	f, err := root.Open(ledgerFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +109,7 @@ func readLedger(root *os.Root, k *Key) (l ledger, foreign int, err error) {
 	return l, foreign, nil
 }
 
-// removed adds removed lines to the runs.
+// removed adds the lines of a removed file to the runs.
 func (l *ledger) removed(e entry) {
 	e.Expired, e.Bytes = true, 0
 	for i, r := range l.runs {
@@ -126,8 +127,8 @@ func (l *ledger) removed(e entry) {
 	}
 }
 
-// enter adds entries to the file of the ledger. It replaces the file if most of its entries are of
-// removed files.
+// enter appends entries to the ledger's file. If most entries there are of removed files, it
+// replaces the file instead.
 func (d *disk) enter(entries ...entry) error {
 	if d.ledger.lines > 2*(len(d.ledger.files)+len(d.ledger.runs))+maxRuns {
 		return d.replaceLedger()
@@ -141,7 +142,7 @@ func (d *disk) enter(entries ...entry) error {
 	return errors.Join(err, filelock.SyncFolder(d.dir))
 }
 
-// replaceLedger replaces the file of the ledger.
+// replaceLedger replaces the ledger's file by one with the current entries only.
 func (d *disk) replaceLedger() error {
 	const fresh = ledgerFile + ".new"
 	f, err := d.root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -156,9 +157,9 @@ func (d *disk) replaceLedger() error {
 	return errors.Join(d.root.Rename(fresh, ledgerFile), filelock.SyncFolder(d.dir))
 }
 
-// writeEntries writes entries to the end of a file, which it closes.
+// writeEntries writes entries at the end of a file and closes the file.
 func (d *disk) writeEntries(f *os.File, entries []entry) error {
-	text := []byte("\n") // ends an entry that a process left unfinished
+	text := []byte("\n") // ends a line that a killed process left unfinished
 	for i := range entries {
 		text = entries[i].append(text, d.options.Key)
 	}
@@ -166,8 +167,8 @@ func (d *disk) writeEntries(f *os.File, entries []entry) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// openLedger reads the ledger, and makes missing entries for files that are unchanged: an older
-// version wrote them, or the process ended too early. It returns the faults.
+// openLedger reads the ledger and adds the missing entries of unchanged files. An entry is missing
+// if an older version wrote the file, or if the process ended too early. It returns the faults.
 func (d *disk) openLedger() (notes []string, err error) {
 	var foreign int
 	if d.ledger, foreign, err = readLedger(d.root, d.options.Key); err != nil {
@@ -179,7 +180,7 @@ func (d *disk) openLedger() (notes []string, err error) {
 	if h := &d.head; h.First > 1 && (len(d.ledger.runs) == 0 || d.ledger.runs[len(d.ledger.runs)-1].Last < h.First-1) {
 		d.ledger.removed(entry{First: 1, Last: h.First - 1, digest: h.before})
 	}
-	var known, fresh []entry // keep the ledger's own, which are read in the loop
+	var known, fresh []entry // known holds entries of the ledger, fresh the added ones
 	for _, name := range d.files[:max(0, len(d.files)-1)] {
 		var e entry
 		if i := slices.IndexFunc(d.ledger.files, func(e entry) bool { return fileName(e.First) == name }); i >= 0 {
@@ -218,12 +219,13 @@ func (d *disk) openLedger() (notes []string, err error) {
 	return notes, nil
 }
 
-// covers reports whether the lines of a file were removed.
+// covers reports whether the lines of a file have been removed by the log.
 func (l *ledger) covers(e entry) bool {
 	return slices.ContainsFunc(l.runs, func(r entry) bool { return r.First <= e.First && e.Last <= r.Last })
 }
 
-// readFinished returns the entry of a file that has none. It fails if the file was changed.
+// readFinished returns the entry for a finished file that has none. It returns an error if the file
+// was changed.
 func (d *disk) readFinished(name string) (e entry, err error) {
 	file, err := d.root.Open(name)
 	if err != nil {
@@ -257,8 +259,8 @@ func (d *disk) readFinished(name string) (e entry, err error) {
 	return e, nil
 }
 
-// misfit returns the reason why a finished file differs from its entry in the ledger; empty if it
-// does not.
+// misfit returns how a finished file differs from its entry in the ledger. It returns "" if the
+// file is unchanged.
 func (d *disk) misfit(e *entry) (string, error) {
 	name := fileName(e.First)
 	file, err := d.root.Open(name)
@@ -294,7 +296,8 @@ func (d *disk) misfit(e *entry) (string, error) {
 	return "", nil
 }
 
-// expiredLine returns a line about removed lines, with all earlier ranges.
+// expiredLine returns a line that reports the removal of the lines first to last. The line also
+// lists all earlier ranges.
 func (l *ledger) expiredLine(first, last uint64, cause string) []byte {
 	w := jsonrpc.NewObject(nil)
 	w.String("time", time.Now().UTC().Format(stampFormat))
@@ -304,15 +307,15 @@ func (l *ledger) expiredLine(first, last uint64, cause string) []byte {
 	for _, r := range l.runs {
 		spans = append(spans, Span{First: r.First, Last: r.Last, Digest: r.digest.String()})
 	}
-	text, _ := json.Marshal(spans) // encoding numbers and strings never fails
+	text, _ := json.Marshal(spans) // encoding strings and numbers cannot fail
 	w.Raw("expired", text)
 	return w.Bytes()
 }
 
-// A Span is a range of lines that were removed because of their number or age.
+// A Span is a range of lines that the log removed because of its size or their age.
 type Span struct {
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
-	// Digest is that of the last one, which the next line follows.
+	// Digest is the digest of the line Last. The next line follows it.
 	Digest string `json:"digest"`
 }

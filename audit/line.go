@@ -13,17 +13,18 @@ import (
 // The kinds of lines.
 const (
 	KindCall       = "call"       // a request that was handled
-	KindDecision   = "decision"   // whether a request may be handled, and why
+	KindDecision   = "decision"   // a decision whether a request may be handled, with the reason
 	KindCheckpoint = "checkpoint" // a signature of all lines so far
-	KindNote       = "note"       // a report of the log about itself: lost lines, or an end that was cut off
-	KindExpired    = "expired"    // lines that the log removed because of their number or age
+	KindNote       = "note"       // a report about the log itself, such as lost lines or an end that was cut off
+	KindExpired    = "expired"    // lines that the log removed because of its size or their age
 )
 
-// A Record is one line, without the members that chain it to others. Empty fields are omitted. The
-// tags are those of [fields.Table]. In addition, column is the format in which junction audit query
-// prints the field, and export:"attribute" makes it an attribute of an exported log record.
+// A Record is one line of the log, without the members that link it to other lines. Empty fields
+// are omitted. The tags are those of [fields.Table], with two more. The tag column is the format
+// that junction audit query uses to print the field. The tag export:"attribute" makes the field an
+// attribute of an exported log record.
 type Record struct {
-	Time time.Time `json:"time" layout:"2006-01-02T15:04:05.000000Z" doc:"the time of the line"` // default now
+	Time time.Time `json:"time" layout:"2006-01-02T15:04:05.000000Z" doc:"the time of the line"` // the default is the current time
 	Kind string    `json:"kind" export:"attribute" doc:"'call', written after the response; 'decision'; 'checkpoint'; 'note' about the log itself, such as a missing file; or 'expired', with the ranges of all removed lines"`
 
 	Call        string          `json:"call,omitzero" doc:"the same text in all lines about one request"`
@@ -57,25 +58,25 @@ type Record struct {
 	Result    json.RawMessage `json:"result,omitempty" doc:"the kept part of the result"`
 
 	began   time.Time
-	refusal bool   // is set if the request was refused
-	caller  string // the caller of that request, as named by internal/share
+	refusal bool   // whether the request was refused
+	caller  string // caller of a refused request, in the form of internal/share
 }
 
-// A Filter selects lines. Empty fields select all; of the others all must match. The tags are those
-// of [fields.Params].
+// A Filter selects lines. A line must match all fields that are not empty. The tags are those of
+// [fields.Params].
 type Filter struct {
 	Since time.Time `match:"since" member:"time" doc:"lines since WHEN: a time such as 2026-11-23T12:00:00Z, a date (in the local time zone), or a duration ago, such as 24h"`
 	Until time.Time `match:"until" member:"time" doc:"lines before WHEN"`
-	// Kind, Outcome and Decision equal the line's value, or are a list with commas that contains
-	// it.
+	// Kind, Outcome and Decision must equal the line's value, or be a comma-separated list that
+	// contains it.
 	Kind     string `match:"equal" enum:"call,decision,checkpoint,note,expired" doc:"lines of this KIND, or of several with commas: call, decision, checkpoint, note or expired"`
 	Outcome  string `match:"equal" enum:"ok,tool_error,input_required,cancelled,error" doc:"calls with this OUTCOME: ok, tool_error, input_required, cancelled or error"`
 	Decision string `match:"equal" enum:"allow,ask,deny" doc:"decisions to EFFECT: allow, ask or deny"`
-	// Principal, Server and Call equal the line's value.
+	// Principal, Server and Call must equal the line's value.
 	Principal string `match:"equal" doc:"lines about this USER"`
 	Server    string `match:"equal" doc:"lines about this SERVER"`
 	Call      string `match:"equal" doc:"all lines about the call with this ID"`
-	// Name and Client are substrings of the line's value, ignoring case.
+	// Name and Client must be substrings of the line's value. Case is ignored.
 	Name   string `name:"tool" match:"part" member:"name" doc:"lines whose tool, prompt or resource has this TEXT in its name"`
 	Client string `match:"part" doc:"lines whose client has this TEXT in its name"`
 }
@@ -85,17 +86,17 @@ var (
 	filters = fields.ParamsOf[Filter]()
 )
 
-// stampFormat is the format of times in lines, in UTC.
+// stampFormat is the format of times in lines, which are in UTC.
 const stampFormat = "2006-01-02T15:04:05.000000Z"
 
 // append appends the record as a JSON object.
 func (r *Record) append(dst []byte) []byte { return records.Append(dst, r, nil) }
 
-// appendLine appends a line: an object with its number, its digest, and, if it ends a group, the
-// group's seal.
+// appendLine appends a line: the object with its number and digest and, at the end of a group, the
+// group's MAC.
 func appendLine(dst, object []byte, seq uint64, d digest, seal *digest) []byte {
 	w := jsonrpc.NewObject(dst)
-	_ = w.EncodedMembers(func(dst []byte) ([]byte, error) { return append(dst, object...), nil }) // Record.append made it
+	_ = w.EncodedMembers(func(dst []byte) ([]byte, error) { return append(dst, object...), nil }) // cannot fail, because Record.append made the object
 	w.Int("seq", int64(seq))
 	var text [digestSize]byte
 	w.StringBytes("hash", d.append(text[:0]))
@@ -107,30 +108,30 @@ func appendLine(dst, object []byte, seq uint64, d digest, seal *digest) []byte {
 
 // A line is a parsed line of a log.
 type line struct {
-	object []byte // the object without seq, hash and mac
+	object []byte // object without seq, hash and mac
 	seq    uint64
 	digest digest
-	seal   *digest // is nil unless it ends a group
+	seal   *digest // MAC of the group; nil unless the line ends a group
 }
 
-// isCheckpoint reports whether the line is a signature of those before it.
+// isCheckpoint reports whether the line is a checkpoint.
 func (l *line) isCheckpoint() bool { return l.is(KindCheckpoint) }
 
-// isExpired reports whether the line lists removed lines.
+// isExpired reports whether the line reports removed lines.
 func (l *line) isExpired() bool { return l.is(KindExpired) }
 
 func (l *line) is(kind string) bool {
 	return string(jsonrpc.Get(l.object, "kind")) == `"`+kind+`"`
 }
 
-// time returns when the line was written; zero if it has no time.
+// time returns the time in the line, or zero if it has none.
 func (l *line) time() time.Time {
 	text, _ := jsonrpc.Unquote(jsonrpc.Get(l.object, "time"))
 	at, _ := time.Parse(stampFormat, text)
 	return at
 }
 
-// The members that appendLine adds, in the form of a line.
+// The beginnings of the members that appendLine adds.
 var (
 	seqMember  = []byte(`,"seq":`)
 	hashMember = []byte(`,"hash":"`)

@@ -15,56 +15,58 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-// The limits of a log, and the defaults of Options.
+// The limits of a log and the defaults of Options.
 const (
 	maxLine        = 64 << 10         // bytes of one line; a longer one loses its arguments and result
-	maxPending     = 8 << 20          // bytes of lines that wait for the disk
-	maxSpare       = 64               // buffers of lines that are kept for reuse
-	gatherTime     = time.Millisecond // how long a group waits for the lines of running requests
+	maxPending     = 8 << 20          // largest number of bytes that wait to be written
+	maxSpare       = 64               // largest number of buffers kept for reuse
+	gatherTime     = time.Millisecond // how long a group waits for the lines of other running requests
 	defaultFile    = 64 << 20         // bytes of one file
 	defaultFileAge = 24 * time.Hour
 	defaultKeep    = 1 << 30 // bytes of all files
 	checkpointTime = time.Second
-	agePause       = time.Minute // between two checks for old files
+	agePause       = time.Minute // longest time between two checks for old files
 )
 
-// Options configure a log; the zero value of each field but Key means its default.
+// Options configure a log. Key is required; for any other field the zero value means its default.
 type Options struct {
-	// Key signs the log; it is required. See [ReadKey].
+	// Key signs the log. See [ReadKey].
 	Key *Key
-	// MaxFile and MaxAge end a file and begin the next one: at this number of bytes, default 64
-	// MiB, or this time after its first call, default a day, and at most KeepFor.
+	// MaxFile and MaxAge determine when a file is finished and the next one begins. MaxFile is a
+	// number of bytes; the default is 64 MiB. MaxAge is the time after the file's first call. Its
+	// default is a day, and it is at most KeepFor.
 	MaxFile int64
 	MaxAge  time.Duration
-	// Keep is the maximum number of bytes of all files, default 1 GiB, and KeepFor the maximum age
-	// of a file, by its last line; the default is no limit. The oldest files are removed first,
-	// within a minute, even if no line is written, and a line reports it. After the clock was set
-	// ahead by more than an hour, removal by age stops for a day, or for KeepFor/10 if shorter.
-	// Only unchanged files are removed, and counted.
+	// Keep is the largest number of bytes in all files; the default is 1 GiB. KeepFor is the
+	// largest age of a file, measured from its last line; the default is no limit. The oldest files
+	// are removed first, within a minute even if no line is written, and a line reports their
+	// removal. If the clock is set ahead by more than an hour, removal by age stops for a day, or
+	// for KeepFor/10 if that is shorter. Changed files are neither removed nor counted.
 	Keep    int64
 	KeepFor time.Duration
-	// NoSync waits for the disk once a second in place of once for each group of lines. Responses
-	// are sent when the system has their lines. These then survive any end of this process, but not
-	// a crash of the machine.
+	// NoSync makes the log wait for the disk once a second instead of at each group of lines. A
+	// response is sent when the operating system has its line. The lines then survive any end of
+	// this process, but not a crash of the machine.
 	NoSync bool
-	// GoOn lets requests run that cannot be logged, such as on a full disk. Missing lines are
-	// counted in the log, once it can be written again. Without GoOn such requests are refused.
+	// GoOn lets requests run that cannot be logged, for example because the disk is full. The log
+	// counts the missing lines. It writes the count as soon as it can be written again. Without
+	// GoOn, such requests are refused.
 	GoOn bool
-	// Written, if set, is called with written lines, several at a time, each with its line break.
-	// It must not block, and must not keep them.
+	// Written is called with written lines, several at a time, each with its line break. It must
+	// neither block nor keep the lines. It may be nil.
 	Written func(lines []byte)
-	// Logger gets errors; default slog.Default().
+	// Logger logs errors; the default is slog.Default().
 	Logger *slog.Logger
 }
 
-// ErrInUse reports that another process writes the log.
+// ErrInUse reports that another process is writing the log.
 var ErrInUse = errors.New("another process writes this audit log")
 
-// ErrOtherKey reports that a log was written with another key, so that this one can neither verify
-// nor continue it.
+// ErrOtherKey reports that a log was written with another key. The given key can neither verify nor
+// continue it.
 var ErrOtherKey = errors.New("the audit log was written with another key")
 
-// ErrUnavailable reports that the log cannot be written, so that requests are refused.
+// ErrUnavailable reports that the log cannot be written. Requests are refused until it can be.
 var ErrUnavailable = errors.New("the audit log cannot be written")
 
 // A Log is an audit log in a folder of its own. Its methods are safe for concurrent use.
@@ -73,39 +75,40 @@ type Log struct {
 	dir     string
 	root    *os.Root
 	lock    *filelock.File
-	turn    chan struct{} // has capacity 1; the sender of its value writes
+	turn    chan struct{} // has capacity 1; holds a token of the goroutine that writes
 	timer   *time.Timer   // starts the next checkpoint
 	ageing  *time.Timer   // starts the next check for old files
-	heading *time.Timer   // starts the write of the next head
+	heading *time.Timer   // starts the next write of the head
 
-	running atomic.Int64 // counts requests that will each add a line
-	looked  atomic.Int64 // when the files were last where they were opened, in nanoseconds; 0 if they were not
+	running atomic.Int64 // number of requests that will each add a line
+	looked  atomic.Int64 // time of the last check that found the files in their place, in nanoseconds; 0 if it did not
 
 	mu      sync.Mutex
 	pending *group
 	spare   [][]byte // buffers of written lines for reuse
-	armed   bool     // is set while the timer runs
+	armed   bool     // whether timer runs
 	closed  bool
-	failing error // the error of the last write; nil if it succeeded
+	failing error // error of the last write; nil if it succeeded
 
 	folds folds
-	disk  disk // belongs to the holder of turn
+	disk  disk // belongs to the goroutine whose token turn holds
 }
 
-// A group holds lines that are written in one write.
+// A group holds lines that are written together.
 type group struct {
 	objects [][]byte
 	size    int
-	lost    int           // counts lines that were dropped, as too many waited
-	done    chan struct{} // is closed when all are written, or could not be
+	lost    int           // lines that were dropped because too many waited
+	done    chan struct{} // closed when the lines are written or have failed
 	err     error
 }
 
 func newGroup() *group { return &group{done: make(chan struct{})} }
 
-// Open opens the log in a folder and continues after its last line. It makes a missing folder for
-// its owner only. A partial write of an earlier process is cut off and noted, as are missing lines.
-// The error is ErrInUse if another process writes the log, and ErrOtherKey if it has another key.
+// Open opens the log in a folder and continues after the log's last line. It creates a missing
+// folder with access for its owner only. It cuts off a partial write of an earlier process, and
+// adds notes about that and about missing lines. The error is ErrInUse if another process writes
+// the log, and ErrOtherKey if the log has another key.
 func Open(dir string, o Options) (*Log, error) {
 	if o.Key == nil {
 		return nil, errors.New("audit: Options.Key is missing; see ReadKey")
@@ -163,33 +166,33 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, nil
 }
 
-// errFull reports that too many lines wait for the disk.
+// errFull reports that too many lines wait to be written.
 var errFull = errors.New("too many lines wait")
 
-// Note adds a line without waiting until it is written, unless too many wait. The next Append,
-// Flush or checkpoint writes it. Note fails if the log is closed, or if it cannot be written and
-// too many lines wait.
+// Note adds a line and does not wait until it is written, unless too many lines wait. The next
+// Append, Flush or checkpoint writes the line. Note returns an error if the log is closed, or if
+// the log cannot be written and too many lines wait.
 func (l *Log) Note(r *Record) error {
 	_, err := l.put(r)
 	return err
 }
 
-// Withhold adds a line about a withheld definition of a server, which is not a decision about a
-// request, without waiting until it is written. Repeated equal lines are counted, and limited to a
-// part of the log. So a server with constant changes does not displace other lines.
+// Withhold adds a line about a server's definition that is withheld from clients. It does not wait
+// until the line is written. Repeated equal lines are counted and limited to a part of the log, so
+// that a server that constantly changes cannot displace other lines.
 func (l *Log) Withhold(r *Record) error {
 	r.Kind, r.refusal, r.caller = KindDecision, true, "server "+r.Server
 	if !l.folds.refused(r, true, time.Now()) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.arm() // for the line that counts it
+		l.arm() // schedules the line with the count
 		return nil
 	}
 	return l.Note(r)
 }
 
-// Append adds a line and returns when it, and all lines before it, are on disk. Otherwise the error
-// wraps ErrUnavailable; the lines are written as soon as that is possible.
+// Append adds a line and waits until it and all lines before it are on disk. An error wraps
+// ErrUnavailable; the lines are then written as soon as that is possible.
 func (l *Log) Append(r *Record) error {
 	g, err := l.put(r)
 	if err != nil {
@@ -198,19 +201,19 @@ func (l *Log) Append(r *Record) error {
 	return l.commit(g)
 }
 
-// put adds a line once there is room for it. While lines can be written, no caller loses one to
-// callers with many lines.
+// put adds a line, and waits for room if there is none. While lines can be written, no caller loses
+// a line because another caller adds many.
 func (l *Log) put(r *Record) (*group, error) {
 	for {
 		g, err := l.add(r, true)
 		if err != errFull {
 			return g, err
 		}
-		_ = l.commit(g) // the next attempt returns the error
+		_ = l.commit(g) // the next call of add returns an error of the log
 	}
 }
 
-// Flush returns when all lines are on disk.
+// Flush waits until all lines are on disk.
 func (l *Log) Flush() error {
 	l.mu.Lock()
 	g := l.pending
@@ -218,15 +221,15 @@ func (l *Log) Flush() error {
 	return l.commit(g)
 }
 
-// Err returns the error of the last write; nil if it succeeded.
+// Err returns the error of the last write, or nil if that succeeded.
 func (l *Log) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.failing
 }
 
-// add adds a line. If other lines fill the buffer and waits is set, it returns errFull and the
-// group to wait for.
+// add adds a line. If too many lines wait and waits is set, add returns errFull and the group to
+// wait for.
 func (l *Log) add(r *Record, waits bool) (*group, error) {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
@@ -261,20 +264,20 @@ func (l *Log) add(r *Record, waits bool) (*group, error) {
 	return g, nil
 }
 
-// buffer returns an empty buffer for a line.
+// buffer returns an empty buffer, reused if possible.
 func (l *Log) buffer() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := len(l.spare) - 1
 	if last < 0 {
-		return make([]byte, 0, 512) // is enough for most lines
+		return make([]byte, 0, 512) // enough for most lines
 	}
 	b := l.spare[last]
 	l.spare = l.spare[:last]
 	return b[:0]
 }
 
-// arm schedules a checkpoint. The caller holds the lock.
+// arm starts the timer of the next checkpoint unless it runs. The caller holds the lock.
 func (l *Log) arm() {
 	if !l.armed {
 		l.armed = true
@@ -282,8 +285,8 @@ func (l *Log) arm() {
 	}
 }
 
-// commit waits until a group is written. A caller that finds no writer writes all lines that came
-// until then. So a single request needs no other goroutine, and many share one write.
+// commit waits until a group is written. A caller that gets the turn writes all lines that wait by
+// then. So a single request needs no other goroutine, and concurrent requests share one write.
 func (l *Log) commit(g *group) error {
 	select {
 	case <-g.done:
@@ -302,8 +305,8 @@ func (l *Log) commit(g *group) error {
 	return g.err
 }
 
-// gather waits a moment for the lines of other running requests, as long as some come. One wait for
-// the disk costs the same for many lines.
+// gather waits a moment for the lines of other running requests, and goes on waiting while they
+// arrive. One wait for the disk costs the same for many lines as for one.
 func (l *Log) gather() {
 	const steps = 4
 	before := 0
@@ -314,7 +317,7 @@ func (l *Log) gather() {
 		if lines == before || int64(lines) >= l.running.Load() {
 			return
 		}
-		if l.options.NoSync { // a write is short: goroutines that are ready to run may join it
+		if l.options.NoSync { // without a sync, a write is short; only goroutines that can run now may join it
 			runtime.Gosched()
 			return
 		}
@@ -323,7 +326,7 @@ func (l *Log) gather() {
 	}
 }
 
-// write writes the pending group. The caller has the turn.
+// write writes the pending group. The caller holds the turn.
 func (l *Log) write() {
 	l.mu.Lock()
 	g := l.pending
@@ -347,7 +350,7 @@ func (l *Log) write() {
 	if g.err != nil {
 		l.pending.keep(g)
 		if !l.closed {
-			l.arm() // to try again, even without requests
+			l.arm() // to try again, even if no request arrives
 		}
 	} else {
 		l.spare = append(l.spare, g.objects[:min(len(g.objects), maxSpare-len(l.spare))]...)
@@ -363,8 +366,8 @@ func (l *Log) write() {
 	close(g.done)
 }
 
-// keep puts the lines of a group that could not be written before later ones. Lines beyond the
-// limit are dropped, the newest first, and counted.
+// keep puts the lines of before in front of those of g. The group before could not be written. If
+// too many lines wait, the newest are dropped and counted.
 func (g *group) keep(before *group) {
 	objects := append(before.objects, g.objects...)
 	g.objects, g.size, g.lost = nil, 0, g.lost+before.lost
@@ -377,7 +380,7 @@ func (g *group) keep(before *group) {
 	}
 }
 
-// checkpoint writes pending lines, and a signature if lines have none.
+// checkpoint writes pending lines, and a signature if there are unsigned lines.
 func (l *Log) checkpoint() {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
@@ -397,8 +400,8 @@ func (l *Log) checkpoint() {
 	l.write()
 }
 
-// writeHead writes the head if lines are newer. If it fails, the next group or checkpoint tries
-// again.
+// writeHead writes the head if it is older than the lines. After an error, the next group or
+// checkpoint tries again.
 func (l *Log) writeHead() {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
@@ -407,7 +410,7 @@ func (l *Log) writeHead() {
 	}
 }
 
-// noteFolded adds lines for the counted refusals. The caller has the turn.
+// noteFolded adds lines for counted refusals. The caller holds the turn.
 func (l *Log) noteFolded(all bool) {
 	now := time.Now()
 	for _, key := range l.folds.due(now, all) {
@@ -417,10 +420,12 @@ func (l *Log) noteFolded(all bool) {
 	}
 }
 
-// agePause returns the time between two checks for old files: at most a tenth of their age.
+// agePause returns the time between two checks for old files. It is at most a tenth of the age for
+// finishing or removing a file.
 func (l *Log) agePause() time.Duration { return max(time.Second, min(agePause, l.options.MaxAge/10)) }
 
-// age ends a file that is old and removes old files, even without lines. A checkpoint reports it.
+// age finishes an old file and removes old files, even if no lines are written. A checkpoint
+// reports the removal.
 func (l *Log) age() {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
@@ -435,8 +440,8 @@ func (l *Log) age() {
 	l.ageing.Reset(l.agePause())
 }
 
-// Close writes pending lines with a last signature, and closes the log. Lines that could not be
-// written are lost, and the error reports it.
+// Close writes pending lines with a last signature and closes the log. The error reports lines that
+// could not be written and are lost.
 func (l *Log) Close() error {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
@@ -463,8 +468,9 @@ func (l *Log) Close() error {
 	return errors.Join(err, errors.Join(errs...), l.root.Close(), l.lock.Close())
 }
 
-// Refused returns the reason to refuse requests now, as they cannot be logged, or nil. A failed log
-// is tried again, and the place of the files is checked once a second.
+// Refused returns an error if requests must be refused now because they cannot be logged. It tries
+// to write to a log that failed before, and once a second it checks that the files are still in
+// their place.
 func (l *Log) Refused() error {
 	if l.options.GoOn || l.Err() == nil && time.Now().UnixNano()-l.looked.Load() < int64(lookPause) {
 		return nil
@@ -472,6 +478,6 @@ func (l *Log) Refused() error {
 	return l.Flush()
 }
 
-// Check returns the reason why lines cannot be written now, even if requests are not refused; nil
-// if they can, as far as is known without writing one.
+// Check returns the reason why the log cannot be written now, even if GoOn is set. It returns nil
+// if no such reason is known; it does not write a line to find out.
 func (l *Log) Check() error { return l.Flush() }

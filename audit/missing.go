@@ -12,16 +12,17 @@ import (
 )
 
 const (
-	// lookPause is the minimum time between two checks whether the files are where they were
-	// opened, while they are.
+	// lookPause is the time between two checks that the files are in their place. It applies as
+	// long as they are.
 	lookPause = time.Second
-	// maxNotes is the maximum number of waiting lines about missing files.
+	// maxNotes is the largest number of waiting lines about missing files.
 	maxNotes = 16
 )
 
-// look checks whether written lines can be found by name: writes to a file that was moved or
-// removed succeed, but are lost. It returns an error if the folder is gone, which may come back. A
-// missing file is followed by the next one, and a line reports it. A missing head is written again.
+// look checks that written lines can be found by the names of their files. Writes to a file that
+// was moved or removed succeed, but the lines are lost. If the folder is gone, look returns an
+// error, because the folder may come back. If the file is missing, look begins the next file and
+// adds a line about that. It writes a missing head again.
 func (d *disk) look() error {
 	if !d.looked.IsZero() && d.now.Sub(d.looked) < lookPause {
 		return nil
@@ -66,7 +67,7 @@ func (d *disk) look() error {
 	return nil
 }
 
-// isAt reports whether an open file has a name in the folder.
+// isAt reports whether an open file still has a name in the folder.
 func (d *disk) isAt(f *os.File, name string) (bool, error) {
 	is, err := f.Stat()
 	if err != nil {
@@ -79,7 +80,8 @@ func (d *disk) isAt(f *os.File, name string) (bool, error) {
 	return err == nil && os.SameFile(at, is), err
 }
 
-// leave ends the present file, which is not where it was. A file in its place stays.
+// leave abandons the current file, which is no longer in its place. Another file in its place
+// stays.
 func (d *disk) leave(name string) {
 	_ = d.file.Close()
 	d.file, d.size, d.torn, d.began = nil, 0, false, time.Time{}
@@ -89,7 +91,7 @@ func (d *disk) leave(name string) {
 	d.report(fmt.Sprintf("%s was moved or removed while it was written: it was there with line %d, and the log ended with line %d", name, d.seen, d.head.Seq))
 }
 
-// report logs a fault in the program's log, and in the next line of this one.
+// report logs a fault in the program's log, and adds a line about it to this log.
 func (d *disk) report(why string) {
 	d.options.Logger.Error("audit: "+why, "folder", d.dir)
 	if len(d.notes) == maxNotes {

@@ -18,8 +18,8 @@ import (
 // followPause is the time between two checks for new lines.
 const followPause = 200 * time.Millisecond
 
-// Read returns the matching lines of a log, the first one first, each a JSON object, without
-// verifying them. It can be called while the log is written. An error ends it.
+// Read returns the matching lines of a log in order, each as a JSON object. It does not verify
+// them. It can be used while the log is written. An error ends the sequence.
 func Read(dir string, f Filter) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		if err := read(dir, f.Since, filters.Fits(&f), &place{}, yield); err != nil && !errors.Is(err, errEnough) {
@@ -33,7 +33,7 @@ func Follow(ctx context.Context, dir string, f Filter) iter.Seq2[json.RawMessage
 	return func(yield func(json.RawMessage, error) bool) {
 		var at place
 		fits := filters.Fits(&f)
-		err := read(dir, time.Time{}, func([]byte) bool { return false }, &at, yield) // to the end
+		err := read(dir, time.Time{}, func([]byte) bool { return false }, &at, yield) // sets at to the end of the log
 		ticker := time.NewTicker(followPause)
 		defer ticker.Stop()
 		for err == nil {
@@ -50,17 +50,17 @@ func Follow(ctx context.Context, dir string, f Filter) iter.Seq2[json.RawMessage
 	}
 }
 
-// errEnough reports that the caller wants no more lines.
+// errEnough reports that the caller needs no more lines.
 var errEnough = errors.New("enough lines")
 
-// A place is the position up to which a log was read.
+// A place is a position in a log. The lines before it have been read.
 type place struct {
 	file string
-	at   int64 // is after the last whole line
+	at   int64 // offset after the last complete line
 }
 
-// read passes the matching lines after a place to yield, and moves it. It skips files that were
-// last written before since.
+// read passes the matching lines after p to yield, and advances p. It skips files whose last write
+// was before since.
 func read(dir string, since time.Time, fits func(line []byte) bool, p *place, yield func(json.RawMessage, error) bool) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -88,7 +88,7 @@ func read(dir string, since time.Time, fits func(line []byte) bool, p *place, yi
 func readFile(root *os.Root, since time.Time, fits func(line []byte) bool, p *place, yield func(json.RawMessage, error) bool) error {
 	file, err := root.Open(p.file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // was removed because of its age
+		return nil // the log removed the file
 	}
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)

@@ -10,15 +10,15 @@ import (
 
 // The limits of Redacted.
 const (
-	maxKeptText  = 200     // characters of one string
-	maxKept      = 4 << 10 // bytes in all
+	maxKeptText  = 200     // characters of a string
+	maxKept      = 4 << 10 // bytes of the whole text
 	maxKeptDepth = 16
 )
 
-// Redacted returns data, one JSON value, in a form for logs. It hides secrets by the names of
-// members and by the form of tokens of known services. It cuts strings to 200 characters, and omits
-// the value if it then exceeds 4 KiB. Secrets without such a name or form stay. For data that must
-// not be in a log at all, use nil in place of this function.
+// Redacted returns data, a JSON value, in a form for logs. It hides values of members with names of
+// secrets, and tokens in the forms of known services. It cuts strings to 200 characters, and omits
+// the value if it still exceeds 4 KiB. It cannot detect other secrets. For data that must not be
+// logged at all, use nil in place of this function.
 func Redacted(data json.RawMessage) json.RawMessage {
 	if len(data) == 0 {
 		return nil
@@ -30,10 +30,11 @@ func Redacted(data json.RawMessage) json.RawMessage {
 	return kept
 }
 
-// tooLong returns the replacement of data that has too many bytes.
+// tooLong returns the replacement for a value with too many bytes.
 func tooLong() json.RawMessage { return jsonrpc.AppendString(nil, "too long to be kept") }
 
-// Omitted returns the replacement of data that is not kept. Data without members stays.
+// Omitted returns the replacement for data that is not logged. It returns an empty object
+// unchanged.
 func Omitted(data json.RawMessage) json.RawMessage {
 	if len(data) == 0 || string(data) == "{}" {
 		return data
@@ -41,9 +42,9 @@ func Omitted(data json.RawMessage) json.RawMessage {
 	return jsonrpc.AppendString(nil, "not kept")
 }
 
-// Altered returns the parts of arguments that [Redacted] or [Omitted] changed: the members that
-// contain, at any depth, hidden or cut values, or all. A text that only resembles a replacement
-// counts, too.
+// Altered returns the parts of arguments that [Redacted] or [Omitted] changed. members lists the
+// members that contain a hidden or cut value at any depth; all is set if the whole value was
+// replaced. A text that merely looks like a replacement counts, too.
 func Altered(kept json.RawMessage) (members []string, all bool) {
 	if len(kept) == 0 {
 		return nil, false

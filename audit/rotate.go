@@ -12,10 +12,11 @@ import (
 	"github.com/junction-mcp/junction/internal/filelock"
 )
 
-// fileSuffix ends the names of files with lines, which begin with the number of their first line.
+// fileSuffix is the ending of the names of files with lines. The names begin with the number of the
+// file's first line.
 const fileSuffix = ".jsonl"
 
-// fileName returns the name of the file whose first line has the number.
+// fileName returns the name of the file that begins with the line first.
 func fileName(first uint64) string { return fmt.Sprintf("%016d%s", first, fileSuffix) }
 
 // listFiles returns the names of the files with lines, oldest first.
@@ -29,24 +30,24 @@ func listFiles(root *os.Root) (names []string, err error) {
 	return names, err
 }
 
-// full reports whether the present file is too large or too old. A file without calls does not
-// become old.
+// full reports whether the current file is too large or too old. A file without calls never becomes
+// too old.
 func (d *disk) full() bool {
 	return d.size >= d.options.MaxFile || !d.began.IsZero() && d.now.Sub(d.began) >= d.options.MaxAge
 }
 
-// next begins the next file if the present one is full, or there is none.
+// next begins the next file if there is no current file or it is full.
 func (d *disk) next() error {
 	if d.file != nil && !d.full() {
 		return nil
 	}
-	if d.headDue { // else a process that ends now leaves a file that does not follow the head
+	if d.headDue { // otherwise, if the process ended now, the new file would not follow the head
 		if err := d.writeHead(); err != nil {
 			return err
 		}
 	}
 	name := fileName(d.head.Seq + 1)
-	for len(d.files) > 0 && name <= d.files[len(d.files)-1] { // is damaged, and stays
+	for len(d.files) > 0 && name <= d.files[len(d.files)-1] { // the existing file is damaged, and stays
 		d.head.Seq++
 		name = fileName(d.head.Seq + 1)
 	}
@@ -68,8 +69,8 @@ func (d *disk) next() error {
 	return nil
 }
 
-// finish closes the present file, and enters it into the ledger. If that fails, the file is read
-// when the log is opened.
+// finish closes the current file and enters it into the ledger. If it cannot enter it, the file is
+// entered when the log is next opened.
 func (d *disk) finish() {
 	err := errors.Join(d.file.Sync(), d.file.Close())
 	e := entry{First: d.first, Last: d.head.Seq, digest: d.head.digest, Bytes: d.size, Time: d.wrote.UnixMicro()}
@@ -82,9 +83,9 @@ func (d *disk) finish() {
 // hold returns the time without removal by age after the clock was set ahead.
 func (d *disk) hold() time.Duration { return min(jumpTime, d.options.KeepFor/10) }
 
-// expire selects the oldest files to remove by the ledger, but never the present one. A line is
-// written before they are removed. A file that differs from the ledger is kept, and a line names
-// it.
+// expire selects the oldest files of the ledger for removal, but never the current file. Lines that
+// report the removal are written first. A file that differs from its entry is kept, and a line
+// names it.
 func (d *disk) expire() {
 	if d.file == nil {
 		return
@@ -124,7 +125,7 @@ func (d *disk) expire() {
 	}
 }
 
-// release selects a file for removal after a line reports it.
+// release selects a file for removal, which a line reports first.
 func (d *disk) release(e entry, cause string) {
 	if e.First == d.head.First {
 		d.head.First, d.head.before = e.Last+1, e.digest
@@ -135,8 +136,8 @@ func (d *disk) release(e entry, cause string) {
 	d.due, d.moved = true, true
 }
 
-// sayExpired makes the lines about the leaving files from index i on: one for each cause and
-// unbroken range.
+// sayExpired makes the lines that report the removal of d.leaving[i:], one for each cause and each
+// contiguous range.
 func (d *disk) sayExpired(i int) {
 	for i < len(d.leaving) {
 		first := i
@@ -146,8 +147,8 @@ func (d *disk) sayExpired(i int) {
 	}
 }
 
-// remove removes the leaving files, which the head and a line report. If a file cannot be removed,
-// it is removed when the log is opened.
+// remove removes the selected files after the head and a line report that. If a file cannot be
+// removed, it is removed when the log is next opened.
 func (d *disk) remove() {
 	if len(d.leaving) == 0 {
 		return
@@ -177,22 +178,22 @@ func (d *disk) drop(e entry) error {
 }
 
 const (
-	// maxJump is how far ahead the clock may be set without stopping the removal of files by age.
+	// maxJump is the largest jump of the clock that does not stop the removal of files by age.
 	maxJump = time.Hour
-	// jumpTime is the time without removal by age after the clock was set ahead, in which it can be
-	// corrected. It is a tenth of KeepFor, if that is shorter.
+	// jumpTime is how long removal by age stops after a larger jump, so that the clock can be
+	// corrected. A tenth of KeepFor is used instead if it is shorter.
 	jumpTime = 24 * time.Hour
 )
 
-// A clock detects that the time of day moved ahead of the elapsed time.
+// A clock detects that the time of day advances faster than the elapsed time.
 type clock struct {
-	wall  time.Time     // the time of day at the last look
-	ran   time.Duration // the elapsed time then
-	until time.Duration // the elapsed time before which no file is removed by age
+	wall  time.Time     // time of day at the last call of look
+	ran   time.Duration // elapsed time at the last call of look
+	until time.Duration // elapsed time until removal by age may start
 }
 
-// look returns how far the clock was set ahead since the last look, if that is more than maxJump.
-// The parameter ran is the time that has passed since a fixed point.
+// look returns how far the clock was set ahead since the last call, or 0 if that is at most
+// maxJump. ran is the elapsed time since a fixed point.
 func (c *clock) look(wall time.Time, ran, hold time.Duration) (ahead time.Duration) {
 	if !c.wall.IsZero() {
 		ahead = wall.Sub(c.wall) - (ran - c.ran)

@@ -14,10 +14,10 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// maxFaults is the maximum number of faults in a report, which counts all.
+// maxFaults is the largest number of faults that a report lists. All faults are counted.
 const maxFaults = 100
 
-// refusedMember is in each line that counts refusals.
+// refusedMember occurs in each line with a count of refusals.
 var refusedMember = []byte(`"refused":`)
 
 // A Report is the result of verifying a log.
@@ -25,29 +25,30 @@ type Report struct {
 	Files       int `json:"files"`
 	Lines       int `json:"lines"`
 	Checkpoints int `json:"checkpoints"`
-	// Refused counts refused requests in lines with a count.
+	// Refused is the sum of the counts of refused requests.
 	Refused int `json:"refused,omitempty"`
 	// First and Last are the numbers of the first and last line.
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
-	// Expired are the lines that the log itself removed because of their number or age, by one of
-	// its lines.
+	// Expired lists the ranges of lines that the log itself removed because of its size or their
+	// age, according to one of its lines.
 	Expired []Span `json:"expired,omitempty"`
-	// Unsigned counts the lines after the last checkpoint. With the public key only, changes of
-	// those cannot be found.
+	// Unsigned is the number of lines after the last checkpoint. Without the private key, changes
+	// of these lines cannot be detected.
 	Unsigned int `json:"unsigned"`
 	// Count is the number of faults.
 	Count int `json:"faultCount"`
-	// Faults are the first hundred places where the log was changed; empty if it is whole.
+	// Faults lists the first hundred places where the log was changed. It is empty if the log is
+	// unchanged.
 	Faults []Fault `json:"faults"`
-	// OtherKey is set if the log names another key: the faults may then be due to that alone.
+	// OtherKey is set if the log names another key, which alone can be the cause of the faults.
 	OtherKey bool `json:"otherKey,omitempty"`
 }
 
 // A Fault is a place where a log was changed.
 type Fault struct {
 	File string
-	Line int // the line in File, from 1; 0 means all of it
+	Line int // line in File, from 1; 0 means the whole file
 	What string
 }
 
@@ -65,47 +66,47 @@ func (f Fault) String() string {
 // MarshalText returns the result of String.
 func (f Fault) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// Verify reads all of a log, and reports changes: a changed byte, lines that were added, removed,
-// repeated or moved, an end that was cut off, or a file that was replaced. It can be called while
+// Verify reads a whole log and reports changes: a changed byte; lines that were added, removed,
+// repeated or moved; an end that was cut off; or a file that was replaced. It can be called while
 // the log is written.
 //
-// It cannot find that the whole folder was replaced by an older copy of itself. For that, keep
-// checkpoints elsewhere, such as by exporting the log.
+// It cannot detect that the whole folder was replaced by an older copy of itself. To detect that,
+// keep checkpoints elsewhere, for example by exporting the log.
 func Verify(dir string, k *Key) (*Report, error) {
 	return verify(dir, &verification{key: k, public: k.Public()})
 }
 
-// VerifyPublic is like Verify without the key. It trusts the log up to its last checkpoint, and
-// does not find lines that were cut off after a checkpoint.
+// VerifyPublic is like Verify, but needs only the public key. It verifies the log up to its last
+// checkpoint, and does not detect lines that were cut off after a checkpoint.
 func VerifyPublic(dir string, k ed25519.PublicKey) (*Report, error) {
 	return verify(dir, &verification{public: k})
 }
 
 // A verification is one pass through a log.
 type verification struct {
-	key    *Key // is nil with the public key only
+	key    *Key // nil if only the public key is known
 	public ed25519.PublicKey
 	report Report
 
 	head     head
 	headErr  error
-	seenHead bool // is set once the last line of the head was read
+	seenHead bool // whether the last line that the head names was read
 
 	file   string
-	number int // of the line in the file
+	number int // number of the current line in the file
 	first  line
 	prev   line
-	open   int  // counts lines after the last group that ended
-	begins head // the beginning of the log by the last checkpoint
+	open   int  // number of lines since the end of a group
+	begins head // beginning of the log according to the last checkpoint
 
-	said []Span // removed lines in a line that is not followed by a seal or signature yet
+	said []Span // removed lines according to a line that is not authenticated yet
 	gaps []gap
 }
 
-// A gap is a range of missing lines. A later line may report that the log itself removed them.
+// A gap is a range of missing lines. A later line may report that the log itself removed these.
 type gap struct {
 	first, last uint64
-	next        line // the line after them
+	next        line // line after the gap
 	file        string
 	number      int
 }
@@ -116,7 +117,7 @@ func verify(dir string, v *verification) (*Report, error) {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
 	defer root.Close()
-	// The head is read first, as new lines may follow it.
+	// The head is read first, because lines may be added during the verification.
 	v.report.Faults = []Fault{}
 	v.head, v.headErr = readHead(root)
 	switch {
@@ -147,7 +148,7 @@ func verify(dir string, v *verification) (*Report, error) {
 func (v *verification) readFile(root *os.Root, name string) error {
 	f, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it was removed in the meantime, or that is a fault of the next line
+		return nil // the log removed the file; otherwise the next line reports a fault
 	}
 	if err != nil {
 		return err
@@ -162,8 +163,8 @@ func (v *verification) readFile(root *os.Root, name string) error {
 	})
 }
 
-// line checks one line. After a fault it continues from the number and digest in the line, so that
-// one change is one fault.
+// line checks one line. After a fault, it continues from the number and digest of that line, so
+// that one change counts as one fault.
 func (v *verification) line(text []byte) {
 	l, ok := parseLine(text)
 	if !ok || text[len(text)-1] != '\n' {
@@ -182,7 +183,7 @@ func (v *verification) line(text []byte) {
 		more, _ := strconv.Atoi(string(jsonrpc.Get(l.object, "refused")))
 		v.report.Refused += more
 	}
-	follows := v.report.Lines == 1 || v.prev.digest.follows(l.seq, l.object) == l.digest // the last checkpoint verifies the first line
+	follows := v.report.Lines == 1 || v.prev.digest.follows(l.seq, l.object) == l.digest // only a checkpoint can verify the first line
 	switch {
 	case l.seq > v.prev.seq+1 && len(v.gaps) < maxFaults:
 		v.gaps = append(v.gaps, gap{v.prev.seq + 1, l.seq - 1, l, v.file, v.number})
@@ -223,7 +224,7 @@ func (v *verification) line(text []byte) {
 	v.report.Last = l.seq
 }
 
-// checkpoint verifies a signature of the lines before it.
+// checkpoint verifies a signature of all lines before it.
 func (v *verification) checkpoint(l *line) {
 	var said struct {
 		First     uint64 `json:"first"`
@@ -232,7 +233,7 @@ func (v *verification) checkpoint(l *line) {
 	}
 	err := json.Unmarshal(l.object, &said)
 	before, ok := parseDigest(said.Before)
-	if v.report.Lines == 1 && l.seq > 1 { // the lines that it signs were removed, and it does not verify on its own
+	if v.report.Lines == 1 && l.seq > 1 { // the lines that it signs were removed, so it cannot be verified alone
 		if err == nil && said.First < l.seq {
 			return
 		}
@@ -249,15 +250,16 @@ func (v *verification) checkpoint(l *line) {
 	v.believe()
 }
 
-// believe accepts the ranges of removed lines in lines that are now sealed or signed.
+// believe accepts the ranges of removed lines that the previous lines reported, because these lines
+// are now authenticated.
 func (v *verification) believe() {
 	if v.said != nil {
 		v.report.Expired, v.said = v.said, nil
 	}
 }
 
-// missing returns the last missing line of a range before the line next. It returns first-1 if the
-// log removed the whole range itself, and next follows it.
+// missing returns the last line of the range first to last that is missing without a report. It
+// returns first-1 if the log reported the removal of the whole range and next follows the range.
 func (v *verification) missing(first, last uint64, next *line) uint64 {
 	for _, s := range v.report.Expired {
 		if d, ok := parseDigest(s.Digest); ok && s.Last == last && d.follows(next.seq, next.object) == next.digest {
@@ -267,7 +269,7 @@ func (v *verification) missing(first, last uint64, next *line) uint64 {
 	return last
 }
 
-// end checks the end of the log.
+// end checks that the log ends where the head reports, and reports the remaining gaps.
 func (v *verification) end() {
 	for _, g := range v.gaps {
 		if last := v.missing(g.first, g.last, &g.next); last >= g.first {

@@ -17,19 +17,19 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
 
-// Authentication methods of clients.
+// Authentication methods that clients register.
 const (
-	methodNone = "none"            // without authentication
-	methodKey  = "private_key_jwt" // with a signed assertion
+	methodNone = "none"            // no authentication
+	methodKey  = "private_key_jwt" // a signed assertion
 )
 
 const (
-	maxAssertion  = 8 << 10          // bytes
+	maxAssertion  = 8 << 10          // largest size in bytes
 	assertionTime = 10 * time.Minute // largest lifetime of an assertion
 )
 
 var (
-	// errIdentity reports that a client is not authenticated.
+	// errIdentity reports that a client did not authenticate as required.
 	errIdentity = errors.New("the client does not show who it is")
 	// errAssertion reports that the client's assertion is invalid.
 	errAssertion = fmt.Errorf("%w: client_assertion", errIdentity)
@@ -39,14 +39,14 @@ func identityFault(err error) error {
 	return op.NewStatusError(oidc.ErrInvalidClient().WithDescription("%v", err).WithParent(err), http.StatusUnauthorized)
 }
 
-// An assertion is a valid signed statement of a client about itself (RFC 7523 section 2.2). spend
-// checks whether it was used before.
+// An assertion is a valid signed statement of a client about itself (RFC 7523 section 2.2). It may
+// have been used before; spend checks that.
 type assertion struct {
 	id    string
-	until time.Time // its expiry
+	until time.Time // time when it expires
 }
 
-// sign adds the keys of the registration to the client if it registers for signed assertions.
+// sign sets the keys of c if the registration is for signed assertions.
 func (r *registration) sign(c *client) (err error) {
 	if r.Method != methodKey {
 		return nil
@@ -78,7 +78,7 @@ func (e *endpoints) VerifyClient(ctx context.Context, r *op.Request[op.ClientCre
 	switch {
 	case errors.Is(err, errNoClient), errors.Is(err, errIdentity):
 		return nil, identityFault(err)
-	case err != nil: // not invalid_client: at that error clients discard their logins
+	case err != nil: // clients that receive invalid_client discard their logins
 		s.options.Logger.WarnContext(ctx, "a client cannot be looked up", "client", r.Data.ClientID, "error", err)
 		return nil, op.NewStatusError(serverFault(err), http.StatusServiceUnavailable)
 	}
@@ -100,7 +100,7 @@ func (s *Server) authenticate(ctx context.Context, said *op.ClientCredentials) (
 	return c, nil, err
 }
 
-// asserted returns the client that signed an assertion.
+// asserted returns the client that signed an assertion, and the assertion.
 func (s *Server) asserted(ctx context.Context, said *op.ClientCredentials) (*client, *assertion, error) {
 	algorithms := jws.Algorithms()
 	object, err := jose.ParseSignedCompact(said.ClientAssertion, algorithms)
@@ -112,7 +112,7 @@ func (s *Server) asserted(ctx context.Context, said *op.ClientCredentials) (*cli
 		return nil, nil, fmt.Errorf("%w: its type is %.40q, expected JWT", errAssertion, kind)
 	}
 	var claims assertionClaims
-	if err := json.Unmarshal(object.UnsafePayloadWithoutVerification(), &claims); err != nil { // the unverified claims name the client whose keys are needed
+	if err := json.Unmarshal(object.UnsafePayloadWithoutVerification(), &claims); err != nil { // the claims are not verified yet, but they name the client with the keys
 		return nil, nil, fmt.Errorf("%w: its claims are not those of an assertion", errAssertion)
 	}
 	c, key, err := s.keyOf(ctx, claims.Subject, header)
@@ -126,8 +126,9 @@ func (s *Server) asserted(ctx context.Context, said *op.ClientCredentials) (*cli
 	return c, signed, err
 }
 
-// keyOf returns the key with which a client signs, one of its own keys whatever else the header
-// contains. If the client publishes its keys, they are read again for an unknown key.
+// keyOf returns the client and its key that verifies a signature. Only the client's own keys count,
+// whatever the header contains. If the client publishes its keys, an unknown key makes keyOf read
+// them again.
 func (s *Server) keyOf(ctx context.Context, id string, header jose.Header) (*client, *jose.JSONWebKey, error) {
 	for _, again := range []bool{false, true} {
 		c, err := s.lookUp(ctx, id, again)
@@ -151,7 +152,7 @@ func (s *Server) keyOf(ctx context.Context, id string, header jose.Header) (*cli
 	return nil, nil, fmt.Errorf("%w: the client has no key %.100q, or none for %s", errAssertion, header.KeyID, header.Algorithm)
 }
 
-// readKeySet reads the keys that a client publishes.
+// readKeySet reads the keys that a client publishes at a URL.
 func (s *Server) readKeySet(ctx context.Context, at string) (jws.Keys, error) {
 	text, err := s.fetch(ctx, at)
 	if err != nil {
@@ -175,8 +176,8 @@ type assertionClaims struct {
 	At       *jws.Seconds `json:"iat"`
 }
 
-// check checks that an assertion is of the client and for this server only. An assertion that is
-// also for other servers could have been sent here by one of them.
+// check checks that the assertion is about the client id and is for this server only. If it were
+// valid for other servers, too, one of them could have sent it.
 func (a *assertionClaims) check(id string, here []string, now time.Time) (*assertion, error) {
 	isLater := func(at *jws.Seconds) bool { return at != nil && at.Time().After(now.Add(jws.Skew)) }
 	why := ""

@@ -8,11 +8,11 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-// maxAttempted is the number of names whose attempts are counted at a time. Beyond it, the counter
-// with the fewest attempts is dropped, and of these the oldest.
+// maxAttempted is the largest number of names whose attempts are counted. Beyond it, the counter
+// with the fewest attempts is dropped. Among equal ones, the oldest is dropped.
 const maxAttempted = 10_000
 
-// attempts counts attempts within a time, by name. The zero value is ready to use.
+// attempts counts attempts by name, each within a period. The zero value is ready to use.
 type attempts struct {
 	mu sync.Mutex
 	by map[string]*tries
@@ -23,14 +23,14 @@ type tries struct {
 	until time.Time
 }
 
-// An attempt is counted under a name, with a limit per time.
+// An attempt is one use of a name. A period allows only a limited number of them.
 type attempt struct {
 	name string
 	most int
 }
 
-// take counts an attempt under several names. It reports whether each was below its limit;
-// otherwise it counts nothing.
+// take counts all the given attempts if each name is below its limit. It reports whether it counted
+// them.
 func (a *attempts) take(now time.Time, in time.Duration, all ...attempt) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -62,7 +62,7 @@ func (a *attempts) put(name string, t *tries, now time.Time) {
 			}
 		}
 	}
-	if len(a.by) >= maxAttempted { // a frequent name must not be dropped by adding counters for others
+	if len(a.by) >= maxAttempted { // keep the highest counts, so that counters for other names cannot push one out
 		least := ""
 		for other, o := range a.by {
 			if l := a.by[least]; l == nil || o.count < l.count || o.count == l.count && o.until.Before(l.until) {
@@ -74,7 +74,7 @@ func (a *attempts) put(name string, t *tries, now time.Time) {
 	a.by[name] = t
 }
 
-// forget takes back attempts that succeeded.
+// forget subtracts attempts that succeeded.
 func (a *attempts) forget(names ...attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -85,10 +85,10 @@ func (a *attempts) forget(names ...attempt) {
 	}
 }
 
-// A waiter is a waiting login. It takes turns of its site. In each slot one login waits at a time.
+// A waiter is a waiting login. Sites take turns, and only one login at a time waits in each slot.
 type waiter struct{ site, slot string }
 
-// waiting holds the waiting logins.
+// waiting holds the occupied slots and places of waiting logins.
 type waiting struct {
 	places *share.Budget // by site
 
@@ -115,6 +115,6 @@ func (w *waiting) end(one waiter) {
 	w.places.Give(one.site)
 }
 
-// addressOf returns the address of a request's sender; of IPv6 the network, because one machine has
-// many addresses in it.
+// addressOf returns the address of a request's sender. For IPv6 it returns the network, because one
+// machine can use many addresses of it.
 func addressOf(r *http.Request) string { return share.Key("", "", r.RemoteAddr) }

@@ -13,15 +13,15 @@ import (
 const (
 	// defaultLoginTime is the default lifetime of a login.
 	defaultLoginTime = 90 * 24 * time.Hour
-	// unaskedLoginTime is the largest lifetime of a login at a provider that cannot confirm it
-	// again.
+	// unaskedLoginTime is the largest lifetime of a login whose provider cannot confirm it later.
 	unaskedLoginTime = 12 * time.Hour
-	// askPause is the time between two requests to a provider about one login, at most half of the
-	// lifetime of an access token.
+	// askPause is the time between two requests to the provider about one login. Half of the
+	// lifetime of an access token is used instead if it is shorter.
 	askPause = time.Minute
-	// askLeaseTime is how long others wait if a process dies during a request to a provider.
+	// askLeaseTime is how long other processes wait if a process dies during a request to the
+	// provider.
 	askLeaseTime = 10 * time.Second
-	// maxListed is the number of logins that are read at a time.
+	// maxListed is the largest number of logins read with one request to the store.
 	maxListed = 1_000
 )
 
@@ -30,8 +30,8 @@ const (
 	loginContext = "authserver provider token"
 )
 
-// An authentication is a login of a user, with the password or at the provider. Sessions of
-// browsers and grants derive from it and end with it.
+// An authentication is a login of a user by password or at the provider. Browser sessions and
+// grants derive from it and end with it.
 type authentication struct {
 	User    string    `json:"user"`
 	Stamp   string    `json:"stamp,omitempty"` // changes with the user's password
@@ -76,7 +76,7 @@ func (s *Server) userOf(ctx context.Context, id string) (User, error) {
 	return u, err
 }
 
-// askAgain asks the provider whether a login is still valid. Only one process at a time does so,
+// askAgain asks the provider whether a login is still valid. Only one process at a time asks,
 // because a provider may accept a refresh token only once. If the login is not valid, askAgain
 // removes it and returns [ErrNoUser].
 func (s *Server) askAgain(ctx context.Context, id string) error {
@@ -90,7 +90,7 @@ func (s *Server) askAgain(ctx context.Context, id string) error {
 		}
 		token, err := s.ring.Open(a.Refresh, []byte(loginContext))
 		if err != nil {
-			return ErrNoUser // it was sealed with a retired key
+			return ErrNoUser // the key that sealed it was retired
 		}
 		next, isSaid, err := s.options.Provider.renew(ctx, s.options.Issuer+callbackPath, vouched{a.User, a.Subject, a.Groups, string(token)})
 		if errors.Is(err, ErrNoUser) {
@@ -102,13 +102,13 @@ func (s *Server) askAgain(ctx context.Context, id string) error {
 		}
 		a.Groups, a.Asked = next.groups, time.Now()
 		if limit := a.At.Add(unaskedLoginTime); !isSaid && len(a.Groups) > 0 && limit.Before(a.Until) {
-			a.Until = limit // the groups give scopes and were not confirmed
+			a.Until = limit // the groups give scopes and the provider did not confirm them
 		}
 		if next.refresh != "" {
 			a.Refresh = s.ring.Seal([]byte(next.refresh), []byte(loginContext))
 		}
 		if _, err = s.putAuthentication(ctx, id, version, a); errors.Is(err, state.ErrConflict) {
-			err = ErrNoUser // it was ended meanwhile
+			err = ErrNoUser // the login was ended in the meantime
 		}
 		return err
 	})
@@ -117,11 +117,11 @@ func (s *Server) askAgain(ctx context.Context, id string) error {
 // A Login is a valid login of a user.
 type Login struct {
 	User  string
-	At    time.Time // time of the login
-	Until time.Time // its expiry
+	At    time.Time // time when the user logged in
+	Until time.Time // time when the login expires
 }
 
-// Logins returns the logins in the store of a Server.
+// Logins returns all valid logins in the store of a Server.
 func Logins(ctx context.Context, store state.Store) (all []Login, err error) {
 	err = eachLogin(ctx, store, func(_ string, a *authentication) error {
 		all = append(all, Login{a.User, a.At, a.Until})

@@ -18,26 +18,27 @@ import (
 
 const (
 	maxRedirects  = 20       // redirect URIs of one client
-	maxRedirect   = 2 << 10  // bytes of one
+	maxRedirect   = 2 << 10  // largest size of a redirect URI in bytes
 	maxClientName = 200      // bytes
 	maxClientID   = 2 << 10  // bytes
-	maxClientText = 16 << 10 // bytes of a client's registration or document
+	maxClientText = 16 << 10 // largest size of a client's registration or document in bytes
 )
 
 // errNoClient reports that a client is unknown.
 var errNoClient = errors.New("the client is not known here: it has to register again")
 
-// A client is a program that requests tokens, as described by itself (RFC 7591).
+// A client is a program that requests tokens. It describes itself (RFC 7591).
 type client struct {
 	ID        string    `json:"client_id"`
 	Name      string    `json:"client_name,omitempty"`
 	Redirects []string  `json:"redirect_uris"`
-	Made      time.Time `json:"made,omitzero"`   // time of the registration; zero for a document
-	Owner     string    `json:"owner,omitempty"` // the user who first allowed it, or empty
+	Made      time.Time `json:"made,omitzero"`   // time of the registration; zero for a client with a document
+	Owner     string    `json:"owner,omitempty"` // user who first allowed it, or empty
 	Used      time.Time `json:"used,omitzero"`   // last recorded use
 
-	// The keys of a client that authenticates with signed assertions (private_key_jwt), or the URL
-	// at which it publishes them. A client without either is not authenticated.
+	// Keys or KeysAt is set for a client that authenticates with signed assertions
+	// (private_key_jwt). KeysAt is the URL where the client publishes its keys. Without either, the
+	// client does not authenticate.
 	Keys   jws.Keys `json:"jwks,omitempty"`
 	KeysAt string   `json:"jwks_uri,omitempty"`
 }
@@ -45,8 +46,8 @@ type client struct {
 // signs reports whether the client authenticates with signed assertions.
 func (c *client) signs() bool { return len(c.Keys) > 0 || c.KeysAt != "" }
 
-// isDocument reports whether the client's ID is the URL of its document, so that no other client
-// can have it.
+// isDocument reports whether the ID is the URL of the client's document. No other client can have
+// such an ID.
 func (c *client) isDocument() bool { return c.Made.IsZero() }
 
 const clientPrefix = "authserver/client/"
@@ -56,8 +57,8 @@ func (s *Server) client(ctx context.Context, id string) (*client, error) {
 	return s.lookUp(ctx, id, false)
 }
 
-// lookUp returns the client with the ID. If again is set, it reads the client's document again
-// unless it did so a moment ago.
+// lookUp returns the client with the ID. If again is set, it reads the client's document again,
+// unless the last read was a moment ago.
 func (s *Server) lookUp(ctx context.Context, id string, again bool) (*client, error) {
 	switch {
 	case id == "" || len(id) > maxClientID:
@@ -69,7 +70,7 @@ func (s *Server) lookUp(ctx context.Context, id string, again bool) (*client, er
 	return c, err
 }
 
-// registered returns a client that registered itself.
+// registered returns a client that registered itself, by its ID.
 func (s *Server) registered(ctx context.Context, id string) (*client, state.Version, error) {
 	c := new(client)
 	version, err := s.load(ctx, clientPrefix+hash(id), c)
@@ -79,7 +80,7 @@ func (s *Server) registered(ctx context.Context, id string) (*client, state.Vers
 	return c, version, err
 }
 
-// checkRedirects returns an error if a client may not have the redirect URIs.
+// checkRedirects returns an error if a client may not register the redirect URIs.
 func checkRedirects(all []string) error {
 	if len(all) == 0 || len(all) > maxRedirects {
 		return fmt.Errorf("redirect_uris: expected 1 to %d addresses, got %d", maxRedirects, len(all))
@@ -104,8 +105,8 @@ func checkRedirects(all []string) error {
 	return nil
 }
 
-// comesBack reports whether the client may use a redirect URI: one of its own, byte for byte, or
-// the same on another port of this machine (RFC 8252 section 7.3).
+// comesBack reports whether the client may use a redirect URI. It must be one of its own, byte for
+// byte, or an http URI of this machine that differs only in its port (RFC 8252 section 7.3).
 func (c *client) comesBack(to string) bool {
 	if slices.Contains(c.Redirects, to) {
 		return true
@@ -120,8 +121,8 @@ func (c *client) comesBack(to string) bool {
 	})
 }
 
-// A protocolClient is a client in the form of package op: one that cannot keep a secret, or one
-// that signs assertions.
+// A protocolClient adapts a client to package op. The client either cannot keep a secret or signs
+// assertions.
 type protocolClient struct {
 	*client
 	scopes    []string   // all scopes of the server

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// consentTime is how long a consent is remembered.
+	// consentTime is how long a user's consent is stored.
 	consentTime = 90 * 24 * time.Hour
 	// touchPause is the time between two records of a client's use.
 	touchPause = 24 * time.Hour
@@ -25,17 +25,18 @@ const (
 
 const consentPrefix = "authserver/consent/"
 
-// consentKey returns the key of a consent. It differs for another redirect URI, resource or scope.
+// consentKey returns the key of a consent in the store. Another redirect URI, resource or set of
+// scopes has another key.
 func consentKey(u User, q *request, scopes []string) string {
 	text, _ := json.Marshal([]any{u.Name, u.stamp(), q.Client, q.Redirect, q.Resource, slices.Sorted(slices.Values(scopes))})
 	return consentPrefix + hash(string(text))
 }
 
-// isRemembered reports whether a consent of the user is stored and may be used. It may be used only
-// for a client that others cannot imitate. The client must return to a website. It must be
-// described by its own document, or have registered itself and have been first allowed by this
-// user. The user is always asked about a program on their own machine (RFC 8252 section 8.6), and
-// about a client that another user registered.
+// isRemembered reports whether a stored consent of the user may be used. That requires a client
+// that others cannot imitate. Its redirect URI must be that of a website, and it must have a
+// document or have been first allowed by this user. The user is therefore always asked about a
+// program on their own machine (RFC 8252 section 8.6), and about a client that another user
+// registered.
 func (s *Server) isRemembered(ctx context.Context, u User, c *client, q *request, scopes []string) (bool, error) {
 	to, err := url.Parse(q.Redirect)
 	if err != nil || to.Scheme != "https" || !c.isDocument() && c.Owner != u.Name || slices.Contains(q.Prompt, oidc.PromptConsent) {
@@ -48,7 +49,7 @@ func (s *Server) isRemembered(ctx context.Context, u User, c *client, q *request
 	return err == nil, err
 }
 
-// showConsent shows the page on which a user allows a client to act for them.
+// showConsent shows a page that asks the user whether to allow a client.
 func (s *Server) showConsent(w http.ResponseWriter, r *http.Request) {
 	q, sealed, u, c, ok := s.asked(w, r)
 	if !ok {
@@ -113,8 +114,8 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 	s.allow(w, r, q, u, scopes)
 }
 
-// asked returns the request, user and client of a consent page. If any is missing, it writes the
-// response and returns ok false.
+// asked returns the request, user and client of a consent page. If one is missing, it writes the
+// response, and ok is false.
 func (s *Server) asked(w http.ResponseWriter, r *http.Request) (q *request, sealed string, u User, c *client, ok bool) {
 	q, sealed, err := s.pending(r)
 	if err != nil {
@@ -137,8 +138,8 @@ func (s *Server) asked(w http.ResponseWriter, r *http.Request) (q *request, seal
 	return q, sealed, u, c, true
 }
 
-// refusesUser sends a user without the required scopes back to the client, and reports whether it
-// did.
+// refusesUser redirects a user without the required scopes back to the client, and reports whether
+// it did.
 func (s *Server) refusesUser(w http.ResponseWriter, r *http.Request, q *request, scopes []string) bool {
 	for _, needed := range s.options.Needs {
 		if !slices.Contains(scopes, needed) {
@@ -149,7 +150,7 @@ func (s *Server) refusesUser(w http.ResponseWriter, r *http.Request, q *request,
 	return false
 }
 
-// allow sends the browser back to the client with a code.
+// allow redirects the browser back to the client with a code.
 func (s *Server) allow(w http.ResponseWriter, r *http.Request, q *request, u User, scopes []string) {
 	name, err := s.newCode(r.Context(), q, grant{User: u.Name, Login: u.login, Client: q.Client, Resource: q.Resource, Scopes: scopes})
 	if errors.Is(err, errRequest) {
@@ -163,7 +164,7 @@ func (s *Server) allow(w http.ResponseWriter, r *http.Request, q *request, u Use
 	s.back(w, r, q, &op.CodeResponseType{Code: name, State: q.State})
 }
 
-// touch records the use of a client, so that it is kept.
+// touch records that a client was used, so that it is not removed as unused.
 func (s *Server) touch(ctx context.Context, id string) {
 	c, err := s.client(ctx, id)
 	if err == nil && time.Since(c.Used) > touchPause {

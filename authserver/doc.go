@@ -1,9 +1,9 @@
 // Package authserver implements a small authorization server for one gateway (basic/authorization).
-// Its users log in on a page and allow a client, which gets tokens for that gateway by the
-// authorization code flow with PKCE. Clients register (RFC 7591) or publish a document. With a key
-// they authenticate by signed assertions (private_key_jwt) and bind their tokens to the key (DPoP,
-// RFC 9449). No other grants are supported, and no clients with a secret.
+// Users log in on a page and allow a client, which then gets tokens for the gateway by the
+// authorization code flow with PKCE. Clients register (RFC 7591) or publish a document. A client
+// with a key authenticates by signed assertions (private_key_jwt), and it can bind its tokens to a
+// key (DPoP, RFC 9449). Other grants and clients with a secret are not supported.
 //
-// The protocol is implemented by package op of github.com/zitadel/oidc, which logs to the default
-// logger of log/slog: clients' mistakes as warnings, and its routes as information.
+// Package op of github.com/zitadel/oidc implements the protocol. It logs to the default logger of
+// log/slog: mistakes of clients as warnings, and its routes as information.
 package authserver

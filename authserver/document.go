@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	maxDocuments     = 1_000            // remembered documents
-	documentTime     = 10 * time.Minute // how long one is used
+	maxDocuments     = 1_000            // documents in the cache
+	documentTime     = 10 * time.Minute // how long a document is used without another read
 	badDocumentTime  = time.Minute      // how long a failure is remembered
-	oldDocumentTime  = 24 * time.Hour   // how long one is used that cannot be read again
+	oldDocumentTime  = 24 * time.Hour   // how long a document is used if it cannot be read again
 	documentReadTime = 10 * time.Second // time limit of one request
-	maxReading       = 64               // documents that are read at a time
+	maxReading       = 64               // documents that are read at the same time
 	maxReadingHost   = 4                // of these, documents of one host
 )
 
 // errUnread reports that a document cannot be read at the moment. It may still be valid.
 var errUnread = errors.New("the client's document cannot be read")
 
-// documents caches what clients publish: their description (OAuth Client ID Metadata Document) or
-// their keys. The zero value is empty.
+// documents caches documents that clients publish: their descriptions (OAuth Client ID Metadata
+// Document) or their keys. The zero value is empty.
 type documents[T any] struct {
 	mu      sync.Mutex
 	by      map[string]document[T]
-	reading map[string]int // current reads by host
+	reading map[string]int // number of current reads, by host
 	places  *share.Budget  // shares of the current reads, by caller
 }
 
@@ -43,11 +43,11 @@ type document[T any] struct {
 	err     error
 	read    time.Time // last successful read
 	looked  time.Time // last attempt
-	until   time.Time // when it is read again
+	until   time.Time // time when it is read again
 }
 
-// get returns the document at a URL. With again set, it reads the document from its host unless it
-// did so a moment ago.
+// get returns the document at a URL. With again set, it also reads the document if the cached one
+// is fresh, unless the last read was a moment ago.
 func (d *documents[T]) get(ctx context.Context, at string, again bool, read func(context.Context) (T, error)) (T, error) {
 	now, host := time.Now(), ""
 	if u, err := url.Parse(at); err == nil {
@@ -95,7 +95,7 @@ func (d *documents[T]) get(ctx context.Context, at string, again bool, read func
 	return next.content, next.err
 }
 
-// isUsable reports whether an old document may be used in place of one that cannot be read.
+// isUsable reports whether an old document may be used because it cannot be read again.
 func (d document[T]) isUsable(now time.Time) bool {
 	return d.err == nil && !d.read.IsZero() && now.Sub(d.read) < oldDocumentTime
 }
@@ -125,7 +125,7 @@ func (s *Server) described(ctx context.Context, id string, again bool) (*client,
 	return s.documents.get(ctx, id, again, func(ctx context.Context) (*client, error) { return s.readDocument(ctx, id) })
 }
 
-// fetch reads a document that a client publishes.
+// fetch reads the document at a URL that a client names.
 func (s *Server) fetch(ctx context.Context, at string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, documentReadTime)
 	defer cancel()

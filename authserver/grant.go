@@ -19,13 +19,13 @@ import (
 const (
 	// codeTime is how long a client may take to redeem a code.
 	codeTime = time.Minute
-	// usedCodeTime is how long a redeemed code is remembered. A second use of it revokes its grant.
+	// usedCodeTime is how long a redeemed code is stored. A second use of it revokes its grant.
 	usedCodeTime = time.Hour
 	// refreshTime is the lifetime of an unused refresh token.
 	refreshTime = 30 * 24 * time.Hour
-	// repeatTime is how long the previous refresh token returns the current one again. A client
-	// that lost the response repeats its request within this time. A thief who does so is still
-	// discovered: two holders of one token use it twice.
+	// repeatTime is how long the previous refresh token is accepted again and returns the current
+	// one. Within it, a client that lost the response can repeat its request. A thief of the token
+	// is still discovered, because the thief and the client both use the next token.
 	repeatTime = 30 * time.Second
 )
 
@@ -37,39 +37,39 @@ const (
 	refreshSeal   = "authserver refresh token"
 )
 
-// A grant is a user's permission for a client. All tokens derived from it end with it.
+// A grant is a user's permission for a client. All tokens derived from a grant end with it.
 type grant struct {
 	User       string    `json:"user"`
-	Login      string    `json:"login"` // the login from which it derives
+	Login      string    `json:"login"` // ID of the login from which the grant derives
 	Client     string    `json:"client"`
 	Resource   string    `json:"resource"`
 	Scopes     []string  `json:"scopes,omitempty"`
-	Key        string    `json:"key,omitempty"` // thumbprint of the key that the refresh token is bound to, or empty
-	Generation int       `json:"generation"`    // of the valid refresh token
-	Turned     time.Time `json:"turned"`        // when the previous one was used
+	Key        string    `json:"key,omitempty"` // thumbprint of the key to which the refresh token is bound, or empty
+	Generation int       `json:"generation"`    // number of the valid refresh token
+	Turned     time.Time `json:"turned"`        // time of the last use of a refresh token
 }
 
-// A code stands for a grant until the client redeems it.
+// A code is an authorization code. The client redeems it for the tokens of a grant.
 type code struct {
 	Grant     grant  `json:"grant"`
-	ID        string `json:"id"` // of the grant
+	ID        string `json:"id"` // ID of the grant
 	Redirect  string `json:"redirect"`
 	Challenge string `json:"challenge"`
-	Key       string `json:"key,omitempty"` // thumbprint of the key that it is bound to, or empty
+	Key       string `json:"key,omitempty"` // thumbprint of the key to which the code is bound, or empty
 	Used      bool   `json:"used,omitempty"`
 	Replayed  bool   `json:"replayed,omitempty"`
 }
 
 // refresh is the sealed content of a refresh token. It is not stored, so a reader of the store
-// cannot use it.
+// cannot use the token.
 type refresh struct {
 	Grant      string `json:"grant"`
 	Generation int    `json:"generation"`
 }
 
-// newCode returns a code for a user's permission.
+// newCode returns a code for a grant to a client's request.
 func (s *Server) newCode(ctx context.Context, q *request, g grant) (string, error) {
-	// Each request gets only one response, even if it is sent again.
+	// A request gets only one response, even if its consent form is sent twice.
 	_, err := s.swap(ctx, answerPrefix+hash(q.ID), "", struct{}{}, requestTime)
 	if errors.Is(err, state.ErrConflict) {
 		return "", errRequest
@@ -83,8 +83,8 @@ func (s *Server) newCode(ctx context.Context, q *request, g grant) (string, erro
 	return name, err
 }
 
-// CodeExchange implements [op.Server]. The first use of a code redeems it, authorized or not. A
-// second use ends the grant of the first.
+// CodeExchange implements [op.Server]. The first use of a code redeems it, even if the client gets
+// no tokens. A second use ends the grant of the first.
 func (e *endpoints) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.AccessTokenRequest]) (*op.Response, error) {
 	s := e.server
 	proof, err := s.proof(r.Header)
@@ -123,7 +123,7 @@ func (e *endpoints) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.A
 		return nil, serverFault(err)
 	}
 	if now, err := s.options.Store.Get(ctx, codePrefix+hash(r.Data.Code)); err != nil || now.Version != version {
-		s.revoke(ctx, c.ID, "its code was used twice") // another request used the code meanwhile
+		s.revoke(ctx, c.ID, "its code was used twice") // another request used the code in the meantime
 		return nil, oidc.ErrInvalidGrant().WithDescription("the code was used before")
 	}
 	s.options.Logger.InfoContext(ctx, "logged in", "user", c.Grant.User, "client", c.Grant.Client, "resource", c.Grant.Resource, "scopes", c.Grant.Scopes)
@@ -179,8 +179,8 @@ func (e *endpoints) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.R
 		if err != nil {
 			return nil, err
 		}
-		// Detect the second use of a token first. Otherwise a thief could prevent it by being the
-		// first to prove a key, or by so many requests that this server is busy. So only a holder
+		// Detect the second use of a token first. Otherwise a thief could prevent the detection, by
+		// proving a key first or by keeping this server busy with many requests. So only a holder
 		// of the key, or a client without one, may repeat a request.
 		now, other := time.Now(), checkKey("the refresh token", g.Key, proof)
 		isNext := held.Generation == g.Generation
@@ -203,7 +203,7 @@ func (e *endpoints) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.R
 			_, err = s.putGrant(ctx, held.Grant, version, g)
 		}
 		if errors.Is(err, state.ErrConflict) {
-			continue // another request used it; read it again
+			continue // another request used the token, so the grant is read again
 		}
 		if err != nil {
 			return nil, serverFault(err)
@@ -259,7 +259,7 @@ func (s *Server) openRefresh(token string) (r refresh, err error) {
 	return r, nil
 }
 
-// grant returns a grant; its error is for the client.
+// grant returns the grant with an ID. Its errors are safe to return to clients.
 func (s *Server) grant(ctx context.Context, id string) (*grant, state.Version, error) {
 	g := new(grant)
 	version, err := s.load(ctx, grantPrefix+hash(id), g)
@@ -276,7 +276,7 @@ func (s *Server) putGrant(ctx context.Context, id string, old state.Version, g *
 	return s.swap(ctx, grantPrefix+hash(id), old, g, refreshTime)
 }
 
-// revoke removes a grant.
+// revoke removes a grant and logs the reason.
 func (s *Server) revoke(ctx context.Context, id, why string) {
 	ctx = context.WithoutCancel(ctx)
 	if err := s.options.Store.Delete(ctx, grantPrefix+hash(id), state.Hold{}); err != nil {
@@ -286,18 +286,18 @@ func (s *Server) revoke(ctx context.Context, id, why string) {
 	s.options.Logger.InfoContext(ctx, "login revoked", "why", why)
 }
 
-// holder returns the user of a grant while the login is valid.
+// holder returns the user of a grant. It returns an error if the login has ended.
 func (s *Server) holder(ctx context.Context, g *grant) (User, error) {
 	u, err := s.userOf(ctx, g.Login)
 	return u, loginFault(err)
 }
 
-// stillLoggedIn asks the provider to confirm the user of a grant.
+// stillLoggedIn asks the provider to confirm the login of a grant.
 func (s *Server) stillLoggedIn(ctx context.Context, g *grant) error {
 	return loginFault(s.askAgain(ctx, g.Login))
 }
 
-// loginFault returns the error for a client whose login cannot be used.
+// loginFault returns the error that a client gets if its login cannot be used.
 func loginFault(err error) error {
 	switch {
 	case errors.Is(err, ErrNoUser):

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	keyTime     = 30 * 24 * time.Hour // after which tokens are signed with a new key
+	keyTime     = 30 * 24 * time.Hour // age of the signing key when a new one replaces it
 	oldKeyTime  = 24 * time.Hour      // how long the previous key is published
-	keyReadTime = time.Minute         // after which the keys of other processes are read
-	keyPause    = time.Second         // between two reads because of an unknown key
+	keyReadTime = time.Minute         // how long the keys of other processes are cached
+	keyPause    = time.Second         // time between two reads because of an unknown key
 )
 
 const keysName = "authserver/keys"
@@ -34,15 +34,15 @@ type signingKey struct {
 	key *ecdsa.PrivateKey
 }
 
-// keys caches the keys of all processes. The zero value is empty.
+// keys caches the keys of all processes that share the store. The zero value is empty.
 type keys struct {
 	mu     sync.Mutex
 	all    []*signingKey // newest first
 	read   time.Time
-	looked time.Time // last read because of an unknown key
+	looked time.Time // time of the last read because of an unknown key
 }
 
-// signing returns the keys; the first one signs tokens. It makes a new key in time.
+// signing returns the keys; the first one signs tokens. It replaces a key that is too old.
 func (s *Server) signing(ctx context.Context) ([]*signingKey, error) {
 	s.keys.mu.Lock()
 	all, read := s.keys.all, s.keys.read
@@ -61,9 +61,9 @@ func (s *Server) signing(ctx context.Context) ([]*signingKey, error) {
 	return all, nil
 }
 
-// verifying returns the key with an ID, or nil. Another process may have made an unknown key, so
-// the keys are read again. That happens at most once a second for all requests, because anyone can
-// send tokens with unknown keys.
+// verifying returns the key with an ID, or nil. For an unknown ID it reads the keys again, because
+// another process may have added one. It does so at most once a second for all requests, because
+// anyone can send tokens with unknown keys.
 func (s *Server) verifying(ctx context.Context, id string) (*signingKey, error) {
 	for {
 		all, err := s.signing(ctx)
@@ -86,8 +86,8 @@ func (s *Server) verifying(ctx context.Context, id string) (*signingKey, error) 
 	}
 }
 
-// readKeys reads the keys, and adds one if the newest is old. If several processes add one, the
-// first wins and the others use its key.
+// readKeys reads the keys from the store, and adds one if the newest is too old. If several
+// processes add a key, the first succeeds and the others use its key.
 func (s *Server) readKeys(ctx context.Context, now time.Time) ([]*signingKey, error) {
 	for {
 		e, err := s.options.Store.Get(ctx, keysName)
@@ -142,7 +142,7 @@ func (s *Server) openKeys(sealed string) (all []*signingKey, err error) {
 	return all, nil
 }
 
-// public returns the keys in the form in which they are published.
+// public returns the public keys as a JSON Web Key Set.
 func public(all []*signingKey) (set jose.JSONWebKeySet) {
 	for _, k := range all {
 		set.Keys = append(set.Keys, jose.JSONWebKey{Key: &k.key.PublicKey, KeyID: k.ID, Algorithm: string(jose.ES256), Use: "sig"})

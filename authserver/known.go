@@ -16,16 +16,16 @@ import (
 const (
 	knownContext  = "authserver known browser"
 	allowedPrefix = "authserver/allowed/"
-	maxKnown      = 1 << 10 // bytes of the cookie
+	maxKnown      = 1 << 10 // largest size of the cookie in bytes
 )
 
-// A known value identifies a browser in which a user logged in before.
+// A known is the content of a cookie that names the last user of a browser.
 type known struct {
 	User string `json:"user"`
 	ID   string `json:"id"`
 }
 
-// know sets the cookie that names the user of a browser.
+// know sets the cookie that records the user of a browser.
 func (s *Server) know(w http.ResponseWriter, user string) error {
 	sealed, err := s.seal(known{user, rand.Text()}, knownContext)
 	if err == nil {
@@ -34,7 +34,8 @@ func (s *Server) know(w http.ResponseWriter, user string) error {
 	return err
 }
 
-// knownIn returns the user who last logged in in a browser. Its User is empty if there is none.
+// knownIn returns the cookie's content: the user who last logged in in this browser. Its User is
+// empty if there is no valid cookie.
 func (s *Server) knownIn(r *http.Request) (k known) {
 	c, err := r.Cookie(s.cookieName(knownCookie))
 	if err != nil || len(c.Value) > maxKnown {
@@ -46,16 +47,16 @@ func (s *Server) knownIn(r *http.Request) (k known) {
 	return k
 }
 
-// allowedKey returns the key of a user's permission for a client to use a redirect URI.
+// allowedKey returns the store's key for a user's permission that a client may use a redirect URI.
 func allowedKey(user, client, redirect string) string {
 	text, _ := json.Marshal([]string{user, client, redirect})
 	return allowedPrefix + hash(string(text))
 }
 
 // mayLeave reports whether the browser may be redirected before its user was asked. Anyone can
-// register a client with any redirect URI, so a link to this server could lead anywhere (RFC 9700
-// section 4.11.2). The redirect URI must be one that this user allowed for this client, or one of
-// this machine.
+// register a client with any redirect URI, so a link to this server could otherwise lead anywhere
+// (RFC 9700 section 4.11.2). The redirect URI must be on this machine, or one that this user has
+// allowed for this client.
 func (s *Server) mayLeave(r *http.Request, client, redirect string) bool {
 	if u, err := url.Parse(redirect); err == nil && u.Scheme == "http" && outside.IsHere(u.Hostname()) {
 		return true
@@ -74,8 +75,8 @@ func (s *Server) mayLeave(r *http.Request, client, redirect string) bool {
 	return err == nil
 }
 
-// backUnasked redirects the browser to the client with an error before the user was asked. If that
-// is not allowed, it shows a page.
+// backUnasked redirects the browser to the client with an error before the user was asked. If the
+// redirect is not allowed, it shows a page.
 func (s *Server) backUnasked(w http.ResponseWriter, r *http.Request, q *request, fault *oidc.Error) {
 	fault.State = q.State
 	to, err := s.backURL(q.Redirect, fault)
@@ -89,11 +90,11 @@ func (s *Server) backUnasked(w http.ResponseWriter, r *http.Request, q *request,
 	}
 }
 
-// A staying writer keeps a redirect of package op that leads away from this server, for
-// [Server.authorize].
+// A staying writer holds back a redirect of package op to another server, so that
+// [Server.authorize] can decide about it.
 type staying struct {
 	http.ResponseWriter
-	away string // the address; empty without such a redirect
+	away string // address of the redirect; empty without one
 }
 
 // WriteHeader implements [http.ResponseWriter].
@@ -114,8 +115,8 @@ func (w *staying) Write(text []byte) (int, error) {
 	return w.ResponseWriter.Write(text)
 }
 
-// authorize handles a client's request for a code. An error goes to the client only if the browser
-// may leave.
+// authorize handles a client's request for a code. It redirects to the client with an error only if
+// mayLeave allows that.
 func (s *Server) authorize(protocol http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kept := &staying{ResponseWriter: w}

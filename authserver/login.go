@@ -15,33 +15,33 @@ import (
 )
 
 const (
-	// attemptTime is the time in which failed logins are counted.
+	// attemptTime is the period for counting failed logins.
 	attemptTime = 15 * time.Minute
-	// maxFailedHere, maxFailedFrom and maxFailedOfUser limit the failed logins in attemptTime,
-	// after which further logins wait. They apply to a user from one address or in one browser that
-	// knows the user, to one address, and to one user from everywhere.
+	// maxFailedHere, maxFailedFrom and maxFailedOfUser limit the failed logins in attemptTime;
+	// further logins wait. The first limits a user from one address, or in one browser that knows
+	// the user. The second limits an address, and the third a user from all addresses.
 	maxFailedHere   = 10
 	maxFailedFrom   = 100
 	maxFailedOfUser = 100
-	// maxHashing is the number of concurrent password checks; each takes 19 MiB. Further checks
-	// wait up to hashTime. Logins after too many failures may use one check less.
+	// maxHashing is the number of concurrent password checks, each of which takes 19 MiB. Further
+	// checks wait up to hashTime. Logins that waited for slowTime may use all but one of them.
 	maxHashing = 2
 	hashTime   = 10 * time.Second
-	// slowTime is how long a login waits after too many failures. maxWaiting is the number of
-	// waiting logins, and maxWaitingFrom that of one site.
+	// slowTime is how long a login waits after too many failures. maxWaiting is the largest number
+	// of waiting logins, and maxWaitingFrom the largest number of one site.
 	slowTime       = 10 * time.Second
 	maxWaiting     = 1_000
 	maxWaitingFrom = 8
 )
 
-// decoy is the hash of a password without a user. With it, an unknown name takes as long as a known
-// one.
+// decoy is the hash of a password of no user. Checking it makes an unknown name take as long as a
+// known one.
 var decoy = sync.OnceValues(func() (string, error) { return newHash("a password that nobody has") })
 
 // errBusy reports that too many logins are in progress.
 var errBusy = errors.New("too many people log in at the moment; try again")
 
-// showLogin shows the login page if the user is not logged in.
+// showLogin shows the login page, or redirects to the consent page if the user is logged in.
 func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) {
 	q, sealed, err := s.pending(r)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Server) showLoginForm(w http.ResponseWriter, r *http.Request, status in
 	s.show(w, status, q.Redirect, s.loginPage(s.describe(r.Context(), q), sealed, s.formToken(r, "login", q), user, fault))
 }
 
-// login handles a name and a password.
+// login handles a submitted login form.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	q, sealed, err := s.pending(r)
 	if err == nil {
@@ -111,19 +111,19 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, a *authentication
 	http.Redirect(w, r, consentPath+"?request="+url.QueryEscape(sealed), http.StatusSeeOther)
 }
 
-// errTooMany reports too many failed logins.
+// errTooMany reports that too many logins have failed.
 var errTooMany = errors.New("too many failed logins: wait some seconds, and try again")
 
 // check returns the user with a name and a password.
 //
-// Attempts are counted before the password is checked, so that concurrent ones count; successful
-// ones do not count in the end. After too many failures, logins wait for slowTime. For each name
-// and address one waits at a time, so that guesses from elsewhere do not keep a user out. Their
-// passwords are checked one at a time, and the sites take turns, however many logins each sends. So
-// a password is checked after at most one of each other site.
+// Attempts are counted before the password is checked, so that concurrent ones count, and
+// subtracted if it is right. After too many failures, logins wait for slowTime. Only one login at a
+// time waits for each name and address, so that guesses from other addresses do not lock a user
+// out. The passwords of these logins are checked one at a time, and sites take turns. A password
+// therefore waits for at most one check of each other site, however many logins a site sends.
 //
-// A browser in which the user logged in before has a count and turns of its own. In a new browser,
-// a user and a guesser at the same address cannot be distinguished.
+// A browser in which the user has logged in before has its own count and turns. In a new browser, a
+// user and an attacker at the same address cannot be distinguished.
 func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	if len(name) > maxUserName || len(password) > maxPassword {
 		return User{}, ErrNoUser
@@ -132,7 +132,7 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	w := waiter{share.Site(r.RemoteAddr), "from " + from + " " + name}
 	counted := []attempt{{"login " + from + " " + name, maxFailedHere}, {"login from " + from, maxFailedFrom}, {"login of " + name, maxFailedOfUser}}
 	known := s.knownIn(r)
-	if known.User == name { // all browsers of a user are one site, because each login makes another one known
+	if known.User == name { // all browsers of a user are one site, because each login adds another known browser
 		w = waiter{"browsers of " + name, "in " + known.ID}
 	}
 	if known.User == name && s.attempts.take(now, attemptTime, attempt{"login in " + known.ID, maxFailedHere}) {
@@ -147,7 +147,7 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	}
 	wrong := false
 	defer func() {
-		if !wrong { // it was right, or never checked
+		if !wrong { // the password was right, or was not checked
 			s.attempts.forget(counted...)
 		}
 	}()
@@ -174,8 +174,8 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	return u, nil
 }
 
-// wait delays a login after too many failures. The returned end frees its slot and its turn to be
-// checked.
+// wait delays a login after too many failures, and then waits for its turn. The returned end frees
+// its slot and its turn.
 func (s *Server) wait(ctx context.Context, w waiter) (end func(), err error) {
 	if !s.waiting.begin(w) {
 		return nil, errTooMany
@@ -194,7 +194,7 @@ func (s *Server) wait(ctx context.Context, w waiter) (end func(), err error) {
 	return func() { done(); s.waiting.end(w) }, nil
 }
 
-// turn waits for a turn, for hashTime at most.
+// turn waits for a turn, at most hashTime.
 func turn(ctx context.Context, turns *share.Turns, w waiter) (done func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, hashTime)
 	defer cancel()

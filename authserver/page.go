@@ -19,14 +19,16 @@ import (
 //go:embed page.css
 var style string
 
-// styleHash returns the hash that allows the pages' own style and no other.
+// styleHash returns the hash for the content security policy, which allows only the pages' own
+// style.
 var styleHash = sync.OnceValue(func() string {
 	sum := sha256.Sum256([]byte(style))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 })
 
-// A page consists of constant text and escaped values. html/template would also do that. But it
-// uses reflection, which prevents the linker from removing unused code: the binary grows by 8 MB.
+// A page is built from constant text and escaped values. html/template could do the same, but it
+// uses reflection. That prevents the linker from removing unused code, and the binary grows by 8
+// MB.
 type page struct{ text strings.Builder }
 
 func newPage(title string, values ...string) *page {
@@ -37,8 +39,8 @@ func newPage(title string, values ...string) *page {
 	return p
 }
 
-// add adds text and replaces each %s with an escaped value. Each %s must be between tags, or in
-// quotes in an attribute.
+// add adds text and replaces each %s in it by an escaped value. Each %s must be between tags, or in
+// a quoted attribute.
 func (p *page) add(text string, values ...string) {
 	escaped := make([]any, len(values))
 	for i, value := range values {
@@ -47,15 +49,15 @@ func (p *page) add(text string, values ...string) {
 	fmt.Fprintf(&p.text, text, escaped...)
 }
 
-// begin begins a form with its hidden fields.
+// begin writes the start of a form with its hidden fields.
 func (p *page) begin(path, request, token string) {
 	p.add("<form method=\"post\" action=\"%s\">\n<input type=\"hidden\" name=\"request\" value=\"%s\">\n<input type=\"hidden\" name=\"csrf\" value=\"%s\">\n", path, request, token)
 }
 
-// A clientText describes a client to users.
+// A clientText describes a client for its user.
 type clientText struct {
-	name string // the client's own name
-	host string // host to which the browser goes next
+	name string // name that the client gave itself
+	host string // host of the next redirect
 	here bool   // whether the client is a program on the user's machine
 }
 
@@ -91,7 +93,7 @@ func (s *Server) loginPage(c clientText, request, token, user, fault string) *pa
 	return p
 }
 
-// consentPage returns the page on which a user allows a client.
+// consentPage returns the page that asks the user to allow a client.
 func (s *Server) consentPage(q *request, c *client, u User, scopes []string, text clientText, request, token string) *page {
 	p := newPage("May this program use %s for you?", s.options.Name)
 	rows := func(title string, values ...string) {
@@ -128,8 +130,8 @@ func (s *Server) consentPage(q *request, c *client, u User, scopes []string, tex
 	return p
 }
 
-// show writes a page. Its policy lets the browser send the form here and follow the redirect to the
-// client.
+// show writes a page. The page's policy allows the browser to send the form here and to follow the
+// redirect to the client.
 func (s *Server) show(w http.ResponseWriter, status int, redirect string, p *page) {
 	target := ""
 	if u, err := url.Parse(redirect); err == nil && redirect != "" {
@@ -145,18 +147,18 @@ func (s *Server) show(w http.ResponseWriter, status int, redirect string, p *pag
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(p.text.String())) // the browser may be gone
+	_, _ = w.Write([]byte(p.text.String())) // fails if the browser has disconnected
 }
 
-// showFault shows an error to a user who cannot be redirected to a client.
+// showFault shows an error to a user whose browser cannot be redirected to a client.
 func (s *Server) showFault(w http.ResponseWriter, status int, err error) {
 	p := newPage("This does not work")
 	p.add("<p>%s</p>\n</html>\n", err.Error())
 	s.show(w, status, "", p)
 }
 
-// showReturn shows a page with a link to the client that returns the error. It shows the address,
-// because anyone can have registered it.
+// showReturn shows a page with a link that returns an error to the client. The page shows the
+// address of the link, because anyone can register such an address.
 func (s *Server) showReturn(w http.ResponseWriter, to string) {
 	p := newPage("This does not work")
 	u, err := url.Parse(to)

@@ -21,20 +21,21 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// maxUserinfo is the size of the largest userinfo response in bytes.
+// maxUserinfo is the largest size of a userinfo response in bytes.
 const maxUserinfo = 256 << 10
 
-// A party holds the settings of this server as a client of a provider, from the provider's
-// metadata.
+// A party holds the settings that this server needs as a client of a provider. They come from the
+// provider's metadata.
 type party struct {
-	issuer   string // in the provider's spelling
+	issuer   string // issuer as the provider writes it
 	userinfo string // userinfo endpoint, or empty
 	config   oauth2.Config
 	first    *rp.IDTokenVerifier // for ID tokens that come with a code
-	later    *rp.IDTokenVerifier // for those that come with a refresh token, which have no nonce or an old one
+	later    *rp.IDTokenVerifier // for ID tokens that come with a refresh token, whose nonce is missing or old
 }
 
-// relying returns the party for the provider. It reads the provider's metadata until that succeeds.
+// relying returns the party for the provider. It reads the provider's metadata at the first call
+// and after each failure.
 func (p *Provider) relying(ctx context.Context, callback string) (*party, error) {
 	p.mu.Lock()
 	known := p.party
@@ -100,7 +101,7 @@ func (p *Provider) relying(ctx context.Context, callback string) (*party, error)
 	return made, nil
 }
 
-// page returns the URL of the login page.
+// page returns the URL of the provider's login page.
 func (t *party) page(state string, v *visit) string {
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(v.Verifier), oauth2.SetAuthURLParam("nonce", v.Nonce)}
 	if slices.Contains(t.config.Scopes, oidc.ScopeOfflineAccess) {
@@ -109,7 +110,7 @@ func (t *party) page(state string, v *visit) string {
 	return t.config.AuthCodeURL(state, options...)
 }
 
-// A vouched user is one whom a provider has confirmed.
+// A vouched is a user whom a provider has confirmed.
 type vouched struct {
 	name    string // name on this server
 	subject string // subject at the provider
@@ -139,9 +140,9 @@ func (p *Provider) redeem(ctx context.Context, t *party, code, verifier string) 
 }
 
 // renew asks the provider to confirm a user, with the refresh token of the login. It returns
-// [ErrNoUser] if the provider does not. The provider may accept the token without an ID token or
-// its first claims (OpenID Connect Core section 12.2), and have no userinfo endpoint. Then the user
-// is unchanged. isSaid is false if the groups were not confirmed.
+// [ErrNoUser] if the provider does not confirm the user. A provider may answer without an ID token,
+// or with one that lacks claims (OpenID Connect Core section 12.2), and may have no userinfo
+// endpoint. Then the user is unchanged. isSaid reports whether the groups were confirmed.
 func (p *Provider) renew(ctx context.Context, callback string, known vouched) (now *vouched, isSaid bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, providerTime)
 	defer cancel()
@@ -189,7 +190,7 @@ func (p *Provider) renew(ctx context.Context, callback string, known vouched) (n
 	return v, true, nil
 }
 
-// groups returns the groups in the claims (one text or an array) that give scopes.
+// groups returns the groups in the claims that give scopes. The claim is one string or an array.
 func (p *Provider) groups(claims map[string]any) (all []string) {
 	claim := claims[cmp.Or(p.GroupsClaim, "groups")]
 	several, isArray := claim.([]any)
@@ -205,8 +206,8 @@ func (p *Provider) groups(claims map[string]any) (all []string) {
 	return all
 }
 
-// vouch returns a user from the claims of an ID token. Missing claims come from the userinfo
-// endpoint.
+// vouch returns the user that the claims of an ID token describe. Missing claims are read from the
+// userinfo endpoint.
 func (p *Provider) vouch(ctx context.Context, t *party, token *oauth2.Token, subject string, claims map[string]any) (*vouched, error) {
 	subjectClaim, emailClaim, groupsClaim := cmp.Or(p.SubjectClaim, "sub"), cmp.Or(p.EmailClaim, "email"), cmp.Or(p.GroupsClaim, "groups")
 	has := func(names ...string) bool {
@@ -243,9 +244,9 @@ func (p *Provider) vouch(ctx context.Context, t *party, token *oauth2.Token, sub
 	return v, nil
 }
 
-// merged returns claims with sets of names from more: each set that claims does not have
-// completely. A set must come from one source, because the source of an address also decides
-// whether it is verified.
+// merged returns the claims named in sets. The claims of a set come from claims if it has all of
+// them, and otherwise from more. They must come from one source, because the source of an address
+// also decides whether the address is verified.
 func merged(claims, more map[string]any, sets [][]string) map[string]any {
 	all := map[string]any{}
 	for _, names := range sets {
@@ -300,7 +301,7 @@ func (p *Provider) askUserinfo(ctx context.Context, t *party, token *oauth2.Toke
 	return claims, nil
 }
 
-// signed returns the claims of a signed userinfo response.
+// signed returns the claims of a signed userinfo response after it checks the signature.
 func (t *party) signed(ctx context.Context, text string) ([]byte, error) {
 	if strings.Count(text, ".") == 4 {
 		return nil, errors.New("it is encrypted, which is not read here: have the provider send it as JSON, or signed")

@@ -19,10 +19,10 @@ import (
 const (
 	headerProof = "DPoP"
 	headerNonce = "DPoP-Nonce"
-	// typeProof is the type of an access token that is bound to a key.
+	// typeProof is the type of an access token that is bound to a key (token_type).
 	typeProof = "DPoP"
-	// usesTime is the time in which uses of one-time values are counted, and maxUses the limit for
-	// one login. It bounds what is stored for the login.
+	// usesTime is the period for counting the uses of one-time values, and maxUses is the limit for
+	// one login. The limit bounds the data stored for the login.
 	usesTime = 10 * time.Minute
 	maxUses  = 100
 )
@@ -33,8 +33,8 @@ func proofFault(why string) error {
 	return &oidc.Error{ErrorType: "invalid_dpop_proof", Description: "the proof (DPoP) does not hold: " + why}
 }
 
-// proof returns the proof of a client's token request (RFC 9449 section 5), or nil if it sent none
-// and needs none. spend checks whether it was used before.
+// proof returns the proof of a client's token request (RFC 9449 section 5). It returns nil if the
+// client sent none and needs none. It does not check whether the proof was used before; spend does.
 func (s *Server) proof(h http.Header) (*jws.Proof, error) {
 	sent := h.Values(headerProof)
 	if len(sent) == 0 && s.options.Proofs == auth.ProofsTaken {
@@ -55,8 +55,8 @@ func (s *Server) proof(h http.Header) (*jws.Proof, error) {
 	return p, nil
 }
 
-// checkKey checks that the sender of a value that is bound to a key has the key. Without a
-// thumbprint the value is not bound.
+// checkKey checks that the sender of a value has the key that the value is bound to. An empty
+// thumbprint means that the value is not bound.
 func checkKey(what, thumbprint string, p *jws.Proof) error {
 	switch {
 	case thumbprint == "":
@@ -69,7 +69,7 @@ func checkKey(what, thumbprint string, p *jws.Proof) error {
 	return nil
 }
 
-// thumbprintOf returns the thumbprint of a proof's key, or "" for nil.
+// thumbprintOf returns the thumbprint of a proof's key, or "" for a nil proof.
 func thumbprintOf(p *jws.Proof) string {
 	if p == nil {
 		return ""
@@ -77,8 +77,9 @@ func thumbprintOf(p *jws.Proof) string {
 	return p.Thumbprint
 }
 
-// binds returns the thumbprint of the key to bind refresh tokens to. Those of a client with signed
-// assertions are bound to the client, which may change its key (RFC 9449 section 5).
+// binds returns the thumbprint of the key that the client's refresh tokens are bound to. It returns
+// "" for a client with signed assertions. Refresh tokens of such a client are bound to the client
+// itself, because the client may change its key (RFC 9449 section 5).
 func binds(c op.Client, p *jws.Proof) string {
 	if c.AuthMethod() == oidc.AuthMethodPrivateKeyJWT {
 		return ""
@@ -86,7 +87,7 @@ func binds(c op.Client, p *jws.Proof) string {
 	return thumbprintOf(p)
 }
 
-// spend marks the client's assertion and proof as used. It is called only for requests with a valid
+// spend marks the client's assertion and proof as used. Call it only for requests with a valid
 // login, so that others cannot make this server store data.
 func (s *Server) spend(ctx context.Context, login string, c op.Client, p *jws.Proof) error {
 	var signed *assertion
@@ -98,7 +99,8 @@ func (s *Server) spend(ctx context.Context, login string, c op.Client, p *jws.Pr
 	}
 	now := time.Now()
 	if !s.uses.take(now, usesTime, attempt{login, maxUses}) {
-		// Clients discard their login at an error below 500; at this one they try again later.
+		// At this status clients try again later. At an error below 500 they would discard their
+		// login.
 		why := fmt.Sprintf("the login asked for tokens more than %d times in %v", maxUses, usesTime)
 		return op.NewStatusError(&oidc.Error{ErrorType: "temporarily_unavailable", Description: why}, http.StatusServiceUnavailable)
 	}
@@ -121,9 +123,9 @@ func (s *Server) spend(ctx context.Context, login string, c op.Client, p *jws.Pr
 	return err
 }
 
-// once reports whether a value that may be used once was unused, also by other processes, and marks
-// it as used. holds is how long it is remembered. If it expired during the check, because a store
-// may be slow, it is kept for a moment: without a TTL it would be kept for ever.
+// once reports whether a one-time value was unused, in this and all other processes, and marks it
+// as used. holds is how long the mark is stored. If the value expired during the check, because a
+// store may be slow, the mark is stored for a moment: without a TTL it would be stored for ever.
 func (s *Server) once(ctx context.Context, name string, holds time.Duration) (isNew bool, err error) {
 	_, err = s.options.Store.CompareAndSwap(ctx, usedPrefix+hash(name), "", []byte("{}"), state.Write{TTL: max(holds, time.Second)})
 	if errors.Is(err, state.ErrConflict) {

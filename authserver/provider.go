@@ -17,34 +17,34 @@ import (
 // providerTime is the time limit of all requests to a provider for one login.
 const providerTime = 15 * time.Second
 
-// A Provider is an OpenID provider at which users log in, in place of a page of this server. It is
+// A Provider is an OpenID provider where users log in, instead of on a page of this server. It is
 // safe for concurrent use.
 type Provider struct {
-	// Issuer is the provider's issuer identifier. ClientID and Secret are the registration of this
-	// server there, with the redirect URI /oauth/callback at its own origin.
+	// Issuer is the provider's issuer identifier. ClientID and Secret are this server's
+	// registration at the provider. Its redirect URI is /oauth/callback at this server's origin.
 	Issuer, ClientID, Secret string
 	// Domains lists domains of e-mail addresses whose owners may log in. The provider must have
-	// verified the address, which becomes the user's name.
+	// verified the address. It becomes the user's name.
 	Domains []string
-	// Subjects lists further users who may log in, by the provider's identifier (sub), which
-	// becomes their name.
+	// Subjects lists further users who may log in, by the provider's identifier (sub). It becomes
+	// the user's name.
 	Subjects []string
 	// Scopes are the scopes of all users. Groups maps a group to the additional scopes of its
 	// users.
 	Scopes []string
 	Groups map[string][]string
-	// SubjectClaim, EmailClaim and GroupsClaim are the names of the claims; the defaults are sub,
-	// email and groups.
+	// SubjectClaim, EmailClaim and GroupsClaim are the names of claims; the defaults are sub, email
+	// and groups.
 	SubjectClaim, EmailClaim, GroupsClaim string
 	// HTTP sends the requests to the provider.
 	HTTP *http.Client
 
 	mu    sync.Mutex
-	party *party // nil until the provider's metadata was read
+	party *party // nil until the provider's metadata is read
 }
 
-// find returns the user of a name, with the scopes of the groups, or [ErrNoUser] if the user may
-// not log in.
+// find returns the user with a name, with the scopes of the groups. It returns [ErrNoUser] if the
+// user may not log in.
 func (p *Provider) find(name string, groups []string) (User, error) {
 	at := strings.LastIndex(name, "@")
 	isOfDomain := at >= 0 && slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(d, name[at+1:]) })
@@ -60,7 +60,8 @@ func (p *Provider) find(name string, groups []string) (User, error) {
 
 type nonce struct{}
 
-// A visit is one redirect to a provider and back. It travels sealed, as the state parameter.
+// A visit describes one redirect to a provider and back. It is sealed and sent as the state
+// parameter.
 type visit struct {
 	Request  request `json:"request"`
 	Nonce    string  `json:"nonce"`
@@ -116,7 +117,7 @@ func (s *Server) providerSays(w http.ResponseWriter, r *http.Request) {
 	s.enter(w, r, a, sealed)
 }
 
-// whoIs returns the login of the user that the provider names.
+// whoIs returns a new login for the user that the provider names.
 func (s *Server) whoIs(r *http.Request, v visit) (*authentication, error) {
 	p, q := s.options.Provider, r.URL.Query()
 	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), nonce{}, v.Nonce), providerTime)
@@ -126,7 +127,7 @@ func (s *Server) whoIs(r *http.Request, v visit) (*authentication, error) {
 		return nil, err
 	}
 	switch fault := q.Get("error"); {
-	case q.Has("iss") && q.Get("iss") != party.issuer: // byte for byte (RFC 9207 section 2.4)
+	case q.Has("iss") && q.Get("iss") != party.issuer: // compared byte for byte (RFC 9207 section 2.4)
 		return nil, fmt.Errorf("%.200q sent the browser back, not %s", q.Get("iss"), p.Issuer)
 	case fault != "":
 		return nil, fmt.Errorf("%s says %.200q", p.Issuer, fault+" "+q.Get("error_description"))

@@ -17,14 +17,14 @@ import (
 
 const (
 	maxClients         = 1_000               // clients that registered themselves
-	unusedClientTime   = time.Hour           // after which a client without a user is removed
-	clientTime         = 90 * 24 * time.Hour // after which an unused client is removed
-	maxRegistrations   = 300                 // in registerTime in total, and as many more by sites that register one
-	maxRegistrationsOf = 30                  // and from one address
+	unusedClientTime   = time.Hour           // maximum age of a client that no user has allowed
+	clientTime         = 90 * 24 * time.Hour // time without use after which a client is removed
+	maxRegistrations   = 300                 // in registerTime in total; sites with one registration each may make the same number again
+	maxRegistrationsOf = 30                  // in registerTime from one address
 	registerTime       = time.Hour
 )
 
-// A registration is a client's request for registration (RFC 7591 section 2). Other members are
+// A registration is a client's request for registration (RFC 7591 section 2). Its other members are
 // ignored.
 type registration struct {
 	Name      string   `json:"client_name"`
@@ -50,16 +50,16 @@ func (r *registration) check() error {
 	return checkRedirects(r.Redirects)
 }
 
-// register registers a client from its description (RFC 7591). The client gets no secret, because
-// every use needs a user's permission. A request for a secret is granted without one; only keys for
-// signed assertions are accepted.
+// register registers a client from its description (RFC 7591). Clients get no secret, because every
+// use needs a user's permission. A request for a secret succeeds without one; the only accepted
+// credentials are keys for signed assertions.
 func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	here := attempt{"register " + addressOf(r), maxRegistrationsOf}
-	first := attempt{"register after all of " + share.Site(r.RemoteAddr), 1} // so that some addresses do not keep out all others
+	first := attempt{"register after all of " + share.Site(r.RemoteAddr), 1} // one for each site, so that a few addresses cannot keep out all others
 	now := time.Now()
 	if !s.attempts.take(now, registerTime, attempt{"register", maxRegistrations}, here) &&
 		!s.attempts.take(now, registerTime, attempt{"register after all", maxRegistrations}, here, first) {
-		if s.attempts.take(time.Now(), attemptTime, attempt{"registrations refused of " + addressOf(r), 1}) { // at most one line each quarter of an hour
+		if s.attempts.take(time.Now(), attemptTime, attempt{"registrations refused of " + addressOf(r), 1}) { // log at most one line each attemptTime
 			s.options.Logger.WarnContext(r.Context(), "clients are refused: too many registered themselves in an hour", "address", addressOf(r))
 		}
 		w.Header().Set("Retry-After", "600")
@@ -112,7 +112,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	} else if c.signs() {
 		answer["jwks"] = jose.JSONWebKeySet{Keys: c.Keys}
 	}
-	_ = json.NewEncoder(w).Encode(answer) // the client may be gone
+	_ = json.NewEncoder(w).Encode(answer) // fails if the client has disconnected
 }
 
 func (s *Server) keepClient(r *http.Request, c client) error {
@@ -131,7 +131,7 @@ func (s *Server) keepClient(r *http.Request, c client) error {
 func refuse(w http.ResponseWriter, status int, fault, why string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": fault, "error_description": why}) // the client may be gone
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": fault, "error_description": why}) // fails if the client has disconnected
 }
 
 // fail responds to a request that cannot be served, and logs the reason.

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// requestTime is how long a user may take from the client's request to the consent.
+	// requestTime is the longest time from the client's request to the user's consent.
 	requestTime = 10 * time.Minute
-	// maxParameter is the size of the largest parameter in bytes.
+	// maxParameter is the largest size of a parameter in bytes.
 	maxParameter = 4 << 10
 	// challengeSize is the length of a code challenge (RFC 7636 section 4.2).
 	challengeSize = 43
@@ -28,15 +28,15 @@ const (
 	thumbprintSize = 43
 )
 
-// A request is a client's request for a user's permission. It travels sealed through the pages, so
-// that nothing is stored before the user logs in.
+// A request is a client's request for a user's permission. The pages carry it sealed, so that
+// nothing is stored before the user logs in.
 type request struct {
-	ID        string    `json:"id"` // each request gets one response
+	ID        string    `json:"id"` // each request gets only one response
 	Client    string    `json:"client"`
 	Redirect  string    `json:"redirect"`
 	State     string    `json:"state,omitempty"`
 	Challenge string    `json:"challenge"`
-	Key       string    `json:"key,omitempty"` // thumbprint of the key that the code is bound to
+	Key       string    `json:"key,omitempty"` // thumbprint of the key to which the code is bound, or empty
 	Resource  string    `json:"resource"`
 	Scopes    []string  `json:"scopes,omitempty"`
 	Prompt    []string  `json:"prompt,omitempty"`
@@ -46,15 +46,15 @@ type request struct {
 
 const requestContext = "authserver request"
 
-// endpoints implements the protocol's endpoints for package op, which parses, routes and writes
-// responses, and checks redirect URIs, response types and scopes.
+// endpoints implements the endpoints of package op, which parses requests, routes them and writes
+// responses. Package op also checks redirect URIs, response types and scopes.
 type endpoints struct {
 	op.UnimplementedServer
 	server *Server
 }
 
-// VerifyAuthRequest implements [op.Server]. Its errors are shown to the user: the redirect URI is
-// not yet known to be the client's.
+// VerifyAuthRequest implements [op.Server]. The user sees its errors, because the redirect URI is
+// not yet known to belong to the client.
 func (e *endpoints) VerifyAuthRequest(ctx context.Context, r *op.Request[oidc.AuthRequest]) (*op.ClientRequest[oidc.AuthRequest], error) {
 	for name, values := range r.Form {
 		if len(values) > 1 || len(values[0]) > maxParameter {
@@ -115,8 +115,8 @@ func isToken(text string) bool {
 	return err == nil
 }
 
-// resource returns the name of the requested resource (RFC 8707), which must be one of this
-// server's.
+// resource returns the canonical name of the requested resource (RFC 8707). It returns an error for
+// a resource that this server does not issue tokens for.
 func (s *Server) resource(asked string) (string, error) {
 	own := s.options.Resource
 	switch trimmed := strings.TrimSuffix(asked, "/"); {
@@ -128,13 +128,13 @@ func (s *Server) resource(asked string) (string, error) {
 	return "", oidc.ErrInvalidTarget().WithDescription("resource: %.300q is not protected by this server; %s is", asked, own)
 }
 
-// sameResource reports whether two names denote one resource; a final slash is ignored.
+// sameResource reports whether two names denote one resource. It ignores a final slash.
 func sameResource(a, b string) bool {
 	return oauthdoc.Same(strings.TrimSuffix(a, "/"), strings.TrimSuffix(b, "/"))
 }
 
-// known returns those of the requested scopes that exist. If there are none, it returns the scopes
-// that everything needs.
+// known returns the requested scopes that exist, each once. If there are none, it returns the
+// scopes that every request needs.
 func (s *Server) known(asked []string) (scopes []string) {
 	for _, scope := range asked {
 		if slices.Contains(s.options.Scopes, scope) && !slices.Contains(scopes, scope) {
@@ -147,10 +147,11 @@ func (s *Server) known(asked []string) (scopes []string) {
 	return scopes
 }
 
-// errRequest reports that a page belongs to no request of this browser.
+// errRequest reports that a page does not belong to a request of this browser.
 var errRequest = errors.New("this login was not begun in this browser, or too long ago: go back to the program that you came from, and begin again")
 
-// pending returns the request of a page, if it began in this browser.
+// pending returns the request of a page and its sealed text. It returns errRequest unless the
+// request began in this browser.
 func (s *Server) pending(r *http.Request) (*request, string, error) {
 	sealed := r.FormValue("request")
 	q := new(request)
@@ -162,7 +163,7 @@ func (s *Server) pending(r *http.Request) (*request, string, error) {
 	return q, sealed, nil
 }
 
-// back redirects the browser to the client with a response, once the user was asked.
+// back redirects the browser to the client with a response, after the user was asked.
 func (s *Server) back(w http.ResponseWriter, r *http.Request, q *request, response any) {
 	if fault, is := response.(*oidc.Error); is {
 		fault.State = q.State
@@ -175,7 +176,7 @@ func (s *Server) back(w http.ResponseWriter, r *http.Request, q *request, respon
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
-// backURL returns the redirect URI with a response.
+// backURL returns the redirect URI with a response in its query.
 func (s *Server) backURL(redirect string, response any) (string, error) {
 	return op.AuthResponseURL(redirect, oidc.ResponseTypeCode, oidc.ResponseModeQuery, response, s.encoder)
 }

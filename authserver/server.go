@@ -30,7 +30,7 @@ import (
 const (
 	// defaultTokenTime is the default lifetime of an access token.
 	defaultTokenTime = 15 * time.Minute
-	// maxForm is the size of the largest request body in bytes.
+	// maxForm is the largest size of a request body in bytes.
 	maxForm = 64 << 10
 )
 
@@ -52,47 +52,48 @@ const (
 
 // Options configure a Server.
 type Options struct {
-	// Issuer is the origin at which clients and browsers reach the server, such as
+	// Issuer is the origin where clients and browsers reach the server, such as
 	// https://tools.example.com.
 	Issuer string
 	// Name is the name of the protected resource on pages; the default is the issuer's host.
 	Name string
 	// Resource is the URL of the protected resource, for clients that do not name one.
 	Resource string
-	// Serves reports whether tokens may be for another resource, such as a profile of a gateway; by
-	// default they may not.
+	// Serves reports whether tokens may be for another resource, such as a profile of a gateway. If
+	// it is nil, they may not.
 	Serves func(resource string) bool
 	// Scopes lists the scopes that clients may request. Users may have fewer.
 	Scopes []string
-	// Needs lists the scopes that every request to the resource needs. A client that requests none
-	// gets these.
+	// Needs lists the scopes that every request to the resource needs. A client that requests no
+	// scopes gets these.
 	Needs []string
 	// Users are the users who may log in. Either Users or Provider must be set.
 	Users *Users
-	// Provider is the provider at which users log in, in place of a page of this server.
+	// Provider is the provider where users log in, instead of on a page of this server.
 	Provider *Provider
-	// Store keeps logins, clients and keys. Secrets in it are sealed with Key, at least 32 random
-	// bytes.
+	// Store stores logins, clients and keys. Secrets in it are sealed with Key, which has at least
+	// 32 random bytes.
 	Store state.Store
 	Key   []byte
 	// TokenTime is the lifetime of an access token; the default is 15 minutes.
 	TokenTime time.Duration
 	// LoginTime is the lifetime of a login, however often its tokens are renewed; the default is 90
-	// days. A login at a provider that cannot confirm it again ends after 12 hours at the latest.
+	// days. A login whose provider cannot confirm it later ends after 12 hours at most.
 	LoginTime time.Duration
-	// Hosts lists names under which the server may be reached, and Origins those of web pages that
-	// may request tokens, as in streamable.Options.
+	// Hosts lists host names of the server, and Origins the origins of web pages that may request
+	// tokens. Both are as in streamable.Options.
 	Hosts, Origins []string
-	// Documents fetches documents and keys that clients publish; the default is [oauth.Guarded]
+	// Documents fetches the documents and keys that clients publish; the default is [oauth.Guarded]
 	// without exceptions.
 	Documents *http.Client
-	// RegisteredOnly requires that clients register and refuses clients with a document. It is for
-	// a server that cannot fetch documents.
+	// RegisteredOnly makes the server refuse clients that have a document instead of a
+	// registration. Set it for a server that cannot fetch documents.
 	RegisteredOnly bool
-	// Proofs decides whether clients must bind their tokens to a key (DPoP) and whether proofs must
-	// hold nonces of this server. Use the value of the resource's [auth.Guard].
+	// Proofs decides whether clients must bind their tokens to a key (DPoP), and whether proofs
+	// must contain nonces of this server. Use the same value as in the [auth.Guard] of the
+	// resource.
 	Proofs auth.Proofs
-	// Logger receives logins and errors; the default is [slog.Default].
+	// Logger logs logins and errors; the default is [slog.Default].
 	Logger *slog.Logger
 }
 
@@ -101,7 +102,7 @@ type Server struct {
 	options   Options
 	issuer    *url.URL
 	ring      *seal.Ring
-	secret    []byte // key of the tokens against forged forms
+	secret    []byte // key of the tokens that protect forms against forgery
 	guard     rebinding.Guard
 	keys      keys
 	documents documents[*client]
@@ -110,7 +111,7 @@ type Server struct {
 	uses      attempts // uses of one-time values
 	nonces    jws.Nonces
 	hashing   *share.Turns // turns to check a password
-	slow      *share.Turns // turns before that, after too many failed logins
+	slow      *share.Turns // turns of logins that waited for slowTime, before they take one of hashing
 	waiting   waiting
 	encoder   issuing
 	mux       *http.ServeMux
@@ -175,8 +176,8 @@ func hash(secret string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// load decodes the value of a key of the store into v. The error is [state.ErrNotFound] if there is
-// none.
+// load decodes the value of a key in the store into v. The error is [state.ErrNotFound] if the key
+// is missing.
 func (s *Server) load(ctx context.Context, key string, v any) (state.Version, error) {
 	e, err := s.options.Store.Get(ctx, key)
 	if err == nil {
@@ -185,7 +186,7 @@ func (s *Server) load(ctx context.Context, key string, v any) (state.Version, er
 	return e.Version, err
 }
 
-// swap stores v under a key for ttl, in place of the version old.
+// swap stores v under a key for ttl, if the current version is old.
 func (s *Server) swap(ctx context.Context, key string, old state.Version, v any, ttl time.Duration) (state.Version, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -194,7 +195,7 @@ func (s *Server) swap(ctx context.Context, key string, old state.Version, v any,
 	return s.options.Store.CompareAndSwap(ctx, key, old, text, state.Write{TTL: ttl})
 }
 
-// seal encrypts v, as JSON, for [Server.open] with the same purpose.
+// seal encrypts the JSON of v. [Server.open] needs the same purpose to decrypt it.
 func (s *Server) seal(v any, purpose string) (string, error) {
 	text, err := json.Marshal(v)
 	return s.ring.Seal(text, []byte(purpose)), err
@@ -232,11 +233,11 @@ func (s *Server) route() {
 	s.mux.HandleFunc("GET "+openIDPath, s.metadata)
 }
 
-// withoutEmpty removes parameters without a value (RFC 6749 section 3.1). Without it, package op
-// treats scope= in a token renewal as a scope with an empty name, and the client loses its login.
+// withoutEmpty removes parameters without a value (RFC 6749 section 3.1). Otherwise package op
+// reads scope= in a token renewal as a scope with an empty name, and the client loses its login.
 func withoutEmpty(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := r.ParseForm(); err != nil { // package op would ignore the error
+		if err := r.ParseForm(); err != nil { // package op would ignore this error
 			op.WriteError(w, r, oidc.ErrInvalidRequest().WithDescription("the parameters cannot be read").WithParent(err), nil)
 			return
 		}
@@ -266,10 +267,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	}
-	// Clients use these paths; the others are for browsers with a user's cookies.
+	// Clients use these paths. All other paths are for browsers with a user's cookies.
 	isForClients := slices.Contains([]string{tokenPath, revokePath, keysPath, registerPath, metadataPath, openIDPath}, r.URL.Path)
 	if origin := r.Header.Get("Origin"); origin != "" && isForClients {
-		h.Set("Access-Control-Allow-Origin", origin) // the origin was checked, and the request has no cookies
+		h.Set("Access-Control-Allow-Origin", origin) // the guard checked the origin, and the request has no cookies
 		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, DPoP, MCP-Protocol-Version")
 		h.Set("Access-Control-Expose-Headers", headerNonce)
 		h.Add("Vary", "Origin")
@@ -286,7 +287,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// An issuing encoder adds the issuer to responses by redirect (RFC 9207).
+// An issuing encoder adds the issuer to responses that are sent by redirect (RFC 9207).
 type issuing struct {
 	encoder interface {
 		Encode(from any, to map[string][]string) error

@@ -17,21 +17,22 @@ const sessionTime = 12 * time.Hour
 
 const sessionPrefix = "authserver/session/"
 
-// Names of cookies: for the browser before login, for its session, and for the last user who logged
-// in.
+// Names of cookies: for a browser before its user logs in, for its session, and for the last user
+// who logged in.
 const (
 	browserCookie = "junction-browser"
 	sessionCookie = "junction-session"
 	knownCookie   = "junction-known"
 )
 
-// A session is a browser in which a user logged in.
+// A session is a browser with a logged-in user.
 type session struct {
 	Login string `json:"login"`
 }
 
-// cookieName returns the full name of a cookie. Over https it has the prefix that only this host
-// can set. It includes the port, because browsers share cookies between the ports of a host.
+// cookieName returns the full name of a cookie. Over https it has the prefix __Host-, which keeps
+// other hosts from setting the cookie. The name includes the port, because browsers share cookies
+// between the ports of a host.
 func (s *Server) cookieName(name string) string {
 	if port := s.issuer.Port(); port != "" {
 		name += "-" + port
@@ -51,13 +52,14 @@ func (s *Server) cookie(r *http.Request, name string) string {
 	return c.Value
 }
 
-// newCookie returns a cookie with a lifetime. A life of 0 means until the browser ends.
+// newCookie returns a cookie with a lifetime. With a life of 0 the cookie lasts until the browser
+// closes.
 func (s *Server) newCookie(name, value string, life time.Duration) *http.Cookie {
 	return &http.Cookie{Name: s.cookieName(name), Value: value, Path: "/", MaxAge: int(life / time.Second), HttpOnly: true, Secure: s.issuer.Scheme == "https", SameSite: http.SameSiteLaxMode}
 }
 
-// begin logs a user in. It stores the login and a session with a new name, which could not be known
-// before.
+// begin logs a user in. It stores the login and a session with a new random name, which an attacker
+// cannot have set before.
 func (s *Server) begin(w http.ResponseWriter, r *http.Request, a *authentication) error {
 	life := cmp.Or(s.options.LoginTime, defaultLoginTime)
 	if s.options.Provider != nil && a.Refresh == "" {
@@ -77,7 +79,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, a *authentication
 	return nil
 }
 
-// user returns the user who is logged in in a browser, or [ErrNoUser].
+// user returns the user who is logged in in this browser, or [ErrNoUser].
 func (s *Server) user(r *http.Request) (User, error) {
 	name := s.cookie(r, sessionCookie)
 	if name == "" {
@@ -94,16 +96,16 @@ func (s *Server) user(r *http.Request) (User, error) {
 	return s.userOf(r.Context(), held.Login)
 }
 
-// formToken returns the token that a form of this browser for this request must contain. Pages of
-// other sites cannot know it.
+// formToken returns the token that a form must contain. It depends on the browser and the request,
+// and pages of other sites cannot know it.
 func (s *Server) formToken(r *http.Request, form string, q *request) string {
 	return base64.RawURLEncoding.EncodeToString(s.mac(s.secret, form, s.cookie(r, browserCookie), s.cookie(r, sessionCookie), q.ID))
 }
 
-// errForged reports that a form was not sent from a page of this server.
+// errForged reports that a form does not come from a page of this server.
 var errForged = errors.New("the form did not come from the page that this server showed: go back, and try again")
 
-// checkForm checks that a form was sent from the page that this server showed in this browser.
+// checkForm checks that a form comes from the page that this server showed in this browser.
 func (s *Server) checkForm(r *http.Request, form string, q *request) error {
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
 		return errForged

@@ -17,7 +17,7 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
 
-// freshTime is how long a token is still accepted after its grant was revoked or its user removed.
+// freshTime is how long a token is accepted after its grant is revoked or its user is removed.
 const freshTime = 10 * time.Second
 
 // tokenType is the type of an access token (RFC 9068 section 2.1).
@@ -37,7 +37,7 @@ type claims struct {
 	Bound    bound  `json:"cnf,omitzero"`
 }
 
-// bound names the key that a token is bound to (RFC 9449 section 6.1).
+// bound identifies the key that a token is bound to (RFC 9449 section 6.1).
 type bound struct {
 	Thumbprint string `json:"jkt,omitempty"`
 }
@@ -51,14 +51,14 @@ type response struct {
 	Scope   string `json:"scope"`
 }
 
-// tokens returns a response with an access token, bound to the key of a thumbprint unless that is
-// empty, and the valid refresh token.
+// tokens returns a response with a new access token and the valid refresh token. If thumbprint is
+// not empty, the access token is bound to that key.
 func (s *Server) tokens(ctx context.Context, id string, g *grant, scopes []string, thumbprint string) (*op.Response, error) {
 	u, err := s.holder(ctx, g)
 	if err != nil {
 		return nil, err
 	}
-	scopes = u.may(scopes) // the user may have lost some
+	scopes = u.may(scopes) // the user may have lost some of them
 	now := time.Now()
 	token, err := s.sign(ctx, claims{
 		Issuer: s.options.Issuer, Subject: g.User, Audience: g.Resource, Client: g.Client, Scope: strings.Join(scopes, " "),
@@ -103,7 +103,8 @@ func (s *Server) sign(ctx context.Context, c claims) (string, error) {
 	return signed.CompactSerialize()
 }
 
-// claims returns the claims of a token that this server signed. The token may have expired.
+// claims returns the claims of a token that this server signed. It does not check whether the token
+// has expired.
 func (s *Server) claims(ctx context.Context, token string) (*claims, error) {
 	object, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.ES256})
 	if err != nil || len(object.Signatures) != 1 {
@@ -131,8 +132,8 @@ func (s *Server) claims(ctx context.Context, token string) (*claims, error) {
 	return c, nil
 }
 
-// Verify implements [auth.Verifier]. A token is refused at the latest 10 seconds after its grant
-// was revoked or its user removed.
+// Verify implements [auth.Verifier]. It refuses a token at most freshTime after its grant was
+// revoked or its user was removed.
 func (s *Server) Verify(ctx context.Context, token, _ string) (*auth.Token, error) {
 	c, err := s.claims(ctx, token)
 	if err != nil {
@@ -163,14 +164,14 @@ func (e *endpoints) Keys(ctx context.Context, _ *op.Request[struct{}]) (*op.Resp
 	return &op.Response{Header: http.Header{"Cache-Control": {"max-age=300"}}, Data: public(all)}, nil
 }
 
-// metadata serves the metadata of the server (RFC 8414). The document of OpenID Connect Discovery
-// is the same, so clients can find the endpoints by either. There are no ID tokens.
+// metadata serves the metadata of the server (RFC 8414). The same text is the document of OpenID
+// Connect Discovery, so clients find the endpoints by either. There are no ID tokens.
 func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
 	at, methods, algorithms := s.options.Issuer, []string{methodNone, methodKey}, jws.Names(jws.Algorithms())
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Access-Control-Allow-Origin", "*") // the metadata is public
 	w.Header().Set("Cache-Control", "max-age=300")
-	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may be gone
+	_ = json.NewEncoder(w).Encode(map[string]any{ // fails if the client has disconnected
 		"issuer": at, "authorization_endpoint": at + authorizePath, "token_endpoint": at + tokenPath, "revocation_endpoint": at + revokePath,
 		"registration_endpoint": at + registerPath, "jwks_uri": at + keysPath, "scopes_supported": append([]string{}, s.options.Scopes...),
 		"response_types_supported": []string{"code"}, "response_modes_supported": []string{"query"},

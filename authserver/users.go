@@ -22,7 +22,8 @@ const (
 	maxPassword = 1 << 10 // bytes
 )
 
-// Parameters of argon2id, the minimum that OWASP recommends: 19 MiB, two passes, one thread.
+// Parameters of argon2id. They are the minimum that OWASP recommends: 19 MiB, two passes, one
+// thread.
 const (
 	hashMemory = 19 << 10 // KiB
 	hashPasses = 2
@@ -36,14 +37,14 @@ var ErrNoUser = errors.New("there is no such user")
 // ErrPassword reports that a new password is too short or too long.
 var ErrPassword = fmt.Errorf("a password has at least %d letters, and up to %d bytes", minPassword, maxPassword)
 
-// A User may log in.
+// A User is an account that may log in.
 type User struct {
 	Name    string    `json:"name"`
 	Hash    string    `json:"hash"` // argon2id, in the PHC format
 	Scopes  []string  `json:"scopes,omitempty"`
 	Created time.Time `json:"created"`
 
-	login string // ID of the login by which the user was found, or empty
+	login string // ID of the login that led to the user; empty without one
 }
 
 // stamp returns a text that changes with the password.
@@ -54,16 +55,17 @@ func (u *User) stamp() string {
 	return hash(u.Hash)[:16]
 }
 
-// may returns those of the scopes that the user has.
+// may returns the scopes that the user has, out of the given ones.
 func (u *User) may(scopes []string) []string {
 	return slices.DeleteFunc(slices.Clone(scopes), func(scope string) bool { return !slices.Contains(u.Scopes, scope) })
 }
 
-// Users holds the users of a file, which other processes may change. It is safe for concurrent use.
+// Users holds the users listed in a file, which other processes may change. It is safe for
+// concurrent use.
 type Users struct{ file *listfile.File[User] }
 
-// OpenUsers returns the users of a file, which need not exist. The error reports that it cannot be
-// read.
+// OpenUsers returns the users of a file, which may not exist yet. It returns an error if the file
+// cannot be read.
 func OpenUsers(path string) (*Users, error) {
 	file, err := listfile.Open(path, "users", func(u User) string { return u.Name })
 	return &Users{file}, err
@@ -89,7 +91,7 @@ func (u *Users) Add(ctx context.Context, name, password string, scopes []string)
 	})
 }
 
-// SetPassword changes the password of a user. Logins with the old one end.
+// SetPassword changes the password of a user. Logins with the old password end.
 func (u *Users) SetPassword(ctx context.Context, name, password string) error {
 	h, err := newHash(password)
 	if err != nil {
@@ -116,10 +118,11 @@ func (u *Users) Remove(ctx context.Context, name string) error {
 	})
 }
 
-// All returns the users in the order in which they were added.
+// All returns the users, oldest first.
 func (u *Users) All() ([]User, error) { return u.file.All() }
 
-// find returns the user with a name. A removed user is not found after at most a second.
+// find returns the user with a name. A user who was removed from the file is found for at most
+// another second.
 func (u *Users) find(name string) (User, error) {
 	one, found, err := u.file.Find(name)
 	if err == nil && !found {
@@ -132,7 +135,7 @@ func indexOf(all []User, name string) int {
 	return slices.IndexFunc(all, func(u User) bool { return u.Name == name })
 }
 
-// newHash returns the hash of a password for storage.
+// newHash returns the hash of a new password.
 func newHash(password string) (string, error) {
 	if n := len([]rune(password)); n < minPassword || len(password) > maxPassword {
 		return "", ErrPassword
@@ -144,8 +147,8 @@ func newHash(password string) (string, error) {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=1$%s$%s", argon2.Version, hashMemory, hashPasses, text(salt), text(key)), nil
 }
 
-// holds reports whether a password matches a hash. It accepts hashes of other programs within
-// limits.
+// holds reports whether a password matches a hash. It also accepts hashes that other programs made,
+// within limits.
 func holds(password, kept string) (bool, error) {
 	parts := strings.Split(kept, "$")
 	var version int

@@ -8,29 +8,30 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// answers holds the client's replies to requests of the server. A nil field means that the client
-// has no such capability.
+// answers holds the client's replies to requests of the server. If a field is nil, the client does
+// not have the capability.
 type answers struct {
 	elicit, sample *replies
-	roots          []any // texts; nil means no roots
+	roots          []any // strings; nil means that the client has no roots
 }
 
-// declarable returns the capabilities that a file can declare, with or without replies.
+// declarable returns the names of the capabilities that a file can declare without replies.
 func declarable() []string { return []string{"elicitation", "sampling", "roots"} }
 
-// declares reports whether the client declares this capability: because a case has replies or
+// declares reports whether the client declares a capability, because a case has replies for it or
 // because the file lists it.
 func (f *File) declares(capability string, answered func(answers) bool) bool {
 	return slices.Contains(f.declared, capability) || slices.ContainsFunc(f.cases, func(t *testCase) bool { return answered(t.answers) })
 }
 
-// replies holds the replies to requests of one kind, in order; or one for all.
+// replies holds the replies to requests of one kind, which are used in order. If all is set, there
+// is only one, which is used for every request.
 type replies struct {
 	each []any
 	all  bool
 }
 
-// with returns a, overridden by the non-nil fields of own.
+// with returns a with each field replaced by the field of own if that is not nil.
 func (a answers) with(own answers) answers {
 	if own.elicit != nil {
 		a.elicit = own.elicit
@@ -44,7 +45,7 @@ func (a answers) with(own answers) answers {
 	return a
 }
 
-// answers reads the client's replies.
+// answers returns a function that reads the client's replies.
 func (p *parser) answers(into *answers) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		return p.mapping(n, "answers", members{
@@ -77,7 +78,8 @@ func (p *parser) replies(into **replies, read func(*yaml.Node) (any, error)) fun
 	}
 }
 
-// elicited reads the reply to a form: accept, decline, cancel, or its content.
+// elicited reads the reply to a form. It is accept, decline or cancel, or the content of an
+// accepted form.
 func (p *parser) elicited(n *yaml.Node) (any, error) {
 	if n.Kind == yaml.ScalarNode {
 		switch n.Value {
@@ -98,7 +100,7 @@ func (p *parser) elicited(n *yaml.Node) (any, error) {
 	return reply, err
 }
 
-// sampled reads the reply of a model: a text, or a whole result.
+// sampled reads the reply of a model. It is a text or a complete result.
 func (p *parser) sampled(n *yaml.Node) (any, error) {
 	v, err := p.value(n)
 	switch said := v.(type) {
@@ -116,7 +118,7 @@ func (p *parser) sampled(n *yaml.Node) (any, error) {
 // encode returns a value as JSON.
 func encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
-	if err != nil { // values from a file can always be encoded
+	if err != nil { // does not occur: values from a file can be encoded
 		return json.RawMessage(`null`)
 	}
 	return raw

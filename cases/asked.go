@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// reply returns the next reply of the case to a request of this kind.
+// reply records a request of the server and returns the next reply of the case to requests of its
+// kind.
 func (c *connection) reply(kind string, r func(answers) *replies, params any) (any, error) {
 	c.add(kind, "", params)
 	c.mu.Lock()
@@ -28,7 +29,7 @@ func (c *connection) reply(kind string, r func(answers) *replies, params any) (a
 	return c.vars.fill(have.each[i]), nil
 }
 
-// complain records a failure of the case. The caller holds c.mu.
+// complain records a failure of the case, up to a limit. The caller holds c.mu.
 func (c *connection) complain(text string) {
 	if len(c.unanswered) < maxUnanswered {
 		c.unanswered = append(c.unanswered, text)
@@ -74,8 +75,8 @@ func (c *connection) rootsListed(context.Context) ([]mcp.Root, error) {
 	return roots, nil
 }
 
-// unused returns the failures about unused replies of the case and unanswered requests of the
-// server.
+// unused returns failures about requests of the server that had no reply, and about replies that
+// the server did not request.
 func (c *connection) unused() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,14 +11,15 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// headerTime limits the header of a request. It is short because the client is the only one.
+// headerTime is the time limit for the header of a request. It is short because the only client
+// runs in this process.
 const headerTime = 10 * time.Second
 
-// bridge serves a server over another transport on a loopback address, like junction proxy. The
-// server may send the requests that o can handle.
+// bridge serves a server over another transport at a loopback address. It does the same as junction
+// proxy. The server may send the requests that the callbacks of o handle.
 func (c *connection) bridge(ctx context.Context, t *Target, o mcp.ClientOptions) (mcp.Transport, error) {
 	back := t.Options
-	back.Middleware = nil // the client in front has it
+	back.Middleware = nil // only the client that connects to the bridge uses it
 	back.Revision, back.Bridge, back.OneClient = c.revision, true, &mcp.Meta{Client: &back.Info, Capabilities: capabilities(o)}
 	server, err := mcp.DialWith(ctx, t.Transport, back)
 	if err != nil {
@@ -55,7 +56,7 @@ func (c *connection) bridge(ctx context.Context, t *Target, o mcp.ClientOptions)
 	return transport, nil
 }
 
-// capabilities returns the capabilities of a client with these callbacks.
+// capabilities returns the capabilities of a client that has the callbacks of o.
 func capabilities(o mcp.ClientOptions) *mcp.ClientCapabilities {
 	c := o.Capabilities
 	if o.OnElicit != nil {

@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// eventTime is how long after the result a notification may arrive.
+	// eventTime is how long after its result a step waits for expected messages of the server.
 	eventTime = 5 * time.Second
-	// maxListBytes limits the approximate memory of a list, with all its pages.
+	// maxListBytes is the largest memory of a list with all its pages, in estimated bytes.
 	maxListBytes = 64 << 20
 )
 
 // An outcome is the result of a request.
 type outcome struct {
-	result any // own members, without _meta
+	result any // members of the result, without _meta
 	meta   json.RawMessage
 	err    error
 }
 
-// step makes a request, and returns the differences from its expectation.
+// step makes the request of a step and returns the differences from its expectation.
 func (c *connection) step(ctx context.Context, t *testCase, s *step) []string {
 	c.mu.Lock()
 	before := len(c.events)
@@ -54,7 +54,7 @@ func (c *connection) step(ctx context.Context, t *testCase, s *step) []string {
 	return faults
 }
 
-// ask makes the request of a step.
+// ask makes the request of a step and returns its outcome. For a list it requests all pages.
 func (c *connection) ask(ctx context.Context, s *step) outcome {
 	if s.list != "" {
 		entries, size := []any{}, 0
@@ -145,7 +145,7 @@ func (c *connection) compareError(e *wantedError, got *mcp.Error) (faults []stri
 	return faults
 }
 
-// textOf joins the texts of a result.
+// textOf returns the texts of a result, joined.
 func textOf(s *step, result any) string {
 	list, _ := at(result, []string{revision.MethodNamed(s.method).Member})
 	blocks, _ := list.([]any)
@@ -161,7 +161,8 @@ func textOf(s *step, result any) string {
 	return strings.Join(texts, "\n")
 }
 
-// capture saves the parts of a result that later steps use.
+// capture stores the parts of a result that later steps use. It returns a failure for each missing
+// part.
 func (c *connection) capture(s *step, out outcome) (faults []string) {
 	for _, want := range s.capture {
 		got, there := at(out.result, want.parts)
@@ -170,7 +171,7 @@ func (c *connection) capture(s *step, out outcome) (faults []string) {
 			continue
 		}
 		if want.matches != "" {
-			found := regexp.MustCompile(want.matches).FindStringSubmatch(plain(got)) // the parser checked it
+			found := regexp.MustCompile(want.matches).FindStringSubmatch(plain(got)) // the parser has checked the pattern
 			if found == nil {
 				faults = append(faults, fmt.Sprintf("capture %s: %s does not match %s", want.name, shown(got), want.matches))
 				continue
@@ -184,7 +185,8 @@ func (c *connection) capture(s *step, out outcome) (faults []string) {
 	return faults
 }
 
-// await waits for the wanted messages of the server, and returns the missing ones.
+// await waits until the server has sent all expected messages. It returns a failure for each one
+// that is still missing at the end.
 func (c *connection) await(ctx context.Context, what string, wanted []wantedEvent, before int) []string {
 	if len(wanted) == 0 {
 		return nil
@@ -208,8 +210,8 @@ func (c *connection) await(ctx context.Context, what string, wanted []wantedEven
 	}
 }
 
-// missing returns the events that did not arrive. Events of one kind must be in order; others may
-// come between them.
+// missing returns a failure for each expected event that is not in got. Events of one kind must be
+// in order; others may be between them.
 func missing(what string, wanted []wantedEvent, got []event, v vars) (faults []string) {
 	next := map[string]int{}
 	for _, w := range wanted {

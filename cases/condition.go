@@ -8,9 +8,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A condition is a condition on a value. All its parts must hold.
+// A condition restricts a value. All its parts must be true.
 type condition struct {
-	equals   []any // at most one
+	equals   []any // at most one element
 	contains []any
 	lacks    []any
 	matches  []string
@@ -18,14 +18,15 @@ type condition struct {
 	absent   bool
 }
 
-// pointed is a condition on the value at a pointer.
+// pointed is a condition on the value at a JSON Pointer.
 type pointed struct {
 	pointer string
 	parts   []string
 	condition
 }
 
-// condition reads a condition: a mapping holds conditions, and any other value must be equal.
+// condition returns a function that reads a condition. A mapping holds the parts of a condition;
+// any other value must equal the tested value.
 func (p *parser) condition(c *condition) func(*yaml.Node) error {
 	return func(n *yaml.Node) error { return p.conditionAt(c, n, 0) }
 }
@@ -70,7 +71,7 @@ func (p *parser) conditionAt(c *condition, n *yaml.Node, depth int) error {
 	})
 }
 
-// pattern checks a regular expression.
+// pattern checks that a node is a valid regular expression.
 func (p *parser) pattern(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
 		return p.errorf(n, "expected a regular expression")
@@ -84,8 +85,8 @@ func (p *parser) pattern(n *yaml.Node) error {
 	return nil
 }
 
-// check returns a text for each part of the condition that a value, called what, fails. It returns
-// none if c is nil.
+// check returns a failure for each part of the condition that is false for a value. The argument
+// what names the value, and there reports whether it exists. A nil condition is always true.
 func (c *condition) check(what string, got any, there bool, v vars) []string {
 	switch {
 	case c == nil, c.absent && !there:
@@ -122,8 +123,8 @@ func (c *condition) check(what string, got any, there bool, v vars) []string {
 	return faults
 }
 
-// lacks returns a fault for each unwanted part of a value. For a list, each unwanted entry is a
-// fault by itself.
+// lacks returns a failure for each unwanted part that the value contains. The entries of an
+// unwanted list are separate parts.
 func lacks(what string, got, unwanted any) (faults []string) {
 	entries, several := unwanted.([]any)
 	if !several {
@@ -138,7 +139,7 @@ func lacks(what string, got, unwanted any) (faults []string) {
 				continue
 			}
 		case map[string]any:
-			if isText { // this would always hold
+			if isText { // a text never contains an object, so the condition would always be true
 				faults = append(faults, fmt.Sprintf("%s: lacks: expected a part of a text, which the object %s cannot be", what, shown(one)))
 				continue
 			}
@@ -156,7 +157,7 @@ const (
 	maxShownDiff = 16_000 // bytes
 )
 
-// shown returns the beginning of a value.
+// shown returns the beginning of a value's text.
 func shown(v any) string { return cut(short(v), maxShownLine) }
 
 func cut(s string, longest int) string {
@@ -166,7 +167,7 @@ func cut(s string, longest int) string {
 	return s
 }
 
-// indented returns a value, indented, for the lines below a failure.
+// indented returns a value as indented lines, to follow the first line of a failure.
 func indented(label string, v any) string {
 	lines := strings.Split(strings.TrimSuffix(toYAML(v), "\n"), "\n")
 	if len(lines) > 20 {
@@ -178,21 +179,21 @@ func indented(label string, v any) string {
 	return label + strings.TrimLeft(lines[0], " ") + strings.TrimSuffix("\n"+strings.Join(lines[1:], "\n"), "\n")
 }
 
-// difference describes the difference between a value and the wanted one.
+// difference describes how a value differs from the expected one.
 func difference(got, want any) string {
 	before, after := lines(want), lines(got)
 	if len(short(got))+len(short(want)) < 100 && !isLong(before) && !isLong(after) {
 		return fmt.Sprintf("expected %s, got %s", shown(want), shown(got))
 	}
 	text := diff.Diff("want", []byte(before), "got", []byte(after))
-	_, body, _ := strings.Cut(string(text), "\n") // without the line with the diff command
+	_, body, _ := strings.Cut(string(text), "\n") // omit the first line, which names the diff command
 	if len(body) > maxShownDiff {
 		body = strings.ToValidUTF8(body[:maxShownDiff], "") + "\n…"
 	}
 	return "it is not as expected\n" + strings.TrimSuffix(body, "\n")
 }
 
-// lines returns a value as lines: a text unchanged, any other value as YAML.
+// lines returns a value as lines: a string unchanged, any other value as YAML.
 func lines(v any) string {
 	if text, ok := v.(string); ok {
 		return strings.TrimSuffix(text, "\n") + "\n"

@@ -14,43 +14,44 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A connection is a connection to a server that was started for cases, with the messages it sends.
+// A connection is a client's connection to a server that was started for cases. It stores the
+// messages of the server.
 type connection struct {
 	run                 *fileRun
 	revision, transport string
 
 	client *mcp.Client
-	used   bool // whether a case ran
+	used   bool // whether a case has run
 	vars   vars
-	ends   []func() error // called in reverse order
+	ends   []func() error // functions for close, which calls them in reverse order
 
 	mu         sync.Mutex
-	answers    answers        // of the running case
-	replied    map[string]int // by kind
-	unanswered []string       // requests of the server without a reply
+	answers    answers        // replies of the running case
+	replied    map[string]int // number of used replies, by kind
+	unanswered []string       // failures about requests of the server that had no reply
 	events     []event
-	held       int           // bytes of events
-	changed    chan struct{} // closed when events are added
+	held       int           // size of events in bytes
+	changed    chan struct{} // closed and replaced when an event is added
 }
 
-// An event is a message of the server.
+// An event is a message of the server that cases can expect.
 type event struct {
 	kind, subject string
 	params        any
 }
 
-// Limits of the messages stored for a case. Later messages are dropped.
+// Limits of the messages stored for a case. At a limit, further messages are dropped.
 const (
 	maxEventBytes = 64 << 20
-	eventOverhead = 200 // bytes of an event, in addition to its parameters
-	valueOverhead = 64  // bytes of a nested value, in addition to its JSON
-	maxUnanswered = 100 // reported requests without a reply
+	eventOverhead = 200 // size of an event without its parameters, in bytes
+	valueOverhead = 64  // size of a nested value without its JSON, in bytes
+	maxUnanswered = 100 // requests without a reply that are reported
 )
 
-// listenTime limits the server's acknowledgement of a subscription.
+// listenTime is the longest wait for the acknowledgement of a subscription.
 const listenTime = 30 * time.Second
 
-// target resolves the server, and creates its folder.
+// target creates the working folder of the server and returns the server's transport.
 func (c *connection) target(ctx context.Context) (*Target, error) {
 	f := c.run.file
 	dir, remove, err := f.folder()
@@ -81,14 +82,15 @@ func (c *connection) target(ctx context.Context) (*Target, error) {
 		filled.Env[name] = c.vars.text(value)
 	}
 	if !f.isArchive && (filled.Name != "" || c.run.o.Server != nil) {
-		dir = "" // the same folder as for other commands
+		dir = "" // the folder in which other commands start the server
 	}
 	return c.run.o.Connect(ctx, filled, dir)
 }
 
 // open starts the server and connects to it.
 func (c *connection) open(ctx context.Context) error {
-	// The file's replies apply before the first case: servers ask for roots when they start.
+	// The file's own replies apply before the first case, because some servers ask for roots when
+	// they start.
 	c.used, c.changed, c.answers, c.replied = false, make(chan struct{}), c.run.file.answers, map[string]int{}
 	t, err := c.target(ctx)
 	if err != nil {
@@ -110,15 +112,15 @@ func (c *connection) open(ctx context.Context) error {
 	return c.listen(ctx)
 }
 
-// close undoes the steps of open.
+// close calls the functions in c.ends.
 func (c *connection) close() {
 	for i := len(c.ends) - 1; i >= 0; i-- {
-		_ = c.ends[i]() // a server's failure to stop is not tested
+		_ = c.ends[i]() // an error of a server while it stops fails no case
 	}
 	c.ends, c.client = nil, nil
 }
 
-// lost reports whether the server ended or was never started.
+// lost reports whether the connection has ended or was never opened.
 func (c *connection) lost() bool {
 	if c.client == nil {
 		return true
@@ -131,7 +133,7 @@ func (c *connection) lost() bool {
 	}
 }
 
-// options returns the options of the client.
+// options completes the options of the client for the file.
 func (c *connection) options(o mcp.ClientOptions) mcp.ClientOptions {
 	f := c.run.file
 	o.Revision, o.NoCache = c.revision, true
@@ -153,9 +155,9 @@ func (c *connection) options(o mcp.ClientOptions) mcp.ClientOptions {
 	return o
 }
 
-// settle waits for the remaining messages of the case before, so that they are not taken for
-// messages of this case. A server responds to a ping after all it sent before. Still later messages
-// are only kept apart with a server for each case.
+// settle waits for remaining messages of the previous case, so that they do not count for this one.
+// It pings the server, whose response follows everything sent before. Messages that a server sends
+// even later need a separate server for each case.
 func (c *connection) settle(ctx context.Context, t *testCase) {
 	expects := func(s *step) bool { return len(s.expect.notifications)+len(s.expect.asked) > 0 }
 	if c.lost() || !slices.ContainsFunc(t.steps, expects) {
@@ -163,10 +165,10 @@ func (c *connection) settle(ctx context.Context, t *testCase) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.run.o.late, eventTime))
 	defer cancel()
-	_ = c.client.Ping(ctx) // an error is a response, too; the case itself notices a lost server
+	_ = c.client.Ping(ctx) // an error is also a response; the case itself fails if the server is lost
 }
 
-// begin drops the state of the case before.
+// begin replaces the state of the previous case by the state of t.
 func (c *connection) begin(t *testCase) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,7 +176,7 @@ func (c *connection) begin(t *testCase) {
 	c.vars = vars{placeDir: c.vars[placeDir], placeHere: c.vars[placeHere]}
 }
 
-// add records a message of the server.
+// add stores a message of the server as an event.
 func (c *connection) add(kind, subject string, params any) {
 	raw := encode(params)
 	value, err := decode(raw)
@@ -190,13 +192,13 @@ func (c *connection) add(kind, subject string, params any) {
 	c.changed = make(chan struct{})
 }
 
-// listen subscribes to the notifications that cases expect outside of calls.
+// listen subscribes to the notifications that cases expect outside of requests.
 func (c *connection) listen(ctx context.Context) error {
 	f := c.run.file
 	if !f.wantsListen {
 		return nil
 	}
-	listening, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until the connection is closed
+	listening, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until close
 	filter := mcp.AllLists()
 	filter.ResourceSubscriptions = f.watched
 	agreed, ended := make(chan struct{}), make(chan error, 1)
@@ -208,7 +210,7 @@ func (c *connection) listen(ctx context.Context) error {
 	}()
 	c.ends = append(c.ends, func() error {
 		cancel()
-		for range ended { // until it is closed
+		for range ended { // waits until the channel is closed
 		}
 		return nil
 	})
@@ -226,7 +228,7 @@ func (c *connection) listen(ctx context.Context) error {
 	}
 }
 
-// notified records changes as events.
+// notified stores a notification about a change as an event.
 func (c *connection) notified(n mcp.Notification) {
 	if list := revision.Changed(n.Method); list != "" {
 		c.add(kindChanged, list, nil)

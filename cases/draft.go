@@ -12,12 +12,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// exactSize limits the bytes of a result that a draft writes out. A larger one becomes a snapshot.
+// exactSize is the largest size in bytes of a result that a draft contains. A larger result becomes
+// a snapshot.
 const exactSize = 500
 
-// Draft returns the first draft of a file of cases from a recording: each request to a server, with
-// its result. source is the recording's path, relative to the new file. server selects one of its
-// servers; it may be empty if there is only one.
+// Draft returns a file of cases made from a recording. It has a case for each request to a server,
+// with the recorded result. source is the path of the recording relative to the new file. server
+// names one of the recorded servers; it may be "" if there is only one.
 func Draft(r *recording.Recording, source, server string) ([]byte, error) {
 	servers := r.Servers()
 	switch {
@@ -31,7 +32,7 @@ func Draft(r *recording.Recording, source, server string) ([]byte, error) {
 		return nil, fmt.Errorf("the recording has no server %q; it has %q", server, servers)
 	}
 	d := &draft{taken: map[string]int{}, list: &yaml.Node{Kind: yaml.SequenceNode}}
-	var declared []any // by any client, because a server's lists can depend on it
+	var declared []any // capabilities of all clients, because the lists of a server can depend on them
 	for _, e := range r.Exchanges() {
 		if e.Server != server {
 			continue
@@ -70,14 +71,14 @@ func Draft(r *recording.Recording, source, server string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// A draft builds one file.
+// A draft builds a file of cases.
 type draft struct {
-	taken   map[string]int // number of cases, by file name
+	taken   map[string]int // number of cases with the same file name
 	list    *yaml.Node
 	omitted []string
 }
 
-// add adds a case for a request, if cases can make such a request.
+// add adds a case for an exchange, if a case can make such a request.
 func (d *draft) add(e *recording.Exchange) {
 	params, err := decode(e.Params)
 	if err != nil {
@@ -113,7 +114,7 @@ func (d *draft) add(e *recording.Exchange) {
 		request = append(request, "arguments", arguments)
 	}
 	if request[0] == "list" && cursor != nil {
-		return // the first page leads to all others
+		return // the case for the first page reads all pages
 	}
 	if placeholder.MatchString(short(object)) || placeholder.MatchString(title) {
 		d.omitted = append(d.omitted, plaintext.Line(title, 200))
@@ -127,8 +128,8 @@ func (d *draft) add(e *recording.Exchange) {
 	d.list.Content = append(d.list.Content, one)
 }
 
-// name returns an unused name for a case. Its file name, which holds only the beginning, is unused
-// too.
+// name returns a name for a case that no other case has. The file name of its snapshots, which uses
+// only the beginning, is unique, too.
 func (d *draft) name(title string) string {
 	name := plaintext.Line(title, 200)
 	first, begin := slug(name), cut(name, maxSlug-len(" (1000000)"))
@@ -140,7 +141,7 @@ func (d *draft) name(title string) string {
 	return name
 }
 
-// expected returns the expectation for an exchange.
+// expected returns the expectation that an exchange fulfills.
 func expected(e *recording.Exchange) *yaml.Node {
 	if e.Err != nil {
 		m := mapping("code", decoded(e.Err.Code))
@@ -175,7 +176,7 @@ func expected(e *recording.Exchange) *yaml.Node {
 	notifications := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, n := range e.Notifications {
 		kind := map[string]string{"notifications/progress": kindProgress, "notifications/message": kindLog}[n.Method]
-		if kind == kindLog { // log texts often have times
+		if kind == kindLog { // texts of log messages often contain times
 			notifications.Content = append(notifications.Content, mapping(kind, mapping("at", mapping("/level", level(n)))))
 		} else if kind != "" {
 			notifications.Content = append(notifications.Content, mapping(kind, nil))
@@ -190,7 +191,7 @@ func expected(e *recording.Exchange) *yaml.Node {
 	return expect
 }
 
-// onlyText reports whether the result consists of text only.
+// onlyText reports whether all content of a result is text.
 func onlyText(object map[string]any) bool {
 	blocks, _ := object["content"].([]any)
 	return len(blocks) > 0 && !slices.ContainsFunc(blocks, func(block any) bool { kind, _ := at(block, []string{"type"}); return kind != "text" })
@@ -205,7 +206,7 @@ func level(n recording.Message) any {
 	return value
 }
 
-// replied returns the client's replies, or nil if the server did not ask.
+// replied returns the client's replies in an exchange, or nil if the server made no requests.
 func replied(e *recording.Exchange) *yaml.Node {
 	var elicit, sample, roots []any
 	for _, q := range e.Asked {
@@ -243,7 +244,7 @@ func replied(e *recording.Exchange) *yaml.Node {
 	return m
 }
 
-// mapping returns a mapping of names and values, in this order.
+// mapping returns a YAML mapping of alternating names and values, in the given order.
 func mapping(pairs ...any) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	for i, v := range pairs {
@@ -261,8 +262,8 @@ func mapping(pairs ...any) *yaml.Node {
 	return n
 }
 
-// decoded returns a Go value as a JSON value.
+// decoded converts a Go value to a JSON value.
 func decoded(v any) any {
-	value, _ := decode(encode(v)) // the JSON is valid
+	value, _ := decode(encode(v)) // cannot fail: encode returns valid JSON
 	return value
 }

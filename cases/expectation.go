@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// expectation reads the expectation of a step. The word snapshot alone means {snapshot: true}.
+// expectation reads the expectation of a step. The scalar snapshot means {snapshot: true}.
 func (r *stepReader) expectation(n *yaml.Node) error {
 	e := &r.step.expect
 	if n.Kind == yaml.ScalarNode && n.Value == "snapshot" {
@@ -33,8 +33,8 @@ func (r *stepReader) expectation(n *yaml.Node) error {
 	})
 }
 
-// events reads the messages that a server must send during a step: a kind, with a condition on its
-// parameters.
+// events returns a function that reads the messages that a server must send during a step. Each has
+// a kind and a condition on its parameters.
 func (r *stepReader) events(into *[]wantedEvent, kinds ...string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		return r.parser.list(n, func(entry *yaml.Node) error {

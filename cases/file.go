@@ -15,7 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Limits of input.
+// Limits of files of cases.
 const (
 	maxFile  = 4 << 20 // bytes of a file
 	maxFiles = 1_000   // files of one run
@@ -30,32 +30,32 @@ const inArchive = "cases.yaml"
 type File struct {
 	// Path is the path of the file.
 	Path string
-	// Server is the tested server; the zero value if the file names none.
+	// Server is the tested server. It is the zero Server if the file does not name one.
 	Server Server
 
-	files       []txtar.File // content of the server's folder; nil means that the server works in the file's folder
+	files       []txtar.File // files for the server's working folder; nil means that the server works in the folder of the file itself
 	isArchive   bool
 	timeout     time.Duration
-	perCase     bool // a new server for each case
+	perCase     bool // whether each case gets a new server
 	revisions   []string
 	transports  []string
 	mask        []mask
 	answers     answers
-	declared    []string // names of capabilities
+	declared    []string // names of capabilities that the client declares without replies
 	cases       []*testCase
 	wantsLog    bool
 	wantsListen bool
-	watched     []string // URIs of resources
+	watched     []string // URIs of the resources to subscribe to
 }
 
-// A Server is the server that a file tests. One of Name, Command and Recording is set.
+// A Server is the server that a file tests. Exactly one of Name, Command and Recording is set.
 type Server struct {
 	// Name is the name of a server in a configuration, or a URL.
 	Name string
-	// Command is a program and its arguments. Env is added to its environment.
+	// Command is a program with its arguments. Env has additional variables for its environment.
 	Command []string
 	Env     map[string]string
-	// Recording is the path of a recording, and Recorded the name of its server to replay.
+	// Recording is the path of a recording, and Recorded the name of the recorded server to replay.
 	Recording, Recorded string
 }
 
@@ -71,7 +71,8 @@ type testCase struct {
 	steps      []*step
 }
 
-// Find returns the files at paths: files themselves, and all files of cases in folders.
+// Find returns the paths of files of cases. For a folder in paths it returns all files of cases in
+// the folder.
 func Find(paths []string) ([]string, error) {
 	var found []string
 	for _, path := range paths {
@@ -149,12 +150,12 @@ func parse(path string, text []byte) (*File, error) {
 	return f, p.file(f, root)
 }
 
-// archive unpacks an archive, and returns the file with the cases.
+// archive unpacks an archive and returns the content of the file with the cases.
 func (f *File) archive(text []byte, p *parser) (cases []byte, err error) {
 	a := txtar.Parse(text)
 	line := bytes.Count(a.Comment, []byte("\n"))
 	for _, file := range a.Files {
-		line++ // the line with the name
+		line++ // counts the line with the name
 		switch name := filepath.FromSlash(file.Name); {
 		case file.Name == inArchive && cases != nil:
 			return nil, fmt.Errorf("line %d: %s is there twice", line, inArchive)
@@ -173,7 +174,8 @@ func (f *File) archive(text []byte, p *parser) (cases []byte, err error) {
 	return cases, nil
 }
 
-// folder creates the working folder of a server. remove removes it.
+// folder returns the working folder for a server, and a function that removes the folder if it is
+// temporary.
 func (f *File) folder() (dir string, remove func() error, err error) {
 	if !f.isArchive {
 		dir, err = filepath.Abs(filepath.Dir(f.Path))
@@ -184,7 +186,7 @@ func (f *File) folder() (dir string, remove func() error, err error) {
 	}
 	remove = func() error { return os.RemoveAll(dir) }
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // the form that servers use
+		dir = real // path without links; servers report paths in this form
 	}
 	if err := f.unpack(dir); err != nil {
 		return "", nil, errors.Join(err, remove())

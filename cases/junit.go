@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// The elements of JUnit's XML, in the form that CI systems read.
+// The elements of a JUnit XML report, in the form that CI systems read.
 type (
 	junitSuites struct {
 		XMLName  xml.Name `xml:"testsuites"`
@@ -46,7 +46,7 @@ type (
 	}
 )
 
-// WriteJUnit writes reports as JUnit's XML: a suite for each file, revision and transport.
+// WriteJUnit writes reports as JUnit XML. Each cell of a file is a suite.
 func WriteJUnit(w io.Writer, reports []*FileReport) error {
 	all := junitSuites{}
 	for _, f := range reports {

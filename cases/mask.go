@@ -10,14 +10,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A mask selects the varying parts of a snapshot: the value at a pointer, or the matches of a
-// pattern in texts.
+// A mask selects the parts of a snapshot that vary: the value at a pointer, or the matches of a
+// pattern in strings.
 type mask struct {
-	parts   []string // "*" matches every member or entry
+	parts   []string // parts of the pointer; "*" matches every member or entry; nil for a pattern
 	pattern *regexp.Regexp
 }
 
-// masks reads masks. Pointers begin with a slash; all others are regular expressions.
+// masks returns a function that reads masks. A mask that begins with a slash is a pointer; any
+// other is a regular expression.
 func (p *parser) masks(into *[]mask) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		return p.list(n, func(n *yaml.Node) error {
@@ -41,13 +42,13 @@ func (p *parser) masks(into *[]mask) func(*yaml.Node) error {
 	}
 }
 
-// masked replaces masked values.
+// masked is the text that replaces a masked part.
 const masked = "{{masked}}"
 
-// A masking replaces varying values.
+// A masking replaces the varying parts of a value.
 type masking struct {
 	masks []mask
-	fixed *strings.Replacer // replaces the names of folders
+	fixed *strings.Replacer // replaces the paths of folders by their placeholders
 }
 
 func newMasking(masks []mask, v vars) *masking {
@@ -70,7 +71,7 @@ func (m *masking) apply(v any) any {
 	return m.texts(v)
 }
 
-// pointed masks the values at a pointer.
+// pointed replaces the values at a pointer.
 func (m *masking) pointed(v any, parts []string) any {
 	if len(parts) == 0 {
 		return masked
@@ -98,7 +99,7 @@ func (m *masking) pointed(v any, parts []string) any {
 	return v
 }
 
-// texts masks the matches of patterns in texts, and the names of folders.
+// texts replaces the matches of patterns, and the paths of folders, in all strings of v.
 func (m *masking) texts(v any) any {
 	switch in := v.(type) {
 	case map[string]any:

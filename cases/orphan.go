@@ -11,9 +11,9 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// removeOrphans removes the snapshots of deleted cases and steps, after a run with Update that ran
-// all cases. It keeps other files of the folder. It removes nothing if another file of cases has
-// the same folder, or if the folder is a link.
+// removeOrphans removes the snapshots of cases and steps that no longer exist, after a run with
+// Update that ran all cases. It keeps all other files in the folder. It removes nothing if another
+// file of cases uses the same folder, or if the folder is a link.
 func (r *fileRun) removeOrphans() error {
 	dir, base := filepath.Split(r.file.Path)
 	base = strings.TrimSuffix(base, filepath.Ext(base))
@@ -32,7 +32,7 @@ func (r *fileRun) removeOrphans() error {
 		return nil
 	}
 	folder, err := root.Lstat(base + snapshotFolder)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !folder.IsDir() { // others may use the target of a link
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !folder.IsDir() { // the target of a link may belong to others
 		return nil
 	}
 	if err != nil {

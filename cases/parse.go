@@ -19,7 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxNesting limits the nesting of lists and mappings in a file.
+// maxNesting is the largest depth of nested lists and mappings in a file.
 const maxNesting = 100
 
 // number matches numbers in JSON.
@@ -27,14 +27,14 @@ var number = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0
 
 // A parser reads one file.
 type parser struct {
-	before int             // lines before the YAML
-	known  map[string]bool // placeholders defined at this point; nil means that all text is literal
+	before int             // number of lines before the YAML in the file
+	known  map[string]bool // names of the placeholders that are defined at the current place; nil if all text is literal
 }
 
-// members holds a function to read each member of a mapping.
+// members holds a function for each allowed member of a mapping, which reads its value.
 type members map[string]func(*yaml.Node) error
 
-// document returns the only document of a text.
+// document parses a text that must contain exactly one YAML document.
 func (p *parser) document(text []byte) (*yaml.Node, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var first, more yaml.Node
@@ -52,25 +52,26 @@ func (p *parser) document(text []byte) (*yaml.Node, error) {
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?`)
 
-// moved returns an error of the YAML library with the line of the file.
+// moved converts the line number in an error of the YAML library to a line of the file.
 func (p *parser) moved(err error) error {
 	text := err.Error()
 	found := yamlLine.FindStringSubmatch(text)
 	if found == nil || found[1] == "" {
 		return err
 	}
-	line, _ := strconv.Atoi(found[1]) // only digits
+	line, _ := strconv.Atoi(found[1]) // the pattern matches only digits
 	return fmt.Errorf("line %d: %s", line+p.before, text[len(found[0]):])
 }
 
-// errorf returns an error about a place of the file.
+// errorf returns an error with the line of n in the file.
 func (p *parser) errorf(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("line %d: %w", p.line(n), fmt.Errorf(format, args...))
 }
 
 func (p *parser) line(n *yaml.Node) int { return n.Line + p.before }
 
-// mapping reads a mapping, each member once, in the order of the file.
+// mapping reads the members of a mapping in the order of the file. An unknown or repeated member is
+// an error.
 func (p *parser) mapping(n *yaml.Node, what string, m members) error {
 	if n.Kind != yaml.MappingNode {
 		return p.errorf(n, "%s: expected members (%s)", what, names(m))
@@ -89,7 +90,7 @@ func (p *parser) mapping(n *yaml.Node, what string, m members) error {
 
 func names(m members) string { return strings.Join(slices.Sorted(maps.Keys(m)), ", ") }
 
-// each calls f with each member of a mapping.
+// each calls f for each member of a mapping.
 func (p *parser) each(n *yaml.Node, what string, f func(key, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return p.errorf(n, "%s: expected a mapping", what)
@@ -111,7 +112,7 @@ func (p *parser) each(n *yaml.Node, what string, f func(key, value *yaml.Node) e
 	return nil
 }
 
-// list calls f with each entry of a list, or with a single value.
+// list calls f for each entry of a list, or for a value that is not a list.
 func (p *parser) list(n *yaml.Node, f func(*yaml.Node) error) error {
 	entries := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
@@ -125,7 +126,7 @@ func (p *parser) list(n *yaml.Node, f func(*yaml.Node) error) error {
 	return nil
 }
 
-// string reads a text without placeholders.
+// string returns a function that reads a string without placeholders.
 func (p *parser) string(into *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" || n.Value == "" {
@@ -136,7 +137,7 @@ func (p *parser) string(into *string) func(*yaml.Node) error {
 	}
 }
 
-// strings reads a list of texts, or a single text.
+// strings returns a function that reads a list of strings, or a single string.
 func (p *parser) strings(into *[]string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		return p.list(n, func(entry *yaml.Node) error {
@@ -182,7 +183,7 @@ func (p *parser) pointer(n *yaml.Node) ([]string, error) {
 	return parts, nil
 }
 
-// value reads any value, whose texts may have placeholders.
+// value reads any value. Its strings may contain placeholders.
 func (p *parser) value(n *yaml.Node) (any, error) { return p.valueAt(n, 0) }
 
 func (p *parser) valueAt(n *yaml.Node, depth int) (any, error) {
@@ -227,7 +228,7 @@ func (p *parser) scalar(n *yaml.Node) (any, error) {
 			return json.Number(n.Value), nil
 		}
 		var i int64
-		if n.Decode(&i) == nil { // 0x10, 1_000
+		if n.Decode(&i) == nil { // numbers such as 0x10 and 1_000
 			return json.Number(strconv.FormatInt(i, 10)), nil
 		}
 		var f float64
@@ -241,9 +242,9 @@ func (p *parser) scalar(n *yaml.Node) (any, error) {
 	return nil, p.errorf(n, "the tag %s is not read", n.ShortTag())
 }
 
-// placeholders returns an error for an undefined placeholder in a text.
+// placeholders returns an error if a string contains an undefined placeholder.
 func (p *parser) placeholders(n *yaml.Node) error {
-	if p.known == nil { // placeholders are not allowed here
+	if p.known == nil { // all text is literal
 		return nil
 	}
 	for _, found := range placeholder.FindAllStringSubmatch(n.Value, -1) {

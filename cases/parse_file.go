@@ -10,22 +10,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The transports of servers.
+// The kinds of transports.
 const (
 	Stdio = "stdio"
 	HTTP  = "http" // Streamable HTTP
 	SSE   = "sse"  // HTTP+SSE
 )
 
-// All means all revisions or all transports of a server.
+// All stands for all revisions, or all transports, of a server.
 const All = "all"
 
-// CheckRevisions returns an error if a word is neither a revision nor All.
+// CheckRevisions returns an error unless each word is a revision or All.
 func CheckRevisions(words []string) error {
 	return oneOf("revision", words, append(revision.Modern(), revision.Legacy()...))
 }
 
-// CheckTransports returns an error if a word is neither a transport nor All.
+// CheckTransports returns an error unless each word is a transport or All.
 func CheckTransports(words []string) error {
 	return oneOf("transport", words, []string{Stdio, HTTP, SSE})
 }
@@ -89,7 +89,7 @@ func (p *parser) file(f *File, n *yaml.Node) error {
 	return nil
 }
 
-// listensFor records the notifications that the client must request for a case.
+// listensFor records the subscriptions that a case needs.
 func (f *File) listensFor(c *testCase) {
 	for _, s := range c.steps {
 		for _, e := range s.expect.notifications {
@@ -108,10 +108,10 @@ func (f *File) listensFor(c *testCase) {
 	}
 }
 
-// startCase drops the captured names of earlier cases.
+// startCase removes the placeholders that the previous case defined.
 func (p *parser) startCase() { p.known = map[string]bool{placeDir: true, placeHere: true} }
 
-// words reads a list of words, or a single word, and checks it.
+// words returns a function that reads a list of words, or a single word, and checks them.
 func (p *parser) words(into *[]string, check func([]string) error) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if err := p.strings(into)(n); err != nil {

@@ -5,20 +5,20 @@ import (
 	"regexp"
 )
 
-// placeholder matches the placeholder of a value that is known only when the case runs.
+// placeholder matches the placeholder of a value that is only known when the case runs.
 var placeholder = regexp.MustCompile(`\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}`)
 
-// The placeholders of every case.
+// The placeholders that every case has.
 const (
-	placeDir  = "dir"  // working folder of a started server
-	placeHere = "here" // folder of the file
+	placeDir  = "dir"  // working folder of the started server
+	placeHere = "here" // folder of the file of cases
 )
 
-// vars holds the values of placeholders.
+// vars holds the values of placeholders, by name.
 type vars map[string]any
 
-// fill replaces placeholders by their values. A text that is only a placeholder becomes the value
-// itself.
+// fill replaces placeholders in a value. A string that consists of one placeholder becomes the
+// placeholder's value itself, which may be of any type.
 func (v vars) fill(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -42,20 +42,21 @@ func (v vars) fill(value any) any {
 	return value
 }
 
-// text replaces placeholders in a text. The result is always text.
+// text replaces placeholders in s. The result is always a string.
 func (v vars) text(s string) string { return v.replace(s, func(text string) string { return text }) }
 
-// replace replaces each placeholder by as of its value.
+// replace replaces each placeholder in s by as(text), where text is the text of the placeholder's
+// value.
 func (v vars) replace(s string, as func(string) string) string {
 	return placeholder.ReplaceAllStringFunc(s, func(found string) string { return as(plain(v[found[2:len(found)-2]])) })
 }
 
-// pattern compiles a regular expression. Values in it match literally.
+// pattern compiles a regular expression whose placeholders match their values literally.
 func (v vars) pattern(source string) (*regexp.Regexp, error) {
 	return regexp.Compile(v.replace(source, regexp.QuoteMeta))
 }
 
-// plain returns a value as text: strings and numbers unchanged, all others as JSON.
+// plain returns the text of a value: a string or number unchanged, any other value as JSON.
 func plain(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -5,20 +5,20 @@ import "time"
 // A FileReport holds the results of the cases of one file.
 type FileReport struct {
 	Path string
-	// Cells holds the runs of all its cases: one for each revision and transport.
+	// Cells holds the runs of all cases, one for each revision and transport.
 	Cells []Cell
-	// Wrote lists the written snapshots.
+	// Wrote lists the paths of the snapshots that were written.
 	Wrote []string
-	// Removed lists the removed snapshots of deleted cases.
+	// Removed lists the paths of the snapshots that were removed.
 	Removed []string
-	// Err is the reason that the server could not be tested; nil if it could.
+	// Err is the reason why the server could not be tested, or nil.
 	Err error
 }
 
-// A Cell is one run of the cases of a file, over one transport at one revision.
+// A Cell is one run of all cases of a file, at one revision and over one transport.
 type Cell struct {
 	Revision, Transport string
-	// Skipped is the reason that nothing was run; empty if the cases ran.
+	// Skipped is the reason why no case was run; empty if cases were run.
 	Skipped string
 	Cases   []CaseReport
 }
@@ -35,19 +35,19 @@ func (c *Cell) String() string {
 type CaseReport struct {
 	Name string
 	Line int // line in the file
-	// Failures describes the differences from the expectation. Each begins with one line; a diff or
-	// the actual value may follow in more lines.
+	// Failures describes the differences from the expectation. The first line of each is a summary;
+	// a diff or the actual value may follow.
 	Failures []string
-	// Skipped is the reason that the case was not run.
+	// Skipped is the reason why the case was not run.
 	Skipped string
 	Took    time.Duration
 }
 
-// Counts holds numbers of cases.
+// Counts holds the number of cases by result.
 type Counts struct{ Passed, Failed, Skipped int }
 
-// Count counts the cases of reports; each run of a case counts. A skipped cell counts as one
-// skipped case, as in JUnit's XML and in TAP.
+// Count counts the cases in reports. Each run of a case counts. A skipped cell counts as one
+// skipped case. JUnit XML and TAP have the same rule.
 func Count(reports []*FileReport) (c Counts) {
 	for _, f := range reports {
 		for _, cell := range f.Cells {

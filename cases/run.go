@@ -14,49 +14,49 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Target is the transport to a server.
+// A Target is a server to test and the transport to it.
 type Target struct {
 	Transport mcp.Transport
-	// Kind is the kind of transport: Stdio, HTTP or SSE.
+	// Kind is Stdio, HTTP or SSE.
 	Kind string
-	// Options configures the client; Run adds the settings for the cases.
+	// Options configures the client. Run adds the options that the cases need.
 	Options mcp.ClientOptions
 }
 
 // Options configure a run.
 type Options struct {
-	// Connect resolves a server. dir is the working folder of a program; empty means that the file
-	// does not set it. Connect is called for each start of a server, by several goroutines if files
-	// run in parallel.
+	// Connect returns the target for a server. dir is the working folder of a program; empty means
+	// that the file does not determine it. Connect is called for each start of a server. If runs
+	// are concurrent, several goroutines call it.
 	Connect func(ctx context.Context, s Server, dir string) (*Target, error)
-	// Server replaces the servers of the files; nil keeps those.
+	// Server replaces the servers of all files. If it is nil, each file's own server is tested.
 	Server *Server
-	// Revisions and Transports override those of the files; [All] means all that the server
-	// supports. Empty lists mean the negotiated revision, and the server's own transport.
+	// Revisions and Transports replace those of the files. [All] selects all that the server
+	// supports. Empty lists select the negotiated revision and the server's own transport.
 	Revisions, Transports []string
-	// Names, if not nil, selects the cases with matching names.
+	// Names selects the cases whose names match. Nil selects all cases.
 	Names *regexp.Regexp
-	// Update writes missing and differing snapshots. Unless Names is set, it also removes those of
-	// deleted cases.
+	// Update writes missing and differing snapshots. Unless Names is set, it also removes the
+	// snapshots of cases that no longer exist.
 	Update bool
-	// Parallel is the number of concurrent runs, of files and of one file at several revisions and
-	// over several transports; default 1. The runs of one file are sequential with Update, and
-	// unless the server is a program that is started for each.
+	// Parallel is the largest number of concurrent runs; the default is 1. Each file counts, and so
+	// does each further cell of a file. The cells of a file run one after another with Update, and
+	// if they share one server because it is not a program.
 	Parallel int
 	// OnFile is called for each file, in order, when that file and all files before it are done.
 	OnFile func(*FileReport)
 
-	late time.Duration // how long after a result notifications may arrive; 0 means eventTime
+	late time.Duration // longest wait for messages after a result; 0 means eventTime
 }
 
-// Run runs the cases of files, each file against a separate server.
+// Run runs the cases of files. Each file has its own server.
 func Run(ctx context.Context, files []*File, o Options) []*FileReport {
 	done := make([]chan *FileReport, len(files))
 	turns := make(chan struct{}, max(1, o.Parallel))
 	for i := range files {
 		done[i] = make(chan *FileReport, 1)
 	}
-	go func() { // ends with the last file, which the loop below waits for
+	go func() { // ends with the last file; the loop below waits for it
 		for i, f := range files {
 			turns <- struct{}{}
 			go func() {
@@ -80,15 +80,16 @@ func Run(ctx context.Context, files []*File, o Options) []*FileReport {
 	return reports
 }
 
-// A fileRun runs one file.
+// A fileRun runs the cases of one file.
 type fileRun struct {
 	file   *File
 	o      *Options
 	report *FileReport
-	turns  chan struct{} // holds one element for each concurrent run; the file itself has one
-	kind   string        // the server's own transport
-	starts atomic.Bool   // whether a connection to the server succeeded
-	// settled holds the first revision at which each snapshot was equal or written, by name.
+	turns  chan struct{} // holds one element for each concurrent run; one of them is for the file itself
+	kind   string        // kind of the server's own transport
+	starts atomic.Bool   // whether any connection to the server has succeeded
+	// settled holds a revision for each name of a snapshot. It is the first revision whose result
+	// was equal to the snapshot, or was written to it.
 	settled map[string]string
 }
 
@@ -124,8 +125,8 @@ func (r *fileRun) run(ctx context.Context) {
 	r.cells(ctx, cells, ofAll)
 }
 
-// cells runs the cases in all cells, concurrently if turns are free, until the server cannot be
-// reached.
+// cells runs the cases in all cells. It runs them concurrently if turns are free, and stops when
+// the server cannot be reached.
 func (r *fileRun) cells(ctx context.Context, cells []Cell, ofAll bool) {
 	failed := make([]error, len(cells))
 	var over atomic.Bool
@@ -137,12 +138,12 @@ func (r *fileRun) cells(ctx context.Context, cells []Cell, ofAll bool) {
 			over.Store(true)
 		}
 	}
-	together := r.kind == Stdio && !r.o.Update // each run has a separate server, and none writes a file that another reads
+	together := r.kind == Stdio && !r.o.Update // each run has its own server, and no run writes a snapshot that another reads
 	var running sync.WaitGroup
 	begun := 0
 	for ; begun < len(cells) && !over.Load(); begun++ {
 		i := begun
-		var turn chan<- struct{} // nil, which is never ready, for sequential runs
+		var turn chan<- struct{} // nil for sequential runs; sending to nil is never ready
 		if together && i+1 < len(cells) {
 			turn = r.turns
 		}
@@ -153,7 +154,7 @@ func (r *fileRun) cells(ctx context.Context, cells []Cell, ofAll bool) {
 				run(i)
 			})
 		default:
-			run(i) // uses the file's own turn
+			run(i) // uses the turn of the file itself
 		}
 	}
 	running.Wait()
@@ -165,7 +166,7 @@ func (r *fileRun) cells(ctx context.Context, cells []Cell, ofAll bool) {
 	}
 }
 
-// look determines the transport of the server.
+// look determines the kind of the server's own transport.
 func (r *fileRun) look(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -179,8 +180,8 @@ func (r *fileRun) look(ctx context.Context) error {
 	return err
 }
 
-// reachable returns the transports for a server with one of them: a program on standard input and
-// output is also served over the others.
+// reachable returns the kinds of transports that can reach a server in a test. A program on
+// standard input and output can also be served over the other transports.
 func reachable(kind string) []string {
 	if kind == Stdio {
 		return []string{Stdio, HTTP, SSE}
@@ -188,7 +189,7 @@ func reachable(kind string) []string {
 	return []string{kind}
 }
 
-// impossible returns the reason that a cell cannot run, or "".
+// impossible returns the reason why a cell cannot run, or "".
 func (r *fileRun) impossible(name, transport string) string {
 	switch {
 	case !slices.Contains(reachable(r.kind), transport):
@@ -199,8 +200,8 @@ func (r *fileRun) impossible(name, transport string) string {
 	return ""
 }
 
-// cell runs the cases over one transport at one revision. It returns an error if the server cannot
-// be reached at all.
+// cell runs the cases at one revision and over one transport. It returns an error if the server
+// cannot be reached at all.
 func (r *fileRun) cell(ctx context.Context, cell *Cell, ofAll bool) error {
 	c := &connection{run: r, revision: cell.Revision, transport: cell.Transport}
 	defer c.close()
@@ -284,7 +285,7 @@ func (r *fileRun) testCase(ctx context.Context, c *connection, cell *Cell, t *te
 	return report
 }
 
-// place returns the prefix of a step's failures.
+// place returns the beginning of a failure, which identifies the step.
 func place(t *testCase, i int) string {
 	if len(t.steps) == 1 {
 		return fmt.Sprintf("%s: ", t.steps[i].title)

@@ -11,24 +11,24 @@ import (
 	"strings"
 )
 
-// snapshotFolder is the suffix of the folder with the snapshots of a file.
+// snapshotFolder is the ending of the name of the folder with a file's snapshots.
 const snapshotFolder = ".snapshots"
 
-// maxSnapshot limits the size of a snapshot to read.
+// maxSnapshot is the largest size in bytes of a snapshot that is read.
 const maxSnapshot = 32 << 20
 
 var unsafeRunes = regexp.MustCompile(`[^\p{L}\p{N}]+`)
 
-// maxSlug limits the characters of a name in a file name.
+// maxSlug is the largest number of characters of a slug.
 const maxSlug = 80
 
-// slug returns a name as part of a file name.
+// slug converts the name of a case to a part of a file name.
 func slug(name string) string {
 	runes := []rune(strings.ToLower(unsafeRunes.ReplaceAllString(name, "-")))
 	return strings.Trim(string(runes[:min(len(runes), maxSlug)]), "-")
 }
 
-// snapshotName returns the path of a snapshot, relative to the folder of the file.
+// snapshotName returns the path of a step's snapshot, relative to the folder of the file.
 func (f *File) snapshotName(c *testCase, s *step) string {
 	base := filepath.Base(f.Path)
 	name := slug(c.name)
@@ -40,8 +40,9 @@ func (f *File) snapshotName(c *testCase, s *step) string {
 	return filepath.Join(strings.TrimSuffix(base, filepath.Ext(base))+snapshotFolder, name+".yaml")
 }
 
-// snapshot compares a result with its snapshot or writes that, and returns the failure. A revision
-// with a different result has a separate snapshot.
+// snapshot compares a result with its snapshot and returns the failure, or "". With Update, it may
+// write the snapshot instead. A revision has its own snapshot if its result differs from the result
+// of others.
 func (r *fileRun) snapshot(c *testCase, s *step, revision string, got any) (fault string) {
 	root, err := os.OpenRoot(filepath.Dir(r.file.Path))
 	if err != nil {
@@ -58,7 +59,7 @@ func (r *fileRun) snapshot(c *testCase, s *step, revision string, got any) (faul
 	case err == nil && equal(want, got):
 		r.settle(name, revision)
 		return ""
-	case r.o.Update && r.settled[name] != "" && r.settled[name] != revision && name != own: // it matches that revision
+	case r.o.Update && r.settled[name] != "" && r.settled[name] != revision && name != own: // another revision uses it
 		name = own
 		fallthrough
 	case r.o.Update && r.settled[name] == "":
@@ -76,10 +77,10 @@ func (r *fileRun) snapshot(c *testCase, s *step, revision string, got any) (faul
 	return fmt.Sprintf("snapshot %s: %s", name, difference(got, want))
 }
 
-// settle records that a snapshot was equal or written. A later difference in the same run is a
-// failure.
+// settle records that a snapshot was equal or was written. If a later result at the same revision
+// differs, that is a failure even with Update.
 func (r *fileRun) settle(name, revision string) {
-	if r.o.Update && r.settled[name] == "" { // otherwise settled is not used, and runs are concurrent
+	if r.o.Update && r.settled[name] == "" { // without Update settled is not used, and runs may be concurrent
 		r.settled[name] = revision
 	}
 }

@@ -10,26 +10,26 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// A step is one request and its expectation.
+// A step is one request with its expectation.
 type step struct {
 	line   int
-	title  string // for example "tool add"
+	title  string // for example, "tool add"
 	method string
 	params map[string]any
-	list   string // for a list, the member of the result with the entries; all pages are read
+	list   string // member of the result that holds the entries of a list; empty for other requests
 	expect expectation
-	// capture lists the parts of the result that later steps of the case use.
+	// capture lists the parts of the result that later steps use.
 	capture []capture
 }
 
-// A capture saves a part of a result.
+// A capture stores a part of a result under a name.
 type capture struct {
 	name, pointer string
 	parts         []string
-	matches       string // empty means the whole value; otherwise the first group, or the match
+	matches       string // pattern that selects its first group, or else its match; empty means the whole value
 }
 
-// An expectation describes the expected outcome of a step. A nil field expects nothing.
+// An expectation describes the expected outcome of a step. Nil and zero fields expect nothing.
 type expectation struct {
 	result, text, structured, meta *condition
 	isError                        bool
@@ -40,17 +40,17 @@ type expectation struct {
 	mask                           []mask
 }
 
-// A wantedError is an error of the protocol.
+// A wantedError describes an expected protocol error.
 type wantedError struct{ code, message, data *condition }
 
 // A wantedEvent is a message that the server must send during the step.
 type wantedEvent struct {
 	kind    string
-	subject string // the changed list, or the URI
+	subject string // changed list or URI
 	params  condition
 }
 
-// Kinds of messages of servers.
+// The kinds of messages of servers.
 const (
 	kindProgress = "progress"
 	kindLog      = "log"
@@ -61,7 +61,7 @@ const (
 	kindRoots    = "roots"
 )
 
-// A stepReader reads the members of a step. They are in the case itself if it has only one step.
+// A stepReader reads the members of a step. A case with one step has these members itself.
 type stepReader struct {
 	*parser
 	step      *step
@@ -108,7 +108,7 @@ func (r *stepReader) begin(title, method string) {
 	r.step.title, r.step.method, r.step.params = title, method, map[string]any{}
 }
 
-// finish reads the members that depend on others.
+// finish checks and reads the members that depend on other members.
 func (r *stepReader) finish(n *yaml.Node) error {
 	s := r.step
 	if r.requests != 1 {
@@ -154,7 +154,7 @@ func (r *stepReader) finish(n *yaml.Node) error {
 	return r.each(r.captures, "capture", r.capture)
 }
 
-// capture reads one captured part.
+// capture reads one entry of the member "capture".
 func (r *stepReader) capture(key, n *yaml.Node) (err error) {
 	c := capture{name: key.Value}
 	if !placeholder.MatchString("{{"+c.name+"}}") || c.name == placeDir || c.name == placeHere {
@@ -207,7 +207,7 @@ func (r *stepReader) list(n *yaml.Node) error {
 	return r.errorf(n, "list: expected %s, got %q", strings.Join(known, ", "), what)
 }
 
-// complete reads a request for completions.
+// complete reads the member of a completion request.
 func (r *stepReader) complete(n *yaml.Node) error {
 	r.begin("complete", "completion/complete")
 	ref, argument := map[string]any{}, map[string]any{}

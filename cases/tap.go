@@ -51,7 +51,7 @@ func WriteTAP(w io.Writer, reports []*FileReport) error {
 	return err
 }
 
-// texts returns the failures without control characters.
+// texts returns the failures with control characters removed.
 func texts(failures []string) []any {
 	clean := make([]any, len(failures))
 	for i, text := range failures {

@@ -13,9 +13,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A JSON value is nil, a bool, a string, a json.Number, a []any or a map[string]any.
+// In this package a JSON value is nil, a bool, a string, a json.Number, a []any or a
+// map[string]any.
 
-// decode decodes valid JSON. Numbers keep their spelling.
+// decode parses valid JSON. Numbers keep their spelling.
 func decode(raw []byte) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -27,8 +28,8 @@ func decode(raw []byte) (any, error) {
 	return v, err
 }
 
-// weight estimates the memory of decoded JSON in bytes. Many small values take many times their
-// length.
+// weight returns an estimate of the memory in bytes that decoded JSON takes. Many small values take
+// several times the length of their JSON.
 func weight(raw []byte) int {
 	n := len(raw)
 	for _, before := range []string{"{", "[", ","} {
@@ -37,7 +38,8 @@ func weight(raw []byte) int {
 	return n
 }
 
-// equal compares values, regardless of the order of members and the spelling of numbers.
+// equal reports whether two JSON values are equal. It ignores the order of members and the spelling
+// of numbers.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -61,12 +63,13 @@ func equal(a, b any) bool {
 	}
 	switch b.(type) {
 	case map[string]any, []any:
-		return false // == would panic
+		return false // comparing them with == would panic
 	}
 	return a == b
 }
 
-// equalNumbers compares integers exactly, and other numbers as float64.
+// equalNumbers reports whether two numbers are equal. It compares integers exactly and other
+// numbers as float64.
 func equalNumbers(a, b string) bool {
 	if a == b {
 		return true
@@ -81,21 +84,25 @@ func equalNumbers(a, b string) bool {
 	return err == nil && err2 == nil && f == g
 }
 
-// contains reports whether got contains want. A string contains a text, or the digits of a number.
-// An object contains the members of an object. A list contains a list if one of its entries
-// contains each entry of want. It also contains a value that is one of its entries. Within objects
-// and lists strings must be equal.
+// contains reports whether got contains want, by these rules:
+//
+//   - A string contains its substrings, the text of a number that occurs in it, and a list of such
+//     values.
+//   - An object contains an object if it has all members of that object.
+//   - A list contains a value if one of its entries does, and a list if it contains each entry.
+//
+// Inside objects and lists, strings must be equal.
 func contains(got, want any) bool {
 	if text, ok := got.(string); ok {
 		switch want := want.(type) {
 		case string:
 			return strings.Contains(text, want)
-		case []any: // texts
+		case []any: // a list of substrings
 			return !slices.ContainsFunc(want, func(w any) bool { return !contains(got, w) })
 		case map[string]any:
 			return false
 		}
-		return strings.Contains(text, plain(want)) // an unquoted 500 in the file is a number
+		return strings.Contains(text, plain(want)) // a word such as 500 without quotes is a number in the file
 	}
 	return includes(got, want)
 }
@@ -129,7 +136,8 @@ func includes(got, want any) bool {
 	return equal(got, want)
 }
 
-// at returns the value at a JSON Pointer.
+// at returns the value at a JSON Pointer that is split into parts. The result is false if there is
+// no such value.
 func at(v any, parts []string) (any, bool) {
 	for _, part := range parts {
 		switch in := v.(type) {
@@ -152,7 +160,7 @@ func at(v any, parts []string) (any, bool) {
 	return v, true
 }
 
-// short returns a value on one line.
+// short returns a value as one line of JSON.
 func short(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -161,15 +169,16 @@ func short(v any) string {
 	return string(text)
 }
 
-// toYAML returns a value as readable YAML: members sorted, texts of several lines as blocks.
+// toYAML returns a value as readable YAML. Members are sorted, and strings of several lines are
+// blocks.
 func toYAML(v any) string {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
 	if err := e.Encode(node(v)); err != nil {
-		return short(v) + "\n" // JSON is YAML, too
+		return short(v) + "\n" // JSON is valid YAML
 	}
-	_ = e.Close() // writes to a buffer succeed
+	_ = e.Close() // writing to a buffer cannot fail
 	return b.String()
 }
 
@@ -201,15 +210,15 @@ func node(v any) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
 }
 
-// text returns a string node. A string with several lines becomes a block, if all its characters
-// can be shown.
+// text returns a YAML node for a string. A string of several lines becomes a block if all its
+// characters are visible.
 func text(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	unshown := func(r rune) bool {
 		return r < ' ' && r != '\n' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff
 	}
 	switch {
-	case s == "<<", strings.ContainsFunc(s, unshown): // an unquoted << would merge a mapping
+	case s == "<<", strings.ContainsFunc(s, unshown): // without quotes, << would merge a mapping
 		n.Style = yaml.DoubleQuotedStyle
 	case strings.Contains(s, "\n"):
 		n.Style = yaml.LiteralStyle

@@ -9,15 +9,16 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// An entry may name an HTTP API in place of a server: its document or address, under "openapi" or
-// "graphql", or single requests, under "http". The server is then this program itself, which
-// converts the API to tools. "url" is the base URL of the API's requests, "headers" are sent with
-// them, and "args" are further arguments, such as --tag and --exclude.
+// An entry may name an HTTP API in place of a server. Its "openapi" or "graphql" member is the
+// API's document or address; its "http" member holds single requests. This program then serves the
+// API itself and converts it to tools. "url" is the base URL of the API's requests, "headers" go
+// with each request, and "args" holds further arguments such as --tag and --exclude.
 
-// maxTemplates limits the bytes of "http": an argument of a program cannot be much longer.
+// maxTemplates is the largest size of "http" in bytes. The text becomes one argument of a program,
+// and operating systems limit its length.
 const maxTemplates = 64 << 10
 
-// templates holds the requests of a file, one or several, as standard JSON. The program that
+// templates holds one or more requests of an "http" member as a JSON text. The program that
 // converts them to tools checks them.
 type templates string
 
@@ -49,7 +50,8 @@ func readTemplates(v hujson.Value) (templates, error) {
 	return templates(standard), nil
 }
 
-// chooseAPI builds the command line of the server for an API.
+// chooseAPI sets the command line that serves the entry's API. With an error it returns the faulty
+// member.
 func (e *entryReader) chooseAPI() (field string, err error) {
 	d, api := e.def, e.def.api
 	switch {
@@ -75,7 +77,7 @@ func (e *entryReader) chooseAPI() (field string, err error) {
 		args = append(args, "--base", d.URL)
 		d.argFields = append(d.argFields, d.urlField, d.urlField)
 	}
-	for i, h := range d.Headers { // not as arguments, which all users of the machine can read
+	for i, h := range d.Headers { // not as arguments, because all users of the machine can read these
 		variable := fmt.Sprintf("JUNCTION_HEADER_%d", i+1)
 		args = append(args, "--auth-env", "header:"+h.name+"="+variable)
 		d.Env = append(d.Env, pair{name: variable, value: h.value, field: "headers." + plain(h.name)})
@@ -85,8 +87,8 @@ func (e *entryReader) chooseAPI() (field string, err error) {
 	return "", nil
 }
 
-// argField returns the member of an argument. The first arguments may come from other members than
-// args.
+// argField returns the place in the entry of argument i. The first arguments of an API come from
+// members other than args.
 func (d *Definition) argField(i int) string {
 	if i < len(d.argFields) {
 		return d.argFields[i]
@@ -94,7 +96,7 @@ func (d *Definition) argField(i int) string {
 	return fmt.Sprintf("args[%d]", i-len(d.argFields))
 }
 
-// self returns the path of the program that serves APIs.
+// self returns the path of the program that serves APIs: by default, this program.
 func (o *Options) self() (string, error) {
 	if o.Program != "" {
 		return o.Program, nil

@@ -11,15 +11,15 @@ import (
 	"unicode"
 )
 
-// isInvisible reports whether a character could make a name look like another: control and
-// formatting characters.
+// isInvisible reports whether r is a control or formatting character. In a name it could make two
+// different names look the same.
 func isInvisible(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar
 }
 
-// program returns the path of a command. A command with a path separator is relative to folder. A
-// command line in place of a program is an error with advice how to split it. The error quotes the
-// text of the file, because command may have values of variables.
+// program returns the path of a command. A command with a path separator is relative to folder. If
+// command is a whole command line, the error explains how to split it. The error quotes written,
+// the command as the file has it, because command may contain values of variables.
 func program(command, written, folder string, args int) (string, error) {
 	if strings.TrimSpace(command) == "" {
 		return "", errors.New("is empty")
@@ -41,7 +41,7 @@ func program(command, written, folder string, args int) (string, error) {
 	if len(words) < 2 {
 		return "", errors.New(`is a whole command line in a variable, but no shell reads it; write a program in "command", and the other words in "args"`)
 	}
-	// The error omits the other words, which may be secrets.
+	// The error omits all words after the first, because they may be secrets.
 	return "", fmt.Errorf(`is a whole command line, but no shell reads it; write "command": %s, and the other words in "args"`, quote(words[0]))
 }
 
@@ -77,8 +77,8 @@ func checkHeaderValue(value string) error {
 	return nil
 }
 
-// checkURL returns an error if an address does not fit the kind. Its errors never repeat the
-// address, which may have secrets.
+// checkURL returns an error if k does not allow the scheme of address, or if address has no host.
+// Its errors never contain the address, which may have secrets.
 func checkURL(k Kind, address string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || !slices.Contains(kinds[k].schemes, parsed.Scheme) || parsed.Host == "" {

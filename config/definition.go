@@ -12,13 +12,14 @@ import (
 type Kind int
 
 const (
-	// Stdio is a program with the protocol on its standard input and output.
+	// Stdio is a program that speaks the protocol on its standard input and output.
 	Stdio Kind = iota + 1
-	// HTTP is an address with Streamable HTTP.
+	// HTTP is an address that speaks Streamable HTTP.
 	HTTP
-	// SSE is an address with HTTP+SSE, the transport of revision 2024-11-05.
+	// SSE is an address that speaks HTTP+SSE, the transport of revision 2024-11-05.
 	SSE
-	// Auto is an address whose transport is found by trying Streamable HTTP, then HTTP+SSE.
+	// Auto is an address with an unknown transport. The client tries Streamable HTTP first, then
+	// HTTP+SSE.
 	Auto
 )
 
@@ -53,14 +54,15 @@ type Definition struct {
 	Source  string // file name as passed to Load or Parse
 	Line    int    // first line of the entry in Source
 	Format  Format // format of Source
-	Project bool   // whether a project's file defines it: such a server needs consent before it starts
+	Project bool   // whether a project's file defines the server, which then needs consent before it starts
 
-	// Entry is the entry in the file. For an API, it starts Junction as the server.
+	// Entry holds the members of the server's entry. For an API, Command and Args start Junction as
+	// the server.
 	Entry
 
 	urlField  string   // member with the URL
 	api       string   // member that names an API
-	argFields []string // places of the first arguments, if they come from other members
+	argFields []string // places in the entry of the first arguments, if these come from other members
 
 	variables hostconfig.Variables // of Format
 	folder    string               // folder of relative paths
@@ -75,7 +77,7 @@ type pair struct {
 	field       string // place in the entry, if it is not env.NAME
 }
 
-// where returns the place of the pair in the entry; name is the name of the object.
+// where returns the place of the pair in its entry. name is the member that holds the pair.
 func (p pair) where(name string) string { return cmp.Or(p.field, name+"."+plain(p.name)) }
 
 // String returns the command or the URL as the file writes it, with secrets hidden.
@@ -87,8 +89,8 @@ func (d Definition) GoString() string { return d.String() }
 // MarshalText returns d.String(), so that neither JSON nor logs have secrets.
 func (d Definition) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// Words returns the program and its arguments, or the URL, as the file writes them. It returns nil
-// for an API, which Junction itself serves. The words may have secrets.
+// Words returns the program and its arguments, or the URL, with the spelling of the file. It
+// returns nil for an API, which Junction itself serves. The words may contain secrets.
 func (d *Definition) Words() []string {
 	switch {
 	case d.api != "":
@@ -99,7 +101,8 @@ func (d *Definition) Words() []string {
 	return []string{d.URL}
 }
 
-// written returns the definition with secrets hidden and variables not replaced.
+// written returns the server as the file defines it: variables are not replaced, and secrets are
+// hidden.
 func (d *Definition) written() Server {
 	s := Server{
 		Name: d.Name, Kind: d.Kind, Timeout: d.Timeout, Disabled: d.Disabled, Source: d.Source, Dir: hideDefaults(d.Cwd),
@@ -123,8 +126,8 @@ func (d *Definition) written() Server {
 	return s
 }
 
-// Resolve prepares the definition for use: it looks up variables, asks for inputs, reads the
-// environment file and completes paths. The error is a *Problem.
+// Resolve looks up variables, asks the user for inputs, reads the environment file and completes
+// paths. The error is a *Problem.
 func (d *Definition) Resolve(ctx context.Context) (*Server, error) {
 	s := &Server{
 		Name: d.Name, Kind: d.Kind, Timeout: d.Timeout, Disabled: d.Disabled, Source: d.Source,
@@ -141,7 +144,7 @@ func (d *Definition) Resolve(ctx context.Context) (*Server, error) {
 	return s, nil
 }
 
-// stdio resolves the program of a server. With an error it returns the faulty field.
+// stdio fills in s for a server that is a program. With an error it returns the faulty member.
 func (x *expansion) stdio(s *Server) (field string, err error) {
 	d := x.def
 	if s.Command, err = x.expand(d.Command); err != nil {
@@ -186,7 +189,7 @@ func (x *expansion) stdio(s *Server) (field string, err error) {
 	return "", nil
 }
 
-// remote resolves the address of a server. With an error it returns the faulty field.
+// remote fills in s for a server that has an address. With an error it returns the faulty member.
 func (x *expansion) remote(s *Server) (field string, err error) {
 	if s.URL, err = x.expand(x.def.URL); err != nil {
 		return x.def.urlField, err

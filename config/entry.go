@@ -12,12 +12,13 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// maxTimeout is the longest timeout in a file.
+// maxTimeout is the longest allowed timeout.
 const maxTimeout = 24 * time.Hour
 
-// An Entry is a server's entry as a file writes it, before variables are replaced; its texts may
-// have secrets. A new member needs only a line here and its use. Everything else comes from the
-// tags, which [field] explains. Variables are listed and looked up in this order.
+// An Entry holds the members of a server's entry as the file writes them, before variables are
+// replaced. Its strings may contain secrets. A new member needs only a line here and its use: the
+// tags, which [field] documents, define all other facts. Variables are listed and looked up in the
+// order of the fields.
 type Entry struct {
 	Type         Kind          `json:"type,omitempty" also:"transport" doc:"one of the types above, if the other members do not show it"`
 	Command      string        `json:"command,omitempty" of:"command" expand:"yes" doc:"the program to start: a path, or a name in PATH, but not a whole command line"`
@@ -52,7 +53,7 @@ func (e *entryReader) failed(field string, at int, err error) {
 	e.fail(e.def.Name, field, at, err)
 }
 
-// read reads the entry, and reports whether it can be used.
+// read reads the entry and reports whether its server can be used.
 func (e *entryReader) read(v hujson.Value) bool {
 	if v.Value.Kind() != '{' {
 		e.failed("", v.StartOffset, wrongType("an object", v))
@@ -87,7 +88,8 @@ func (e *entryReader) read(v hujson.Value) bool {
 	return true
 }
 
-// withCommand replaces a command that is an object, as in older Zed files, by its members.
+// withCommand returns an entry without a "command" that is an object. The members of the object
+// replace it. Older files of Zed have such objects.
 func withCommand(list []member) []member {
 	i := slices.IndexFunc(list, func(m member) bool { return m.name == "command" && m.value.Value.Kind() == '{' })
 	if i < 0 {
@@ -106,7 +108,7 @@ func withCommand(list []member) []member {
 	return slices.Concat(list[:i], inner, list[i+1:])
 }
 
-// readType reads the kind of connection, in the words of a host.
+// readType parses the kind of connection from h's name for it.
 func readType(v hujson.Value, h hostconfig.Host) (Kind, error) {
 	name, ok := text(v)
 	if !ok {
@@ -121,7 +123,7 @@ func readType(v hujson.Value, h hostconfig.Host) (Kind, error) {
 	return 0, fmt.Errorf("expected stdio, http or sse (also local, remote or streamable-http), got %s", quote(name))
 }
 
-// choose records which of several members defines the server.
+// choose records which member holds the address or the API. A second such member is an error.
 func (e *entryReader) choose(f field, path, name string) error {
 	d := e.def
 	switch {
@@ -139,7 +141,8 @@ func (e *entryReader) choose(f field, path, name string) error {
 	return nil
 }
 
-// chooseKind chooses program or address, and checks everything that does not depend on variables.
+// chooseKind decides whether the server is a program or an address, and checks everything that does
+// not depend on variables. With an error it returns the faulty member.
 func (e *entryReader) chooseKind() (field string, err error) {
 	d := e.def
 	if d.api != "" {
@@ -191,7 +194,7 @@ func (e *entryReader) strings(field string, v hujson.Value) ([]string, error) {
 	return list, nil
 }
 
-// pairs reads names and strings. Numbers keep their spelling, as in VS Code.
+// pairs reads an object of strings. A number keeps its spelling, which is also what VS Code does.
 func (e *entryReader) pairs(field string, v hujson.Value, check func(string) error) ([]pair, error) {
 	if v.Value.Kind() != '{' {
 		return nil, wrongType("an object of strings", v)
@@ -249,7 +252,8 @@ func readTimeout(v hujson.Value, unit time.Duration) (time.Duration, error) {
 	var timeout time.Duration
 	switch v.Value.Kind() {
 	case '0':
-		// The limit is applied before the conversion, which is undefined for values out of range.
+		// The limit comes before the conversion, because the conversion of a value out of range is
+		// undefined.
 		wanted := v.Value.(hujson.Literal).Float() * float64(unit)
 		timeout = time.Duration(math.Min(wanted, float64(maxTimeout+1)))
 	case '"':

@@ -11,8 +11,8 @@ import (
 // maxEnvFileSize limits an environment file, in bytes.
 const maxEnvFileSize = 1 << 20
 
-// readEnvFile reads the definition's envFile, which must be in its folder. Otherwise a project
-// could pass a user's keys to a program of the project's choice.
+// readEnvFile reads the file that envFile names. The file must be in the definition's folder.
+// Otherwise a project could name any file of the user, and its program would get the keys in it.
 func (x *expansion) readEnvFile() (map[string]string, error) {
 	if x.def.EnvFile == "" {
 		return map[string]string{}, nil
@@ -36,9 +36,9 @@ func (x *expansion) readEnvFile() (map[string]string, error) {
 	return parseEnv(data)
 }
 
-// parseEnv reads NAME=value lines. It supports "export" before the name, # comments, 'text' without
-// escapes, and "text" with \n, \r, \t, \", \\ and \$. Both may span several lines. The last value
-// of a name counts. Variables inside are not replaced.
+// parseEnv reads lines of the form NAME=value. It supports "export" before the name, # comments,
+// 'text' without escapes, and "text" with \n, \r, \t, \", \\ and \$. Quoted text may span several
+// lines. The last value of a name counts. Variables in values are not replaced.
 func parseEnv(data []byte) (map[string]string, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("is not UTF-8; save it in that encoding")
@@ -76,7 +76,8 @@ func parseEnv(data []byte) (map[string]string, error) {
 	return values, nil
 }
 
-// envValue reads a value to the end of its line, and returns its length.
+// envValue parses the value at the start of s. length is the number of bytes up to the end of the
+// value's last line.
 func envValue(s string) (value string, length int, err error) {
 	start := len(s) - len(strings.TrimLeft(s, " \t"))
 	if start == len(s) || s[start] != '"' && s[start] != '\'' {

@@ -17,11 +17,13 @@ import (
 )
 
 const (
-	// maxServers limits the servers of a file.
+	// maxServers is the largest number of servers in a file.
 	maxServers = 1_000
-	// maxWarnings limits the warnings of a file; one more reports the rest.
+	// maxWarnings is the largest number of warnings of a file; one more states that others were
+	// dropped.
 	maxWarnings = 100
-	// maxProblems limits the problems of a file; one more reports the rest.
+	// maxProblems is the largest number of problems of a file; one more states that others were
+	// dropped.
 	maxProblems = 100
 )
 
@@ -31,11 +33,11 @@ type Options struct {
 	// Getenv looks up an environment variable; by default, os.LookupEnv.
 	Getenv func(name string) (value string, set bool)
 	// Input asks the user for a value. It is never called concurrently for one file, nor again for
-	// an input with a value. If it is nil, a server that needs an input cannot be resolved; the
-	// input's default is only a suggestion.
+	// an input that has a value. If Input is nil, a server that needs an input cannot be resolved.
+	// A default does not help, because it is only a suggestion.
 	Input func(context.Context, Input) (string, error)
-	// Secret looks up a stored secret, for ${secret:NAME}. If it is nil, a server that needs one
-	// cannot be resolved. Its error must give advice and must not mention other secrets.
+	// Secret looks up a stored secret for ${secret:NAME}. If Secret is nil, a server that needs a
+	// secret cannot be resolved. Its error must give advice and must not mention other secrets.
 	Secret func(ctx context.Context, name string) (string, error)
 	// WorkDir is the working folder; by default, os.Getwd.
 	WorkDir string
@@ -62,29 +64,29 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// File is one configuration file before resolution. It is safe for concurrent use as long as its
-// fields are not changed.
+// File is one configuration file whose variables are not replaced. It is safe for concurrent use as
+// long as its fields are not changed.
 type File struct {
-	Path     string        // as passed to Load or Parse
+	Path     string        // path as passed to Load or Parse
 	Format   Format        // format of the file
-	Project  bool          // whether it belongs to a project: the authors of the repository wrote it
-	Servers  []*Definition // in file order, without those with a problem
-	Inputs   []Input       // values that the file leaves to the user
+	Project  bool          // whether the file belongs to a project, and thus comes from the authors of its repository
+	Servers  []*Definition // in file order, without entries that have a problem
+	Inputs   []Input       // values that the user must supply
 	Problems []*Problem    // faults, in file order; limited
-	Warnings []*Problem    // ignored and doubtful parts; limited
+	Warnings []*Problem    // ignored and doubtful members; limited
 
-	settings []byte // the member "junction", as standard JSON, or nil
+	settings []byte // value of the member "junction" as JSON without comments; nil without one
 	line     int    // first line of settings
 	outside  error  // error for a setting outside of "junction"
-	nextTo   *File  // the junction.json next to it, if only that has settings
+	nextTo   *File  // the junction.json in the same folder, if only that file has settings
 
 	options Options
-	names   map[string]int // line of every server, by name, including faulty ones
+	names   map[string]int // first line of each server, by name, including faulty ones
 	asking  chan struct{}  // holds a token while the user is asked; guards answers
 	answers map[string]string
 }
 
-// Server returns the definition with a name.
+// Server returns the definition with the given name.
 func (f *File) Server(name string) (*Definition, bool) {
 	i := slices.IndexFunc(f.Servers, func(d *Definition) bool { return d.Name == name })
 	if i < 0 {
@@ -93,7 +95,8 @@ func (f *File) Server(name string) (*Definition, bool) {
 	return f.Servers[i], true
 }
 
-// Find returns the definition with a name, or its problem as an error.
+// Find returns the definition with the given name. If its entry is faulty, the error is its
+// *Problem.
 func (f *File) Find(name string) (*Definition, error) {
 	if d, found := f.Server(name); found {
 		return d, nil
@@ -106,8 +109,8 @@ func (f *File) Find(name string) (*Definition, error) {
 	return nil, fmt.Errorf("%s has no server %q that can be used", f.Path, name)
 }
 
-// Load reads the configuration file at path, of up to 4 MiB. It returns an error if it cannot use
-// the file at all; faults of single servers are in File.Problems.
+// Load reads the configuration file at path. The file may have up to 4 MiB. Load returns an error
+// only if it cannot use the file at all; File.Problems lists the faults of single servers.
 func Load(path string, o Options) (*File, error) {
 	o = o.withDefaults()
 	opened, err := os.Open(absolute(path, o.WorkDir))
@@ -160,7 +163,7 @@ type fileReader struct {
 	file  *File
 	place place
 	host  hostconfig.Host
-	found bool // whether a member listed servers
+	found bool // whether any member lists servers
 }
 
 func (r *fileReader) readRoot(root []member) {
@@ -178,7 +181,7 @@ func (r *fileReader) readRoot(root []member) {
 		case "junction":
 			r.readSettings(m)
 		case "mcp":
-			// The place in VS Code's settings.json of the members of mcp.json.
+			// VS Code's settings.json has the members of mcp.json here.
 			for _, inner := range members(m.value) {
 				switch inner.name {
 				case "servers":
@@ -196,8 +199,8 @@ func (r *fileReader) readRoot(root []member) {
 	}
 }
 
-// readLocal reads Claude Code's servers for the current project. They precede the user's general
-// servers, and hide those with the same name.
+// readLocal reads Claude Code's servers for the current project. They come before the user's
+// general servers and replace those with the same name.
 func (r *fileReader) readLocal() {
 	general := r.place
 	defer func() { r.place = general }()
@@ -237,7 +240,7 @@ func (r *fileReader) readServers(field string, v hujson.Value) {
 	}
 }
 
-// definedTwice returns the error for a server with two entries.
+// definedTwice returns the error for a server with two entries on the given lines.
 func definedTwice(first, second int) error {
 	where := fmt.Sprintf("on lines %d and %d", first, second)
 	if first == second {
@@ -246,7 +249,8 @@ func definedTwice(first, second int) error {
 	return caused(ErrDuplicate, "defined twice, %s, and not used; rename or remove one", where)
 }
 
-// readServer reads one entry; at holds the offsets of all entries with its name.
+// readServer reads one entry. at holds the offsets of all entries in the same object that have its
+// name.
 func (r *fileReader) readServer(m member, at []int) {
 	if err := checkName(m.name); err != nil {
 		r.fail("", "server "+quote(m.name), m.at, err)
@@ -254,10 +258,10 @@ func (r *fileReader) readServer(m member, at []int) {
 	}
 	line := r.doc.line(m.at)
 	if before, ok := r.file.names[m.name]; ok {
-		// A second entry in the same object was reported with the first.
+		// readServer reported a second entry in the same object together with the first.
 		if len(at) == 1 && !hostconfig.HasScopes(r.file.Path) {
 			r.fail(m.name, "", m.at, definedTwice(before, line))
-			// It is unknown which of them was meant.
+			// It is unknown which of the two entries the author meant.
 			r.file.Servers = slices.DeleteFunc(r.file.Servers, func(d *Definition) bool { return d.Name == m.name })
 		}
 		return

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// Around returns the members about the program's folder and environment, to show after String, with
-// secrets hidden.
+// Around returns texts about the program's folder and environment, with secrets hidden. Callers
+// show them after String.
 func (d *Definition) Around() []string { return shownOf(d.fields(), "") }
 
-// Grant returns [OAuth.Grant], or "" without OAuth.
+// Grant returns [OAuth].Grant, or "" if the entry has no OAuth.
 func (d *Definition) Grant() string {
 	if d.OAuth == nil {
 		return ""
@@ -23,19 +23,19 @@ func (d *Definition) Grant() string {
 	return d.OAuth.Grant
 }
 
-// Hash returns a hash of everything that the author of the file decides about the command or the
-// address. It includes secrets that String hides, defaults of variables, the environment, the
-// environment file, headers, and the definitions of inputs. It excludes values of variables and
-// inputs: a token in ${TOKEN} can change without a new hash. It is empty if String shows
-// everything. An unreadable environment file counts as empty; [Server.Hash] uses the one that was
-// read.
+// Hash returns a hash of all that the file decides about the command or the address. The hash
+// covers secrets that String hides, defaults of variables, the environment, the environment file,
+// headers, and the definitions of inputs. It does not cover values of variables and inputs, so a
+// token in ${TOKEN} can change without a new hash. It is "" if String shows everything. An
+// unreadable environment file counts as empty. [Server.Hash] uses the environment file as Resolve
+// read it.
 func (d *Definition) Hash() string {
 	x := &expansion{ctx: context.Background(), def: d, unasked: true}
 	values, _ := x.readEnvFile()
 	return d.hash(values)
 }
 
-// hash returns the hash with the content of the environment file.
+// hash returns the hash, given the content of the environment file.
 func (d *Definition) hash(envFile map[string]string) string {
 	inputs := d.inputs()
 	if len(inputs) == 0 && d.saysAll() {
@@ -83,8 +83,8 @@ func (d *Definition) inputs() []Input {
 	return used
 }
 
-// saysAll reports whether String shows everything that is in Hash. It is false if another
-// definition of this name could have the same text, with Around and a hash after it.
+// saysAll reports whether String shows all that Hash covers. It returns false if another definition
+// of the same name could have the same text, with Around and a hash after String.
 func (d *Definition) saysAll() bool {
 	in := d.fields()
 	if d.Command != "" && d.URL != "" || slices.ContainsFunc(fieldsOf(in), func(f field) bool { return f.place >= 0 && isSet(in.FieldByIndex(f.Index)) }) {

@@ -14,7 +14,7 @@ const maxInputs = 1_000
 // Input is a value that a file leaves to the user, like VS Code's "inputs".
 type Input struct {
 	ID          string   // as in ${input:ID}
-	Type        string   // "promptString" or "pickString"; "command" needs VS Code itself
+	Type        string   // "promptString" or "pickString"; "command" works only in VS Code
 	Description string   // prompt for the user; may be empty
 	Default     string   // suggested value; may be empty
 	Password    bool     // hide the typed text
@@ -29,7 +29,7 @@ type Option struct {
 	Value string // value of the input
 }
 
-// readInputs reads the "inputs" of a file. A faulty one is a problem of the file.
+// readInputs reads the member "inputs". A faulty input is a problem of the file.
 func (r *fileReader) readInputs(v hujson.Value) {
 	array, ok := v.Value.(*hujson.Array)
 	if !ok {
@@ -118,7 +118,8 @@ func readOptions(v hujson.Value) ([]Option, error) {
 	return options, nil
 }
 
-// answered returns the value of an input that the user gave before.
+// answered returns the value that the user gave for an input, or an error without one. It does not
+// ask.
 func (f *File) answered(id string) (string, error) {
 	select {
 	case f.asking <- struct{}{}:
@@ -133,7 +134,8 @@ func (f *File) answered(id string) (string, error) {
 	return value, nil
 }
 
-// answer asks the user once per file and input, and stores the value for the file's other servers.
+// answer returns the value of an input. It asks the user once and keeps the value for the file's
+// other servers.
 func (f *File) answer(ctx context.Context, id, server string) (string, error) {
 	i := slices.IndexFunc(f.Inputs, func(input Input) bool { return input.ID == id })
 	if i < 0 {
@@ -146,7 +148,7 @@ func (f *File) answer(ctx context.Context, id, server string) (string, error) {
 	if f.options.Input == nil {
 		return "", caused(ErrInput, "input %s must be asked for, and there is no terminal for questions; run in a terminal, or replace ${input:%s} by a value", quote(id), plain(id))
 	}
-	// The user gets one question at a time.
+	// The user sees one prompt at a time.
 	select {
 	case f.asking <- struct{}{}:
 		defer func() { <-f.asking }()

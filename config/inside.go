@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// readNamed reads a file that an entry names. If a project's configuration names it, it must be in
-// the project, even through links.
+// readNamed reads a file that an entry names. If a project's configuration names the file, it must
+// be in the project's folder after links are followed.
 func readNamed(workspace, path string) ([]byte, error) {
 	folder, inside, allowed := fileNamed(workspace, path)
 	if !allowed {
@@ -22,7 +22,8 @@ func readNamed(workspace, path string) ([]byte, error) {
 	return data, nil
 }
 
-// file returns the path of a file that an entry names. A file of a project must be in the project.
+// file returns the path of a file that an entry names. A project's entry can name only a file in
+// the project's folder.
 func (x *expansion) file(written string) (string, error) {
 	value, err := x.expandLine(written)
 	if err != nil {
@@ -37,9 +38,10 @@ func (x *expansion) file(written string) (string, error) {
 	return path, nil
 }
 
-// fileNamed returns the folder and the name for [readInside]. Without a workspace, the user's own
-// configuration names the file, and it may be a link, as files with secrets often are. A file of a
-// project must be in the workspace; readInside checks the targets of links.
+// fileNamed returns the arguments of [readInside] for a path. With a workspace, the path must be in
+// the workspace, and readInside checks the targets of links. Without one, the user's own
+// configuration names the file. That file may be a link to any place; files with secrets often are
+// links.
 func fileNamed(workspace, path string) (folder, inside string, allowed bool) {
 	if workspace != "" {
 		inside, err := filepath.Rel(workspace, path)
@@ -55,15 +57,15 @@ func outsideProject(written string) error {
 	return fmt.Errorf("file %s is outside of the project's folder; put it there, or name it in a configuration of your own", quote(written))
 }
 
-// readInside reads a regular file below folder, including all links and .. in name, of at most most
-// bytes.
+// readInside reads a regular file of up to most bytes. name, with all its links and "..", must lead
+// to a file below folder.
 func readInside(folder, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", cause(err))
 	}
 	defer root.Close()
-	// The check is before the open, because opening a pipe would wait for its other end.
+	// The check comes before the open, because opening a named pipe waits for a writer.
 	info, err := root.Stat(name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", cause(err))
@@ -89,7 +91,7 @@ func readInside(folder, name string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// cause removes the path from an error, because it may have values of variables.
+// cause removes the path from an error, because the path may contain values of variables.
 func cause(err error) error {
 	var failed *os.PathError
 	if errors.As(err, &failed) {

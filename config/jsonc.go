@@ -13,21 +13,23 @@ import (
 const (
 	// maxFileSize limits a configuration file, in bytes.
 	maxFileSize = 4 << 20
-	// maxDepth limits nesting. The parser is recursive, and a program cannot recover from a stack
-	// overflow.
+	// maxDepth limits the nesting of values. The parser is recursive, and a Go program cannot
+	// recover from a stack overflow.
 	maxDepth = 100
-	// maxValues limits the members and elements of a file: the syntax tree takes about 100 bytes
-	// for each.
+	// maxValues limits the members and elements of a file, because each takes about 100 bytes in
+	// the syntax tree.
 	maxValues = 250_000
 )
 
-// document is a JSON file with comments, with a lookup of line numbers.
+// document is a parsed JSON file that may have comments. Its method line finds the line of an
+// offset.
 type document struct {
 	data []byte
 	root hujson.Value
 
-	// The last requested offset and its line. Files are read from front to back, so counting
-	// continues from there: counting from the start for each entry would take quadratic time.
+	// lastOffset is the last requested offset, and lastLine its line. Counting continues from
+	// there, because files are read from front to back. Counting from the start for each entry
+	// would take quadratic time.
 	lastOffset, lastLine int
 }
 
@@ -35,14 +37,14 @@ type document struct {
 type member struct {
 	name  string
 	value hujson.Value
-	at    int // offset of the name
+	at    int // offset of the name in the file
 }
 
 func parseDocument(data []byte) (*document, error) {
 	if len(data) > maxFileSize {
 		return nil, caused(ErrLimit, "the file is larger than %d MiB", maxFileSize>>20)
 	}
-	// Editors on Windows write a byte order mark first.
+	// Editors on Windows put a byte order mark at the start of a file.
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New(`the file is empty; expected {"mcpServers": {NAME: {…}}}`)
@@ -67,7 +69,7 @@ func parseDocument(data []byte) (*document, error) {
 	return &document{data: data, root: root, lastLine: 1}, nil
 }
 
-// checkShape refuses files that would take too much stack or memory to parse.
+// checkShape returns an error for files whose parsing would take too much stack or memory.
 func checkShape(data []byte) error {
 	depth, values := 0, 0
 	for i := 0; i < len(data); i++ {
@@ -143,7 +145,7 @@ func (d *document) line(offset int) int {
 	return d.lastLine
 }
 
-// members returns an object's members in file order, or nil if v is not an object.
+// members returns the members of an object in file order. It returns nil if v is not an object.
 func members(v hujson.Value) []member {
 	object, ok := v.Value.(*hujson.Object)
 	if !ok {
@@ -166,7 +168,7 @@ func lookup(object hujson.Value, name string) hujson.Value {
 	return hujson.Value{}
 }
 
-// duplicate returns two members with the same name, or nil if all names differ.
+// duplicate returns the first two members with the same name, or nil if all names differ.
 func duplicate(list []member) (first, second *member) {
 	seen := make(map[string]*member, len(list))
 	for i := range list {

@@ -50,7 +50,7 @@ type field struct {
 	word                 string
 }
 
-// tables holds the members of an entry and of each object in it, by type.
+// tables returns the fields of Entry and of each struct in it, by type.
 var tables = sync.OnceValue(func() map[reflect.Type][]field {
 	all := map[reflect.Type][]field{}
 	var add func(reflect.Type)
@@ -70,7 +70,7 @@ var tables = sync.OnceValue(func() map[reflect.Type][]field {
 
 func fieldsOf(v reflect.Value) []field { return tables()[v.Type()] }
 
-// fieldOf returns the member with one of its names.
+// fieldOf returns the field of in that has name as one of its names.
 func fieldOf(in reflect.Value, name string) (f field, ok bool) {
 	for _, f := range fieldsOf(in) {
 		if slices.Contains(f.names, name) {
@@ -104,8 +104,8 @@ func newField(sf reflect.StructField) field {
 	return f
 }
 
-// EntryMembers returns the members of a server's entry, by their names in Junction's own files.
-// Those of an object have its name as a prefix (oauth.clientId).
+// EntryMembers returns the names of the members of a server's entry in Junction's own files. A
+// member of an object has the object's name as a prefix, such as oauth.clientId.
 func EntryMembers() []string {
 	var names []string
 	for _, f := range tables()[reflect.TypeFor[Entry]()] {
@@ -123,7 +123,7 @@ func EntryMembers() []string {
 	return names
 }
 
-// checks returns the check with the name in the tag check.
+// checks returns the function for the value of a tag "check", or nil without one.
 func checks(name string) func(string) error {
 	return map[string]func(string) error{"env": checkEnvName, "header": checkHeaderName, "revision": checkRevision}[name]
 }
@@ -135,8 +135,8 @@ func checkRevision(name string) error {
 	return nil
 }
 
-// readMember reads a member into in, the struct at path. It warns of an unknown member, and
-// suggests one that differs only in case.
+// readMember reads m into a field of in, the struct for the object at path. It warns of an unknown
+// member and suggests a known one that differs only in case.
 func (e *entryReader) readMember(in reflect.Value, path string, m member) error {
 	f, ok := fieldOf(in, m.name)
 	if !ok {
@@ -154,7 +154,7 @@ func (e *entryReader) readMember(in reflect.Value, path string, m member) error 
 	return e.set(in.FieldByIndex(f.Index), f, path, m)
 }
 
-// warnNoEffect warns of members without effect on a server of the chosen kind.
+// warnNoEffect warns of members that have no effect on a server of the entry's kind.
 func (e *entryReader) warnNoEffect(list []member) {
 	kind := e.def.api
 	switch {
@@ -166,7 +166,7 @@ func (e *entryReader) warnNoEffect(list []member) {
 	}
 	for _, m := range list {
 		f, known := fieldOf(e.def.fields(), m.name)
-		if !known || !isSet(e.def.fields().FieldByIndex(f.Index)) { // some became arguments of an API
+		if !known || !isSet(e.def.fields().FieldByIndex(f.Index)) { // chooseAPI moved some members to the arguments of an API
 			continue
 		}
 		if of := f.Tag.Get("of"); of != "" && (of == "command") != (e.def.Kind == Stdio) {
@@ -207,7 +207,7 @@ func (e *entryReader) set(to reflect.Value, f field, path string, m member) (err
 	return err
 }
 
-// object reads an object with members; to is a pointer to a pointer to its struct.
+// object reads an object into a new struct. to is a pointer to a pointer to that struct.
 func (e *entryReader) object(to any, path string, v hujson.Value) error {
 	if v.Value.Kind() != '{' {
 		return wrongType("an object", v)
@@ -243,7 +243,7 @@ func (f field) admits(s string) error {
 	return nil
 }
 
-// second reads one of two words, and reports whether it is the second.
+// second reports whether v is the second of the two words of the tag "enum".
 func (f field) second(v hujson.Value) (bool, error) {
 	s, ok := text(v)
 	if !ok {
@@ -266,8 +266,8 @@ func (f field) number(v hujson.Value) (int, error) {
 	return int(n), nil
 }
 
-// texts calls do for each text with variables to replace, in the order of the struct, with its
-// place in the entry.
+// texts calls do for each text that may have variables, in the order of the fields. where is the
+// place of the text in the entry.
 func (d *Definition) texts(do func(where, text string)) {
 	d.textsOf(d.fields(), "", do)
 }
@@ -301,7 +301,7 @@ func (d *Definition) textsOf(in reflect.Value, path string, do func(where, text 
 }
 
 // expanded returns a copy of an object in an entry, with its variables replaced and the paths of
-// its files completed. With an error it returns the faulty field.
+// its files completed. With an error it returns the faulty member.
 func expanded[T any](x *expansion, name string, written *T) (_ *T, where string, err error) {
 	if written == nil {
 		return nil, "", nil
@@ -325,7 +325,7 @@ func expanded[T any](x *expansion, name string, written *T) (_ *T, where string,
 	return &object, "", nil
 }
 
-// isSet reports whether an entry has a member.
+// isSet reports whether the entry has the member with value v.
 func isSet(v reflect.Value) bool {
 	if v.Kind() == reflect.Slice {
 		return v.Len() > 0
@@ -333,7 +333,7 @@ func isSet(v reflect.Value) bool {
 	return !v.IsZero()
 }
 
-// shownOf returns the members that a user sees before consenting.
+// shownOf returns the members of in that a user sees before consenting.
 func shownOf(in reflect.Value, path string) (list []string) {
 	fields := slices.Clone(fieldsOf(in))
 	slices.SortStableFunc(fields, func(a, b field) int { return a.shown - b.shown })
@@ -354,8 +354,8 @@ func shownOf(in reflect.Value, path string) (list []string) {
 	return list
 }
 
-// writeIdentity writes the members that decide what is started or called, except those at the
-// beginning of a hash.
+// writeIdentity writes the members of in that decide which program is started or which address is
+// called. It omits the members that start every hash.
 func writeIdentity(w io.Writer, in reflect.Value) {
 	places := map[int]string{}
 	set := map[int]bool{1: true}
@@ -384,8 +384,8 @@ func writeIdentity(w io.Writer, in reflect.Value) {
 	}
 }
 
-// Schema returns the JSON Schema of a configuration file, for editors. Of an entry, it has only the
-// members that are objects with members.
+// Schema returns the JSON Schema of a configuration file, for editors. For an entry, the schema
+// lists only the members that are objects.
 func Schema() json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String("$schema", "https://json-schema.org/draft/2020-12/schema")
@@ -413,7 +413,7 @@ func Schema() json.RawMessage {
 	return w.Bytes()
 }
 
-// schemaOf returns the schema of an object with members. Secret members get their names, too.
+// schemaOf returns the schema of an object with the given members, including the secret ones.
 func schemaOf(fields []field) json.RawMessage {
 	var named []reflect.StructField
 	for _, f := range fields {

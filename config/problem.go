@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// The causes of a [Problem], for errors.Is.
+// The possible causes of a [Problem], for errors.Is.
 var (
 	// ErrNotSet means that a variable has neither a value nor a default.
 	ErrNotSet = errors.New("variable is not set")
@@ -25,11 +25,11 @@ var (
 	ErrLimit = errors.New("too large")
 )
 
-// maxQuoted limits the bytes of a name or a value in an error.
+// maxQuoted is the largest number of bytes of a name or value in an error.
 const maxQuoted = 64
 
-// Problem is a fault in a configuration file, with its place and advice. Its text never has the
-// value of a variable, an environment or a header.
+// Problem is a fault in a configuration file, with its place and advice. Its text never contains
+// the value of a variable, an environment or a header.
 type Problem struct {
 	Source string // file name as passed to Load or Parse; empty before [Server.Located]
 	Server string // server's name; empty for a fault of the whole file
@@ -56,7 +56,7 @@ func (p *Problem) Error() string {
 // Unwrap returns the fault without its place.
 func (p *Problem) Unwrap() error { return p.Err }
 
-// causedError is a text for users with a cause for callers.
+// causedError has a text for users and wraps a cause for callers.
 type causedError struct{ cause, text error }
 
 func (e *causedError) Error() string   { return e.text.Error() }
@@ -74,7 +74,7 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// plain returns a name with only ordinary characters unchanged, and quotes any other.
+// plain returns name unchanged if it has only ordinary characters, and quoted otherwise.
 func plain(name string) string {
 	unusual := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.')

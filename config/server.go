@@ -11,12 +11,12 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// Server is a server with every variable replaced. Env, Headers, Args and URL may have secrets;
-// String and Redacted return forms to show.
+// Server is a server whose variables are replaced. Env, Headers, Args and URL may contain secrets;
+// String and Redacted hide them.
 type Server struct {
 	Name     string            `json:"name"`
 	Kind     Kind              `json:"kind"`
-	Command  string            `json:"command,omitempty"` // absolute, or a name to look up in PATH; not a command line
+	Command  string            `json:"command,omitempty"` // absolute, or a name to look up in PATH; never a command line
 	Args     []string          `json:"args,omitempty"`
 	Env      map[string]string `json:"env,omitempty"`   // added to the environment
 	Unset    []string          `json:"unset,omitempty"` // removed from the environment
@@ -29,16 +29,16 @@ type Server struct {
 	Disabled bool              `json:"disabled,omitempty"`
 	Source   string            `json:"source,omitempty"` // file that defines it
 
-	definition *Definition // its definition; nil for a Server that was not resolved
+	definition *Definition // nil for a Server that Resolve did not make
 	hash       string
 }
 
-// Hash returns [Definition.Hash] with the environment file as it was read. It is empty for a Server
-// that was not resolved.
+// Hash returns [Definition.Hash] with the environment file as Resolve read it. It returns "" for a
+// Server that Resolve did not make.
 func (s *Server) Hash() string { return s.hash }
 
-// Located adds the place of the server's entry to a [Problem] without a file. It returns every
-// other error unchanged.
+// Located completes a [Problem] that has no file with the file and line of the server's entry. It
+// returns every other error unchanged.
 func (s *Server) Located(err error) error {
 	p, is := err.(*Problem)
 	if !is || p.Source != "" || s.definition == nil {
@@ -48,9 +48,9 @@ func (s *Server) Located(err error) error {
 	return &Problem{Source: d.Source, Server: d.Name, Field: p.Field, Line: d.Line, Err: p.Err}
 }
 
-// Redacted returns a copy to show. Values of env and headers are hidden, and so are the parts of
-// URL and Args that look like secrets. Command, Args and URL of a resolved server are those of its
-// file, so that values of variables are never shown.
+// Redacted returns a copy that is safe to show. It hides the values of Env and Headers, and the
+// parts of URL and Args that look like secrets. Command, Args and URL are as the file writes them
+// if Resolve made the Server, so values of variables are never shown.
 func (s Server) Redacted() Server {
 	if s.definition != nil {
 		written := s.definition.written()
@@ -65,7 +65,7 @@ func (s Server) Redacted() Server {
 	return s
 }
 
-// String returns a line to show: name, kind, and the command or the URL, redacted.
+// String returns one line with the name, the kind, and the command or the URL, redacted.
 func (s Server) String() string {
 	s = s.Redacted()
 	words := append([]string{s.Name, "(" + s.Kind.String() + "):"}, slices.DeleteFunc([]string{s.Command, s.URL}, func(w string) bool { return w == "" })...)
@@ -87,10 +87,10 @@ func (s Server) GoString() string { return s.String() }
 // LogValue returns s.String(), so that logs have no secrets either.
 func (s Server) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// showWord quotes an argument that is more than one plain word.
+// showWord quotes an argument unless it is one plain word.
 func showWord(arg string) string {
 	if arg == "" || strings.ContainsFunc(arg, func(r rune) bool { return r <= ' ' || r == '"' || isInvisible(r) }) {
-		return strconv.Quote(arg) // in full, because users approve it and locks pin it
+		return strconv.Quote(arg) // in full, because users approve it and lock files contain it
 	}
 	return arg
 }
@@ -103,7 +103,7 @@ func hideValues(values map[string]string) map[string]string {
 	return values
 }
 
-// hideDefaults keeps the names of variables, but hides their defaults.
+// hideDefaults hides the defaults of variables and keeps their names.
 func hideDefaults(raw string) string {
 	var b strings.Builder
 	for {

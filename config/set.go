@@ -4,16 +4,16 @@ import (
 	"errors"
 )
 
-// maxFiles limits the files of a Set.
+// maxFiles is the largest number of files in a Set.
 const maxFiles = 256
 
-// Set is a list of servers from several files.
+// Set holds the servers of several files.
 type Set struct {
 	Files    []*File       // readable files, in the given order
-	Servers  []*Definition // one for each name
-	Shadowed []Shadowed    // definitions without effect
+	Servers  []*Definition // at most one for each name
+	Shadowed []Shadowed    // definitions whose name an earlier file defines
 
-	owner map[string]string // by name, the file whose definition counts
+	owner map[string]string // path of the file whose definition counts, by server name
 }
 
 // Shadowed is a definition whose name an earlier file defines.
@@ -22,9 +22,9 @@ type Shadowed struct {
 	By string // the earlier file
 }
 
-// LoadAll reads files and merges them. The first definition of a name counts, even if it is
-// disabled or has a problem, so that a fault never lets another server take its place. The Set is
-// never nil. The error joins those of unreadable files.
+// LoadAll reads files and merges their servers. The first definition of a name counts, even if it
+// is disabled or faulty, so that a fault never lets another server take its place. The Set is never
+// nil. The error joins the errors of unreadable files.
 func LoadAll(paths []string, o Options) (*Set, error) {
 	set := &Set{owner: map[string]string{}}
 	if len(paths) > maxFiles {
@@ -49,7 +49,7 @@ func LoadAll(paths []string, o Options) (*Set, error) {
 			}
 			set.Servers = append(set.Servers, d)
 		}
-		for name := range file.names { // faulty definitions count, too
+		for name := range file.names { // includes the names of faulty definitions
 			if _, taken := set.owner[name]; !taken {
 				set.owner[name] = file.Path
 			}
@@ -58,12 +58,12 @@ func LoadAll(paths []string, o Options) (*Set, error) {
 	return set, errors.Join(faults...)
 }
 
-// Problems returns the problems of all files, except those of definitions without effect.
+// Problems returns the problems of all files, except those of shadowed definitions.
 func (s *Set) Problems() []*Problem {
 	return s.counting(func(f *File) []*Problem { return f.Problems })
 }
 
-// Warnings returns the warnings of all files, except those of definitions without effect.
+// Warnings returns the warnings of all files, except those of shadowed definitions.
 func (s *Set) Warnings() []*Problem {
 	return s.counting(func(f *File) []*Problem { return f.Warnings })
 }

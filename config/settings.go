@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 )
 
-// settingsFile is the name of a file with settings for the files next to it.
+// settingsFile is the name of a file with the settings of the other files in its folder.
 const settingsFile = "junction.json"
 
 // readSettings stores the member "junction" for [File.Settings].
@@ -24,15 +24,15 @@ func (r *fileReader) readSettings(m member) {
 	r.file.settings, r.file.line = v.Pack(), r.doc.line(m.at)
 }
 
-// readOther records an error for a setting outside of "junction", so that a policy is never
-// silently ignored.
+// readOther records an error if m is a setting outside of "junction" in a junction.json. Otherwise
+// a policy there would have no effect, without a warning.
 func (r *fileReader) readOther(m member) {
 	if filepath.Base(r.file.Path) == settingsFile && r.file.outside == nil && slices.Contains(settings.Members(), m.name) {
 		r.file.outside = &Problem{Source: r.file.Path, Field: m.name, Line: r.doc.line(m.at), Err: fmt.Errorf(`expected under "junction": {"junction": {%q: …}}`, m.name)}
 	}
 }
 
-// findSettings reads the junction.json next to a file without settings.
+// findSettings sets f.nextTo to the junction.json in the same folder, unless f has settings itself.
 func (f *File) findSettings(o Options) error {
 	if f.settings != nil || filepath.Base(f.Path) == settingsFile {
 		return nil
@@ -47,8 +47,9 @@ func (f *File) findSettings(o Options) error {
 	return err
 }
 
-// Settings returns the settings in the file's member "junction", or in the junction.json next to
-// it; nil without either. from is the file with the settings. The error is a *Problem.
+// Settings returns the settings in the file's member "junction", or in the junction.json of the
+// same folder. It returns nil settings if neither has any. from is the file with the settings. The
+// error is a *Problem.
 func (f *File) Settings() (s *settings.Settings, from *File, err error) {
 	if from = f; f.nextTo != nil {
 		from = f.nextTo

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// TLS configures the connection to an https server: files in PEM, of up to 64 KiB.
+// TLS configures the connection to an https server. Each member is a PEM file of up to 64 KiB.
 type TLS struct {
 	CertFile string `json:"cert,omitempty" file:"yes" shown:"1" identity:"1 tls" doc:"a file in PEM: the certificate by which the server knows the client"`                             // absolute; includes intermediate certificates
 	KeyFile  string `json:"key,omitempty" file:"yes" shown:"1" identity:"1" doc:"a file in PEM: the key of cert; without it the file of cert has that, too"`                            // absolute
 	CAFile   string `json:"ca,omitempty" file:"yes" shown:"1" identity:"1" doc:"a file in PEM: the authorities by which the server's certificate is trusted, in place of the system's"` // absolute
 
-	workspace string // folder of a project's definition, which must contain the files
+	workspace string // folder of the project that defines the server, which must contain the files; else empty
 }
 
-// ReadFile reads one of the files, like [OAuth.ReadFile]. It is read again each time.
+// ReadFile reads a file of the configuration as [OAuth.ReadFile] does.
 func (t *TLS) ReadFile(path string) ([]byte, error) { return readNamed(t.workspace, path) }
 
 // check returns an error if members contradict each other.
@@ -26,7 +26,7 @@ func (t *TLS) check() error {
 	return nil
 }
 
-// checkTLS returns an error if the entry cannot have the member "tls".
+// checkTLS returns an error if the server cannot use the member "tls".
 func (d *Definition) checkTLS() error {
 	switch {
 	case d.TLS == nil:

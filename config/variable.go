@@ -11,16 +11,18 @@ import (
 )
 
 const (
-	// maxExpanded limits one value after the replacement of its variables, in bytes.
+	// maxExpanded is the largest size in bytes of one value after its variables are replaced.
 	maxExpanded = 1 << 20
-	// maxExpandedAll limits all values of a server together, in bytes.
+	// maxExpandedAll is the largest size in bytes of all values of a server together.
 	maxExpandedAll = 4 << 20
 )
 
-// replaceVariables replaces each variable in raw by its value, and keeps all other text.
+// replaceVariables returns raw with its variables replaced. variable parses the text between "${"
+// and "}" and returns false for text that is not a variable, which stays unchanged. value returns
+// the value of a reference.
 func replaceVariables(raw string, variable func(body string) (hostconfig.Reference, bool), value func(hostconfig.Reference) (string, error)) (string, error) {
 	var b strings.Builder
-	done, end := 0, -1 // done is the length of raw that is in b, and end the last closing brace found; both only grow
+	done, end := 0, -1 // done is the number of bytes of raw in b; end is the last closing brace found; both only grow
 	for at := 0; ; {
 		found := strings.Index(raw[at:], "${")
 		if found < 0 {
@@ -54,10 +56,10 @@ func replaceVariables(raw string, variable func(body string) (hostconfig.Referen
 	return b.String(), nil
 }
 
-// Variables returns the references that Resolve will look up, in order and each once. "TOKEN" is an
+// Variables returns the references that Resolve will look up, each once, in order. "TOKEN" is an
 // environment variable, "input:key" an input, "secret:name" a stored secret, and "file:path" a
-// file. Users should see them before they consent to a project's server, which may send them
-// anywhere.
+// file. Users should see the list before they consent to a project's server, because the server can
+// send the values anywhere.
 func (d *Definition) Variables() []string {
 	var list []string
 	seen := map[string]bool{}
@@ -80,7 +82,7 @@ type expansion struct {
 	ctx  context.Context
 	def  *Definition
 	size int // bytes of all values so far
-	// If unasked is set, only inputs that were given before are known, and no secrets.
+	// unasked makes the computation of a hash ask no user and look up no secrets.
 	unasked bool
 }
 
@@ -92,7 +94,8 @@ func (x *expansion) expand(raw string) (string, error) {
 	return value, err
 }
 
-// expandLine is like expand, for strings for the operating system, where a zero byte ends a string.
+// expandLine is like expand, but returns an error if the value has a zero byte, which would end a
+// string for the operating system.
 func (x *expansion) expandLine(raw string) (string, error) {
 	value, err := x.expand(raw)
 	if err == nil && strings.ContainsRune(value, 0) {
@@ -115,7 +118,7 @@ func (x *expansion) value(ref hostconfig.Reference) (string, error) {
 	case hostconfig.FromFolder:
 		return x.folder(ref.Name)
 	case hostconfig.FromHost:
-		kind, name, _ := strings.Cut(ref.Name, ":") // for example command:x
+		kind, name, _ := strings.Cut(ref.Name, ":") // ref.Name is, for example, command:x
 		return "", fmt.Errorf("${%s:%s} is known only to %s; replace it by a value", kind, plain(name), x.def.Format)
 	}
 	if value, ok := x.def.file.options.Getenv(ref.Name); ok {
@@ -152,7 +155,7 @@ func (x *expansion) folder(name string) (string, error) {
 	return value, nil
 }
 
-// warnForeign warns of text that another format would replace.
+// warnForeign warns of variables in raw that another format would replace.
 func (e *entryReader) warnForeign(field, raw string, at int) {
 	all := hostconfig.Junction().Variables()
 	_, _ = replaceVariables(raw, func(body string) (hostconfig.Reference, bool) {
@@ -161,11 +164,11 @@ func (e *entryReader) warnForeign(field, raw string, at int) {
 		return ref, ok && !mine
 	}, func(ref hostconfig.Reference) (string, error) {
 		e.warn(e.def.Name, field, at, fmt.Errorf("the variable %s stays as it is written: a %s file %s", plain(ref.Name), e.def.Format, e.def.variables))
-		return "", errors.New("reported already") // stops after one warning for a value
+		return "", errors.New("reported already") // ends the search, so that a text gets one warning
 	})
 }
 
-// maxSecretFile limits a file with a secret, in bytes.
+// maxSecretFile is the largest size of a file with a secret, in bytes.
 const maxSecretFile = 64 << 10
 
 // secret returns a stored secret.
@@ -182,8 +185,8 @@ func (x *expansion) secret(name string) (string, error) {
 }
 
 // secretFile returns the text of a file without the line break at its end. A file that a project's
-// configuration names must be in the project, like an environment file. Otherwise the authors of
-// the project could get any file of the user.
+// configuration names must be in the project's folder. Otherwise the authors of the project could
+// get any file of the user.
 func (x *expansion) secretFile(written string) (string, error) {
 	path, options := written, x.def.file.options
 	if rest, found := strings.CutPrefix(path, "~/"); found && options.HomeDir != "" {

@@ -12,30 +12,30 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// Definitions holds the offers of one server at its last connection. All JSON is unchanged from the
-// server, and valid.
+// Definitions holds the definitions that one server sent at its last connection. All JSON is valid
+// and is stored as the server sent it.
 type Definitions struct {
-	Server       json.RawMessage // name and version (Implementation), or nil
+	Server       json.RawMessage // name and version of the server (Implementation), or nil
 	Capabilities json.RawMessage // nil if the server sent none
-	Instructions string          // for models; often empty
-	Revision     string          // negotiated revision of the protocol
-	Era          string          // [Legacy] or [Modern]: the only era in which it can send requests to its clients, or empty
+	Instructions string          // instructions for models; often empty
+	Revision     string          // negotiated revision
+	Era          string          // [Legacy] or [Modern] if the server can send requests to its clients only in that era; otherwise empty
 
-	// Read is the time of the last request for them; zero if unknown.
+	// Read is the time of the last request to the server for them; zero if unknown.
 	Read time.Time
 
 	Tools, Prompts, Resources, Templates, Skills []json.RawMessage
-	// Others holds further lists, by their list methods. It is replaced, never modified.
+	// Others holds all other lists, by their list method. The map is replaced and never modified.
 	Others map[string][]json.RawMessage
 }
 
-// The eras of the protocol: with a handshake, and without.
+// The eras of the protocol: Legacy has a handshake, Modern has none.
 const (
 	Legacy = "legacy"
 	Modern = "modern"
 )
 
-// Equal reports whether both are equal, byte for byte, except Read.
+// Equal reports whether all fields except Read are equal, byte for byte.
 func (d *Definitions) Equal(other *Definitions) bool {
 	if d == nil || other == nil {
 		return d == other
@@ -47,12 +47,12 @@ func (d *Definitions) Equal(other *Definitions) bool {
 		})
 }
 
-// format is the version of the files. A file of another version is ignored.
+// format is the version of the file format. A file with another version is ignored.
 const format = 1
 
 var errDamaged = errors.New("not a file of definitions")
 
-// append appends the definitions as the content of the file for a key.
+// append appends the content of the file for a key.
 func (d *Definitions) append(dst []byte, key string) []byte {
 	w := jsonrpc.NewObject(dst)
 	w.Int("format", format)
@@ -81,7 +81,7 @@ func (d *Definitions) append(dst []byte, key string) []byte {
 	return w.Bytes()
 }
 
-// parse parses the output of append for this key. The result shares memory with data.
+// parse parses the content of the file for a key. The result shares memory with data.
 func parse(data []byte, key string) (*Definitions, error) {
 	limits := jsonrpc.Limits{}
 	members, fault := jsonrpc.Index(data, limits)
@@ -102,10 +102,10 @@ func parse(data []byte, key string) (*Definitions, error) {
 		d.Era = era
 	}
 	read, _ := jsonrpc.Unquote(members.Get("read"))
-	d.Read, _ = time.Parse(time.RFC3339, read) // zero for an older file
+	d.Read, _ = time.Parse(time.RFC3339, read) // zero in an older file
 	for _, l := range revision.Lists() {
 		array := members.Get(l.Member)
-		if array == nil && d.field(l.Name) == nil { // an older file
+		if array == nil && d.field(l.Name) == nil { // missing in an older file
 			continue
 		}
 		if len(array) == 0 || array[0] != '[' {
@@ -138,7 +138,7 @@ func (d *Definitions) field(method string) *[]json.RawMessage {
 	return nil
 }
 
-// List returns the list of a method, such as tools/list.
+// List returns the list of a list method, such as tools/list.
 func (d *Definitions) List(method string) []json.RawMessage {
 	if field := d.field(method); field != nil {
 		return *field
@@ -146,7 +146,7 @@ func (d *Definitions) List(method string) []json.RawMessage {
 	return d.Others[method]
 }
 
-// SetList replaces the list of a method.
+// SetList replaces the list of a list method.
 func (d *Definitions) SetList(method string, entries []json.RawMessage) {
 	if field := d.field(method); field != nil {
 		*field = entries

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// An Origin holds everything that a server's definitions depend on: the program with its arguments
-// and environment, or the address. Two servers with the same Origin share their stored definitions.
+// An Origin holds all that determines a server's definitions: the program with its arguments and
+// environment, or the address. Servers with equal Origins share their stored definitions.
 type Origin struct {
 	Command string
 	Args    []string
@@ -20,12 +20,12 @@ type Origin struct {
 	Unset   []string          // removed from the environment
 	URL     string
 	Headers map[string]string // added to requests
-	// Client describes the client's capabilities for requests of the server, in any form; empty
-	// means those of most clients. Servers offer different tools to different clients.
+	// Client describes the client's capabilities for requests of the server, in any form. Empty
+	// means the usual ones. A server may list different tools for different clients.
 	Client string
 }
 
-// key returns a hash of the origin, which reveals nothing without the secret.
+// key returns a hash of the origin. The hash reveals nothing without the secret.
 func (o Origin) key(secret []byte) string {
 	h := hmac.New(sha256.New, secret)
 	write(h, o.Command, o.Dir, o.URL, o.Client)
@@ -41,8 +41,8 @@ func (o Origin) key(secret []byte) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// write hashes strings with their number and lengths, so that no two lists of strings have the same
-// input.
+// write hashes strings together with their number and lengths. Different lists therefore have
+// different input.
 func write(h hash.Hash, words ...string) {
 	b := strconv.AppendInt(nil, int64(len(words)), 10)
 	for _, word := range words {
@@ -51,5 +51,5 @@ func write(h hash.Hash, words ...string) {
 		b = append(b, ':')
 		b = append(b, word...)
 	}
-	h.Write(b) // a hash returns no errors
+	h.Write(b) // a hash never returns an error
 }

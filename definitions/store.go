@@ -16,8 +16,8 @@ import (
 
 // Limits of a store.
 const (
-	maxFile  = 4 << 20 // bytes of one server's definitions
-	maxFiles = 256     // stored servers
+	maxFile  = 4 << 20 // largest size of a file in bytes
+	maxFiles = 256     // largest number of files
 )
 
 const (
@@ -26,8 +26,8 @@ const (
 	secretSize = 32
 )
 
-// A Store stores definitions in a folder. Several processes may share it; all methods are safe for
-// concurrent use.
+// A Store stores definitions in a folder. Several processes may share the folder, and all methods
+// are safe for concurrent use.
 type Store struct {
 	dir    string
 	secret []byte
@@ -45,7 +45,7 @@ func Open(dir string) (*Store, error) {
 	return &Store{dir: dir, secret: secret}, nil
 }
 
-// OpenDefault opens the store in the user's cache folder, which all of the user's programs share.
+// OpenDefault opens the store in the user's cache folder. All programs of the user share it.
 func OpenDefault() (*Store, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -54,8 +54,8 @@ func OpenDefault() (*Store, error) {
 	return Open(filepath.Join(cache, "junction", "definitions"))
 }
 
-// readSecret reads the key of the hashes, or creates it. If two processes create it at the same
-// time, both use that of the first.
+// readSecret reads the key of the hashes, and creates it if it is missing. If two processes create
+// it at the same time, both use the first one.
 func readSecret(path string) ([]byte, error) {
 	secret, err := os.ReadFile(path)
 	if err == nil && len(secret) == secretSize {
@@ -75,12 +75,12 @@ func readSecret(path string) ([]byte, error) {
 		if read, readErr := os.ReadFile(path); readErr == nil && len(read) == secretSize {
 			return read, nil
 		}
-		return secret, os.Rename(temp, path) // the file system has no hard links, or the file was damaged
+		return secret, os.Rename(temp, path) // the file system has no hard links, or the existing file was damaged
 	}
 	return secret, nil
 }
 
-// writeTemp writes a temporary file that only this user can read.
+// writeTemp writes data to a temporary file with access for this user only.
 func writeTemp(dir string, data []byte) (name string, err error) {
 	f, err := os.CreateTemp(dir, ".new-*")
 	if err != nil {
@@ -94,15 +94,16 @@ func writeTemp(dir string, data []byte) (name string, err error) {
 	return f.Name(), nil
 }
 
-// An Entry is the place of one server in a store. All methods are safe for concurrent use.
+// An Entry is the place of one server's definitions in a store. Its methods are safe for concurrent
+// use.
 type Entry struct {
 	store  *Store
 	key    string
 	others []*Entry
 }
 
-// Entry returns the place of the server with this origin. If nothing is stored there, Load returns
-// the definitions of the first of the others that has some.
+// Entry returns the place of a server with an origin. If nothing is stored for the origin, Load
+// returns the definitions of the first of the others that has some.
 func (s *Store) Entry(o Origin, others ...Origin) *Entry {
 	e := &Entry{store: s, key: o.key(s.secret)}
 	for _, other := range others {
@@ -113,8 +114,7 @@ func (s *Store) Entry(o Origin, others ...Origin) *Entry {
 
 func (e *Entry) path() string { return filepath.Join(e.store.dir, e.key+suffix) }
 
-// Load returns the stored definitions. It returns nil if there are none, or if the file is
-// unreadable or invalid.
+// Load returns the stored definitions, or nil if there are none or if the file cannot be read.
 func (e *Entry) Load() *Definitions {
 	if d := e.load(); d != nil {
 		return d
@@ -146,13 +146,13 @@ func (e *Entry) load() *Definitions {
 		return nil
 	}
 	now := time.Now()
-	_ = os.Chtimes(e.path(), now, now) // the most recently used files are kept longest
+	_ = os.Chtimes(e.path(), now, now) // marks the file as recently used
 	return d
 }
 
-// Save replaces the stored definitions, or removes them if d is nil. Definitions of more than 4 MiB
-// are an error and are not stored. If there are more than 256 servers, those with the oldest loads
-// are removed.
+// Save replaces the stored definitions, or removes them if d is nil. It returns an error for
+// definitions of more than 4 MiB and does not store them. If there are more than 256 files, it
+// removes those that were not loaded for the longest time.
 func (e *Entry) Save(d *Definitions) error {
 	if d == nil {
 		if err := os.Remove(e.path()); !errors.Is(err, fs.ErrNotExist) {
@@ -176,7 +176,7 @@ func (e *Entry) Save(d *Definitions) error {
 	return e.store.prune()
 }
 
-// tempAge is the age at which a temporary file counts as abandoned.
+// tempAge is the age of a temporary file above which it counts as abandoned.
 const tempAge = time.Hour
 
 // prune removes the least recently used files if there are too many.

@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// maxTimeout is the longest timeout that an entry of Junction's can have. A longer one is not
-// carried.
+// maxTimeout is the longest timeout of an entry in Junction's files. A longer one is dropped.
 const maxTimeout = 24 * time.Hour
 
-// A Carried is a host's entry converted to one of Junction's, with Junction's variables.
+// A Carried is a host's entry converted to an entry of Junction's files, with Junction's variables.
 type Carried struct {
 	Name         string
 	Type         string // sse, http, or empty if unknown
@@ -25,20 +24,20 @@ type Carried struct {
 	Dir, EnvFile string
 	URL          string
 	Headers      []Variable
-	OAuth        []Variable // clientId, clientSecret
+	OAuth        []Variable // clientId and clientSecret
 	Timeout      time.Duration
 	StartTimeout time.Duration
 	Disabled     bool
 
-	passed []string // variables that the host passes on to the program
+	passed []string // names of variables that the host passes to the program
 
-	Needs []string // names of secrets that the user must enter: the host asks for them, or keeps them itself
-	Left  []string // names of members without a meaning for Junction
-	Notes []string // notes on differences
+	Needs []string // names of secrets that the user must enter, because the host asks for them or stores them itself
+	Left  []string // names of members that Junction does not use
+	Notes []string // differences between the two entries
 }
 
-// Carry converts an entry to one of Junction's. project is the folder that the file is for, or
-// empty. The error is the reason why that is impossible.
+// Carry converts an entry to one for Junction's files. project is the folder that the host's file
+// belongs to, or "". The error is the reason why the entry cannot be converted.
 func (e *Entry) Carry(project string) (*Carried, error) {
 	if e.fault != nil {
 		return nil, e.fault
@@ -62,10 +61,10 @@ func (e *Entry) Carry(project string) (*Carried, error) {
 		return nil, err
 	}
 	if e.host.dialect() == keyring && c.URL != "" {
-		c.Env = nil // they were for its headers
+		c.Env = nil // the host uses them only in headers
 	}
 	r.place(project)
-	if c.URL != "" && len(c.Env) > 0 { // only a program has variables
+	if c.URL != "" && len(c.Env) > 0 { // only a program has an environment
 		c.Env, c.Left = nil, append(c.Left, e.n.env)
 	}
 	if scheme, _, found := strings.Cut(c.URL, ":"); found && !strings.ContainsAny(scheme, "${") && !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
@@ -77,19 +76,20 @@ func (e *Entry) Carry(project string) (*Carried, error) {
 	return c, nil
 }
 
-// A carrier converts the members of an entry.
+// A carrier converts the members of an entry, one after the other.
 type carrier struct {
 	*Carried
 	e       *Entry
 	t       translation
-	env     []Variable // variables made here that are not in the host's file
-	headers []header   // headers that end with a variable of the host's environment
+	env     []Variable // variables of the result that the host's file does not have
+	headers []header   // headers whose values end with a variable of the host's environment
 }
 
-// A header ends with the value of the variable from, if that is not empty.
+// A header is value followed by the value of the environment variable from. It is omitted if that
+// variable is empty.
 type header struct{ name, value, from string }
 
-// A field is a text that may contain variables.
+// A field is a text of an entry that may contain variables.
 type field struct {
 	name string
 	text *string
@@ -109,11 +109,11 @@ func (r *carrier) member(m member) error {
 		r.Args = slices.Clone(r.e.Args)
 	case m.name == n.env || m.name == "env":
 		return r.variables(m, &r.Env)
-	case m.name == "env_keys" && v.kind == list: // goose keeps their values
+	case m.name == "env_keys" && v.kind == list: // goose stores the values of these variables itself
 		for _, i := range v.items {
 			r.env = append(r.env, Variable{i.text, r.t.secret(i.text)})
 		}
-	case m.name == "env_vars" && v.kind == list: // Junction passes its environment to servers, once the host has passed the variables on
+	case m.name == "env_vars" && v.kind == list: // Junction passes its own environment to servers, so the host must pass these variables to Junction
 		for _, i := range v.items {
 			if name := i.get("name"); name != nil {
 				i = name.value
@@ -124,7 +124,7 @@ func (r *carrier) member(m member) error {
 				r.Left = append(r.Left, m.name)
 			}
 		}
-	case m.name == "tools" && len(v.items) == 1 && v.items[0].text == "*": // a list of all tools
+	case m.name == "tools" && len(v.items) == 1 && v.items[0].text == "*": // selects all tools
 	case m.name == "cwd" && v.kind == text:
 		r.Dir = v.text
 	case m.name == "envFile" && v.kind == text:
@@ -142,18 +142,18 @@ func (r *carrier) member(m member) error {
 	case m.name == "disabled" || m.name == "enabled" || m.name == "isActive":
 		r.Disabled = r.Disabled || v.text == map[bool]string{true: "true", false: "false"}[m.name == "disabled"]
 	case m.name == "name":
-		if r.e.host.ID == "cherry-studio" && v.kind == text { // its keys are identifiers, not names
+		if r.e.host.ID == "cherry-studio" && v.kind == text { // keys of its entries are identifiers, not names
 			r.Name = cmp.Or(v.text, r.Name)
 		}
 	case m.name == "source" && v.text == "custom":
-	case len(v.items)+len(v.members) == 0 && v.kind >= list, v.kind == scalar && (v.text == "null" || v.text == "false"): // an empty value
+	case len(v.items)+len(v.members) == 0 && v.kind >= list, v.kind == scalar && (v.text == "null" || v.text == "false"): // empty values have no effect
 	default:
 		return r.remote(m)
 	}
 	return nil
 }
 
-// remote reads the members of an entry with an address.
+// remote converts a member of an entry that has an address.
 func (r *carrier) remote(m member) error {
 	v := m.value
 	switch {
@@ -196,7 +196,7 @@ func (r *carrier) remote(m member) error {
 	return nil
 }
 
-// limits reads the timeouts.
+// limits converts a timeout.
 func (r *carrier) limits(m member) {
 	unit, to := time.Second, &r.Timeout
 	switch m.name {
@@ -243,7 +243,7 @@ func (r *carrier) variables(m member, to *[]Variable) error {
 	return nil
 }
 
-// translate replaces the host's variables by Junction's.
+// translate replaces the host's variables by Junction's in all texts of the result.
 func (r *carrier) translate() error {
 	fields := []field{{"command", &r.Command}, {"cwd", &r.Dir}, {"envFile", &r.EnvFile}, {"url", &r.URL}}
 	for i := range r.Args {
@@ -271,7 +271,8 @@ func (r *carrier) translate() error {
 	return nil
 }
 
-// place makes paths relative to a project's folder absolute, because Junction's file is elsewhere.
+// place makes paths absolute that are relative to a project's folder, because Junction's file is in
+// another folder.
 func (r *carrier) place(project string) {
 	if project == "" {
 		for _, f := range []field{{"command", &r.Command}, {"cwd", &r.Dir}} {
@@ -294,7 +295,7 @@ func (r *carrier) place(project string) {
 	}
 }
 
-// entry returns the entry for Junction's file.
+// entry returns the syntax tree of the entry for Junction's file.
 func (c *Carried) entry() *node {
 	n := &node{kind: object}
 	texts := func(name, value string) {
@@ -335,7 +336,8 @@ func (c *Carried) entry() *node {
 	return n
 }
 
-// Add returns the file with further entries of Junction's. The rest of it stays the same.
+// Add returns the content of a file of Junction's with further entries. The other bytes stay the
+// same.
 func (d *Document) Add(list []*Carried) (after []byte, err error) {
 	m := move{at: d.home()}
 	for _, c := range list {
@@ -344,8 +346,8 @@ func (d *Document) Add(list []*Carried) (after []byte, err error) {
 	return d.rearranged(moves{&m})
 }
 
-// Is reports whether two entries start or call the same server in the same way. A stored secret
-// equals any text.
+// Is reports whether two entries start or call the same server in the same way. A reference to a
+// stored secret counts as equal to any text.
 func (c *Carried) Is(other *Carried) bool {
 	sameList := func(a, b []Variable) bool {
 		byName := func(x, y Variable) int { return cmp.Compare(x.Name, y.Name) }
@@ -356,7 +358,8 @@ func (c *Carried) Is(other *Carried) bool {
 		c.Dir == other.Dir && c.EnvFile == other.EnvFile && sameList(c.Env, other.Env) && sameList(c.Headers, other.Headers)
 }
 
-// sameText reports whether two texts are equal, apart from stored secrets in one of them.
+// sameText reports whether two texts are equal. A reference to a stored secret in one of them
+// matches any part of the other.
 func sameText(a, b string) bool {
 	if a == b {
 		return true
@@ -379,7 +382,7 @@ func sameText(a, b string) bool {
 	return false
 }
 
-// Variables returns the environment variables that the entry needs, each once.
+// Variables returns the names of the environment variables that the entry needs, each once.
 func (c *Carried) Variables() (names []string) {
 	names = slices.Clone(c.passed)
 	written := append([]string{c.Command, c.Dir, c.EnvFile, c.URL}, c.Args...)

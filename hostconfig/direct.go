@@ -7,25 +7,26 @@ import (
 	"strings"
 )
 
-// direct describes how package config reads the files of a host in place, without an import.
+// direct describes how package config reads a host's files without an import.
 type direct struct {
-	rank  int      // order of files found: those of 1, Junction's, come first; 0: read only if named
-	tails []string // ends of the paths of a user's file; * matches any name
+	rank  int      // rank of the host's project files in [FindDirect], from 1 for Junction's; 0 if they are read only when named
+	tails []string // ends of the paths of users' files; * matches any name
 	marks []string // members that only this host's files have
 }
 
-// Junction returns the host whose files are Junction's own.
+// Junction returns the host that stands for Junction's own files.
 func Junction() Host {
 	return Host{Name: "Junction", user: []string{"<own>/junction/mcp.json"}, project: []string{"junction.json"}, direct: &direct{rank: 1, tails: []string{"junction/mcp.json"}}}
 }
 
-// Direct lists the hosts whose files package config reads in place, in the order of [Hosts].
+// Direct lists the hosts whose files package config reads without an import, in the order of
+// [Hosts].
 func Direct() []Host {
 	return slices.DeleteFunc(Hosts(), func(h Host) bool { return h.direct == nil })
 }
 
-// Recognize returns the host whose files have such a path, and the folder of the file's project,
-// which is empty for a user's file.
+// Recognize returns the host that has files at the given path. project is the folder of the file's
+// project, or "" for a user's file.
 func Recognize(path string, o Options) (h Host, project string, ok bool) {
 	o = o.withDefaults()
 	for _, h := range append(Direct(), Junction()) {
@@ -47,7 +48,8 @@ func Recognize(path string, o Options) (h Host, project string, ok bool) {
 	return Host{}, "", false
 }
 
-// above returns the folder above the part of a path that matches a pattern.
+// above returns the folder that remains when the part of a path that matches a pattern is removed
+// from its end.
 func above(path, pattern string) (folder string, is bool) {
 	for _, name := range slices.Backward(strings.Split(pattern, "/")) {
 		if match, _ := filepath.Match(name, filepath.Base(path)); !match {
@@ -58,8 +60,8 @@ func above(path, pattern string) (folder string, is bool) {
 	return path, true
 }
 
-// Marked returns the host whose files alone have one of these members. If several match, the last
-// member counts.
+// Marked returns the host whose files alone have one of the given members. If several hosts match,
+// the last match counts.
 func Marked(members []string) (h Host, ok bool) {
 	for _, name := range members {
 		for _, other := range Direct() {
@@ -71,8 +73,9 @@ func Marked(members []string) (h Host, ok bool) {
 	return h, ok
 }
 
-// FindDirect lists the existing files that are read in place: for each of [ProjectFolders] those of
-// hosts by rank, and mcp.json; then the user's own.
+// FindDirect lists the existing files that package config reads without an import. Files of
+// projects come first. Each folder of [ProjectFolders] has the files of hosts, by rank, then
+// mcp.json. The user's own files come last.
 func FindDirect(o Options) (found []string) {
 	o = o.withDefaults()
 	hosts := slices.DeleteFunc(append(Direct(), Junction()), func(h Host) bool { return h.direct.rank == 0 })

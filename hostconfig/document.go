@@ -16,7 +16,7 @@ import (
 // maxEntries is the maximum number of entries in a file.
 const maxEntries = 1_000
 
-// A Document is a configuration file that was read. It is immutable.
+// A Document is a parsed configuration file. It is immutable.
 type Document struct {
 	Path    string
 	Data    []byte
@@ -27,40 +27,40 @@ type Document struct {
 	names   names
 	root    *node
 	places  []place
-	missing bool // the file does not exist yet
+	missing bool // whether the file does not exist yet
 }
 
-// A place is a position in a file that contains servers.
+// A place is a position in a file that can contain servers.
 type place struct {
 	scope, path string
-	in          *node // an object or a list, or a scalar if the file has none
+	in          *node // the object or list at path; a scalar or nil if the file has neither
 }
 
 // An Entry is a server of a Document.
 type Entry struct {
 	Name  string
-	Scope string // project of the entry in a file for several projects, else empty
-	// Command and Args start the server, or URL is its address. They are unexpanded and contain the
-	// host's variables.
+	Scope string // project of the entry, in a file with several projects; otherwise empty
+	// Command and Args start the server, or URL is its address. Variables of the host in them are
+	// not replaced.
 	Command string
 	Args    []string
 	URL     string
-	// Problem is the reason why it cannot be replaced, or nil.
+	// Problem is the reason why the entry cannot be replaced, or nil.
 	Problem error
-	// Warning describes a difference after it is replaced, or is empty.
+	// Warning describes what changes for the user if the entry is replaced. It may be empty.
 	Warning string
 
-	fault    error // a contradiction between its members
+	fault    error // contradiction between members of the entry, or nil
 	host     Host
-	disabled bool // by another member of the file
+	disabled bool // whether another member of the file disables the entry
 
-	at   *node // the object with command and args
-	full *node // the entry itself
+	at   *node // object with the command or the address
+	full *node // the whole entry
 	path string
 	n    names
 }
 
-// Read reads a file of a host.
+// Read reads a configuration file of a host.
 func Read(h Host, path string) (*Document, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -74,7 +74,7 @@ func Read(h Host, path string) (*Document, error) {
 	return Parse(h, path, data)
 }
 
-// Missing returns the document of a file that does not exist yet.
+// Missing returns the document for a file that does not exist yet.
 func Missing(h Host, path string) (*Document, error) {
 	d, err := Parse(h, path, nil)
 	if err == nil {
@@ -83,8 +83,8 @@ func Missing(h Host, path string) (*Document, error) {
 	return d, err
 }
 
-// Parse is like Read, for bytes that were already read. path determines the syntax. A file without
-// servers has no entries.
+// Parse is like Read, but gets the content of the file. path determines the syntax. It is no error
+// if the file has no servers.
 func Parse(h Host, path string, data []byte) (*Document, error) {
 	d, err := document(h, path, data)
 	if err != nil {
@@ -97,7 +97,7 @@ func document(h Host, path string, data []byte) (*Document, error) {
 	syntax, _ := syntaxOf(path)
 	root, err := parse(data, syntax)
 	if syntax == inJSON && len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(byteOrderMark)))) == 0 {
-		root, err = &node{kind: object}, nil // hosts leave empty files behind
+		root, err = &node{kind: object}, nil // hosts write empty files
 	}
 	if err == nil && root.kind != object {
 		err = errNotObject
@@ -127,18 +127,19 @@ func document(h Host, path string, data []byte) (*Document, error) {
 	return d, err
 }
 
-// find adds the servers at a path in an object.
+// find adds the servers at path in the object in. A dot in path separates the names of nested
+// members.
 func (d *Document) find(scope string, in *node, path string) error {
 	steps := strings.Split(path, ".")
 	if in.get(path) != nil {
-		steps = []string{path} // its dots are part of the name
+		steps = []string{path} // the dots are part of one name
 	}
 	for _, name := range steps {
 		m := in.get(name)
 		if m == nil {
 			return nil
 		}
-		if slices.ContainsFunc(in.members, func(o member) bool { return o.name == name && o.start != m.start }) { // hosts differ in the one they read
+		if slices.ContainsFunc(in.members, func(o member) bool { return o.name == name && o.start != m.start }) { // hosts differ in which of the two they use
 			return fmt.Errorf("%q is there twice; remove one", name)
 		}
 		in = m.value
@@ -152,7 +153,7 @@ func (d *Document) find(scope string, in *node, path string) error {
 	for _, m := range in.members {
 		add(m.name, m.value)
 	}
-	for _, item := range in.items { // Continue has a list
+	for _, item := range in.items { // Continue has a list of servers
 		if m := item.get("name"); m != nil && m.value.kind == text {
 			add(m.value.text, item)
 		}
@@ -168,10 +169,10 @@ func (d *Document) find(scope string, in *node, path string) error {
 
 func (d *Document) entry(name, scope, path string, v *node) *Entry {
 	e := &Entry{Name: name, Scope: scope, path: path, at: v, full: v, n: d.names, host: d.host, disabled: d.excludes(name)}
-	if m := v.get(e.n.command); m != nil && m.value.kind == object && m.value.get("path") != nil { // older files of Zed
+	if m := v.get(e.n.command); m != nil && m.value.kind == object && m.value.get("path") != nil { // older files of Zed have an object as the command
 		e.at, e.n.command = m.value, "path"
 	}
-	if m := v.get("transport"); m != nil && m.value.kind == object { // written by Cline's own commands
+	if m := v.get("transport"); m != nil && m.value.kind == object { // Cline's own commands write this form
 		e.at = m.value
 	}
 	e.fault = e.read()
@@ -189,7 +190,8 @@ func (e *Entry) member(name string) *member {
 	return e.full.get(name)
 }
 
-// excludes reports whether a file of Gemini CLI, or of a fork, disables a server elsewhere.
+// excludes reports whether a file of Gemini CLI, or of one of its forks, disables a server outside
+// of its entry.
 func (d *Document) excludes(name string) bool {
 	m := d.root.get("mcp")
 	if !d.host.geminis || m == nil {
@@ -202,7 +204,7 @@ func (d *Document) excludes(name string) bool {
 	return excluded != nil && has(excluded) || allowed != nil && allowed.value.kind == list && !has(allowed)
 }
 
-// read reads the command or the address of the entry.
+// read reads the entry's command or address. The error is a contradiction in the entry.
 func (e *Entry) read() error {
 	if e.full.kind != object {
 		return errors.New("it is not an object")
@@ -243,7 +245,7 @@ func (e *Entry) read() error {
 	return nil
 }
 
-// readURL returns an error for members of an entry with an address that Junction does not support.
+// readURL returns an error if the entry has an address and members that Junction does not support.
 func (e *Entry) readURL() error {
 	if scheme, _, found := strings.Cut(e.URL, ":"); found && strings.ToLower(scheme) != "http" && strings.ToLower(scheme) != "https" && !strings.ContainsAny(scheme, "${") {
 		return fmt.Errorf("junction does not speak to addresses such as %s:…", scheme)

@@ -12,10 +12,10 @@ import (
 type newMember struct {
 	name  string
 	value *node
-	raw   string // the value as written, if known, or its own whole lines of YAML or TOML
+	raw   string // text of the value as a file has it, or whole lines with name and value in YAML or TOML; empty if unknown
 }
 
-// holding returns an object, or a list, of new members.
+// holding returns an object or a list with the given members.
 func holding(k kind, list []newMember) *node {
 	n := &node{kind: k}
 	for _, m := range list {
@@ -24,33 +24,33 @@ func holding(k kind, list []newMember) *node {
 	return n
 }
 
-// A swap replaces members of an object by others.
+// A swap replaces members of an object.
 type swap struct {
 	in  *node
-	old []string // at least one exists
+	old []string // names of the replaced members; at least one exists
 	new []newMember
 }
 
-// An edit replaces bytes.
+// An edit replaces a range of bytes.
 type edit struct {
 	start, end int
 	text       string
 }
 
-// An editor changes one file.
+// An editor collects the changes of one file.
 type editor struct {
 	data   []byte
 	syntax syntax
 	root   *node
 	edits  []edit
-	now    map[*node]*node // changed values by their old nodes
+	now    map[*node]*node // intended values, by their old nodes
 }
 
 func newEditor(data []byte, s syntax, root *node) *editor {
 	return &editor{data: data, syntax: s, root: root, now: map[*node]*node{}}
 }
 
-// change returns the file with the swaps made and everything else unchanged.
+// change returns the file with the members replaced and all other bytes unchanged.
 func change(data []byte, s syntax, root *node, swaps []swap) ([]byte, error) {
 	e := newEditor(data, s, root)
 	for _, sw := range swaps {
@@ -61,13 +61,14 @@ func change(data []byte, s syntax, root *node, swaps []swap) ([]byte, error) {
 	return e.made()
 }
 
-// made returns the file with the edits, if parsing it gives the intended values.
+// made returns the file with all edits. It returns an error unless the result parses to the
+// intended values.
 func (e *editor) made() ([]byte, error) {
 	slices.SortStableFunc(e.edits, func(a, b edit) int { return a.start - b.start })
 	var out bytes.Buffer
 	done, removing := 0, false
 	for _, ed := range e.edits {
-		if ed.start < done && !(removing && ed.text == "") { // removed ranges may overlap
+		if ed.start < done && !(removing && ed.text == "") { // ranges that are only removed may overlap
 			return nil, errEdit
 		}
 		out.Write(e.data[done:max(done, ed.start)])
@@ -109,7 +110,7 @@ func (e *editor) swap(sw swap) error {
 	}
 	stays := e.stays(sw.in, old, sw.new)
 	m := old[stays]
-	if i := indexOf(sw.new, m); i >= 0 { // its name and a comment behind it stay; others come before it
+	if i := indexOf(sw.new, m); i >= 0 { // keep its name and the comment after it; put the other members before it
 		e.replace(m.value.start, m.value.end, e.indent(m)+e.raw(sw.new[i]))
 		if rest := slices.Delete(slices.Clone(sw.new), i, i+1); len(rest) > 0 {
 			e.replace(m.start, m.start, e.written(sw.in, m, rest)+e.separator(sw.in, m))
@@ -124,7 +125,7 @@ func (e *editor) swap(sw swap) error {
 	return nil
 }
 
-// says records the future content of an object.
+// says records in e.now the members that an object will have.
 func (e *editor) says(in *node, old []*member, now []newMember) {
 	members := in.members
 	if before := e.now[in]; before != nil {
@@ -139,10 +140,11 @@ func (e *editor) says(in *node, old []*member, now []newMember) {
 	e.now[in] = &node{kind: object, members: members}
 }
 
-// stays returns the index of the old member whose place the new members take. That is one with the
-// name of a new member, or else the last, because a comment may follow it. If the first one follows
-// a YAML dash, the text behind the removed ones moves up to the dash. A later member is then chosen
-// only without a comment between, and otherwise the first.
+// stays returns the index of the old member that the new members replace in place. It is an old
+// member whose name a new member has. Without one, it is the last old member, because a comment may
+// follow it. If the first old member follows a YAML dash, removing it moves the text after it to
+// the dash. In that case stays chooses a later member only if no comment is between them, and
+// otherwise the first.
 func (e *editor) stays(in *node, old []*member, now []newMember) int {
 	first, last := old[0], 0
 	isDashed := in.lines && len(bytes.TrimSpace(e.data[e.lineStart(first.start):first.start])) > 0
@@ -157,13 +159,12 @@ func (e *editor) stays(in *node, old []*member, now []newMember) int {
 	return last
 }
 
-// indexOf returns the index of a member among new ones with the same name if only its value
-// changes, else -1.
+// indexOf returns the index in list of the new value of m, or -1 if m must be written completely.
 func indexOf(list []newMember, m *member) int {
 	return slices.IndexFunc(list, func(n newMember) bool { return n.name == m.name && !m.table })
 }
 
-// set replaces a value by another one.
+// set replaces the value v by now, which text encodes.
 func (e *editor) set(v, now *node, text string) {
 	e.now[v] = now
 	e.replace(v.start, v.end, text)
@@ -173,16 +174,16 @@ func (e *editor) replace(start, end int, text string) {
 	e.edits = append(e.edits, edit{start, end, text})
 }
 
-// raw returns a value as it is written.
+// raw returns the text of a new member's value.
 func (e *editor) raw(m newMember) string {
 	if isBlock := strings.ContainsAny(m.raw, "\r\n") || m.value.kind >= list && m.raw != "" && m.raw[0] != '[' && m.raw[0] != '{'; m.raw != "" && (e.syntax != inYAML || !isBlock) {
-		return m.raw // lines of a block of YAML would need the indentation of this place
+		return m.raw // a YAML block cannot be copied, because it would need the indentation of its new place
 	}
 	return encode(m.value, e.syntax)
 }
 
-// indent returns additional indentation for a YAML value that begins a line: only the lines of a
-// list may begin in the column of its name.
+// indent returns additional indentation for a YAML value that begins a line. Only a list may begin
+// in the same column as its name.
 func (e *editor) indent(m *member) string {
 	line := e.data[e.lineStart(m.value.start):m.value.start]
 	if e.syntax == inYAML && len(bytes.TrimSpace(line)) == 0 && len(line) <= m.start-e.lineStart(m.start) {
@@ -191,7 +192,7 @@ func (e *editor) indent(m *member) string {
 	return ""
 }
 
-// written returns the text of the members in place of an old one.
+// written returns the text of the members that replace the member where.
 func (e *editor) written(in *node, where *member, list []newMember) string {
 	var parts []string
 	separator := e.separator(in, where)
@@ -209,7 +210,7 @@ func (e *editor) written(in *node, where *member, list []newMember) string {
 	return strings.Join(parts, separator)
 }
 
-// separator returns the text between two members.
+// separator returns the text to put between two members.
 func (e *editor) separator(in *node, where *member) string {
 	blank := e.blankBefore(where.start)
 	if !in.lines {
@@ -223,7 +224,7 @@ func (e *editor) separator(in *node, where *member) string {
 	}
 	lineStart := e.lineStart(where.start)
 	line := string(e.data[lineStart:where.start])
-	if e.syntax == inYAML { // behind a dash, too, members begin in one column
+	if e.syntax == inYAML { // members after a dash begin in the same column
 		line = strings.Repeat(" ", len([]rune(line)))
 	} else if strings.TrimSpace(line) != "" {
 		line = ""
@@ -244,13 +245,13 @@ func (e *editor) blankBefore(at int) []byte {
 	return e.data[len(bytes.TrimRight(e.data[:at], " \t\r\n")):at]
 }
 
-// remove removes one of several members and keeps the text around it.
+// remove removes m, one of the members removed, and keeps the text around it.
 func (e *editor) remove(in *node, m *member, removed []*member) {
 	if in.lines {
 		e.removeLines(in, m, removed)
 		return
 	}
-	var before *member // the last preceding one that stays
+	var before *member // the last member before m that stays
 	isLast, free := true, in.start+1
 	for i := range in.members {
 		o := &in.members[i]
@@ -269,7 +270,7 @@ func (e *editor) remove(in *node, m *member, removed []*member) {
 	lineStart := e.lineStart(start)
 	if comma >= 0 && len(bytes.TrimSpace(e.data[end:comma])) == 0 {
 		end = comma + 1
-	} else if comma >= 0 { // behind a comment, which stays
+	} else if comma >= 0 { // a comment before the comma stays
 		e.replace(comma, comma+1, "")
 	}
 	blanks := len(e.data) - end - len(bytes.TrimLeft(e.data[end:], " \t\r"))
@@ -279,26 +280,26 @@ func (e *editor) remove(in *node, m *member, removed []*member) {
 	} else if isAlone && e.data[end+blanks] == '\n' {
 		start, end = lineStart, end+blanks+1
 	} else if isLast && !bytes.ContainsAny(e.data[free:max(free, before)], "/#") {
-		start = before // unless a comment may end there
-	} else if isAlone && e.data[end+blanks] == '/' { // a comment takes its place
+		start = before // there is no comment before m that could end there
+	} else if isAlone && e.data[end+blanks] == '/' { // a comment after m takes its place
 		end += blanks
 	} else if end > m.end {
 		if next := len(e.data) - len(bytes.TrimLeft(e.data[end:], " \t\r\n")); next < len(e.data) && strings.IndexByte("}/#", e.data[next]) < 0 {
-			end = next // except for text behind it on its line
+			end = next // but not if other text follows on the line
 		}
 	}
 	e.replace(start, end, "")
-	if comma < 0 && before != nil { // it is the last member of all
+	if comma < 0 && before != nil { // no member follows, so the comma before m is removed
 		if comma = e.comma(before.end); comma >= 0 {
 			e.replace(comma, comma+1, "")
 		}
 	}
 }
 
-// removeLines is like remove, for a member on lines of its own.
+// removeLines is like remove, for members on their own lines.
 func (e *editor) removeLines(in *node, m *member, removed []*member) {
 	start, end := e.lineStart(m.start), e.lineEnd(m.end)
-	if len(bytes.TrimSpace(e.data[start:m.start])) > 0 { // behind a dash: the next member moves there
+	if len(bytes.TrimSpace(e.data[start:m.start])) > 0 { // m follows a dash, so the next member moves there
 		start, end = m.start, m.end
 		for i := len(in.members) - 1; i >= 0; i-- {
 			if o := &in.members[i]; o.start > m.start && !slices.Contains(removed, o) {
@@ -309,7 +310,8 @@ func (e *editor) removeLines(in *node, m *member, removed []*member) {
 	e.replace(start, end, "")
 }
 
-// comma returns the offset of the comma after a value, behind blanks and comments, or -1.
+// comma returns the offset of the comma after a value, or -1. Blanks and comments may precede the
+// comma.
 func (e *editor) comma(at int) int {
 	for at < len(e.data) {
 		rest := e.data[at:]

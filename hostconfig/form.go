@@ -9,17 +9,18 @@ import (
 // OwnName is the name of Junction's entry in a host's file.
 const OwnName = "junction"
 
-// An Endpoint is a program or an address that replaces a host's servers.
+// An Endpoint is the program or address that replaces a host's servers when Junction takes their
+// place.
 type Endpoint struct {
 	Command string
 	Args    []string
-	URL     string // in place of a command
-	// Pass lists variables of the host's environment that the program needs; many hosts do not pass
-	// theirs on.
+	URL     string // used in place of a command if not empty
+	// Pass lists variables of the host's environment that the program needs. Many hosts pass none
+	// unless an entry names them.
 	Pass []string
 }
 
-// entry returns the entry for the endpoint in the host's form.
+// entry returns the entry for the endpoint in the form of the host's files.
 func (h Host) entry(to Endpoint) (*node, error) {
 	n := &node{kind: object}
 	names, more := h.names, h.form.command
@@ -63,14 +64,14 @@ func (h Host) entry(to Endpoint) (*node, error) {
 	for _, name := range to.Pass {
 		env.add(name, newText(fmt.Sprintf(pattern, name)))
 	}
-	if pattern != "" { // without variables no entry of the host can have needed one
+	if pattern != "" { // in files without variables no entry can have needed one
 		n.add(names.env, env)
 	}
 	return n, nil
 }
 
-// Connect returns the file with one entry for an endpoint in place of others, which may be none.
-// Without an endpoint it only removes the others. The rest of the file stays the same.
+// Connect returns the file with one entry for an endpoint in place of the entries in instead, which
+// may be empty. If to is nil, it only removes entries. The other bytes stay the same.
 func (d *Document) Connect(to *Endpoint, instead []*Entry) (after []byte, c Change, err error) {
 	var all moves
 	if to != nil {
@@ -97,7 +98,7 @@ func (d *Document) Connect(to *Endpoint, instead []*Entry) (after []byte, c Chan
 	return after, c, err
 }
 
-// home returns the place for a new entry.
+// home returns the place where a new entry goes.
 func (d *Document) home() place {
 	for _, p := range d.places {
 		if p.scope == "" {
@@ -120,8 +121,8 @@ func (d *Document) place(scope, path string) place {
 	return place{scope: scope, path: path}
 }
 
-// disconnected returns a file that others changed since it was connected, with the removed entries
-// restored and Junction's removed. left names those that the file has again with other content.
+// disconnected undoes Connect in a file that was changed since: it restores the removed entries and
+// removes Junction's. left names entries that the file has again with other content.
 func disconnected(before, now *Document, c Change) (data []byte, left []string, err error) {
 	for _, asWritten := range []bool{true, false} {
 		var all moves
@@ -159,7 +160,7 @@ func (d *Document) entryAt(t Taken) *Entry {
 	return d.changed(Change{Name: t.Name, Scope: t.Scope, Path: t.Path})
 }
 
-// written returns the text of an entry, or "" if its bytes are unknown.
+// written returns the text of an entry, or "" if its range of bytes is unknown.
 func (d *Document) written(entry *Entry) string {
 	e := newEditor(d.Data, d.syntax, d.root)
 	in := d.place(entry.Scope, entry.path).in

@@ -11,45 +11,46 @@ import (
 	"time"
 )
 
-// A Host is a program whose configuration lists servers.
+// A Host is a program with a configuration file that lists servers.
 type Host struct {
 	ID   string // as users type it, such as "claude-code"
 	Name string // name of the product
-	// Programs lists the commands that start it.
+	// Programs lists the commands that start the host.
 	Programs []string
-	// Reload describes how the user makes a change take effect.
+	// Reload tells the user how to make a change take effect.
 	Reload string
-	// Nowhere is the reason why it has no file to change, or empty.
+	// Nowhere is the reason why the host has no file that can be changed. It is empty if the host
+	// has one.
 	Nowhere string
-	// ReadsAll reports that it uses the servers of all its files.
+	// ReadsAll is set if the host uses the servers of all its files.
 	ReadsAll bool
 
-	// The patterns of its files, in which * matches any name. project files are looked for in the
-	// current folder and above. user files begin with a folder of userFolder, such as <home> or
-	// <apps>, or with the upper-case name of a variable that holds a folder. If that variable is
-	// set, later files are ignored.
+	// The patterns of the host's files, in which * matches any name. project files are searched in
+	// the current folder and in the folders above it. user files begin with a name in angle
+	// brackets: a folder of [userFolder], such as <home> or <apps>, or an environment variable that
+	// holds a folder. If the variable is set, the host ignores all later patterns.
 	user, project []string
-	paths         []string // where entries are in them; the usual five if empty, see Parse
-	root          string   // path for the first entry; mcpServers if empty
+	paths         []string // members that can contain servers; empty means [Places]
+	root          string   // member for the first entry; if empty, mcpServers
 	names         names
 	form          form
 	variables     *dialect // nil for Junction's
-	milliseconds  bool     // the unit of "timeout", otherwise seconds
-	triesBoth     bool     // "http" falls back to HTTP+SSE for older servers
-	unsets        bool     // null in env removes a variable
+	milliseconds  bool     // whether "timeout" is in milliseconds instead of seconds
+	triesBoth     bool     // whether "http" falls back to HTTP+SSE for older servers
+	unsets        bool     // whether null in env removes a variable
 	direct        *direct  // nil if its files are imported
-	geminis       bool     // a form of Gemini CLI: "url" is for HTTP+SSE, and "mcp" lists excluded servers
+	geminis       bool     // whether it uses the format of Gemini CLI: "url" means HTTP+SSE, and "mcp" lists excluded servers
 }
 
-// form holds the members of Junction's entry in a host's file in addition to command and args, or
-// to an address: "NAME=VALUE", or "NAME=[VALUE]" for a list.
+// form holds the additional members that the host needs in Junction's entry, with a command or with
+// an address. Each is "NAME=VALUE", or "NAME=[VALUE]" for a list.
 type form struct {
 	command, url []string
-	urlName      string // empty if the host only starts programs
+	urlName      string // member for the address; empty if the host only starts programs
 }
 
 // names holds the names of an entry's members. If args is empty, the command is a list that
-// includes them.
+// includes the arguments.
 type names struct {
 	command, args, env string
 	urls, headers      []string
@@ -57,19 +58,19 @@ type names struct {
 
 var defaultNames = names{"command", "args", "env", []string{"url", "serverUrl", "httpUrl", "baseUrl"}, []string{"headers", "requestOptions"}}
 
-// URLMembers returns the hosts' names for the address of a server.
+// URLMembers returns the names that hosts use for the member with a server's address.
 func URLMembers() []string { return slices.Clone(defaultNames.urls) }
 
-// Places returns the members of a file that contain servers, with a dot between nested names.
+// Places returns the members of a file that can contain servers. A dot separates nested names.
 func Places() []string {
 	return []string{"mcpServers", "servers", "context_servers", "mcp_servers", "mcp.servers"}
 }
 
-// HasScopes reports whether a file has servers of several projects, like that of Claude Code's
-// user.
+// HasScopes reports whether a file has servers of several projects. The user's file of Claude Code
+// is an example.
 func HasScopes(path string) bool { return filepath.Base(path) == ".claude.json" }
 
-// Unit returns the unit of numbers that are times.
+// Unit returns the unit of the host's timeouts.
 func (h Host) Unit() time.Duration {
 	if h.milliseconds {
 		return time.Millisecond
@@ -80,8 +81,8 @@ func (h Host) Unit() time.Duration {
 // Unsets reports whether null in the environment of an entry removes a variable.
 func (h Host) Unsets() bool { return h.unsets }
 
-// Transport converts the type of an entry to stdio, http, sse, or auto for an address with an
-// unknown transport.
+// Transport converts the type that an entry names to stdio, http or sse, or to auto for an address
+// whose transport is unknown.
 func (h Host) Transport(written string) (kind string, ok bool) {
 	kind, ok = map[string]string{
 		"stdio": "stdio", "local": "stdio",
@@ -98,8 +99,8 @@ const (
 	restart = "restart it"
 )
 
-// Hosts lists the known hosts. Those whose files are read in place must keep their positions: a
-// Format is the index.
+// Hosts lists the known hosts. The hosts with a direct must keep their order, because it determines
+// the values of config.Format.
 func Hosts() []Host {
 	return []Host{
 		{ID: "claude-desktop", Name: "Claude Desktop", Reload: restart, user: []string{"<apps>/Claude/claude_desktop_config.json"},
@@ -187,8 +188,8 @@ func LookupHost(name string) (h Host, byProgram, ok bool) {
 	return Host{}, false, false
 }
 
-// Options determine where files are looked for. The zero Options use the process's own environment
-// and folders.
+// Options determine where files are searched. The zero Options use the environment and folders of
+// this process.
 type Options struct {
 	Getenv           func(string) string
 	WorkDir, HomeDir string
@@ -213,11 +214,11 @@ func (o Options) withDefaults() Options {
 // A File is a file of a host.
 type File struct {
 	Path    string
-	Project string // the folder that it is for; empty for a user's file
+	Project string // folder of the file's project; empty for a user's file
 }
 
-// Find lists the existing files of a host, each once, those of projects first: in the current
-// folder and, in a repository, those above it.
+// Find lists the existing files of a host without duplicates. Files of projects come first. These
+// are the files in the current folder and, in a repository, those in the folders above it.
 func Find(h Host, o Options) []string {
 	var paths []string
 	for _, f := range Files(h, o) {
@@ -226,17 +227,18 @@ func Find(h Host, o Options) []string {
 	return paths
 }
 
-// Files is like [Find], with the projects of the files.
+// Files is like [Find], and also returns the projects of the files.
 func Files(h Host, o Options) []File {
 	o = o.withDefaults()
 	return search(h.project, h.userFiles(o), o)
 }
 
-// search lists the existing files with these names in the project's folders, and the user's own.
+// search lists the existing files with the given names in the project's folders, then the user's
+// own.
 func search(names, own []string, o Options) (found []File) {
-	var files []fs.FileInfo // to detect links to a file already found
+	var files []fs.FileInfo // detects links to a file that was already found
 	add := func(pattern, project string) {
-		paths, _ := filepath.Glob(pattern) // patterns are well formed, except for folders with brackets in their names
+		paths, _ := filepath.Glob(pattern) // the pattern is well formed unless the name of a folder contains a bracket
 		if !isPattern(pattern) {
 			paths = []string{pattern}
 		}
@@ -252,7 +254,7 @@ func search(names, own []string, o Options) (found []File) {
 		for _, name := range names {
 			path := filepath.Join(folder, filepath.FromSlash(name))
 			if slices.ContainsFunc(own, func(pattern string) bool { is, _ := filepath.Match(pattern, path); return is || pattern == path }) {
-				continue // the home folder is not a project
+				continue // a user's file in the home folder belongs to no project
 			}
 			add(path, folder)
 		}
@@ -263,8 +265,8 @@ func search(names, own []string, o Options) (found []File) {
 	return found
 }
 
-// Default returns the path of the user's own file of a host, which need not exist, or "" if there
-// is no fixed path.
+// Default returns the path of the user's own file of a host, which may not exist. It returns "" if
+// the path is not fixed.
 func Default(h Host, o Options) string {
 	for _, path := range h.userFiles(o.withDefaults()) {
 		if !isPattern(path) {
@@ -278,7 +280,8 @@ func isPattern(path string) bool {
 	return strings.Contains(filepath.Base(path), "*") || strings.Contains(path, string(filepath.Separator)+"*")
 }
 
-// userFiles returns the paths of a user's own files of a host; some contain * for any name.
+// userFiles returns the paths of a user's own files of the host. In some of them * matches any
+// name.
 func (h Host) userFiles(o Options) (paths []string) {
 	for _, name := range h.user {
 		where, rest, _ := strings.Cut(strings.TrimPrefix(name, "<"), ">")
@@ -287,14 +290,14 @@ func (h Host) userFiles(o Options) (paths []string) {
 			paths = append(paths, filepath.Join(folder, filepath.FromSlash(rest)))
 		}
 		if folder != "" && where == strings.ToUpper(where) {
-			break // then the host ignores other places
+			break // the host then ignores all other places
 		}
 	}
 	return paths
 }
 
-// userFolder returns the folder of a host's user settings, or "" if the system has none. An unknown
-// name is that of a variable that holds the folder.
+// userFolder returns the folder for a name in angle brackets, or "" if this system has none. Any
+// name that is not listed is an environment variable that holds the folder.
 func userFolder(name string, o Options) string {
 	dotConfig := filepath.Join(o.HomeDir, ".config")
 	settings := o.Getenv("XDG_CONFIG_HOME")
@@ -325,8 +328,8 @@ func userFolder(name string, o Options) string {
 }
 
 // ProjectFolders returns the current folder and those above it up to the root of its repository.
-// Outside a repository it returns only the current folder, because others may be able to write to
-// those above.
+// Outside of a repository it returns only the current folder, because other users may be able to
+// write to the folders above.
 func ProjectFolders(o Options) []string {
 	o = o.withDefaults()
 	if o.WorkDir == "" {
@@ -344,7 +347,7 @@ func ProjectFolders(o Options) []string {
 	}
 }
 
-// syntaxOf returns the syntax of a file by its name.
+// syntaxOf returns the syntax for the name of a file.
 func syntaxOf(path string) (s syntax, ok bool) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".json", ".jsonc":

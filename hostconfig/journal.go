@@ -17,7 +17,7 @@ import (
 	"github.com/junction-mcp/junction/internal/filelock"
 )
 
-// lockTime is how long one process waits for another that changes or restores a file.
+// lockTime is the longest wait for another process that changes or restores a file.
 const lockTime = 10 * time.Second
 
 // The files of one record in a Journal.
@@ -25,15 +25,15 @@ const (
 	recordFile = "record.json"
 	beforeFile = "before"
 	afterFile  = "after"
-	ownerFile  = "owner" // locked while the process lives that will restore the file
+	ownerFile  = "owner" // locked while the process lives that is to restore the file
 )
 
-// A Journal is a folder with records of changed files and their old contents. Only its user can
+// A Journal is a folder with a record of each changed file and its old content. Only its owner can
 // read it.
 type Journal struct {
 	Folder string
 
-	step func() // for tests: called between any two writes
+	step func() // called between any two writes; for tests
 }
 
 func (j Journal) stepped() {
@@ -44,18 +44,19 @@ func (j Journal) stepped() {
 
 // A Record describes one changed file.
 type Record struct {
-	Host  string `json:"host"`            // ID of the host; empty if the file was named
+	Host  string `json:"host"`            // ID of the host; empty if the user named the file
 	Path  string `json:"path"`            // path of the file, with symbolic links resolved
-	Named string `json:"named,omitempty"` // path as named, if links led from there to Path
+	Named string `json:"named,omitempty"` // path as the user named it, if it leads to Path through links
 	Kept  bool   `json:"kept,omitempty"`  // the change stays until the user restores the file
-	// Connected reports that Junction replaces servers; otherwise it is between the host and them.
+	// Connected is set if Junction replaces servers of the host. Otherwise it runs between the host
+	// and its servers.
 	Connected bool      `json:"connected,omitempty"`
-	Created   bool      `json:"created,omitempty"` // the file did not exist before
+	Created   bool      `json:"created,omitempty"` // whether the file did not exist before
 	Began     time.Time `json:"began"`
 	Process   int       `json:"process"`
 	Changes   []Change  `json:"changes"`
 
-	Alive  bool `json:"-"` // the process that will restore the file lives
+	Alive  bool `json:"-"` // whether the process that is to restore the file lives
 	folder string
 }
 
@@ -67,7 +68,7 @@ func (r *Record) Servers() (names []string) {
 	return names
 }
 
-// ErrInUse reports that a file is already changed.
+// ErrInUse reports that Junction has already changed a file.
 var ErrInUse = errors.New("is changed by junction already")
 
 // lock locks the Journal against other processes.
@@ -80,9 +81,9 @@ func (j Journal) lock() (unlock func(), err error) {
 	return filelock.Wait(ctx, filepath.Join(j.Folder, "lock"))
 }
 
-// Apply replaces the file that was read by a changed one. Unless r.Kept is set, the process holds
-// the file until release, which must be called before Restore. Until then other processes do not
-// restore it. path is the path of the Record.
+// Apply writes after to the file of d and records the change. Unless r.Kept is set, this process
+// holds the file until it calls release, and other processes do not restore it until then. Call
+// release before Restore. path is the path of the Record.
 func (j Journal) Apply(d *Document, after []byte, r Record) (path string, release func(), err error) {
 	if r.Created = d.missing; r.Created {
 		err = os.MkdirAll(filepath.Dir(d.Path), 0o700)
@@ -114,9 +115,9 @@ func (j Journal) apply(d *Document, after []byte, r Record) (release func(), err
 	if _, err := os.Stat(filepath.Join(folder, recordFile)); err == nil {
 		return nil, fmt.Errorf("%s %w", d.Path, ErrInUse)
 	}
-	records, _ := j.Records() // errors of other records are reported when they are restored
+	records, _ := j.Records() // Restore reports errors of other records
 	if slices.ContainsFunc(records, func(o *Record) bool { return slices.Contains(o.paths(), r.Path) }) {
-		return nil, fmt.Errorf("%s %w", d.Path, ErrInUse) // it is where a link to the file was
+		return nil, fmt.Errorf("%s %w", d.Path, ErrInUse) // this file replaced a link to the recorded file
 	}
 	if err := errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o700)); err != nil {
 		return nil, err
@@ -152,7 +153,7 @@ func (j Journal) apply(d *Document, after []byte, r Record) (release func(), err
 	return release, nil
 }
 
-// Records lists the changed files by path.
+// Records lists the records of changed files, sorted by path.
 func (j Journal) Records() (list []*Record, err error) {
 	found, err := filepath.Glob(filepath.Join(j.Folder, "*", recordFile))
 	if err != nil {
@@ -162,7 +163,7 @@ func (j Journal) Records() (list []*Record, err error) {
 	for _, path := range found {
 		data, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was restored meanwhile
+			continue // another process restored the file in the meantime
 		}
 		r := &Record{folder: filepath.Dir(path)}
 		if err == nil {
@@ -183,7 +184,7 @@ func (j Journal) Records() (list []*Record, err error) {
 	return list, errors.Join(faults...)
 }
 
-// Recover restores the files of killed processes.
+// Recover restores the files that killed processes have left changed.
 func (j Journal) Recover() (done []*Restored, err error) {
 	records, err := j.Records()
 	faults := []error{err}
@@ -193,7 +194,7 @@ func (j Journal) Recover() (done []*Restored, err error) {
 		}
 		restored, err := j.Restore(r)
 		if errors.Is(err, ErrInUse) {
-			continue // another process was first, and has changed it again
+			continue // another process restored the file and changed it again
 		}
 		if faults = append(faults, err); err == nil {
 			done = append(done, restored)
@@ -202,8 +203,8 @@ func (j Journal) Recover() (done []*Restored, err error) {
 	return done, errors.Join(append(faults, j.clean())...)
 }
 
-// isUndone reports whether the file has its old content: the process was killed before the change,
-// or the file was restored otherwise.
+// isUndone reports whether the file has its old content. This is the case if the process was killed
+// before the change, or if someone else restored the file.
 func (r *Record) isUndone() bool {
 	before, err := os.ReadFile(filepath.Join(r.folder, beforeFile))
 	for _, path := range r.paths() {
@@ -218,7 +219,8 @@ func (r *Record) isUndone() bool {
 	return true
 }
 
-// clean removes records of processes that were killed before or after the change of a file.
+// clean removes incomplete records of processes that were killed before they changed a file or
+// after they restored it.
 func (j Journal) clean() error {
 	unlock, err := j.lock()
 	if err != nil {
@@ -249,11 +251,11 @@ func realPath(path string) (string, error) {
 	return real, err
 }
 
-// errChanged reports that another program also writes the file.
+// errChanged reports that another program changed the file at the same time.
 var errChanged = errors.New("another program changed the file at this moment; try again")
 
-// Replace replaces a user's file as a whole, with the same mode and owner, if it still has the
-// content that was read. It keeps no data to undo that.
+// Replace replaces the content of a user's file, and keeps its mode and owner. The file must still
+// have the content of d. The change cannot be undone.
 func Replace(d *Document, after []byte) error {
 	if d.missing {
 		if err := os.MkdirAll(filepath.Dir(d.Path), 0o700); err != nil {
@@ -267,8 +269,8 @@ func Replace(d *Document, after []byte) error {
 	return Journal{}.replaceFile(path, d.Data, after, d.missing)
 }
 
-// replaceFile replaces a file as a whole, with the same mode and owner. The file must still have
-// the expected content or, with isNew, still be missing.
+// replaceFile replaces the content of a file and keeps its mode and owner. The file must still have
+// the expected content or, with isNew, must not exist.
 func (j Journal) replaceFile(path string, expected, data []byte, isNew bool) error {
 	info, err := os.Stat(path)
 	if isNew && errors.Is(err, fs.ErrNotExist) {
@@ -287,7 +289,7 @@ func (j Journal) replaceFile(path string, expected, data []byte, isNew bool) err
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary) // does nothing after the rename
+	defer os.Remove(temporary) // fails without effect after the rename
 	j.stepped()
 	_, err = f.Write(data)
 	j.stepped()
@@ -313,7 +315,8 @@ func (j Journal) replaceFile(path string, expected, data []byte, isNew bool) err
 	return nil
 }
 
-// temporaryName returns a constant name, so that the file of a killed process is found and removed.
+// temporaryName returns the same name for each change of a file. Thus a file left by a killed
+// process is found and removed.
 func temporaryName(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".junction-new")
 }

@@ -17,7 +17,7 @@ func parseJSON(data []byte) (*node, error) {
 	root, err := hujson.Parse(rest)
 	if err != nil {
 		words := strings.TrimPrefix(err.Error(), "hujson: ")
-		if before, _, found := strings.Cut(words, "invalid literal: "); found { // the literal can be a secret
+		if before, _, found := strings.Cut(words, "invalid literal: "); found { // the literal may be a secret
 			words = before + "invalid string, number or word"
 		}
 		return nil, fmt.Errorf("not JSON: %s", words)

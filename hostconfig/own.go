@@ -11,25 +11,25 @@ import (
 )
 
 var (
-	// ErrNoEntry reports that a file has no entry with the name.
+	// ErrNoEntry reports that a file has no entry with the given name.
 	ErrNoEntry = errors.New("there is no such entry")
-	// ErrDuplicate reports that a file already has one.
+	// ErrDuplicate reports that a file already has an entry with the given name.
 	ErrDuplicate = errors.New("there is a server of that name already")
 )
 
-// A NewServer is an entry to write into a file of Junction's: a program with its arguments, or an
-// address.
+// A NewServer is an entry to write into a file of Junction's. It is either a program with its
+// arguments or an address.
 type NewServer struct {
 	Command string
 	Args    []string
 	Env     map[string]string
 	URL     string
-	SSE     bool // the address supports only HTTP+SSE
+	SSE     bool // whether the address supports only HTTP+SSE
 	Headers map[string]string
 }
 
-// AddServer returns a file of Junction's with one more entry, behind the others. The rest stays the
-// same, byte for byte. If the file already has an entry with the name, it returns [ErrDuplicate].
+// AddServer returns the content of a file of Junction's with one more entry at the end. All other
+// bytes stay the same. If the file already has an entry with the name, the error is [ErrDuplicate].
 func AddServer(data []byte, name string, s NewServer) ([]byte, error) {
 	d, err := document(Host{}, "", data)
 	if err != nil {
@@ -55,7 +55,7 @@ func sorted(values map[string]string) (list []Variable) {
 	return list
 }
 
-// RemoveServer returns a file of Junction's without an entry. Comments stay.
+// RemoveServer returns the content of a file of Junction's without one entry. Comments stay.
 func RemoveServer(data []byte, name string) ([]byte, error) {
 	d, e, err := entryOf(data, name)
 	if err != nil {
@@ -65,7 +65,7 @@ func RemoveServer(data []byte, name string) ([]byte, error) {
 	return data, err
 }
 
-// own returns the entry with the name that is not for one project only, or nil.
+// own returns the entry with the name that applies to all projects, or nil.
 func (d *Document) own(name string) *Entry {
 	if i := slices.IndexFunc(d.Entries, func(e *Entry) bool { return e.Name == name && e.Scope == "" }); i >= 0 {
 		return d.Entries[i]
@@ -84,9 +84,9 @@ func entryOf(data []byte, name string) (*Document, *Entry, error) {
 	return nil, nil, fmt.Errorf("server %q: %w", name, ErrNoEntry)
 }
 
-// ReplaceWords returns a file of Junction's in which the first words of a server's command line are
-// replaced. [ErrNoEntry] reports that the server does not exist, or that its command line does not
-// begin with the old words.
+// ReplaceWords returns the content of a file of Junction's with the first words of a server's
+// command line replaced. The error is [ErrNoEntry] if the server does not exist or its command line
+// does not begin with the old words.
 func ReplaceWords(data []byte, name string, old, now []string) ([]byte, error) {
 	d, e, err := entryOf(data, name)
 	if err != nil {
@@ -105,7 +105,7 @@ func ReplaceWords(data []byte, name string, old, now []string) ([]byte, error) {
 	if args := e.at.get(e.n.args); args != nil {
 		written = append(written, args.value.items...)
 	}
-	for i, word := range now { // one by one, so that comments between them stay
+	for i, word := range now { // each word on its own, so that comments between them stay
 		if old[i] != word {
 			edits.set(written[i], newText(word), quoted(word))
 		}
@@ -113,9 +113,9 @@ func ReplaceWords(data []byte, name string, old, now []string) ([]byte, error) {
 	return edits.made()
 }
 
-// SetMember returns a file of Junction's in which the member at a path of names has a value, which
-// is JSON; a nil value removes the member. The rest stays the same, byte for byte. Missing objects
-// on the path are created.
+// SetMember returns the content of a file of Junction's with a member set to a JSON value. path
+// holds the names of the objects that lead to the member; missing ones are created. A nil value
+// removes the member. All other bytes stay the same.
 func SetMember(data []byte, path []string, value json.RawMessage) ([]byte, error) {
 	d, err := document(Host{}, "", data)
 	if err != nil {
@@ -162,8 +162,9 @@ func SetMember(data []byte, path []string, value json.RawMessage) ([]byte, error
 	return e.made()
 }
 
-// items changes a JSON list by appending or removing items, and keeps the text around the others:
-// users write comments there. It returns false for any other change.
+// items changes a JSON list by appending or removing items. It keeps the text between the other
+// items, where users write comments. It returns false, without a change, if the new list differs in
+// any other way.
 func (e *editor) items(in, now *node) bool {
 	if in.kind != list || now.kind != list || e.syntax != inJSON {
 		return false
@@ -195,7 +196,7 @@ func (e *editor) items(in, now *node) bool {
 	return true
 }
 
-// append writes items behind the last item of a list and its comment.
+// append writes items after the last item of a list and after that item's comment.
 func (e *editor) append(in *node, more []*node) bool {
 	last := in.items[len(in.items)-1]
 	end := len(bytes.TrimRight(e.data[:in.end-1], " \t\r\n"))
@@ -205,7 +206,7 @@ func (e *editor) append(in *node, more []*node) bool {
 		if bytes.Contains(blank, []byte("\r\n")) {
 			separator = "\r" + separator
 		}
-	} else if bytes.Contains(e.data[last.end:end], []byte("//")) { // they would become part of the comment
+	} else if bytes.Contains(e.data[last.end:end], []byte("//")) { // the items would become part of the comment
 		return false
 	}
 	text := ""

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ownAs gives a file the owner and the group of another one.
+// ownAs gives a file the owner and group that as describes.
 func ownAs(f *os.File, as fs.FileInfo) error {
 	s, ok := as.Sys().(*syscall.Stat_t)
 	if !ok || int(s.Uid) == os.Geteuid() && int(s.Gid) == os.Getegid() {

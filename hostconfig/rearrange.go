@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// A move removes entries from a place and adds others.
+// A move removes entries from one place and adds others to it.
 type move struct {
 	at   place
 	take []*Entry
 	put  []newMember
 }
 
-// moves is a list of moves in several places.
+// moves lists the moves of several places.
 type moves []*move
 
-// at returns the move for a place of a file.
+// at returns the move for a place, which it adds if it is missing.
 func (all *moves) at(p place) *move {
 	for _, m := range *all {
 		if m.at.scope == p.scope && m.at.path == p.path {
@@ -26,7 +26,7 @@ func (all *moves) at(p place) *move {
 	return (*all)[len(*all)-1]
 }
 
-// rearranged returns the file with the moves made and everything else unchanged.
+// rearranged returns the file with the moves applied and all other bytes unchanged.
 func (d *Document) rearranged(all moves) ([]byte, error) {
 	e := newEditor(d.Data, d.syntax, d.root)
 	for _, m := range all {
@@ -52,19 +52,19 @@ func (e *editor) move(m move) error {
 	case in.lines:
 		return e.moveBlocks(m)
 	case in.kind == list:
-		return errEdit // of YAML between brackets
+		return errEdit // a YAML list in brackets
 	default:
 		return e.moveMembers(m)
 	}
 }
 
-// create makes the moves in a place that does not exist yet.
+// create applies a move to a place that does not exist yet.
 func (e *editor) create(m move) error {
 	switch {
 	case e.syntax == inTOML:
 		return e.appendTables(m)
 	case m.at.in != nil && e.root.get(m.at.path) == nil || m.at.scope != "":
-		return errEdit // it existed when the file was read
+		return errEdit // the place existed when the file was read
 	}
 	entries := holding(object, m.put)
 	old := e.root.get(m.at.path)
@@ -84,7 +84,7 @@ func (e *editor) create(m move) error {
 	return nil
 }
 
-// moveMembers makes moves in an object between braces.
+// moveMembers applies a move to an object in braces.
 func (e *editor) moveMembers(m move) error {
 	in := m.at.in
 	if len(m.take) == 0 {
@@ -107,8 +107,7 @@ func (e *editor) moveMembers(m move) error {
 	return e.swap(swap{in, names, put})
 }
 
-// spread reports whether each member of an object between braces has, or will get, a line of its
-// own.
+// spread reports whether each member of an object in braces has, or will have, its own line.
 func (e *editor) spread(in *node) bool {
 	if e.syntax != inJSON {
 		return false
@@ -119,7 +118,7 @@ func (e *editor) spread(in *node) bool {
 	return in == e.root || strings.Contains(string(e.data), "\n")
 }
 
-// insert adds members after those of an object between braces.
+// insert adds members at the end of an object in braces.
 func (e *editor) insert(in *node, put []newMember) error {
 	if in.end == 0 && e.syntax != inJSON {
 		return errEdit
@@ -141,7 +140,7 @@ func (e *editor) insert(in *node, put []newMember) error {
 	}
 	text := strings.Join(parts, ","+between)
 	switch {
-	case in.end == 0: // an empty file
+	case in.end == 0: // the file is empty
 		_, mark := withoutMark(e.data)
 		e.replace(mark, len(e.data), "{"+between+text+outside+"}"+e.newline())
 	case len(in.members) == 0:
@@ -169,7 +168,8 @@ func (e *editor) insert(in *node, put []newMember) error {
 	return nil
 }
 
-// behindComment returns the end of a line if only a comment follows the offset.
+// behindComment returns the end of at's line if only a comment follows at on the line; otherwise it
+// returns at.
 func (e *editor) behindComment(at int) int {
 	line, _, found := strings.Cut(string(e.data[at:]), "\n")
 	line = strings.TrimSuffix(line, "\r")
@@ -187,7 +187,7 @@ func (e *editor) newline() string {
 	return "\n"
 }
 
-// indentAt returns the white space at the beginning of an offset's line.
+// indentAt returns the white space at the beginning of the line that contains an offset.
 func (e *editor) indentAt(at int) string {
 	if at >= len(e.data) {
 		return ""
@@ -196,7 +196,7 @@ func (e *editor) indentAt(at int) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// indentOf returns the indentation of the members of an object between braces.
+// indentOf returns the indentation of the members of an object in braces.
 func (e *editor) indentOf(in *node) string {
 	if len(in.members) > 0 {
 		return e.indentAt(in.members[0].start)
@@ -204,7 +204,7 @@ func (e *editor) indentOf(in *node) string {
 	return e.indentAt(in.start) + e.unit()
 }
 
-// unit returns the indentation of one level of the file.
+// unit returns the additional indentation of each level in the file.
 func (e *editor) unit() string {
 	if len(e.root.members) > 0 && !e.root.lines {
 		if outer, inner := e.indentAt(e.root.start), e.indentAt(e.root.members[0].start); len(inner) > len(outer) && strings.HasPrefix(inner, outer) {
@@ -214,7 +214,7 @@ func (e *editor) unit() string {
 	return "  "
 }
 
-// pretty encodes a value of JSON, with objects on several lines.
+// pretty encodes a value. In JSON, each member of an object gets its own line.
 func (e *editor) pretty(n *node, indent string) string {
 	if n.kind != object || len(n.members) == 0 || e.syntax != inJSON {
 		return encode(n, e.syntax)
@@ -227,7 +227,7 @@ func (e *editor) pretty(n *node, indent string) string {
 	return "{" + e.newline() + strings.Join(parts, ","+e.newline()) + e.newline() + indent + "}"
 }
 
-// taken reports whether an entry is to be removed.
+// taken reports whether the move removes an entry.
 func (m move) taken(v *node) bool {
 	return slices.ContainsFunc(m.take, func(e *Entry) bool { return e.full == v })
 }

@@ -11,7 +11,7 @@ import (
 // A span is a range of bytes of a file.
 type span struct{ start, end int }
 
-// lineEnd returns the offset behind the line of an offset.
+// lineEnd returns the offset after the line that contains at.
 func (e *editor) lineEnd(at int) int {
 	if newline := bytes.IndexByte(e.data[at:], '\n'); newline >= 0 {
 		return at + newline + 1
@@ -19,8 +19,8 @@ func (e *editor) lineEnd(at int) int {
 	return len(e.data)
 }
 
-// column returns the column at which an entry of a YAML block begins, at its dash or its name. It
-// is -1 if other text precedes the entry.
+// column returns the column of an entry in a YAML block: of its dash, or of its name. It returns -1
+// if other text precedes the entry on its line.
 func (e *editor) column(in *node, at int) int {
 	line := e.data[e.lineStart(at):at]
 	if in.kind == list {
@@ -36,7 +36,8 @@ func (e *editor) column(in *node, at int) int {
 	return len(line)
 }
 
-// block returns the lines of an entry that begins in a column: those with a deeper indentation.
+// block returns the lines of an entry whose first line is indented by column: that line and the
+// more deeply indented ones after it. known is an offset up to which the text belongs to the entry.
 func (e *editor) block(start, column, known int) span {
 	at := e.lineEnd(max(start, known-1))
 	s := span{e.lineStart(start), at}
@@ -47,7 +48,7 @@ func (e *editor) block(start, column, known int) span {
 		switch deeper := len(line)-len(text) > column; {
 		case len(text) > 0 && deeper:
 			s.end = next
-		case len(text) > 0 && text[0] != '#': // blank lines and comments belong to it if more of it follows
+		case len(text) > 0 && text[0] != '#': // blank lines and comments belong to the entry only if more of it follows
 			return s
 		}
 		at = next
@@ -55,7 +56,7 @@ func (e *editor) block(start, column, known int) span {
 	return s
 }
 
-// knownEnd returns the last offset that is known to be in a value.
+// knownEnd returns the largest known offset of a value and of the values in it.
 func knownEnd(n *node) int {
 	end := n.end
 	for _, i := range n.items {
@@ -67,7 +68,7 @@ func knownEnd(n *node) int {
 	return end
 }
 
-// A child is an entry of a YAML block.
+// A child is an entry of a YAML block with its lines.
 type child struct {
 	member
 	span   span
@@ -90,7 +91,7 @@ func (e *editor) children(in *node) (list []child, err error) {
 	return list, nil
 }
 
-// moveBlocks moves entries of YAML on lines of their own.
+// moveBlocks applies a move to YAML entries on their own lines.
 func (e *editor) moveBlocks(m move) error {
 	in := m.at.in
 	children, err := e.children(in)
@@ -99,7 +100,7 @@ func (e *editor) moveBlocks(m move) error {
 	}
 	at, column := children[len(children)-1].span.end, children[0].column
 	var stay []newMember
-	before := -1 // number of stay before the new entries
+	before := -1 // number of entries in stay that precede the new ones; -1 if unknown
 	for _, c := range children {
 		if !m.taken(c.value) {
 			stay = append(stay, newMember{name: c.name, value: c.value})
@@ -128,7 +129,7 @@ func (e *editor) moveBlocks(m move) error {
 	return nil
 }
 
-// blocks encodes entries on lines of their own.
+// blocks encodes entries as YAML on their own lines.
 func (e *editor) blocks(put []newMember, k kind, column int) string {
 	var b strings.Builder
 	pad := strings.Repeat(" ", column)
@@ -155,12 +156,12 @@ func (e *editor) blocks(put []newMember, k kind, column int) string {
 	return strings.ReplaceAll(b.String(), ": "+e.newline(), ":"+e.newline())
 }
 
-// createBlock creates a place for entries in a file of YAML; old is an empty value in this place,
-// or nil.
+// createBlock creates a place for entries in a YAML file. old is the empty value at that place, or
+// nil.
 func (e *editor) createBlock(m move, old *member) error {
 	k, column := object, 0
 	if m.at.path == "mcpServers" {
-		k = list // Continue's form
+		k = list // Continue has a list of servers
 	}
 	if len(e.root.members) > 0 {
 		if column = e.column(e.root, e.root.members[0].start); column < 0 {
@@ -206,10 +207,10 @@ func (e *editor) createBlock(m move, old *member) error {
 	return nil
 }
 
-// moveTables moves tables of TOML. New ones are appended to the file.
+// moveTables applies a move to TOML tables. New tables are appended to the file.
 func (e *editor) moveTables(m move) error {
 	if strings.Contains(m.at.path, ".") {
-		return errEdit // no host has its tables there
+		return errEdit // no known host nests its tables in this way
 	}
 	var old []*member
 	for _, t := range m.take {
@@ -219,7 +220,7 @@ func (e *editor) moveTables(m move) error {
 		}
 		old = append(old, o)
 		for _, s := range e.tables(m.at.path, t.Name) {
-			for _, blank := range []string{"\n\r\n", "\n\n"} { // no blank line stays behind the last table
+			for _, blank := range []string{"\n\r\n", "\n\n"} { // leave no blank line after the last table
 				if s.end == len(e.data) && bytes.HasSuffix(e.data[:s.start], []byte(blank)) {
 					s.start -= len(blank) - 1
 				}
@@ -233,7 +234,7 @@ func (e *editor) moveTables(m move) error {
 		}
 	}
 	e.says(m.at.in, old, m.put)
-	if len(e.now[m.at.in].members) == 0 { // a table without a header exists only through tables in it
+	if len(e.now[m.at.in].members) == 0 { // a table without its own header exists only through the tables in it
 		if !slices.ContainsFunc(e.keys(), func(k key) bool { return k.isHeader && len(k.full) == 1 && k.full[0] == m.at.path }) {
 			e.says(e.root, []*member{e.root.get(m.at.path)}, nil)
 		}
@@ -256,7 +257,7 @@ func (e *editor) appendTables(m move) error {
 	}
 	text := b.String()
 	_, mark := withoutMark(e.data)
-	end := len(e.data) // of the remaining text
+	end := len(e.data) // end of the text that is not removed
 	removed := slices.SortedFunc(slices.Values(e.edits), func(a, b edit) int { return b.end - a.end })
 	for _, ed := range removed {
 		if ed.end >= end && ed.text == "" {
@@ -276,7 +277,7 @@ func (e *editor) appendTables(m move) error {
 	return nil
 }
 
-// tables returns the spans of an entry in a TOML file, with the comments between.
+// tables returns the spans of the TOML tables of an entry, including comments between them.
 func (e *editor) tables(path, name string) (spans []span) {
 	follows := false
 	for _, k := range e.keys() {
@@ -293,7 +294,7 @@ func (e *editor) tables(path, name string) (spans []span) {
 		follows = true
 	}
 	_, mark := withoutMark(e.data)
-	for i, s := range spans { // of the blank lines around it one stays
+	for i, s := range spans { // one of the blank lines around the span stays
 		before := strings.ReplaceAll(string(e.data[mark:max(mark, s.start)]), "\r", "")
 		if next := e.lineEnd(s.end); s.end < len(e.data) && len(bytes.TrimSpace(e.data[s.end:next])) == 0 && (before == "" || strings.HasSuffix(before, "\n\n")) {
 			spans[i].end = next
@@ -302,7 +303,7 @@ func (e *editor) tables(path, name string) (spans []span) {
 	return spans
 }
 
-// A key is a key or a header of a TOML file.
+// A key is a key or a table header of a TOML file.
 type key struct {
 	full       []string
 	start, end int

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// An entry with an address becomes one with a command that reads the address and the headers from
-// its environment. On a command line all users of a machine could read their secrets.
+// Replaced entries with an address start a program that reads the address and the headers from
+// these environment variables. On its command line all users of the machine could read the secrets
+// in them.
 const (
 	urlVariable = "JUNCTION_URL"
 	// HeaderVariable is the prefix of the variables for headers, followed by a number from 1. Their
 	// values are "NAME: VALUE".
 	HeaderVariable = "JUNCTION_HEADER_"
-	fromEnding     = "_FROM" // of the variable with the name of another one, whose value ends the header
+	fromEnding     = "_FROM" // ending of a variable that names another variable; the value of that other variable ends the header
 	// maxHeaders is the maximum number of headers of an entry.
 	maxHeaders = 100
 )
@@ -22,8 +23,8 @@ const (
 // A Variable is an environment variable.
 type Variable struct{ Name, Value string }
 
-// remote returns the environment in which [RemoteOf] finds the address of the entry's server. pass
-// lists the variables of the host that it also needs.
+// remote returns the environment that [RemoteOf] uses to find the address and the headers of the
+// entry's server. pass lists further variables of the host's environment that the program needs.
 func (e *Entry) remote() (env []Variable, pass []string, err error) {
 	r := &carrier{Carried: &Carried{}, e: e}
 	for _, name := range e.n.headers {
@@ -52,8 +53,8 @@ func (e *Entry) remote() (env []Variable, pass []string, err error) {
 	return env, pass, err
 }
 
-// RemoteOf returns the values that [Document.Replace] put into an environment: the address, and
-// headers as "NAME: VALUE".
+// RemoteOf reads the address and the headers that [Document.Replace] put into an environment. Each
+// header is "NAME: VALUE".
 func RemoteOf(getenv func(string) string) (url string, headers []string, err error) {
 	if url = getenv(urlVariable); url == "" {
 		return "", nil, fmt.Errorf("the variable %s is not set; it says where the server is", urlVariable)

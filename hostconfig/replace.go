@@ -6,20 +6,20 @@ import (
 )
 
 // A Program is the new command of a replaced entry. If the entry had an address, the program reads
-// it from its environment: see [RemoteOf].
+// the address from its environment: see [RemoteOf].
 type Program struct {
 	Command string
 	Args    []string
 }
 
-// A Change records the change of an entry, so that it can be undone.
+// A Change describes how an entry was changed, so that the change can be undone.
 type Change struct {
 	Name  string  `json:"name,omitempty"` // empty if entries were only removed
 	Scope string  `json:"scope,omitempty"`
 	Path  string  `json:"path,omitempty"`
 	Swaps []Swap  `json:"swaps,omitempty"`
-	Took  []Taken `json:"took,omitempty"`  // entries that it replaces
-	Added bool    `json:"added,omitempty"` // it did not exist before
+	Took  []Taken `json:"took,omitempty"`  // entries that the new entry replaced
+	Added bool    `json:"added,omitempty"` // whether the entry did not exist before
 }
 
 // A Taken is a removed entry.
@@ -29,14 +29,14 @@ type Taken struct {
 	Path  string `json:"path"`
 }
 
-// A Swap names members of an entry that replace others.
+// A Swap lists members of an entry and the members that replaced them.
 type Swap struct {
 	Old, New []string
-	Outer    bool `json:",omitempty"` // in the entry itself, if its command is in an inner object
+	Outer    bool `json:",omitempty"` // the members are in the entry itself, while its command is in an inner object
 }
 
-// Replace returns the file with other programs in some entries. The rest of it stays the same. If
-// only one entry is given, the error is the reason why that one cannot be replaced.
+// Replace returns the file with the programs of some entries replaced. All other bytes stay the
+// same. If by has only one entry, the error is the reason why that entry cannot be replaced.
 func (d *Document) Replace(by map[*Entry]Program) (after []byte, changes []Change, err error) {
 	var all []swap
 	for _, e := range d.Entries {
@@ -94,7 +94,7 @@ func (e *Entry) swaps(p Program) (swaps []swap) {
 	if m := e.at.get(e.n.env); m != nil && m.value.kind == object {
 		env.members = slices.Clone(m.value.members)
 	}
-	variables, pass, _ := e.remote() // if it fails, the entry has a Problem
+	variables, pass, _ := e.remote() // an error of remote is the entry's Problem
 	for _, v := range variables {
 		env.members = slices.DeleteFunc(env.members, func(m member) bool { return m.name == v.Name })
 		env.add(v.Name, newText(v.Value))
@@ -111,13 +111,13 @@ func (e *Entry) swaps(p Program) (swaps []swap) {
 			put(e.at, []string{name}, newMember{name: name, value: newText(kind)})
 		}
 	}
-	// Existing members of a command, such as an empty list that Goose writes, are removed.
+	// Existing members for a command are removed, such as the empty list that Goose writes.
 	instead := []newMember{command, args}
 	if e.n.args == "" {
 		instead = instead[:1]
 	}
 	old := slices.Concat(e.n.urls, []string{e.n.command, e.n.args})
-	if len(pass) > 0 { // for hosts that do not pass their variables on
+	if len(pass) > 0 { // for hosts that do not pass their environment to programs
 		instead = append(instead, newMember{name: "env_vars", value: newTexts(pass)})
 	}
 	headers := append(slices.Clone(e.n.headers), e.n.env)
@@ -130,7 +130,7 @@ func (e *Entry) swaps(p Program) (swaps []swap) {
 	return swaps
 }
 
-// changed returns the entry of a change.
+// changed returns the entry that a change names, or nil.
 func (d *Document) changed(c Change) *Entry {
 	i := slices.IndexFunc(d.Entries, func(e *Entry) bool { return e.Name == c.Name && e.Scope == c.Scope && e.path == c.Path })
 	if i < 0 {
@@ -149,8 +149,8 @@ func (e *Entry) in(s Swap) *node {
 	return e.at
 }
 
-// restored returns a file that others changed since its entries were replaced, with these entries
-// restored. left names entries that others changed, renamed or removed; they stay as they are.
+// restored undoes Replace in a file that was changed since. left names the entries that were
+// changed, renamed or removed in the meantime; they stay as they are.
 func restored(before, after, now *Document, changes []Change) (data []byte, left []string, err error) {
 	var all []swap
 	for _, c := range changes {
@@ -158,7 +158,7 @@ func restored(before, after, now *Document, changes []Change) (data []byte, left
 			return disconnected(before, now, c)
 		}
 		was, ours, is := before.changed(c), after.changed(c), now.changed(c)
-		if is == nil { // it was removed, or renamed and still starts the program
+		if is == nil { // the entry was removed, or renamed and still starts the program
 			left = append(left, c.Name)
 			continue
 		}

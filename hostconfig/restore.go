@@ -15,30 +15,30 @@ import (
 	"github.com/junction-mcp/junction/internal/filelock"
 )
 
-// ownerTime is how long Restore waits for the lock of a live process, which others take for a
-// moment to check it.
+// ownerTime is how long Restore waits for the lock of a live process. Other processes take that
+// lock for a moment to check whether the process lives.
 const ownerTime = time.Second
 
 // A Restored describes the result of restoring a file.
 type Restored struct {
 	Path string
-	// Whole reports that it has its old content, byte for byte. Otherwise others had changed it,
-	// and only entries were restored.
+	// Whole is set if the file has its old content, byte for byte. Otherwise other programs had
+	// changed the file, and only its entries were restored.
 	Whole   bool
-	Removed bool     // it did not exist before and does not exist now
-	Gone    bool     // it does not exist any more; Original has its old content
-	Left    []string // entries that others changed, renamed or removed; they stay
-	// Original is the path of a copy of the old content, if entries were left or the file is gone.
+	Removed bool     // the file did not exist before the change and was removed
+	Gone    bool     // the file no longer exists; Original is a copy of its old content
+	Left    []string // names of entries that other programs changed, renamed or removed; they stay
+	// Original is the path of a copy of the old content. It is set if Left or Gone is.
 	Original  string
 	Connected bool // as in the Record
-	// Also is the result for a file that now takes the place of a link to this one; nil if the link
-	// is unchanged.
+	// Also is the result for the file that replaced a link to this one. It is nil if the link still
+	// exists.
 	Also *Restored
 }
 
-// Restore undoes a change. A file that was not changed since gets its old content, byte for byte.
-// In any other file the entries are restored, except those that others changed. Restore may be
-// repeated.
+// Restore undoes a change. A file that is unchanged since then gets its old content, byte for byte.
+// In any other file only the entries are restored, except those that other programs changed.
+// Restore may be repeated.
 func (j Journal) Restore(r *Record) (*Restored, error) {
 	unlock, err := j.lock()
 	if err != nil {
@@ -50,7 +50,7 @@ func (j Journal) Restore(r *Record) (*Restored, error) {
 		return nil, err
 	}
 	if !isThere {
-		return &Restored{Path: r.Path, Whole: true, Connected: r.Connected}, nil // it was restored meanwhile
+		return &Restored{Path: r.Path, Whole: true, Connected: r.Connected}, nil // another process restored the file in the meantime
 	}
 	paths := r.paths()
 	done, err := j.restoreAt(r, paths[0])
@@ -64,19 +64,19 @@ func (j Journal) Restore(r *Record) (*Restored, error) {
 		return nil, fmt.Errorf("%s is not as it was: %w; once that is mended run: %s", r.Path, err, r.Remedy())
 	}
 	for _, path := range paths {
-		_ = os.Remove(temporaryName(path)) // of a killed process
+		_ = os.Remove(temporaryName(path)) // left by a killed process
 	}
 	j.stepped()
 	if err := os.Remove(filepath.Join(r.folder, recordFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	j.stepped()
-	_ = os.RemoveAll(r.folder) // the next attempt removes the rest
+	_ = os.RemoveAll(r.folder) // after an error, the next attempt removes the folder
 	return done, nil
 }
 
-// isThere reports whether the change must still be undone. It fails if the record now belongs to
-// another change: a process with an old record must not undo the next change.
+// isThere reports whether the change must still be undone. It returns an error if the record now
+// belongs to a later change, which a process with an old Record must not undo.
 func (r *Record) isThere() (bool, error) {
 	data, err := os.ReadFile(filepath.Join(r.folder, recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,8 +104,8 @@ func (r *Record) isThere() (bool, error) {
 	return err == nil, err
 }
 
-// paths returns the files to restore. A host that saves by renaming replaces a link by a file with
-// the change in it.
+// paths returns the files to restore. There are two if the path was a link, and the host has since
+// replaced the link by a changed file.
 func (r *Record) paths() []string {
 	if now, err := realPath(r.Named); r.Named != "" && err == nil && now != r.Path {
 		return []string{r.Path, now}
@@ -148,7 +148,7 @@ func (j Journal) restoreAt(r *Record, path string) (*Restored, error) {
 		if _, err := os.Stat(filepath.Dir(path)); err != nil { // for example on an unmounted drive
 			return nil, fmt.Errorf("its folder cannot be found: %w; if it is gone for good, remove %s", err, r.folder)
 		}
-		done.Gone = true // perhaps it comes back with the change in it
+		done.Gone = true // the file may reappear with the change in it
 		done.Original, err = r.keepOriginal(before)
 		return done, err
 	case err != nil:
@@ -183,9 +183,9 @@ func (j Journal) restoreAt(r *Record, path string) (*Restored, error) {
 	return done, err
 }
 
-// cut returns now with the old bytes in place of those that the change wrote. It requires that
-// these are unchanged and that the result has the same content as otherwise, the file made by
-// restored. If not, it returns otherwise.
+// cut replaces the bytes that the change wrote in now by the old ones. The argument otherwise is
+// the file that restored made, and the result must have the same content. If it does not, or if the
+// written bytes are not found, cut returns otherwise.
 func cut(before, after, now *Document, otherwise []byte) []byte {
 	from, to := before.Data, after.Data
 	start, end := 0, 0
@@ -220,7 +220,7 @@ func cut(before, after, now *Document, otherwise []byte) []byte {
 	return data
 }
 
-// keepOriginal writes a copy of the old content, in addition to those of earlier changes.
+// keepOriginal writes a copy of the old content. It keeps copies of earlier changes.
 func (r *Record) keepOriginal(before []byte) (path string, err error) {
 	path = r.folder + time.Now().UTC().Format(".20060102T150405.000000000") + ".original" + filepath.Ext(r.Path)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -231,8 +231,8 @@ func (r *Record) keepOriginal(before []byte) (path string, err error) {
 	return path, errors.Join(err, f.Sync(), f.Close())
 }
 
-// Look reads the current content of a connected file. ours is Junction's entry in it, or nil if it
-// was removed.
+// Look reads the current content of a connected file. ours is Junction's entry in it, or nil if the
+// entry was removed.
 func (r *Record) Look() (d *Document, ours *Entry, isChanged bool, err error) {
 	h, _, _ := LookupHost(r.Host)
 	if d, err = Read(h, r.Path); err != nil {
@@ -253,5 +253,5 @@ func (r *Record) Look() (d *Document, ours *Entry, isChanged bool, err error) {
 			return d, ours, ours == nil || was == nil || !same(was.full, ours.full), nil
 		}
 	}
-	return d, nil, false, nil // entries were only removed
+	return d, nil, false, nil // the change only removed entries
 }

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// maxTOML is the maximum size of a TOML file in bytes: it is parsed three times, and Codex
-	// stores only settings in it.
+	// maxTOML is the maximum size of a TOML file in bytes. Files of Codex contain only settings,
+	// and each is parsed three times.
 	maxTOML = 4 << 20
-	// maxKeyParts is the maximum number of parts of a key or of a table's name. Each is a level of
-	// nesting without a bracket.
+	// maxKeyParts is the maximum number of parts of a key or a table's name. Each part is a level
+	// of nesting without a bracket.
 	maxKeyParts = 100
-	// maxKeys is the maximum number of keys and tables: to find duplicates, go-toml compares each
-	// with all its siblings.
+	// maxKeys is the maximum number of keys and tables. To find duplicates, go-toml compares each
+	// key with all keys of the same table.
 	maxKeys = 20_000
 )
 
@@ -34,9 +34,9 @@ func parseTOML(data []byte) (*node, error) {
 		return nil, err
 	}
 	var all map[string]any
-	if err := toml.Unmarshal(rest, &all); err != nil { // also finds duplicates
+	if err := toml.Unmarshal(rest, &all); err != nil { // also finds duplicate keys
 		var where *toml.DecodeError
-		if errors.As(err, &where) { // its text contains no value
+		if errors.As(err, &where) { // its text contains no value of the file
 			row, _ := where.Position()
 			return nil, fmt.Errorf("not TOML: line %d: %w", row, err)
 		}
@@ -56,7 +56,8 @@ func parseTOML(data []byte) (*node, error) {
 	return r.root, nil
 }
 
-// checkKeys limits the nesting by keys, before any recursion over it. Unmarshal finds other faults.
+// checkKeys limits the nesting by keys, before recursive code runs. Unmarshal finds all other
+// faults.
 func checkKeys(data []byte) error {
 	var p unstable.Parser
 	p.Reset(data)
@@ -78,7 +79,7 @@ func checkKeys(data []byte) error {
 	return nil
 }
 
-// keyDepth returns the depth of the value of n's key, and counts the key.
+// keyDepth returns the depth of the value of n's key, and adds the key to keys.
 func keyDepth(n *unstable.Node, depth int, keys *int) (int, error) {
 	if *keys++; *keys > maxKeys {
 		return 0, fmt.Errorf("the file has more than %d keys and tables", maxKeys)
@@ -102,7 +103,7 @@ func checkValue(n *unstable.Node, depth int, keys *int) (err error) {
 			return err
 		}
 		return checkValue(n.Value(), depth, keys)
-	case unstable.Array, unstable.InlineTable: // brackets were already counted
+	case unstable.Array, unstable.InlineTable: // brackets are already limited
 		for items := n.Children(); items.Next(); {
 			if err := checkValue(items.Node(), depth, keys); err != nil {
 				return err
@@ -118,12 +119,12 @@ type tomlReader struct {
 	offset int
 	root   *node
 	table  *node  // table of the last header
-	parent *node  // table that contains it; nil if it has no bytes of its own
-	name   string // its name in parent
+	parent *node  // table that contains table; nil if it has no bytes of its own
+	name   string // name of table in parent
 	index  map[memberOf]int
 }
 
-// A memberOf identifies a member. An index by it avoids a search for each, because a file may have
+// A memberOf identifies a member for an index, which avoids a linear search for each of possibly
 // many tables.
 type memberOf struct {
 	table *node
@@ -145,7 +146,7 @@ func (r *tomlReader) add(table *node, m member) {
 	table.members = append(table.members, m)
 }
 
-// errTOML is for files that Unmarshal should have refused.
+// errTOML reports a file that Unmarshal should have refused.
 var errTOML = errors.New("not TOML: a table is defined in two ways")
 
 func (r *tomlReader) expression(n *unstable.Node) error {
@@ -162,7 +163,7 @@ func (r *tomlReader) expression(n *unstable.Node) error {
 	return nil
 }
 
-// keyValue adds a value to a table, and returns its end.
+// keyValue adds the member of a key to a table, and returns the end of its value.
 func (r *tomlReader) keyValue(table *node, n *unstable.Node) (end int, err error) {
 	start := int(n.Raw.Offset) + r.offset
 	end = start + int(n.Raw.Length)
@@ -186,8 +187,8 @@ func (r *tomlReader) keyValue(table *node, n *unstable.Node) (end int, err error
 	return end, nil
 }
 
-// child returns the table with a name in a table, and creates it if it is missing. It returns nil
-// if the name has another value.
+// child returns the table with the given name in a table. It creates a missing one, and returns nil
+// if the name has another kind of value.
 func (r *tomlReader) child(table *node, name string) *node {
 	if m := r.get(table, name); m != nil {
 		if m.value.kind == list && len(m.value.items) > 0 {
@@ -252,7 +253,7 @@ func (r *tomlReader) value(n *unstable.Node, start, end int) (*node, error) {
 	case unstable.Array:
 		v.kind = list
 		for items := n.Children(); items.Next(); {
-			inner, err := r.value(items.Node(), 0, 0) // its place is not needed
+			inner, err := r.value(items.Node(), 0, 0) // the range of an item is not needed
 			if err != nil {
 				return nil, err
 			}

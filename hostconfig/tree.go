@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// maxFile is the maximum size of a configuration file in bytes. Claude Code stores more than
-	// settings in its file.
+	// maxFile is the maximum size of a configuration file in bytes. Claude Code's file contains
+	// more than settings.
 	maxFile = 32 << 20
-	// maxDepth is the maximum nesting: the parsers are recursive.
+	// maxDepth is the maximum nesting, because the parsers are recursive.
 	maxDepth = 5_000
 )
 
@@ -42,19 +42,19 @@ const (
 // A node is a value of a file with its position.
 type node struct {
 	kind       kind
-	start, end int    // range of its bytes; end is 0 if unknown, and then it cannot be replaced
-	text       string // content of a text; a scalar as written
+	start, end int    // range of its bytes; if end is 0, the range is unknown and the value cannot be replaced
+	text       string // content of a text, or a scalar as the file has it
 	items      []*node
 	members    []member
-	lines      bool // each member or item begins a line of its own, without commas between
+	lines      bool // whether each member or item begins on its own line, without commas
 }
 
 // A member is a name and a value of an object.
 type member struct {
 	name       string
-	start, end int    // from the name to the end of the value; end is 0 if it has no bytes of its own
+	start, end int    // from the name to the end of the value; end is 0 if the member has no bytes of its own
 	prefix     string // text before the name, such as "server." in TOML
-	table      bool   // a TOML table with a header
+	table      bool   // whether it is a TOML table with a header
 	value      *node
 }
 
@@ -70,7 +70,7 @@ func (n *node) get(name string) *member {
 	return nil
 }
 
-// duplicate returns a name of two members, which may be empty.
+// duplicate returns the name of two members with the same name. The name may be empty.
 func (n *node) duplicate() (name string, is bool) {
 	seen := make(map[string]bool, len(n.members))
 	for _, m := range n.members {
@@ -85,7 +85,7 @@ func (n *node) duplicate() (name string, is bool) {
 // add appends a member.
 func (n *node) add(name string, v *node) { n.members = append(n.members, member{name: name, value: v}) }
 
-// hold is like add, also for lists.
+// hold appends a member to an object, or an item to a list.
 func (n *node) hold(name string, v *node) {
 	if n.kind == list {
 		n.items = append(n.items, v)
@@ -104,7 +104,7 @@ func newTexts(words []string) *node {
 	return n
 }
 
-// same reports whether two values are equal, regardless of the order of members.
+// same reports whether two values are equal. The order of members is ignored.
 func same(a, b *node) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -132,7 +132,7 @@ func same(a, b *node) bool {
 	return true
 }
 
-// replaced returns n with some values in it replaced.
+// replaced returns a copy of n in which the keys of by are replaced by their values.
 func replaced(n *node, by map[*node]*node) *node {
 	if now := by[n]; now != nil {
 		n = now
@@ -150,13 +150,13 @@ func replaced(n *node, by map[*node]*node) *node {
 	return c
 }
 
-// parse parses a file.
+// parse parses a file of the given syntax.
 func parse(data []byte, s syntax) (*node, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("the file is larger than %d MiB", maxFile>>20)
 	}
 	depth := 0
-	for _, c := range data { // an estimate: brackets in texts count, too
+	for _, c := range data { // an estimate, because brackets in strings count, too
 		switch c {
 		case '{', '[':
 			depth++
@@ -178,7 +178,7 @@ func parse(data []byte, s syntax) (*node, error) {
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// withoutMark returns data without a byte order mark, and the length of the mark.
+// withoutMark returns data after its byte order mark, and the length of the mark.
 func withoutMark(data []byte) (rest []byte, offset int) {
 	rest = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	return rest, len(data) - len(rest)
@@ -228,7 +228,7 @@ func encodeMember(name, value string, s syntax) string {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}) && unicode.IsLetter(rune(name[0]))
 	inQuotes := s == inJSON || !isWord
-	if s == inYAML { // without quotes, no and null are not texts
+	if s == inYAML { // without quotes, YAML reads names such as no and null as other values
 		inQuotes = inQuotes || (&yaml.Node{Kind: yaml.ScalarNode, Value: name}).ShortTag() != "!!str"
 	}
 	if inQuotes {

@@ -10,19 +10,20 @@ import (
 	"sync"
 )
 
-// maxSecretName is the maximum length of the name for a secret of a host's file in bytes.
+// maxSecretName is the largest length in bytes of the name of a secret that comes from a host's
+// file.
 const maxSecretName = 80
 
-// maxVariableName is the maximum length of a variable's name in bytes; a longer one is plain text.
+// maxVariableName is the largest length of a variable's name in bytes. A longer one is plain text.
 const maxVariableName = 256
 
-// maxSecretPath is the maximum length of the path of a file with a secret in bytes; a longer one is
+// maxSecretPath is the largest length in bytes of the path of a file with a secret. A longer one is
 // plain text.
 const maxSecretPath = 4 << 10
 
-// Variables lists the variables between ${ and } in files by their form, such as NAME or env:NAME;
-// all other text is plain. "folders" stands for workspaceFolder and similar names. A form that ends
-// with a colon has a meaning only for the host.
+// Variables lists the forms of variables in files, without ${ and }, such as NAME or env:NAME. Any
+// other text is plain. "folders" stands for workspaceFolder and similar names. A form that ends
+// with a colon is known only to the host.
 type Variables []string
 
 // A Source is the origin of a variable's value.
@@ -35,14 +36,14 @@ const (
 	FromSecret        // ${secret:NAME}
 	FromFile          // ${file:PATH}
 	FromFolder        // ${workspaceFolder} and similar names
-	FromHost          // known only to the host, such as ${command:x}
+	FromHost          // known to the host only, such as ${command:x}
 )
 
 // A Reference is a variable in a text.
 type Reference struct {
 	Source  Source
 	Name    string
-	Default *string // nil if there is none
+	Default *string // nil without a default
 }
 
 // has reports whether the list contains a form.
@@ -54,7 +55,7 @@ func (v Variables) Find(body string) (ref Reference, ok bool) {
 		return Reference{Source: FromFolder, Name: body}, true
 	}
 	prefix, name := body, ""
-	if colon := strings.IndexByte(body[:min(len(body), len("workspaceFolder:"))], ':'); colon >= 0 { // there can be many long texts
+	if colon := strings.IndexByte(body[:min(len(body), len("workspaceFolder:"))], ':'); colon >= 0 { // the length limit avoids a search of many long texts
 		prefix, name = body[:colon], body[colon+1:]
 	}
 	switch {
@@ -78,12 +79,12 @@ func (v Variables) Find(body string) (ref Reference, ok bool) {
 	if name, found := strings.CutPrefix(body, "env:"); found && v.has("env:NAME") {
 		ref.Name, ok = name, name != ""
 	} else {
-		ok = v.has("NAME") && isIdentifier(body) // ${var%suffix} is for a shell
+		ok = v.has("NAME") && isIdentifier(body) // shell forms such as ${var%suffix} are plain text
 	}
 	return ref, ok && len(ref.Name) <= maxVariableName
 }
 
-// Defaults reports whether a variable can have a default.
+// Defaults reports whether variables can have a default.
 func (v Variables) Defaults() bool { return v.has("NAME:-default") }
 
 // String describes the forms of variables, such as "writes ${env:NAME} or ${input:id}".
@@ -105,10 +106,10 @@ func isIdentifier(s string) bool {
 	return s != ""
 }
 
-// A dialect is a host's form of variables in an entry. The forms of other hosts are plain text for
-// it.
+// A dialect is the set of variables that a host replaces in an entry. Forms of other hosts are
+// plain text for it.
 type dialect struct {
-	pass      string // format of a variable of its environment; empty if there is none
+	pass      string // format of a variable of the host's environment; empty if the host has no such variables
 	variables Variables
 }
 
@@ -122,7 +123,7 @@ var (
 	inputBraces = &dialect{"${env:%s}", Variables{"env:NAME", "input:id", "folders", "command:", "config:", "workspaceFolder:"}}
 	dollars     = &dialect{"$%s", nil}      // $NAME, ${NAME}, %NAME% on Windows
 	templates   = &dialect{}                // ${{ secrets.NAME }}
-	keyring     = &dialect{}                // ${NAME} of values that the host keeps itself
+	keyring     = &dialect{}                // ${NAME} for values that the host stores itself
 	braces      = &dialect{"{env:%s}", nil} // {env:NAME}, {file:PATH}
 	shells      = &dialect{"$%s", nil}      // $NAME, ${NAME}, $(command)
 )
@@ -137,7 +138,7 @@ func (h Host) dialect() *dialect {
 // Variables returns the forms of variables in the host's files.
 func (h Host) Variables() Variables { return h.dialect().variables }
 
-// words holds the regular expressions of variables.
+// words holds regular expressions that find variables.
 type words struct{ variable, secret, env, dollar, percent, template, brace, command *regexp.Regexp }
 
 var expressions = sync.OnceValue(func() words {
@@ -153,16 +154,16 @@ var expressions = sync.OnceValue(func() words {
 	}
 })
 
-// A translation translates values from a host's variables to Junction's.
+// A translation converts values with a host's variables to values with Junction's variables.
 type translation struct {
 	from    *dialect
 	project string     // folder of the project; empty for a user's file
-	given   []Variable // values of the host's own variables, for a dialect that keeps them
+	given   []Variable // values of the host's variables, for a dialect that stores them in the entry
 	needs   []string
 	notes   []string
 }
 
-// value returns the form for Junction's file of a value in a host's file.
+// value converts a value of a host's file to a value for Junction's file.
 func (t *translation) value(field, raw string) (string, error) {
 	x := expressions()
 	tokens := map[*dialect]*regexp.Regexp{dollars: x.dollar, templates: x.template, braces: x.brace, shells: x.command}[t.from]
@@ -235,14 +236,14 @@ func (t *translation) token(field, token string) (string, error) {
 		}
 	}
 	if _, is := junctions.variables.Find(body); is {
-		name, _, _ := strings.Cut(body, ":-") // a default can be a secret
+		name, _, _ := strings.Cut(body, ":-") // the default may be a secret
 		t.notes = append(t.notes, fmt.Sprintf("%s: ${%s} is plain text for the host, and a variable for junction", field, name))
 	}
 	return token, nil
 }
 
-// folder returns the path for a variable of a project's folder; the resulting entry applies to all
-// projects.
+// folder returns the path for a variable that refers to a project's folder. The path must be
+// absolute, because the new entry applies to all projects.
 func (t *translation) folder(field, token, body string) string {
 	switch {
 	case t.project != "" && body == "workspaceFolder":
@@ -260,7 +261,7 @@ func (t *translation) secret(name string) string {
 	return "${secret:" + name + "}"
 }
 
-// SecretName returns a name under which Junction can store a secret.
+// SecretName returns a valid name for a secret of Junction's, made from words.
 func SecretName(words ...string) string {
 	name := strings.Map(func(r rune) rune {
 		if strings.ContainsRune("_.-", r) || r < 0x80 && (r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {

@@ -26,20 +26,20 @@ func parseYAML(data []byte) (*node, error) {
 	}
 	r := &yamlReader{data: data, lines: linesOf(rest, offset)}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
-		return &node{kind: object, lines: true}, nil // an empty file
+		return &node{kind: object, lines: true}, nil // the file is empty
 	}
 	return r.value(doc.Content[0], false), nil
 }
 
-// yamlReader finds the bytes of values; the parser returns the line and column at which each
-// begins.
+// yamlReader finds the range of each value. The parser returns only the line and column where a
+// value begins.
 type yamlReader struct {
 	data  []byte
-	lines []int // offsets at which lines begin
+	lines []int // offsets of the beginnings of lines
 }
 
-// linesOf finds lines like the parser, which also ends them at characters that other programs do
-// not.
+// linesOf returns the offsets of lines as the parser counts them. Unlike most programs, the parser
+// also ends lines at some Unicode characters.
 func linesOf(data []byte, offset int) []int {
 	lines := []int{offset}
 	for i, r := range string(data) {
@@ -55,7 +55,7 @@ func linesOf(data []byte, offset int) []int {
 	return lines
 }
 
-// at returns the offset of a value, or -1 if it has none.
+// at returns the offset of a value, or -1 if the parser returns no position for it.
 func (r *yamlReader) at(n *yaml.Node) int {
 	if n.Line < 1 || n.Line > len(r.lines) {
 		return -1
@@ -105,13 +105,13 @@ func (r *yamlReader) value(n *yaml.Node, flow bool) *node {
 		v.end = r.endOfFlow(v)
 	}
 	if n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 {
-		v.end = 0 // an alias may refer to it
+		v.end = 0 // an alias may refer to the value
 	}
 	return v
 }
 
-// endOfFlow returns the offset behind the bracket that closes a value; only blanks, comments and
-// commas are before it.
+// endOfFlow returns the offset after the closing bracket of a value, or 0. Only blanks, comments
+// and commas may precede the bracket.
 func (r *yamlReader) endOfFlow(v *node) int {
 	at := v.start + 1
 	if len(v.items)+len(v.members) > 0 {
@@ -139,7 +139,7 @@ func (r *yamlReader) endOfFlow(v *node) int {
 	return 0
 }
 
-// endOfScalar returns the end of a scalar, or 0 if it is not simple to find, as for a text of
+// endOfScalar returns the end of a scalar, or 0 if the end is not easy to find, as for a text of
 // several lines.
 func (r *yamlReader) endOfScalar(n *yaml.Node, at int, flow bool) int {
 	if at < 0 || at >= len(r.data) {

@@ -1,4 +1,3 @@
-// Package integration runs Junction against servers and clients that nobody here wrote.
-// It is a module of its own, so that what it needs stays away from Junction's users.
-// See README.md.
+// Package integration tests Junction with servers and clients of other projects. It is a module of
+// its own, so that Junction's users do not get its dependencies. See README.md.
 package integration

@@ -20,11 +20,10 @@ import (
 )
 
 const (
-	// chainVariable is in the environment of every program that junction starts as a
-	// server. It holds the marks of the gateways and entries that the program was
-	// started through, the outermost first.
+	// chainVariable is the environment variable that each started server gets. It holds the marks
+	// of the gateways and entries through which the server was started, the outermost first.
 	chainVariable = "JUNCTION_CHAIN"
-	// maxChain is how many marks there may be. Each gateway adds two.
+	// maxChain is the largest number of marks in chainVariable. Each gateway adds two.
 	maxChain = 16
 )
 
@@ -33,8 +32,8 @@ func (l *Launcher) Chain() []string {
 	return strings.FieldsFunc(l.Place.Getenv(chainVariable), func(r rune) bool { return r == ',' })
 }
 
-// chained is the variable for a program that is started for an entry, which is
-// nil for a program that the command line names.
+// chained returns chainVariable with its value for the program of an entry. d is nil for a program
+// that the command line names.
 func (l *Launcher) chained(d *config.Definition) (variable string, err error) {
 	marks := l.Chain()
 	if len(marks) >= maxChain {
@@ -49,13 +48,14 @@ func (l *Launcher) chained(d *config.Definition) (variable string, err error) {
 	return chainVariable + "=" + strings.Join(marks, ","), nil
 }
 
-// mark is a short hash.
+// mark returns a short hash of words.
 func mark(words ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
 
-// GatewayMark returns the mark of a gateway of the servers with these names, or of all, of the files of a configuration.
+// GatewayMark returns the mark of a gateway that serves the named servers of a configuration;
+// without names, all of its servers.
 func GatewayMark(set *config.Set, names []string) string {
 	words := []string{"gateway"}
 	for _, f := range set.Files {
@@ -73,8 +73,8 @@ func EntryMark(d *config.Definition) string {
 	return mark("entry", filename.Real(d.Source), d.Name)
 }
 
-// EnterChain sets the mark of a gateway of this process, which its programs get; later calls leave it. It
-// returns an error if the gateway was started by itself.
+// EnterChain sets the mark of this process's gateway, which the gateway's programs get. Later calls
+// keep the first mark. The error reports that the gateway was started by itself.
 func (l *Launcher) EnterChain(c Configuration) error {
 	if l.Gateway == "" {
 		l.Gateway = GatewayMark(c.Set, c.Names)
@@ -84,7 +84,7 @@ func (l *Launcher) EnterChain(c Configuration) error {
 		return nil
 	}
 	for _, f := range c.Set.Files {
-		for _, d := range f.Servers { // the mark of the entry that began the loop is next
+		for _, d := range f.Servers { // the next mark is of the entry that began the loop
 			if marks := l.Chain()[i+1:]; len(marks) > 0 && EntryMark(d) == marks[0] {
 				return fmt.Errorf("this gateway is started by itself: entry %q in %s; remove it there or name other servers", d.Name, d.Source)
 			}
@@ -93,8 +93,8 @@ func (l *Launcher) EnterChain(c Configuration) error {
 	return errors.New("this gateway is started by itself; a server that it starts runs junction up again")
 }
 
-// WithoutSelf returns the entries without those that would start or call the gateway serving them,
-// and prints each that it omits. at is the listener of this process, or nil.
+// WithoutSelf returns the entries except those that would start or call this gateway. It prints a
+// line about each omitted entry. at is this process's listener, or nil.
 func (l *Launcher) WithoutSelf(ctx context.Context, entries []Entry, at net.Listener) []Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool {
 		if !l.isSelf(ctx, e.Definition, at) {
@@ -109,8 +109,9 @@ func (l *Launcher) WithoutSelf(ctx context.Context, entries []Entry, at net.List
 	})
 }
 
-// isSelf reports whether an entry starts a junction up that serves this entry again. It also
-// reports true for a gateway that started this process, and for one that listens there.
+// isSelf reports whether connecting to an entry would lead back to this gateway. There are two
+// cases. The entry starts a junction up that serves the entry again or is a gateway that started
+// this process. Or its URL is the address of at.
 func (l *Launcher) isSelf(ctx context.Context, d *config.Definition, at net.Listener) bool {
 	if d == nil || d.Disabled {
 		return false
@@ -123,7 +124,7 @@ func (l *Launcher) isSelf(ctx context.Context, d *config.Definition, at net.List
 		return false
 	}
 	if IsProgram(d.Kind) && !slices.Contains(d.Words(), "up") {
-		return false // the user has not consented yet, so only a possible gateway is resolved
+		return false // without the user's consent, only an entry that can be a gateway is resolved
 	}
 	s, err := d.Resolve(ctx)
 	if err != nil {
@@ -143,7 +144,8 @@ func (l *Launcher) isSelf(ctx context.Context, d *config.Definition, at net.List
 		slices.ContainsFunc(set.Servers, func(other *config.Definition) bool { return !other.Disabled && EntryMark(other) == self })
 }
 
-// servedBy returns the configuration and the names of servers that s serves, if s runs junction up.
+// servedBy returns the configuration and the names of the servers that s serves. ok is false if s
+// does not run junction up.
 func (l *Launcher) servedBy(s *config.Server) (set *config.Set, names []string, ok bool) {
 	p := l.Place
 	if l.UpArgs == nil || len(s.Args) == 0 || s.Args[0] != "up" || !IsJunction(p, s.Command) {
@@ -162,11 +164,11 @@ func (l *Launcher) servedBy(s *config.Server) (set *config.Set, names []string, 
 	if len(paths) == 0 {
 		paths = config.Find(o)
 	}
-	set, _ = config.LoadAll(paths, o) // files that cannot be read are not served
+	set, _ = config.LoadAll(paths, o) // junction up does not serve files that cannot be read
 	return set, names, true
 }
 
-// IsJunction reports whether a command is this program, or another one named junction.
+// IsJunction reports whether a command is this program, or any program named junction.
 func IsJunction(p place.Place, command string) bool {
 	base := strings.ToLower(filepath.Base(command))
 	if strings.TrimSuffix(base, ".exe") == "junction" {
@@ -176,7 +178,7 @@ func IsJunction(p place.Place, command string) bool {
 	return err == nil && p.Real(command) == p.Real(self)
 }
 
-// listensAt reports whether at listens at the address of a URL.
+// listensAt reports whether the URL leads to at.
 func listensAt(at net.Listener, address string) bool {
 	u, err := url.Parse(address)
 	own, ok := at.Addr().(*net.TCPAddr)

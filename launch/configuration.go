@@ -19,13 +19,15 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// ConfigOptions returns the options for reading the configurations and variables of a place.
+// ConfigOptions returns the options for reading configuration files, with the environment and
+// folders of p.
 func ConfigOptions(p place.Place) config.Options {
-	home, _ := p.UserHomeDir() // without a home folder, no files in it are read
+	home, _ := p.UserHomeDir() // without a home folder, no files of a home folder are read
 	return config.Options{Getenv: p.LookupEnv, WorkDir: p.Dir, HomeDir: home}
 }
 
-// ConfigFiles returns the paths of the configuration files: those of --config, or those found.
+// ConfigFiles returns the paths of the configuration files: the files of --config, or else those
+// that [config.Find] finds.
 func (l *Launcher) ConfigFiles(o config.Options) []string {
 	if len(l.Config) > 0 {
 		return l.Place.Paths(l.Config)
@@ -37,11 +39,12 @@ func (l *Launcher) ConfigFiles(o config.Options) []string {
 type Configuration struct {
 	Set     *config.Set
 	Entries []Entry
-	Names   []string // of the chosen Entries; empty means all
+	Names   []string // of the chosen servers; empty means all
 }
 
-// Read reads the configuration: [Launcher.Config], or the files that are found. The error names files that cannot be read, and the Configuration
-// has the others. Without files, it has servers of [Launcher.Ships].
+// Read reads the files of [Launcher.Config], or else those that [config.Find] finds. The error
+// names unreadable files; the Configuration then has the servers of the other files. If no file
+// defines a server, the entries are servers of [Launcher.Ships].
 func (l *Launcher) Read() (Configuration, error) {
 	o := ConfigOptions(l.Place)
 	if o.Secret = l.Secret; l.absent() == "" {
@@ -75,8 +78,7 @@ func (l *Launcher) Read() (Configuration, error) {
 	return c, err
 }
 
-// ConfiguredNames returns the names of all configured servers, including those with an invalid
-// entry.
+// ConfiguredNames returns the names of all configured servers, including those with a faulty entry.
 func ConfiguredNames(set *config.Set, entries []Entry) []string {
 	var names []string
 	for _, e := range entries {
@@ -90,8 +92,8 @@ func ConfiguredNames(set *config.Set, entries []Entry) []string {
 	return names
 }
 
-// withImport adds the command of junction host import to the error of a file in a format that only
-// import reads.
+// withImport completes the error about a configuration file that only junction host import can
+// read. It adds the command that imports the file.
 func withImport(err error) error {
 	var p *config.Problem
 	if !errors.As(err, &p) {
@@ -104,8 +106,8 @@ func withImport(err error) error {
 	return fmt.Errorf("%w; what Codex, Goose and Continue have in such files junction host import takes into junction's own, such as: junction host import %s --file %s", err, host, plaintext.ShellWord(p.Source))
 }
 
-// Input asks the user for a value that a configuration file leaves open, and returns the default if
-// nothing was typed.
+// Input asks the user for a value that a configuration file requests. It returns the default if the
+// user types nothing.
 func (l *Launcher) Input(ctx context.Context, in config.Input) (string, error) {
 	q := Question{Secret: in.Password}
 	if in.Default != "" && !in.Password {
@@ -128,13 +130,14 @@ func (l *Launcher) Input(ctx context.Context, in config.Input) (string, error) {
 	return word, nil
 }
 
-// OpenJournal returns the journal of the changes to hosts' files.
+// OpenJournal returns the journal of the changes to the configuration files of hosts.
 func OpenJournal(p place.Place) (hostconfig.Journal, error) {
 	folder, err := p.State("taps")
 	return hostconfig.Journal{Folder: folder}, err
 }
 
-// withoutConnected returns the entries without those that start this configuration for a host.
+// withoutConnected returns the entries except those that junction host connect added to a host's
+// file. Such an entry starts this configuration again.
 func (l *Launcher) withoutConnected(entries []Entry) []Entry {
 	if !slices.ContainsFunc(entries, func(e Entry) bool { return e.Name == hostconfig.OwnName }) {
 		return entries
@@ -143,7 +146,7 @@ func (l *Launcher) withoutConnected(entries []Entry) []Entry {
 	if err != nil {
 		return entries
 	}
-	records, _ := journal.Records() // an entry without a record stays
+	records, _ := journal.Records() // an unreadable journal has no records, so all entries stay
 	return slices.DeleteFunc(entries, func(e Entry) bool {
 		return e.Name == hostconfig.OwnName && IsConnected(l.Place, records, e.Definition.Source)
 	})
@@ -154,9 +157,9 @@ func IsConnected(p place.Place, records []*hostconfig.Record, path string) bool 
 	return slices.ContainsFunc(records, func(r *hostconfig.Record) bool { return r.Connected && r.Path == p.Real(path) })
 }
 
-// Settings returns the settings in the configuration, never nil, and the path of their file.
-// Only the first file with settings counts; those of a project count only if --config names its
-// file. It prints which settings are not used.
+// Settings returns the settings of the configuration, which are never nil, and the path of their
+// file. Only the first file with settings counts. Settings of a project count only if --config
+// names the file. It prints a line about unused settings.
 func (l *Launcher) Settings(set *config.Set) (*settings.Settings, string, error) {
 	var found *settings.Settings
 	var from string
@@ -180,7 +183,7 @@ func (l *Launcher) Settings(set *config.Set) (*settings.Settings, string, error)
 	if found == nil {
 		found = &settings.Settings{}
 	}
-	for _, name := range slices.Sorted(maps.Keys(found.Servers)) { // a server whose sandbox is invalid would end at a reload
+	for _, name := range slices.Sorted(maps.Keys(found.Servers)) { // an invalid sandbox would otherwise end the server only at a reload
 		if s := found.Servers[name].Sandbox; s == nil {
 			continue
 		} else if err := ProfileOf(s).Check(); err != nil {
@@ -202,12 +205,12 @@ func (l *Launcher) QuietSettings(set *config.Set) (*settings.Settings, error) {
 	return &settings.Settings{}, nil
 }
 
-// members returns the names of the members that are set.
+// members returns the names of the settings that s has.
 func members(s *settings.Settings) []string {
 	var set map[string]json.RawMessage
 	data, err := json.Marshal(s)
 	if err != nil || json.Unmarshal(data, &set) != nil {
-		return nil // strings and numbers always encode
+		return nil // does not occur: strings and numbers always encode
 	}
 	return slices.Sorted(maps.Keys(set))
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// ConfineBy confines a program by the settings, or else by its lock or a lock to be written.
+// ConfineBy confines a program by its settings s, or if s is nil, by the profile of its lock. With
+// neither, the program is not confined.
 func (l *Launcher) ConfineBy(c *command.Command, name string, s *settings.Sandbox, locked *sandbox.Profile, o sandbox.Options) error {
 	switch {
 	case s != nil:
@@ -25,7 +26,7 @@ func (l *Launcher) ConfineBy(c *command.Command, name string, s *settings.Sandbo
 			return fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", name, name, err)
 		}
 	case locked != nil:
-		o.Weaker = true // some systems of a team cannot confine; junction server sandbox show reports it
+		o.Weaker = true // systems of a team share a lock, and some may not confine; junction server sandbox show tells the user
 		if err := l.ConfineTo(c, name, *locked, o, false); err != nil {
 			return fmt.Errorf("server %q cannot be confined by its profile: %w; junction server sandbox allow and deny change it, and junction server add --no-sandbox does without", name, err)
 		}
@@ -33,7 +34,8 @@ func (l *Launcher) ConfineBy(c *command.Command, name string, s *settings.Sandbo
 	return nil
 }
 
-// InstalledFolders returns the folders of a server's locked package.
+// InstalledFolders returns the folders of the package in a lock. It returns nil if there is no
+// installed package.
 func (l *Launcher) InstalledFolders(locked *install.LockedServer) []string {
 	if locked == nil || locked.Package == nil {
 		return nil
@@ -44,13 +46,14 @@ func (l *Launcher) InstalledFolders(locked *install.LockedServer) []string {
 	}
 	program, err := store.Open(locked.Package)
 	if err != nil {
-		return nil // the start reports the error
+		return nil // the start of the server reports the error
 	}
 	return []string{program.Dir}
 }
 
-// ConfineTo starts a program in the sandbox of a profile. It logs each refusal once, in the server's log,
-// too. It watches reads until the profile fits, or always.
+// ConfineTo makes c start its program in the sandbox of a profile. Each refusal is printed and
+// passed to l.Refused. Reads are watched until the profile fits its program, or for ever if always
+// is set.
 func (l *Launcher) ConfineTo(c *command.Command, name string, p sandbox.Profile, o sandbox.Options, always bool) error {
 	t := l.newTrial(c, name, p, o)
 	if o.Refused == nil {
@@ -95,7 +98,8 @@ func (l *Launcher) ConfineTo(c *command.Command, name string, p sandbox.Profile,
 	return nil
 }
 
-// RefusalLine returns a line about a refusal of the sandbox, with its remedy.
+// RefusalLine returns a line about a refusal of the sandbox, with the command that allows the
+// access.
 func RefusalLine(name string, r sandbox.Refusal) string {
 	line := fmt.Sprintf("server %s: was refused to %s", plaintext.Line(name, 80), plaintext.Line(r.What, 500))
 	if len(r.Allow) == 0 {
@@ -104,7 +108,7 @@ func RefusalLine(name string, r sandbox.Refusal) string {
 	return line + "; to allow it: " + AllowCommand(name, r.Allow)
 }
 
-// AllowCommand is the command that allows something.
+// AllowCommand returns the command that adds permissions to the sandbox of a server.
 func AllowCommand(name string, words []string) string {
 	command := "junction server sandbox allow " + plaintext.ShellWord(name)
 	for _, word := range words {
@@ -113,14 +117,14 @@ func AllowCommand(name string, words []string) string {
 	return command
 }
 
-// ProfileOf returns the profile that settings have.
+// ProfileOf returns the profile of settings.
 func ProfileOf(s *settings.Sandbox) sandbox.Profile {
-	memory, _ := settings.Size(s.Memory) // none is the default
+	memory, _ := settings.Size(s.Memory) // 0, the default, without a valid size
 	return sandbox.Profile{Read: s.Read, Write: s.Write, Hosts: s.Hosts, Env: s.Env, Processes: s.Processes, Memory: memory, CPU: s.CPU, Files: s.Files, By: s.By, Image: s.Image}
 }
 
-// Confinement describes the permissions of a profile in one line. A locked container without a profile
-// is confined by its engine.
+// Confinement describes the permissions of a profile in one line. Without a profile, a locked
+// container is confined by its container engine.
 func (l *Launcher) Confinement(p *sandbox.Profile, locked *install.Locked) string {
 	switch {
 	case p == nil && locked != nil && locked.IsContainer():
@@ -143,7 +147,8 @@ func (l *Launcher) Confinement(p *sandbox.Profile, locked *install.Locked) strin
 	return in + "is confined, but for " + strings.Join(may, ", ")
 }
 
-// withTargets returns paths of a profile, each with the target of its links, which is the allowed path.
+// withTargets returns the paths, each with the target of its links. The target is the path that the
+// sandbox allows.
 func withTargets(p place.Place, paths []string) (shown []string) {
 	for _, path := range paths {
 		named := p.Expand(path)
@@ -155,7 +160,8 @@ func withTargets(p place.Place, paths []string) (shown []string) {
 	return shown
 }
 
-// ProfileLines returns the permissions of a profile as lines of a word and a value.
+// ProfileLines returns one line for each permission of a profile: a word for its kind, and its
+// value.
 func ProfileLines(p sandbox.Profile) (lines []string) {
 	for _, list := range []struct {
 		word   string
@@ -187,7 +193,8 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// Covers reports whether a list has a path, a folder that it is in, or a host.
+// Covers reports whether a list of permissions contains value, a folder that contains it, or a
+// pattern that matches a host.
 func Covers(list []string, value string) bool {
 	return slices.ContainsFunc(list, func(has string) bool {
 		rest, below := strings.CutPrefix(has, "*.")
@@ -195,7 +202,7 @@ func Covers(list []string, value string) bool {
 	})
 }
 
-// SettingsOf returns a profile as settings have it.
+// SettingsOf returns a profile in the form of settings.
 func SettingsOf(p sandbox.Profile) settings.Sandbox {
 	s := settings.Sandbox{Read: p.Read, Write: p.Write, Hosts: p.Hosts, Env: p.Env, Processes: p.Processes, CPU: p.CPU, Files: p.Files, By: p.By, Image: p.Image}
 	if p.Memory > 0 {

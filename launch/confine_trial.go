@@ -22,32 +22,35 @@ import (
 )
 
 const (
-	maxFitting   = 1000 // profiles that are remembered
-	maxFailTexts = 256  // texts of one failed request that are searched for paths
+	maxFitting   = 1000 // profiles in the stored list
+	maxFailTexts = 256  // texts of a failed request that are searched for paths
 
-	fittingTime = 2 * time.Second // that their list is waited for
+	fittingTime = 2 * time.Second // longest wait for the lock of the stored list
 )
 
-// A fitting profile is one in which a program did something and was refused nothing.
+// A fitting records a profile that fits its program: the program did some work, and the sandbox
+// refused nothing.
 type fitting struct {
 	Key    string    `json:"key"`
 	Server string    `json:"server"`
 	Since  time.Time `json:"since"`
 }
 
-// A trial finds out whether a profile fits its program. Watching reads makes a program slower, so a trial
-// watches until the profile fits, and again once it does not.
+// A trial finds out whether a profile fits its program. Watching reads slows a program, so reads
+// are watched only until the profile fits. If the profile no longer fits at a later start, they are
+// watched again.
 type trial struct {
 	fits      *listfile.File[fitting]
 	key       string
 	server    string
 	wasFit    bool
-	answered  atomic.Bool // anything at all
+	answered  atomic.Bool // the program answered any request
 	works     atomic.Bool
 	isRefused atomic.Bool
 }
 
-// newTrial returns nil if no reads are watched, or if the result cannot be stored and all are watched.
+// newTrial returns a trial, or nil if reads need no watching. It also returns nil if the result of
+// a trial cannot be stored; then all reads are watched.
 func (l *Launcher) newTrial(c *command.Command, server string, p sandbox.Profile, o sandbox.Options) *trial {
 	if runtime.GOOS != "linux" || p.By != "" || o.Record != nil {
 		return nil
@@ -64,12 +67,12 @@ func (l *Launcher) newTrial(c *command.Command, server string, p sandbox.Profile
 	var env []string
 	for _, pair := range c.Env {
 		name, value, _ := strings.Cut(pair, "=")
-		if filepath.IsAbs(value) { // not a secret, of which not even a hash is kept
+		if filepath.IsAbs(value) { // not even a hash of a secret is stored
 			name = pair
 		}
 		env = append(env, name)
 	}
-	slices.Sort(env) // they come in any order
+	slices.Sort(env) // the order of the variables is random
 	all, err := json.Marshal([]any{p, c.Name, c.Args, env, c.Dir, o.Package, versionOf(l.Place, c)})
 	if err != nil {
 		return nil
@@ -83,7 +86,8 @@ func (l *Launcher) newTrial(c *command.Command, server string, p sandbox.Profile
 	return t
 }
 
-// versionOf tells a program from another one that takes its place, such as after an upgrade.
+// versionOf returns a stamp of the program's file. It changes when another program replaces the
+// file, such as at an upgrade.
 func versionOf(p place.Place, c *command.Command) string {
 	path := c.Name
 	if !strings.ContainsRune(path, filepath.Separator) {
@@ -94,14 +98,15 @@ func versionOf(p place.Place, c *command.Command) string {
 	return filename.Stamp(path)
 }
 
-// hear returns middleware that reports the outcome of requests to the trial. The trial looks for paths of
-// a failed request in the sandbox.
+// hear returns a function that records the outcome of each request in the trial. For a failed
+// request, it passes the texts of the request and its result to the sandbox, which looks for paths
+// in them.
 func (t *trial) hear(box *sandbox.Sandbox) func(context.Context, *mcp.Request, mcp.Result, error) {
 	return func(ctx context.Context, req *mcp.Request, result mcp.Result, err error) {
 		switch mcp.OutcomeOf(ctx, &result, err) {
 		case mcp.OutcomeOK:
 			t.answered.Store(true)
-			if req.Name != "" { // a tool, prompt or resource was used
+			if req.Name != "" { // a tool, prompt or resource
 				t.works.Store(true)
 			}
 		case mcp.OutcomeToolError, mcp.OutcomeError:
@@ -114,7 +119,7 @@ func (t *trial) hear(box *sandbox.Sandbox) func(context.Context, *mcp.Request, m
 	}
 }
 
-// AppendTexts appends the strings in a JSON value.
+// AppendTexts appends the strings in a JSON value to texts, up to maxFailTexts.
 func AppendTexts(texts []string, value []byte) []string {
 	if len(texts) < maxFailTexts {
 		jsonrpc.EachText("", value, func(_, text string) bool {
@@ -125,11 +130,11 @@ func AppendTexts(texts []string, value []byte) []string {
 	return texts
 }
 
-// end stores the result when a program has ended, together with the results of other starts.
+// end stores the result of the trial when its program has ended.
 func (t *trial) end() {
 	isFit := t.works.Load() && !t.isRefused.Load()
 	if !isFit && !t.isRefused.Load() && (!t.wasFit || t.answered.Load()) {
-		return // it showed nothing
+		return // the program neither worked nor was refused anything
 	}
 	isThis := func(f fitting) bool { return f.Key == t.key }
 	if all, err := t.fits.All(); err == nil && slices.ContainsFunc(all, isThis) == isFit {
@@ -137,7 +142,7 @@ func (t *trial) end() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), fittingTime)
 	defer cancel()
-	_ = t.fits.Change(ctx, func(all []fitting) ([]fitting, error) { // else it is found out once more
+	_ = t.fits.Change(ctx, func(all []fitting) ([]fitting, error) { // after an error, the next start makes a new trial
 		all = slices.DeleteFunc(all, isThis)
 		if isFit {
 			all = append(all, fitting{t.key, t.server, time.Now().UTC().Truncate(time.Second)})

@@ -19,22 +19,23 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// maxConsents limits the stored answers about projects. When it is reached, all are dropped and
-// asked again.
+// maxConsents limits the stored answers about projects. At the limit all answers are dropped, and
+// the user is asked again.
 const maxConsents = 10_000
 
-// maxConsentTries limits the invalid answers to one question about servers.
+// maxConsentTries limits the invalid answers to one prompt.
 const maxConsentTries = 20
 
-// Consent asks the user whether a server of a project's file may be started, because the author of
-// the repository decides what it runs. It returns nil for other servers, and with --config.
+// Consent asks the user whether a server of a project may be started, because the authors of the
+// repository decide which program it is. Servers of the user's own files, and all servers with
+// --config, need no consent; Consent then returns nil.
 func (l *Launcher) Consent(ctx context.Context, e Entry) error {
 	return l.Consents(ctx, []Entry{e}, true)[0]
 }
 
-// Consents is like [Consent] for several servers, in one list. An answer holds until the entry
-// changes; a refusal is asked again if named is true. It returns, for each entry, why the server
-// may not be started, or nil.
+// Consents is like [Launcher.Consent] for several servers, with one prompt. It returns an error for
+// each entry that may not be started, by index. An answer is valid until the entry changes. A
+// refused server is asked about again only if named is true.
 func (l *Launcher) Consents(ctx context.Context, entries []Entry, named bool) []error {
 	faults := make([]error, len(entries))
 	if len(l.Config) > 0 {
@@ -42,7 +43,7 @@ func (l *Launcher) Consents(ctx context.Context, entries []Entry, named bool) []
 	}
 	said := l.StoredConsents()
 	var open []int
-	keys, prints := make([]string, len(entries)), make([]string, len(entries)) // of the entries, by index
+	keys, prints := make([]string, len(entries)), make([]string, len(entries)) // by index of the entry
 	for i, e := range entries {
 		if !e.OfProject() {
 			continue
@@ -102,8 +103,9 @@ func (l *Launcher) Consents(ctx context.Context, entries []Entry, named bool) []
 	return faults
 }
 
-// Admit returns the enabled entries that may be started, and a line about each refused server of a
-// project, which it prints. It asks for consent as [Launcher.Consents] does, and for inputs of the servers.
+// Admit returns the enabled entries that may be started, and a line about each refused server,
+// which it also prints. It asks for consent like [Launcher.Consents], and for the inputs of the
+// admitted servers.
 func (l *Launcher) Admit(ctx context.Context, entries []Entry, named bool) (admitted []Entry, refused []string) {
 	entries = slices.DeleteFunc(slices.Clone(entries), Entry.IsDisabled)
 	faults := l.Consents(ctx, entries, named)
@@ -120,15 +122,15 @@ func (l *Launcher) Admit(ctx context.Context, entries []Entry, named bool) (admi
 	return admitted, refused
 }
 
-// AskInputs asks for the inputs that a server needs, before anything else is on the screen. The
-// configuration remembers them. Other faults of the entry show when the server connects.
+// AskInputs asks the user for the inputs of a server, before the command prints anything. The
+// configuration keeps the values. Other faults of the entry are reported when the server connects.
 func (l *Launcher) AskInputs(ctx context.Context, e Entry) {
 	if d := e.Definition; d != nil && l.absent() == "" && NeedsInput(d) {
 		_, _ = d.Resolve(ctx)
 	}
 }
 
-// A ConsentError reports why a server of a project is not started.
+// A ConsentError reports the reason why a project's server is not started.
 type ConsentError struct{ server, file, why string }
 
 // Error implements [error].
@@ -136,10 +138,10 @@ func (e *ConsentError) Error() string {
 	return fmt.Sprintf("server %q of the project's file %s is not started: %s", e.server, e.file, e.why)
 }
 
-// ConsentLines returns a line for each error, and one line for all servers of a file with the same
-// reason.
+// ConsentLines returns a line for each error. Servers of one file with the same reason share a
+// line.
 func ConsentLines(faults []error) (lines []string) {
-	servers := map[ConsentError][]string{} // by file and reason
+	servers := map[ConsentError][]string{} // quoted names, by file and reason
 	for _, err := range faults {
 		if e, is := errors.AsType[*ConsentError](err); is {
 			reason := ConsentError{file: e.file, why: e.why}
@@ -156,7 +158,7 @@ func ConsentLines(faults []error) (lines []string) {
 		}
 		reason := ConsentError{file: e.file, why: e.why}
 		switch names := servers[reason]; len(names) {
-		case 0: // the first of them listed it
+		case 0: // their line exists already
 		case 1:
 			lines = append(lines, e.Error())
 		default:
@@ -167,8 +169,8 @@ func ConsentLines(faults []error) (lines []string) {
 	return lines
 }
 
-// askConsents lists servers and asks which may be started. Without a decision it refuses all of
-// them for this time.
+// askConsents lists servers and asks the user which of them may be started. decided is false if the
+// user gave no valid answer; then no server is started, and nothing is stored.
 func (l *Launcher) askConsents(ctx context.Context, entries []Entry, open []int) (answers map[int]bool, decided bool, err error) {
 	var text strings.Builder
 	var names []string
@@ -196,7 +198,7 @@ func (l *Launcher) askConsents(ctx context.Context, entries []Entry, open []int)
 	if len(open) > 1 {
 		which, choice = "them", "[a]ll, [n]one, or the numbers of some, such as 1 3"
 	}
-	if len(l.Unheld) > 0 { // these settings may be rules that the author of the file relies on
+	if len(l.Unheld) > 0 { // the author of the file may rely on rules in the unused settings
 		which += ` without what the project says under "junction"`
 	}
 	q := Question{Text: strings.TrimSuffix(text.String(), "\n"), Prompt: fmt.Sprintf("Use %s? %s > ", which, choice), Subject: "whether " + plaintext.FirstNames(names) + " may be started"}
@@ -216,7 +218,7 @@ func (l *Launcher) askConsents(ctx context.Context, entries []Entry, open []int)
 	return map[int]bool{}, false, nil
 }
 
-// noteOfProject adds an entry to OfProject once.
+// noteOfProject adds an entry to l.OfProject unless it is there already.
 func (l *Launcher) noteOfProject(e Entry) {
 	l.ofProjectMu.Lock()
 	defer l.ofProjectMu.Unlock()
@@ -225,8 +227,8 @@ func (l *Launcher) noteOfProject(e Entry) {
 	}
 }
 
-// parseConsents returns the answers in a typed line, by index of the entry. decided is false for
-// an invalid or empty line.
+// parseConsents parses the answer that the user typed. answers is by index of the entry. decided is
+// false for an invalid or empty line.
 func parseConsents(typed string, open []int) (answers map[int]bool, decided bool) {
 	answers = map[int]bool{}
 	word := strings.ToLower(strings.TrimSpace(typed))
@@ -244,37 +246,38 @@ func parseConsents(typed string, open []int) (answers map[int]bool, decided bool
 	for _, number := range strings.FieldsFunc(word, func(r rune) bool { return r == ' ' || r == ',' }) {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 || n > len(open) {
-			return map[int]bool{}, false // a mistyped number accepts nothing
+			return map[int]bool{}, false // one invalid number makes the whole answer invalid
 		}
 		answers[open[n-1]] = true
 	}
 	return answers, len(answers) > 0
 }
 
-// ConsentKey returns a key for the answer about a server. It depends on everything the file defines
-// of the server, and on its lock.
+// ConsentKey returns the key under which the answer about a server is stored. It depends on all
+// that the file defines for the server, and on the server's lock.
 func (l *Launcher) ConsentKey(e Entry) string {
 	return consentKeyOf(e, l.LockFingerprint(e.Definition))
 }
 
-// consentKeyOf is [ConsentKey] with printed in place of the server's [LockFingerprint].
+// consentKeyOf is like [Launcher.ConsentKey], with the server's [Launcher.LockFingerprint] already
+// known.
 func consentKeyOf(e Entry, printed string) string {
 	d := e.Definition
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s%s", filename.Real(d.Source), e.Name, d.String(), d.Around(), d.Hash(), printed))
 	return hex.EncodeToString(sum[:])
 }
 
-// LockFingerprint returns a fingerprint of a server's lock, or an empty string without one. Consent
-// depends on it, because a project's lock decides what runs and how it is confined.
+// LockFingerprint returns a fingerprint of a server's lock, or "" without a lock. Consent depends
+// on it, because a project's lock decides which program starts and how it is confined.
 func (l *Launcher) LockFingerprint(d *config.Definition) string {
 	locked, _ := l.FindLock(d)
 	return printOf(locked)
 }
 
-// printOf returns the fingerprint of a lock.
+// printOf returns the fingerprint of a lock, which may be nil.
 func printOf(locked *install.LockedServer) string {
 	if locked == nil {
-		return "" // the entry alone decides what starts
+		return "" // without a lock, the entry alone decides which program starts
 	}
 	text, err := json.Marshal(locked)
 	if err != nil {
@@ -284,8 +287,9 @@ func printOf(locked *install.LockedServer) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CheckLock returns an error if the lock of a project's server is not the one the user agreed to.
-// Otherwise a changed lock of a running gateway could decide what its next connection starts.
+// CheckLock returns an error if the lock of a project's server differs from the one that the user
+// consented to. Without this check, a lock that changes while a gateway runs could decide which
+// program its next connection starts.
 func (l *Launcher) CheckLock(e Entry, locked *install.LockedServer) error {
 	if !e.OfProject() || len(l.Config) > 0 {
 		return nil
@@ -298,8 +302,8 @@ func (l *Launcher) CheckLock(e Entry, locked *install.LockedServer) error {
 	return &ConsentError{e.Name, e.Definition.Source, l.Place.Short(install.LockPath(e.Definition.Source)) + " has changed since you were asked; start again to be asked about it as it is now"}
 }
 
-// LockText describes the lock of a server for a user who is asked for consent. It returns an empty
-// string if there is nothing to add.
+// LockText describes the lock of a server to a user who is asked for consent. It returns "" if the
+// lock needs no description.
 func (l *Launcher) LockText(e Entry) string {
 	locked, err := l.Locked(e.Definition)
 	if errors.Is(err, install.ErrNotReplaced) {
@@ -327,7 +331,7 @@ func (l *Launcher) LockText(e Entry) string {
 	return line + "; " + rights
 }
 
-// lockedRights describes what a lock allows a server to do.
+// lockedRights describes the permissions of a server with the given lock.
 func (l *Launcher) lockedRights(e Entry, locked *install.LockedServer) string {
 	rights := ""
 	if locked.Package != nil && locked.Package.Scripts {
@@ -341,8 +345,8 @@ func (l *Launcher) lockedRights(e Entry, locked *install.LockedServer) string {
 	return rights + l.Confinement(locked.Sandbox, locked.Package)
 }
 
-// StoredConsents returns the stored answers about projects, by key. It returns nil if they cannot be
-// read.
+// StoredConsents returns the stored answers about projects, by [Launcher.ConsentKey]. It returns
+// nil if they cannot be read.
 func (l *Launcher) StoredConsents() map[string]bool {
 	path, err := l.Place.State("projects.json")
 	if err != nil {
@@ -362,7 +366,7 @@ func (l *Launcher) StoreConsent(e Entry) {
 	_ = l.ChangeConsents(func(said map[string]bool) { said[l.ConsentKey(e)] = true })
 }
 
-// ChangeConsents changes the stored answers about projects, under a file lock.
+// ChangeConsents changes the stored answers about projects while it holds a file lock.
 func (l *Launcher) ChangeConsents(change func(said map[string]bool)) error {
 	path, err := l.Place.State("projects.json")
 	if err != nil {

@@ -1,11 +1,12 @@
-// Package launch connects to servers: from an entry of a configuration, an address or a command line to
-// a connection. On the way are the user's consent, the lock, the sandbox, logins, secrets, and the marks
-// that reveal a gateway which starts itself.
+// Package launch connects to servers. It turns an entry of a configuration, an address or a command
+// line into a connection. To do so, it handles the user's consent, locks, sandboxes, logins and
+// secrets. Marks in the environment prevent a gateway from starting itself.
 //
-// [Launcher.Read] reads a configuration, and [Launcher.Connect] connects to the server of an entry. A
-// gateway asks for the consent to all servers at once with [Launcher.Admit]. For each connection it makes
-// a [Target] and [Launcher.Options], and calls [Dial].
+// [Launcher.Read] reads a configuration, and [Launcher.Connect] connects to the server of an entry.
+// A gateway instead asks for consent to all its servers at once with [Launcher.Admit]. For each
+// connection it then makes a [Target], gets [Launcher.Options], and calls [Dial].
 //
-// A [Prompter] asks the user. The zero Launcher has no user, starts no server of a project that is not
-// named, and keeps logins, secrets, locks and consents in the folders of this user, as junction does.
+// A [Prompter] asks the user. The zero Launcher has no Prompter, so it starts no server of a
+// project unless [Launcher.Config] names the project's file. Like the command junction, it keeps
+// logins, secrets, locks and consents in the folders of the current user.
 package launch

@@ -19,8 +19,8 @@ import (
 	"github.com/junction-mcp/junction/model/providers"
 )
 
-// usualVariables are the variables that servers get if Junction serves several users: those that
-// programs and package runners need. A final star matches any ending.
+// usualVariables are the variables that servers get if Junction serves several users. Programs and
+// package runners commonly need these. A final star matches any ending.
 var usualVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TERM", "NO_COLOR", "TMPDIR", "TMP", "TEMP", "XDG_*",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
@@ -28,16 +28,18 @@ var usualVariables = []string{
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "PROGRAMDATA", "PROGRAMFILES*",
 }
 
-// AdminTokenEnv names the variable of the token that controls junction up, which replaces its file.
+// AdminTokenEnv is the environment variable for the token that controls junction up. If it is set,
+// the token's file is not used.
 const AdminTokenEnv = "JUNCTION_ADMIN_TOKEN"
 
-// OwnVariables are the variables of the environment that hold secrets of Junction itself. Its methods are safe for concurrent use.
+// OwnVariables is a set of environment variables that hold Junction's own secrets. Its methods are
+// safe for concurrent use.
 type OwnVariables struct {
 	mu    sync.Mutex
-	named map[string]bool // by flags and settings
+	named map[string]bool // names from flags, settings and this package
 }
 
-// Add takes the names of variables; empty ones count for nothing.
+// Add adds the names of variables. It ignores empty names.
 func (o *OwnVariables) Add(names ...string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,7 +65,7 @@ func (o *OwnVariables) has(name string) bool {
 	return o.named[name] || strings.HasPrefix(name, hostconfig.HeaderVariable)
 }
 
-// AddSettings takes the variables that settings name as those of secrets.
+// AddSettings adds the variables that the settings of set name as places of secrets.
 func (o *OwnVariables) AddSettings(set *config.Set) {
 	for _, f := range set.Files {
 		if s, _, err := f.Settings(); err == nil && s != nil {
@@ -72,7 +74,8 @@ func (o *OwnVariables) AddSettings(set *config.Set) {
 	}
 }
 
-// withholds reports whether servers do not get a variable of the environment unless their entry, or command line, names it.
+// withholds reports whether a server gets a variable only if the server's entry or command line
+// names it.
 func (l *Launcher) withholds(name string) bool {
 	if l.Own.has(name) {
 		return true
@@ -86,12 +89,13 @@ func (l *Launcher) withholds(name string) bool {
 	})
 }
 
-// variableWord matches the possible name of a variable within a command line.
+// variableWord matches a word of a command line that can be the name of a variable.
 var variableWord = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 
-// Environ is the environment of a server that is started: all, which is this process's, without the variables that are to be taken out, and
-// without those that Junction withholds and words, the server's command line as the user wrote it, do not name. It is how each
-// server is started that is a program, by whatever command.
+// Environ returns the environment of a server that is a program. It is all, the environment of this
+// process, without the variables of unset. It also lacks the variables that Junction withholds,
+// except those named in words, the server's command line as the user wrote it. All code that starts
+// a server calls Environ.
 func (l *Launcher) Environ(all, unset []string, words ...string) []string {
 	named := map[string]bool{}
 	for _, word := range words {
@@ -99,7 +103,7 @@ func (l *Launcher) Environ(all, unset []string, words ...string) []string {
 			named[name] = true
 		}
 	}
-	kept := []string{} // nil would mean all
+	kept := []string{} // not nil, because exec.Cmd replaces nil by the environment of this process
 	for _, pair := range all {
 		name, _, _ := strings.Cut(pair, "=")
 		if !slices.Contains(unset, name) && (named[name] || !l.withholds(name)) {
@@ -109,7 +113,7 @@ func (l *Launcher) Environ(all, unset []string, words ...string) []string {
 	return kept
 }
 
-// withNamed adds to an environment the variables that a sandbox's profile names and Junction withholds otherwise.
+// withNamed returns environ with the withheld variables that a sandbox's profile names.
 func (l *Launcher) withNamed(environ, names []string) []string {
 	for _, name := range names {
 		if value, set := l.Place.LookupEnv(name); set && l.withholds(name) {
@@ -119,14 +123,15 @@ func (l *Launcher) withNamed(environ, names []string) []string {
 	return environ
 }
 
-// Hide keeps secrets out of the recording, if there is one.
+// Hide removes secrets from the recording, if there is one.
 func (l *Launcher) Hide(secrets ...string) {
 	if l.Recorder != nil {
 		l.Recorder.Hide(secrets...)
 	}
 }
 
-// HideVariables hides the values of variables that look like secrets, or whose names do.
+// HideVariables removes the values of pairs from the recording if the name or the value of the pair
+// looks like a secret.
 func (l *Launcher) HideVariables(pairs []string) {
 	for _, pair := range pairs {
 		if name, value, _ := strings.Cut(pair, "="); isSecretVariable(name, value) || len(guard.Secrets(value)) > 0 {
@@ -135,7 +140,8 @@ func (l *Launcher) HideVariables(pairs []string) {
 	}
 }
 
-// isSecretVariable reports whether a variable of the environment holds a secret, by its name. The path of a file is not one.
+// isSecretVariable reports whether an environment variable holds a secret, judged by its name and
+// value. The path of a file is not a secret.
 func isSecretVariable(name, value string) bool {
 	if redact.Looks(value) {
 		return true
@@ -147,7 +153,7 @@ func isSecretVariable(name, value string) bool {
 	return !filepath.IsAbs(value) || err != nil
 }
 
-// hideHeaders hides the values of headers, and the tokens in them.
+// hideHeaders removes the values of headers, and the tokens in them, from the recording.
 func (l *Launcher) hideHeaders(header http.Header) {
 	for _, values := range header {
 		for _, value := range values {
@@ -165,7 +171,8 @@ func (l *Launcher) hideHeaders(header http.Header) {
 	}
 }
 
-// Hiding returns a wrapper that hides the tokens of requests from a recording; nil without a recording.
+// Hiding returns a transport that removes the tokens of requests from the recording. It returns
+// next without a recording.
 func (l *Launcher) Hiding(next http.RoundTripper) http.RoundTripper {
 	if l.Recorder == nil {
 		return next
@@ -173,13 +180,13 @@ func (l *Launcher) Hiding(next http.RoundTripper) http.RoundTripper {
 	return hidingTransport{next, l}
 }
 
-// hidingTransport hides the tokens that requests are sent with.
+// hidingTransport removes the tokens of the requests that it sends from the recording.
 type hidingTransport struct {
 	http.RoundTripper
 	launcher *Launcher
 }
 
-// RoundTrip sends a request.
+// RoundTrip implements [http.RoundTripper].
 func (t hidingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.launcher.hideHeaders(http.Header{"Authorization": r.Header["Authorization"]})
 	return t.RoundTripper.RoundTrip(r)

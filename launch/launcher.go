@@ -18,68 +18,75 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// A Launcher connects to servers, for one run of a program.
+// A Launcher connects to servers during one run of a program.
 type Launcher struct {
-	Place place.Place // of the environment and folder of programs; the zero Place is that of the process
+	Place place.Place // supplies the environment and folder of programs; the zero Place is the place of this process
 
-	Header  []string      // NAME: VALUE, of requests to addresses
-	Env     []string      // NAME=VALUE, of programs
-	Timeout time.Duration // that the user gives, within which programs end at once where they did not respond; 0: none
-	Frozen  bool          // only programs that are locked and installed are started
+	Header []string // headers of requests to addresses, in the form NAME: VALUE
+	Env    []string // variables of programs, in the form NAME=VALUE
+	// Timeout is the time limit of each request. 0 means the limit of the entry. With a Timeout, a
+	// program that did not respond in time gets only 100 ms to end.
+	Timeout time.Duration
+	Frozen  bool // start only programs that are locked and installed
 
-	// Config names the files of the configuration; a project's servers in them need no consent. If it is empty, they are found.
+	// Config lists the configuration files of --config. Servers of a project in them need no
+	// consent. If Config is empty, [config.Find] finds the files.
 	Config []string
-	// Prompter asks the user about servers of projects and for inputs of entries; nil means without a user.
+	// Prompter asks the user for consent and for inputs. Nil means that there is no user.
 	Prompter Prompter
-	// Ships are the servers of this program, which an entry without a definition names.
+	// Ships lists the servers of this program, which an Entry without a Definition names.
 	Ships Ships
 
-	Info     mcp.Implementation // of clients
-	Revision string             // of the protocol, which clients are to speak; empty: which the server knows
-	Traffic  *traffic.Log       // gets the messages; may be nil
+	Info     mcp.Implementation // implementation that clients report to servers
+	Revision string             // the only revision that clients use; empty means any that the server supports
+	Traffic  *traffic.Log       // records the messages; may be nil
 
-	Screen  *terminal.Screen    // nil: nothing is shown
-	Kill    <-chan struct{}     // closed when programs get no more time to end; may be nil
-	Log     func() *slog.Logger // nil: nothing is logged
-	Verbose bool                // shows the standard error of servers
+	Screen  *terminal.Screen    // nil means that nothing is printed
+	Kill    <-chan struct{}     // closed to kill programs that are still ending; may be nil
+	Log     func() *slog.Logger // nil means that nothing is logged
+	Verbose bool                // show the standard error of servers
 
-	// Recorder, if not nil, records messages; secrets are hidden from it.
+	// Recorder records messages, without the secrets passed to its method Hide. It may be nil.
 	Recorder *recording.Recorder
-	// RecordsFront is set if the Recorder gets messages of clients to this process, and not those to servers.
+	// RecordsFront is set if the Recorder records the messages between clients and this process.
+	// Messages to servers are then not recorded.
 	RecordsFront bool
-	// Tolerated are the odd forms that servers have sent, by their names.
+	// Tolerated counts the odd forms of messages that servers have sent, by server.
 	Tolerated tolerance.Records
-	// Own are the variables that servers do not get.
+	// Own are the variables with Junction's own secrets, which servers do not get.
 	Own OwnVariables
-	// SeveralUsers is set if callers are known by name. Servers then get a short list of variables.
+	// SeveralUsers is set if this process serves several users. Servers then get only a short list
+	// of variables.
 	SeveralUsers bool
-	// Gateway is the mark of the gateway that this process serves; empty for none.
+	// Gateway is the mark of the gateway in this process; "" without one.
 	Gateway string
-	// Locks holds the opened packages and lock files.
+	// Locks holds the lock files and packages that this process opened.
 	Locks Locks
-	// Refused, if not nil, is called with a line about a refusal of a server's sandbox. lost is set if the
-	// server loses the files that it writes.
+	// Refused is called with a line about each refusal of a server's sandbox. lost is set if the
+	// server loses the files that it writes. Refused may be nil.
 	Refused func(server, line string, lost bool)
-	// Renews is set if this process renews a login for another.
+	// Renews is set if this process was started to renew a login for another process.
 	Renews bool
-	// UpArgs, if not nil, reads arguments of junction up: the files that it serves, empty if these are found, and the names of servers, empty for all.
+	// UpArgs parses the arguments of junction up. files are the configuration files; none means
+	// that they are found. servers are the chosen names; none means all. UpArgs may be nil.
 	UpArgs func(args []string) (files, servers []string, ok bool)
 
-	// OfProject has the servers of projects whose consent was needed. Unheld has the unused settings of projects.
+	// OfProject lists the servers of projects that needed consent, guarded by ofProjectMu. Unheld
+	// describes the unused settings of projects.
 	OfProject   []Entry
 	ofProjectMu sync.Mutex
 	Unheld      []string
 
 	secrets keptSecrets
-	logins  map[bool]*oauth.Store // of ShareLogins, by whether one is made where none is; nil: each has its own
+	logins  map[bool]*oauth.Store // stores of ShareLogins, by create; nil before ShareLogins
 
 	closing sync.Mutex
-	closers []io.Closer // closed by Close
+	closers []io.Closer // closed by Close; guarded by closing
 }
 
-// Ships are servers that a program has itself.
+// Ships are the servers that a program contains.
 type Ships struct {
-	Names []string // all of them; of everything and filesystem, those that are here are served if nothing is configured
+	Names []string // all of them; Read offers everything and filesystem if nothing is configured
 	Open  func(ctx context.Context, name string) (mcp.Handler, error)
 }
 
@@ -90,12 +97,13 @@ func (l *Launcher) logger() *slog.Logger {
 	return l.Log()
 }
 
-// Logger returns the logger of a client of the named server, and of its transport.
+// Logger returns the logger for a client of the named server and for its transport.
 func (l *Launcher) Logger(server string) *slog.Logger {
 	return l.Tolerated.Logger(l.logger(), server)
 }
 
-// showStderr returns a function that shows a server's standard error; nil without Verbose.
+// showStderr returns a function that prints a line of a server's standard error. It returns nil
+// unless Verbose is set.
 func (l *Launcher) showStderr(name string) func(line string) {
 	if !l.Verbose {
 		return nil
@@ -104,7 +112,7 @@ func (l *Launcher) showStderr(name string) func(line string) {
 	return func(line string) { l.Screen.Printf("[%s] %s\n", name, line) }
 }
 
-// open returns a server of this program.
+// open returns a handler for a server of this program.
 func (l *Launcher) open(ctx context.Context, name string) (mcp.Handler, error) {
 	if l.Ships.Open == nil {
 		return nil, fmt.Errorf("server %q: this program has no servers", name)
@@ -112,7 +120,8 @@ func (l *Launcher) open(ctx context.Context, name string) (mcp.Handler, error) {
 	return l.Ships.Open(ctx, name)
 }
 
-// Handler returns a server of this program. Its messages are shown like those of others.
+// Handler returns a handler for a server of this program. Its messages are recorded in l.Traffic
+// like those of other servers.
 func (l *Launcher) Handler(ctx context.Context, name string) (mcp.Handler, error) {
 	h, err := l.open(ctx, name)
 	if err == nil && l.Traffic != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Packages installs packages of servers. [install.Store] implements it.
+// Packages installs the packages of servers. [install.Store] implements it.
 type Packages interface {
 	Resolve(ctx context.Context, p install.Package) (*install.Locked, error)
 	Install(ctx context.Context, l *install.Locked) (*install.Program, error)
@@ -29,23 +29,24 @@ type Packages interface {
 	Prune(ctx context.Context, keep []*install.Locked, unused time.Duration) (freed int64, err error)
 }
 
-// Locks holds the packages and junction.lock files that this process opened. It is safe for concurrent use.
+// Locks caches the packages and junction.lock files that this process opened. It is safe for
+// concurrent use.
 type Locks struct {
-	Place place.Place // of the files; the zero Place is that of the process
+	Place place.Place // supplies the folders; the zero Place is the place of this process
 
 	mu       sync.Mutex
-	Packages Packages            // nil: those of the user, once they are used
+	Packages Packages            // nil until Store opens the user's packages
 	read     map[string]readLock // by path
-	agreed   map[string]string   // the fingerprints of the locks of admitted servers of projects, by agreedKey
+	agreed   map[string]string   // fingerprints of the locks that the user consented to, by agreedKey
 }
 
-// A readLock is a lock as it was when its file had this stamp.
+// A readLock is a cached lock file. stamp identifies the version of the file.
 type readLock struct {
 	stamp string
 	lock  *install.Lock
 }
 
-// Store opens the packages.
+// Store returns the user's packages, which it opens at the first call.
 func (l *Locks) Store() (Packages, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +64,8 @@ func (l *Locks) Store() (Packages, error) {
 	return l.Packages, nil
 }
 
-// Of reads the lock next to a configuration, again only where it changed.
+// Of returns the lock next to a configuration file. It reads the lock again only if the file has
+// changed.
 func (l *Locks) Of(configuration string) (*install.Lock, error) {
 	path := install.LockPath(filename.Real(configuration))
 	stamp := filename.Stamp(path)
@@ -86,15 +88,15 @@ func (l *Locks) Of(configuration string) (*install.Lock, error) {
 	return lock, nil
 }
 
-// Forget drops the lock next to a configuration, so that it is read again. Two changes within one tick of
-// the clock look the same.
+// Forget removes the lock next to a configuration file from the cache. Without this, a second
+// change within one tick of the clock would not be noticed.
 func (l *Locks) Forget(configuration string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.read, install.LockPath(filename.Real(configuration)))
 }
 
-// Change changes a configuration and its lock, one process at a time.
+// Change changes a configuration and its lock. Only one process at a time can do so.
 func (l *Locks) Change(ctx context.Context, c install.Change) (err error) {
 	if c.Mutex, err = l.Place.State("install.mutex"); err != nil {
 		return err
@@ -103,7 +105,7 @@ func (l *Locks) Change(ctx context.Context, c install.Change) (err error) {
 	return c.Apply(ctx)
 }
 
-// Locked returns the lock of a server; nil without one.
+// Locked returns the lock of a server, or nil without one.
 func (l *Launcher) Locked(d *config.Definition) (*install.LockedServer, error) {
 	if d == nil || d.Words() == nil {
 		return nil, nil
@@ -119,13 +121,13 @@ func (l *Launcher) Locked(d *config.Definition) (*install.LockedServer, error) {
 	return found, err
 }
 
-// UpgradeOf is the command that locks a server anew.
+// UpgradeOf returns the command that locks a server again.
 func UpgradeOf(d *config.Definition) string {
 	return "junction server upgrade " + plaintext.ShellWord(d.Name) + " --config " + plaintext.ShellWord(filename.Absolute(d.Source))
 }
 
-// FindLock returns the lock of a server, even if its entry has changed since. known is false if
-// there is none; it is true with a nil lock if the lock cannot be read.
+// FindLock returns the lock of a server, even if its entry has changed since it was locked. known
+// reports whether a lock exists; if the lock cannot be read, locked is nil and known is true.
 func (l *Launcher) FindLock(d *config.Definition) (locked *install.LockedServer, known bool) {
 	locked, err := l.Locked(d)
 	if !errors.Is(err, install.ErrNotReplaced) {
@@ -138,9 +140,9 @@ func (l *Launcher) FindLock(d *config.Definition) (locked *install.LockedServer,
 	return lock.Servers[d.Name], true
 }
 
-// Started returns the server of an entry with its lock. The installed program of a lock replaces the
-// first words of the entry, without a package manager. The lock is read once, so that start, confinement
-// and consent use the same one.
+// Started returns the server of an entry with its lock applied. The installed program replaces the
+// first words of the command line, so no package manager runs. It returns the lock too, so that
+// start, confinement and consent all use the same one.
 func (l *Launcher) Started(ctx context.Context, e Entry, s *config.Server) (started *config.Server, locked *install.LockedServer, err error) {
 	d := e.Definition
 	if locked, err = l.Locked(d); err == nil {
@@ -189,7 +191,7 @@ func (l *Launcher) installed(ctx context.Context, d *config.Definition, p *insta
 	return program, err
 }
 
-// Replaced returns the server with its first words replaced by an installed program.
+// Replaced returns s with the first words of its command line replaced by an installed program.
 func Replaced(s *config.Server, words int, l *install.Locked, p *install.Program) (*config.Server, error) {
 	now := *s
 	filled := *p
@@ -212,16 +214,17 @@ func Replaced(s *config.Server, words int, l *install.Locked, p *install.Program
 	return &now, nil
 }
 
-// IsLocked reports whether a program is there because it is locked, whatever its entry names.
+// IsLocked reports whether a lock supplies the program of a server. The program that the entry
+// names does not matter.
 func (l *Launcher) IsLocked(d *config.Definition) bool {
 	locked, err := l.Locked(d)
 	return err == nil && locked != nil && locked.Package != nil
 }
 
-// agreedKey names a server of a file.
+// agreedKey returns a key for a server: its file and name.
 func agreedKey(d *config.Definition) string { return filename.Real(d.Source) + "\x00" + d.Name }
 
-// AgreeTo notes with which lock a server of a project may be started.
+// AgreeTo records the fingerprint of the lock that the user consented to.
 func (l *Locks) AgreeTo(d *config.Definition, printed string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,7 +234,7 @@ func (l *Locks) AgreeTo(d *config.Definition, printed string) {
 	l.agreed[agreedKey(d)] = printed
 }
 
-// Agreed returns the lock that was agreed to of a server of a project.
+// Agreed returns the fingerprint that AgreeTo recorded for a server.
 func (l *Locks) Agreed(d *config.Definition) (printed string, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -239,7 +242,7 @@ func (l *Locks) Agreed(d *config.Definition) (printed string, known bool) {
 	return printed, known
 }
 
-// Known are the files whose packages are in the cache.
+// Known returns the list of lock files whose packages are in the cache.
 func (l *Locks) Known() (*listfile.File[string], error) {
 	path, err := l.Place.State("locks.json")
 	if err != nil {
@@ -248,8 +251,8 @@ func (l *Locks) Known() (*listfile.File[string], error) {
 	return listfile.Open(path, "the list of locks", func(path string) string { return path })
 }
 
-// Note records that the lock next to a configuration uses packages of the cache, so that they are not
-// removed as unused.
+// Note adds the lock next to a configuration file to the list of Known. Packages of a listed lock
+// are not removed as unused.
 func (l *Locks) Note(configuration string) error {
 	list, err := l.Known()
 	if err != nil {

@@ -25,11 +25,12 @@ import (
 )
 
 const (
-	MaxKeyFile   = 64 << 10 // bytes of a key
+	MaxKeyFile   = 64 << 10 // largest size of a file with a key, in bytes
 	maxIdleConns = 512      // to one server
 )
 
-// OpenLogins opens the store of this user's logins. It creates a missing one only on request.
+// OpenLogins returns a function that opens the store of this user's logins. A missing store is
+// created only if create is set.
 func (l *Launcher) OpenLogins(create bool) func(ctx context.Context) (state.Store, []byte, error) {
 	return func(ctx context.Context) (state.Store, []byte, error) {
 		path, err := l.Place.State("state.db")
@@ -48,7 +49,7 @@ func (l *Launcher) OpenLogins(create bool) func(ctx context.Context) (state.Stor
 	}
 }
 
-// OpenState opens a state file until the command ends.
+// OpenState opens a state file, which [Launcher.Close] closes.
 func (l *Launcher) OpenState(ctx context.Context, path string) (state.Store, error) {
 	s, err := sqlite.Open(ctx, path)
 	if err != nil {
@@ -58,7 +59,7 @@ func (l *Launcher) OpenState(ctx context.Context, path string) (state.Store, err
 	return s, nil
 }
 
-// loginStore is where logins are kept; for a command that goes on, and connects often, it is the same each time.
+// loginStore returns the store of logins that ShareLogins opened, or else a new one.
 func (l *Launcher) loginStore(create bool) *oauth.Store {
 	if s := l.logins[create]; s != nil {
 		return s
@@ -66,16 +67,18 @@ func (l *Launcher) loginStore(create bool) *oauth.Store {
 	return oauth.OpenStore(l.OpenLogins(create))
 }
 
-// ShareLogins has all that this command connects to use the same stores.
+// ShareLogins makes all connections of l use the same two stores of logins, one that creates a
+// missing file and one that does not. Long-running commands with many connections call it.
 func (l *Launcher) ShareLogins() {
 	l.logins = map[bool]*oauth.Store{false: oauth.OpenStore(l.OpenLogins(false)), true: oauth.OpenStore(l.OpenLogins(true))}
 }
 
-// A SeeHTTP wraps a sender of requests for an observer; with authorization, of requests for tokens.
+// A SeeHTTP wraps next for an observer of its requests. authorization is set for requests to an
+// authorization server.
 type SeeHTTP = func(next http.RoundTripper, authorization bool) http.RoundTripper
 
-// Tokens returns a client that gets tokens for one server as its entry describes. Without a way to show
-// pages to the user, logins that need one fail. see may be nil.
+// Tokens returns a client that gets tokens for one server as the server's entry describes. visit
+// shows a page to the user; if it is nil, logins that need a page fail. see may be nil.
 func (l *Launcher) Tokens(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error), see SeeHTTP) (*oauth.Client, error) {
 	o, err := l.TokenOptions(entry, visit)
 	if err != nil {
@@ -92,7 +95,7 @@ func (l *Launcher) Tokens(entry config.OAuth, visit func(ctx context.Context, re
 	return oauth.New(o), nil
 }
 
-// TokenOptions returns those of [Launcher.Tokens].
+// TokenOptions returns the options of the client of [Launcher.Tokens].
 func (l *Launcher) TokenOptions(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error)) (oauth.Options, error) {
 	o := oauth.Options{Name: "Junction", Visit: visit, Scopes: entry.Scopes, Logger: l.logger()}
 	if !l.Renews && renewsApart(&entry) {
@@ -103,7 +106,7 @@ func (l *Launcher) TokenOptions(entry config.OAuth, visit func(ctx context.Conte
 		o.HTTP = oauth.Guarded(func(host string) bool { return slices.Contains(entry.Hosts, strings.ToLower(host)) })
 	}
 	switch entry.Grant {
-	case config.GrantClientCredentials, config.GrantExchange: // of junction up each caller has more: see exchanging
+	case config.GrantClientCredentials, config.GrantExchange: // with GrantExchange, the Exchanging of junction up adds more for each caller
 		o.Grant = oauth.ClientCredentials()
 	case config.GrantAssertion:
 		o.Grant = oauth.Assertion(func(context.Context, oauth.Asked) (string, error) { return readAssertion(&entry) })
@@ -133,12 +136,13 @@ func (l *Launcher) TokenOptions(entry config.OAuth, visit func(ctx context.Conte
 	return o, nil
 }
 
-// LogsInAtProvider reports whether a user logs in at their organization's identity provider, and not at each server.
+// LogsInAtProvider reports whether users log in at their organization's identity provider instead
+// of at each server.
 func LogsInAtProvider(entry *config.OAuth) bool {
 	return entry.Grant == config.GrantEnterprise && entry.AssertionFile == ""
 }
 
-// identityClient returns the client at an organization's identity provider.
+// identityClient returns the registration at an organization's identity provider.
 func identityClient(entry *config.OAuth) oauth.Registration {
 	r := oauth.Registration{ID: entry.IdentityClientID, Secret: entry.IdentityClientSecret}
 	if entry.CallbackPort > 0 {
@@ -147,7 +151,8 @@ func identityClient(entry *config.OAuth) oauth.Registration {
 	return r
 }
 
-// Identity returns the login at the identity provider that an entry names, with the options of its tokens.
+// Identity returns the login at an entry's identity provider. o holds the options of the entry's
+// tokens.
 func (l *Launcher) Identity(entry *config.OAuth, o oauth.Options) *oauth.Identity {
 	o.Grant, o.Document, o.Scopes, o.Renew = nil, "", nil, nil
 	if !l.Renews && entry.IdentityClientSecret == "" && len(entry.Hosts) == 0 {
@@ -159,8 +164,8 @@ func (l *Launcher) Identity(entry *config.OAuth, o oauth.Options) *oauth.Identit
 	return oauth.New(o).Identity(entry.IdentityProvider)
 }
 
-// readAssertion reads the assertion of a client or user from its file, each time, because it is replaced
-// before it expires.
+// readAssertion reads the assertion of a client or user from its file. It reads the file each time,
+// because others replace the assertion before it expires.
 func readAssertion(entry *config.OAuth) (string, error) {
 	data, err := entry.ReadFile(entry.AssertionFile)
 	if err != nil {
@@ -169,7 +174,7 @@ func readAssertion(entry *config.OAuth) (string, error) {
 	return strings.TrimSpace(string(data)), nil
 }
 
-// readKey reads a private key in PEM: PKCS #8, or PKCS #1 of RSA, or SEC 1.
+// readKey reads a private key from a PEM file in the form of PKCS #8, PKCS #1 (RSA) or SEC 1.
 func readKey(entry *config.OAuth) (crypto.Signer, error) {
 	path := entry.KeyFile
 	data, err := entry.ReadFile(path)
@@ -198,9 +203,9 @@ func readKey(entry *config.OAuth) (crypto.Signer, error) {
 	return nil, fmt.Errorf("%s: expected a private key of RSA, ECDSA or Ed25519 without a password, found %q", path, block.Type)
 }
 
-// Authorized returns how requests to a server at a URL are sent: with tokens, where it wants them and no header of the
-// entry or the command line says who asks. see is for somebody who sees the requests to the server and, with authorization, those
-// to who gives tokens for it; nil: nobody does.
+// Authorized returns the HTTP client for a server with a URL. It adds tokens to requests if the
+// server wants them, unless header has an Authorization. see wraps the transports of requests to
+// the server and to the authorization server; it may be nil.
 func (l *Launcher) Authorized(name, url string, entry config.OAuth, secure *config.TLS, header http.Header, see SeeHTTP) (*http.Client, error) {
 	base, err := NewTLSClient(secure)
 	if err != nil {
@@ -228,16 +233,17 @@ func (l *Launcher) Authorized(name, url string, entry config.OAuth, secure *conf
 	return &http.Client{Transport: signIn{name, Passing{t}}}, nil
 }
 
-// signIn returns the advice for a missing login.
+// signIn is a transport that adds the command for a login to the error about a missing login.
 type signIn struct {
 	name string
 	Passing
 }
 
-// Passing passes requests on, and CloseIdleConnections, too.
+// Passing embeds a transport and forwards CloseIdleConnections to it.
 type Passing struct{ http.RoundTripper }
 
-// CloseIdleConnections is called by [http.Client].
+// CloseIdleConnections closes the idle connections of the embedded transport. [http.Client] calls
+// it.
 func (p Passing) CloseIdleConnections() {
 	(&http.Client{Transport: p.RoundTripper}).CloseIdleConnections()
 }
@@ -254,10 +260,10 @@ func (s signIn) RoundTrip(req *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// needsLogin is [oauth.ErrLogin] with its remedy.
+// needsLogin is an [oauth.ErrLogin] that names the command for the login.
 type needsLogin struct {
 	name   string
-	scopes []string // that the present login lacks
+	scopes []string // scopes that the current login lacks; may be empty
 }
 
 // Error returns the reason with its remedy.
@@ -268,10 +274,10 @@ func (e *needsLogin) Error() string {
 	return "more rights are needed: junction login " + plaintext.ShellWord(e.name) + " --scope " + plaintext.ShellWord(plaintext.Line(strings.Join(e.scopes, ","), 200))
 }
 
-// Unwrap is [oauth.ErrLogin].
+// Unwrap returns [oauth.ErrLogin].
 func (e *needsLogin) Unwrap() error { return oauth.ErrLogin }
 
-// OAuthOf returns the options of tokens for a configured server.
+// OAuthOf returns the OAuth of a server's entry, or the zero OAuth without one.
 func OAuthOf(s *config.Server) config.OAuth {
 	if s.OAuth == nil {
 		return config.OAuth{}
@@ -279,19 +285,19 @@ func OAuthOf(s *config.Server) config.OAuth {
 	return *s.OAuth
 }
 
-// AuthorizedAs is [Launcher.Authorized] for a server of a configuration: a [Sender].
+// AuthorizedAs is [Launcher.Authorized] for a configured server. It is a [Sender].
 func (l *Launcher) AuthorizedAs(s *config.Server, header http.Header) (*http.Client, error) {
 	return l.Authorized(s.Name, s.URL, OAuthOf(s), s.TLS, header, nil)
 }
 
-// AtEnd has something closed by [Launcher.Close].
+// AtEnd makes [Launcher.Close] close c.
 func (l *Launcher) AtEnd(c io.Closer) {
 	l.closing.Lock()
 	defer l.closing.Unlock()
 	l.closers = append(l.closers, c)
 }
 
-// Close closes all that the Launcher opened.
+// Close closes everything that was passed to AtEnd.
 func (l *Launcher) Close() error {
 	l.closing.Lock()
 	defer l.closing.Unlock()
@@ -309,8 +315,8 @@ const (
 	RenewTime = time.Minute
 )
 
-// renewApart renews the login at a server in another process, which outlives this one. If this process is
-// killed during the renewal, the login is not lost, although the old token may be invalid.
+// renewApart renews the login at a server in another process. The login survives if this process is
+// killed during the renewal, when the old token may already be invalid.
 func (l *Launcher) renewApart(ctx context.Context, server, mark string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -322,7 +328,7 @@ func (l *Launcher) renewApart(ctx context.Context, server, mark string) error {
 		return err
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }() // it ends within RenewTime
+	go func() { ended <- cmd.Wait() }() // the process ends within RenewTime
 	select {
 	case err := <-ended:
 		return err
@@ -331,7 +337,7 @@ func (l *Launcher) renewApart(ctx context.Context, server, mark string) error {
 	}
 }
 
-// renewsApart reports whether a login is kept with all that is needed to renew it.
+// renewsApart reports whether the stored login alone is sufficient to renew it.
 func renewsApart(entry *config.OAuth) bool {
 	return entry.ClientSecret == "" && entry.KeyFile == "" && entry.Grant == "" && len(entry.Hosts) == 0
 }

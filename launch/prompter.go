@@ -9,12 +9,12 @@ import (
 
 // A Prompter asks the user and shows cards.
 type Prompter interface {
-	// Absent returns why no user can be asked, such as [Nobody]; then only Show is called. It returns an
-	// empty string if a user can be asked.
+	// Absent returns the reason why no user can be asked, such as [Nobody], or "" if a user can be.
+	// With a reason, only Show may be called.
 	Absent() string
-	// Choose returns the Key of the user's choice; empty for none of them.
+	// Choose returns the Key of the user's choice, or "" if the user chose none.
 	Choose(ctx context.Context, question string, choices []Choice) (key string, err error)
-	// Text returns a typed line, or a choice of the question.
+	// Text returns the text that the user typed or chose.
 	Text(ctx context.Context, q Question) (string, error)
 	// Show shows a card.
 	Show(c Card)
@@ -25,23 +25,23 @@ const Nobody = "there is no terminal for questions"
 
 // A Choice is an answer to a question.
 type Choice struct {
-	Key   string // chosen by its first letter, too
-	Label string // with that letter in brackets, such as "[k]eep both"
+	Key   string // result of Choose; its first letter also selects it
+	Label string // text with that letter in brackets, such as "[k]eep both"
 }
 
 // A Question asks for a text.
 type Question struct {
 	Text    string
-	Choices []string // the expected texts; nil means any text
-	Prompt  string   // before the typed text; empty means "> "
-	Subject string   // the question as a part of a sentence, for other terminals; may be empty
-	Secret  bool     // hides the typed text
-	Fault   string   // why the previous text was refused; empty at the first attempt
+	Choices []string // the only valid texts; nil means any text
+	Prompt  string   // text at the start of the input line; empty means "> "
+	Subject string   // the request as part of a sentence, for other terminals; may be empty
+	Secret  bool     // whether to hide the typed text
+	Fault   string   // why the previous text was invalid; empty at the first attempt
 }
 
 // A Card is a message to the user, such as the description of a server before it is added. It has a
-// title, a table of names and texts, and further lines; each may be missing. Texts of servers in it
-// are cleaned.
+// title, a table of names and texts, and further lines; each may be empty. Texts from servers must
+// be cleaned before they are put into a Card.
 type Card struct {
 	Title string
 	Rows  [][2]string
@@ -64,7 +64,7 @@ func (c Card) Text(width int) string {
 	return text
 }
 
-// User returns the Prompter, or one without a user if it is nil.
+// User returns l.Prompter, or a Prompter without a user if it is nil.
 func (l *Launcher) User() Prompter {
 	if l.Prompter == nil {
 		return noUser{}
@@ -72,10 +72,10 @@ func (l *Launcher) User() Prompter {
 	return l.Prompter
 }
 
-// absent returns why no user can be asked; empty if one can be.
+// absent returns the reason why no user can be asked, or "" if a user can be.
 func (l *Launcher) absent() string { return l.User().Absent() }
 
-// noUser is a Prompter without a user. It shows nothing.
+// noUser is the Prompter without a user. It asks nothing and shows nothing.
 type noUser struct{}
 
 func (noUser) Absent() string { return Nobody }

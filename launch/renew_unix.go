@@ -4,5 +4,6 @@ package launch
 
 import "syscall"
 
-// apart starts a process in a session of its own: no signal for this one reaches it.
+// apart returns the attributes for a process in its own session, which gets no signals that are
+// sent to this process.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

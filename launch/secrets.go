@@ -27,19 +27,20 @@ import (
 )
 
 const (
-	MaxSecret  = 64 << 10  // bytes of a secret
-	SecretKeys = "secret/" // prefix of their keys in the store
+	MaxSecret  = 64 << 10  // largest size of a secret in bytes
+	SecretKeys = "secret/" // prefix of the keys of secrets in the store
 )
 
-// keptSecrets holds the opened store of the user's secrets.
+// keptSecrets holds the user's store of secrets once it is open.
 type keptSecrets struct {
 	mu    sync.Mutex
 	store state.Store // nil until its first use
 	ring  *seal.Ring
 }
 
-// OpenSecrets opens the user's secrets, once. With create, it creates a missing store; otherwise
-// the error is [state.ErrNotFound].
+// OpenSecrets returns the user's store of secrets, which it opens at the first call. If the store
+// does not exist, OpenSecrets creates it if create is set; otherwise the error is
+// [state.ErrNotFound].
 func (l *Launcher) OpenSecrets(ctx context.Context, create bool) (state.Store, *seal.Ring, error) {
 	s := &l.secrets
 	s.mu.Lock()
@@ -59,7 +60,8 @@ func (l *Launcher) OpenSecrets(ctx context.Context, create bool) (state.Store, *
 	return store, ring, nil
 }
 
-// Secret returns a secret of the user for a configuration, and hides it in output.
+// Secret returns one of the user's secrets for a configuration. It also removes the secret from the
+// recording.
 func (l *Launcher) Secret(ctx context.Context, name string) (string, error) {
 	store, ring, err := l.OpenSecrets(ctx, false)
 	var kept state.Entry
@@ -83,7 +85,7 @@ func (l *Launcher) Secret(ctx context.Context, name string) (string, error) {
 // secretName matches the names of secrets.
 var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,100}$`) })
 
-// CheckSecretName returns a usage error for an invalid name of a secret.
+// CheckSecretName returns a usage error if name is not a valid name of a secret.
 func CheckSecretName(name string) error {
 	if !secretName().MatchString(name) {
 		return commandline.Errorf("expected a name of up to 100 letters, digits, _, . and -, got %q", name)
@@ -93,14 +95,14 @@ func CheckSecretName(name string) error {
 
 const (
 	keyringService = "junction"
-	inKeyring      = "keyring" // the content of the key's file if the key is in the keyring
-	// keyringTime is how long the keyring may take; its owner may have to unlock it.
+	inKeyring      = "keyring" // content of the key's file if the keyring has the key
+	// keyringTime limits a request to the keyring, which its owner may have to unlock first.
 	keyringTime = 30 * time.Second
 )
 
-// loginKey returns the key that seals logins. It is in the keyring of the user's system, or else in a file
-// that only the user can read; that file names the place. Unless the key may be created, it returns
-// [state.ErrNotFound] for a missing one.
+// loginKey returns the key that seals logins. The key is in the keyring of the user's system, or
+// else in a file that only the user can read. In the first case the file has inKeyring in place of
+// the key. If the key is missing and create is false, the error is [state.ErrNotFound].
 func loginKey(ctx context.Context, p place.Place, create bool) ([]byte, error) {
 	path, err := p.State("logins.key")
 	if err != nil {
@@ -119,7 +121,7 @@ func loginKey(ctx context.Context, p place.Place, create bool) ([]byte, error) {
 	}
 	defer unlock()
 	if key, err = readLoginKey(ctx, path); !errors.Is(err, fs.ErrNotExist) {
-		return key, err // another process made it meanwhile
+		return key, err // another process made the key in the meantime
 	}
 	key = make([]byte, seal.KeySize)
 	rand.Read(key)
@@ -148,7 +150,7 @@ func readLoginKey(ctx context.Context, path string) ([]byte, error) {
 	return key, nil
 }
 
-// keepInKeyring reports whether the keyring has the key now.
+// keepInKeyring stores the key in the keyring and reports whether it succeeded.
 func keepInKeyring(ctx context.Context, p place.Place, path, text string) bool {
 	if !hasKeyring(p) {
 		return false
@@ -162,14 +164,14 @@ func keepInKeyring(ctx context.Context, p place.Place, path, text string) bool {
 	return err == nil && bytes.Equal([]byte(kept), []byte(text))
 }
 
-// askKeyring runs ask, which cannot be interrupted, as long as it may take.
+// askKeyring runs ask, which cannot be interrupted, and waits at most keyringTime for it.
 func askKeyring(ctx context.Context, ask func() (string, error)) (string, error) {
 	type answer struct {
 		text string
 		err  error
 	}
 	answered := make(chan answer, 1)
-	go func() { // ends with the keyring's service, or this process
+	go func() { // ends when the keyring's service responds, or with this process
 		text, err := ask()
 		answered <- answer{text, err}
 	}()
@@ -183,7 +185,7 @@ func askKeyring(ctx context.Context, ask func() (string, error)) (string, error)
 	}
 }
 
-// hasKeyring reports whether this system has a keyring that can be asked without starting one.
+// hasKeyring reports whether this system has a running keyring.
 func hasKeyring(p place.Place) bool {
 	switch {
 	case p.Getenv("JUNCTION_KEYRING") == "off":

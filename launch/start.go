@@ -16,27 +16,27 @@ import (
 )
 
 const (
-	// DefaultStart limits the start of a server whose entry has no startTimeout.
+	// DefaultStart is the time limit for the start of a server whose entry has no startTimeout.
 	DefaultStart = 2 * time.Minute
-	// maxStart limits the start of a package runner that keeps working.
+	// maxStart is the time limit for the start of a package runner that keeps working.
 	maxStart = 10 * time.Minute
-	// maxSaid limits the shown letters of a line of standard error.
+	// maxSaid is the largest number of characters shown of a line of standard error.
 	maxSaid = 200
-	// lookTime is the interval at which a start is checked.
+	// lookTime is the interval between two checks of a start.
 	lookTime = 2 * time.Second
-	// restTime is how long a start must show no work to count as waiting.
+	// restTime is how long a start must be without work to count as waiting.
 	restTime = 15 * time.Second
-	// leastWork is the processor time within lookTime that counts as work.
+	// leastWork is the processor time between two checks that counts as work.
 	leastWork = 20 * time.Millisecond
 
-	// MaxStartLines is the number of lines of standard error that are kept.
+	// MaxStartLines is the largest number of lines of standard error that a StartWatch keeps.
 	MaxStartLines = 40
 )
 
-// A StartWatch observes the start of one program and ends it when it takes too long.
+// A StartWatch observes the start of one program and ends the start if it takes too long.
 type StartWatch struct {
 	Start  Starter
-	Runner string // work of a package runner, such as "npx installs x"; empty for other programs
+	Runner string // description of a package runner's work, such as "npx installs x"; empty for other programs
 	Limit  time.Duration
 
 	mu      sync.Mutex
@@ -44,25 +44,25 @@ type StartWatch struct {
 	Said    []string         // last lines of standard error
 	skipped string           // last line of standard output that is not a message
 	lines   int
-	worked  time.Time // when it was last seen working
+	worked  time.Time // time of the last check that found work
 }
 
-// A Starter receives the state of a start: Note its current work, and Yield that others need not
-// wait for it.
+// A Starter gets the state of a start. Note gets a description of the current work. Yield means
+// that other starts need not wait for this one.
 type Starter interface {
 	Note(text string)
 	Yield()
 }
 
-// unwatched is the Starter of a start that nothing waits for.
+// unwatched is a Starter that ignores the state.
 type unwatched struct{}
 
 func (unwatched) Note(string) {}
 func (unwatched) Yield()      {}
 
-// Dial connects to a server. A program may take limit to start, or [DefaultStart] if limit
-// is 0; a package runner may take longer while it works. known reports that the server was started
-// before, so that nothing needs to be installed.
+// Dial connects to a server. limit is the time that a program may take to start, or [DefaultStart]
+// if it is 0. A package runner may take longer while it works. known reports that the server was
+// started before, and therefore has nothing to install.
 func Dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start Starter, limit time.Duration, known bool) (*mcp.Client, error) {
 	c, ok := t.(*command.Command)
 	if !ok {
@@ -78,7 +78,7 @@ func Dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start Start
 		w.program = &p
 	}
 	c.Stderr, c.Skipped = w.OnStderr(c.Stderr), w.OnSkipped(c.Skipped)
-	o.ConnectTimeout = max(maxStart, w.Limit) + time.Minute // Watch ends it earlier
+	o.ConnectTimeout = max(maxStart, w.Limit) + time.Minute // not reached: Watch ends the start earlier
 	o.Starting = w.Installs
 	ctx, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
@@ -92,18 +92,19 @@ func Dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start Start
 	return client, err
 }
 
-// StartLimit returns own, the time in an entry, or [DefaultStart] if it is 0.
+// StartLimit returns own, the startTimeout of an entry, or [DefaultStart] if own is 0.
 func StartLimit(own time.Duration) time.Duration { return cmp.Or(own, DefaultStart) }
 
-// Installs reports whether a package runner worked at one of the last two checks.
+// Installs reports whether the program is a package runner that worked at one of the last two
+// checks.
 func (w *StartWatch) Installs() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.Runner != "" && time.Since(w.worked) <= 2*lookTime
 }
 
-// OnStderr returns a function that keeps lines of standard error and passes them to next, which may
-// be nil.
+// OnStderr returns a function that stores lines of standard error and passes them to next, which
+// may be nil.
 func (w *StartWatch) OnStderr(next func(string)) func(string) {
 	return func(line string) {
 		w.mu.Lock()
@@ -119,8 +120,8 @@ func (w *StartWatch) OnStderr(next func(string)) func(string) {
 	}
 }
 
-// OnSkipped returns a function that keeps a line of standard output that is not a message, and passes it
-// to next, which may be nil.
+// OnSkipped returns a function that stores the last line of standard output that is not a message.
+// It passes each such line to next, which may be nil.
 func (w *StartWatch) OnSkipped(next func(string)) func(string) {
 	return func(line string) {
 		w.mu.Lock()
@@ -132,8 +133,8 @@ func (w *StartWatch) OnSkipped(next func(string)) func(string) {
 	}
 }
 
-// Progress returns the processor time and the number of lines of the program so far, and the last line
-// as part of a sentence.
+// Progress returns the processor time that the program used, the number of lines that it wrote, and
+// a clause that quotes its last line.
 func (w *StartWatch) Progress() (used time.Duration, lines int, said string) {
 	w.mu.Lock()
 	p := w.program
@@ -151,7 +152,8 @@ func (w *StartWatch) Progress() (used time.Duration, lines int, said string) {
 	return used, lines, said
 }
 
-// Watch checks the start until ctx is done, and calls end if it takes too long.
+// Watch checks the start until ctx is done, with seen for the program's progress. It calls end if
+// the start takes too long.
 func (w *StartWatch) Watch(ctx context.Context, end context.CancelCauseFunc, seen func() (used time.Duration, lines int, said string)) {
 	ticker := time.NewTicker(lookTime)
 	defer ticker.Stop()
@@ -192,18 +194,18 @@ func (w *StartWatch) Watch(ctx context.Context, end context.CancelCauseFunc, see
 // errSlowStart is the cause of a start that ends because it takes too long.
 var errSlowStart error = slowStart{}
 
-// A slowStart is an error that [errors.Is] reports as [context.DeadlineExceeded], so that commands
-// exit with its code.
+// A slowStart is an error that [errors.Is] matches with [context.DeadlineExceeded]. It gives
+// commands the exit code of a timeout.
 type slowStart struct{}
 
 // Error implements [error].
 func (slowStart) Error() string { return "no handshake within" }
 
-// Is implements the interface of [errors.Is].
+// Is reports whether target is [context.DeadlineExceeded], for [errors.Is].
 func (slowStart) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// StartTimeoutError returns the error of a start that took too long. said is the program's last line;
-// gateways hide it from clients.
+// StartTimeoutError returns the error of a start that took too long. said quotes the program's last
+// line; gateways do not show it to clients.
 func StartTimeoutError(took time.Duration, said string) error {
 	const format = `%w %v%s; "startTimeout" in its entry gives it longer`
 	if said == "" {

@@ -28,32 +28,32 @@ import (
 
 // A Target is a server that can be connected to.
 type Target struct {
-	Name         string // empty: the transport's own
-	Origin       string // where it is defined; empty where the command line gives it
+	Name         string // empty means the name of the transport
+	Origin       string // place of the definition; empty for a target that the command line gives
 	Transport    mcp.Transport
-	By           *Transport    // nil: it is in this process, or another junction has it
-	Timeout      time.Duration // 0: the default
+	By           *Transport    // nil for a server in this process or in another junction
+	Timeout      time.Duration // for one request; 0 means the default
 	StartTimeout time.Duration // 0: the default
-	Revision     string        // to speak with it; empty: which it knows
-	// Server is its configured server; nil without an entry.
+	Revision     string        // the only revision to use; empty means any that the server supports
+	// Server is the resolved entry; nil without an entry.
 	Server      *config.Server
-	IsInstalled bool                  // the program of junction.lock replaces that of Server
-	Locked      *install.LockedServer // nil: nothing is locked of it
-	Through     string                // the junction up that has it; empty: this process connects to it
-	Connected   func()                // called by a gateway that is connected to it; may be nil
+	IsInstalled bool                  // whether a program of junction.lock replaces the one in the entry
+	Locked      *install.LockedServer // lock of the server; nil without one
+	Through     string                // the junction up that serves it; empty if this process connects to the server itself
+	Connected   func()                // called by a gateway after it connects; may be nil
 }
 
 // Title returns the server's name for users.
 func (t *Target) Title() string { return cmp.Or(t.Name, t.Transport.String()) }
 
-// IsProgram reports whether the server is started.
+// IsProgram reports whether the server is a program that is started.
 func (t *Target) IsProgram() bool { return t.By != nil && t.By.IsProgram }
 
-// IsWeb reports whether the server is reached over HTTP, with headers, at an address of its own.
+// IsWeb reports whether the server is reached over HTTP, where requests have headers.
 func (t *Target) IsWeb() bool { return t.By != nil && t.By.IsWeb }
 
-// Connect connects to the server of an entry, after the user's consent. A program has the time of its entry to start, and a package runner
-// as long as it works.
+// Connect connects to the server of an entry after the user consents. A program must start within
+// the startTimeout of its entry; a package runner may take longer while it works.
 func (l *Launcher) Connect(ctx context.Context, e Entry) (*mcp.Client, error) {
 	if err := l.Consent(ctx, e); err != nil {
 		return nil, err
@@ -65,13 +65,13 @@ func (l *Launcher) Connect(ctx context.Context, e Entry) (*mcp.Client, error) {
 	return Dial(ctx, t.Transport, l.Options(t), unwatched{}, t.StartTimeout, false)
 }
 
-// Target returns the target of an entry after the user's consent: with its variables replaced, its lock
-// applied and its sandbox set up.
+// Target returns the target of an entry that the user consented to. Its variables are replaced, its
+// lock is applied, and its sandbox is set up.
 func (l *Launcher) Target(ctx context.Context, e Entry) (Target, error) {
 	return l.TargetWith(ctx, e, l.AuthorizedAs)
 }
 
-// TargetWith is like [Launcher.Target], with send for the requests to a server that has a URL.
+// TargetWith is like [Launcher.Target], but a server with a URL gets its requests through send.
 func (l *Launcher) TargetWith(ctx context.Context, e Entry, send Sender) (Target, error) {
 	d := e.Definition
 	if d == nil {
@@ -100,7 +100,7 @@ func (l *Launcher) TargetWith(ctx context.Context, e Entry, send Sender) (Target
 	return Target{Name: s.Name, Origin: e.Origin(l.Place), By: by, Transport: t, Timeout: s.Timeout, Server: s, IsInstalled: started != s, Locked: locked, StartTimeout: d.StartTimeout, Revision: d.Revision}, err
 }
 
-// confine sets up the sandbox of an entry's program: as the settings define it, or else as the lock does.
+// confine sets up the sandbox of an entry's program from the settings, or else from the lock.
 func (l *Launcher) confine(c *command.Command, e Entry, locked *install.LockedServer) error {
 	if e.Sandbox == nil {
 		return nil
@@ -116,16 +116,17 @@ func (l *Launcher) confine(c *command.Command, e Entry, locked *install.LockedSe
 	return l.ConfineBy(c, e.Name, s, p, sandbox.Options{Package: l.InstalledFolders(locked), Folder: e.Definition.Cwd != ""})
 }
 
-// Options returns the options of a client of a target.
+// Options returns the options for a client of t.
 func (l *Launcher) Options(t Target) mcp.ClientOptions {
 	o := mcp.ClientOptions{
 		Info: l.Info, Name: t.Name, Revision: cmp.Or(l.Revision, t.Revision), Logger: l.Logger(t.Name),
 		Timeout: cmp.Or(l.Timeout, t.Timeout), ConnectTimeout: cmp.Or(l.Timeout, t.StartTimeout),
 	}
-	if t.Server != nil { // a configured server is not trusted as a gateway of the chain
+	if t.Server != nil { // the marks of a configured server are not trusted, because it is not a gateway of this chain
 		o.Middleware = append(o.Middleware, removeRefusalMarks)
 	}
-	// Calls wait for the tasks that they become, except those of a proxy's client that handles tasks.
+	// A call that becomes a task waits for the task. The client of a proxy that handles tasks
+	// itself does not.
 	o.Middleware = append(o.Middleware, tasks.Wait(tasks.WaitOptions{}))
 	if l.Traffic != nil {
 		o.Wire = l.Traffic.Server(t.Title())
@@ -136,24 +137,25 @@ func (l *Launcher) Options(t Target) mcp.ClientOptions {
 	return o
 }
 
-// Startable reports whether the program of a server exists. Only such programs wait for their turn to start; others fail at once.
+// Startable reports whether the program of a server exists. A server with a missing program need
+// not wait for its turn to start, because the start fails at once.
 func Startable(p place.Place, s *config.Server) bool {
 	if _, changed := s.Env["PATH"]; filepath.IsAbs(s.Command) || !changed {
 		_, err := p.LookPath(s.Command)
 		return err == nil
 	}
-	return true // an error of starting it is more precise
+	return true // the start reports a more precise error
 }
 
-// An Entry is a server that a command line can name: one in a configuration, or one that ships with
-// junction.
+// An Entry is a server that a command line can name: an entry of a configuration, or a server that
+// ships with junction.
 type Entry struct {
 	Name       string
-	Definition *config.Definition                // nil: ships with junction
-	Sandbox    func() (*settings.Sandbox, error) // the settings of its sandbox, or nil; a nil func means never confined, even by its lock
+	Definition *config.Definition                // nil for a server that ships with junction
+	Sandbox    func() (*settings.Sandbox, error) // returns the settings of its sandbox, or nil; if the func itself is nil, the program is never confined, not even by its lock
 }
 
-// Origin describes where the server is defined.
+// Origin describes the place where the server is defined.
 func (e Entry) Origin(p place.Place) string {
 	if e.Definition == nil {
 		return "ships with junction"
@@ -161,7 +163,8 @@ func (e Entry) Origin(p place.Place) string {
 	return "defined in " + p.Short(e.Definition.Source)
 }
 
-// IdleText describes a server that was not asked: "not started", or "not connected" for a URL.
+// IdleText describes a server without a connection: "not started" for a program, or "not connected"
+// for a URL.
 func (e Entry) IdleText() string {
 	if e.Definition != nil && !IsProgram(e.Definition.Kind) {
 		return "not connected"
@@ -169,8 +172,7 @@ func (e Entry) IdleText() string {
 	return "not started"
 }
 
-// Source returns the file that defines the server, or an empty string for one that ships with
-// junction.
+// Source returns the file that defines the server, or "" for a server that ships with junction.
 func (e Entry) Source() string {
 	if e.Definition == nil {
 		return ""
@@ -181,21 +183,21 @@ func (e Entry) Source() string {
 // OfProject reports whether a project's file defines the server.
 func (e Entry) OfProject() bool { return e.Definition != nil && e.Definition.Project }
 
-// IsAPI reports whether the entry starts Junction itself to serve an API.
+// IsAPI reports whether the server is this program, which serves an API.
 func (e Entry) IsAPI() bool { return e.Definition != nil && e.Definition.Words() == nil }
 
 // IsDisabled reports whether the user disabled the server.
 func (e Entry) IsDisabled() bool { return e.Definition != nil && e.Definition.Disabled }
 
-// NeedsInput reports whether the user must be asked for a part of the entry.
+// NeedsInput reports whether the user must supply a value for the entry.
 func NeedsInput(d *config.Definition) bool {
 	return slices.ContainsFunc(d.Variables(), func(variable string) bool { return strings.HasPrefix(variable, "input:") })
 }
 
-// Command returns the command line or URL by which the host and rules identify the server; nil for
-// one that ships with junction. It includes the project of a project's server, because the same
-// words may start other programs elsewhere. It also includes a hash of secrets, defaults and values
-// of the environment.
+// Command returns the command line or URL that identifies the server to hosts and rules. It returns
+// nil for a server that ships with junction. It includes the folder of a project, because the same
+// words may start another program elsewhere. It also includes a hash of secrets, defaults and
+// values of environment variables.
 func (e Entry) Command() []string {
 	if e.Definition == nil {
 		return nil
@@ -203,8 +205,8 @@ func (e Entry) Command() []string {
 	return Origin(e.Definition, e.Definition.Hash())
 }
 
-// CommandText returns the command line or URL without secrets, or an empty string for a server that ships
-// with junction.
+// CommandText returns the command line or URL without secrets. It returns "" for a server that
+// ships with junction.
 func (e Entry) CommandText() string {
 	if e.Definition == nil {
 		return ""
@@ -213,13 +215,14 @@ func (e Entry) CommandText() string {
 	return strings.Join(append([]string{strings.TrimPrefix(e.Definition.String(), named)}, e.Definition.Around()...), " ")
 }
 
-// WantsLogin reports whether a server could be reached and does not let this user in.
+// WantsLogin reports whether an error means that the server refused this user.
 func WantsLogin(err error) bool {
 	refused, is := errors.AsType[*mcp.StatusError](err)
 	return errors.Is(err, oauth.ErrLogin) || is && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden)
 }
 
-// OffersNothing sets the answers of a client that only tries a server: it declines forms and lists no folders.
+// OffersNothing sets options for a client that only tries a server: it declines forms and lists no
+// folders.
 func OffersNothing(o *mcp.ClientOptions) {
 	o.ElicitURL = true
 	o.OnElicit = func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -228,7 +231,8 @@ func OffersNothing(o *mcp.ClientOptions) {
 	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return []mcp.Root{}, nil }
 }
 
-// Origin returns the command or address of a server with the hash of its definition, which identify it.
+// Origin returns the words that identify a server: its command or address and the hash of its
+// definition.
 func Origin(d *config.Definition, hash string) []string {
 	words := append([]string{d.String()}, d.Around()...)
 	if hash != "" {
@@ -240,8 +244,8 @@ func Origin(d *config.Definition, hash string) []string {
 	return words
 }
 
-// removeRefusalMarks is middleware that removes from a server's responses the mark of a request that a
-// gateway refused itself.
+// removeRefusalMarks is middleware that removes marks from a server's responses. A mark tells a
+// gateway that another gateway refused the request itself.
 func removeRefusalMarks(next mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "subscriptions/listen" && req.Peer != nil {
@@ -263,11 +267,11 @@ func removeRefusalMarks(next mcp.Handler) mcp.Handler {
 	})
 }
 
-// An unmarkedPeer is the Peer of a subscription; it removes the marks from notifications about
+// An unmarkedPeer is the Peer of a subscription. It removes the marks from notifications about
 // tasks.
 type unmarkedPeer struct{ mcp.Peer }
 
-// Unwrap implements the interface of [mcp.PeerAs].
+// Unwrap returns the wrapped Peer, for [mcp.PeerAs].
 func (p *unmarkedPeer) Unwrap() mcp.Peer { return p.Peer }
 
 // Notify implements [mcp.Peer].

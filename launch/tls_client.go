@@ -11,30 +11,31 @@ import (
 	"github.com/junction-mcp/junction/internal/plainhttp"
 )
 
-// A tlsClient connects to one https server with the certificates of its entry. Its error names a missing
-// certificate.
+// A tlsClient sends requests to one https server with the client certificate of the server's entry.
+// If a request fails because the certificate is missing, its error reports that.
 type tlsClient struct {
 	Passing
-	has      bool        // a certificate
-	wanted   atomic.Bool // the server asked for one
-	answered atomic.Bool // it answered a request
+	has      bool        // whether the entry has a certificate
+	wanted   atomic.Bool // whether the server asked for a certificate
+	answered atomic.Bool // whether the server answered a request
 }
 
-// TLSConfig returns the configuration of connections to the server of an entry, which may be nil. It calls
-// wanted when the server asks for a certificate, which is read for each connection, so that it can be
-// replaced. An error about a file is a [config.Problem] that [config.Server.Located] completes.
+// TLSConfig returns the configuration of connections to the server of an entry, which may be nil.
+// It calls wanted when the server asks for a certificate. The certificate is read again for each
+// connection, so that its file can be replaced. An error about a file is a [config.Problem] that
+// [config.Server.Located] completes.
 func TLSConfig(entry *config.TLS, wanted func()) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		wanted()
 		if entry == nil || entry.CertFile == "" {
-			return new(tls.Certificate), nil // none
+			return new(tls.Certificate), nil // sends no certificate
 		}
 		return clientCertificate(entry)
 	}}
 	if entry == nil {
 		return c, nil
 	}
-	if entry.CertFile != "" { // its faults are reported before any request
+	if entry.CertFile != "" { // reports faults of the files before the first request
 		if _, err := clientCertificate(entry); err != nil {
 			return nil, err
 		}
@@ -52,7 +53,7 @@ func TLSConfig(entry *config.TLS, wanted func()) (*tls.Config, error) {
 	return c, nil
 }
 
-// clientCertificate reads the certificate of an entry. Errors hold nothing of the key.
+// clientCertificate reads the certificate of an entry. Its errors contain nothing of the key.
 func clientCertificate(entry *config.TLS) (*tls.Certificate, error) {
 	cert, err := entry.ReadFile(entry.CertFile)
 	if err != nil {
@@ -71,7 +72,7 @@ func clientCertificate(entry *config.TLS) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// NewTLSClient returns the transport of requests to a server.
+// NewTLSClient returns the transport for requests to the server of an entry, which may be nil.
 func NewTLSClient(entry *config.TLS) (*tlsClient, error) {
 	t := &tlsClient{has: entry != nil && entry.CertFile != ""}
 	c, err := TLSConfig(entry, func() { t.wanted.Store(true) })

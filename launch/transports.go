@@ -24,29 +24,30 @@ import (
 // A Sender returns the client that sends requests with a header to the server of an entry.
 type Sender func(s *config.Server, header http.Header) (*http.Client, error)
 
-// A Transport is a row of the table of transports. It connects to some servers and describes them.
+// A Transport describes how to reach some servers. It is a row of the table of transports.
 type Transport struct {
-	Name string // as files of cases have it
+	Name string // name in files of cases
 
-	kinds   []config.Kind // of the entries of the servers
-	schemes []string      // of their addresses on a command line
+	kinds   []config.Kind // kinds of entries that use the transport
+	schemes []string      // schemes of addresses on a command line that use it
 
-	IsProgram bool // a program is started, which can be locked and confined; else the server has an address
-	IsWeb     bool // it speaks HTTP: requests have headers, and a user may have to log in
-	IsOlder   bool // only an older revision has it, so that an entry has to name it
+	IsProgram bool // whether the server is a program, which can be locked and confined; otherwise it has an address
+	IsWeb     bool // whether it uses HTTP: requests have headers, and a user may have to log in
+	IsOlder   bool // whether only older revisions have it; an entry must then name it
 
-	isNamed bool // the address is the name of the server, as the transport has another
-	// check reports why an address on a command line is not one; nil where each is.
+	isNamed bool // whether the target is named by its address, because the transport's own text differs from it
+	// check returns an error for an invalid address. If it is nil, every address is valid.
 	check func(address string) error
-	// connect returns the transport to a server. The definition d may be nil; the name of a server without an
-	// entry is empty.
+	// connect returns the transport to a server. s.Name is empty for a server without an entry; d
+	// may be nil.
 	connect func(l *Launcher, s *config.Server, d *config.Definition, send Sender) (mcp.Transport, error)
 }
 
-// HTTPUnix is the scheme of a server that speaks HTTP at a file; at unix: it speaks lines.
+// HTTPUnix is the scheme of a server that speaks HTTP at a Unix socket. At a unix: address a server
+// exchanges lines instead.
 const HTTPUnix = "http+unix"
 
-// EndpointPath is where a gateway has its endpoint.
+// EndpointPath is the path of a gateway's endpoint.
 const EndpointPath = "/mcp"
 
 // transports is the table of transports.
@@ -56,23 +57,24 @@ func transports() []*Transport {
 		{Name: "http", kinds: []config.Kind{config.HTTP, config.Auto}, schemes: []string{"http", "https"}, IsWeb: true, check: checkHost, connect: (*Launcher).streamable},
 		{Name: "sse", kinds: []config.Kind{config.SSE}, IsWeb: true, IsOlder: true, connect: (*Launcher).sse},
 		{Name: "http", schemes: []string{HTTPUnix}, IsWeb: true, isNamed: true, check: checkSocket, connect: (*Launcher).httpSocket},
-		{Name: "stdio", schemes: []string{"unix"}, connect: (*Launcher).socket}, // a socket carries the same as standard input and output
+		{Name: "stdio", schemes: []string{"unix"}, connect: (*Launcher).socket}, // a socket carries the same bytes as standard input and output
 		{Name: "stdio", schemes: []string{"tcp"}, connect: (*Launcher).socket},
 	}
 }
 
-// Of returns the transport to servers of a kind.
+// Of returns the transport to servers of a kind, or nil.
 func Of(k config.Kind) *Transport {
 	return row(func(t *Transport) bool { return slices.Contains(t.kinds, k) })
 }
 
-// IsProgram reports whether servers of a kind are started.
+// IsProgram reports whether servers of a kind are programs that are started.
 func IsProgram(k config.Kind) bool {
 	t := Of(k)
 	return t != nil && t.IsProgram
 }
 
-// At returns the transport of an address on a command line; nil for the name of a server.
+// At returns the transport for an address on a command line. It returns nil for the name of a
+// server.
 func At(address string) *Transport {
 	scheme, _, isURL := strings.Cut(address, ":")
 	return row(func(t *Transport) bool { return isURL && slices.Contains(t.schemes, scheme) })
@@ -86,7 +88,7 @@ func row(is func(t *Transport) bool) *Transport {
 	return nil
 }
 
-// connect makes the transport to a server.
+// connect checks the flags of the command line and returns the transport to a server.
 func (l *Launcher) connect(t *Transport, s *config.Server, d *config.Definition, send Sender) (mcp.Transport, error) {
 	andIs := func(how string) string {
 		if s.Name == "" {
@@ -105,12 +107,13 @@ func (l *Launcher) connect(t *Transport, s *config.Server, d *config.Definition,
 	return t.connect(l, s, d, send)
 }
 
-// Transport makes the transport to a server, as its configuration resolves it. Its definition may be nil.
+// Transport returns the transport to a resolved server. d is the server's definition, which may be
+// nil.
 func (l *Launcher) Transport(s *config.Server, d *config.Definition, send Sender) (mcp.Transport, error) {
 	return l.connect(Of(s.Kind), s, d, send)
 }
 
-// Address returns the server at an address.
+// Address returns the target at an address on a command line.
 func (l *Launcher) Address(address string) (Target, error) {
 	by := At(address)
 	switch {
@@ -132,7 +135,7 @@ func (l *Launcher) Address(address string) (Target, error) {
 	return found, nil
 }
 
-// Command returns the server that a command line starts.
+// Command returns the target for a command line that starts a server.
 func (l *Launcher) Command(name string, args []string) (Target, error) {
 	by := Of(config.Stdio)
 	if len(l.Header) == 0 {
@@ -161,7 +164,7 @@ func checkSocket(address string) error {
 	return nil
 }
 
-// program starts a server.
+// program returns the transport to a server that is a program.
 func (l *Launcher) program(s *config.Server, d *config.Definition, _ Sender) (mcp.Transport, error) {
 	variable, err := l.chained(d)
 	if err != nil {
@@ -178,8 +181,8 @@ func (l *Launcher) program(s *config.Server, d *config.Definition, _ Sender) (mc
 	return c, nil
 }
 
-// startWords returns the command line of a server's entry, or the started one of an API, which Junction
-// serves and whose entry has none.
+// startWords returns the command line as the server's entry has it. The entry of an API has none,
+// so startWords returns the command line that serves the API.
 func startWords(s *config.Server, d *config.Definition) []string {
 	if d == nil || d.Words() == nil {
 		return append([]string{s.Command}, s.Args...)
@@ -187,7 +190,7 @@ func startWords(s *config.Server, d *config.Definition) []string {
 	return d.Words()
 }
 
-// web returns the client that sends requests to a server, and their header.
+// web returns the client that sends requests to a server, and the headers of the requests.
 func (l *Launcher) web(s *config.Server, send Sender) (*http.Client, http.Header, error) {
 	header, err := Headers(l.Header)
 	if err != nil {
@@ -219,7 +222,8 @@ func (l *Launcher) sse(s *config.Server, _ *config.Definition, send Sender) (mcp
 	return httpsse.ClientWith(s.URL, httpsse.ClientOptions{HTTP: client, Header: header, Logger: l.transportLogger(s)}), nil
 }
 
-// httpSocket speaks HTTP at a file, such as that of junction up --http unix:FILE.
+// httpSocket returns the transport to a server that speaks HTTP at a Unix socket, such as junction
+// up --http unix:FILE.
 func (l *Launcher) httpSocket(s *config.Server, d *config.Definition, _ Sender) (mcp.Transport, error) {
 	path := l.Place.Path(socketAddress(s.URL))
 	dial := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -230,7 +234,8 @@ func (l *Launcher) httpSocket(s *config.Server, d *config.Definition, _ Sender) 
 	})
 }
 
-// socket speaks lines at an address whose scheme is its network.
+// socket returns the transport to a server that exchanges lines at an address. The address's scheme
+// is the network.
 func (l *Launcher) socket(s *config.Server, _ *config.Definition, _ Sender) (mcp.Transport, error) {
 	network, _, _ := strings.Cut(s.URL, ":")
 	address := socketAddress(s.URL)
@@ -240,13 +245,14 @@ func (l *Launcher) socket(s *config.Server, _ *config.Definition, _ Sender) (mcp
 	return stream.DialWith(network, address, stream.ClientOptions{Logger: l.transportLogger(s)}), nil
 }
 
-// socketAddress returns the part after the scheme.
+// socketAddress returns the part of an address after the scheme and slashes.
 func socketAddress(address string) string {
 	_, rest, _ := strings.Cut(address, ":")
 	return strings.TrimPrefix(rest, "//")
 }
 
-// transportLogger is the logger of a transport: odd forms are kept of what has a name.
+// transportLogger returns the logger of a transport. With a name, odd forms of messages are
+// recorded, too.
 func (l *Launcher) transportLogger(s *config.Server) *slog.Logger {
 	if s.Name == "" {
 		return l.logger()
@@ -254,10 +260,11 @@ func (l *Launcher) transportLogger(s *config.Server) *slog.Logger {
 	return l.Logger(s.Name)
 }
 
-// WrongEnv is the fault of a value of --env.
+// WrongEnv is the error text for an invalid value of --env.
 const WrongEnv = "--env: expected NAME=VALUE"
 
-// Pairs reads the values of a flag that are NAME=VALUE each; fault is the text of the error about another one.
+// Pairs parses the values of a flag, each NAME=VALUE. fault is the text of the error about an
+// invalid one.
 func Pairs(given []string, fault string) (map[string]string, error) {
 	read := map[string]string{}
 	for _, pair := range given {
@@ -270,7 +277,7 @@ func Pairs(given []string, fault string) (map[string]string, error) {
 	return read, nil
 }
 
-// Headers reads the values of --header; their errors hold no value.
+// Headers parses the values of --header. Its errors contain no values.
 func Headers(flags []string) (http.Header, error) {
 	header := http.Header{}
 	for _, flag := range flags {

@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// Contradiction names findings of a tool's annotations that contradict each other or its name.
+// Contradiction is the name of the rule about annotations of a tool that contradict each other or
+// the tool's name.
 const Contradiction = "contradiction"
 
 var contradictionRule = Rule{
@@ -18,11 +19,10 @@ its ` + "`" + `destructiveHint` + "`" + ` is false. Error if a read-only tool ha
 	check: of((*report).checkAnnotations),
 }
 
-// destroying are verbs with which the name of a tool begins that only reads in no language of
-// programmers.
+// destroying lists verbs at the beginning of a tool's name that a read-only tool does not have.
 var destroying = strings.Fields("delete remove drop destroy erase purge kill uninstall overwrite truncate wipe")
 
-// checkAnnotations looks for annotations that contradict each other or the tool's name.
+// checkAnnotations reports annotations of a tool that contradict each other or the tool's name.
 func (r *report) checkAnnotations(t *tool) {
 	a := t.Annotations
 	if a == nil {
@@ -41,7 +41,7 @@ func (r *report) checkAnnotations(t *tool) {
 	}
 }
 
-// firstWord is the first word of a name such as delete_file or deleteFile, in lower case.
+// firstWord returns the first word of a name such as delete_file or deleteFile, in lower case.
 func firstWord(name string) string {
 	end := strings.IndexFunc(name, func(c rune) bool { return !unicode.IsLetter(c) })
 	if end < 0 {

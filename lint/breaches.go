@@ -11,26 +11,25 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxBreaches is how many kinds of breaches on the wire are kept.
+// maxBreaches is the largest number of different breaches that are stored.
 const maxBreaches = 100
 
-// Breaches are the breaches of the specification that a connection meets and works around:
-// its [Breaches.Logger] is given to the [mcp.ClientOptions] and to the transport. The zero value is
-// ready, and safe for concurrent use.
+// Breaches collects the breaches of the specification that a connection works around. Pass its
+// [Breaches.Logger] to the [mcp.ClientOptions] and to the transport. The zero value is ready to use
+// and safe for concurrent use.
 type Breaches struct {
 	mu  sync.Mutex
 	met []met
 }
 
-// met is a breach, and how often the same thing happened to other lines, ids and methods.
+// met is a breach with the number of breaches that differ from it only in their line, id or method.
 type met struct {
 	first   Breach
 	message string
 	more    int
 }
 
-// Logger returns a logger that keeps breaches, and passes everything on to next, unless
-// that is nil.
+// Logger returns a logger that stores breaches. It passes all records to next, which may be nil.
 func (b *Breaches) Logger(next *slog.Logger) *slog.Logger {
 	to := slog.DiscardHandler
 	if next != nil {
@@ -39,7 +38,7 @@ func (b *Breaches) Logger(next *slog.Logger) *slog.Logger {
 	return tolerance.Observe(to, b.see)
 }
 
-// All returns what was met so far, each kind once; of a nil Breaches nothing.
+// All returns the breaches so far, each kind once. It returns nil for a nil Breaches.
 func (b *Breaches) All() []Breach {
 	if b == nil {
 		return nil
@@ -56,8 +55,8 @@ func (b *Breaches) All() []Breach {
 	return all
 }
 
-// add keeps a breach, or counts it where the message was met already: a server that writes a log to its
-// standard output has one fault, and not one for each line.
+// add stores a breach, or counts it if one with the same message is stored. A server that writes a
+// log to its standard output has one fault and not one for each line.
 func (b *Breaches) add(message string, one Breach) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -70,7 +69,7 @@ func (b *Breaches) add(message string, one Breach) {
 	}
 }
 
-// see adds a record that has [mcp.LogBreach].
+// see stores the breach in a record that has the attribute [mcp.LogBreach].
 func (b *Breaches) see(r slog.Record) {
 	rule := ""
 	what := strings.TrimPrefix(r.Message, "mcp: ")
@@ -78,7 +77,7 @@ func (b *Breaches) see(r slog.Record) {
 		switch a.Key {
 		case mcp.LogBreach:
 			rule = a.Value.String()
-		case "server": // which is known
+		case "server": // already known
 		default:
 			what += ", " + a.Key + " " + a.Value.String()
 		}

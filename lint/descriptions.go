@@ -13,7 +13,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// NoDescription names findings of tools and prompts that do not describe what they do.
+// NoDescription is the name of the rule about tools and prompts without a description.
 const NoDescription = "no-description"
 
 var noDescriptionRule = Rule{
@@ -27,7 +27,8 @@ var noDescriptionRule = Rule{
 	},
 }
 
-// NoArgumentDescription names the finding of a server that does not describe a tenth of its arguments or more.
+// NoArgumentDescription is the name of the rule about servers that leave a tenth or more of their
+// arguments undescribed.
 const NoArgumentDescription = "no-argument-description"
 
 var noArgumentDescriptionRule = Rule{
@@ -40,7 +41,7 @@ nor the server's instructions have. The finding lists the names, those of most t
 	check: of((*report).checkArguments),
 }
 
-// SameDescription names findings of tools that have the same description.
+// SameDescription is the name of the rule about tools with the same description.
 const SameDescription = "same-description"
 
 var sameDescriptionRule = Rule{
@@ -53,14 +54,14 @@ var sameDescriptionRule = Rule{
 	check: of((*report).checkSameDescriptions),
 }
 
-// checkDescription looks at what a tool says of itself.
+// checkDescription reports a tool without a description.
 func (r *report) checkDescription(t *tool) {
 	if strings.TrimSpace(t.Description) == "" {
 		r.add(NoDescription, Warning, "description", "the model knows the tool by its name only", "say in one to three sentences what it does, and when to use it")
 	}
 }
 
-// checkPrompt looks at what a prompt says of itself.
+// checkPrompt reports a prompt without a description and a title.
 func (r *report) checkPrompt(p *mcp.Prompt) {
 	if strings.TrimSpace(p.Description) == "" && strings.TrimSpace(p.Title) == "" {
 		r.add(NoDescription, Warning, "description", "users of the prompt do not learn its purpose", "say in a sentence what it asks the model for")
@@ -68,20 +69,21 @@ func (r *report) checkPrompt(p *mcp.Prompt) {
 }
 
 const (
-	// minSilent is how many arguments of a server must have nothing that describes them to be reported, and
-	// silentShare which part of all: of fewer it is a matter of taste which name says enough.
+	// Arguments without a description are reported if there are at least minSilent of them, and if
+	// they are at least one in silentShare. Below that, it is a matter of taste whether their names
+	// are sufficient.
 	minSilent   = 2
 	silentShare = 10
-	// maxSilentShown is how many of their names are shown.
+	// maxSilentShown is the largest number of names in the finding.
 	maxSilentShown = 12
 )
 
-// checkArguments looks for arguments of which a model must guess what they mean, as neither their schemas, nor the tool
-// or the instructions, say a word of it.
+// checkArguments reports arguments whose meaning a model must guess: neither their schema nor the
+// texts of the tool and the server describe them.
 func (r *report) checkArguments(s toolset) {
 	instructed := saidIn(s.Instructions)
 	all, silent := 0, 0
-	var names []string // the silent ones, in their order
+	var names []string // undescribed arguments in the order of the tools
 	of := map[string][]string{}
 	for i := range s.tools {
 		t := &s.tools[i]
@@ -122,8 +124,8 @@ func (r *report) checkArguments(s toolset) {
 		"give each a description: what it means, in which form or unit, and an example where that helps")
 }
 
-// areSaid reports whether the words of a name are among those that the tool or the server's instructions said, be they
-// one or many, as the branch of branchName is in createBranch.
+// areSaid reports whether each word of a name is in said or instructed, in singular or plural. The
+// name branchName needs both branch and name.
 func areSaid(name string, said, instructed map[string]bool) bool {
 	for word := range strings.FieldsSeq(inWords(name)) {
 		if word = singular(word); !said[word] && !instructed[word] {
@@ -133,7 +135,7 @@ func areSaid(name string, said, instructed map[string]bool) bool {
 	return true
 }
 
-// saidIn are the words of a text.
+// saidIn returns the set of words in a text, in the singular.
 func saidIn(text string) map[string]bool {
 	said := map[string]bool{}
 	for word := range strings.FieldsSeq(inWords(text)) {
@@ -142,7 +144,8 @@ func saidIn(text string) map[string]bool {
 	return said
 }
 
-// singular is the same for branch and branches, file and files, entry and entries.
+// singular returns the same text for the singular and the plural of a word, such as branch and
+// branches or entry and entries.
 func singular(word string) string {
 	word = strings.TrimSuffix(strings.TrimSuffix(word, "s"), "e")
 	if stem, is := strings.CutSuffix(word, "i"); is {
@@ -151,8 +154,8 @@ func singular(word string) string {
 	return word
 }
 
-// inWords is a text or a name in lower case with one space between its words: issueNumber and
-// issue_number are both issue number.
+// inWords returns a text or a name in lower case with one space between words. For issueNumber and
+// issue_number it returns "issue number".
 func inWords(text string) string {
 	var words strings.Builder
 	last := ' '
@@ -174,12 +177,12 @@ func inWords(text string) string {
 	return strings.TrimSpace(words.String())
 }
 
-// maxDescribed is how many bytes of schemas are looked at to see whether they describe their values: what they
-// refer to can be looked at as often as they do.
+// maxDescribed is the largest number of bytes of schemas that describes examines. Schemas can refer
+// to each other very often.
 const maxDescribed = 256 << 20
 
-// describes reports whether a schema says what its values mean: in words, by what they can be, by
-// their form, or by what they are made of. What is true or false is said by its name.
+// describes reports whether a schema describes its values: by a text, by the possible values, by a
+// format, or by its parts. The name of a boolean is sufficient.
 func (r *report) describes(v schema.View, depth int) bool {
 	r.described += len(v.Raw())
 	if r.described > maxDescribed || depth > 4 || v.Text("type") == "boolean" || isEmpty(v.Raw()) {
@@ -209,12 +212,12 @@ func (r *report) describes(v schema.View, depth int) bool {
 	return items != nil && r.describes(v.At(items), depth+1)
 }
 
-// isEmpty reports whether only {} fits a schema.
+// isEmpty reports whether a schema matches only {}.
 func isEmpty(raw json.RawMessage) bool {
 	return string(jsonrpc.Get(raw, "additionalProperties")) == "false" && string(jsonrpc.Get(raw, "properties")) == "{}"
 }
 
-// checkSameDescriptions looks for tools that a model cannot choose between.
+// checkSameDescriptions reports tools with the same description.
 func (r *report) checkSameDescriptions(s toolset) {
 	tools := s.tools
 	first := map[string]int{}

@@ -6,14 +6,14 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Severity says how much a finding matters.
+// Severity is the importance of a finding.
 type Severity int
 
-// The severities, mildest first.
+// The severities, lowest first.
 const (
-	Note    Severity = iota + 1 // would make the server better
-	Warning                     // some models or clients will do worse
-	Error                       // something cannot work, or must not be
+	Note    Severity = iota + 1 // the server works but could be better
+	Warning                     // some models or clients work less well
+	Error                       // something cannot work, or is forbidden
 )
 
 // String returns "note", "warning" or "error".
@@ -24,10 +24,10 @@ func (s Severity) String() string {
 	return [...]string{"note", "warning", "error"}[s-Note]
 }
 
-// MarshalText returns what String does.
+// MarshalText returns s.String().
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText parses the result of MarshalText.
 func (s *Severity) UnmarshalText(text []byte) error {
 	for known := Note; known <= Error; known++ {
 		if known.String() == string(text) {
@@ -38,7 +38,7 @@ func (s *Severity) UnmarshalText(text []byte) error {
 	return fmt.Errorf("severity: expected note, warning or error, got %q", plaintext.Line(string(text), 40))
 }
 
-// A Kind says what a finding is about.
+// A Kind is the kind of definition that a finding is about.
 type Kind string
 
 // The kinds.
@@ -50,19 +50,18 @@ const (
 	OfTemplate Kind = "template"
 )
 
-// A Finding is one thing that is wrong with a server. Its texts are one line each, and safe
-// to print.
+// A Finding is one fault of a server. Each of its texts is one line and safe to print.
 type Finding struct {
-	Rule     string   `json:"rule"` // its name
+	Rule     string   `json:"rule"` // name of the rule
 	Severity Severity `json:"severity"`
 	Kind     Kind     `json:"kind"`
-	Name     string   `json:"name,omitempty"`  // of the tool or prompt, the URI of a resource, or a template
-	Field    string   `json:"field,omitempty"` // such as inputSchema.properties.city
+	Name     string   `json:"name,omitempty"`  // name of the tool or prompt, URI of the resource, or the template
+	Field    string   `json:"field,omitempty"` // path of the faulty member, such as inputSchema.properties.city
 	What     string   `json:"what"`
 	Remedy   string   `json:"remedy"`
 }
 
-// String is the finding without its remedy, on one line.
+// String returns the finding as one line, without its remedy.
 func (f Finding) String() string {
 	where := string(f.Kind)
 	if f.Name != "" {
@@ -74,7 +73,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s: %s (%s)", f.Severity, where, f.What, f.Rule)
 }
 
-// Worst returns the gravest severity among findings; 0 if there are none.
+// Worst returns the highest severity of the findings, or 0 if there are none.
 func Worst(findings []Finding) Severity {
 	worst := Severity(0)
 	for _, f := range findings {
@@ -83,22 +82,22 @@ func Worst(findings []Finding) Severity {
 	return worst
 }
 
-// What is shown of texts of a server, in characters.
+// Largest numbers of characters in the texts of a finding.
 const (
 	maxShownName  = 120
 	maxShownField = 160
 	maxShownText  = 400
 )
 
-// A report gathers findings.
+// A report collects findings.
 type report struct {
 	found     []Finding
-	at        Finding // what is looked at
-	compiled  int     // bytes of schemas, for values
-	described int     // bytes of schemas, for descriptions
+	at        Finding // kind and name for the next findings
+	compiled  int     // bytes of schemas that were compiled to check values
+	described int     // bytes of schemas that were searched for descriptions
 }
 
-// add adds a finding about a field of what is looked at.
+// add adds a finding about a field of the current definition.
 func (r *report) add(rule string, s Severity, field, what, remedy string) {
 	if len(r.found) >= maxFindings {
 		return
@@ -109,7 +108,7 @@ func (r *report) add(rule string, s Severity, field, what, remedy string) {
 	r.found = append(r.found, f)
 }
 
-// about says what the next findings are about.
+// about sets the definition that the next findings are about.
 func (r *report) about(kind Kind, name string) {
 	r.at = Finding{Kind: kind, Name: plaintext.Line(name, maxShownName)}
 }

@@ -13,34 +13,35 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// What is read of a server.
+// Limits for the data that is read from a server.
 const (
-	// maxDefinitions is how many tools, prompts, resources or templates are read.
+	// maxDefinitions is the largest number of entries that are read of each list.
 	maxDefinitions = 10_000
-	// maxListed is how many bytes all lists of a server may have.
+	// maxListed is the largest size in bytes of all lists of a server.
 	maxListed = 64 << 20
-	// maxCalls is how many tools are called that were not named.
+	// maxCalls is the largest number of calls that Options do not name.
 	maxCalls = 50
-	// maxResults is how many bytes of results are kept; after that no call is made.
+	// maxResults is the largest size in bytes of all results. When it is reached, no further calls
+	// are made.
 	maxResults = 32 << 20
-	// callTime is how long a call may take that was not named.
+	// callTime is the time limit of a call that Options do not name.
 	callTime = 10 * time.Second
 )
 
-// Options say what Look does beyond reading lists. The zero value calls what can be called
-// without harm.
+// Options configure Look. With the zero value, Look calls only tools that can be called without
+// harm.
 type Options struct {
-	// Calls are made in addition, whatever the server says of these tools; only Tool and
-	// Arguments count.
+	// Calls are further calls, made whatever the server claims about these tools. Only Tool and
+	// Arguments are used.
 	Calls []Call
-	// NoCalls has no tool called but those of Calls.
+	// NoCalls restricts the calls to the ones in Calls.
 	NoCalls bool
-	// Breaches are what the connection met; nil if nothing heard of them.
+	// Breaches collected the breaches of the connection. It may be nil.
 	Breaches *Breaches
 }
 
-// Look reads what a server says of itself, and calls the tools of which it says that they
-// only read, and which need no arguments. The error says why that was not possible.
+// Look reads the definitions of a server. It calls the tools that are read-only, according to the
+// server, and need no arguments. The error is the reason why the server could not be read.
 func Look(ctx context.Context, c *mcp.Client, o Options) (*Seen, error) {
 	seen := &Seen{Name: c.Name(), Revision: c.Revision(), Instructions: c.Instructions()}
 	capable := c.Capabilities()
@@ -53,7 +54,7 @@ func Look(ctx context.Context, c *mcp.Client, o Options) (*Seen, error) {
 		}
 		for raw, err := range c.List(ctx, l.Name, l.Member) {
 			if fault, is := errors.AsType[*mcp.Error](err); is && fault.Code == mcp.CodeMethodNotFound {
-				if revision.ListOf(l.Kind) == l { // of templates nothing says that there must be some
+				if revision.ListOf(l.Kind) == l { // no capability announces that there are templates
 					seen.Breaches = append(seen.Breaches, Breach{fmt.Sprintf("it announces %s, and does not know %s", l.Member, l.Name),
 						"a server that declares a capability answers its requests (basic/lifecycle)"})
 				}
@@ -63,7 +64,7 @@ func Look(ctx context.Context, c *mcp.Client, o Options) (*Seen, error) {
 			if err != nil && (l.Kind == revision.OfTool || !late && !errors.As(err, new(*mcp.Error))) {
 				return nil, err
 			}
-			if err != nil { // of something that it needs, perhaps
+			if err != nil { // the list may need something that is not available
 				seen.Unread = append(seen.Unread, err)
 				break
 			}
@@ -80,7 +81,7 @@ func Look(ctx context.Context, c *mcp.Client, o Options) (*Seen, error) {
 	return seen, nil
 }
 
-// call makes the calls that were asked for, and those that do no harm.
+// call makes the calls in o.Calls and the harmless ones.
 func (s *Seen) call(ctx context.Context, c *mcp.Client, o Options) error {
 	left := maxResults
 	for _, wanted := range o.Calls {
@@ -99,7 +100,7 @@ func (s *Seen) call(ctx context.Context, c *mcp.Client, o Options) error {
 		cancel()
 		if errors.Is(s.Calls[len(s.Calls)-1].Err, context.DeadlineExceeded) {
 			if wait < callTime {
-				break // there are up to maxCalls
+				break // there can be up to maxCalls calls that take as long
 			}
 			wait = callTime / 5
 		}
@@ -107,7 +108,7 @@ func (s *Seen) call(ctx context.Context, c *mcp.Client, o Options) error {
 	return context.Cause(ctx)
 }
 
-// make makes one call and keeps what came; it returns how many bytes that is.
+// make makes one call and stores its result. It returns the size of the result in bytes.
 func (s *Seen) make(ctx context.Context, c *mcp.Client, call Call) int {
 	w := jsonrpc.NewObject(nil)
 	w.String("name", call.Tool)
@@ -124,8 +125,8 @@ func (s *Seen) make(ctx context.Context, c *mcp.Client, call Call) int {
 	return len(call.Result)
 }
 
-// IsHarmless reports whether a tool, as it was listed, can be called to see what comes back:
-// the server says that it only reads, and it needs no arguments.
+// IsHarmless reports whether a listed tool can be called to see its result: the server claims that
+// it is read-only, and it needs no arguments.
 func IsHarmless(tool json.RawMessage) bool {
 	if string(jsonrpc.Get(jsonrpc.Get(tool, "annotations"), "readOnlyHint")) != "true" {
 		return false
@@ -134,8 +135,8 @@ func IsHarmless(tool json.RawMessage) bool {
 	return isObject(schema) && !needsArguments(schema)
 }
 
-// needsArguments reports whether {} may not fit a schema: it requires something, or says more
-// than what properties there are.
+// needsArguments reports whether a schema may refuse {}: it requires a property, or has keywords
+// that are not evaluated here.
 func needsArguments(schema json.RawMessage) bool {
 	needs := false
 	jsonrpc.EachElement(jsonrpc.Get(schema, "required"), func([]byte) bool { needs = true; return false })

@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// DuplicateName names findings of tools, prompts or resources that have one name.
+// DuplicateName is the name of the rule about tools, prompts or resources with the same name.
 const DuplicateName = "duplicate-name"
 
 var duplicateNameRule = Rule{
@@ -20,7 +20,7 @@ var duplicateNameRule = Rule{
 	check: of((*report).checkDuplicates),
 }
 
-// ToolName names findings of names of tools that a provider of models does not take.
+// ToolName is the name of the rule about names of tools that providers of models do not accept.
 const ToolName = "tool-name"
 
 var toolNameRule = Rule{
@@ -32,7 +32,7 @@ are dots, which the specification allows: hosts replace them.`,
 	check: of((*report).checkToolNames),
 }
 
-// checkDuplicates looks for names that are used twice.
+// checkDuplicates reports names that a list has more than once.
 func (r *report) checkDuplicates(s names) {
 	r.twice(OfTool, s.Tools, "name", "calls reach one of them only")
 	r.twice(OfPrompt, s.Prompts, "name", "clients reach one of them only")
@@ -40,14 +40,14 @@ func (r *report) checkDuplicates(s names) {
 	r.twice(OfTemplate, s.Templates, "uriTemplate", "clients cannot tell them apart")
 }
 
-// checkToolNames looks for names that providers refuse.
+// checkToolNames reports names that providers do not accept.
 func (r *report) checkToolNames(s names) {
 	for i := range s.tools {
 		name := s.tools[i].Name
 		r.about(OfTool, name)
 		if !model.IsPortable(name) {
 			severity := Warning
-			if model.IsPortable(strings.ReplaceAll(name, ".", "_")) { // the specification allows dots
+			if model.IsPortable(strings.ReplaceAll(name, ".", "_")) { // the name is valid except for dots, which the specification allows
 				severity = Note
 			}
 			r.add(ToolName, severity, "name", "not every provider of models takes this name, so that hosts must give the model another",
@@ -56,7 +56,8 @@ func (r *report) checkToolNames(s names) {
 	}
 }
 
-// twice reports each name that a list has more than once.
+// twice reports each name that a list has more than once. then completes the sentence about the
+// effect.
 func (r *report) twice(kind Kind, list []json.RawMessage, member, then string) {
 	times := map[string]int{}
 	for _, raw := range list {

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Output names findings of results that do not fit their tool's output schema.
+// Output is the name of the rule about results that do not match the output schema of their tool.
 const Output = "output"
 
 var outputRule = Rule{
@@ -18,14 +18,14 @@ refuse the result. Warning if a result has structured content and no text, becau
 	check: of((*report).checkOutput),
 }
 
-// A result is that of a call.
+// A result is the result of a call.
 type result struct {
 	mcp.CallToolResult
 	of         *tool
-	isMistyped bool // its structured content
+	isMistyped bool // whether the structured content has a wrong type
 }
 
-// readResult reads one result.
+// readResult parses the result of a call and checks it with all rules.
 func (r *report) readResult(call *Call, into *result, revision string) {
 	if err := schema.DecodeLoose(call.Result, &into.CallToolResult); err != nil {
 		r.add(Protocol, Error, "result", "it is none that the specification allows: "+err.Error(), "return content as a list of blocks (server/tools)")
@@ -43,11 +43,11 @@ func (r *report) readResult(call *Call, into *result, revision string) {
 	r.check(into)
 }
 
-// checkOutput compares one result with its output schema.
+// checkOutput reports a result that does not match its tool's output schema.
 func (r *report) checkOutput(result *result) {
 	structured := result.StructuredContent
 	switch {
-	case result.IsError || result.isMistyped || !result.of.fits(outputField): // nothing has to be structured, or it is found already
+	case result.IsError || result.isMistyped || !result.of.fits(outputField): // needs no structured content, or is already reported
 	case structured == nil:
 		r.add(Output, Error, "result.structuredContent", "it is missing, though the tool has an output schema: clients that check it refuse the result", "return structured content, or have no output schema (server/tools)")
 	default:

@@ -7,7 +7,8 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Poison names findings of texts that look like an order to a model, or hide something.
+// Poison is the name of the rule about texts that look like an order to a model or that hide
+// something.
 const Poison = "poison"
 
 var poisonRule = Rule{
@@ -19,7 +20,7 @@ certain. The rule finds less than [a host asks about](host.md), to spare honest 
 	check: of((*report).checkPoison),
 }
 
-// checkPoison looks for texts that a host would show to a person before a model reads them.
+// checkPoison reports texts that a host would show to the user before a model reads them.
 func (r *report) checkPoison(s server) {
 	catalogue := &guard.Catalogue{}
 	names := make([]string, len(s.tools))
@@ -60,10 +61,11 @@ func (r *report) checkPoison(s server) {
 	}
 }
 
-// gravest is the gravest of the findings of the guard in one definition; severity 0 if none is sure
-// enough for whoever wrote it. A host asks a person about all of them, which one word too many does not
-// harm: of the definitions of 60 honest servers, "bypassing safety checks" of git's --force was found,
-// and "asks for files" in "navigate forward in browser history".
+// gravest returns the worst of the guard's findings about one definition. It returns severity 0 if
+// none is certain enough for the author of a server. A host shows all findings to a user, and a
+// wrong one does the user little harm. In the definitions of 60 honest servers the guard found
+// "bypassing safety checks" (git's --force), and "asks for files" in "navigate forward in browser
+// history".
 func gravest(found []guard.Finding) (f guard.Finding, severity Severity) {
 	rules := map[string]bool{}
 	for _, f := range found {
@@ -71,7 +73,7 @@ func gravest(found []guard.Finding) (f guard.Finding, severity Severity) {
 			rules[f.Rule] = true
 		}
 	}
-	for _, f := range found { // the gravest first
+	for _, f := range found { // found is sorted, worst first
 		switch {
 		case f.Severity == guard.Block && (f.Rule != "override" || len(rules) > 1):
 			return f, Error
@@ -82,10 +84,10 @@ func gravest(found []guard.Finding) (f guard.Finding, severity Severity) {
 	return guard.Finding{}, 0
 }
 
-// unmistakable are rules of the guard that honest words do not break.
+// unmistakable lists the guard's rules that honest texts do not break.
 var unmistakable = map[string]bool{"hidden-characters": true, "mixed-script": true, "authority-tag": true, "secret": true}
 
-// fieldOf is where a finding of the guard is, by the names that are on the wire.
+// fieldOf converts the place in a finding of the guard to the names of members in the protocol.
 func fieldOf(where string) string {
 	switch {
 	case where == "text":

@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Protocol names findings of something that the specification forbids, in a definition or on the wire.
+// Protocol is the name of the rule about breaches of the specification, in definitions or in
+// messages.
 const Protocol = "protocol"
 
 var protocolRule = Rule{
@@ -24,7 +25,7 @@ during the handshake, responses with another ID, invalid session IDs.`,
 	Good: `{"name": "add", "description": "Adds a and b.", "inputSchema": {"type": "object"}}`,
 }
 
-// readTools reads the tools of a list. What cannot be read is a finding.
+// readTools parses the tools of a list. It reports each tool that cannot be parsed.
 func (r *report) readTools(list []json.RawMessage) []tool {
 	tools := make([]tool, 0, len(list))
 	for i, raw := range list {
@@ -40,7 +41,7 @@ func (r *report) readTools(list []json.RawMessage) []tool {
 	return tools
 }
 
-// readPrompts looks at prompts.
+// readPrompts parses and checks prompts.
 func (r *report) readPrompts(list []json.RawMessage) {
 	for i, raw := range list {
 		r.about(OfPrompt, nameOf(raw, "name", i))
@@ -58,7 +59,7 @@ func (r *report) readPrompts(list []json.RawMessage) {
 	}
 }
 
-// readResources looks at resources and templates.
+// readResources parses and checks resources and templates.
 func (r *report) readResources(seen *Seen) {
 	for i, raw := range seen.Resources {
 		r.about(OfResource, nameOf(raw, "uri", i))
@@ -79,7 +80,7 @@ func (r *report) readResources(seen *Seen) {
 	}
 }
 
-// nameOf names an entry of a list.
+// nameOf returns the name of an entry of a list, or else its position.
 func nameOf(raw json.RawMessage, member string, at int) string {
 	if name := text(raw, member); name != "" {
 		return name
@@ -87,8 +88,8 @@ func nameOf(raw json.RawMessage, member string, at int) string {
 	return fmt.Sprintf("number %d of its list", at+1)
 }
 
-// read reads a definition, of which some members must be texts that say something; false where
-// that is not possible.
+// read parses a definition. It returns false if the definition cannot be parsed or if a required
+// member is not a string with a text.
 func (r *report) read(raw json.RawMessage, into any, required ...string) bool {
 	if !isObject(raw) {
 		r.add(Protocol, Error, "", "the entry of the list is not an object", "list objects, as the specification has them")
@@ -111,7 +112,8 @@ func (r *report) read(raw json.RawMessage, into any, required ...string) bool {
 	return true
 }
 
-// nulls reports members that are null: they are optional, but nothing else than their type.
+// nulls reports members that are null. Optional members may be missing, but null is not a valid
+// value.
 func (r *report) nulls(raw json.RawMessage, path string, members ...string) {
 	for _, member := range members {
 		if string(jsonrpc.Get(raw, member)) == "null" {
@@ -120,7 +122,7 @@ func (r *report) nulls(raw json.RawMessage, path string, members ...string) {
 	}
 }
 
-// structuredObjects reports whether structured content must be an object in a revision.
+// structuredObjects reports whether structured content must be an object at a revision.
 func structuredObjects(name string) bool {
 	known := revision.Lookup(name)
 	return known != nil && !known.Modern

@@ -9,20 +9,21 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Rule is a kind of finding. Each has a constant of its name.
+// A Rule describes a kind of finding. A constant has its name.
 type Rule struct {
-	Name     string   // as findings have it
-	Severity Severity // of most of its findings
-	Doc      string   // Markdown: what it finds
-	// Bad and Good are definitions of tools, one a line: of a server of which the rule finds one thing, and of one of which no rule
-	// finds anything. They are empty where definitions of tools do not show it.
+	Name     string   // name in findings
+	Severity Severity // severity of most findings
+	Doc      string   // faults that it finds, in Markdown
+	// Bad and Good are examples of tool definitions, one a line. In Bad the rule finds one fault;
+	// in Good no rule finds any. They are empty if definitions of tools cannot show the fault.
 	Bad, Good string
 
-	// check looks at each server, *tool, *mcp.Prompt and so on of which it knows something; nil: what reads the definitions finds it.
+	// check is called with each subject, such as a server, a *tool or a *mcp.Prompt. It ignores the
+	// types that it does not check. It is nil if the code that parses definitions finds the faults.
 	check func(r *report, subject any)
 }
 
-// rules are all rules, in the order of docs/lint.md, which is made of them.
+// rules lists all rules in the order of docs/lint.md, which is generated from them.
 var rules = []*Rule{
 	&protocolRule, &duplicateNameRule, &toolNameRule, &invalidSchemaRule, &refusedSchemaRule, &unknownRequiredRule, &unfitValueRule,
 	&noDescriptionRule, &noArgumentDescriptionRule, &sameDescriptionRule, &contradictionRule, &sizeRule, &poisonRule, &outputRule,
@@ -37,7 +38,7 @@ func Rules() []Rule {
 	return all
 }
 
-// of makes a check of one that looks at subjects of one type.
+// of adapts a check for one type of subject. The result ignores other types.
 func of[T any](check func(*report, T)) func(*report, any) {
 	return func(r *report, subject any) {
 		if s, is := subject.(T); is {
@@ -46,7 +47,7 @@ func of[T any](check func(*report, T)) func(*report, any) {
 	}
 }
 
-// check has each rule look at a subject.
+// check calls all rules with a subject.
 func (r *report) check(subject any) {
 	for _, rule := range rules {
 		if rule.check != nil {
@@ -55,24 +56,24 @@ func (r *report) check(subject any) {
 	}
 }
 
-// maxFindings is how many findings there are of one server.
+// maxFindings is the largest number of findings about a server.
 const maxFindings = 10_000
 
-// A server is all that was seen of one, with its tools as far as they can be read.
+// A server is all that was seen of a server, with the tools that can be parsed.
 type server struct {
 	*Seen
 	tools []tool
 }
 
 type (
-	// names is a server whose names are looked at, which are first.
+	// names is the subject of rules about names, which are checked first.
 	names server
-	// toolset is a server whose tools are compared, once each was looked at.
+	// toolset is the subject of rules that compare tools, which are checked after the single tools.
 	toolset server
 )
 
-// Check returns the findings of a server, the gravest first, and else in the order of the
-// definitions. It sends nothing; the same Seen has the same findings.
+// Check returns the findings about a server, the most severe first, and otherwise in the order of
+// the definitions. It sends nothing, and its result depends only on seen.
 func Check(seen *Seen) []Finding {
 	r := &report{}
 	r.about(OfServer, "")
@@ -106,26 +107,26 @@ func Check(seen *Seen) []Finding {
 	return r.found
 }
 
-// A tool is what can be read of a definition.
+// A tool is the parsed definition of a tool.
 type tool struct {
 	mcp.Tool
 	raw     json.RawMessage
-	valid   []part // its schemas that are valid: the input schema, the output schema
+	valid   []part // its valid schemas: the input schema, then the output schema
 	invalid []fault
 }
 
-// fits reports whether one of its schemas is there and valid.
+// fits reports whether the tool has a valid schema in a field.
 func (t *tool) fits(field string) bool {
 	return slices.ContainsFunc(t.valid, func(p part) bool { return p.field == field })
 }
 
-// A fault is why a schema is not valid.
+// A fault is the reason why a schema is invalid.
 type fault struct {
 	field string
 	err   error
 }
 
-// text is a member that is a string; "" otherwise.
+// text returns the value of a string member, or "".
 func text(raw json.RawMessage, member string) string {
 	s, _ := jsonrpc.Unquote(jsonrpc.Get(raw, member))
 	return s

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// InvalidSchema names findings of schemas that are not valid JSON Schema.
+// InvalidSchema is the name of the rule about schemas that are not valid JSON Schema.
 const InvalidSchema = "invalid-schema"
 
 var invalidSchemaRule = Rule{
@@ -23,7 +23,7 @@ var invalidSchemaRule = Rule{
 	check: of((*report).checkValidity),
 }
 
-// RefusedSchema names findings of input schemas that a provider of models refuses.
+// RefusedSchema is the name of the rule about input schemas that a provider of models refuses.
 const RefusedSchema = "refused-schema"
 
 var refusedSchemaRule = Rule{
@@ -36,7 +36,8 @@ of old drafts. Error if it is larger than 256 KiB or nested deeper than 48, whic
 	check: of((*report).checkRefused),
 }
 
-// UnknownRequired names findings of properties that a schema requires and does not describe.
+// UnknownRequired is the name of the rule about properties that a schema requires but does not
+// describe.
 const UnknownRequired = "unknown-required"
 
 var unknownRequiredRule = Rule{
@@ -47,7 +48,8 @@ var unknownRequiredRule = Rule{
 	check: of((*report).checkRequired),
 }
 
-// UnfitValue names findings of defaults, examples and choices that do not fit their schema.
+// UnfitValue is the name of the rule about defaults, examples and choices that do not match their
+// schema.
 const UnfitValue = "unfit-value"
 
 var unfitValueRule = Rule{
@@ -58,13 +60,14 @@ var unfitValueRule = Rule{
 	check: of((*report).checkValues),
 }
 
-// refusing are the dialects of which a request is refused as a whole if one schema is not taken.
+// refusing lists the dialects of providers that refuse a whole request if one schema in it is not
+// supported.
 var refusing = []string{"openai", "anthropic"}
 
-// The members of a tool that are schemas.
+// The members of a tool that contain schemas.
 const inputField, outputField = "inputSchema", "outputSchema"
 
-// readSchemas reads the schemas of a tool.
+// readSchemas parses the schemas of a tool.
 func (r *report) readSchemas(t *tool) {
 	switch {
 	case t.InputSchema == nil:
@@ -79,7 +82,7 @@ func (r *report) readSchemas(t *tool) {
 	}
 }
 
-// compile finds out whether a schema is valid.
+// compile records whether a schema is valid.
 func (t *tool) compile(raw json.RawMessage, field string) {
 	if _, err := schema.Compile(raw); err != nil {
 		t.invalid = append(t.invalid, fault{field, err})
@@ -88,14 +91,14 @@ func (t *tool) compile(raw json.RawMessage, field string) {
 	}
 }
 
-// checkValidity reports schemas that cannot be used.
+// checkValidity reports invalid schemas.
 func (r *report) checkValidity(t *tool) {
 	for _, f := range t.invalid {
 		r.add(InvalidSchema, Error, f.field, strings.TrimPrefix(f.err.Error(), "schema "), "correct it, as hosts leave the tool out, or cannot check what is sent and what comes back")
 	}
 }
 
-// checkRefused reports what providers do not take of an input schema.
+// checkRefused reports the parts of an input schema that providers refuse.
 func (r *report) checkRefused(t *tool) {
 	if !t.fits(inputField) {
 		return
@@ -106,10 +109,10 @@ func (r *report) checkRefused(t *tool) {
 		return
 	}
 	var changes []string
-	who := map[string][]string{} // by what they do not take
+	who := map[string][]string{} // providers by the change that they need
 	for _, name := range refusing {
 		dialect, _ := model.DialectNamed(name)
-		all, _ := model.Changes(t.InputSchema, dialect) // an error is of what was rewritten only
+		all, _ := model.Changes(t.InputSchema, dialect) // an error only concerns the rewritten schema
 		for _, change := range all {
 			if !isRefused(change) {
 				continue
@@ -127,12 +130,12 @@ func (r *report) checkRefused(t *tool) {
 	}
 }
 
-// taken are keywords that Lower puts into words, as they would mean something else next to what it
-// rewrites; providers take them.
+// taken lists keywords that Lower converts to text, because next to a rewritten part they would
+// mean something else. Providers accept them.
 var taken = []string{"oneOf", "if", "then", "else", "contains", "minContains", "maxContains", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems"}
 
-// isRefused reports whether a provider refuses what a change does away with. Other changes are
-// for the model to understand more, and for the references that another change breaks.
+// isRefused reports whether a provider refuses the part of a schema that a change removes. The
+// purpose of other changes is that models understand more, or that references remain valid.
 func isRefused(change string) bool {
 	at, what, _ := strings.Cut(change, ": ")
 	switch what {
@@ -142,18 +145,18 @@ func isRefused(change string) bool {
 	return at == "/" && !slices.Contains(taken, what)
 }
 
-// maxCompiled is how many bytes of schemas are compiled to see whether defaults, examples and choices
-// fit: each with the definitions of its whole schema.
+// maxCompiled is the largest number of bytes of schemas that are compiled to check values. Each is
+// compiled together with the definitions of the schema that contains it.
 const maxCompiled = 32 << 20
 
-// A part is a schema within one of a tool's schemas, or the whole.
+// A part is a schema inside one of a tool's schemas, or the whole schema.
 type part struct {
 	schema.View
 	field string
-	alone bool // nothing around it adds to what it says
+	alone bool // whether no schema around it restricts the same value
 }
 
-// each has see look at a schema and those within it.
+// each calls see for a schema and all schemas inside it.
 func (p part) each(see func(part)) {
 	if !isObject(p.Raw()) {
 		return
@@ -162,7 +165,7 @@ func (p part) each(see func(part)) {
 	p.Within(func(keyword, name string, inner schema.View) {
 		at, alone := p.field+"."+keyword, true
 		switch keyword {
-		case "not", "if", "then", "else", "contains", "propertyNames", "dependentSchemas": // they say something of what others describe
+		case "not", "if", "then", "else", "contains", "propertyNames", "dependentSchemas": // these only restrict values that other schemas describe
 			return
 		case "$defs", "definitions", "anyOf", "oneOf", "allOf":
 			alone = false
@@ -177,26 +180,27 @@ func (p part) each(see func(part)) {
 	})
 }
 
-// checkRequired reports names that are required and described nowhere.
+// checkRequired reports properties that are required but not described.
 func (r *report) checkRequired(t *tool) {
 	for _, whole := range t.valid {
 		whole.each(r.required)
 	}
 }
 
-// checkValues reports values in schemas that do not fit them.
+// checkValues reports values in schemas that do not match the schemas.
 func (r *report) checkValues(t *tool) {
 	for _, whole := range t.valid {
-		var nulls []string // properties whose default is null, which does not fit
+		var nulls []string // names of properties with the default null, which does not match
 		whole.each(func(p part) { nulls = r.fit(p, nulls) })
-		if len(nulls) > 0 { // together, as generators of schemas make many of them
+		if len(nulls) > 0 { // one finding for all, because generators of schemas write many
 			r.add(UnfitValue, Warning, whole.field, fmt.Sprintf("the default null does not fit the type of %s", strings.Join(nulls, ", ")),
 				"models send null then, which a host or server that checks calls refuses: allow null, or leave the default out (in Python: str | None = None, not str = None)")
 		}
 	}
 }
 
-// required reports names that one schema requires. Where other schemas say something of the same value, they may describe it.
+// required reports the properties that p requires but does not describe. It ignores p if other
+// schemas may describe them.
 func (r *report) required(p part) {
 	if !p.alone {
 		return
@@ -228,7 +232,8 @@ func (r *report) required(p part) {
 	r.add(UnknownRequired, severity, p.field+".required", fmt.Sprintf(what, strings.Join(missing, ", ")), "describe it under properties, or do not require it: is the name written rightly?")
 }
 
-// fit reports values in one schema that do not fit it, and adds the properties whose default null does not to nulls.
+// fit reports values in one schema that do not match it. Properties with a default null that does
+// not match are appended to nulls instead.
 func (r *report) fit(p part, nulls []string) []string {
 	for _, v := range []struct {
 		keyword string
@@ -246,7 +251,7 @@ func (r *report) fit(p part, nulls []string) []string {
 		r.compiled += len(alone)
 		check, err := schema.Compile(alone)
 		if err != nil {
-			continue // a reference that leads elsewhere in the whole
+			continue // the schema has a reference to another place in the whole schema
 		}
 		each := func(value []byte) bool {
 			err := check.Validate(value)

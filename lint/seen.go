@@ -2,37 +2,37 @@ package lint
 
 import "encoding/json"
 
-// Seen is what was seen of one server. [Look] fills it in.
+// Seen is all that [Look] read from one server.
 type Seen struct {
-	// Name is that of the server, for finding texts in which it writes about others.
+	// Name is the name of the server. It is needed to find texts about other servers.
 	Name string
-	// Revision is the protocol revision spoken; empty if it is not known.
+	// Revision is the revision of the connection; empty if unknown.
 	Revision string
-	// Instructions are what the server wants a model to know.
+	// Instructions are the server's instructions for models.
 	Instructions string
-	// Tools, Prompts, Resources and Templates are definitions as they were on the wire.
+	// Tools, Prompts, Resources and Templates are definitions as the server sent them.
 	Tools, Prompts, Resources, Templates []json.RawMessage
-	// Unread says why a list of prompts, resources or templates is not here.
+	// Unread has an error for each list of prompts, resources or templates that could not be read.
 	Unread []error
-	// Calls are the calls that were made.
+	// Calls are the calls with their results.
 	Calls []Call
-	// Breaches are breaches of the specification that were seen on the wire.
+	// Breaches are the breaches of the specification in messages.
 	Breaches []Breach
 }
 
-// A Call is a call of a tool, and what came back.
+// A Call is a call of a tool with its result.
 type Call struct {
 	Tool string
-	// Arguments are one JSON object; nil is none.
+	// Arguments is a JSON object; nil means no arguments.
 	Arguments json.RawMessage
-	// Result is the result as it was on the wire; nil where there was an error.
+	// Result is the result as the server sent it; nil if there is an error.
 	Result json.RawMessage
-	// Err is why there is no result.
+	// Err is the reason why there is no result.
 	Err error
 }
 
-// A Breach is something on the wire that the specification forbids.
+// A Breach is a message that the specification forbids.
 type Breach struct {
-	What string // what the server did
-	Rule string // what the specification says, and where
+	What string // action of the server
+	Rule string // rule of the specification, with its section
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
-// Size names findings of definitions that take much of a model's context.
+// Size is the name of the rule about definitions that take a large part of a model's context.
 const Size = "size"
 
 var sizeRule = Rule{
@@ -17,14 +17,14 @@ server has more than 128 tools, the limit of a request.`,
 	check: of((*report).checkSize),
 }
 
-// From when on definitions are large, in tokens.
+// Numbers of tokens above which definitions count as large.
 const (
 	largeTool         = 2_000
-	largeTools        = 20_000 // of all tools of a server
+	largeTools        = 20_000 // all tools of a server together
 	largeInstructions = 2_000
 )
 
-// checkSize looks at what definitions cost in a model's context.
+// checkSize reports definitions that take a large part of a model's context.
 func (r *report) checkSize(s server) {
 	all := 0
 	for i := range s.tools {

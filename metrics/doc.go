@@ -1,3 +1,3 @@
-// Package metrics counts what is asked of a Handler, for Prometheus: requests and how they ended, how long
-// they took, how much they returned, and how many run.
+// Package metrics counts the requests to a Handler for Prometheus, with their outcomes, durations,
+// sizes and concurrency.
 package metrics

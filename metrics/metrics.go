@@ -12,28 +12,30 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// other is the label of methods that are not of the protocol or its extensions: clients can ask for any.
+// other is the label for unknown methods. Clients can request any method.
 const other = "other"
 
-// Options are optional; the zero value of each field means its default.
+// Options configure Metrics. A zero field means its default.
 type Options struct {
-	// Registerer gets the metrics; default prometheus.DefaultRegisterer. It must not have them already.
+	// Registerer registers the metrics; the default is prometheus.DefaultRegisterer. The metrics
+	// must not be registered there already.
 	Registerer prometheus.Registerer
-	// Describe says which server and tool a call is about, by names of which there are not many: each is kept
-	// for ever. By default server is empty, and tool is, too, as clients can ask for any name.
+	// Describe returns the labels for the server and the tool of a request. There must not be many
+	// different ones, because each is kept for ever. By default both labels are empty, because
+	// clients can use any name.
 	Describe func(req *mcp.Request) (server, tool string)
 }
 
-// Metrics are counters, which are safe for concurrent use:
+// Metrics counts requests in these metrics. It is safe for concurrent use.
 //
-//	mcp_requests_total{method,server,tool,outcome}         outcome is that of [mcp.OutcomeOf]
+//	mcp_requests_total{method,server,tool,outcome}         outcome as in [mcp.OutcomeOf]
 //	mcp_request_duration_seconds{method,server}            a histogram
 //	mcp_request_bytes_total, mcp_result_bytes_total{method,server}
 //	mcp_requests_running
-//	mcp_notes_total{note,effect}                           what layers did with requests: note is policy, limit, secrets, review,
+//	mcp_notes_total{note,effect}                           actions of layers: note is policy, limit, secrets, review,
 //	                                                       retry, resent or rewritten; effect allow, ask, deny, or empty
 //
-// Subscriptions, which run for ever, are not counted. A call of several rounds counts once for each.
+// Subscriptions are not counted, because they run without end. Each round of a call counts.
 type Metrics struct {
 	options  Options
 	notes    series[[2]string, prometheus.Counter]
@@ -43,13 +45,13 @@ type Metrics struct {
 	running  prometheus.Gauge
 }
 
-// asked are the metrics of every request with a method and a server.
+// asked holds the metrics of all requests with one method and server.
 type asked struct {
 	duration prometheus.Observer
 	sent     prometheus.Counter
 }
 
-// series are metrics by their labels. To find them costs no memory.
+// series holds metrics by their labels. Finding one does not allocate memory.
 type series[Labels comparable, M any] struct {
 	with func(Labels) M
 	mu   sync.RWMutex
@@ -73,7 +75,7 @@ func (s *series[Labels, M]) of(labels Labels) M {
 	return m
 }
 
-// New makes metrics and registers them. The error says that they are registered already.
+// New creates metrics and registers them. It returns an error if they are registered already.
 func New(o Options) (*Metrics, error) {
 	if o.Registerer == nil {
 		o.Registerer = prometheus.DefaultRegisterer
@@ -104,9 +106,10 @@ func New(o Options) (*Metrics, error) {
 	return m, nil
 }
 
-// Around returns a Handler whose requests are counted.
+// Around returns a Handler that counts the requests to next.
 func (m *Metrics) Around(next mcp.Handler) mcp.Handler {
-	// An event.Tap would copy the request to see the notifications and questions that are not counted.
+	// An event.Tap would copy the request to see notifications and requests of the server, which
+	// are not counted.
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "subscriptions/listen" {
 			return next.Handle(ctx, req)
@@ -124,18 +127,19 @@ func (m *Metrics) Around(next mcp.Handler) mcp.Handler {
 		asked.sent.Add(float64(len(req.Params)))
 		m.requests.of([4]string{method, server, tool, string(mcp.OutcomeOf(ctx, &result, err))}).Inc()
 		if body, failed := result.Encoded(); err == nil && failed == nil {
-			result.JSON = body // encoded once, also for who sends it
+			result.JSON = body // the encoded result is also used to send it
 			m.received.of(labels).Add(float64(len(body)))
 		}
 		return result, err
 	})
 }
 
-// A noted is the context of a request, and the [mcp.Noter] that counts its notes.
+// A noted is the context of a request. It is also the [mcp.Noter] that counts notes about the
+// request.
 type noted struct {
 	context.Context
 	metrics *Metrics
-	outer   note.Noter // of those who watch the request, too; may be nil
+	outer   note.Noter // Noter of other observers of the request; may be nil
 }
 
 // Value implements [context.Context].
@@ -146,10 +150,10 @@ func (n *noted) Value(key any) any {
 	return n.Context.Value(key)
 }
 
-// Hears reports whether notes of a kind are counted, or are for those who watch.
+// Hears reports whether the metrics, or another observer, use notes of a kind.
 func (n *noted) Hears(kind string) bool { return note.IsHandling(kind) || note.Hears(n.outer, kind) }
 
-// Unwrap returns the Noter of those who watch; nil if there is none.
+// Unwrap returns the Noter of the other observers, or nil.
 func (n *noted) Unwrap() note.Noter { return n.outer }
 
 // Note implements [mcp.Noter].

@@ -17,14 +17,14 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// lockTime is how long Append waits for another process that writes the same file.
+// lockTime is how long Append waits for another process that is changing the same file.
 const lockTime = 10 * time.Second
 
-// Append appends a rule to a file, and makes a missing file for its owner only. Comments and layout
-// stay. A rule that is already in the file is not written again. The file is replaced as a whole,
-// so that no reader gets a part of it. A lock next to it (its name with .lock) keeps other
-// processes from losing the rule. The rule and the file must compile; other errors are those of
-// [Load] and [Compile].
+// Append appends a rule to a file, and keeps the file's comments and layout. It creates a missing
+// file with access for its owner only. It does nothing if the file has the rule already. The file
+// is replaced as a whole, so that readers never see a part of it. A lock file next to it, with the
+// ending .lock, prevents the loss of concurrent changes. The rule and the file must compile; errors
+// are those of [Load] and [Compile].
 func Append(ctx context.Context, path string, rule Rule) error {
 	rule.Source = ""
 	if _, err := Compile([]Rule{rule}, Options{}); err != nil {
@@ -33,8 +33,8 @@ func Append(ctx context.Context, path string, rule Rule) error {
 	return rewrite(ctx, path, func(path string, before []byte) ([]byte, error) { return withRule(path, before, rule) })
 }
 
-// AppendTrusted appends the name of a server, as returned by [NameOf], to the member trusted of a
-// file. Otherwise it is like [Append].
+// AppendTrusted appends the name of a server, as returned by [NameOf], to the member "trusted" of a
+// file. In all other respects it is like [Append].
 func AppendTrusted(ctx context.Context, path, name string) error {
 	return rewrite(ctx, path, func(path string, before []byte) ([]byte, error) {
 		file, err := Parse(path, before, LoadOptions{})
@@ -45,10 +45,11 @@ func AppendTrusted(ctx context.Context, path, name string) error {
 	})
 }
 
-// rewrite replaces a file by the result of change, unless that is nil.
+// rewrite replaces the content of a file by the result of change. It does nothing if the result is
+// nil.
 func rewrite(ctx context.Context, path string, change func(path string, before []byte) ([]byte, error)) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // keeps the link
+		path = real // replaces the target of the link and not the link
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("policy: %w", err)
@@ -73,7 +74,7 @@ func rewrite(ctx context.Context, path string, change func(path string, before [
 	}
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm() &^ 0o022 // so that other users cannot change the rules
+		mode = info.Mode().Perm() &^ 0o022 // other users must not be able to change the rules
 	}
 	if err := filelock.Replace(path, after, mode); err != nil {
 		return fmt.Errorf("policy: nothing was written to %s: %w", path, err)
@@ -81,7 +82,7 @@ func rewrite(ctx context.Context, path string, change func(path string, before [
 	return nil
 }
 
-// withRule returns a file with one more rule, or nil if it has the rule.
+// withRule returns the file's content with one more rule, or nil if the file has the rule already.
 func withRule(path string, data []byte, rule Rule) ([]byte, error) {
 	file, err := Parse(path, data, LoadOptions{})
 	if err != nil {
@@ -95,7 +96,7 @@ func withRule(path string, data []byte, rule Rule) ([]byte, error) {
 	return with(path, data, "rules", rule)
 }
 
-// with returns a file with one more element of a member.
+// with returns the file's content with one more element of a member.
 func with(path string, data []byte, member string, value any) ([]byte, error) {
 	text, err := schema.Encode(nil, value)
 	if err != nil {
@@ -104,7 +105,8 @@ func with(path string, data []byte, member string, value any) ([]byte, error) {
 	return edited(path, data, "with one more of "+member, func(root *hujson.Value) error { return add(root, member, text) })
 }
 
-// edited returns a file after change, if the result can be parsed; title describes it in errors.
+// edited returns the file's content after change, if the result parses. title describes the result
+// in errors.
 func edited(path string, data []byte, title string, change func(root *hujson.Value) error) ([]byte, error) {
 	root, err := parseFile(data)
 	if err == nil {
@@ -120,7 +122,7 @@ func edited(path string, data []byte, title string, change func(root *hujson.Val
 	return after, nil
 }
 
-// add appends an element to a member, indented like the one before it.
+// add appends an element to a member and indents it like the element before it.
 func add(root *hujson.Value, member string, text []byte) error {
 	element, err := hujson.Parse(text)
 	if err != nil {
@@ -131,10 +133,10 @@ func add(root *hujson.Value, member string, text []byte) error {
 		if err := root.Patch([]byte(patch)); err != nil {
 			return err
 		}
-		if members := root.Value.(*hujson.Object).Members; len(members) > 1 { // on a line of its own if the first one is
+		if members := root.Value.(*hujson.Object).Members; len(members) > 1 { // on its own line if the first member is on its own line
 			first, last := &members[0], &members[len(members)-1]
 			if before := first.Name.BeforeExtra; bytes.ContainsRune(before, '\n') {
-				note := bytes.TrimRight(last.Name.BeforeExtra, " \t\r\n") // of the member before it
+				note := bytes.TrimRight(last.Name.BeforeExtra, " \t\r\n") // comment about the member before it
 				last.Name.BeforeExtra = hujson.Extra(string(note) + "\n" + indentation(before))
 			}
 			last.Value.BeforeExtra = hujson.Extra(" ")
@@ -152,13 +154,13 @@ func add(root *hujson.Value, member string, text []byte) error {
 	return nil
 }
 
-// follow gives a rule the layout of the one before it.
+// follow gives element the layout of last, the element before it.
 func follow(list *hujson.Array, last, element *hujson.Value) {
 	margin := " "
 	if bytes.ContainsRune(last.BeforeExtra, '\n') {
 		margin = "\n" + indentation(last.BeforeExtra)
 	}
-	if last.AfterExtra != nil { // a comma follows even the last one
+	if last.AfterExtra != nil { // the list has a trailing comma
 		element.AfterExtra = hujson.Extra{}
 	}
 	// A comment on the line of the last rule stays with that rule.
@@ -171,7 +173,7 @@ func follow(list *hujson.Array, last, element *hujson.Value) {
 	element.BeforeExtra = append(element.BeforeExtra, margin...)
 }
 
-// indentation returns the white space before the first word of the last line.
+// indentation returns the white space at the beginning of the last line of extra.
 func indentation(extra hujson.Extra) string {
 	last := extra[bytes.LastIndexByte(extra, '\n')+1:]
 	return string(last[:len(last)-len(bytes.TrimLeft(last, " \t"))])

@@ -11,44 +11,45 @@ import (
 	"cel.dev/cel-go/cel"
 )
 
-// ErrLimit reports that a rule, a file or a set of rules is larger than this package accepts.
+// ErrLimit reports that a rule, a file or a set of rules is larger than this package allows.
 var ErrLimit = errors.New("too large")
 
-// maxRules is the maximum number of rules of a policy.
+// maxRules is the largest number of rules of a policy.
 const maxRules = 10_000
 
-// Options are the parts of a policy other than its rules. The zero value is ready to use.
+// Options are all parts of a policy except its rules. The zero value is ready to use.
 type Options struct {
-	// Default is the effect for calls that no rule matches; empty means Ask. If it is Ask, the
-	// policy has the built-in rule read-only.
+	// Default is the effect on calls that no rule matches; empty means Ask. If it is Ask, the
+	// policy also has the built-in rule read-only.
 	Default Effect
-	// DefaultSource is the place of Default, as in [File.DefaultSource]; empty if it is not set.
+	// DefaultSource is the place of Default, from [File.DefaultSource]. It is empty if no file sets
+	// Default.
 	DefaultSource string
 }
 
-// Policy decides which calls may run. It never changes, and is safe for concurrent use.
+// Policy decides which calls may run. It is immutable and safe for concurrent use.
 type Policy struct {
 	env      *cel.Env
-	fallback *compiled   // decides if no rule does
-	rules    []*compiled // them ordered, the strictest first
+	fallback *compiled   // decides if no rule matches
+	rules    []*compiled // strictest first
 	matching *matching
 }
 
 const (
-	// maxMatching is the maximum number of tools whose matching rules a policy remembers.
+	// maxMatching is the largest number of tools whose matching rules are cached.
 	maxMatching = 1_000
-	// maxMatchingName is the maximum length in bytes of such a tool's and its server's names, as
-	// clients may call tools that do not exist.
+	// maxMatchingName is the largest length in bytes of the names of a cached tool and its server.
+	// Clients may call tools that do not exist, with names of any length.
 	maxMatchingName = 512
 )
 
-// matching caches the rules whose patterns match a server and a tool.
+// matching caches the rules whose patterns match a tool, by the names of its server and itself.
 type matching struct {
 	mu sync.RWMutex
 	by map[[2]string][]*compiled
 }
 
-// of returns the rules that match, in their order.
+// of returns the rules whose patterns match, in the order of rules.
 func (m *matching) of(rules []*compiled, server, tool string) []*compiled {
 	key := [2]string{server, tool}
 	m.mu.RLock()
@@ -70,13 +71,13 @@ func (m *matching) of(rules []*compiled, server, tool string) []*compiled {
 	if m.by == nil || len(m.by) >= maxMatching {
 		m.by = map[[2]string][]*compiled{}
 	}
-	m.by[[2]string{strings.Clone(server), strings.Clone(tool)}] = found // as they may be parts of a message
+	m.by[[2]string{strings.Clone(server), strings.Clone(tool)}] = found // cloned, because the names may be parts of a larger message
 	return found
 }
 
-// Compile returns a policy of rules, whose order has no meaning. The error joins a [*Problem] for
-// every fault of every rule. The policy is nil then, as a policy without the faulty rule would be a
-// different one.
+// Compile returns a policy of rules. The order of the rules has no meaning. The error joins a
+// [*Problem] for each fault of each rule. The policy is then nil, because a policy without the
+// faulty rule would allow other calls.
 func Compile(rules []Rule, o Options) (*Policy, error) {
 	if o.Default == "" {
 		o.Default = Ask
@@ -92,10 +93,10 @@ func Compile(rules []Rule, o Options) (*Policy, error) {
 	fallback, _ := compileRule(env, &Rule{Name: "default", Effect: o.Default, Source: cmp.Or(o.DefaultSource, builtinSource), Reason: reason})
 	p, err := (&Policy{env: env, fallback: fallback}).With(rules...)
 	if err == nil && o.Default == Ask {
-		// A user who approved a server's definitions has seen which tools only read. A server that
-		// lies about them could do the same harm without a call. Rules do not know whether the
-		// arguments could leak data, or whether the result could steer the model: a host also asks
-		// about the flow of data.
+		// A user who approved a server's definitions has seen which tools claim to be read-only. A
+		// server that lies about that could do the same harm without a call. Rules cannot decide
+		// whether the arguments leak data or whether the result steers the model. A host also asks
+		// the user about the flow of data.
 		p, err = p.With(Rule{
 			Name: "read-only", Effect: Allow, Tool: "*", Source: builtinSource, When: "annotations.readOnly",
 			Reason: "the definition of the tool says that it only reads",
@@ -104,13 +105,13 @@ func Compile(rules []Rule, o Options) (*Policy, error) {
 	return p, err
 }
 
-// builtinSource is the Source of built-in rules.
+// builtinSource is the Source of the built-in rule.
 const builtinSource = "built-in"
 
-// With returns a policy with more rules, and does not change p. It compiles only the new rules, so
-// it is the way to add one for a session. Its error is that of [Compile].
+// With returns a copy of the policy with more rules. It compiles only the new rules, so it is the
+// fast way to add a rule to a session. It returns the same errors as [Compile].
 func (p *Policy) With(rules ...Rule) (*Policy, error) {
-	if n := len(p.rules) + len(rules); n > maxRules+1 { // one more for the built-in rule
+	if n := len(p.rules) + len(rules); n > maxRules+1 { // the built-in rule is not counted
 		return nil, &Problem{Err: fmt.Errorf("%w: %d rules, more than %d; let patterns stand for many names", ErrLimit, n, maxRules)}
 	}
 	more := *p
@@ -132,7 +133,7 @@ func (p *Policy) With(rules ...Rule) (*Policy, error) {
 	return &more, nil
 }
 
-// Rules returns the policy's rules, the strictest first, and its default.
+// Rules returns the rules of the policy, strictest first, and at the end the rule of its default.
 func (p *Policy) Rules() []Rule {
 	var rules []Rule
 	for _, c := range p.rules {
@@ -143,9 +144,9 @@ func (p *Policy) Rules() []Rule {
 
 const noRule = "no rule allows it yet"
 
-// defaultReason describes the effects of a call without a rule, as far as they are known, for a
-// user who decides about it. For a server that is not trusted it marks claims as such, and assumes
-// the worst.
+// defaultReason describes the known effects of a call that no rule matches, for the user who
+// decides about the call. For a server that is not trusted, it assumes the worst and presents
+// claims as claims.
 func (p *Policy) defaultReason(in *Input) string {
 	if p.fallback.rule.Effect != Ask {
 		return p.fallback.reason
@@ -177,7 +178,7 @@ func (p *Policy) defaultReason(in *Input) string {
 	return does + "; " + noRule
 }
 
-// maxText is the maximum length of the other texts of a rule, in bytes.
+// maxText is the largest length in bytes of any other text of a rule.
 const maxText = 4 << 10
 
 func compileRule(env *cel.Env, r *Rule) (*compiled, []*Problem) {

@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// maxCondition is the maximum length of a condition, in bytes.
+	// maxCondition is the largest length of a condition in bytes.
 	maxCondition = 4 << 10
-	// maxCost is the maximum cost of one evaluation of a condition, in the units of CEL: one for
-	// each operation, and one for ten bytes of text that it reads.
+	// maxCost is the largest cost of one evaluation of a condition in units of CEL: one for each
+	// operation, and one for each ten bytes of text that it reads.
 	maxCost = 200_000
 )
 
-// condition is the When of a rule. It is safe for concurrent use.
+// condition is the compiled When of a rule. It is safe for concurrent use.
 type condition struct {
 	program   cel.Program
-	variables map[string]bool // the variables that it uses
-	args      bool            // is set if it uses args
-	whole     bool            // is set if it uses args other than for a member, for the presence of one, or for their number
-	needs     []string        // lists members of args without which it is false: has(args.NAME) && …
+	variables map[string]bool // names of the variables that it uses
+	args      bool            // whether it uses args
+	whole     bool            // whether it uses args in any way except for a member, for the presence of members, or for their number
+	needs     []string        // members of args whose presence the condition requires, for example by has(args.NAME) && …
 }
 
-// compileCondition returns the faults of a condition as problems without a rule.
+// compileCondition compiles a condition. It returns faults as problems that do not name a rule.
 func compileCondition(env *cel.Env, text string) (*condition, []*Problem) {
 	if len(text) > maxCondition {
 		return nil, conditionFault("has %d bytes, more than %d; make several rules of it", len(text), maxCondition)
@@ -68,8 +68,8 @@ func compileCondition(env *cel.Env, text string) (*condition, []*Problem) {
 	return c, nil
 }
 
-// source is a text that errors do not repeat: for thousands of them in one long line the library
-// would take gigabytes.
+// source is the text of a condition without snippets for errors. The library copies the whole line
+// into each error, which would take gigabytes for thousands of errors in one long line.
 type source struct{ common.Source }
 
 // Snippet returns no text.
@@ -79,13 +79,14 @@ func conditionFault(format string, args ...any) []*Problem {
 	return []*Problem{{Field: "when", Err: fmt.Errorf(format, args...)}}
 }
 
-// uses reports whether the condition uses one of some variables.
+// uses reports whether the condition uses any of the variables.
 func (c *condition) uses(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return c.variables[name] })
 }
 
-// isLinear reports whether a condition only compares, so that it reads no argument more often than
-// it names one. Counting its cost would double the cost.
+// isLinear reports whether the condition consists of comparisons only. Such a condition reads each
+// argument at most once for each time it names it. Its cost is not counted, because counting would
+// take as long as the evaluation.
 func isLinear(condition *ast.AST) bool {
 	linear := true
 	ast.PostOrderVisit(condition.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -105,8 +106,8 @@ func isLinear(condition *ast.AST) bool {
 	return linear
 }
 
-// needs returns the members of args that a condition tests with has, if it is false without any of
-// them.
+// needs returns the members of args that must be present for the expression to be true, according
+// to its tests with has.
 func needs(e ast.Expr) []string {
 	switch e.Kind() {
 	case ast.CallKind:
@@ -121,7 +122,7 @@ func needs(e ast.Expr) []string {
 	return nil
 }
 
-// holds evaluates the condition. Its cost limits its time.
+// holds evaluates the condition. The limits of its cost also limit its time.
 func (c *condition) holds(ctx context.Context, f *facts) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, fmt.Errorf("the condition was not looked at: %w", context.Cause(ctx))
@@ -157,7 +158,8 @@ func (c *condition) holds(ctx context.Context, f *facts) (bool, error) {
 	return bool(truth), nil
 }
 
-// withRemedy adds the remedy for an unknown name.
+// withRemedy returns an error with the message, and adds the remedy if the message is about an
+// unknown name.
 func withRemedy(message string) error {
 	switch {
 	case strings.Contains(message, "undeclared reference"):
@@ -174,18 +176,19 @@ func withRemedy(message string) error {
 	return errors.New(message)
 }
 
-// maxRegex is the maximum number of parts of a regular expression; a{100} counts a hundred times.
+// maxRegex is the largest number of parts of a regular expression. A repetition such as a{100}
+// counts a hundred times.
 const maxRegex = 1_000
 
-// regexCheck is a check of conditions. Patterns of matches must be literals in the condition, so
-// that their size is known before they are compiled: a pattern of one kilobyte can become
+// regexCheck checks conditions when they are compiled. It requires that each pattern of matches is
+// a literal, so that its size is known before it is compiled. A pattern of one kilobyte can become
 // megabytes.
 type regexCheck struct{}
 
-// Name returns the name of the check in the library.
+// Name returns the name under which the library lists the check.
 func (regexCheck) Name() string { return "policy.regex" }
 
-// Validate checks every call of matches.
+// Validate checks every call of matches in a condition.
 func (regexCheck) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues *cel.Issues) {
 	for _, call := range ast.MatchDescendants(ast.NavigateAST(a), ast.FunctionMatcher(overloads.Matches)) {
 		arguments := call.AsCall().Args()
@@ -211,7 +214,7 @@ func (regexCheck) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues
 	}
 }
 
-// regexSize counts the parts of an expression, with repetitions expanded.
+// regexSize returns the number of parts of an expression with its repetitions expanded.
 func regexSize(r *syntax.Regexp) int {
 	size := 1 + len(r.Rune)
 	for _, part := range r.Sub {

@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Decision is the decision about one call, with its reason.
+// Decision is the decision about one call and the reason for it.
 type Decision struct {
 	Effect  Effect `json:"effect"`
-	Rule    *Rule  `json:"rule"`    // is the rule that decided; never nil; not to be changed
-	Reason  string `json:"reason"`  // is one sentence for users
-	Default bool   `json:"default"` // is set if no rule of the policy's own decided
-	// Unknown lists names in [Input.Unknown] on which the decision depends; Effect is then at least
-	// Ask. It is empty if they make no difference.
+	Rule    *Rule  `json:"rule"`    // rule that decided; never nil; must not be changed
+	Reason  string `json:"reason"`  // one sentence for users
+	Default bool   `json:"default"` // whether the default or the built-in rule decided
+	// Unknown lists the names in [Input.Unknown] that the decision depends on. If it is not empty,
+	// Effect is at least Ask.
 	Unknown []string `json:"unknown,omitempty"`
-	Trace   []Step   `json:"trace,omitempty"` // lists the rules that apply or failed, the strictest first; of Explain every rule
+	Trace   []Step   `json:"trace,omitempty"` // rules that apply, failed or may apply, strictest first; after Explain, all rules
 
-	name string // of Rule; empty if it is not computed yet
+	name string // name of Rule; empty until it is computed
 }
 
-// RuleName returns [Rule.String] of the rule that decided.
+// RuleName returns the [Rule.String] of the rule that decided.
 func (d *Decision) RuleName() string {
 	if d.name == "" {
 		return d.Rule.String()
@@ -30,7 +30,8 @@ func (d *Decision) RuleName() string {
 	return d.name
 }
 
-// Allowing returns the rules that allow the call, if it is allowed. They must not be changed.
+// Allowing returns the rules that allow the call, or nil if the call is not allowed. They must not
+// be changed.
 func (d *Decision) Allowing() []*Rule {
 	var rules []*Rule
 	for i := range d.Trace {
@@ -41,38 +42,38 @@ func (d *Decision) Allowing() []*Rule {
 	return rules
 }
 
-// Step is the part of one rule in a decision.
+// Step is the outcome of one rule in a decision.
 type Step struct {
 	Rule    *Rule   `json:"rule"`
 	Outcome Outcome `json:"outcome"`
-	Err     error   `json:"-"` // is the reason why the rule failed
+	Err     error   `json:"-"` // why the rule failed; nil otherwise
 
-	unknown []string // lists the values that it uses and that are not known
+	unknown []string // unknown values that the rule uses
 }
 
-// Outcome is the outcome of one rule.
+// Outcome is the outcome of a rule in a decision.
 type Outcome string
 
 const (
-	// Decided is the outcome of the rule that decided.
+	// Decided means that the rule decided.
 	Decided Outcome = "decided"
-	// OtherServer is that of a rule for servers of another name or origin.
+	// OtherServer means that the rule is for servers with another name or origin.
 	OtherServer Outcome = "other server"
-	// OtherTool is that of a rule for tools of another name.
+	// OtherTool means that the rule is for tools with another name.
 	OtherTool Outcome = "other tool"
-	// ConditionFalse is that of a rule whose condition is false.
+	// ConditionFalse means that the condition of the rule is false.
 	ConditionFalse Outcome = "condition false"
-	// Failed is that of a rule whose condition could not be evaluated. A rule that allows then does
-	// not apply. With one that asks or denies, the decision is at least Ask.
+	// Failed means that the condition of the rule could not be evaluated. A rule that allows then
+	// does not apply. A rule that asks or denies makes the decision at least Ask.
 	Failed Outcome = "failed"
-	// NotKnown is that of a rule that may or may not apply, as it uses values of the call that are
-	// not known.
+	// NotKnown means that it is not known whether the rule applies, because it uses unknown values
+	// of the call.
 	NotKnown Outcome = "not known"
-	// Applies is that of a rule that applies, if another one decided that is as strict or stricter.
+	// Applies means that the rule applies, but another rule that is at least as strict decided.
 	Applies Outcome = "applies too"
 )
 
-// Why describes the outcome of the rule in words.
+// Why describes the outcome in words.
 func (s Step) Why() string {
 	switch {
 	case s.Outcome == Failed && s.Rule.Effect == Allow:
@@ -87,8 +88,8 @@ func (s Step) Why() string {
 	return string(s.Outcome)
 }
 
-// effect returns the effect of a rule that applies; empty if it does not apply. A rule that failed
-// has the effect Ask, unless it is one that allows.
+// effect returns the effect of a rule that applies, and "" for one that does not. A failed rule has
+// the effect Ask, or none if it is a rule that allows.
 func (s *Step) effect() Effect {
 	switch {
 	case s.Outcome == Applies:
@@ -100,18 +101,19 @@ func (s *Step) effect() Effect {
 }
 
 // Decide decides about a call. Of the matching rules, the strictest decides: Deny before Ask before
-// Allow, regardless of how specific they are. If none matches, the policy's default decides.
+// Allow, however specific the rules are. If no rule matches, the policy's default decides.
 //
-// A rule whose condition fails (a member of args is missing, the cost is too high, ctx is done)
-// does not allow. If it asks or denies, the decision is at least Ask. A rule that uses args with a
-// rounded number does not allow either.
+// A condition fails if it uses a missing member of args, if its cost is too high, or if ctx is
+// done. A rule that allows does not apply if its condition fails; one that asks or denies makes the
+// decision at least Ask. A rule that allows does not apply either if it uses args and args has a
+// rounded number.
 //
-// The order of rules has no meaning. Decide starts no goroutine and does not block.
+// The order of rules has no meaning. Decide starts no goroutines and does not block.
 func (p *Policy) Decide(ctx context.Context, in Input) Decision {
 	return p.decide(ctx, &in, false)
 }
 
-// Explain decides like [Policy.Decide], and has every rule in its trace.
+// Explain is like [Policy.Decide], but the trace has every rule.
 func (p *Policy) Explain(ctx context.Context, in Input) Decision {
 	return p.decide(ctx, &in, true)
 }
@@ -152,8 +154,8 @@ func (p *Policy) decide(ctx context.Context, in *Input, every bool) Decision {
 	return d
 }
 
-// unsure returns the decision if it depends on values that are not known. The effect strictest is
-// that of the other rules, if decided is set.
+// unsure returns the decision if it depends on unknown values, and reports whether it does.
+// strictest is the effect of the rules that apply; it counts only if decided is set.
 func (p *Policy) unsure(in *Input, trace []Step, decided bool, strictest Effect) (d Decision, is bool) {
 	for i := range trace {
 		s := &trace[i]
@@ -181,7 +183,7 @@ func (p *Policy) unsure(in *Input, trace []Step, decided bool, strictest Effect)
 
 var errRounded = errors.New("a number of the arguments has more digits than conditions compare, so it may be another one")
 
-// look returns the step of the rule for a call.
+// look returns the outcome of the rule for a call.
 func (c *compiled) look(ctx context.Context, f *facts) Step {
 	s := Step{Rule: c.rule, Outcome: Applies}
 	unknown := c.unknown(f.in)

@@ -1,5 +1,5 @@
-// Package policy decides which calls may run: it allows them, asks about them or denies them, by
-// rules that users write, and returns the rule that decided and the reason.
+// Package policy decides which calls may run. Users write rules that allow calls, deny them or ask
+// the user about them. A decision names the rule that decided and the reason.
 //
 // # Rules
 //
@@ -7,7 +7,7 @@
 //
 //	{
 //	  "rules": [
-//	    // The folder of this project may be written to.
+//	    // Programs may write to the folder of this project.
 //	    {"effect": "allow", "server": "files", "tool": "write_file", "when": "under(args.path, '/home/ada/project')"},
 //	    {"effect": "deny", "server": "files", "tool": "delete_*", "reason": "nothing is deleted here"},
 //	    {"effect": "ask", "when": "'untrusted' in labels && !annotations.readOnly"},
@@ -15,9 +15,9 @@
 //	  "default": "ask",
 //	}
 //
-// Of the rules that match a call, the strictest decides, in any order, from a file or from the
-// session: deny before ask before allow. So a rule that denies has no exceptions elsewhere; an
-// exception to a rule that denies or asks belongs into its condition.
+// Of the rules that match a call, the strictest decides: deny before ask before allow. The order of
+// the rules and their files have no influence. So no other rule can make an exception to a rule
+// that denies or asks. Put the exception into the condition of that rule.
 //
 // # Conditions
 //
@@ -51,16 +51,17 @@
 //	text.lowerAscii()     the text with small letters for A to Z
 //
 // A condition that fails never lets a call run: an allow does not apply, and a deny or ask makes
-// the decision at least Ask. Integers are exact up to 64 bits in every notation; other numbers are
-// doubles. If one was rounded to a double, no condition on args allows the call.
+// the decision at least Ask. Integers of up to 64 bits are exact in every notation; other numbers
+// are converted to doubles. If that rounds a number of args, no condition that uses args allows the
+// call.
 //
 // # Built-in rule
 //
-// If the default is Ask, tools/call is allowed for a tool whose definition claims that it is
-// read-only, of any server. All other calls without a rule are asked about.
+// If the default is Ask, a built-in rule allows tools/call for each tool whose definition claims
+// that the tool is read-only. The user is asked about all other calls that match no rule.
 //
 // # Files of others
 //
-// The rules of a project come from the author of the repository. [LoadOptions].Tighten accepts only
-// those that make decisions stricter.
+// The authors of a repository write the rules of a project. [LoadOptions].Tighten accepts only
+// rules that make decisions stricter.
 package policy

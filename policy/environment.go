@@ -30,7 +30,7 @@ const (
 	variableNow         = "now"
 )
 
-// variables lists all variables: their types, and their values for a call.
+// variables lists all variables of conditions: their types and their values for a call.
 var variables = []struct {
 	name  string
 	kind  *cel.Type
@@ -52,24 +52,23 @@ var variables = []struct {
 	{variableNow, cel.TimestampType, func(f *facts) any { return types.Timestamp{Time: f.in.now()} }},
 }
 
-// The types of variables with members of their own. An unknown member is found when the rule is
-// compiled.
+// The types of variables with members. An unknown member is an error of the compiler.
 const (
 	annotationsType = "Annotations"
 	principalType   = "Principal"
 )
 
 const (
-	// maxLoops is the maximum depth of nested loops in a condition.
+	// maxLoops is the largest depth of nested loops in a condition.
 	maxLoops = 2
-	// maxNesting is the maximum depth of a condition's parentheses and lists.
+	// maxNesting is the largest depth of parentheses and lists in a condition.
 	maxNesting = 100
-	// maxReported is the maximum number of reported faults of one condition.
+	// maxReported is the largest number of reported faults of a condition.
 	maxReported = 8
 )
 
-// newEnvironment returns the environment of conditions. It has no functions with effects, so a
-// decision depends on its input alone.
+// newEnvironment returns the CEL environment of conditions. Its functions have no side effects, so
+// a decision depends only on its input.
 func newEnvironment() (*cel.Env, error) {
 	registry, err := types.NewRegistry()
 	if err != nil {
@@ -98,8 +97,8 @@ func newEnvironment() (*cel.Env, error) {
 				}
 				return types.String(host)
 			}))),
-		// Of CEL's strings library only this function: its replace and join make gigabytes of text
-		// before their price is known.
+		// The only function from CEL's library of strings. Others, such as replace and join, make
+		// gigabytes of text before their price is known.
 		cel.Function("lowerAscii", cel.MemberOverload("string_lower_ascii", []*cel.Type{cel.StringType}, cel.StringType,
 			cel.UnaryBinding(func(text ref.Val) ref.Val {
 				return types.String(strings.Map(func(r rune) rune {
@@ -109,7 +108,7 @@ func newEnvironment() (*cel.Env, error) {
 					return r
 				}, string(text.(types.String))))
 			}))),
-		// Without map, which makes new lists: a condition only reads values.
+		// All standard macros except map, which makes new lists. A condition only reads values.
 		cel.ClearMacros(), cel.Macros(cel.HasMacro, cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, cel.FilterMacro),
 		cel.CrossTypeNumericComparisons(true), // JSON has one kind of number
 		cel.ParserExpressionSizeLimit(maxCondition),
@@ -123,12 +122,12 @@ func newEnvironment() (*cel.Env, error) {
 	return cel.NewEnv(options...)
 }
 
-// price returns the cost of calls for the limit of a condition. The library prices a call by its
-// types, and those of arguments are not known at compile time. So every call is priced by its
-// actual arguments.
+// price computes the cost of calls for the limit of a condition. The library prices a call by the
+// types of its arguments, which are unknown when a condition is compiled. So price uses the actual
+// arguments.
 type price struct{}
 
-// CallCost returns the price of one call; nil means the library's price.
+// CallCost returns the price of one call. Nil means the library's price.
 func (price) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	var sizes [3]uint64
 	var all uint64
@@ -151,19 +150,19 @@ func (price) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	switch function {
 	case "glob", overloads.Matches:
 		cost += sizes[0] * sizes[1] / 10
-	case operators.Add: // the sum is a new value
+	case operators.Add: // the result is a new value
 		cost += all / 2
 	}
 	return &cost
 }
 
-// provider knows the members of this package's types, and uses a registry for others.
+// provider returns the members of this package's types, and uses a registry for all other types.
 type provider struct {
 	*types.Registry
 	members map[string]map[string]*types.FieldType
 }
 
-// FindStructType returns one of this package's types by name.
+// FindStructType returns the type with the name.
 func (p *provider) FindStructType(name string) (*types.Type, bool) {
 	if p.members[name] != nil {
 		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
@@ -171,7 +170,7 @@ func (p *provider) FindStructType(name string) (*types.Type, bool) {
 	return p.Registry.FindStructType(name)
 }
 
-// FindStructFieldType returns a member of a type.
+// FindStructFieldType returns a member of the type with the name.
 func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
 	if fields, found := p.members[name]; found {
 		f, found := fields[field]
@@ -196,7 +195,8 @@ func memberTypes() map[string]map[string]*types.FieldType {
 	}
 }
 
-// hint returns a member of Annotations. If it is not set, it has the specification's default.
+// hint returns the type of a member of Annotations. unsaid is the value if the server does not set
+// the hint, which is the specification's default.
 func hint(of func(*Annotations) *bool, unsaid bool) *types.FieldType {
 	value := func(a *Annotations) any {
 		if said := of(a); said != nil {

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// maxArguments is the maximum size of arguments for conditions, in bytes.
+	// maxArguments is the largest size in bytes of arguments for conditions.
 	maxArguments = 1 << 20
-	// maxArgumentDepth is the maximum depth of their nesting.
+	// maxArgumentDepth is the largest depth of nesting in arguments.
 	maxArgumentDepth = 64
 )
 
-// facts holds the values of one call for conditions. Arguments are read when the first condition
-// uses them. It is for one goroutine.
+// facts holds the values of one call for conditions. It parses the arguments when the first
+// condition uses them. Only one goroutine may use it.
 type facts struct {
 	in        *Input
-	checked   bool // is set once the arguments were checked
+	checked   bool // whether the arguments have been checked
 	arguments map[string]any
-	rounded   bool        // reports whether a number of them differs from the compared value
-	hidden    bool        // reports whether a member of them is not known
-	fault     error       // the reason why there are no arguments
-	known     []variable  // caches used variables; they are few, so that a list is faster than a map
-	space     [4]variable // the initial memory of known
+	rounded   bool        // whether a number in them was rounded
+	hidden    bool        // whether the value of a member is unknown
+	fault     error       // reason why conditions cannot use the arguments, or nil
+	known     []variable  // values of used variables; a list, because for a few it is faster than a map
+	space     [4]variable // first memory of known
 }
 
 // variable is a variable with its CEL value.
@@ -39,7 +39,7 @@ type variable struct {
 	value any
 }
 
-// ResolveName returns the value of a variable.
+// ResolveName returns the value of a variable to CEL.
 func (f *facts) ResolveName(name string) (any, bool) {
 	for i := range f.known {
 		if f.known[i].name == name {
@@ -62,10 +62,10 @@ func (f *facts) ResolveName(name string) (any, bool) {
 	return v, true
 }
 
-// Parent returns nil, as there is no outer activation.
+// Parent returns nil, because there is no outer activation.
 func (f *facts) Parent() cel.Activation { return nil }
 
-// checkArguments checks the arguments once, and returns the same error again.
+// checkArguments checks the arguments once. Each call returns the same error.
 func (f *facts) checkArguments() error {
 	raw := f.in.Arguments
 	if f.checked || len(raw) == 0 {
@@ -80,13 +80,13 @@ func (f *facts) checkArguments() error {
 	return f.fault
 }
 
-// lacks reports whether one of some members is missing in the arguments, which must be checked.
+// lacks reports whether any of the members is missing in the checked arguments.
 func (f *facts) lacks(names []string) bool {
 	object := bytes.TrimLeft(f.in.Arguments, " \t\r\n")
 	return slices.ContainsFunc(names, func(name string) bool { return jsonrpc.Get(object, name) == nil })
 }
 
-// readArguments reads the arguments once, after they were checked.
+// readArguments parses the checked arguments once.
 func (f *facts) readArguments() {
 	if f.arguments != nil {
 		return
@@ -96,8 +96,7 @@ func (f *facts) readArguments() {
 		f.arguments = r.object(f.in.Arguments)
 	}
 	f.rounded = r.rounded
-	// CEL propagates the marks of members that are not known, except if the other side of && or ||
-	// decides.
+	// CEL propagates the marks of unknown members, unless the other side of && or || decides.
 	for i, name := range f.in.Unknown {
 		if member, is := strings.CutPrefix(name, unknownArguments); is {
 			f.arguments[member], f.hidden = types.NewUnknown(int64(i), nil), true
@@ -106,7 +105,7 @@ func (f *facts) readArguments() {
 }
 
 // A reader converts checked JSON to values for conditions.
-type reader struct{ rounded bool } // reports whether a number differs from the compared value
+type reader struct{ rounded bool } // rounded reports whether a number was rounded
 
 func (r *reader) object(raw []byte) map[string]any {
 	members := map[string]any{}
@@ -142,8 +141,8 @@ func (r *reader) value(raw []byte) any {
 	return number
 }
 
-// number returns an integer if 64 bits hold it, in any notation, and else a double. It is exact if
-// no other number equals it in CEL, which compares integers with doubles as doubles.
+// number returns an integer if it fits into 64 bits in any notation, and otherwise a double. exact
+// reports whether no other number equals v in CEL, which compares integers with doubles as doubles.
 func number(text string) (v any, exact bool) {
 	decimal := jsonrpc.Decimal(text)
 	digits, power, _ := strings.Cut(decimal, "e")
@@ -156,7 +155,7 @@ func number(text string) (v any, exact bool) {
 			return u, true
 		}
 	}
-	f, _ := strconv.ParseFloat(text, 64) // is infinite if out of range
+	f, _ := strconv.ParseFloat(text, 64) // infinite if out of range
 	shortest := jsonrpc.Decimal(strconv.FormatFloat(f, 'e', -1, 64))
 	return f, shortest == decimal && f != -1<<63 && f != 1<<64
 }

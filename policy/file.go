@@ -15,39 +15,38 @@ import (
 )
 
 const (
-	// maxFile is the maximum size of a file of rules, in bytes.
+	// maxFile is the largest size of a file of rules in bytes.
 	maxFile = 1 << 20
-	// maxBrackets is the maximum number of its objects and arrays, which limits the stack of the
-	// parser.
+	// maxBrackets is the largest number of objects and arrays in a file. It limits the stack of the
+	// recursive parser.
 	maxBrackets = 50_000
 )
 
-// File is a file of rules. Compile its Rules, together with those of others.
+// File is a parsed file of rules. Compile the Rules of all files together.
 type File struct {
-	Path    string // the given path
-	Rules   []Rule // have their Source
-	Default Effect // is empty if the file sets none
-	// DefaultSource is the place of Default, such as policy.json:12, for [Options].
+	Path    string // path as passed to Load or Parse
+	Rules   []Rule // rules with their Source
+	Default Effect // empty if the file does not set it
+	// DefaultSource is the place of Default, such as policy.json:12; see [Options].
 	DefaultSource string
-	// Trusted lists the servers that the user vouches for, and Public those without private data,
-	// both as in [Named]. The caller decides what follows from them. A server that a project
-	// defines should count only with its origin.
+	// Trusted lists the servers that the user vouches for, and Public the servers without private
+	// data. Both have the form of [Named]. The caller decides about their effects. A name without
+	// an origin should not count for a server that a project defines.
 	Trusted, Public []string
-	Ignored         []error // has, with Tighten, a *Problem for each ignored entry
+	Ignored         []error // with Tighten, a *Problem for each ignored entry
 }
 
-// LoadOptions configure Load. The zero value reads the whole file.
+// LoadOptions configure Load. With the zero value, Load uses the whole file.
 type LoadOptions struct {
-	// Tighten accepts only rules that deny or ask, for a file that the user did not write. Rules
-	// that allow are ignored. The file's Default is meant for [Strictest], together with the
-	// user's.
+	// Tighten accepts only rules that deny or ask. It is for a file that the user did not write.
+	// Rules that allow are ignored. Pass Default to [Strictest] together with the user's default.
 	Tighten bool
 }
 
-// Load reads a file of rules: a JSON object, with comments and trailing commas allowed, with the
-// members rules, default, trusted and public. Unknown members are errors, because a policy with a
-// misspelt word would be a different one. The error joins a [*Problem] for each fault, or wraps
-// [fs.ErrNotExist]. Only [Compile] checks conditions.
+// Load reads a file of rules. The file is a JSON object, with comments and trailing commas allowed,
+// and may have the members rules, default, trusted and public. An unknown member is an error,
+// because a misspelt member would silently change the policy. The error joins a [*Problem] for each
+// fault, or wraps [fs.ErrNotExist]. Load does not check conditions; [Compile] does.
 func Load(path string, o LoadOptions) (*File, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -56,7 +55,7 @@ func Load(path string, o LoadOptions) (*File, error) {
 	return Parse(path, data, o)
 }
 
-// Parse is like [Load] for a file that was read before; path is its name in errors.
+// Parse is like [Load], but gets the content of the file. path names the file in errors.
 func Parse(path string, data []byte, o LoadOptions) (*File, error) {
 	root, err := parseFile(data)
 	if err != nil {
@@ -98,7 +97,7 @@ func Parse(path string, data []byte, o LoadOptions) (*File, error) {
 	return file, nil
 }
 
-// tighten removes entries that could loosen another policy.
+// tighten removes entries that could make another policy less strict.
 func (f *File) tighten() {
 	var strict []Rule
 	for i, r := range f.Rules {
@@ -119,7 +118,7 @@ func (f *File) tighten() {
 	f.Trusted, f.Public = nil, nil
 }
 
-// readRules reads the member rules.
+// readRules reads the member "rules".
 func (f *File) readRules(data []byte, v *hujson.Value) []error {
 	list, ok := v.Value.(*hujson.Array)
 	if !ok {
@@ -143,7 +142,7 @@ func (f *File) readRules(data []byte, v *hujson.Value) []error {
 	return faults
 }
 
-// readFile reads at most one byte more than maxFile, so that parseFile finds larger files.
+// readFile reads up to maxFile+1 bytes of a file. parseFile returns an error for a larger file.
 func readFile(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, err
@@ -159,11 +158,11 @@ func readFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Editors on Windows put a byte order mark in front.
+	// Editors on Windows put a byte order mark at the start of a file.
 	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), nil
 }
 
-// parseFile parses an object of JSON with comments and without duplicate names.
+// parseFile parses a JSON object that may have comments. Duplicate names are an error.
 func parseFile(data []byte) (hujson.Value, error) {
 	if len(data) > maxFile {
 		return hujson.Value{}, fmt.Errorf("%w: more than %d bytes; let patterns stand for many names", ErrLimit, maxFile)
@@ -173,7 +172,7 @@ func parseFile(data []byte) (hujson.Value, error) {
 	}
 	root, err := hujson.Parse(data)
 	if err != nil {
-		// Without the literal that the text may end with: the file need not be one of rules.
+		// Omit the literal at the end of the text, because the file may be any file, with secrets.
 		text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), "invalid literal: ")
 		return hujson.Value{}, fmt.Errorf("not JSON: %s", strings.TrimSuffix(text, ": "))
 	}

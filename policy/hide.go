@@ -2,9 +2,9 @@ package policy
 
 import "context"
 
-// Hides reports whether a tool is denied for all arguments, and for all other values that are not
-// known while tools are listed. Such a tool must not be shown to a model at all. With the default
-// Deny, that is every tool that no rule allows or asks about.
+// Hides reports whether the policy denies all calls of a tool, whatever their arguments and other
+// values that are unknown when tools are listed. Such a tool must not be shown to a model. With the
+// default Deny, it reports true for every tool that no rule allows or asks about.
 func (p *Policy) Hides(server, tool string, a Annotations) bool {
 	facts := &facts{in: &Input{Server: server, Tool: tool, Annotations: a}}
 	hidden := p.fallback.rule.Effect == Deny
@@ -19,7 +19,7 @@ func (p *Policy) Hides(server, tool string, a Annotations) bool {
 	return hidden
 }
 
-// certainty is the knowledge about a rule before there is a call.
+// certainty is how certain it is, before a call, that a rule applies.
 type certainty int
 
 const (
@@ -28,7 +28,7 @@ const (
 	always                     // the rule matches every call of the tool
 )
 
-// atListing returns the certainty that the rule will apply to calls of a tool.
+// atListing returns the certainty that the rule applies to calls of a tool.
 func (c *compiled) atListing(f *facts) certainty {
 	if !c.server.matches(f.in.Server) || !c.tool.matches(f.in.Tool) {
 		return never

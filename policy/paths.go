@@ -13,8 +13,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// underOn reports whether a path of a system is a folder or in it. A path whose place is not
-// certain is an error, so that it can deceive neither an allow nor a deny.
+// underOn reports whether a path of an operating system is root or is in it. It returns an error if
+// that is uncertain, so that such a path can deceive neither an allow nor a deny.
 func underOn(system, path, root string) (bool, error) {
 	p, err := parsePath(system, path)
 	if err != nil {
@@ -35,7 +35,7 @@ func underOn(system, path, root string) (bool, error) {
 	if apple || p.windows {
 		same = strings.EqualFold
 	}
-	written := "" // a name of the folder that the path has in another form
+	written := "" // name in the folder that the path has in another form of Unicode
 	for i, name := range r.names {
 		if !same(norm.NFC.String(p.names[i]), norm.NFC.String(name)) {
 			return false, nil
@@ -44,7 +44,7 @@ func underOn(system, path, root string) (bool, error) {
 			written = name
 		}
 	}
-	if written != "" && (!apple || p.windows) { // two folders to most file systems, and one to some
+	if written != "" && (!apple || p.windows) { // two folders in most file systems, but one in others
 		return false, fmt.Errorf("under: %s has the letters of %s in another form of Unicode; whether that is the same folder only the server can know", quote(path), quote(written))
 	}
 	return true, nil
@@ -58,11 +58,11 @@ type path struct {
 	names    []string
 }
 
-// shortName matches a name that Windows makes for a longer one.
+// shortName matches names that Windows makes for longer ones.
 var shortName = regexp.MustCompile(`~[0-9]`)
 
-// parsePath parses a path like its system. A path with a drive is one of Windows on every system,
-// since the server need not run here.
+// parsePath parses a path of an operating system. A path with a drive is a Windows path on every
+// system, because the server may run elsewhere.
 func parsePath(system, text string) (path, error) {
 	p := path{windows: system == "windows"}
 	if len(text) >= 2 && text[1] == ':' && 'a' <= text[0]|0x20 && text[0]|0x20 <= 'z' {
@@ -92,7 +92,7 @@ func parsePath(system, text string) (path, error) {
 			if strings.Trim(name, ". ") == "" && name != "" {
 				return p, errors.New("has a name of dots and spaces in it")
 			}
-			name = strings.TrimRight(name, ". ") // Windows ignores them
+			name = strings.TrimRight(name, ". ") // Windows ignores the removed characters
 		}
 		switch name {
 		case "", ".":
@@ -105,8 +105,9 @@ func parsePath(system, text string) (path, error) {
 	return p, nil
 }
 
-// hostOf returns the host of a URL, by the rules of the URL standard: in small letters, an address
-// in its usual form, without the port. A host that programs read differently is an error.
+// hostOf returns the host of a URL by the rules of the URL standard, without the port. The host is
+// in lower case, and an address is in its usual form. hostOf returns an error if programs disagree
+// about the host.
 func hostOf(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Hostname() == "" || strings.ContainsAny(text, "\\ ") {
@@ -116,7 +117,7 @@ func hostOf(text string) (string, error) {
 	if ip, err := netip.ParseAddr(name); err == nil {
 		return ip.Unmap().WithZone("").String(), nil
 	}
-	name = strings.TrimSuffix(strings.ToLower(norm.NFKC.String(name)), ".") // letters of full width become the usual ones
+	name = strings.TrimSuffix(strings.ToLower(norm.NFKC.String(name)), ".") // full-width letters become ordinary letters
 	if strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return "", fmt.Errorf("host: of %s: the name has other letters than those of ASCII; only its form with xn-- is compared", quote(text))
 	}
@@ -132,8 +133,8 @@ func hostOf(text string) (string, error) {
 	return name, nil
 }
 
-// addressOf returns an address whose parts are numbers: one to four, of which the last one fills
-// the rest. The prefix 0x marks a hexadecimal number and 0 an octal one.
+// addressOf returns the address that one to four numbers denote. The last number fills all
+// remaining bytes. A number with the prefix 0x is hexadecimal, and one with the prefix 0 is octal.
 func addressOf(parts []string) (string, error) {
 	if len(parts) > 4 {
 		return "", errors.New("the address has more than four parts")

@@ -5,18 +5,18 @@ import (
 	"unicode/utf8"
 )
 
-// kind is the degree of freedom of a pattern.
+// kind tells how many names a pattern can match.
 type kind int
 
 const (
-	anything kind = iota // is empty, or has only stars
-	some                 // has * or ?
-	exactly              // is one name
+	anything kind = iota // empty or only stars
+	some                 // has * or ?, and other characters
+	exactly              // one name
 )
 
 // pattern is a pattern of names.
 type pattern struct {
-	text string // the text of the pattern; for one name, the name
+	text string // text of the pattern, or the name if kind is exactly
 	kind kind
 }
 
@@ -47,13 +47,13 @@ func (p pattern) matches(name string) bool {
 	return matchGlob(p.text, name)
 }
 
-// escapePattern returns the pattern that matches one name only.
+// escapePattern returns the pattern that matches only the given name.
 func escapePattern(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(name)
 }
 
-// matchGlob reports whether the whole of s matches a pattern. It backtracks to the last star only,
-// so the time is at most the product of both lengths.
+// matchGlob reports whether the whole of s matches a pattern. It backtracks only to the last star,
+// so its time is at most proportional to the product of both lengths.
 func matchGlob(pattern, s string) bool {
 	p, i := 0, 0
 	star, from := -1, 0
@@ -77,7 +77,8 @@ func matchGlob(pattern, s string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// matchOne matches one character other than a star.
+// matchOne matches the element of pattern at p, which is not a star, against the character of s at
+// i.
 func matchOne(pattern string, p int, s string, i int) (pEnd, iEnd int, ok bool) {
 	if p >= len(pattern) {
 		return 0, 0, false

@@ -7,14 +7,14 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Problem is one fault of one rule or file, with its place and the remedy. Errors of [Compile],
-// [Load] and [Append] hold one for each fault; errors.As finds the first.
+// Problem is a fault in a rule or a file, with its place and its remedy. Errors of [Compile],
+// [Load] and [Append] join one for each fault; errors.As finds the first.
 type Problem struct {
-	Source string // the rule's Source, or the file; may be empty
-	Rule   string // the rule's name, or its index among the given ones, such as "rule 3"
+	Source string // Source of the rule, or the file; may be empty
+	Rule   string // name of the rule, or its position, such as "rule 3"
 	Field  string // the faulty member, such as "when"; may be empty
-	Line   int    // the line in a condition, from 1; 0 means the whole field
-	Column int    // the character in that line of a condition, from 1
+	Line   int    // line in the condition, from 1; 0 means the whole field
+	Column int    // character in that line, from 1
 	Err    error  // the fault with its remedy
 }
 
@@ -38,7 +38,7 @@ func (p *Problem) Error() string {
 // Unwrap returns the fault without its place.
 func (p *Problem) Unwrap() error { return p.Err }
 
-// title returns the name of the rule at an index in problems.
+// title returns the name that problems use for the rule at an index.
 func (r *Rule) title(index int) string {
 	if r.Name == "" {
 		return "rule " + strconv.Itoa(index+1)
@@ -46,7 +46,7 @@ func (r *Rule) title(index int) string {
 	return fmt.Sprintf("rule %q", plaintext.Line(r.Name, maxQuoted))
 }
 
-// maxQuoted is the maximum number of characters of a rule's text in an error.
+// maxQuoted is the largest number of characters of a rule's text in an error.
 const maxQuoted = 64
 
 func quote(text string) string { return strconv.Quote(plaintext.Line(text, maxQuoted)) }

@@ -10,18 +10,18 @@ import (
 	"github.com/junction-mcp/junction/internal/pointer"
 )
 
-// maxRedacted is the maximum number of paths of one rule.
+// maxRedacted is the largest number of paths in a rule.
 const maxRedacted = 100
 
-// Redact lists the hidden parts of a call: paths such as /user/email or /items/*/price, where *
-// matches every member or element. The code that makes the calls, such as gateway/rules, must apply
-// it.
+// Redact lists the values to hide in a call. Each is a path such as /user/email or /items/*/price,
+// where * matches every member or element. The code that makes the call must hide them. Package
+// gateway/rules does so.
 type Redact struct {
-	Arguments []string `json:"arguments,omitempty"` // are hidden from the server
-	Results   []string `json:"results,omitempty"`   // are hidden from the client
+	Arguments []string `json:"arguments,omitempty"` // paths hidden from the server
+	Results   []string `json:"results,omitempty"`   // paths hidden from the client
 }
 
-// check returns an error if r is not valid for the effect.
+// check returns an error if r is not valid in a rule with the effect.
 func (r *Redact) check(effect Effect) error {
 	switch {
 	case r == nil:
@@ -44,12 +44,12 @@ func (r *Redact) check(effect Effect) error {
 	return nil
 }
 
-// String lists the paths.
+// String returns the list of all paths.
 func (r *Redact) String() string { return strings.Join(slices.Concat(r.Arguments, r.Results), ", ") }
 
-// Redact returns the hidden parts of the call, if it runs: those of all rules that apply to it,
-// whether they decided or not. Rules whose condition could not be evaluated count, too, as more is
-// hidden then and not less.
+// Redact returns the values to hide if the call runs. They come from all rules that apply, even if
+// another rule decided, and from rules whose conditions could not be evaluated. So an error hides
+// more and never less.
 func (d *Decision) Redact() (all Redact) {
 	for i := range d.Trace {
 		s := &d.Trace[i]
@@ -62,8 +62,8 @@ func (d *Decision) Redact() (all Redact) {
 	return all
 }
 
-// RedactsResults reports whether rules hide parts of the results of a tool, at least for some
-// calls. Such results need not conform to the tool's output schema.
+// RedactsResults reports whether a rule may hide parts of the results of a tool. Such results need
+// not match the tool's output schema.
 func (p *Policy) RedactsResults(server, tool string) bool {
 	return slices.ContainsFunc(p.rules, func(c *compiled) bool {
 		return c.rule.Redact != nil && len(c.rule.Redact.Results) > 0 && c.server.matches(server) && c.tool.matches(tool)

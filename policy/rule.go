@@ -16,17 +16,18 @@ type Effect string
 const (
 	// Allow lets the call run.
 	Allow Effect = "allow"
-	// Ask leaves the decision to the user. If there is no user to ask, it means Deny.
+	// Ask leaves the decision to the user. Without a user who can be asked, it means Deny.
 	Ask Effect = "ask"
 	// Deny refuses the call.
 	Deny Effect = "deny"
 )
 
-// strictness orders effects; that of any other text is -1.
+// strictness returns the rank of an effect, which is higher for a stricter one. It returns -1 for
+// any other text.
 func (e Effect) strictness() int { return slices.Index([]Effect{Allow, Ask, Deny}, e) }
 
-// Strictest returns the strictest of some effects: Deny before Ask before Allow. It is empty if
-// none of them is one of the three.
+// Strictest returns the strictest of the effects: Deny before Ask before Allow. It returns "" if
+// none of them is valid.
 func Strictest(effects ...Effect) Effect {
 	var strictest Effect
 	for _, e := range effects {
@@ -40,35 +41,36 @@ func Strictest(effects ...Effect) Effect {
 // Rule is one rule in the form that users write. Empty patterns and conditions match every call.
 // Only Effect is required.
 type Rule struct {
-	// Name is the name of the rule in explanations; it need not be unique.
+	// Name is the name of the rule in explanations. It need not be unique.
 	Name string `json:"name,omitempty"`
 	// Effect is the effect on calls that the rule matches.
 	Effect Effect `json:"effect"`
-	// Server and Tool are patterns of whole names, case-sensitive: * matches any characters, ?
-	// matches one, and \ escapes the next character. Empty matches everything. As Tool, * matches
-	// every call of a tool, but no other request.
+	// Server and Tool are case-sensitive patterns of whole names: * matches any characters, ?
+	// matches one, and \ escapes the next character. An empty pattern matches everything. A Tool of
+	// * matches every call of a tool, but no other request.
 	Server string `json:"server,omitempty"`
 	Tool   string `json:"tool,omitempty"`
-	// Origin, if not empty, restricts the rule to the server of this origin.
+	// Origin restricts the rule to servers with this origin, unless it is empty.
 	Origin string `json:"origin,omitempty"`
-	// When is a condition in CEL, with the variables that the package comment lists; empty is true.
+	// When is a condition in CEL. The package comment lists its variables. An empty condition is
+	// true.
 	When string `json:"when,omitempty"`
-	// After, in a rule that allows, lists servers, as in [Named], separated by commas. The user
-	// knew that their text had been read when the rule was made, so it is not a reason to ask
-	// again. See [Rule.Covers].
+	// After lists servers, separated by commas, in the form of [Named]. It is valid in a rule that
+	// allows. When the user made the rule, the model had read text of these servers and the user
+	// knew that. Their text is therefore no reason to ask again. See [Rule.Covers].
 	After string `json:"after,omitempty"`
-	// Redact, in a rule that allows or asks, lists the hidden parts of matching calls; nil hides
-	// nothing. It applies even if another rule decides.
+	// Redact lists the values to hide in matching calls; nil hides nothing. It is valid in a rule
+	// that allows or asks, and it applies even if another rule decides.
 	Redact *Redact `json:"redact,omitempty"`
-	// Reason is shown if the rule decided.
+	// Reason is shown to the user if the rule decided.
 	Reason string `json:"reason,omitempty"`
 	// Source is the place of the rule, such as policy.json:12 or session. [Load] sets it, and
 	// [Append] does not write it.
 	Source string `json:"source,omitempty"`
 }
 
-// String returns the rule's form in explanations: its name, or else its effect and subject, and its
-// source.
+// String returns the rule as explanations show it: its name, or else its effect and subject, and
+// its source.
 func (r *Rule) String() string {
 	var b strings.Builder
 	if r.Name != "" {
@@ -107,7 +109,7 @@ func (r *Rule) subject() string {
 	return words
 }
 
-// IsFor reports whether the rule is for one server only, and this is its name.
+// IsFor reports whether the rule is only for the server with the given name.
 func (r *Rule) IsFor(server string) bool {
 	p := parsePattern(r.Server)
 	return p.kind == exactly && p.text == server
@@ -119,15 +121,15 @@ func (r *Rule) MatchesServer(name string) bool { return parsePattern(r.Server).m
 // MatchesTool reports whether the rule's pattern of tools matches a name.
 func (r *Rule) MatchesTool(name string) bool { return parsePattern(r.Tool).matches(name) }
 
-// Covers reports whether After has a server.
+// Covers reports whether After includes a server.
 func (r *Rule) Covers(server, origin string) bool {
 	return Named(strings.Split(r.After, ","), server, origin)
 }
 
-// Named reports whether names contain a server: as NAME, with any origin, or as NAME@ORIGIN, the
-// form of [NameOf]. The part after the last @ is always an origin. So the name of a server cannot
-// equal that of another one with its origin. A server with an @ in its name, other than as the
-// first character, can only be named with its origin.
+// Named reports whether names include a server. NAME includes the server with any origin, and
+// NAME@ORIGIN, the form of [NameOf], only with that origin. Text after the last @ is always an
+// origin, so no name of a server can equal another server's name with its origin. A server with an
+// @ in its name, except as the first character, must be listed with its origin.
 func Named(names []string, server, origin string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		name = strings.TrimSpace(name)
@@ -138,8 +140,9 @@ func Named(names []string, server, origin string) bool {
 	})
 }
 
-// NameOf returns a name of a server that means no other one of its name. If its origin is not
-// known, it returns the name alone, or, if that has an @, a name that means no server.
+// NameOf returns a name that distinguishes a server from others with the same name. If origin is
+// empty, it returns the server's name alone. If that name contains an @, the result matches no
+// server.
 func NameOf(server, origin string) string {
 	if origin == "" && strings.LastIndexByte(server, '@') <= 0 {
 		return server
@@ -147,8 +150,8 @@ func NameOf(server, origin string) string {
 	return server + "@" + origin
 }
 
-// OriginOf returns the Origin of a server that is started by this command line, or reached at this
-// URL. For a server that is part of the program, without either, it is "built-in".
+// OriginOf returns the Origin of a server for its command line or URL. It returns "built-in" if
+// both are missing, because the server is part of the program.
 func OriginOf(origin []string) string {
 	if len(origin) == 0 {
 		return builtinSource
@@ -160,9 +163,9 @@ func OriginOf(origin []string) string {
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// Vouches reports whether the user's names of servers include a server with this command line or
-// URL. The name alone counts only for the user's own configuration: a project's file or a bare
-// command line may use the name of another server.
+// Vouches reports whether the user's list of names includes a server with this command line or URL.
+// A name without an origin counts only if own is set, for a server of the user's own configuration.
+// A project's file or a command line could use the name of another server.
 func Vouches(names []string, server string, command []string, own bool) bool {
 	if len(names) == 0 {
 		return false
@@ -180,17 +183,17 @@ func Vouches(names []string, server string, command []string, own bool) bool {
 	return Named(bound, server, origin)
 }
 
-// compiled is a rule that is ready for decisions. It never changes.
+// compiled is a rule with its compiled patterns and condition. It is immutable.
 type compiled struct {
 	rule   *Rule
-	name   string // is [Rule.String] of it
-	reason string // of a decision by it
+	name   string // [Rule.String] of rule
+	reason string // reason of a decision by rule
 	server pattern
 	tool   pattern
-	when   *condition // is nil without a condition
+	when   *condition // nil for a rule without a condition
 }
 
-// order returns the strictness of the rule; built-in rules come last.
+// order returns the strictness of the rule, or -1 for the built-in rule.
 func (c *compiled) order() int {
 	if c.rule.Source == builtinSource {
 		return -1
@@ -198,8 +201,8 @@ func (c *compiled) order() int {
 	return c.rule.Effect.strictness()
 }
 
-// byStrictness orders rules so that the strictest come first. The comparisons after the effect only
-// make the order, and so the explanation, independent of the order in which rules were given.
+// byStrictness sorts rules, strictest first. The other comparisons only make the order independent
+// of the order of input, and thus also the explanations.
 func byStrictness(a, b *compiled) int {
 	return cmp.Or(
 		cmp.Compare(b.order(), a.order()),

@@ -12,40 +12,40 @@ import (
 	"strings"
 )
 
-// Reach is how far a suggested rule extends beyond the call that it is made from.
+// Reach is how far a suggested rule extends beyond the call that it is about.
 type Reach int
 
 const (
-	// ThisCall means the same tool with the same arguments, or the same resource.
+	// ThisCall matches the same tool with the same arguments, or the same resource.
 	ThisCall Reach = iota
-	// ThisTool means the same tool with any arguments; for a request other than a call, the same
+	// ThisTool matches the same tool with any arguments. For other requests, it matches the same
 	// method at the same server.
 	ThisTool
-	// ReadOnlyTools means the tools of the same server that claim to be read-only.
+	// ReadOnlyTools matches the tools of the same server that claim to be read-only.
 	ReadOnlyTools
-	// ThisServer means every tool of the same server; for a request other than a call, the same
-	// method.
+	// ThisServer matches every tool of the same server. For other requests, it matches the same
+	// method at the same server.
 	ThisServer
 )
 
 // Scope describes the rule to suggest.
 type Scope struct {
 	Reach Reach
-	// Effect is that of the rule; empty means Allow.
+	// Effect is the effect of the rule; empty means Allow.
 	Effect Effect
-	// Under, for ThisCall, holds the folders that path arguments, or all paths of a list, must be
-	// in, by the arguments' names.
+	// Under is used with ThisCall. It maps names of arguments to folders that must contain the path
+	// in the argument, or all paths if the argument is a list.
 	Under map[string]string
-	// Free, for ThisCall, lists names of arguments that may have any value. Those that are neither
-	// here nor in Under must be the same, and further ones are not allowed.
+	// Free is used with ThisCall. It lists arguments that may have any value. All arguments that
+	// are neither in Free nor in Under must be the same, and further arguments are not allowed.
 	Free []string
 }
 
-// ErrNotSuggested reports that no rule of a scope fits a call.
+// ErrNotSuggested reports that no rule with the scope fits the call.
 var ErrNotSuggested = errors.New("no such rule fits this call")
 
-// Suggest returns the rule that "always" or "never" would write about a call: the shortest one with
-// that meaning. It was compiled, and alone it gives the call its Effect. The error wraps
+// Suggest returns the shortest rule with the scope that matches a call, for answers such as
+// "always" and "never". The rule compiles, and alone it gives the call the effect. The error wraps
 // [ErrNotSuggested] if no rule fits: the tool does not claim to be read-only, an argument is not
 // under its folder, or there are too many arguments.
 func Suggest(in Input, s Scope) (Rule, error) {
@@ -77,7 +77,7 @@ func Suggest(in Input, s Scope) (Rule, error) {
 		terms = append(terms, variableAnnotations+".readOnly")
 	}
 	rule.When = strings.Join(terms, " && ")
-	// The rule must decide with any default.
+	// The rule must decide whatever the default is.
 	other := Deny
 	if rule.Effect == Deny {
 		other = Allow
@@ -96,7 +96,7 @@ func notSuggested(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrNotSuggested}, args...)...)
 }
 
-// sameCall returns the terms of a condition that match the same call.
+// sameCall returns terms of a condition that are true for the same call.
 func sameCall(in *Input, s Scope) ([]string, error) {
 	facts := facts{in: &Input{Arguments: in.Arguments}}
 	if err := facts.checkArguments(); err != nil {
@@ -140,8 +140,8 @@ func sameCall(in *Input, s Scope) ([]string, error) {
 	return append(terms, variableArgs+".all(name, name in ["+strings.Join(quoted, ", ")+"])"), nil
 }
 
-// identifier matches a name that may follow a dot. The list reserved excludes the reserved words of
-// CEL's grammar.
+// identifier matches a name that may follow a dot. It also matches the reserved words of CEL's
+// grammar, which reserved lists.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 var reserved = []string{
@@ -149,7 +149,7 @@ var reserved = []string{
 	"namespace", "null", "package", "return", "true", "var", "void", "while",
 }
 
-// argument returns the expression for an argument of that name.
+// argument returns the CEL expression for an argument.
 func argument(name string) string {
 	if identifier.MatchString(name) && !slices.Contains(reserved, name) {
 		return variableArgs + "." + name
@@ -157,8 +157,8 @@ func argument(name string) string {
 	return variableArgs + "[" + strconv.Quote(name) + "]"
 }
 
-// literal returns a value of [facts] in CEL. Go's quoting of valid UTF-8 is also valid CEL, and
-// makes invisible characters visible.
+// literal returns a value of [facts] as a CEL literal. Go's quoting of valid UTF-8 is also valid in
+// CEL, and makes invisible characters visible.
 func literal(v any) (string, error) {
 	switch v := v.(type) {
 	case nil:
@@ -186,7 +186,7 @@ func literal(v any) (string, error) {
 	return fmt.Sprint(v), nil // true, false, or an integer
 }
 
-// literals returns the elements of an array or an object.
+// literals returns the elements of a CEL list or map, separated by commas.
 func literals[E any](of []E, each func(E) (before string, value any)) (string, error) {
 	var parts []string
 	for _, e := range of {

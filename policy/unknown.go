@@ -11,15 +11,14 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// The name of the server's origin in Input.Unknown, and the prefix of names of members of the
-// arguments.
+// unknownOrigin is the name of the server's origin in Input.Unknown. unknownArguments is the prefix
+// of names of members of the arguments.
 const (
 	unknownOrigin    = "origin"
 	unknownArguments = variableArgs + "."
 )
 
-// unknown returns the parts of the call that are not known and that the rule's server, tool and
-// origin need.
+// unknown returns the unknown parts of the call that the rule's server, tool or origin depends on.
 func (c *compiled) unknown(in *Input) (names []string) {
 	for _, name := range in.Unknown {
 		if name == variableServer && c.server.kind != anything || name == variableTool && c.tool.kind != anything || name == unknownOrigin && c.rule.Origin != "" {
@@ -29,12 +28,12 @@ func (c *compiled) unknown(in *Input) (names []string) {
 	return names
 }
 
-// An unknownError reports that a condition uses values that are not known.
+// An unknownError reports that a condition uses unknown values.
 type unknownError struct{ names []string }
 
 func (e *unknownError) Error() string { return strings.Join(e.names, ", ") + " is not known" }
 
-// unknownVariable returns the mark of a variable that is not known; nil for a known one.
+// unknownVariable returns the mark for an unknown variable, or nil for a known one.
 func (f *facts) unknownVariable(name string) any {
 	switch name {
 	case variableServer, variableTool, variableArgs, variableTitle, variableAnnotations, variableResource, variableTrusted, variableClient: // members of an unknown object cannot be read
@@ -45,12 +44,12 @@ func (f *facts) unknownVariable(name string) any {
 	return nil
 }
 
-// usesWhole reports whether a condition uses args itself: if it compares all of it, it would also
-// compare the marks of members that are not known.
+// usesWhole reports whether a condition uses args as a whole. A comparison of all of args would
+// also compare the marks of unknown members.
 func usesWhole(condition *ast.AST) bool {
 	whole := false
 	isArgs := func(e ast.Expr) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == variableArgs }
-	var members []ast.Expr // uses of args for one member, for the presence of members, or for their number
+	var members []ast.Expr // uses of args for a member, for the presence of members, or for their number
 	ast.PostOrderVisit(condition.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
 		case ast.SelectKind:

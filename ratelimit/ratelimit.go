@@ -1,6 +1,6 @@
-// Package ratelimit bounds how often a Handler is called, and how much it does at a time: for each user,
-// for each client, for a server or for one of its tools. It imports nothing but mcp, so that any Handler
-// can have it.
+// Package ratelimit limits the rate, the concurrency and the results of requests to a Handler: for
+// each user, for each client, for a server or for one of its tools. It imports nothing of Junction
+// but mcp and packages below it, so that any Handler can use it.
 package ratelimit
 
 import (
@@ -20,44 +20,46 @@ import (
 )
 
 const (
-	// maxKeys bounds the keys that limits are kept for; beyond it, one that was not seen for long starts anew.
+	// maxKeys is the largest number of keys with counts. Beyond it, a key that was not used for
+	// long loses its counts.
 	maxKeys = 10_000
-	// maxLooked is how many keys are looked at to find one that was not seen for long.
+	// maxLooked is the largest number of keys to examine when looking for such a key.
 	maxLooked = 64
-	// maxWaiting is how many calls of one key wait for their turn; more are refused.
+	// maxWaiting is the largest number of calls that wait for one key. Further calls are refused.
 	maxWaiting = 1_000
 )
 
-// theCaller names the limit of each caller in errors, which it reads itself.
+// theCaller is the name for the limit of each caller in errors, which the caller reads.
 const theCaller = "you"
 
-// Options say what is allowed. Those of a value 0 allow everything.
+// Options configure the limits. A zero limit allows everything.
 type Options struct {
-	// Calls may begin in the time In, which is a second by default. A pause gives the right to as many at once. Each
-	// round of a call that asks the client something counts.
+	// Calls is the number of calls that may begin within In. The default of In is a second. After a
+	// pause, that many calls may begin at once. Each round of a call counts.
 	Calls int
 	In    time.Duration
-	// Bytes of results may come back in the time BytesIn, which is an hour by default. The result that goes
-	// beyond is passed on, and counts for the calls after it.
+	// Bytes is the size of results that are allowed within BytesIn; the default of BytesIn is an
+	// hour. The result that exceeds the limit is returned, and the calls after it are refused.
 	Bytes   int
 	BytesIn time.Duration
-	// Concurrent may run at the same time; more wait for their turn as long as their context allows.
+	// Concurrent is the number of calls that may run at the same time. Further calls wait for their
+	// turn until their context ends.
 	Concurrent int
-	// Key returns the key of the limit that a request counts in; it must be comparable, and nil counts, too. By default all
-	// requests count in one. See [Caller].
+	// Key returns the key whose limits apply to a request. It must be comparable and may be nil. By
+	// default all requests share one key. See [Caller].
 	Key func(*mcp.Request) any
-	// Matches says which requests count; by default calls of tools, prompts/get, resources/read and
-	// completion/complete do.
+	// Matches reports whether a request counts as a call. By default calls of tools, prompts/get,
+	// resources/read and completion/complete count.
 	Matches func(*mcp.Request) bool
-	// Rest is how many requests that do not count otherwise, such as for lists and about tasks, and initialize, may begin in the time
-	// In. They wait for no turn.
+	// Rest is the number of all other requests that may begin within In, such as initialize and
+	// requests for lists or about tasks. They do not wait for a turn.
 	Rest int
-	// Whose names the limit in errors, such as "server files"; default "you".
+	// Whose names the limit in errors, such as "server files". The default is "you".
 	Whose string
 }
 
-// Caller is a Key: the principal of a request, or else the connection or session that it came from, or
-// else the client's name.
+// Caller is a Key. It returns the principal of a request, or else the request's connection or
+// session, or else the client's name.
 func Caller(req *mcp.Request) any {
 	type user struct{ issuer, subject, client string }
 	switch {
@@ -71,11 +73,11 @@ func Caller(req *mcp.Request) any {
 	return nil
 }
 
-// Middleware returns middleware that refuses calls that are too many in a time, and lets those that are
-// too many at a time wait.
+// Middleware returns middleware that refuses calls beyond the limits of rate and bytes. Calls
+// beyond the limit of concurrency wait.
 func Middleware(o Options) mcp.Middleware { return New(o).Around }
 
-// A Limiter counts what is asked of one or more Handlers. It is safe for concurrent use.
+// A Limiter counts the requests to one or more Handlers. It is safe for concurrent use.
 type Limiter struct {
 	options Options
 
@@ -83,7 +85,7 @@ type Limiter struct {
 	all map[any]*bucket
 }
 
-// New returns a Limiter that has counted nothing yet.
+// New returns a Limiter.
 func New(o Options) *Limiter {
 	o.In, o.BytesIn = cmp.Or(o.In, time.Second), cmp.Or(o.BytesIn, time.Hour)
 	o.Whose = cmp.Or(o.Whose, theCaller)
@@ -96,19 +98,19 @@ func New(o Options) *Limiter {
 	return &Limiter{options: o, all: map[any]*bucket{}}
 }
 
-// Around returns a Handler whose requests count in the Limiter.
+// Around returns a Handler that passes requests to next within the limits.
 func (l *Limiter) Around(next mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) { return l.handle(ctx, req, next) })
 }
 
-// A bucket is what one key has used.
+// A bucket holds the counts of one key.
 type bucket struct {
 	rate    *rate.Limiter
 	rest    *rate.Limiter
 	bytes   *rate.Limiter
-	running chan struct{} // holds a token for each call that runs
+	running chan struct{} // holds a token for each running call
 
-	users int // calls that run or wait; under the lock of the limiter
+	users int // number of calls that run or wait; guarded by Limiter.mu
 	used  time.Time
 }
 
@@ -130,7 +132,7 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 			return l.refused(ctx, req, fmt.Errorf("too much was read: %d bytes in %s are allowed for %s; try again in %v", l.options.Bytes, word(l.options.BytesIn), l.options.Whose, pause))
 		}
 	}
-	if err := l.begin(b.rate, "calls", l.options.Calls); err != nil { // each round: the state of one can be sent again, and the tool runs from the top
+	if err := l.begin(b.rate, "calls", l.options.Calls); err != nil { // in each round, because clients can repeat one
 		return l.refused(ctx, req, err)
 	}
 	if b.running != nil {
@@ -157,24 +159,24 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 	if err != nil {
 		return result, err
 	}
-	result.JSON = body // encoded once, also for the writer of the response
+	result.JSON = body // the encoded result is also used to send it
 	for left := len(body); left > 0; left -= l.options.Bytes {
 		b.bytes.ReserveN(time.Now(), min(left, l.options.Bytes))
 	}
 	return result, nil
 }
 
-// note notes that a request waited, or was refused.
+// note notes that a request waited or was refused.
 func (l *Limiter) note(ctx context.Context, waited time.Duration, refused string) {
 	if n := mcp.NoterOf(ctx, note.Limit); n != nil {
 		n.Note(note.Limit, limited{l.options.Whose, waited, refused})
 	}
 }
 
-// A limited is the note of a request that waits, or is refused.
+// A limited is the note about a request that waited or was refused.
 type limited struct {
 	Whose   string        `json:"whose"`
-	Waited  time.Duration `json:"waited,omitempty"` // nanoseconds, for its turn
+	Waited  time.Duration `json:"waited,omitempty"` // nanoseconds of waiting for its turn
 	Refused string        `json:"refused,omitempty"`
 }
 
@@ -187,7 +189,7 @@ func (l limited) Decision() (d note.Decision, ok bool) {
 	return note.Decision{Effect: "deny", Rule: "the limit of " + whose, Reason: l.Refused, Refused: true, Whatever: true}, l.Refused != ""
 }
 
-// takeRest counts a request that does not count as a call, or says when there may be one.
+// takeRest counts a request that is not a call. It returns an error if the limit is reached.
 func (l *Limiter) takeRest(req *mcp.Request) error {
 	if l.options.Rest == 0 {
 		return nil
@@ -197,13 +199,14 @@ func (l *Limiter) takeRest(req *mcp.Request) error {
 		err = l.begin(b.rest, "requests", l.options.Rest)
 		l.leave(b)
 	}
-	if err != nil { // no code that says that a task is not known
+	if err != nil { // not a code that means an unknown task
 		return &mcp.Error{Code: mcp.CodeInternalError, Message: err.Error(), Data: refused.With(nil, refused.Limit)}
 	}
 	return nil
 }
 
-// begin counts one of what may begin so often, or says when there may be one; nil: always.
+// begin counts one event in r, or returns an error with the time of the next attempt. A nil r is no
+// limit.
 func (l *Limiter) begin(r *rate.Limiter, what string, most int) error {
 	if r == nil || r.Allow() {
 		return nil
@@ -228,7 +231,7 @@ func word(in time.Duration) string {
 	return in.String()
 }
 
-// refused is the result of a call that is not made. A model reads that of a tool.
+// refused returns the result of a refused request. For a tool it is a result that the model reads.
 func (l *Limiter) refused(ctx context.Context, req *mcp.Request, why error) (mcp.Result, error) {
 	l.note(ctx, 0, why.Error())
 	if req.Method != "tools/call" {
@@ -240,13 +243,13 @@ func (l *Limiter) refused(ctx context.Context, req *mcp.Request, why error) (mcp
 	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(why.Error())}}, Meta: refused.With(nil, refused.Limit)}, nil
 }
 
-// enter returns the bucket of a key, for one more call that runs or waits.
+// enter returns the bucket of a key and counts one more call in it.
 func (l *Limiter) enter(key any) (*bucket, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.all[key]
 	if b == nil {
-		if len(l.all) >= maxKeys { // one that was not seen for long, and has no calls, is forgotten
+		if len(l.all) >= maxKeys { // drop a key without calls that was not used for long
 			var oldest any
 			found, looked := false, 0
 			for other, o := range l.all {

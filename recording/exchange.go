@@ -6,32 +6,33 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// An Exchange is one request of a client with its messages and its result.
+// An Exchange is one request of a client with its result and the messages in between.
 type Exchange struct {
 	Server, Method string
 	Params         json.RawMessage
-	// Capabilities lists the client's declared ones among "elicitation", "sampling" and "roots".
+	// Capabilities lists which of "elicitation", "sampling" and "roots" the client declared.
 	Capabilities []string
-	// Result and Err hold the response. Both are nil if it is unknown, for example after a
-	// cancellation.
+	// Result and Err hold the response. Both are nil if there is none, for example because the
+	// client cancelled the request.
 	Result *mcp.Result
 	Err    *mcp.Error
-	// Notifications holds the server's notifications during the request, and Asked its requests.
+	// Notifications holds the notifications of the server during the request, and Asked its
+	// requests.
 	Notifications []Message
 	Asked         []Message
 }
 
-// A Message is a notification, or a request of the server with the client's response.
+// A Message is a notification of the server, or a request of the server with the client's response.
 type Message struct {
 	Method string
 	Params json.RawMessage
-	// Result and Err hold the response; both are nil if there is none.
+	// Result and Err hold the response. Both are nil without one.
 	Result json.RawMessage
 	Err    *mcp.Error
 }
 
-// Exchanges returns the requests to all servers, in the order of their beginnings. It omits those
-// that were too long to record.
+// Exchanges returns the requests to all servers, in the order of their beginnings. It omits
+// requests that were too long to record.
 func (r *Recording) Exchanges() []Exchange {
 	var all []Exchange
 	for _, c := range r.calls {

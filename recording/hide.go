@@ -16,37 +16,38 @@ import (
 )
 
 const (
-	// maxSecrets limits the secrets found in one recording that get separate placeholders.
+	// maxSecrets is the largest number of secrets found in a recording that get their own
+	// placeholders.
 	maxSecrets = 1_000
-	// maxHidden limits the secrets passed to Recorder.Hide. One more ends the recording, which
-	// would contain it.
+	// maxHidden is the largest number of secrets passed to Recorder.Hide. The next one ends the
+	// recording, because the recording could not hide it.
 	maxHidden = 10_000
-	// maxSecret limits the bytes of a found secret that gets a separate placeholder, because it is
-	// stored in full.
+	// maxSecret is the largest size in bytes of a found secret with its own placeholder. Such
+	// secrets are kept in memory.
 	maxSecret = 64 << 10
 )
 
-// placeholders matches the placeholders of secrets.
+// placeholders matches placeholders of secrets.
 var placeholders = regexp.MustCompile(`\{\{secret-\d+\}\}`)
 
-// manySecrets is the placeholder of all secrets beyond maxSecrets, and of those longer than
+// manySecrets is the common placeholder of secrets beyond maxSecrets and of secrets longer than
 // maxSecret.
 const manySecrets = "{{secret-0}}"
 
 // A hider replaces secrets by placeholders. Only one goroutine may use it.
 type hider struct {
-	placeholder map[string]string // by secret
-	given       int               // number of secrets passed to hide; they always get placeholders
-	everywhere  []spelling        // spellings that are replaced everywhere
-	replacer    *strings.Replacer // for everywhere; nil until it is needed
-	renamed     bool              // whether the name of a member held a secret
+	placeholder map[string]string // placeholder of each known secret
+	given       int               // number of secrets passed to hide; they do not count for maxSecrets
+	everywhere  []spelling        // texts that are replaced wherever they occur
+	replacer    *strings.Replacer // replaces everywhere; nil until it is needed
+	renamed     bool              // whether a secret was replaced in the name of a member
 }
 
-// learn returns the placeholder of a secret. From now on the secret is replaced everywhere, unless
-// it is too short for that, or a plain word.
+// learn returns the placeholder of a secret. From now on the secret is replaced wherever it occurs,
+// unless it is too short or a plain word.
 func (h *hider) learn(secret string) string {
 	if placeholders.MatchString(secret) {
-		return secret // it is already a placeholder
+		return secret // a placeholder is not a secret
 	}
 	if known := h.placeholder[secret]; known != "" {
 		return known
@@ -57,8 +58,8 @@ func (h *hider) learn(secret string) string {
 	return h.give(secret)
 }
 
-// hide is like learn, for a secret known from elsewhere. It ignores maxSecrets: otherwise a server
-// could exhaust that with invented secrets.
+// hide is like learn, but for a secret that the Recorder's user passed. It ignores maxSecrets,
+// because a server could use up that limit with invented secrets.
 func (h *hider) hide(secret string) {
 	if h.placeholder[secret] == "" && !placeholders.MatchString(secret) {
 		h.given++
@@ -69,11 +70,11 @@ func (h *hider) hide(secret string) {
 	}
 }
 
-// A spelling is a text that reveals a secret, and the secret's placeholder.
+// A spelling is a text that reveals a secret, with the placeholder that replaces it.
 type spelling struct{ text, placeholder string }
 
-// appendSpellings appends the spellings of a secret: in a string of JSON within a text, in a URL,
-// and in base64 at any offset of the encoded data.
+// appendSpellings appends other spellings of a secret. These are the secret as part of a JSON
+// string, as part of a URL, and in base64 at each offset modulo three.
 func appendSpellings(all []spelling, secret, placeholder string) []spelling {
 	add := func(text string) {
 		if text != secret {
@@ -84,10 +85,10 @@ func appendSpellings(all []spelling, secret, placeholder string) []spelling {
 	add(quoted[1 : len(quoted)-1])
 	add(url.QueryEscape(secret))
 	add(url.PathEscape(secret))
-	const enough = 9 // bytes; the base64 of fewer occurs in pictures by chance
+	const enough = 9 // the base64 of fewer bytes can occur in a picture by chance
 	for before := 0; before < 3 && len(secret) >= enough; before++ {
 		const bits, ofByte = 6, 8
-		first, last := (before*ofByte+bits-1)/bits, (before+len(secret))*ofByte/bits // of the letters that depend only on the secret
+		first, last := (before*ofByte+bits-1)/bits, (before+len(secret))*ofByte/bits // range of the characters that depend only on the secret
 		within := append(make([]byte, before), secret...)
 		add(base64.StdEncoding.EncodeToString(within)[first:last])
 		add(base64.URLEncoding.EncodeToString(within)[first:last])
@@ -95,7 +96,7 @@ func appendSpellings(all []spelling, secret, placeholder string) []spelling {
 	return all
 }
 
-// give assigns a placeholder to a secret.
+// give assigns a new placeholder to a secret.
 func (h *hider) give(secret string) string {
 	if h.placeholder == nil {
 		h.placeholder = map[string]string{}
@@ -109,8 +110,8 @@ func (h *hider) give(secret string) string {
 	return name
 }
 
-// replace returns a text without the secrets of everywhere. If several begin at one place, it
-// replaces the longest.
+// replace replaces all texts in h.everywhere. If several begin at the same place, it replaces the
+// longest.
 func (h *hider) replace(text string) string {
 	if len(h.everywhere) == 0 {
 		return text
@@ -128,7 +129,7 @@ func (h *hider) replace(text string) string {
 	return h.replacer.Replace(text)
 }
 
-// isTelling reports whether a secret is unlikely to occur in a text by chance.
+// isTelling reports whether a secret is unlikely to occur in other text by chance.
 func isTelling(secret string) bool {
 	const shortest, longestWord = 6, 15
 	if len(secret) < shortest {
@@ -138,7 +139,7 @@ func isTelling(secret string) bool {
 	return !isWord || len(secret) > longestWord
 }
 
-// text returns a text without secrets.
+// text returns a text with all secrets replaced. The text may be JSON or contain JSON.
 func (h *hider) text(text string) string { return h.within(text, new(redact.Place)) }
 
 func (h *hider) within(text string, p *redact.Place) string {
@@ -146,16 +147,17 @@ func (h *hider) within(text string, p *redact.Place) string {
 	return h.plain(text)
 }
 
-// walk returns a walk that replaces single strings and numbers, and keeps everything else.
+// walk returns a walk that rewrites single strings and numbers and keeps all other bytes.
 func (h *hider) walk() redact.Walk { return redact.Walk{Rewriter: h, Verbatim: true, Deep: h.learn} }
 
-// plain returns a text other than JSON without secrets.
+// plain returns a text that is not JSON with all secrets replaced.
 func (h *hider) plain(text string) string {
 	return redact.Replace(h.known(text), func(secret, _ string) string { return h.learn(secret) })
 }
 
-// known returns a text without known secrets. It first learns unknown secrets around a known one,
-// because their remaining parts would not be recognized.
+// known returns a text with the known secrets replaced. If the text has any, known first learns the
+// unknown secrets next to them. After the replacement, the remains of such a secret could not be
+// recognized.
 func (h *hider) known(text string) string {
 	is := h.replace(text)
 	if is != text {
@@ -165,8 +167,8 @@ func (h *hider) known(text string) string {
 	return is
 }
 
-// json returns valid JSON without secrets. Everything else stays the same, byte for byte. If an
-// object would get duplicate names, because a name held a secret, it returns an empty value.
+// json returns valid JSON with all secrets replaced. All other bytes stay the same. If the result
+// would have duplicate names because secrets in names were replaced, json returns an empty value.
 func (h *hider) json(data json.RawMessage) json.RawMessage {
 	h.renamed = false
 	out := h.walk().JSON(data)
@@ -213,8 +215,8 @@ func (h *hider) Value(dst, raw []byte, p *redact.Place) ([]byte, bool) {
 	return jsonrpc.AppendString(dst, is), true
 }
 
-// base64 returns base64 text without secrets. Decoded data that is not text is a picture or the
-// like. Or the text is not base64 at all: a key of letters and digits can look like it.
+// base64 returns base64 text with the secrets in the decoded text replaced. Data that does not
+// decode to text may be a picture, or a key that only looks like base64.
 func (h *hider) base64(encoded string, p *redact.Place) string {
 	const longestKey = 4 << 10
 	decoded, err := base64.StdEncoding.DecodeString(encoded)

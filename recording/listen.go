@@ -16,16 +16,17 @@ const (
 	notificationUpdated      = "notifications/resources/updated"
 )
 
-// An outside is a notification or request of the server outside of calls. It is sent when the
-// recording before it has been replayed.
+// An outside is a notification or request that the server sent outside of calls. It is replayed
+// when everything that was recorded before it has been replayed.
 type outside struct {
 	step
-	after *call // nil if there is none before it
-	ended bool  // whether it follows the end of that call; otherwise it follows the beginning
+	after *call // the call whose beginning or end precedes it; nil if it precedes all calls
+	ended bool  // whether it follows the end of that call instead of the beginning
 	sent  bool  // guarded by Replay.mu
 }
 
-// outsideOf returns the events of the listen requests of one client: the others got the same.
+// outsideOf returns the messages that one client's subscriptions received. Other clients received
+// the same messages.
 func outsideOf(listens, calls []*call) []*outside {
 	var all []*outside
 	for _, c := range listens {
@@ -39,7 +40,7 @@ func outsideOf(listens, calls []*call) []*outside {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *outside) int { return cmp.Compare(a.line, b.line) })
-	// The beginnings and ends of calls, in the order of their lines.
+	// marks holds the beginnings and ends of calls, in the order of their lines.
 	var marks []*outside
 	for _, c := range calls {
 		marks = append(marks, &outside{after: c, step: step{line: c.line, at: c.at}})
@@ -64,11 +65,12 @@ func outsideOf(listens, calls []*call) []*outside {
 // A hearer is a client with a subscription.
 type hearer struct {
 	filter mcp.SubscriptionFilter
-	had    map[*outside]bool // events that were sent to it, or before it began
-	first  int               // index of the first event that may still be sent; avoids scanning many sent events
+	had    map[*outside]bool // messages sent to it, or sent before it subscribed
+	first  int               // index of the first message not yet sent; avoids scanning sent messages
 }
 
-// hearer returns a new hearer. It gets no events that were already sent to another.
+// hearer returns a hearer with a filter. It does not get messages that were already sent to another
+// hearer.
 func (p *Replay) hearer(filter mcp.SubscriptionFilter) *hearer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,8 +83,8 @@ func (p *Replay) hearer(filter mcp.SubscriptionFilter) *hearer {
 	return l
 }
 
-// due returns the first event for a hearer that it has not got yet. changed is closed when there
-// may be more. A request of the server is sent only once.
+// due returns the first message that a hearer has not received, or nil. changed is closed when
+// there may be another one. A request of the server is sent to one hearer only.
 func (p *Replay) due(l *hearer) (n *outside, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +103,7 @@ func (p *Replay) due(l *hearer) (n *outside, changed <-chan struct{}) {
 	return nil, p.changed
 }
 
-// isFor reports whether a client with this filter gets the event.
+// isFor reports whether a client with the filter gets the message.
 func (n *outside) isFor(f *mcp.SubscriptionFilter) bool {
 	if n.method == notificationUpdated {
 		uri, _ := jsonrpc.Unquote(jsonrpc.Get(n.params, "uri"))
@@ -111,10 +113,11 @@ func (n *outside) isFor(f *mcp.SubscriptionFilter) bool {
 	if revision.Changed(n.method) != "" {
 		return slices.Contains(lists, n.method)
 	}
-	return len(lists) > 0 || len(f.ResourceSubscriptions) == 0 // a log message, or a request
+	return len(lists) > 0 || len(f.ResourceSubscriptions) == 0 // log messages and requests
 }
 
-// listen sends the server's messages outside of calls, from now on.
+// listen sends the server's messages outside of calls to a client until the client ends its
+// subscription.
 func (p *Replay) listen(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	var wanted mcp.SubscriptionFilter
 	if raw := jsonrpc.Get(req.Params, "notifications"); raw != nil {
@@ -150,7 +153,7 @@ func (p *Replay) listen(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 			continue
 		}
 		for _, a := range n.asks {
-			// The response of the client is ignored: the recorded server continued.
+			// The client's response is ignored, because the recorded server continues in any case.
 			_, _ = req.Peer.Ask(ctx, mcp.ServerRequest{Key: a.key, Method: a.method, Params: a.params})
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Varying parts of parameters. In the recording they match other values of the same kind.
+// The parts of parameters that may vary. A recorded part matches another part of the same kind.
 var (
 	uuids  = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
 	times  = regexp.MustCompile(`^20\d\d-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::[0-6]\d(?:[.,]\d{1,9})?)?(?:Z|[+-][0-2]\d:?[0-5]\d)?)?`)
@@ -19,20 +19,20 @@ var (
 	secret = regexp.MustCompile(`^\{\{secret-\d+\}\}`)
 )
 
-// kinds are tried in this order.
+// kinds lists the kinds in the order of the attempts to match them.
 var kinds = [...]*regexp.Regexp{secret, uuids, times, ulids, hexes}
 
-// A pair is a recorded text, and the text sent in its place.
+// A pair is a recorded text and the text that a client sent in its place.
 type pair struct{ recorded, given string }
 
-// A comparison compares the parameters of one request.
+// A comparison compares the parameters of a request with recorded ones.
 type comparison struct {
 	templates bool   // whether ids, times and secrets may differ
-	pairs     []pair // the differences
+	pairs     []pair // texts that differ
 }
 
-// params compares parameters, except those that belong to a single request. It sets c.pairs to the
-// differences.
+// params reports whether the parameters match, and sets c.pairs to their differences. It ignores
+// parts that vary with every request.
 func (c *comparison) params(recorded, given json.RawMessage) bool {
 	return c.members(recorded, given, func(name string) bool {
 		return name == "_meta" || name == "inputResponses" || name == "requestState"
@@ -61,7 +61,7 @@ func (c *comparison) value(recorded, given []byte) bool {
 		return was == is || c.templates && c.text(was, is)
 	case isNumber(recorded) && isNumber(given):
 		return jsonrpc.Decimal(string(recorded)) == jsonrpc.Decimal(string(given)) || c.templates && isTime(recorded) && isTime(given)
-	case c.templates && recorded[0] == '"' && isNumber(given): // a number that was hidden as a secret
+	case c.templates && recorded[0] == '"' && isNumber(given): // the recorded number was replaced as a secret
 		was, _ := jsonrpc.Unquote(recorded)
 		return secret.FindString(was) == was && was != ""
 	}
@@ -70,7 +70,7 @@ func (c *comparison) value(recorded, given []byte) bool {
 
 func isNumber(raw []byte) bool { return raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' }
 
-// isTime reports whether a number can be a time of 2017 to 2049: in seconds, milliseconds,
+// isTime reports whether a number can be a time between 2017 and 2049 in seconds, milliseconds,
 // microseconds or nanoseconds.
 func isTime(raw []byte) bool {
 	const first, last = 1_500_000_000, 2_500_000_000 // 2017 to 2049
@@ -83,7 +83,8 @@ func isTime(raw []byte) bool {
 	return false
 }
 
-// members compares objects, ignoring the order of members.
+// members compares the members of two objects in any order. It ignores members whose names skip
+// accepts.
 func (c *comparison) members(recorded, given []byte, skip func(name string) bool) bool {
 	has := map[string][]byte{}
 	each(given, func(name string, value []byte) bool {
@@ -103,8 +104,8 @@ func (c *comparison) members(recorded, given []byte, skip func(name string) bool
 	return same && len(has) == 0
 }
 
-// each calls f with the members of an object until f returns false. It reports whether f always
-// returned true.
+// each calls f for the members of an object until f returns false. It reports whether f returned
+// true for all of them.
 func each(obj []byte, f func(name string, value []byte) bool) bool {
 	all := true
 	jsonrpc.EachMember(obj, func(quoted, value []byte) bool {
@@ -115,9 +116,9 @@ func each(obj []byte, f func(name string, value []byte) bool) bool {
 	return all
 }
 
-// text compares texts whose ids, times and secrets may differ.
+// text compares strings that may differ in ids, times and secrets.
 func (c *comparison) text(recorded, given string) bool {
-	const longest = 64 << 10 // bytes of a text in which they are looked for
+	const longest = 64 << 10 // largest size in bytes of a string that is compared in this way
 	if len(recorded) > longest || len(given) > longest {
 		return false
 	}
@@ -145,7 +146,8 @@ func (c *comparison) text(recorded, given string) bool {
 	return given == ""
 }
 
-// variable returns the varying part at the beginning of a text.
+// variable returns the varying part at the beginning of a text, with the pattern of its kind. kind
+// is nil if there is none.
 func variable(text string) (kind *regexp.Regexp, part string) {
 	if c := text[0]; c != '{' && (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
 		return nil, ""
@@ -158,8 +160,8 @@ func variable(text string) (kind *regexp.Regexp, part string) {
 	return nil, ""
 }
 
-// behind returns the rest of a given text after a secret. The secret ends where the recorded rest
-// continues.
+// behind returns the part of given that follows a secret at its beginning. rest is the recorded
+// text after the secret. The secret in given ends where rest continues.
 func behind(rest, given string) string {
 	until := rest
 	for i := range rest {
@@ -171,7 +173,7 @@ func behind(rest, given string) string {
 	if until == "" {
 		return ""
 	}
-	if rest == until { // no other part may differ
+	if rest == until { // rest has no other varying part
 		if strings.HasSuffix(given, until) {
 			return until
 		}
@@ -183,7 +185,7 @@ func behind(rest, given string) string {
 	return given
 }
 
-// A substitution replaces recorded texts by the sent ones in a replay.
+// A substitution replaces recorded texts by the texts that a client sent in their place.
 type substitution struct{ replacer *strings.Replacer }
 
 func substitute(pairs []pair) substitution {
@@ -199,7 +201,7 @@ func substitute(pairs []pair) substitution {
 	return substitution{strings.NewReplacer(all...)}
 }
 
-// json replaces texts in the strings of valid JSON, and keeps everything else.
+// json replaces texts inside the strings of valid JSON and keeps all other bytes.
 func (s substitution) json(data json.RawMessage) json.RawMessage {
 	if s.replacer == nil || len(data) == 0 {
 		return data

@@ -19,28 +19,28 @@ const (
 	methodPing     = "ping"
 )
 
-// stateCall is the key of a call's number between two rounds.
+// stateCall is the key under which a call's state carries its number from one round to the next.
 const stateCall = "junction/recording"
 
-// Middleware returns middleware that records the requests to one server, and its description.
-// Unless the first request asks for the description, the middleware does so itself, like a client.
-// The name of the server must be unique only in a recording of several.
+// Middleware returns middleware that records the requests to one server and the server's
+// description. If the first request does not ask for the description, the middleware requests it.
+// If several servers are recorded, each needs a different name.
 func (r *Recorder) Middleware(server string) mcp.Middleware {
 	tap := event.Tap(&source{r, server})
 	return func(next mcp.Handler) mcp.Handler {
 		recorded := tap(next)
-		var known atomic.Bool // whether the description was requested
+		var known atomic.Bool // whether the description has been requested
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			if !known.Swap(true) && req.Method != methodDiscover {
 				discover := &mcp.Request{Method: methodDiscover, Meta: req.Meta, Caller: req.Caller, Principal: req.Principal, Session: req.Session, Peer: mcp.NoPeer{}}
-				_, _ = recorded.Handle(ctx, discover) // the response is recorded, even an error
+				_, _ = recorded.Handle(ctx, discover) // the response is recorded even if it is an error
 			}
 			return recorded.Handle(ctx, req)
 		})
 	}
 }
 
-// A source is a recorded server.
+// A source is a server whose messages are recorded.
 type source struct {
 	recorder *Recorder
 	server   string
@@ -54,7 +54,7 @@ func (s *source) Begin(ctx context.Context, request event.Step) (context.Context
 	return ctx, &recordedCall{recorder: s.recorder, number: s.recorder.begin(ctx, s.server, request.Request)}
 }
 
-// A recordedCall records the events after a request.
+// A recordedCall records the events of a call after its request.
 type recordedCall struct {
 	recorder *Recorder
 	number   int64
@@ -68,7 +68,7 @@ func (c *recordedCall) NextID() int64 { return c.asked.Add(1) }
 func (c *recordedCall) Step(ctx context.Context, s event.Step) {
 	l := &line{Call: c.number, Ask: s.ID}
 	switch {
-	case s.Kind == event.Pending, s.Kind == event.Cancelled && s.ToServer: // the call continues, or there is nothing to replay
+	case s.Kind == event.Pending, s.Kind == event.Cancelled && s.ToServer: // the call continues, or the event cannot be replayed
 		return
 	case s.Kind == event.Notification:
 		l.Event, l.Method, l.Params = eventNotification, s.Method, s.Body
@@ -90,7 +90,7 @@ func (c *recordedCall) Step(ctx context.Context, s event.Step) {
 	c.recorder.add(ctx, l)
 }
 
-// begin records the beginning of a call, or of another round.
+// begin records the beginning of a call or of another round, and returns the number of the call.
 func (r *Recorder) begin(ctx context.Context, server string, req *mcp.Request) (call int64) {
 	if text, ok := jsonrpc.Unquote(req.State.Get(stateCall)); ok && req.Round > 0 {
 		if call, err := strconv.ParseInt(text, 10, 64); err == nil && call > 0 && call <= r.calls.Load() {
@@ -108,7 +108,7 @@ func (r *Recorder) begin(ctx context.Context, server string, req *mcp.Request) (
 	return call
 }
 
-// ownParams returns parameters without those that connect the rounds of a call.
+// ownParams returns parameters without the members that connect the rounds of a call.
 func ownParams(params json.RawMessage) json.RawMessage {
 	if len(params) == 0 {
 		return nil

@@ -13,17 +13,17 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// stateReplay is the key of a Replay's place in a call between two rounds.
+// stateReplay is the key under which a call's state carries its place from one round to the next.
 const stateReplay = "junction/replay"
 
-// A place is the place where a call continues.
+// A place is the step at which a call continues in the next round.
 type place struct {
-	Line int `json:"line"` // first line of the call
+	Line int `json:"line"` // line of the call's beginning
 	Step int `json:"step"`
 }
 
-// resumed returns the call that a later round of a request continues, or nil for every other
-// request.
+// resumed returns the call that a request continues in a later round, and the step to continue
+// from. It returns nil for any other request.
 func (p *Replay) resumed(req *mcp.Request) (c *call, from int, pairs []pair) {
 	var at place
 	if req.Round == 0 || schema.DecodeLoose(req.State.Get(stateReplay), &at) != nil {
@@ -40,12 +40,12 @@ func (p *Replay) resumed(req *mcp.Request) (c *call, from int, pairs []pair) {
 	return nil, 0, nil
 }
 
-// play performs the server's steps of a call, beginning with step from.
+// play performs the server's steps of a call from step from on, and returns the response.
 func (p *Replay) play(ctx context.Context, req *mcp.Request, c *call, from int, pairs []pair) (mcp.Result, error) {
 	p.note(p.begun, c)
 	said := substitute(pairs)
 	for i, s := range c.steps[from:] {
-		if i > 0 || from == 0 { // a later round has waited already
+		if i > 0 || from == 0 { // a later round has already waited for this pause
 			if err := p.sleep(ctx, s.pause); err != nil {
 				return mcp.Result{}, err
 			}
@@ -92,7 +92,7 @@ func (p *Replay) play(ctx context.Context, req *mcp.Request, c *call, from int, 
 	return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "the recording ends before the response to this call")
 }
 
-// askAll sends the client the server's simultaneous requests.
+// askAll sends the simultaneous requests of the server to the client.
 func (p *Replay) askAll(ctx context.Context, req *mcp.Request, c *call, asks []*ask, said substitution) error {
 	if req.Peer == nil {
 		return nil
@@ -118,7 +118,7 @@ func (p *Replay) askAll(ctx context.Context, req *mcp.Request, c *call, asks []*
 	}
 }
 
-// compare records a difference if a client responds differently from the recording.
+// compare records a difference if the client's response differs from the recorded one.
 func (p *Replay) compare(c *call, a *ask, result json.RawMessage, err error) {
 	if !p.options.Strict || !a.answered {
 		return
@@ -140,7 +140,8 @@ func (p *Replay) compare(c *call, a *ask, result json.RawMessage, err error) {
 	p.differ(fmt.Sprintf("in %s the client responds to %s with %s, and the recording has %s", describe(c.method, c.params), a.method, is, was))
 }
 
-// note marks a call as begun or ended, so that the messages of the server after that are sent.
+// note adds a call to what, which is p.begun or p.ended. Messages of the server that follow the
+// beginning or end may then be sent.
 func (p *Replay) note(what map[*call]bool, c *call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,22 +15,23 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Limits of a recording to read.
+// Limits of a recording that is read.
 const (
-	maxCalls  = 200_000   // calls of a recording
-	maxEvents = 1_000_000 // events of all calls
+	maxCalls  = 200_000   // calls in the recording
+	maxEvents = 1_000_000 // events of all calls together
 	maxAsked  = 1_024     // requests of the server in one call
 )
 
-// A Recording is the content of a file.
+// A Recording is the parsed content of a file.
 type Recording struct {
-	// Program is the name of the recording program, and Began the time of the start.
+	// Program is the name of the recording program, and Began the time of the beginning.
 	Program string
 	Began   time.Time
-	// Lost is the number of missing messages, which could not be written in time, or were too long.
+	// Lost is the number of messages that are missing because they could not be written in time or
+	// were too long.
 	Lost int
-	// Whole reports whether the Recorder was closed. Otherwise the file ends early, as after a
-	// crash.
+	// Whole reports whether the Recorder was closed. Otherwise the file ends early, for example
+	// because the program crashed.
 	Whole bool
 
 	calls []*call
@@ -47,41 +48,41 @@ func (r *Recording) Servers() []string {
 	return names
 }
 
-// A call is one request, with all events until its end.
+// A call is one request with all its events.
 type call struct {
 	server, method string
 	params         json.RawMessage
 	caller         int
-	declared       []string // capabilities of the client for requests of the server
-	at             float64  // time of the beginning, in milliseconds
-	line           int      // line of the beginning in the file
-	lastLine       int      // line of the end; 0 without one
+	declared       []string // capabilities that the client declared
+	at             float64  // time of the request, in milliseconds
+	line           int      // line of the request in the file
+	lastLine       int      // line of the last event; 0 if the call did not end
 	steps          []step
-	omitted        bool // the request was too long to record
+	omitted        bool // whether the request was too long to record
 
-	last  float64        // time of its last event
-	round int            // round of the client, from 0
+	last  float64        // time of the last event so far
+	round int            // number of the current round, from 0
 	asked []*ask         // all requests of the server
-	open  map[int64]*ask // requests without a response in this round
-	again map[*ask]bool  // requests of this round
-	group bool           // whether the last step is a request to the client without a response, which more requests may join
+	open  map[int64]*ask // requests of this round that have no response, by number
+	again map[*ask]bool  // requests that this round has repeated or added
+	group bool           // whether further requests join the last step, because none of its requests has a response
 }
 
-// A step is an action of the server in a call, or the cancellation.
+// A step is an action of the server in a call, or the client's cancellation.
 type step struct {
-	pause  float64 // milliseconds since the last event
+	pause  float64 // milliseconds since the previous event
 	at     float64
 	line   int
 	kind   string // eventNotification, eventServerRequest, eventResult, eventError or eventCancelled
 	method string
 	params json.RawMessage
-	asks   []*ask // simultaneous requests
+	asks   []*ask // requests that the server sent at the same time
 	result mcp.Result
 	err    *mcp.Error
-	lost   bool // it was too long to record
+	lost   bool // whether the content was too long to record
 }
 
-// An ask is a request of the server.
+// An ask is a request of the server with the client's response.
 type ask struct {
 	key, method string
 	params      json.RawMessage
@@ -113,7 +114,7 @@ func Read(r io.Reader) (*Recording, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !whole { // the end, or an incomplete line
+		if !whole { // the end of the file or an incomplete line
 			return &in.out, nil
 		}
 		if len(bytes.TrimSpace(text)) == 0 {
@@ -128,14 +129,15 @@ func Read(r io.Reader) (*Recording, error) {
 // A reader reads the lines of a file.
 type reader struct {
 	r      *bufio.Reader
-	at     int // number of the line
-	size   int // bytes so far
+	at     int // number of the current line
+	size   int // number of bytes read
 	events int
-	calls  map[int64]*call // by number
+	calls  map[int64]*call // calls that have not ended, by number
 	out    Recording
 }
 
-// next returns the next line; whole is false if the line has no end.
+// next returns the next line. whole is false for the text at the end of the file without a line
+// feed.
 func (in *reader) next() (text []byte, whole bool, err error) {
 	in.at++
 	for {
@@ -157,7 +159,7 @@ func (in *reader) next() (text []byte, whole bool, err error) {
 	}
 }
 
-// line adds a line to the recording.
+// line adds the content of a line to the recording.
 func (in *reader) line(text []byte) error {
 	if fault := jsonrpc.Valid(text, jsonrpc.Limits{}); fault != nil {
 		return errors.New(fault.Message)
@@ -183,7 +185,7 @@ func (in *reader) line(text []byte) error {
 		return in.begin(&l)
 	}
 	c := in.calls[l.Call]
-	if c == nil { // its beginning was lost
+	if c == nil { // the line with its beginning was dropped
 		in.out.Lost++
 		return nil
 	}

@@ -12,42 +12,42 @@ import (
 
 // The limits of a Recorder.
 const (
-	// maxQueued limits the bytes that wait to be written. Further messages are not recorded, and
-	// counted in the file.
+	// maxQueued is the largest number of bytes that wait to be written. Further messages are
+	// dropped and counted in the file.
 	maxQueued = 32 << 20
-	// maxCallers limits the clients of a recording with separate numbers.
+	// maxCallers is the largest number of clients that get their own numbers.
 	maxCallers = 1_024
 	// closeTime is how long Close waits for the remaining lines.
 	closeTime = 5 * time.Second
 )
 
-// Options configure a Recorder; the zero value of each field means its default.
+// Options configure a Recorder. A zero field means its default.
 type Options struct {
 	// Program names the recording program, such as "junction 1.0 proxy".
 	Program string
-	// Through makes every message wait until it is written. Then nothing is lost, even in a crash.
-	// Without it messages are never delayed; those that cannot be written in time are lost, and
-	// counted in the file.
+	// Through makes every message wait until it is written, so that none is lost, even in a crash.
+	// Without Through no message is delayed. A message that cannot be written in time is dropped
+	// and counted in the file.
 	Through bool
-	// OnError is called once if writing fails; the traffic continues without being recorded.
+	// OnError is called once, when writing fails. Messages pass on without being recorded.
 	OnError func(error)
 }
 
-// A Recorder records the messages through its [Recorder.Middleware]. All methods are safe for
-// concurrent use.
+// A Recorder records the messages that pass through its [Recorder.Middleware]. Its methods are safe
+// for concurrent use.
 type Recorder struct {
 	options Options
 	began   time.Time
 	calls   atomic.Int64
-	wake    chan struct{} // signalled when there is something to write
-	done    chan struct{} // closed when all is written
+	wake    chan struct{} // signalled when write has work
+	done    chan struct{} // closed when write has ended
 
 	mu      sync.Mutex
 	queue   []entry
-	queued  int             // bytes of queue
-	secrets []string        // new secrets to hide in the queue, and later
-	hidden  map[string]bool // all secrets so far
-	lost    line            // counts of the lines that did not fit
+	queued  int             // size of queue in bytes
+	secrets []string        // secrets that write has not learned yet
+	hidden  map[string]bool // all secrets passed to Hide
+	lost    line            // counts of dropped lines
 	callers map[any]int
 	closed  bool
 	failed  error
@@ -57,7 +57,7 @@ type Recorder struct {
 type entry struct {
 	line    *line
 	size    int
-	written chan<- struct{} // closed after writing; nil if nothing waits for it
+	written chan<- struct{} // closed when the line is written; nil if no caller waits
 }
 
 // New returns a Recorder that writes to w. The caller must close it.
@@ -71,15 +71,16 @@ func New(w io.Writer, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// Hide hides these values everywhere in later lines, for secrets of any form. Values of less than 6
-// bytes, and short plain words, are hidden only as values of members whose names indicate a secret.
+// Hide replaces these secrets wherever they occur in later lines. Short secrets of less than 6
+// bytes and short plain words are less certain. They are replaced only if they are the value of a
+// member whose name indicates a secret.
 func (r *Recorder) Hide(secrets ...string) {
 	if !r.hide(secrets) {
 		r.failedWith(fmt.Errorf("there are more than %d secrets to be hidden", maxHidden))
 	}
 }
 
-// hide reports whether all of the secrets fit the limit.
+// hide queues secrets for write. It returns false if there are too many.
 func (r *Recorder) hide(secrets []string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +97,7 @@ func (r *Recorder) hide(secrets []string) bool {
 	return true
 }
 
-// Close writes the remaining lines. It returns the error of the recording, if there was one.
+// Close writes the remaining lines. It returns the error that ended the recording, or nil.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -117,11 +118,12 @@ func (r *Recorder) Close() error {
 func (r *Recorder) signal() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // already signalled
+	default: // a signal is pending
 	}
 }
 
-// add queues a line. The caller must not change its content any more.
+// add queues a line. The caller must not change the line's content afterwards. With Through, add
+// waits until the line is written.
 func (r *Recorder) add(ctx context.Context, l *line) {
 	e := entry{line: l, size: l.size()}
 	var written chan struct{}
@@ -148,7 +150,7 @@ func (r *Recorder) enqueue(ctx context.Context, e entry) bool {
 	switch {
 	case r.closed || r.failed != nil:
 		return false
-	case r.queued+e.size > maxQueued && (e.written == nil || ctx.Err() != nil): // callers that wait limit their own number
+	case r.queued+e.size > maxQueued && (e.written == nil || ctx.Err() != nil): // callers that wait for their lines limit their own number
 		r.lost.Lines++
 		r.lost.Bytes += e.size
 		r.lost.MS = e.line.MS
@@ -159,7 +161,8 @@ func (r *Recorder) enqueue(ctx context.Context, e entry) bool {
 	return true
 }
 
-// take returns the lines to write now, and whether more may come later.
+// take removes the queued lines and secrets from the Recorder. more reports whether others may
+// follow.
 func (r *Recorder) take() (lines []entry, secrets []string, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,7 +176,7 @@ func (r *Recorder) take() (lines []entry, secrets []string, more bool) {
 	return lines, secrets, !r.closed
 }
 
-// write writes lines until the Recorder is closed. It owns the file.
+// write writes lines until the Recorder is closed. It alone uses the file.
 func (r *Recorder) write(f *file) {
 	defer close(r.done)
 	for more := true; more; {
@@ -194,7 +197,7 @@ func (r *Recorder) write(f *file) {
 			}
 		}
 	}
-	if !r.hasFailed() { // otherwise the file ends early
+	if !r.hasFailed() { // after an error the file just ends
 		r.failedWith(f.add(&line{MS: ms(time.Since(r.began)), Event: eventEnd}))
 	}
 }
@@ -205,7 +208,7 @@ func (r *Recorder) hasFailed() bool {
 	return r.failed != nil
 }
 
-// failedWith stores the error that ends the recording.
+// failedWith stores the first error, which ends the recording.
 func (r *Recorder) failedWith(err error) {
 	if err == nil {
 		return
@@ -222,7 +225,7 @@ func (r *Recorder) failedWith(err error) {
 	}
 }
 
-// caller returns the number of a client.
+// caller returns the number of a client, or 0 if it has none.
 func (r *Recorder) caller(who any) int {
 	if who == nil {
 		return 0
@@ -241,14 +244,14 @@ func (r *Recorder) caller(who any) int {
 type file struct {
 	w     io.Writer
 	size  int
-	ended bool // whether writing has ended
+	ended bool // whether add writes no more lines
 	hider hider
 	buf   []byte
 }
 
 var errFull = errors.New("it is as large as a recording may be")
 
-// add writes a line. After an error it writes nothing.
+// add writes a line. After an error or at the largest size it writes nothing.
 func (f *file) add(l *line) error {
 	if f.ended {
 		return nil
@@ -257,10 +260,10 @@ func (f *file) add(l *line) error {
 		l = l.without()
 	}
 	f.buf = l.append(f.buf[:0], &f.hider)
-	if len(f.buf) > maxLine { // placeholders made it longer
+	if len(f.buf) > maxLine { // placeholders made the line longer
 		f.buf = l.without().append(f.buf[:0], &f.hider)
 	}
-	const last = 1 << 10 // for the line that the file is full
+	const last = 1 << 10 // room for the line that reports a full file
 	if f.size+len(f.buf) > MaxSize-last {
 		f.ended = true
 		_, err := f.w.Write((&line{MS: l.MS, Event: eventFull}).append(nil, &f.hider))
@@ -270,7 +273,7 @@ func (f *file) add(l *line) error {
 	f.size += n
 	f.ended = err != nil
 	if cap(f.buf) > 1<<20 {
-		f.buf = nil // frees the buffer of a long message
+		f.buf = nil // release the buffer of a long message
 	}
 	return err
 }

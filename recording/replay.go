@@ -17,49 +17,51 @@ import (
 )
 
 const (
-	// maxDifferences limits the differences that a Replay stores.
+	// maxDifferences is the largest number of differences that a Replay stores.
 	maxDifferences = 1_000
-	// maxPause limits the wait of a Replay between two events of a call.
+	// maxPause is the longest pause between two events of a call in a Replay.
 	maxPause = 10 * time.Minute
-	// cancelTime is how long a call that was cancelled in the recording waits for its cancellation.
+	// cancelTime is how long a Replay waits for the client to cancel a call that was cancelled in
+	// the recording.
 	cancelTime = 30 * time.Second
 )
 
-// ReplayOptions configure a Replay; the zero value of each field means its default.
+// ReplayOptions configure a Replay. A zero field means its default.
 type ReplayOptions struct {
-	// Server is the name of the replayed server; required if the recording has several.
+	// Server is the name of the server to replay. It is required if the recording has several
+	// servers.
 	Server string
 	// Speed divides the recorded pauses: 2 halves them. 0 means no pauses.
 	Speed float64
-	// Strict returns an error for a request out of order, and makes [Replay.Differences] report
-	// every difference from the recording. Varying ids and times are ignored.
+	// Strict makes a request out of order an error, and makes [Replay.Differences] report every
+	// difference from the recording. Ids and times that vary are not differences.
 	Strict bool
-	// OnDifference is called for each request that is missing in the recording, and with Strict for
-	// all differences.
+	// OnDifference is called for each request that is not in the recording. With Strict it is
+	// called for every difference.
 	OnDifference func(text string)
 }
 
-// A Replay is an [mcp.Handler] that responds like the recorded server. Each recorded response is
-// used once, in order; after that the last one for the same request is repeated.
+// A Replay is an [mcp.Handler] that responds as the recorded server did. Recorded responses to
+// equal requests are used in order, each once. After the last one, that one is repeated.
 type Replay struct {
 	options  ReplayOptions
-	discover *mcp.Result // description of the server; nil if unknown
-	calls    []*call     // all but those of discover and listen
-	outside  []*outside  // messages of the server outside of calls
+	discover *mcp.Result // description of the server; nil if it was not recorded
+	calls    []*call     // all calls except requests for discover and listen
+	outside  []*outside  // messages that the server sent outside of calls
 	log      recorded
 
-	capabilities mcp.ServerCapabilities // of discover
+	capabilities mcp.ServerCapabilities // capabilities in discover
 
 	mu          sync.Mutex
 	used        map[*call]bool
 	begun       map[*call]bool
 	ended       map[*call]bool
-	changed     chan struct{} // closed when begun or ended changes
+	changed     chan struct{} // closed and replaced when begun or ended changes
 	differences []string
-	more        int // number of further differences
+	more        int // number of differences that were not stored
 }
 
-// recorded holds the calls by method and name.
+// recorded holds calls by method and name.
 type recorded map[subject][]*call
 
 type subject struct{ method, name string }
@@ -68,7 +70,7 @@ func subjectOf(method string, params json.RawMessage) subject {
 	return subject{method, mcp.NewRequest(method, params).Name}
 }
 
-// NewReplay returns a replay of a recording.
+// NewReplay returns a replay of one server in a recording.
 func NewReplay(r *Recording, o ReplayOptions) (*Replay, error) {
 	servers := r.Servers()
 	switch {
@@ -110,7 +112,7 @@ func NewReplay(r *Recording, o ReplayOptions) (*Replay, error) {
 	return p, nil
 }
 
-// end returns the last step of a call, or nil if it did not end.
+// end returns the last step of a call, or nil if the call did not end.
 func (c *call) end() *step {
 	if c.lastLine == 0 {
 		return nil
@@ -118,7 +120,7 @@ func (c *call) end() *step {
 	return &c.steps[len(c.steps)-1]
 }
 
-// Handle returns the recorded response of a request.
+// Handle returns the recorded response to a request.
 func (p *Replay) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	switch req.Method {
 	case methodPing:
@@ -141,7 +143,8 @@ func (p *Replay) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return p.play(ctx, req, c, 0, pairs)
 }
 
-// choose returns the call for a request, and marks it as used.
+// choose returns the recorded call for a request and marks it as used. If there is none, it records
+// a difference and returns an error.
 func (p *Replay) choose(req *mcp.Request) (*call, []pair, error) {
 	c, pairs, difference := p.pick(req)
 	if difference == "" {
@@ -155,7 +158,8 @@ func (p *Replay) choose(req *mcp.Request) (*call, []pair, error) {
 	return nil, nil, mcp.Errorf(code, "%s", difference)
 }
 
-// pick returns the call for a request, and a difference from the recording.
+// pick returns the recorded call for a request. difference describes a difference from the
+// recording, or is "".
 func (p *Replay) pick(req *mcp.Request) (c *call, pairs []pair, difference string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,8 +178,8 @@ func (p *Replay) pick(req *mcp.Request) (c *call, pairs []pair, difference strin
 	return c, pairs, difference
 }
 
-// find returns the call for a request. A call with equal parameters precedes one whose parameters
-// differ only in varying parts. It returns the first unused one, or else the last one.
+// find returns the recorded call for a request, or nil. A call with equal parameters is preferred
+// to one whose varying parts differ. find returns the first unused one, or else the last used one.
 func (p *Replay) find(req *mcp.Request) (*call, []pair) {
 	for _, templates := range []bool{false, true} {
 		var last *call
@@ -219,7 +223,7 @@ func (r recorded) lacks(method string) bool {
 	return true
 }
 
-// missing describes a request that is missing in the recording, with similar recorded ones.
+// missing describes a request that is not in the recording, and names similar recorded ones.
 func (p *Replay) missing(req *mcp.Request) string {
 	const shown = 3
 	what := describe(req.Method, req.Params)
@@ -250,7 +254,7 @@ func (p *Replay) missing(req *mcp.Request) string {
 	return fmt.Sprintf("the recording has no %s, but with %s", what, strings.Join(with, ", "))
 }
 
-// describe describes a request.
+// describe describes a request by its method, name and parameters.
 func describe(method string, params json.RawMessage) string {
 	text := method
 	if name := quotedName(method, params); name != "" {
@@ -267,7 +271,7 @@ func quotedName(method string, params json.RawMessage) string {
 	return fmt.Sprintf("%q", plaintext.Line(name, 100))
 }
 
-// describeParams returns the parameters that distinguish requests of one subject.
+// describeParams returns the parameters that distinguish requests with the same method and name.
 func describeParams(params json.RawMessage) string {
 	const longest = 200
 	if len(params) > 0 {
@@ -282,7 +286,7 @@ func describeParams(params json.RawMessage) string {
 	return plaintext.Line(string(new(hider).json(params)), longest)
 }
 
-// differ records a difference.
+// differ stores a difference and reports it to OnDifference.
 func (p *Replay) differ(text string) {
 	p.mu.Lock()
 	if len(p.differences) < maxDifferences {
@@ -296,8 +300,8 @@ func (p *Replay) differ(text string) {
 	}
 }
 
-// Differences returns the requests so far that are missing in the recording. With
-// [ReplayOptions.Strict] it returns every difference from the recording, and the unused calls.
+// Differences returns the requests so far that are not in the recording. With
+// [ReplayOptions.Strict] it returns every difference, including calls that no client repeated.
 func (p *Replay) Differences() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

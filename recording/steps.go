@@ -8,11 +8,11 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// event adds an event to the call, and reports whether the call has ended. It ignores unusable
-// events.
+// event adds an event to the call. over reports whether the call has ended. event ignores events
+// that it cannot use.
 //
-// The rounds of a modern client become one sequence. A server repeats a request of one round in the
-// next, with the response; both become one request.
+// The rounds of a modern client become one sequence of steps. A server repeats a request of one
+// round in the next round, where the response arrives; both become one request.
 func (c *call) event(l *line, at int) (over bool) {
 	pause := max(0, l.MS-c.last)
 	c.last = l.MS
@@ -49,7 +49,7 @@ func (c *call) event(l *line, at int) (over bool) {
 			s.err = l.Error.error()
 		}
 	case eventCancelled:
-	default: // of a newer version of Junction
+	default: // an event of a newer version of Junction
 		return false
 	}
 	c.steps, c.lastLine = append(c.steps, s), at
@@ -61,8 +61,8 @@ func (f *fault) error() *mcp.Error {
 	return &mcp.Error{Code: f.Code, Message: f.Message, Data: f.Data}
 }
 
-// ask adds a request of the server. It joins those that the client got just before, if there was no
-// response yet.
+// ask adds a request of the server. The request joins the requests of the last step if none of
+// these has a response.
 func (c *call) ask(l *line, s step) {
 	if c.open == nil {
 		c.open, c.again = map[int64]*ask{}, map[*ask]bool{}
@@ -90,7 +90,7 @@ func (c *call) ask(l *line, s step) {
 	c.group = true
 }
 
-// respond adds the client's response.
+// respond adds the client's response to a request of the server.
 func (c *call) respond(l *line) {
 	asked := c.open[l.Ask]
 	if asked == nil {
@@ -104,5 +104,5 @@ func (c *call) respond(l *line) {
 	if l.Error != nil {
 		asked.err = l.Error.error()
 	}
-	c.group = false // later requests may follow from the response
+	c.group = false // later requests may depend on the response
 }

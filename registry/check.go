@@ -17,23 +17,23 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// SchemaURL is the URL of the schema of server.json that [Server.Check] uses.
+// SchemaURL is the URL of the server.json schema that [Server.Check] implements.
 const SchemaURL = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
 const (
-	// maxTitle limits the title and the description of a published server, in characters.
+	// maxTitle is the largest length of a title or description in characters.
 	maxTitle = 100
-	// MaxPublished limits the publisher's data in _meta, in bytes.
+	// MaxPublished is the largest size of the publisher's data in _meta in bytes.
 	MaxPublished = 4 << 10
 )
 
-// A Fault is a violation of a rule for server.json.
+// A Fault is a violation of a rule about server.json.
 type Fault struct {
-	Where string // member, such as packages[0].version
-	What  string // expected and actual content
+	Where string // path of the member, such as packages[0].version
+	What  string // expected and actual value
 }
 
-// String returns the fault on one line.
+// String returns the fault as one line.
 func (f Fault) String() string { return f.Where + ": " + f.What }
 
 // A check collects faults.
@@ -61,9 +61,9 @@ var rules = sync.OnceValue(func() *patterns {
 	}
 })
 
-// Check returns the violations of the schema of server.json and of the rules of the official
-// registry. It checks only the text: whether names and packages belong to the publisher is known
-// only to the registry.
+// Check returns the violations of the schema of server.json and of the official registry's rules.
+// It checks only the text. Only the registry knows whether names and packages belong to the
+// publisher.
 func (s *Server) Check() []Fault {
 	c := &check{}
 	namespace, own, slash := strings.Cut(s.Name, "/")
@@ -100,7 +100,7 @@ func (s *Server) Check() []Fault {
 	if len(s.Packages)+len(s.Remotes) == 0 && s.WebsiteURL == "" {
 		c.fail("packages", "expected a package or a remote: without one the server cannot be used, unless a websiteUrl explains it")
 	}
-	current, _ := modernize(s.Raw, "") // in its published form; Parse has read it
+	current, _ := modernize(s.Raw, "") // cannot fail, because Parse read it
 	c.icons(jsonrpc.Get(current, "icons"))
 	c.members("", current, schemaOf())
 	if n := len(jsonrpc.Get(jsonrpc.Get(current, "_meta"), published)); n > MaxPublished {
@@ -109,7 +109,7 @@ func (s *Server) Check() []Fault {
 	return c.faults
 }
 
-// version checks that a version is not a range.
+// version checks that a version is a single version and not a range.
 func (c *check) version(where, version string, needed bool) {
 	switch {
 	case version == "" && !needed:
@@ -168,7 +168,7 @@ func (c *check) pack(at string, p *Package) {
 	}
 }
 
-// arguments checks arguments, and returns the names that a URL can use.
+// arguments checks arguments, and returns the names that a URL may contain in braces.
 func (c *check) arguments(at string, all []Argument) (names []string) {
 	for i := range all {
 		a, where := &all[i], fmt.Sprintf("%s[%d]", at, i)
@@ -206,7 +206,7 @@ func (c *check) input(at string, in *Input) {
 	}
 }
 
-// remote checks a remote server.
+// remote checks a remote.
 func (c *check) remote(at string, r *Remote) {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(r.Variables)) {
@@ -216,7 +216,7 @@ func (c *check) remote(at string, r *Remote) {
 	}
 	c.transport(at, r, names)
 	u, err := url.Parse(rules().braces.ReplaceAllString(r.URL, "x"))
-	if err != nil { // transport reports it
+	if err != nil { // transport reports the error
 		return
 	}
 	if u.Scheme != "https" || outside.IsHere(u.Hostname()) || strings.HasSuffix(u.Hostname(), ".localhost") {
@@ -224,7 +224,8 @@ func (c *check) remote(at string, r *Remote) {
 	}
 }
 
-// transport checks an address, in which names are allowed.
+// transport checks the type, headers and address of a transport. names are the names that the
+// address may contain in braces.
 func (c *check) transport(at string, r *Remote, names []string) {
 	if r.Type != "streamable-http" && r.Type != "sse" {
 		c.fail(at+".type", "expected streamable-http or sse, got %q", r.Type)
@@ -247,18 +248,19 @@ func (c *check) transport(at string, r *Remote, names []string) {
 	}
 }
 
-// published is the key of the publisher's data in _meta: the only key that a registry accepts.
+// published is the key of the publisher's data in _meta. It is the only key that a registry
+// accepts.
 const published = "io.modelcontextprotocol.registry/publisher-provided"
 
-// An object holds the members that the schema allows, and the schemas of those that are objects or
-// lists of objects.
+// An object lists the members that the schema allows, and the schemas of members that are objects
+// or lists of objects.
 type object struct {
 	members []string
 	objects map[string]*object
-	any     *object // for a map, the schema of each of its members
+	any     *object // schema of each member if the object is a map; otherwise nil
 }
 
-// schemaOf returns the allowed names in a complete server.json.
+// schemaOf returns the schema of a server.json.
 var schemaOf = sync.OnceValue(func() *object {
 	input := []string{"description", "isRequired", "format", "value", "isSecret", "default", "placeholder", "choices"}
 	variables := &object{any: &object{members: input}}
@@ -282,7 +284,7 @@ var schemaOf = sync.OnceValue(func() *object {
 	}
 })
 
-// members reports members that are not in the schema: a registry refuses them.
+// members reports members that the schema does not list, because a registry refuses them.
 func (c *check) members(at string, value json.RawMessage, o *object) {
 	if len(value) > 0 && value[0] == '[' {
 		n := 0
@@ -308,7 +310,7 @@ func (c *check) members(at string, value json.RawMessage, o *object) {
 	})
 }
 
-// maxIcon limits the address of an icon, in characters.
+// maxIcon is the largest length of an icon's address in characters.
 const maxIcon = 255
 
 var iconSize = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+x\d+|any)$`) })

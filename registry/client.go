@@ -19,25 +19,25 @@ import (
 )
 
 const (
-	// maxPage limits a response of a registry, in bytes.
+	// maxPage is the largest size of a registry's response in bytes.
 	maxPage = 16 << 20
-	// pageSize is the requested number of entries of a page, and maxPageEntries the limit.
+	// pageSize is the requested number of entries on a page, and maxPageEntries the largest
+	// accepted one.
 	pageSize       = 100
 	maxPageEntries = 10_000
-	// maxFaults limits the reported faults of unreadable entries of a page.
+	// maxFaults is the largest number of unreadable entries of a page that are reported.
 	maxFaults = 20
-	// maxCursor limits a cursor, in bytes.
+	// maxCursor is the largest length of a cursor in bytes.
 	maxCursor = 4 << 10
 )
 
-// ErrGarbage means that a response does not come from a registry.
+// ErrGarbage reports that a response is not one of a registry.
 var ErrGarbage = errors.New("answers what no registry does")
 
-// ErrToken means that a registry requires a token, or another one.
+// ErrToken reports that a registry requires a token, or does not accept the given one.
 var ErrToken = errors.New("wants a token that lets you in")
 
-// A Client is a client of one registry, for version 0.1 of the registry API. It is safe for
-// concurrent use.
+// A Client accesses one registry by version 0.1 of the registry API. It is safe for concurrent use.
 type Client struct {
 	base    *url.URL
 	options ClientOptions
@@ -49,8 +49,8 @@ type ClientOptions struct {
 	Token func(ctx context.Context) (string, error) // nil means no token
 }
 
-// NewClient returns a client of the registry at an address, without the path of the API. With a
-// token the address must be https, or on this machine.
+// NewClient returns a client of the registry at an address, which must not include the path of the
+// API. If o has a Token, the address must use https or be on this machine.
 func NewClient(address string, o ClientOptions) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -69,25 +69,26 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 // String returns the address of the registry.
 func (c *Client) String() string { return c.base.String() }
 
-// A ListRequest selects the entries of a list. The zero value selects the first page of all.
+// A ListRequest selects entries of a registry. The zero value selects the first page of all
+// entries.
 type ListRequest struct {
-	Cursor         string    // [Page.Next] of the previous page
-	UpdatedSince   time.Time // only entries changed since, including deleted ones
-	Version        string    // only this version of each server; "latest" means the latest
-	Search         string    // only matching names, by the registry's own rules
+	Cursor         string    // Next of the previous page
+	UpdatedSince   time.Time // only entries changed since then, including deleted ones
+	Version        string    // only this version of each server; "latest" selects the latest one
+	Search         string    // only names that match by the registry's own rules
 	IncludeDeleted bool
-	Limit          int // entries of a page; 0 means 100
+	Limit          int // number of entries on the page; 0 means 100
 }
 
-// A Page is a part of a list.
+// A Page is a part of a registry's list.
 type Page struct {
 	Entries []*Entry
 	Next    string  // empty for the last page
-	Faults  []error // for unreadable entries, at most 20; Unread counts all
+	Faults  []error // errors of unreadable entries, at most 20; Unread counts all of them
 	Unread  int
 }
 
-// List returns a page of the registry's entries.
+// List returns a page of the registry's list.
 func (c *Client) List(ctx context.Context, r ListRequest) (*Page, error) {
 	q := url.Values{}
 	set := func(name, value string) {
@@ -101,7 +102,7 @@ func (c *Client) List(ctx context.Context, r ListRequest) (*Page, error) {
 	set("search", r.Search)
 	if !r.UpdatedSince.IsZero() {
 		q.Set("updated_since", r.UpdatedSince.UTC().Format(time.RFC3339Nano))
-	} else if r.IncludeDeleted { // updated_since implies it
+	} else if r.IncludeDeleted { // updated_since includes deleted entries anyway
 		q.Set("include_deleted", "true")
 	}
 	body, err := c.read(ctx, "/servers", q)
@@ -115,7 +116,7 @@ func (c *Client) List(ctx context.Context, r ListRequest) (*Page, error) {
 	return p, nil
 }
 
-// parsePage parses the body of a list. An unreadable entry does not hide the others.
+// parsePage parses a page. Its other entries are returned even if some are unreadable.
 func parsePage(body []byte) (*Page, error) {
 	var list struct {
 		Servers  *[]json.RawMessage `json:"servers"`
@@ -148,7 +149,7 @@ func parsePage(body []byte) (*Page, error) {
 	return p, nil
 }
 
-// add adds an entry, or the error of an unreadable one.
+// add adds an entry to the page, or counts the error of an unreadable one.
 func (p *Page) add(e *Entry, err error) {
 	if err == nil {
 		p.Entries = append(p.Entries, e)
@@ -160,8 +161,8 @@ func (p *Page) add(e *Entry, err error) {
 	}
 }
 
-// Encode returns the server.json: the members of s, and then those of the object rest that s has no
-// field for. It keeps _meta of rest.
+// Encode returns a server.json: the members of s, followed by the members of the object rest that s
+// has no field for. _meta comes from rest.
 func (s *Server) Encode(rest json.RawMessage) (json.RawMessage, error) {
 	text, err := schema.Encode(nil, s)
 	if err != nil {
@@ -191,9 +192,9 @@ func (s *Server) Encode(rest json.RawMessage) (json.RawMessage, error) {
 	return w.Bytes(), nil
 }
 
-// Publish publishes a version of a server; server is a server.json. The client's token identifies
-// the publisher. Publish sends the request only once: after an error without a response, Version
-// reports whether it was published.
+// Publish publishes a version of a server. server is a server.json, and the client's token
+// identifies the publisher. Publish sends the request only once. After an error without a response,
+// use Version to learn whether it was published.
 func (c *Client) Publish(ctx context.Context, server json.RawMessage) (*Entry, error) {
 	if c.options.Token == nil {
 		return nil, fmt.Errorf("registry %s: %w: there is none", c, ErrToken)
@@ -209,8 +210,8 @@ func (c *Client) Publish(ctx context.Context, server json.RawMessage) (*Entry, e
 	return e, nil
 }
 
-// LoginGitHub returns a token of the registry for a user of GitHub, who may publish names that
-// begin with io.github.USER. It is valid for some minutes.
+// LoginGitHub exchanges a token of GitHub for a token of the registry. With it the user may publish
+// names that begin with io.github.USER. The result is valid for some minutes.
 func (c *Client) LoginGitHub(ctx context.Context, token string) (string, error) {
 	w := jsonrpc.NewObject(nil)
 	w.String("github_token", token)

@@ -12,10 +12,10 @@ import (
 	"github.com/junction-mcp/junction/internal/runner"
 )
 
-// A Need is a value that an author leaves open.
+// A Need is a value that the author of a server.json does not determine.
 type Need struct {
-	Kind     string // argument, variable or header; empty for {NAME} in a text of the author
-	Name     string // name for the user
+	Kind     string // "argument", "variable" or "header"; empty for {NAME} in a text
+	Name     string // name to show to the user
 	Repeated bool   // whether it accepts several values
 	Input
 }
@@ -23,44 +23,46 @@ type Need struct {
 // Given is the value of a Need.
 type Given struct {
 	Texts []string // empty means that the part is omitted
-	Typed bool     // chosen by the user who installs the server, not by its author
+	Typed bool     // whether the user who installs the server chose it, instead of the author
 }
 
-// A Fill returns the value of a need.
+// A Fill returns the value for a need.
 type Fill func(Need) (Given, error)
 
-// A Line is the command line of a package, in addition to the runner and the package itself.
+// A Line is a package's command line without the runner and the package.
 type Line struct {
-	Program string            // program of the package, unless it is the runner's default
-	With    string            // an additional requirement of a package of PyPI
-	Options []string          // between the runner and the package
-	Args    []string          // of the server
-	Env     map[string]string // of the server; an image's container gets those that its Options name
-	Notes   []string          // omitted or changed arguments of the author for the runner, with reasons
+	Program string            // program in the package; empty means the runner's default
+	With    string            // additional requirement, for a package of PyPI
+	Options []string          // options between the runner and the package
+	Args    []string          // arguments of the server
+	Env     map[string]string // variables of the server; a container gets those that Options name
+	Notes   []string          // the author's arguments for the runner that are omitted or changed, with reasons
 }
 
-// CommandLine returns the command line that starts a package without Junction, as other hosts write
-// it. It uses the runner of the package's kind, never one that the author names. Required values
-// are written as <name>. It is nil if no command starts such a package directly.
+// CommandLine returns the command line that starts a package without Junction, in the form that
+// users write for other hosts. It starts with the runner for the package's kind, not with a runner
+// that the author names. Required values appear as <name>. It returns nil if no command starts such
+// a package directly.
 func (p *Package) CommandLine() []string {
 	l, err := p.Line(Known, false)
-	if err != nil { // Known returns no errors
+	if err != nil { // not reached, because Known returns no errors
 		return nil
 	}
 	return p.words(l)
 }
 
 // Notes returns the author's arguments for the runner that [Package.CommandLine] omits or changes,
-// with reasons.
+// each with the reason.
 func (p *Package) Notes() []string {
 	l, err := p.Line(Known, false)
-	if err != nil { // Known returns no errors
+	if err != nil { // not reached, because Known returns no errors
 		return nil
 	}
 	return l.Notes
 }
 
-// Known is the Fill that returns defaults, and <name> for required values.
+// Known is a Fill that returns the default of a need. Without a default it returns <name> if the
+// value is required.
 func Known(n Need) (Given, error) {
 	switch {
 	case n.Default != "":
@@ -71,7 +73,7 @@ func Known(n Need) (Given, error) {
 	return Given{}, nil
 }
 
-// words returns the complete command line.
+// words returns the complete command line for l.
 func (p *Package) words(l *Line) []string {
 	of := p.ofRunner()
 	of.Program, of.With, of.Options = l.Program, l.With, l.Options
@@ -94,8 +96,8 @@ func (p *Package) ofRunner() runner.Package {
 	return runner.Package{Kind: p.RegistryType, Name: p.Identifier, Version: p.Version}
 }
 
-// Image returns the reference of an image, with the version as its tag if it has neither tag nor
-// digest.
+// Image returns the reference of the package's container image. It adds the version as a tag if the
+// identifier has neither a tag nor a digest.
 func (p *Package) Image() string {
 	name := p.Identifier[strings.LastIndexByte(p.Identifier, '/')+1:]
 	if strings.ContainsAny(name, ":@") || p.Version == "" {
@@ -104,8 +106,8 @@ func (p *Package) Image() string {
 	return p.Identifier + ":" + p.Version
 }
 
-// Line returns the command line of a package. The program of an installed package starts without
-// npx, uvx or dnx, so the author's arguments for these are omitted.
+// Line returns the command line of a package. If installed is set, the program starts without npx,
+// uvx or dnx, so the author's arguments for these are omitted.
 func (p *Package) Line(fill Fill, installed bool) (*Line, error) {
 	m := &maker{p: p, fill: fill, installed: installed, line: &Line{Env: map[string]string{}}}
 	options, err := m.runtime()
@@ -137,7 +139,7 @@ func (p *Package) Line(fill Fill, installed bool) (*Line, error) {
 // Needs returns the values that a user can set for a package, in order.
 func (p *Package) Needs(installed bool) []Need {
 	needs, fill := recorded()
-	_, _ = p.Line(fill, installed) // fill returns no errors
+	_, _ = p.Line(fill, installed) // cannot fail, because fill returns no errors
 	return *needs
 }
 
@@ -163,11 +165,11 @@ func (r *Remote) Line(fill Fill) (url string, headers map[string]string, err err
 // Needs returns the values that a user can set for a remote, in order.
 func (r *Remote) Needs() []Need {
 	needs, fill := recorded()
-	_, _, _ = r.Line(fill) // fill returns no errors
+	_, _, _ = r.Line(fill) // cannot fail, because fill returns no errors
 	return *needs
 }
 
-// recorded returns a Fill that records its needs, each name once.
+// recorded returns a Fill, and a list of needs. The Fill adds each need to the list once.
 func recorded() (*[]Need, Fill) {
 	needs := &[]Need{}
 	return needs, func(n Need) (Given, error) {
@@ -178,7 +180,7 @@ func recorded() (*[]Need, Fill) {
 	}
 }
 
-// open is the Fill that returns a value for every need.
+// open is a Fill that returns a value for every need.
 func open(n Need) (Given, error) {
 	return Given{[]string{cmp.Or(n.Default, "<"+n.Name+">")}, true}, nil
 }
@@ -192,7 +194,7 @@ type maker struct {
 	typed     []string // values that the user chose
 }
 
-// values returns the values of an input, or none if it is omitted.
+// values returns the values for an input, or nil if the input is omitted.
 func (m *maker) values(n Need) ([]string, error) {
 	if n.Value != "" {
 		text, whole, err := m.template(n.Value, n.Variables)
@@ -210,8 +212,8 @@ func (m *maker) values(n Need) ([]string, error) {
 
 var braces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}]{1,100}\}`) })
 
-// template replaces {name} by the value of a variable, and keeps all other text. whole is false if
-// a variable has no value.
+// template replaces each {name} in text by the value of that variable. whole is false if a variable
+// has no value.
 func (m *maker) template(text string, variables map[string]Input) (filled string, whole bool, err error) {
 	whole = true
 	filled = braces().ReplaceAllStringFunc(text, func(found string) string {
@@ -230,7 +232,8 @@ func (m *maker) template(text string, variables map[string]Input) (filled string
 	return filled, whole, err
 }
 
-// words returns the words of an argument, in the form that its name and format require.
+// words returns the words of an argument on the command line. The argument's type and name
+// determine their form.
 func (m *maker) words(a *Argument) (words []string, err error) {
 	if a.Blank {
 		return []string{""}, nil
@@ -258,19 +261,19 @@ func (m *maker) words(a *Argument) (words []string, err error) {
 	return words, err
 }
 
-// key returns the name of an argument's value for the user.
+// key returns the name of the argument's value to show to the user.
 func (a *Argument) key() string {
 	name, _, _ := strings.Cut(a.Name, "=")
 	return cmp.Or(strings.TrimLeft(strings.TrimSuffix(name, " "), "-"), a.ValueHint, "argument")
 }
 
-// A word is part of an argument for the runner.
+// A word is a word of an argument for the runner.
 type word struct {
 	text string
 	of   int // index of the argument
 }
 
-// taken returns the words of the arguments for the runner that keep selects.
+// taken returns the words of those arguments for the runner whose index keep accepts.
 func (m *maker) taken(keep func(int) bool) (all []word, err error) {
 	for i := range m.p.RuntimeArguments {
 		if !keep(i) {
@@ -294,9 +297,9 @@ func texts(words []word) (all []string) {
 	return all
 }
 
-// runtime returns the words between the runner and the package. It reads the arguments twice: first
-// as written, to select them, then the selected ones with the user's values. So the user is not
-// asked for omitted arguments.
+// runtime returns the options between the runner and the package. It makes the words of the
+// arguments twice. First it uses the author's values, to select arguments; then it uses the user's
+// values for the selected ones. So the user is not asked about omitted arguments.
 func (m *maker) runtime() (options []string, err error) {
 	if len(m.p.RuntimeArguments) == 0 {
 		return nil, nil
@@ -321,7 +324,7 @@ func (m *maker) runtime() (options []string, err error) {
 	return m.flags(written)
 }
 
-// namesVariable reports whether the author's argument refers to a variable of the user, such as
+// namesVariable reports whether the argument refers to an environment variable of the user, such as
 // ${HOME}.
 func (a *Argument) namesVariable() bool {
 	var in func(i Input) bool
@@ -331,7 +334,7 @@ func (a *Argument) namesVariable() bool {
 	return strings.Contains(a.Name, "${") || in(a.Input)
 }
 
-// leaveAll omits all arguments for the runner.
+// leaveAll notes that all arguments for the runner are omitted.
 func (m *maker) leaveAll(why string) {
 	for i := range m.p.RuntimeArguments {
 		if words := m.shown(i); words != "" {
@@ -340,24 +343,24 @@ func (m *maker) leaveAll(why string) {
 	}
 }
 
-// shown returns an argument for the runner as its author wrote it, or "" if it is omitted without a
-// value.
+// shown returns an argument for the runner as the author wrote it. It returns "" if the argument is
+// optional and has no value.
 func (m *maker) shown(i int) string {
 	words, _ := (&maker{p: m.p, fill: Known}).words(&m.p.RuntimeArguments[i])
 	return strings.Join(words, " ")
 }
 
-// isSaid reports whether the author wrote a word, instead of leaving it to the user.
+// isSaid reports whether the author determined a word, instead of leaving it to the user.
 func (m *maker) isSaid(w word) bool { return !strings.HasPrefix(w.text, "<") && m.shown(w.of) != "" }
 
 func (m *maker) note(words, why string) {
 	m.line.Notes = append(m.line.Notes, "left out is "+words+": "+why)
 }
 
-// flags returns the flags of npx, uvx and dnx.
+// flags returns the options for npx, uvx or dnx.
 func (m *maker) flags(written []word) (options []string, err error) {
 	choices, rest := runner.Choose(m.p.ofRunner(), texts(written))
-	first := len(written) - len(rest) // index of the first argument after a program
+	first := len(written) - len(rest) // index of the first word after a program
 	keep := map[int]bool{}
 	for _, w := range written[first:] {
 		keep[w.of] = true
@@ -366,7 +369,7 @@ func (m *maker) flags(written []word) (options []string, err error) {
 		said := strings.Join(texts(written[c.At:c.At+c.Len]), " ")
 		switch isSaid := m.isSaid(written[c.At]); {
 		case c.Program != "":
-			own, _, _ := strings.Cut(m.p.Identifier, "[") // default program of npx and uvx
+			own, _, _ := strings.Cut(m.p.Identifier, "[") // program that npx and uvx start by default
 			if c.Program != own[strings.LastIndexByte(own, '/')+1:] {
 				m.line.Program = c.Program
 			}
@@ -397,7 +400,7 @@ func (m *maker) flags(written []word) (options []string, err error) {
 
 func (m *maker) runnerName() string { return runner.Of(m.p.RegistryType).Start[0] }
 
-// container returns the options of docker run.
+// container returns the options for docker run.
 func (m *maker) container(written []word) (options []string, err error) {
 	keep := map[int]bool{}
 	_, err = m.options(written, func(o runner.Option, words []word) error {
@@ -436,7 +439,7 @@ func (m *maker) container(written []word) (options []string, err error) {
 		}
 		if why != "" {
 			m.note(strings.Join(said, " "), why)
-		} else if o.Effect != runner.Made && !(m.installed && o.Name == "--pull") { // an installed image exists
+		} else if o.Effect != runner.Made && !(m.installed && o.Name == "--pull") { // an image that is installed need not be pulled
 			options = append(options, said...)
 		}
 		return nil
@@ -445,7 +448,7 @@ func (m *maker) container(written []word) (options []string, err error) {
 	return options, err
 }
 
-// notKept returns the reason to omit an option, regardless of its value, or "".
+// notKept returns the reason why an option is omitted whatever its value, or "".
 func notKept(o runner.Option) string {
 	if o.Effect == runner.Rights {
 		return "it would give the container more than an image gets, or is not known"
@@ -453,14 +456,15 @@ func notKept(o runner.Option) string {
 	return ""
 }
 
-// options calls each for the options of docker run among words. If the author repeats the image, it
-// returns the words after it. Other words would be taken for the image, and are omitted.
+// options calls each for each option of docker run in words. If the author repeats the image, it
+// returns the words after the image. It omits all other words, because docker would take the first
+// of them for the image.
 func (m *maker) options(words []word, each func(runner.Option, []word) error, noted bool) (args []string, err error) {
 	for len(words) > 0 && runner.Of(m.p.RegistryType).IsCall(words[0].text) {
 		words = words[1:]
 	}
 	for len(words) > 0 {
-		all, rest, _ := runner.Container(texts(words)) // the effect of an option without its value omits it
+		all, rest, _ := runner.Container(texts(words)) // an option whose value is missing is omitted because of its effect
 		for _, o := range all {
 			if err := each(o, words[o.At:o.At+o.Len]); err != nil {
 				return nil, err
@@ -488,7 +492,7 @@ func (m *maker) options(words []word, each func(runner.Option, []word) error, no
 	return nil, nil
 }
 
-// variable passes a variable of an option to the container.
+// variable passes the environment variable that an option names to the container.
 func (m *maker) variable(o runner.Option) error {
 	name, value, isSet := strings.Cut(strings.TrimSpace(o.Value), "=")
 	declared := slices.ContainsFunc(m.p.EnvironmentVariables, func(v Variable) bool { return v.Name == name })
@@ -506,8 +510,9 @@ func (m *maker) variable(o runner.Option) error {
 	return err
 }
 
-// contain passes a variable to the container of an image. docker run reads its value from its own
-// environment, where other users cannot see it, unless docker itself would use it.
+// contain passes an environment variable to the container of an image. If docker itself does not
+// use the variable, docker run gets the value from its own environment, where other users cannot
+// see it.
 func (m *maker) contain(name string, value []string) {
 	named := slices.Contains(m.line.Options, name)
 	switch {

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// maxServer limits one server.json, with the registry's data about it, in bytes.
+	// maxServer is the largest size in bytes of a server.json with the registry's data about it.
 	maxServer = 256 << 10
-	// maxName limits the name of a server, and maxVersion a version, in bytes.
+	// maxName is the largest length of a server's name, and maxVersion of a version, both in bytes.
 	maxName    = 200
 	maxVersion = 255
-	// maxWays limits the packages, and the remotes, of a server.
+	// maxWays is the largest number of packages, and of remotes, of a server.
 	maxWays = 100
 )
 
 // official is the key of the registry's own data in _meta.
 const official = "io.modelcontextprotocol.registry/official"
 
-// olderNames returns the current names of members by their names in mid-2025.
+// olderNames returns the current names of members, by their names in mid-2025.
 var olderNames = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		"registry_type": "registryType", "registry_name": "registryType", "registry_base_url": "registryBaseUrl", "file_sha256": "fileSha256",
@@ -40,8 +40,9 @@ var olderNames = sync.OnceValue(func() map[string]string {
 	}
 })
 
-// Parse parses a server.json, also one of mid-2025. It refuses a server that cannot be found or
-// installed. It accepts a server that only violates a rule of the schema: see [Server.Check].
+// Parse parses a server.json, including the form of mid-2025. It returns an error for a server that
+// cannot be found or installed. It accepts other violations of the schema, which [Server.Check]
+// reports.
 func Parse(raw json.RawMessage) (*Server, error) {
 	if len(raw) > maxServer {
 		return nil, fmt.Errorf("server.json has %d bytes, expected at most %d", len(raw), maxServer)
@@ -70,7 +71,7 @@ func Parse(raw json.RawMessage) (*Server, error) {
 	return s, s.usable()
 }
 
-// transportType returns the current name of a transport, or none for "".
+// transportType returns the current name of a transport. For "" it returns none.
 func transportType(word, none string) string {
 	switch word {
 	case "":
@@ -83,7 +84,7 @@ func transportType(word, none string) string {
 
 var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*(/[a-zA-Z0-9._-]+)?$`) })
 
-// usable returns an error if a server cannot be used at all.
+// usable returns an error if the server cannot be used at all.
 func (s *Server) usable() error {
 	switch {
 	case s.Name == "":
@@ -98,7 +99,7 @@ func (s *Server) usable() error {
 	return nil
 }
 
-// isOld reports whether a server.json has members of mid-2025. A wrong true only costs time.
+// isOld reports whether a server.json may have members of mid-2025. A wrong true costs only time.
 func isOld(raw json.RawMessage) bool {
 	m, fault := jsonrpc.Index(raw, jsonrpc.Limits{})
 	if fault != nil {
@@ -114,8 +115,8 @@ func isOld(raw json.RawMessage) bool {
 		strings.Contains(ways, `_variables"`) || strings.Contains(ways, `"is_`)
 }
 
-// modernize renames members to their current names, and converts values to their types: programs
-// wrote numbers and booleans in place of texts, and texts in place of booleans. in is the name of
+// modernize renames members to their current names and converts values to their types. Programs
+// wrote numbers and booleans instead of strings, and strings instead of booleans. in is the name of
 // the member that holds the value.
 func modernize(raw json.RawMessage, in string) (json.RawMessage, error) {
 	switch {
@@ -152,7 +153,7 @@ func modernize(raw json.RawMessage, in string) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// isLonely reports whether a member that should be a list is a single element without brackets.
+// isLonely reports whether a member that should be a list is a single element.
 func isLonely(name string, value json.RawMessage) bool {
 	switch name {
 	case "choices":
@@ -199,7 +200,7 @@ func modernizeObject(raw json.RawMessage, in string) (json.RawMessage, error) {
 	return w.Bytes(), nil
 }
 
-// registryMeta is the registry's data about an entry, in _meta.
+// registryMeta is the registry's data about an entry, which is in _meta.
 type registryMeta struct {
 	Status        Status    `json:"status"`
 	StatusMessage string    `json:"statusMessage"`
@@ -208,8 +209,8 @@ type registryMeta struct {
 	IsLatest      bool      `json:"isLatest"`
 }
 
-// parseEntry parses an element of a list: {"server": …, "_meta": …}, or the server.json itself for
-// registries of mid-2025.
+// parseEntry parses an element of a list. The element is {"server": …, "_meta": …} or, from
+// registries of mid-2025, the server.json itself.
 func parseEntry(raw json.RawMessage) (*Entry, error) {
 	if len(raw) > maxServer {
 		return nil, fmt.Errorf("an entry has %d bytes, expected at most %d", len(raw), maxServer)

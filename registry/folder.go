@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// maxFolderEntries limits the files and subfolders examined in a folder of server.json files.
+	// maxFolderEntries is the largest number of files and subfolders that are examined in a folder.
 	maxFolderEntries = 100_000
-	// maxFolderFiles limits the files of these that are read.
+	// maxFolderFiles is the largest number of files that are read.
 	maxFolderFiles = 20_000
-	// maxFolderFile limits a file in a folder of server.json files, in bytes.
+	// maxFolderFile is the largest size of a file in bytes.
 	maxFolderFile = 1 << 20
-	// maxFolderBytes limits all files read from such a folder, in bytes: the servers stay in memory
-	// until the last one is read.
+	// maxFolderBytes is the largest size of all files together in bytes. The servers of a folder
+	// are in memory until the last file is read.
 	maxFolderBytes = 256 << 20
 )
 
-// readFolder reads the servers of a folder: files called server.json, and other .json files with a
-// server, a list of servers, or a list in the form of the API. It follows no links, and skips
-// hidden folders and node_modules. It reports faults only of files called server.json, and of
-// lists.
+// readFolder reads the servers of a folder. It reads files called server.json. It also reads other
+// .json files that contain a server, a list of servers, or a list in the form of the API. It
+// follows no links, and skips hidden folders and node_modules. It reports faults only of files
+// called server.json and of lists.
 func readFolder(ctx context.Context, folder string) (*Page, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -73,8 +73,8 @@ func readFolder(ctx context.Context, folder string) (*Page, error) {
 	return p, nil
 }
 
-// addFile adds the servers of a file, of which it reads at most most+1 bytes. It returns the number
-// of bytes read.
+// addFile adds the servers of a file. It reads at most most+1 bytes, and returns the number of
+// bytes read.
 func (p *Page) addFile(root *os.Root, path string, most int64) int64 {
 	meant := path == "server.json" || strings.HasSuffix(path, "/server.json")
 	fail := func(err error) { p.add(nil, fmt.Errorf("%s: %w", path, err)) }
@@ -86,7 +86,7 @@ func (p *Page) addFile(root *os.Root, path string, most int64) int64 {
 	defer file.Close()
 	info, err := file.Stat()
 	var text []byte
-	if err == nil && !info.Mode().IsRegular() { // it was replaced meanwhile
+	if err == nil && !info.Mode().IsRegular() { // another program replaced the file in the meantime
 		err = errors.New("is no regular file")
 	}
 	if err == nil {
@@ -116,7 +116,8 @@ func (p *Page) addFile(root *os.Root, path string, most int64) int64 {
 	return int64(len(text))
 }
 
-// serversOf returns the servers in a file, or none if it has another purpose.
+// serversOf returns the servers in a file, or nil if the file has another purpose. meant is set for
+// a file called server.json.
 func serversOf(text []byte, meant bool) []json.RawMessage {
 	var list []json.RawMessage
 	if len(text) > 0 && text[0] == '[' {
@@ -134,7 +135,7 @@ func serversOf(text []byte, meant bool) []json.RawMessage {
 	return nil
 }
 
-// valid returns text if it is an object, or else nil.
+// valid returns text if it is a JSON object, and otherwise nil.
 func valid(text []byte) json.RawMessage {
 	if _, fault := jsonrpc.Index(text, jsonrpc.Limits{}); fault != nil {
 		return nil
@@ -142,8 +143,8 @@ func valid(text []byte) json.RawMessage {
 	return text
 }
 
-// looksLikeServer reports whether a file is a server.json of any name: package.json has a name and
-// a version, too.
+// looksLikeServer reports whether a file with any name is a server.json. It must not accept
+// package.json, which also has a name and a version.
 func looksLikeServer(raw json.RawMessage) bool {
 	raw = valid(raw)
 	if inner := jsonrpc.Get(raw, "server"); inner != nil {
@@ -164,8 +165,8 @@ func looksLikeServer(raw json.RawMessage) bool {
 	return false
 }
 
-// markLatest marks the newest version of each server as the latest, because files lack that mark.
-// If several files have the same version, the first one counts.
+// markLatest marks the newest version of each server as the latest, because files do not have that
+// mark. If several files have the same version, the first one counts.
 func (p *Page) markLatest() {
 	slices.SortStableFunc(p.Entries, func(a, b *Entry) int {
 		return cmp.Or(cmp.Compare(a.Server.Name, b.Server.Name), -compareVersions(a.Server.Version, b.Server.Version))

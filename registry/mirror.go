@@ -15,15 +15,15 @@ import (
 	"github.com/junction-mcp/junction/internal/sqlitefile"
 )
 
-// mark is the application id in the header of mirror files: "jrrg".
+// mark is the SQLite application ID of mirror files: "jrrg".
 const mark = 0x6a727267
 
 // Times are Unix nanoseconds; 0 means none.
 //
-// The rows of versions are written page by page, so an interrupted sync keeps the pages it read.
-// seen is the start of the last sync that had a row: after a complete list, rows with an older one
-// are deleted. listed has a row for each server with at least one version that is not deleted, with
-// the current version; texts has its words.
+// Rows of versions are written page by page, so an interrupted sync keeps the pages that it has
+// read. seen is the start of the last sync that found the row. After a complete sync, rows with an
+// older seen are deleted. listed has a row for each server that has a version that is not deleted;
+// the row describes the current version. texts has the search words of these servers.
 var migrations = []string{`
 	CREATE TABLE sources (
 		id INTEGER PRIMARY KEY,
@@ -70,22 +70,22 @@ var migrations = []string{`
 	CREATE VIRTUAL TABLE texts USING fts5 (name, title, description, rest, tokenize = 'trigram');
 `}
 
-// A Source is a list of servers: a registry, or a folder of server.json files.
+// A Source is a list of servers, from a registry or from a folder of server.json files.
 type Source struct {
-	Name   string // for users, such as the host of its URL
-	URL    string // of a registry, without the path of the API
-	Folder string // instead of a URL; links in it are not followed
-	// Token returns the token for a registry; nil means none. It is called for each request.
+	Name   string // name to show to users, such as the host of URL
+	URL    string // address of a registry, without the path of the API
+	Folder string // path of a folder, instead of URL; links in it are not followed
+	// Token returns the token for the registry. It is called for each request. Nil means no token.
 	Token func(ctx context.Context) (string, error)
 }
 
-// key returns an identifier of the source, independent of its name.
+// key returns an identifier of the source that does not depend on its name.
 func (s *Source) key() string {
 	if s.Folder == "" {
 		return "url " + strings.TrimRight(s.URL, "/")
 	}
 	folder, err := filepath.Abs(s.Folder)
-	if err != nil { // the working folder does not exist any more
+	if err != nil { // the working folder no longer exists
 		folder = s.Folder
 	}
 	return "folder " + folder
@@ -93,25 +93,26 @@ func (s *Source) key() string {
 
 // MirrorOptions are the options of [OpenMirror].
 type MirrorOptions struct {
-	Sources []Source     // the first one with a server defines it
+	Sources []Source     // if several sources have a server, the first one defines it
 	HTTP    *http.Client // nil means a new client with timeouts
-	// OnPage is called with the number of versions that a sync has read from a source so far; may
-	// be nil.
+	// OnPage is called with the number of versions that a sync has read from a source so far. It
+	// may be nil.
 	OnPage func(source string, read int)
 }
 
-// A Mirror is a copy of the lists of registries, in a file. It is safe for concurrent use, also by
-// several processes.
+// A Mirror is a copy of the lists of registries in a file. Several goroutines and processes can use
+// it at the same time.
 type Mirror struct {
 	file    *sqlitefile.File
 	options MirrorOptions
-	ids     []int64 // of the sources, in order
+	ids     []int64 // row ids of options.Sources, in the same order
 }
 
-// maxSources limits the sources of a mirror.
+// maxSources is the largest number of sources of a mirror.
 const maxSources = 100
 
-// OpenMirror opens the copy at path, or creates it. It reads no sources; [Mirror.Sync] does.
+// OpenMirror opens the mirror at path, and creates it if it is missing. It does not read the
+// sources; [Mirror.Sync] does.
 func OpenMirror(ctx context.Context, path string, o MirrorOptions) (*Mirror, error) {
 	if len(o.Sources) == 0 || len(o.Sources) > maxSources {
 		return nil, fmt.Errorf("expected 1 to %d registries, got %d", maxSources, len(o.Sources))
@@ -157,7 +158,7 @@ func (m *Mirror) Close() error { return m.file.Close() }
 // A SourceState is the state of a source in the mirror.
 type SourceState struct {
 	Source
-	Servers int       // number of servers, without deleted ones
+	Servers int       // number of servers that are not deleted
 	Tried   time.Time // start of the last sync; zero means never
 	Synced  time.Time // start of the last successful sync; zero means never
 	Unread  int       // number of unreadable entries in the last successful sync
@@ -191,14 +192,15 @@ func timeOf(nanoseconds int64) time.Time {
 }
 
 func nanoseconds(t time.Time) int64 {
-	if t.IsZero() || t.Year() < 1970 || t.Year() > 2200 { // outside of the valid range
+	if t.IsZero() || t.Year() < 1970 || t.Year() > 2200 { // outside of the range of Unix nanoseconds that the mirror stores
 		return 0
 	}
 	return t.UnixNano()
 }
 
-// Lookup returns the newest version of a server that is not deleted, or the newest if all are. The
-// error of an unknown name is [ErrNotFound]. If several sources have the server, the first counts.
+// Lookup returns the newest version of a server that is not deleted, or the newest one if all are
+// deleted. If several sources have the server, the first one counts. The error for an unknown name
+// is [ErrNotFound].
 func (m *Mirror) Lookup(ctx context.Context, name string) (Entry, error) {
 	return m.lookup(ctx, name, "")
 }
@@ -222,7 +224,7 @@ func (m *Mirror) lookup(ctx context.Context, name, version string) (Entry, error
 				continue
 			}
 			source := m.options.Sources[i].Name
-			if current(rows).status == Deleted { // a server that is deleted in one source may exist in another
+			if current(rows).status == Deleted { // another source may have the server
 				also, sources = append(also, rows), append(sources, source)
 				continue
 			}
@@ -272,11 +274,11 @@ func (r *row) entry(ctx context.Context, tx *sql.Tx) (Entry, error) {
 		Meta: json.RawMessage(meta)}, err
 }
 
-// maxNames limits the result of [Mirror.Names].
+// maxNames is the largest number of names that [Mirror.Names] returns.
 const maxNames = 100
 
-// Names returns names of servers that begin with a text, or whose parts after the slash do, for
-// completion in a shell.
+// Names returns names of servers for completion in a shell. The name, or the part of it after the
+// slash, begins with the given text.
 func (m *Mirror) Names(ctx context.Context, beginning string) ([]string, error) {
 	var all []string
 	err := m.file.Read(ctx, "list names", func(tx *sql.Tx) (err error) {
@@ -287,8 +289,8 @@ func (m *Mirror) Names(ctx context.Context, beginning string) ([]string, error) 
 	return all, err
 }
 
-// sources returns the ids of the sources, for a statement. They are internal numbers, so they need
-// no escaping.
+// sources returns the ids of the sources as a list for an SQL statement. The ids are numbers, so
+// they need no escaping.
 func (m *Mirror) sources() string {
 	var ids []string
 	for _, id := range m.ids {

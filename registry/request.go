@@ -18,26 +18,26 @@ import (
 )
 
 const (
-	// answerTimeout limits a response, from the connection to its last byte.
+	// answerTimeout is the time limit for a response, from connecting to the last byte.
 	answerTimeout = 30 * time.Second
-	// maxTries limits the attempts of a request with temporary failures.
+	// maxTries is the largest number of attempts if failures are temporary.
 	maxTries = 3
-	// firstPause is the pause before the second attempt; it doubles before each further one. The
-	// registry may request more with Retry-After, up to lastPause.
+	// firstPause is the pause before the second attempt. It doubles before each further one. The
+	// registry may request a longer pause with Retry-After, up to lastPause.
 	firstPause = 500 * time.Millisecond
 	lastPause  = 20 * time.Second
-	// maxRefusal limits the bytes read from an error response.
+	// maxRefusal is the largest number of bytes that are read from an error response.
 	maxRefusal = 16 << 10
-	// maxRedirects limits the redirects of a registry.
+	// maxRedirects is the largest number of redirects that are followed.
 	maxRedirects = 5
-	// maxTokenLength limits a token, in bytes.
+	// maxTokenLength is the largest length of a token in bytes.
 	maxTokenLength = 16 << 10
 )
 
 var errRedirect = errors.New("it redirects")
 
-// newHTTP returns the client for registries. It refuses redirects from https to http, which would
-// reveal the token.
+// newHTTP returns the default HTTP client. It does not follow redirects from https to http, which
+// would reveal the token.
 func newHTTP() *http.Client {
 	return &http.Client{CheckRedirect: func(to *http.Request, via []*http.Request) error {
 		switch {
@@ -50,16 +50,16 @@ func newHTTP() *http.Client {
 	}}
 }
 
-// passingError is a temporary failure.
+// passingError reports a temporary failure.
 type passingError struct {
 	err  error
-	wait time.Duration // requested by the registry; 0 means none
+	wait time.Duration // pause that the registry requests; 0 means none
 }
 
 func (e *passingError) Error() string { return e.err.Error() }
 func (e *passingError) Unwrap() error { return e.err }
 
-// read gets a resource of the API. It repeats the request after a temporary failure.
+// read gets a resource of the API. It repeats the request after temporary failures.
 func (c *Client) read(ctx context.Context, path string, q url.Values) (json.RawMessage, error) {
 	pause := firstPause
 	for try := 1; ; try++ {
@@ -105,7 +105,7 @@ func (c *Client) once(ctx context.Context, method, path string, q url.Values, se
 	}
 	response, err := c.options.HTTP.Do(req)
 	if err != nil {
-		var failed *url.Error // its text has the address
+		var failed *url.Error // the text of a url.Error contains the address
 		if errors.As(err, &failed) {
 			err = failed.Err
 		}
@@ -133,9 +133,9 @@ func (c *Client) once(ctx context.Context, method, path string, q url.Values, se
 	return body, nil
 }
 
-// refusal returns the error for an error response.
+// refusal returns the error for a response with an error status.
 func (c *Client) refusal(response *http.Response) error {
-	text, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // as much as arrives
+	text, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // an error only shortens the text
 	err := fmt.Errorf("registry %s answers %s%s", c, response.Status, said(text))
 	switch response.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -143,14 +143,14 @@ func (c *Client) refusal(response *http.Response) error {
 	case http.StatusNotFound:
 		return fmt.Errorf("registry %s: %w: it answers %s%s", c, ErrNotFound, response.Status, said(text))
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		wait, _ := strconv.Atoi(response.Header.Get("Retry-After")) // a date counts as none
+		wait, _ := strconv.Atoi(response.Header.Get("Retry-After")) // a date is ignored
 		return &passingError{err: err, wait: time.Duration(min(max(wait, 0), int(lastPause/time.Second))) * time.Second}
 	}
 	return err
 }
 
-// said returns the message of an error response. The form is that of RFC 9457, with single faults
-// in "errors".
+// said returns the message in an error response. The response has the format of RFC 9457, and may
+// list single faults in "errors".
 func said(text []byte) string {
 	if _, fault := jsonrpc.Index(text, jsonrpc.Limits{}); fault != nil {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A row is a version of a server in the mirror.
+// A row is a row of the table versions: one version of a server.
 type row struct {
 	id                 int64
 	version            string
@@ -20,7 +20,7 @@ type row struct {
 	published, updated int64
 }
 
-// each calls do for every row of a query.
+// each runs a query and calls do for each row of the result.
 func each(ctx context.Context, tx *sql.Tx, do func(scan func(...any) error) error, statement string, arguments ...any) error {
 	rows, err := tx.QueryContext(ctx, statement, arguments...)
 	if err != nil {
@@ -35,7 +35,7 @@ func each(ctx context.Context, tx *sql.Tx, do func(scan func(...any) error) erro
 	return rows.Err()
 }
 
-// namesOf returns the texts of a query's rows.
+// namesOf runs a query and returns the strings in its rows.
 func namesOf(ctx context.Context, tx *sql.Tx, statement string, arguments ...any) (all []string, err error) {
 	err = each(ctx, tx, func(scan func(...any) error) error {
 		var name string
@@ -48,7 +48,7 @@ func namesOf(ctx context.Context, tx *sql.Tx, statement string, arguments ...any
 	return all, err
 }
 
-// versionsOf returns all versions of a server in a source, the newest first.
+// versionsOf returns all versions of a server in a source, newest first.
 func versionsOf(ctx context.Context, tx *sql.Tx, source int64, name string) ([]row, error) {
 	var rows []row
 	err := each(ctx, tx, func(scan func(...any) error) error {
@@ -65,9 +65,9 @@ func versionsOf(ctx context.Context, tx *sql.Tx, source int64, name string) ([]r
 	return rows, err
 }
 
-// current returns the current version: the latest according to the registry, or else the newest
-// that is not deleted. A registry unmarks a version as the latest only by marking another. It may
-// mark none when the latest is deleted.
+// current returns the current version: the latest one according to the registry, or else the newest
+// one that is not deleted. A registry removes the mark of the latest version only when it marks
+// another one. If the latest version is deleted, it may mark none.
 func current(rows []row) *row {
 	var best *row
 	for i := range rows {
@@ -82,8 +82,8 @@ func current(rows []row) *row {
 	return best
 }
 
-// put adds or changes a version of a server; seen is the start of the sync. It reports whether the
-// words of the server must be updated.
+// put adds or changes a version of a server. seen is the start of the sync. changed reports whether
+// the search data of the server must be updated.
 func put(ctx context.Context, tx *sql.Tx, source, seen int64, e *Entry) (changed bool, err error) {
 	s := e.Server
 	var id int64
@@ -111,7 +111,7 @@ func put(ctx context.Context, tx *sql.Tx, source, seen int64, e *Entry) (changed
 	return true, err
 }
 
-// list rebuilds the search data of a server, after its versions changed.
+// list rebuilds the search data of a server after its versions have changed.
 func list(ctx context.Context, tx *sql.Tx, source int64, name string) error {
 	var id int64
 	err := tx.QueryRowContext(ctx, `SELECT id FROM listed WHERE source = ? AND name = ?`, source, name).Scan(&id)
@@ -120,7 +120,7 @@ func list(ctx context.Context, tx *sql.Tx, source int64, name string) error {
 	case err != nil:
 		return err
 	default:
-		for _, statement := range []string{`DELETE FROM texts WHERE rowid = ?`, `DELETE FROM listed WHERE id = ?`} { // also deletes its packages
+		for _, statement := range []string{`DELETE FROM texts WHERE rowid = ?`, `DELETE FROM listed WHERE id = ?`} { // the second also deletes the rows of its packages
 			if _, err := tx.ExecContext(ctx, statement, id); err != nil {
 				return err
 			}
@@ -166,11 +166,11 @@ func list(ctx context.Context, tx *sql.Tx, source int64, name string) error {
 	return err
 }
 
-// padded returns a folded text with a space at both ends, so that a search finds whole words by the
-// spaces around them.
+// padded returns a folded text with a space at each end, so that a search for a word between spaces
+// finds whole words.
 func padded(text string) string { return " " + fold(text) + " " }
 
-// words returns the search words of a server in addition to its name, title and description.
+// words returns the search words of a server that are not in its name, title or description.
 func (s *Server) words() []string {
 	var words []string
 	for _, p := range s.Packages {
@@ -188,7 +188,7 @@ func (s *Server) words() []string {
 	return append(words, s.WebsiteURL)
 }
 
-// care counts signs of maintenance of a server.
+// care returns the number of signs that a server is maintained.
 func care(s *Server, versions int) int {
 	n := 0
 	for _, sign := range []bool{

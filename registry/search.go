@@ -12,33 +12,34 @@ import (
 )
 
 const (
-	// maxQuery limits the words of a search, in bytes, and maxQueryWords their number.
+	// maxQuery is the largest size of a query in bytes, and maxQueryWords the largest number of its
+	// words.
 	maxQuery      = 1_000
 	maxQueryWords = 16
-	// maxCandidates limits the servers with a word that are ranked; those with the best matches are
-	// taken.
+	// maxCandidates is the largest number of servers to rank. If more match, only those with the
+	// best matches in the index are ranked.
 	maxCandidates = 2_000
-	// defaultFound is the default number of servers of a search.
+	// defaultFound is the default number of servers that a search returns.
 	defaultFound = 20
 )
 
-// ErrNoWords means that a search has no words.
+// ErrNoWords reports that a query has no words.
 var ErrNoWords = errors.New("there is no word to search for")
 
-// A Search describes the wanted servers.
+// A Search is a query for servers.
 type Search struct {
-	Words string // in any language; a server with all of them precedes one with some
+	Words string // words in any language; servers with all of them come before servers with some
 	Limit int    // 0 means 20
 }
 
 // Found is the result of a search.
 type Found struct {
-	Entries []Entry // the best first, without Versions
-	Total   int     // number of matches, including those beyond the limit; 2,000 at most
+	Entries []Entry // best matches first, without Versions
+	Total   int     // number of matches including those beyond Limit, at most 2,000
 }
 
-// Search finds servers by words in the mirror. It ranks them by the places of the words, by their
-// status, by the time of their last change, and by signs of maintenance.
+// Search finds servers in the mirror by words. It ranks servers by where the words occur, by
+// status, by the time of the last change, and by signs of maintenance.
 func (m *Mirror) Search(ctx context.Context, s Search) (*Found, error) {
 	if len(s.Words) > maxQuery {
 		s.Words = strings.ToValidUTF8(s.Words[:maxQuery], "")
@@ -73,21 +74,21 @@ func (m *Mirror) Search(ctx context.Context, s Search) (*Found, error) {
 	return found, err
 }
 
-// A hit is a server with at least one word.
+// A hit is a server that has at least one of the words.
 type hit struct {
 	name           string
 	place          int // index of its source
 	source         string
 	also           []string
-	texts          [4]string // name, title, description, rest; folded
+	texts          [4]string // name, title, description and other words; folded
 	row            row
 	versions, care int
 	score          float64
 }
 
-// candidates returns the servers that have all words, or at least one, according to how. Words of
-// one and two characters are not in the index of trigrams, so each text is searched for them. They
-// match as whole words if their script has spaces between words.
+// candidates returns the servers that have all of the words, or at least one of them; how is the
+// SQL operator. Words of one or two characters are not in the index of trigrams, so they are
+// searched in each text. They match only as whole words if their script has spaces between words.
 func (m *Mirror) candidates(ctx context.Context, tx *sql.Tx, words []string, how string) ([]hit, error) {
 	var match, like []string
 	var arguments []any
@@ -133,8 +134,8 @@ func (m *Mirror) candidates(ctx context.Context, tx *sql.Tx, words []string, how
 	return hits, err
 }
 
-// rank sorts hits, the best first. If several sources have a server, that of the first source
-// stays.
+// rank sorts hits, the best first. If several sources have a server, only the hit of the first
+// source remains.
 func (m *Mirror) rank(hits []hit, words []string, now time.Time) []hit {
 	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.place, b.place)) })
 	var single []hit
@@ -152,13 +153,13 @@ func (m *Mirror) rank(hits []hit, words []string, now time.Time) []hit {
 	return single
 }
 
-// order returns the rank of a status: active servers first, then deprecated, then deleted ones.
+// order returns the position of a status: active, then deprecated, then deleted.
 func order(s Status) int { return slices.Index([]Status{Active, Deprecated, Deleted}, s) }
 
-// worth returns how well a server matches words.
+// worth returns a score of how well a server matches the words.
 func (h *hit) worth(words []string, now time.Time) float64 {
-	// Points for a word in name, title, description and rest: as a whole word, at the beginning of
-	// a word, and inside of one.
+	// Points for a word in the name, title, description and other words: as a whole word, at the
+	// beginning of a word, and inside of a word.
 	weights := [4][3]float64{{8, 6, 4}, {6, 5, 3}, {4, 3, 1.5}, {2, 1.5, 1}}
 	score, has := 0.0, 0
 	_, own, _ := strings.Cut(h.name, "/")
@@ -185,7 +186,7 @@ func (h *hit) worth(words []string, now time.Time) float64 {
 		score += best
 	}
 	score /= float64(len(words))
-	score *= float64(has*has) / float64(len(words)*len(words)) // one word of two is worth far less than half
+	score *= float64(has*has) / float64(len(words)*len(words)) // a match of one word of two counts far less than half
 	if phrase := strings.Join(words, " "); own == phrase {
 		score += 4
 	} else if len(words) > 1 && strings.Contains(strings.Join(h.texts[:3], "|"), phrase) {

@@ -9,12 +9,12 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// Server is a server.json: the name of a server, and its packages and remotes. The form is that of
-// the schema 2025-12-11; Parse also reads members of mid-2025, in snake_case. Members without a
-// field here are only in Raw.
+// Server is a server.json, which describes a server with its packages and remotes. It has the form
+// of the schema 2025-12-11. Parse also accepts the snake_case members of mid-2025. Raw has the
+// members without a field here, too.
 type Server struct {
 	Schema      string      `json:"$schema,omitempty"`
-	Name        string      `json:"name"` // reverse DNS and a name: io.github.owner/server
+	Name        string      `json:"name"` // namespace in reverse DNS, and a name: io.github.owner/server
 	Title       string      `json:"title,omitempty"`
 	Description string      `json:"description"`
 	Version     string      `json:"version"`
@@ -23,7 +23,7 @@ type Server struct {
 	Packages    []Package   `json:"packages,omitempty"`
 	Remotes     []Remote    `json:"remotes,omitempty"`
 
-	Raw json.RawMessage `json:"-"` // complete server.json, unchanged
+	Raw json.RawMessage `json:"-"` // complete server.json as it was read
 }
 
 // Repository is the source repository of a server.
@@ -34,7 +34,7 @@ type Repository struct {
 	Subfolder string `json:"subfolder,omitempty"`
 }
 
-// Package is one way to run a server on this machine.
+// Package describes one way to run a server on this machine.
 type Package struct {
 	RegistryType         string     `json:"registryType"` // for example npm
 	RegistryBaseURL      string     `json:"registryBaseUrl,omitempty"`
@@ -48,15 +48,15 @@ type Package struct {
 	EnvironmentVariables []Variable `json:"environmentVariables,omitempty"`
 }
 
-// Remote is a remote server, or the transport of a package.
+// Remote is the address of a remote server, or the transport of a package.
 type Remote struct {
 	Type      string           `json:"type"` // stdio, streamable-http or sse
 	URL       string           `json:"url,omitempty"`
 	Headers   []Variable       `json:"headers,omitempty"`
-	Variables map[string]Input `json:"variables,omitempty"` // for {name} in URL
+	Variables map[string]Input `json:"variables,omitempty"` // values for {name} in URL
 }
 
-// Input is a value that the user may have to set.
+// Input is a value that the user may have to supply.
 type Input struct {
 	Description string           `json:"description,omitempty"`
 	IsRequired  bool             `json:"isRequired,omitempty"`
@@ -65,11 +65,11 @@ type Input struct {
 	Default     string           `json:"default,omitempty"`
 	Placeholder string           `json:"placeholder,omitempty"`
 	Choices     []string         `json:"choices,omitempty"`
-	Value       string           `json:"value,omitempty"` // set by the author, not by the user; Variables fill each {name} in it
+	Value       string           `json:"value,omitempty"` // fixed value from the author; Variables have the values for {name} in it
 	Variables   map[string]Input `json:"variables,omitempty"`
 }
 
-// Variable is an environment variable, or a header of HTTP.
+// Variable is an environment variable or an HTTP header.
 type Variable struct {
 	Name string `json:"name"`
 	Input
@@ -78,17 +78,17 @@ type Variable struct {
 // Argument is an argument of a command line.
 type Argument struct {
 	Type       string `json:"type"`           // positional or named
-	Name       string `json:"name,omitempty"` // of a named one, including its dashes
+	Name       string `json:"name,omitempty"` // name of a named argument, including its dashes
 	ValueHint  string `json:"valueHint,omitempty"`
 	IsRepeated bool   `json:"isRepeated,omitempty"`
 	Input
-	Blank bool `json:"-"` // for a positional one: the value is set to the empty text
+	Blank bool `json:"-"` // whether the value of a positional argument is set to ""
 }
 
 // plainArgument is an Argument without its methods for JSON.
 type plainArgument Argument
 
-// UnmarshalJSON distinguishes an empty text from a missing value.
+// UnmarshalJSON sets Blank to distinguish an empty value from a missing one.
 func (a *Argument) UnmarshalJSON(text []byte) error {
 	if err := schema.DecodeLoose(text, (*plainArgument)(a)); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (a *Argument) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON also writes a value that is the empty text.
+// MarshalJSON writes an empty value if Blank is set.
 func (a Argument) MarshalJSON() ([]byte, error) {
 	text, err := schema.Encode(nil, plainArgument(a))
 	if err == nil && a.Blank {
@@ -106,7 +106,7 @@ func (a Argument) MarshalJSON() ([]byte, error) {
 	return text, err
 }
 
-// ErrNotFound means that no source has a server of that name, or not that version.
+// ErrNotFound reports that no source has a server with the name, or not the requested version.
 var ErrNotFound = errors.New("is in no registry that was read")
 
 // Status is the status of a version of a server.
@@ -122,21 +122,21 @@ const (
 // An Entry is a version of a server, with the registry's data about it.
 type Entry struct {
 	Server        *Server
-	Source        string // name of its Source
+	Source        string // Name of its Source
 	Status        Status
-	StatusMessage string // reason of a deprecation or deletion; untrusted text
+	StatusMessage string // reason for a deprecation or deletion; untrusted text
 	IsLatest      bool
 	Published     time.Time // zero if the registry does not set it
 	Updated       time.Time
-	Meta          json.RawMessage // registry's _meta, unchanged, with the keys of subregistries, or nil
+	Meta          json.RawMessage // _meta of the registry as it was read, including keys of subregistries; may be nil
 
-	// The following fields are set only in an Entry of a [Mirror].
+	// Only entries of a [Mirror] have the following fields.
 
-	Versions []Version // of the same source, the newest first, including deleted ones
-	Also     []string  // other sources with a server of this name
+	Versions []Version // all versions in the same source, newest first, including deleted ones
+	Also     []string  // names of other sources with a server of this name
 }
 
-// A Version is one version of a server.
+// A Version describes one version of a server.
 type Version struct {
 	Version   string
 	Status    Status

@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	// maxLikenesses limits the better known names that are reported for one name.
+	// maxLikenesses is the largest number of better known names that are reported for a name.
 	maxLikenesses = 5
-	// maxCompared limits the names to compare, in bytes.
+	// maxCompared is the largest length in bytes of a name that is compared.
 	maxCompared = 200
-	// maxNamesakes is the number of owners from which a name after the slash counts as generic,
-	// such as "mcp-server".
+	// maxNamesakes limits how many owners may share a name after the slash, such as "mcp-server". A
+	// name with that many owners is generic.
 	maxNamesakes = 4
-	// shortName is the length up to which only one letter may differ. Below minName none may
-	// differ.
+	// shortName is the maximum length of names that may differ in only one letter. Names shorter
+	// than minName may not differ at all.
 	shortName = 9
 	minName   = 5
 )
 
-// A Likeness is a better known name that is easily confused with another one.
+// A Likeness is a better known name that can be confused with a given one.
 type Likeness struct {
 	Name string // the better known name
-	Why  string // reason for users, such as "one letter differs"
+	Why  string // reason to show to users, such as "one letter differs"
 }
 
-// known returns widely used packages of servers, or between a client and a server, so that their
-// names can be compared without a mirror. They are the packages of npm with 100,000 downloads in a
-// month, and those of PyPI among its 10,000 most downloaded, both counted in autumn 2026. It
-// excludes names with fewer than minName letters of their own, which are not compared, and
-// duckduckgo-mcp, which was renamed. It includes GitHub's image, and Brave's own package, because
-// its name is that of one of those.
+// known returns the names of widely used packages, of servers or of programs between client and
+// server. They can be compared without a mirror. The list has the npm packages with 100,000
+// downloads a month, and the PyPI packages among the 10,000 most downloaded ones. Both were counted
+// in autumn 2026. It excludes names with fewer than minName letters of their own, which are not
+// compared, and duckduckgo-mcp, which was renamed. It includes GitHub's image. It also includes
+// Brave's own package, which has the same name as a listed one.
 func known() []string {
 	return []string{
 		"@playwright/mcp", "chrome-devtools-mcp", "@upstash/context7-mcp", "mcp-proxy", "@modelcontextprotocol/server-filesystem", "mcp-remote",
@@ -56,14 +56,14 @@ func known() []string {
 	}
 }
 
-// famous is the fame of these packages.
+// famous is the worth of these packages.
 const famous = 1_000
 
-// A fame is a name with a measure of how well known it is.
+// A fame is a name with measures of how well known it is.
 type fame struct {
-	name, owner, own string // owner and own are the parts before and after the last slash
+	name, owner, own string // owner and own are the parts before and after the last slash of name
 	first            int64  // time of the first publication
-	worth            int    // versions and signs of maintenance
+	worth            int    // number of versions and of signs of maintenance
 }
 
 func fameOf(name string, first int64, worth int) fame {
@@ -74,18 +74,16 @@ func fameOf(name string, first int64, worth int) fame {
 	return f
 }
 
-// Similar returns the better known servers with similar names: they differ by a letter or two, or
-// are the same in another owner's namespace. A server is better known if it was published earlier
-// and has more versions and signs of maintenance. If the mirror does not have the name, all servers
-// are better known.
+// Similar returns better known servers whose names differ by one or two letters, or have another
+// owner only. A server is better known if it was published earlier and has more versions and signs
+// of maintenance. If the mirror does not have the name, all servers in it are better known.
 func (m *Mirror) Similar(ctx context.Context, name string) ([]Likeness, error) {
 	all, err := m.fames(ctx, `SELECT name, first, versions + care FROM listed WHERE source IN (`+m.sources()+`)`)
 	return similar(name, all), err
 }
 
-// SimilarPackage is like [Mirror.Similar] for a package, by its name in its own registry of a type,
-// such as npm. It compares the name with packages of servers in the mirror, and with widely used
-// ones.
+// SimilarPackage is like [Mirror.Similar] for a package of a registry type, such as npm. It
+// compares the identifier with packages of servers in the mirror and with widely used packages.
 func (m *Mirror) SimilarPackage(ctx context.Context, registryType, identifier string) ([]Likeness, error) {
 	all, err := m.fames(ctx, `SELECT p.identifier, min(l.first), max(l.versions + l.care) FROM packages p JOIN listed l ON l.id = p.listed
 		WHERE l.source IN (`+m.sources()+`) GROUP BY p.identifier`)
@@ -97,8 +95,8 @@ func SimilarKnown(registryType, identifier string) []Likeness {
 	return similarPackage(registryType, identifier, famousOnes())
 }
 
-// similarPackage compares names by the rules of a registry, in which several spellings may be the
-// same name.
+// similarPackage compares names by the rules of a package registry. Some registries treat several
+// spellings as the same name.
 func similarPackage(registryType, identifier string, all []fame) []Likeness {
 	canonical := runner.Of(registryType).Canonical
 	if canonical == nil {
@@ -118,7 +116,7 @@ func famousOnes() []fame {
 	return all
 }
 
-// fames returns the names of a query's rows.
+// fames runs a query and returns its rows.
 func (m *Mirror) fames(ctx context.Context, statement string) ([]fame, error) {
 	var all []fame
 	err := m.file.Read(ctx, "compare names", func(tx *sql.Tx) error {
@@ -144,7 +142,7 @@ func similar(name string, all []fame) []Likeness {
 	}
 	own := fameOf(name, 0, 0)
 	known := false
-	rivals := map[string]int{} // fame of the names with the same part after the slash, by owner
+	rivals := map[string]int{} // worth of the names with the same part after the slash, by owner
 	for _, f := range all {
 		if f.name == name {
 			if !known || f.worth > own.worth {
@@ -163,7 +161,7 @@ func similar(name string, all []fame) []Likeness {
 		if !better || f.name == name || why[f.name] != "" {
 			continue
 		}
-		namesakes := 0 // owners with the name for something about as well known
+		namesakes := 0 // number of owners whose name is about as well known, or better
 		for _, worth := range rivals {
 			if 2*worth >= f.worth {
 				namesakes++
@@ -182,9 +180,9 @@ func similar(name string, all []fame) []Likeness {
 	return likenesses
 }
 
-// looksLike returns the reason that a name can be confused with another one, or "". Similar names
-// of the same owner are fine. All names without an owner share one namespace, so there any letter
-// counts.
+// looksLike returns the reason why a can be confused with b, or "". Names of the same owner cannot
+// be confused. Names without an owner share one namespace, so they are similar even if only one
+// letter differs.
 func looksLike(a, b fame, namesakes int) string {
 	if a.owner != "" && strings.EqualFold(a.owner, b.owner) {
 		return ""
@@ -209,9 +207,9 @@ func looksLike(a, b fame, namesakes int) string {
 	return ""
 }
 
-// differing returns the number of differing letters between two names, or a large number if the
-// names are not similar. Short names may not differ, and longer ones in one or two letters. Common
-// words such as mcp do not make a name longer.
+// differing returns the number of different letters in two names, or a large number if the names
+// are not similar. Short names may not differ; longer ones may differ in one or two letters. Common
+// words such as mcp do not count toward the length.
 func differing(a, b string) int {
 	a, b = strings.TrimPrefix(strings.ToLower(a), "io.github."), strings.TrimPrefix(strings.ToLower(b), "io.github.")
 	x, y := plainName(a), plainName(b)
@@ -232,16 +230,16 @@ var lookalikes = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer("-", "", "_", "", ".", "", "0", "o", "1", "l", "rn", "m", "vv", "w")
 })
 
-// plainName returns a name with similar looking characters replaced by the same one.
+// plainName replaces similar looking characters in a name by the same character.
 func plainName(name string) string { return lookalikes().Replace(name) }
 
-// core returns a name without words that do not distinguish names.
+// core removes common words from a name that do not distinguish it.
 func core(plain string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(plain, "server", ""), "mcp", "")
 }
 
-// letters returns the number of letters of b that are different, missing, additional or swapped
-// with the next. It returns most+1 if there are more than most.
+// letters returns the number of letters that are different, missing, added, or swapped with the
+// next one. It returns most+1 if there are more than most.
 func letters(a, b string, most int) int {
 	if len(a) > len(b)+most || len(b) > len(a)+most {
 		return most + 1

@@ -14,31 +14,32 @@ import (
 )
 
 const (
-	// maxServers limits the versions of servers read from one source, and maxSourceBytes their
-	// bytes.
+	// maxServers is the largest number of versions that are read from a source, and maxSourceBytes
+	// their largest size together.
 	maxServers     = 500_000
 	maxSourceBytes = 2 << 30
-	// maxPages limits the pages read from one source in one sync: the cursor of each is stored.
+	// maxPages is the largest number of pages that a sync reads from a source. A hash of each page's cursor
+	// is kept in memory.
 	maxPages = 50_000
-	// overlapTime is how long before the newest seen change a sync begins: simultaneous changes can
-	// become visible later.
+	// overlapTime is how far before the newest known change a sync begins, because simultaneous
+	// changes may become visible later.
 	overlapTime = 5 * time.Minute
-	// wholeTime is the time after which a source is read completely again: it may have lost entries
-	// silently.
+	// wholeTime is the time between two complete reads of a source. A complete read finds entries
+	// that the source removed without a trace.
 	wholeTime = 7 * 24 * time.Hour
-	// againPause is the pause after a failure of a source that the mirror already has.
+	// againPause is the pause after a failed sync of a source that the mirror already has.
 	againPause = 5 * time.Minute
-	// forgetTime is how long the mirror keeps a source that is not configured any more.
+	// forgetTime is how long the mirror keeps a source that is no longer configured.
 	forgetTime = 60 * 24 * time.Hour
-	// syncTime limits one source in one sync; the pages read until then stay.
+	// syncTime is the time limit for one source in a sync. The pages read by then are kept.
 	syncTime = 30 * time.Minute
-	// maxFaultText limits the stored error of a source, in bytes.
+	// maxFaultText is the largest size of a stored error in bytes.
 	maxFaultText = 1_000
 )
 
-// Sync reads the changes of sources whose last sync is older than olderThan; it always reads
-// folders. If a source cannot be read, its data in the mirror stays, and [SourceState.Fault] has
-// the reason. Sync returns only errors of the mirror itself, or of ctx.
+// Sync reads the changes of each source whose last sync is older than olderThan, and all folders.
+// If it cannot read a source, the mirror keeps the source's data, and [SourceState].Fault has the
+// reason. Sync returns only errors of the mirror itself or of ctx.
 func (m *Mirror) Sync(ctx context.Context, olderThan time.Duration) error {
 	for i := range m.options.Sources {
 		s := &m.options.Sources[i]
@@ -82,13 +83,13 @@ type syncing struct {
 	id     int64
 	began  time.Time
 
-	whole  bool  // read the complete list, not only changes
-	had    int   // versions in the mirror before
-	got    int   // number of entries read
+	whole  bool  // whether to read the complete list instead of only the changes
+	had    int   // number of versions in the mirror before the sync
+	got    int   // number of entries read so far
 	bytes  int64 // bytes of these entries
-	newest int64 // newest change
+	newest int64 // time of the newest change
 	unread int
-	fault  error // of an unreadable entry
+	fault  error // error of an unreadable entry
 }
 
 func (s *syncing) sync(ctx context.Context) error {
@@ -138,10 +139,10 @@ func (s *syncing) sync(ctx context.Context) error {
 	}
 }
 
-// A trail is the set of cursors of the pages so far, as hashes, because cursors can be long.
+// A trail is the set of hashes of the cursors so far. Hashes are used because cursors can be long.
 type trail map[[sha256.Size]byte]bool
 
-// follow refuses the page after p if the list would never end.
+// follow returns an error if the pages after p would never end.
 func (t trail) follow(p *Page) error {
 	next := sha256.Sum256([]byte(p.Next))
 	switch {
@@ -166,9 +167,9 @@ func (s *syncing) put(ctx context.Context, p *Page) error {
 	}
 	for _, e := range p.Entries {
 		s.bytes += int64(len(e.Server.Raw) + len(e.Meta))
-		// A server that is published during the sync may be on a page that was read before. A
-		// future time would hide all changes until then. So the newest change is limited to the
-		// start of the sync.
+		// A server that is published during the sync may be on a page that was already read. A time
+		// in the future would hide all changes until then. So the start of the sync limits the
+		// newest change.
 		s.newest = max(s.newest, min(nanoseconds(e.Updated), s.began.UnixNano()))
 	}
 	if s.got > maxServers || s.bytes > maxSourceBytes {
@@ -194,8 +195,8 @@ func (s *syncing) put(ctx context.Context, p *Page) error {
 	})
 }
 
-// end stores the result of the sync. After a complete list, it removes versions that were not in
-// it.
+// end stores the result of the sync. After a complete sync, it removes versions that the source no
+// longer lists.
 func (s *syncing) end(ctx context.Context, fault error) error {
 	if fault == nil && s.whole && s.source.Folder == "" && s.got < s.had/2 {
 		fault = fmt.Errorf("registry %s lists %d versions of servers, and had %d before: nothing was removed here; if that is right, remove the file %s", s.source.URL, s.got, s.had, s.mirror.file.Path())

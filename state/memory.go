@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// DefaultMaxBytes is the default limit of a [Memory]: keys and values, in bytes.
+	// DefaultMaxBytes is the default size limit of a [Memory], for keys and values together.
 	DefaultMaxBytes = 64 << 20
-	// sweepPause is the time between two searches for expired values.
+	// sweepPause is the time between two removals of expired values.
 	sweepPause = time.Minute
-	// entryCost is the memory of an entry in addition to its key and value, in bytes.
+	// entryCost is the memory that an entry takes in addition to its key and value, in bytes.
 	entryCost = 128
 )
 
@@ -28,9 +28,9 @@ type Memory struct {
 	mu     sync.Mutex
 	values map[string]memoryValue
 	leases map[string]memoryLease
-	count  uint64 // of issued versions and tokens
+	count  uint64 // number of the last version or token
 	bytes  int
-	held   *share.Held // bytes by owner
+	held   *share.Held // bytes of values that may be evicted, by owner
 	swept  time.Time
 }
 
@@ -38,7 +38,7 @@ type memoryValue struct {
 	value   []byte
 	version uint64
 	expires time.Time // zero means never
-	owner   string    // empty means that it must not be evicted
+	owner   string    // owner of a value that may be evicted; empty for other values
 }
 
 type memoryLease struct {
@@ -46,7 +46,7 @@ type memoryLease struct {
 	until time.Time
 }
 
-// NewMemory returns an empty store that holds up to maxBytes; 0 means [DefaultMaxBytes].
+// NewMemory returns an empty store for up to maxBytes bytes; 0 means [DefaultMaxBytes].
 func NewMemory(maxBytes int) *Memory {
 	if maxBytes == 0 {
 		maxBytes = DefaultMaxBytes
@@ -130,8 +130,8 @@ func (m *Memory) put(key string, value []byte, w Write) (Version, error) {
 	return version(v.version), nil
 }
 
-// sweep removes expired values and leases, except the value of the key but, which is about to be
-// replaced. The caller holds the lock.
+// sweep removes expired values and leases. It keeps the value of the key but, which the caller is
+// about to replace. The caller holds the lock.
 func (m *Memory) sweep(but string) {
 	m.swept = time.Now()
 	for key, v := range m.values {
@@ -146,9 +146,9 @@ func (m *Memory) sweep(but string) {
 	}
 }
 
-// makeRoom evicts values with owners until cost more bytes of an owner fit, and reports whether
-// they do. It keeps the value of the key but, which is about to be replaced. The caller holds the
-// lock.
+// makeRoom evicts values that have owners until cost more bytes of an owner fit, and reports
+// whether they do. It keeps the value of the key but, which the caller is about to replace. The
+// caller holds the lock.
 func (m *Memory) makeRoom(cost int, owner, but string) bool {
 	if m.bytes-m.held.Used()+cost > m.maxBytes {
 		return false
@@ -176,7 +176,7 @@ func (m *Memory) remove(key string) {
 	}
 }
 
-// hold adds the size of a value to the counts, or subtracts it if sign is -1.
+// hold adds the size of a value to the totals. With a sign of -1 it subtracts the size.
 func (m *Memory) hold(key string, v memoryValue, sign int) {
 	n := sign * (len(key) + len(v.value) + entryCost)
 	m.bytes += n
@@ -185,7 +185,8 @@ func (m *Memory) hold(key string, v memoryValue, sign int) {
 	}
 }
 
-// fence returns [ErrLost] if another caller may have the lease. The caller holds the lock.
+// fence returns [ErrLost] if the lease of hold may belong to another caller now. The caller holds
+// the lock.
 func (m *Memory) fence(hold Hold) error {
 	if hold != (Hold{}) && m.leases[hold.Name].token != hold.Token {
 		return ErrLost

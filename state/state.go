@@ -1,7 +1,7 @@
-// Package state stores data that outlives a request, or that other processes must see: values under
-// keys ([KV]) and exclusive rights ([Lease]). [Memory] stores both in this process; package
-// state/sqlite stores them in a file, for the processes of one machine. Features build their own
-// stores on top.
+// Package state stores data that outlives a request or that several processes share. A [KV] stores
+// values under keys, and a [Lease] gives exclusive rights. A [Memory] has both in this process;
+// package state/sqlite has both in a file, for the processes of one machine. Features build their
+// own stores on these.
 //
 // Callers must encrypt secrets before they store them here.
 package state
@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// MaxKey limits a key and the name of a lease, in bytes.
+	// MaxKey is the largest length in bytes of a key or of the name of a lease.
 	MaxKey = 512
-	// MaxValue limits a value, in bytes.
+	// MaxValue is the largest size of a value in bytes.
 	MaxValue = 17 << 20
 )
 
@@ -26,18 +26,18 @@ var (
 	ErrNotFound = errors.New("there is no such value")
 	// ErrConflict means that the value does not have the expected version.
 	ErrConflict = errors.New("the value was changed meanwhile")
-	// ErrHeld means that another caller has the lease.
+	// ErrHeld means that another caller holds the lease.
 	ErrHeld = errors.New("the lease is taken")
-	// ErrLost means that a lease ended, or was taken by another caller after its end.
+	// ErrLost means that the lease has ended, and that another caller may hold it now.
 	ErrLost = errors.New("the lease was lost")
 	// ErrTooLarge means that a key or a value exceeds [MaxKey] or [MaxValue], or that a key is
 	// empty.
 	ErrTooLarge = errors.New("the key or the value is too large")
-	// ErrFull means that there is no room for the value.
+	// ErrFull means that the store has no room for the value.
 	ErrFull = errors.New("there is no room left")
 )
 
-// A Store holds values and leases together, so that a lease can guard values. Implementations are
+// A Store has values and leases together, so that a lease can protect values. Implementations are
 // safe for concurrent use.
 type Store interface {
 	KV
@@ -50,13 +50,13 @@ type KV interface {
 	Get(ctx context.Context, key string) (Entry, error)
 	// Put sets the value of a key unconditionally.
 	Put(ctx context.Context, key string, value []byte, w Write) (Version, error)
-	// CompareAndSwap sets the value of a key if it has the version old; otherwise it returns
-	// [ErrConflict]. The version "" is that of a key without a value.
+	// CompareAndSwap sets the value of a key if the current version is old, and otherwise returns
+	// [ErrConflict]. A key without a value has the version "".
 	CompareAndSwap(ctx context.Context, key string, old Version, value []byte, w Write) (Version, error)
-	// Delete removes a key, if it exists, under a lease (see [Write.Hold]).
+	// Delete removes a key if it exists. hold is as in [Write].
 	Delete(ctx context.Context, key string, hold Hold) error
-	// List returns up to limit entries whose keys have a prefix and are greater than after, in the
-	// order of the keys' bytes.
+	// List returns up to limit entries whose keys have the prefix and are greater than after. They
+	// are in the byte order of their keys.
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
 }
 
@@ -67,39 +67,40 @@ type Entry struct {
 	Version Version
 }
 
-// A Version identifies one state of a value. Each change makes a new one.
+// A Version identifies one state of a value. Each change creates a new Version.
 type Version string
 
 // Write configures a write.
 type Write struct {
 	// TTL is the lifetime of the value; 0 means that it never expires.
 	TTL time.Duration
-	// Hold, if not zero, makes the write fail with [ErrLost] if its lease was released or taken by
-	// another caller. So a caller that was presumed gone cannot write any more.
+	// Hold protects the write by a lease, unless it is zero. The write fails with [ErrLost] if the
+	// lease was released or belongs to another caller. So a caller whose lease expired while it was
+	// stopped can no longer write.
 	Hold Hold
-	// Owner, if not empty, is the owner of a value that may be evicted: if a [Memory] is full, the
-	// owner with most bytes loses its oldest value. Other stores keep all values.
+	// Owner is the owner of a value that may be evicted, unless it is empty. If a [Memory] is full,
+	// the owner with the most bytes loses the oldest of their values. Other stores evict nothing.
 	Owner string
 }
 
-// A Lease gives one caller at a time an exclusive right, across all users of a store.
+// A Lease gives an exclusive right to one caller at a time, among all users of the store.
 type Lease interface {
-	// Acquire takes the lease of a name, or returns [ErrHeld] at once. The lease ends after ttl
-	// unless it is renewed.
+	// Acquire takes the lease with a name. If another caller holds it, Acquire returns [ErrHeld] at
+	// once. The lease ends after ttl unless it is renewed.
 	Acquire(ctx context.Context, name string, ttl time.Duration) (Hold, error)
-	// Renew extends a lease to ttl from now. It returns [ErrLost] if the lease ended before.
+	// Renew extends a lease to ttl from now. It returns [ErrLost] if the lease has already ended.
 	Renew(ctx context.Context, hold Hold, ttl time.Duration) error
-	// Release ends a lease. It returns no error if the lease ended before.
+	// Release ends a lease. It returns nil if the lease has already ended.
 	Release(ctx context.Context, hold Hold) error
 }
 
 // A Hold is an acquired lease.
 type Hold struct {
 	Name  string
-	Token uint64 // greater for each acquisition
+	Token uint64 // increases with each acquisition of the lease
 }
 
-// Check returns [ErrTooLarge], with details, for a key and a value that no store accepts.
+// Check returns [ErrTooLarge], with details, for a key or value that no store accepts.
 func Check(key string, value []byte) error {
 	switch {
 	case key == "" || len(key) > MaxKey:
@@ -115,13 +116,13 @@ const (
 	// a lease.
 	firstPause = 5 * time.Millisecond
 	lastPause  = 250 * time.Millisecond
-	// releaseTime limits the release of a lease after a cancellation.
+	// releaseTime is the time limit for the release of a lease after do returns.
 	releaseTime = 5 * time.Second
 )
 
-// While waits for the lease of a name, runs do, and releases the lease. It renews the lease while
-// do runs. If that fails for ttl, or another caller took the lease, do's context ends with
-// [ErrLost]. So ttl is how long others wait if this process dies.
+// While waits for the lease with a name, runs do, and releases the lease. It renews the lease while
+// do runs. If it cannot renew the lease for ttl, or if another caller holds the lease, the context
+// of do ends with [ErrLost]. If this process dies, others wait up to ttl.
 func While(ctx context.Context, l Lease, name string, ttl time.Duration, do func(ctx context.Context, hold Hold) error) error {
 	hold, err := wait(ctx, l, name, ttl)
 	if err != nil {
@@ -138,12 +139,12 @@ func While(ctx context.Context, l Lease, name string, ttl time.Duration, do func
 		<-renewed
 		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 		defer done()
-		_ = l.Release(ctx, hold) // otherwise it expires
+		_ = l.Release(ctx, hold) // after an error the lease expires
 	}()
 	return do(ctx, hold)
 }
 
-// wait acquires a lease as soon as it is free.
+// wait acquires a lease, and retries while another caller holds it.
 func wait(ctx context.Context, l Lease, name string, ttl time.Duration) (Hold, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		hold, err := l.Acquire(ctx, name, ttl)
@@ -158,7 +159,7 @@ func wait(ctx context.Context, l Lease, name string, ttl time.Duration) (Hold, e
 	}
 }
 
-// renew renews a lease until ctx is done.
+// renew renews a lease until ctx is done. It calls lost when the lease is lost.
 func renew(ctx context.Context, l Lease, hold Hold, ttl time.Duration, lost func(error)) {
 	tick := time.NewTicker(ttl / 3)
 	defer tick.Stop()

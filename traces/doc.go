@@ -1,3 +1,3 @@
-// Package traces sends spans to a collector of OpenTelemetry, so that mcp/otelmcp, and whatever else makes spans in
-// a program, can be looked at.
+// Package traces sends spans to an OpenTelemetry collector, for example the spans that mcp/otelmcp
+// makes.
 package traces

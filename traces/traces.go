@@ -16,31 +16,32 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 )
 
-// Options are optional; the zero value of each field means its default.
+// Options configure an exporter. A zero field means its default.
 type Options struct {
-	// Header is sent with every request, such as Authorization.
+	// Header is sent with every request, for example Authorization.
 	Header http.Header
-	// HTTP sends them; default a client of the exporter's own.
+	// HTTP sends the requests; the default is a client of the exporter's own.
 	HTTP *http.Client
-	// Service is the name of the program; default "junction".
+	// Service is the name of the program; the default is "junction".
 	Service string
-	// Resource holds further attributes of the program for collectors, such as service.version and host.name.
+	// Resource holds further attributes of the program, such as service.version and host.name.
 	Resource map[string]string
 }
 
-// Provider returns a TracerProvider whose spans are sent to the URL of a collector's endpoint for traces, such as
-// http://localhost:4318/v1/traces, in batches: at most 2,048 wait, and what is more is dropped. Its Shutdown sends
-// the last of them.
+// Provider returns a TracerProvider that sends spans in batches to a collector. endpoint is the URL
+// of the collector's endpoint for traces, such as http://localhost:4318/v1/traces. At most 2,048
+// spans wait; further ones are dropped. Shutdown sends the waiting spans.
 func Provider(endpoint string, o Options) (*trace.TracerProvider, error) {
 	e, err := Exporter(endpoint, o)
 	if err != nil {
 		return nil, err
 	}
-	// Of the default resource only the name is needed; the rest describes the machine.
+	// Of the default resource only the service's name is used; the other attributes describe the
+	// machine.
 	return trace.NewTracerProvider(trace.WithBatcher(e), trace.WithResource(resource.NewSchemaless(attribute.String("service.name", cmp.Or(o.Service, "junction"))))), nil
 }
 
-// Exporter returns what Provider has its spans sent by: OTLP over HTTP, in JSON.
+// Exporter returns the exporter that Provider uses. It sends OTLP over HTTP, in JSON.
 func Exporter(endpoint string, o Options) (trace.SpanExporter, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -72,7 +73,8 @@ func (e *exporter) Shutdown(context.Context) error {
 	return nil
 }
 
-// request is an ExportTraceServiceRequest, with a scope for each span: few differ, and none is searched by.
+// request returns an ExportTraceServiceRequest. Each span has its own scope; spans are rarely
+// searched by scope.
 func (e *exporter) request(spans []trace.ReadOnlySpan) []byte {
 	w := jsonrpc.NewObject(nil)
 	otlp.Resource(&w, "resourceSpans", e.service, e.resource)
@@ -102,7 +104,7 @@ func write(w *jsonrpc.Writer, s trace.ReadOnlySpan) {
 		w.String("parentSpanId", p.SpanID().String())
 	}
 	w.String("name", s.Name())
-	w.Int("kind", int64(s.SpanKind())) // the numbers are the same
+	w.Int("kind", int64(s.SpanKind())) // both use the same numbers
 	w.String("startTimeUnixNano", strconv.FormatInt(s.StartTime().UnixNano(), 10))
 	w.String("endTimeUnixNano", strconv.FormatInt(s.EndTime().UnixNano(), 10))
 	attributes(w, s.Attributes())
@@ -125,7 +127,7 @@ func write(w *jsonrpc.Writer, s trace.ReadOnlySpan) {
 	}
 	w.End()
 	w.Object("status")
-	switch status := s.Status(); status.Code { // of which the numbers are not
+	switch status := s.Status(); status.Code { // the numbers of the codes differ
 	case codes.Ok:
 		w.Int("code", 1)
 	case codes.Error:
@@ -135,7 +137,7 @@ func write(w *jsonrpc.Writer, s trace.ReadOnlySpan) {
 	w.End()
 }
 
-// attributes writes those of a span. Lists are text.
+// attributes writes the attributes of a span. Lists are written as text.
 func attributes(w *jsonrpc.Writer, all []attribute.KeyValue) {
 	w.Array("attributes")
 	for _, a := range all {

@@ -12,8 +12,8 @@ import (
 
 const methodDiscover = "server/discover"
 
-// refusesDiscovery reports whether a response is a legacy server's to server/discover: an error
-// that no modern server returns.
+// refusesDiscovery reports whether the event is a legacy server's response to server/discover: an
+// error that no modern server returns.
 func (e *Event) refusesDiscovery() bool {
 	if e.Kind != Error || e.Hop != Server || e.Method != methodDiscover {
 		return false
@@ -23,7 +23,7 @@ func (e *Event) refusesDiscovery() bool {
 	return err == nil && isLegacy(&jsonrpc.Error{Code: code, Data: jsonrpc.Get(fault, "data")})
 }
 
-// isLegacy reports whether an error in response to server/discover comes from a legacy server.
+// isLegacy reports whether an error response to server/discover is from a legacy server.
 func isLegacy(e *jsonrpc.Error) bool {
 	if e.Code == revision.CodeUnsupportedRevision {
 		return len(revision.Offered(e)) > 0 && revision.CommonModern(revision.Offered(e)) == nil

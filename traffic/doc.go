@@ -1,6 +1,6 @@
 // Package traffic shows the messages of clients, Junction and servers as they are sent.
 //
-// A [Log] is the [mcp.Wire] of connections on both sides. Without watchers it costs one load of a
-// number for each message, and with watchers a copy of the message. Slow watchers miss messages,
-// and get their number.
+// A [Log] is the [mcp.Wire] of the connections to clients and to servers. Without watchers each
+// message costs one atomic load; with watchers it costs a copy of the message. A slow watcher
+// misses messages, and gets the number of those.
 package traffic

@@ -21,22 +21,22 @@ const (
 	Notification = "notification"
 	Response     = "response"
 	Error        = "error"   // a response with an error
-	Failure      = "failure" // a request without a response; Fault has the reason
-	Note         = "note"    // not a message: a fact about a request; the field Note has its kind, Message its content
-	Dropped      = "dropped" // messages missed at this point, because the watcher was too slow; Count has their number
+	Failure      = "failure" // a request that got no response; Fault is the reason
+	Note         = "note"    // not a message but a fact about a request; the field Note is its kind, and Message its content
+	Dropped      = "dropped" // messages that a slow watcher missed at this point; Count is their number
 )
 
-// The limits of the shown parts of a message.
+// The limits of the parts of a shown message.
 const (
-	maxShownText  = 64 << 10 // characters of one string
-	maxShown      = 1 << 20  // bytes in all
-	maxShownDepth = 32       // depth of objects and arrays
+	maxShownText  = 64 << 10 // characters of a string
+	maxShown      = 1 << 20  // bytes of the whole message
+	maxShownDepth = 32       // nesting of objects and arrays
 	maxShownWords = 500      // characters of a name, a method or an id
 	maxFault      = 4 << 10  // bytes of Fault
 )
 
-// An Event is one message on one hop. Empty fields are omitted. The tags are those of
-// [fields.Table].
+// An Event is a message between this process and a client or server. Empty fields are omitted. The
+// tags are those of [fields.Table].
 type Event struct {
 	Time     time.Time `json:"time" doc:"the time of the message"`
 	Kind     string    `json:"kind" doc:"'request', 'notification', 'response', 'error'; 'failure' without a response, with 'fault'; 'dropped', with the 'count' of messages that came too fast; with '--notes' also 'note', which is not a message"`
@@ -48,28 +48,28 @@ type Event struct {
 	// Call is 0 for messages outside of calls.
 	Call uint64          `json:"call,omitempty" doc:"a number shared by all messages of one request of a client, on both hops"`
 	ID   json.RawMessage `json:"id,omitempty" redact:"words" doc:"the id of the message"`
-	// Method and Name belong to the request, or to the request of a response.
+	// Method and Name come from the request. The event of its response has them too.
 	Method string        `json:"method,omitempty" redact:"words" doc:"the method of the request, or of the answered one"`
 	Name   string        `json:"name,omitempty" redact:"uri" doc:"the tool, prompt or URI of the request, or of the answered one"`
 	Took   time.Duration `json:"took,omitempty" doc:"nanoseconds from the request to its response"`
 	Size   int           `json:"size,omitempty" doc:"bytes of the message"`
-	// Message is the message without secrets, as far as names and forms reveal them. Long strings
-	// are shortened, and a message that is too large is omitted.
+	// Message is the message with its secrets removed, as far as names and forms of values reveal
+	// them. Long strings are cut. A message that is still too large is omitted.
 	Message json.RawMessage `json:"message,omitempty" redact:"message" doc:"the message, without texts that are too long; of a note the treatment of the request"`
-	// Shared reports whether many events share this message, byte for byte.
+	// Shared reports whether many events contain this message, byte for byte.
 	Shared bool   `json:"-"`
 	Fault  string `json:"fault,omitempty" redact:"fault" doc:"the reason for a missing response"`
 	Note   string `json:"note,omitempty" doc:"the [kind of a note](console.md#the-api), such as 'http' or 'policy'"`
 	Legacy bool   `json:"legacy,omitempty" doc:"'true' if a server refuses 'server/discover', as legacy servers do; this shows its era and is not an error"`
-	// Transport is "process" for messages that are generated for watchers.
+	// Transport is "process" for messages that exist only for watchers.
 	Transport string `json:"transport,omitempty" doc:"the transport of the hop: 'stream', 'http', 'sse', or 'process' for a server in this process"`
 	Count     int    `json:"count,omitempty" doc:"the number of missed messages"`
 
-	asks   *asked // facts of this request for later messages
-	of     *asked // request of this message
-	read   bool   // whether the fields are filled from the message
-	asIs   bool   // whether the message has nothing to hide
-	failed bool   // result of Failed
+	asks   *asked // for a request: facts that later messages need
+	of     *asked // for other messages: facts of the request that they belong to
+	read   bool   // whether the fields have been filled from the message
+	asIs   bool   // whether the message has no secrets and is within the limits
+	failed bool   // result of Failed for a response
 }
 
 // weight returns the approximate size of an event in bytes.
@@ -78,19 +78,19 @@ func (e *Event) weight() int64 {
 	return int64(rest + len(e.Message) + len(e.ID) + len(e.Method) + len(e.Name) + len(e.Client) + len(e.Fault))
 }
 
-// hide removes secrets from the event. Its message is then in text, which hide returns.
+// hide removes secrets from the event. The shown message is appended to text, which hide returns.
 func (e *Event) hide(text []byte, words *wordsBefore) []byte {
 	e.hideWords(words)
 	return e.hideMessage(text)
 }
 
-// wordsBefore holds the redacted texts of the previous event, in order. Most texts of consecutive
-// events are equal.
+// wordsBefore holds the redacted strings of the previous event in the order of the fields. Most
+// strings of consecutive events are equal.
 type wordsBefore [8]word
 
 type word struct{ said, shown string }
 
-// redacted returns a text of a class without secrets.
+// redacted returns a string with its secrets removed. class is the tag redact of the field.
 func redacted(class, text string) string {
 	switch class {
 	case "fault":
@@ -127,13 +127,13 @@ func (e *Event) hideMessage(text []byte) []byte {
 	return text
 }
 
-// events encodes events without reflection, because encoding takes time from the calls.
+// events encodes events without reflection, because the encoding delays calls.
 var events = fields.Of[Event]()
 
-// AppendJSON appends the event like encoding/json, but faster.
+// AppendJSON appends the event as encoding/json does, but faster.
 func (e *Event) AppendJSON(dst []byte) []byte { return events.Append(dst, e, nil) }
 
-// readMessage fills the fields from the message, of which Passes read only the start.
+// readMessage fills in the fields from the message. Passes reads only the beginning of a message.
 func (e *Event) readMessage() {
 	if e.read = true; e.Kind == "" && !e.readKind() || e.of == nil {
 		return
@@ -158,7 +158,7 @@ func (e *Event) readMessage() {
 	}
 }
 
-// readKind sets the kind, and reports whether the message is valid.
+// readKind sets the kind of the message, and reports whether the message is valid.
 func (e *Event) readKind() bool {
 	var h head
 	if e.asIs = h.read(e.Message); h.kind == "" {

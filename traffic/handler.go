@@ -9,9 +9,9 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Handler shows the requests to a Handler in this process, under that name, like [Log.Server] for a
-// connection. There are no messages, so they are generated in the form of the modern revision while
-// there are watchers.
+// Handler returns a Handler that records the requests to next, a server in this process. For a
+// connection, [Log.Server] does the same. No messages are sent to such a server, so they are
+// generated in the modern form while there are watchers.
 func (l *Log) Handler(name string, next mcp.Handler) mcp.Handler {
 	return event.Tap(&hop{log: l, name: Server, server: name})(next)
 }
@@ -19,7 +19,7 @@ func (l *Log) Handler(name string, next mcp.Handler) mcp.Handler {
 // inProcess is the transport of generated messages.
 const inProcess = "process"
 
-// A call is a call of a Handler in this process.
+// A call is one request to a Handler in this process.
 type call struct {
 	hop  *hop
 	id   int64

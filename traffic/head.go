@@ -9,17 +9,17 @@ import (
 
 // A head holds the main members of a message.
 type head struct {
-	kind   string // empty if it is not a message
+	kind   string // empty if the text is not a message
 	id     []byte
 	method string
-	name   string // name of a tool or prompt, or a URI
-	client string // from initialize
-	failed bool   // whether a tool failed
+	name   string // name of the tool or prompt, or the URI
+	client string // name of the client in initialize
+	failed bool   // whether the result reports the failure of a tool
 
-	within string // member of the message whose members follow
+	within string // member of the message whose members are read now
 }
 
-// request returns the id and the method of a message; both are set for a request.
+// request returns the id and the method of a message. Only a request has both.
 func request(message []byte) (id []byte, method string) {
 	jsonrpc.EachMember(message, func(name, value []byte) bool {
 		switch string(plain(name)) {
@@ -33,7 +33,7 @@ func request(message []byte) (id []byte, method string) {
 	return id, method
 }
 
-// methodOf returns the text of a method. It does not allocate for the most frequent ones.
+// methodOf returns the name of a method. It does not allocate memory for the most frequent ones.
 func methodOf(quoted []byte) string {
 	switch string(quoted) {
 	case `"tools/call"`:
@@ -47,8 +47,8 @@ func methodOf(quoted []byte) string {
 	return method
 }
 
-// read reads a message that was parsed or generated before. It is fast, and not strict. It reports
-// whether the message may be shown unchanged.
+// read reads a message that is known to be valid. It is fast and not strict. It reports whether the
+// message may be shown unchanged.
 func (h *head) read(message []byte) (asIs bool) {
 	if asIs = limitsOf(Request).AsIs(message, h.member); !asIs {
 		*h = head{}
@@ -72,8 +72,7 @@ func (h *head) read(message []byte) (asIs bool) {
 	return asIs
 }
 
-// plain returns a name without quotes and with escapes replaced, because a peer may escape any
-// letter.
+// plain returns a name without quotes and escapes. A peer may escape any letter.
 func plain(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
@@ -82,7 +81,8 @@ func plain(quoted []byte) []byte {
 	return []byte(text)
 }
 
-// member reads a member of the message, or of one of its members. rest begins with the value.
+// member reads a member of the message, at depth 1, or a member of one of those, at depth 2. rest
+// begins with the value.
 func (h *head) member(depth int, name, rest []byte) {
 	switch depth {
 	case 1:
@@ -133,8 +133,8 @@ func first(rest []byte) []byte {
 	return rest[:end:end]
 }
 
-// limitsOf returns the limits for messages of a kind. It exempts members whose names only look like
-// those of secrets: the headers in a note are hidden by their own names.
+// limitsOf returns the limits for messages of a kind. They exempt members whose names only look
+// like names of secrets. The headers in a note are redacted by their own names.
 func limitsOf(kind string) *redact.Limits {
 	shown := func(name string) bool { return name == "progressToken" }
 	if kind == Note {

@@ -13,33 +13,34 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Log shows messages to its watchers. The zero value is ready to use, and its methods are safe
-// for concurrent use.
+// A Log passes messages to its watchers. The zero value is ready to use. The methods are safe for
+// concurrent use.
 type Log struct {
 	calls    atomic.Uint64
 	rounds   rounds
-	asked    atomic.Int64 // requests to and from Handlers in this process
+	asked    atomic.Int64 // ids of generated requests
 	watching atomic.Int32
-	noting   atomic.Int32                                 // watchers that want notes
-	also     atomic.Pointer[func(*Event) json.RawMessage] // the function of Hide
-	buffers  sync.Pool                                    // of *[]byte, for notes and generated messages
+	noting   atomic.Int32                                 // number of watchers that want notes
+	also     atomic.Pointer[func(*Event) json.RawMessage] // function set by Hide
+	buffers  sync.Pool                                    // holds *[]byte for notes and generated messages
 
 	mu       sync.Mutex                 // guards changes of watchers
 	watchers atomic.Pointer[[]*watcher] // replaced, never modified
 }
 
-// Clients returns the wire for connections of clients: [mcp.ServeOptions].
+// Clients returns the wire for connections of clients; see [mcp.ServeOptions].
 func (l *Log) Clients() mcp.Wire { return &hop{log: l, name: Client} }
 
-// Server returns the wire for a client of the server with that name: [mcp.ClientOptions].
+// Server returns the wire for a client of the named server; see [mcp.ClientOptions].
 func (l *Log) Server(name string) mcp.Wire { return &hop{log: l, name: Server, server: name} }
 
-// Hide sets a function that returns the message of each event to show, before secrets are removed.
-// It may know secrets that names and forms do not reveal. It is called by the watchers, and must
+// Hide sets a function that returns the message to show for an event, before secrets are removed.
+// The function may remove secrets that neither names nor forms reveal. Watchers call it. It must
 // not change the event.
 func (l *Log) Hide(hide func(*Event) json.RawMessage) { l.also.Store(&hide) }
 
-// add passes an event to all watchers, without waiting. They copy what they keep.
+// add passes an event to all watchers. It does not wait, and watchers copy the parts that they
+// keep.
 func (l *Log) add(e *Event) {
 	if all := l.watchers.Load(); all != nil {
 		for _, w := range *all {
@@ -48,13 +49,14 @@ func (l *Log) add(e *Event) {
 	}
 }
 
-// A hop is the wire of one side.
+// A hop is the wire of the connections to clients, or to one server.
 type hop struct {
 	log          *Log
 	name, server string
 }
 
-// A watched is a seen request, in the context of the messages that follow it.
+// A watched is the context of a request that was shown. Messages that belong to the request have
+// this context.
 type watched struct {
 	context.Context
 	call uint64
@@ -62,13 +64,13 @@ type watched struct {
 	*asked
 }
 
-// An asked holds the facts of a request for the messages that follow it.
+// An asked holds the facts about a request that later messages need.
 type asked struct {
 	id, method string
 	began      time.Time
 
 	mu           sync.Mutex
-	name, client string // set when a watcher has read the request, if not before
+	name, client string // set when a watcher reads the request, if not before
 }
 
 type requestKey struct{}
@@ -85,7 +87,7 @@ func (r *watched) Value(key any) any {
 func (h *hop) Watching() bool { return h.log.watching.Load() > 0 }
 
 // Passes implements [mcp.Wire]. It reads only the parts of a message that later messages need.
-// Watchers read the rest in batches, which costs half.
+// Watchers read the other parts in batches, which halves the cost.
 func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	e := Event{Time: time.Now(), Hop: h.name, Server: h.server, ToServer: m.ToServer, Revision: m.Revision, Transport: m.Transport, Size: len(m.Message), Message: m.Message}
 	of, _ := ctx.Value(requestKey{}).(*watched)
@@ -104,7 +106,7 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	switch {
 	case m.Err != nil:
 		e.Kind, e.Fault = Failure, strings.Clone(plaintext.Beginning(m.Err.Error(), maxFault))
-		if m.Err == context.Canceled { // more precise than its own text
+		if m.Err == context.Canceled { // this text is more precise than the error's own
 			e.Fault = "the request was cancelled before a response came"
 		}
 		e.Legacy = h.name == Server && e.of != nil && e.of.method == methodDiscover && statusIsLegacy(m.Err)
@@ -119,7 +121,7 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	return ctx
 }
 
-// asks returns the context for the work on a request.
+// asks returns the context for messages that belong to a request.
 func (h *hop) asks(ctx context.Context, e *Event, id, method string) context.Context {
 	r := &watched{Context: ctx, call: e.Call, hop: h, asked: &asked{id: id, method: method, client: e.Client, began: e.Time}}
 	if h.name == Client {

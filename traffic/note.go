@@ -8,9 +8,9 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Calling begins a call of this process; client is its name. Messages to servers with a context
-// with the Noter, see [mcp.WithNoter], have the same number as its notes. It returns nil without
-// watchers.
+// Calling begins a call that this process makes under the name client. Notes to the returned Noter
+// have the call's number, and so have messages to servers with a context that has the Noter (see
+// [mcp.WithNoter]). Calling returns nil if there are no watchers.
 func (l *Log) Calling(client, server, method, name string) mcp.Noter {
 	if l.watching.Load() == 0 {
 		return nil
@@ -18,8 +18,7 @@ func (l *Log) Calling(client, server, method, name string) mcp.Noter {
 	return &watched{call: l.calls.Add(1), hop: &hop{log: l, name: Client, server: server}, asked: &asked{method: method, name: name, client: client, began: time.Now()}}
 }
 
-// CallOf returns the number of the call that a Noter of [Log.Calling] began, or 0 for another
-// Noter.
+// CallOf returns the number of the call that [Log.Calling] began, or 0 for any other Noter.
 func CallOf(n mcp.Noter) uint64 {
 	if r, is := n.(*watched); is {
 		return r.call
@@ -27,12 +26,12 @@ func CallOf(n mcp.Noter) uint64 {
 	return 0
 }
 
-// appender is a value that encodes itself faster than encoding/json does.
+// appender is a value that encodes itself faster than encoding/json.
 type appender interface {
 	AppendJSON(dst []byte) ([]byte, error)
 }
 
-// Note implements [mcp.Noter]. It shows a note about a request as an event of the same call.
+// Note implements [mcp.Noter]. It adds an event with the note and the number of the call.
 func (r *watched) Note(kind string, note any) {
 	log := r.hop.log
 	if log.noting.Load() == 0 {
@@ -59,7 +58,7 @@ func (r *watched) Note(kind string, note any) {
 	log.add(&e)
 }
 
-// buffer returns a buffer for a generated message; the caller returns it to buffers.
+// buffer returns a buffer for a generated message. The caller puts it back into l.buffers.
 func (l *Log) buffer() *[]byte {
 	if b, is := l.buffers.Get().(*[]byte); is {
 		return b

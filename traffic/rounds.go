@@ -8,20 +8,20 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// maxRounds limits the stored calls that may have another round. The next round of a dropped call
-// gets a new number.
+// maxRounds is the largest number of stored calls that may have another round. The next round of a
+// dropped call gets a new number.
 const maxRounds = 4_096
 
-// rounds finds the call of a further round, by the state that a modern client returns.
+// rounds finds the call that a request continues, by the state that a modern client returns.
 type rounds struct {
 	mu     sync.Mutex
 	seed   maphash.Seed
-	calls  map[uint64]uint64 // by the hash of the state
-	hashes [maxRounds]uint64 // in order of arrival
+	calls  map[uint64]uint64 // number of the call, by the hash of the state
+	hashes [maxRounds]uint64 // keys of calls, oldest first
 	next   int
 }
 
-// add stores the state of a response that requests another round.
+// add stores the state in a response that requests another round.
 func (r *rounds) add(response []byte, call uint64) {
 	if !bytes.Contains(response, []byte(`"input_required"`)) {
 		return
@@ -41,7 +41,7 @@ func (r *rounds) add(response []byte, call uint64) {
 	r.next = (r.next + 1) % maxRounds
 }
 
-// call returns the number of the call that a request continues, or 0 for a new one.
+// call returns the number of the call that a request continues, or 0 for a new call.
 func (r *rounds) call(request []byte) uint64 {
 	if !bytes.Contains(request, []byte(`"requestState"`)) {
 		return 0

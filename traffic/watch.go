@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// The limits of a watcher's queue. Further messages are missed.
+// The limits of a watcher's queue. At a limit the watcher misses messages.
 const (
 	maxWaiting      = 4_096    // messages
-	maxWaitingBytes = 32 << 20 // bytes of these
+	maxWaitingBytes = 32 << 20 // bytes of all messages together
 )
 
 const (
-	// watchPause is how long a message waits for others to be shown with it: waking a watcher costs
-	// far more than a message.
+	// watchPause delays each message, so that further messages are shown together with it. Waking a
+	// watcher costs far more than showing a message.
 	watchPause    = 20 * time.Millisecond
-	maxBatch      = 256       // messages shown together
-	maxBatchBytes = 256 << 10 // bytes of these, except for a larger one
+	maxBatch      = 256       // messages that are shown together
+	maxBatchBytes = 256 << 10 // bytes of these together, unless one message is larger
 
-	maxShared = 16 // shared messages whose shown form is stored
+	maxShared = 16 // shared messages whose redacted form is stored
 )
 
-// Queued texts are copied into reused buffers. Buffers for texts grow from the first of these sizes
-// to the second.
+// Queued strings are copied into reused buffers. A buffer has fewBytes at first and grows to
+// manyBytes.
 const (
 	fewBytes  = 8 << 10
 	manyBytes = 256 << 10
 )
 
-// Watch calls show with every message from now on, in sequence. It returns the cause of ctx's end
-// after it has shown the earlier messages, or the error of show. show owns the event.
+// Watch calls show for every message from now on, one after the other. When ctx ends, it shows the
+// messages so far and returns the cause. It also returns an error of show. show owns the event.
 func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
 	return l.Join(true)(ctx, func(events []*Event) error {
 		for _, e := range events {
@@ -48,9 +48,9 @@ func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
 	})
 }
 
-// Join is Watch in two steps: messages from now on are queued for watch, which the caller must call
-// once. Messages close to each other are shown together; they are valid until show returns. Without
-// notes, none are shown, and none need to be made.
+// Join is like Watch, but in two steps. Messages are queued from the call of Join on. The caller
+// must call watch once, which shows the queued messages in batches. The events are valid until show
+// returns. If notes is false, no notes are shown, and none are made for this watcher.
 func (l *Log) Join(notes bool) (watch func(ctx context.Context, show func([]*Event) error) error) {
 	w := &watcher{notes: notes, also: &l.also, ready: make(chan struct{}, 1), full: make(chan struct{}, 1)}
 	l.enter(w)
@@ -60,9 +60,9 @@ func (l *Log) Join(notes bool) (watch func(ctx context.Context, show func([]*Eve
 	}
 }
 
-// See calls see with every complete message and note from now on until stop is called. It is for
-// the owner of the connections. A [Failure] has the ID of its request. The goroutines of the
-// messages call see, so it must not block. An event is valid only during the call.
+// See calls see for every complete message and note from now on until stop is called. It is for the
+// owner of the connections. A [Failure] has the ID of its request. The goroutines that send and
+// receive messages call see, so it must not block. An event is valid only during the call.
 func (l *Log) See(see func(*Event)) (stop func()) {
 	w := &watcher{notes: true, see: see}
 	l.enter(w)
@@ -71,7 +71,7 @@ func (l *Log) See(see func(*Event)) (stop func()) {
 
 func (l *Log) enter(w *watcher) {
 	l.change(func(all []*watcher) []*watcher { return append(all, w) })
-	if w.notes { // first: a caller that sees the watcher must also see that it wants notes
+	if w.notes { // before watching: a caller that finds the watcher must also see that it wants notes
 		l.noting.Add(1)
 	}
 	l.watching.Add(1)
@@ -87,7 +87,7 @@ func (l *Log) leave(w *watcher) {
 	})
 }
 
-// change replaces the list of watchers.
+// change replaces the list of watchers by the result of how.
 func (l *Log) change(how func([]*watcher) []*watcher) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,26 +102,26 @@ func (l *Log) change(how func([]*watcher) []*watcher) {
 // A watcher is a consumer of events.
 type watcher struct {
 	notes bool         // whether it wants notes
-	see   func(*Event) // gets each event at once; nil means the queue
+	see   func(*Event) // called for each event at once; nil if the watcher has a queue
 	also  *atomic.Pointer[func(*Event) json.RawMessage]
-	ready chan struct{} // signals the first queued message
-	full  chan struct{} // signals that the queue is long enough to end the pause
+	ready chan struct{} // signals that the queue is no longer empty
+	full  chan struct{} // signals that the queue is long enough to end watchPause
 
 	mu     sync.Mutex
-	in     waiting // messages since the last take
-	taken  int     // number of messages being shown; they count, too
-	missed int     // missed since the last queued message
+	in     waiting // queued messages
+	taken  int     // number of messages in out, which count toward the limits
+	missed int     // number of missed messages since the last queued one
 
-	out   waiting // being shown; mu guards its size
+	out   waiting // messages that are being shown; mu guards its size
 	batch []*Event
-	text  []byte // buffer of some of their messages
+	text  []byte // buffer for the redacted messages of batch
 	words wordsBefore
 
-	shared []shared // shared messages
-	oldest int      // index of the oldest in shared, when it is full
+	shared []shared // redacted forms of shared messages
+	oldest int      // index of the oldest element of shared, once it is full
 }
 
-// add queues or passes an event to a watcher, without waiting.
+// add queues an event, or passes it to see. It does not wait.
 func (w *watcher) add(e *Event) {
 	if e.Kind == Note && !w.notes {
 		return
@@ -157,16 +157,16 @@ func (w *watcher) add(e *Event) {
 	}
 }
 
-// drop queues the number of missed messages. The caller holds mu.
+// drop queues an event with the number of missed messages. The caller holds mu.
 func (w *watcher) drop(at time.Time) {
 	w.in.events = append(w.in.events, Event{Time: at, Kind: Dropped, Count: w.missed})
 	w.missed = 0
 }
 
-// A waiting is a queue of messages, with its own buffers.
+// A waiting is a queue of messages with the buffers that hold their strings.
 type waiting struct {
 	events []Event
-	texts  []byte // the next messages are appended to it
+	texts  []byte // buffer that receives the strings of the next messages
 	size   int64
 }
 
@@ -200,7 +200,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// show shows messages until ctx is done.
+// show passes queued messages to show until ctx is done.
 func (w *watcher) show(ctx context.Context, show func([]*Event) error) error {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -230,7 +230,7 @@ func (w *watcher) show(ctx context.Context, show func([]*Event) error) error {
 	}
 }
 
-// take takes the queued messages, which count until their release.
+// take moves the queued messages to w.out. They count toward the limits until release.
 func (w *watcher) take() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -241,7 +241,7 @@ func (w *watcher) take() {
 	w.taken = len(w.out.events)
 }
 
-// release drops the messages that were taken and shown.
+// release removes the messages in w.out, which have been shown.
 func (w *watcher) release() {
 	clear(w.out.events)
 	w.out.events, w.out.texts = w.out.events[:0], w.out.texts[:0]
@@ -252,7 +252,7 @@ func (w *watcher) release() {
 	}
 }
 
-// prepare makes a batch of the first of these messages, without secrets.
+// prepare fills w.batch with the first of the events, and removes their secrets.
 func (w *watcher) prepare(events []Event) {
 	w.batch = w.batch[:0]
 	for size := int64(0); len(w.batch) < min(len(events), maxBatch) && size < maxBatchBytes; {
@@ -261,7 +261,7 @@ func (w *watcher) prepare(events []Event) {
 		size += e.weight()
 	}
 	if w.text = w.text[:0]; cap(w.text) > 2*maxBatchBytes {
-		w.text = nil // too large after a large message
+		w.text = nil // a large message made the buffer too large
 	}
 	also := w.also.Load()
 	for _, e := range w.batch {
@@ -283,10 +283,11 @@ func (w *watcher) prepare(events []Event) {
 	}
 }
 
-// A shared message is a message of many events, with its shown form.
+// A shared is a message of many events, with its redacted form.
 type shared struct{ message, shown []byte }
 
-// hideShared redacts a shared message once, and stores the result.
+// hideShared replaces the message of an event by its redacted form, which it stores for other
+// events.
 func (w *watcher) hideShared(e *Event) {
 	for i := range w.shared {
 		if one := &w.shared[i]; isSame(one.message, e.Message) {
@@ -305,5 +306,5 @@ func (w *watcher) hideShared(e *Event) {
 	w.oldest = (w.oldest + 1) % maxShared
 }
 
-// isSame reports whether two texts are the same bytes in memory.
+// isSame reports whether two slices are the same memory.
 func isSame(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }

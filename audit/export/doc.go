@@ -1,4 +1,4 @@
-// Package export sends the lines of an audit log to where others collect logs: over OTLP, or to a syslog. The log
-// on the disk stays what counts: what is sent has no hashes that could be verified on their own, and lines are
-// dropped, and counted, where the collector cannot be reached for long.
+// Package export sends the lines of an audit log to a collector of logs, over OTLP or syslog. The
+// log on disk remains the authoritative one: exported lines have no hashes that could be verified
+// on their own. If the collector cannot be reached for long, lines are dropped and counted.
 package export

@@ -16,34 +16,35 @@ import (
 )
 
 const (
-	maxWaiting = 8 << 20 // bytes of lines that wait to be sent
-	maxBatch   = 512     // lines that are sent together
+	maxWaiting = 8 << 20 // largest number of bytes that wait to be sent
+	maxBatch   = 512     // largest number of lines in one request
 	sendTime   = 10 * time.Second
-	firstPause = time.Second // after lines could not be sent, doubled each time
+	firstPause = time.Second // pause after a failed attempt; each further failure doubles it
 	lastPause  = time.Minute
 )
 
-// Options are optional; the zero value of each field means its default.
+// Options configure an Exporter. A zero field means its default.
 type Options struct {
-	// Header is sent with every request over OTLP, such as Authorization.
+	// Header is sent with every request over OTLP, for example Authorization.
 	Header http.Header
-	// HTTP sends them; default a client of the Exporter's own.
+	// HTTP sends the requests over OTLP; the default is a client of the Exporter's own.
 	HTTP *http.Client
-	// Service is the name of what logs; default "junction".
+	// Service is the name of the logging program; the default is "junction".
 	Service string
-	// Resource holds further attributes of the logging program for collectors, such as service.version and host.name.
+	// Resource holds further attributes of the logging program, such as service.version and
+	// host.name.
 	Resource map[string]string
-	// Logger gets what goes wrong; default slog.Default().
+	// Logger logs errors; the default is slog.Default().
 	Logger *slog.Logger
 }
 
-// A sender sends lines, each without its line break. It is used by one goroutine.
+// A sender sends lines without their line breaks. Only one goroutine uses it.
 type sender interface {
 	send(ctx context.Context, lines [][]byte) error
 	close()
 }
 
-// An Exporter sends lines. Its methods are safe for concurrent use.
+// An Exporter sends lines to a collector. Its methods are safe for concurrent use.
 type Exporter struct {
 	sender sender
 	target string
@@ -51,24 +52,24 @@ type Exporter struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	ended  chan struct{}
-	more   chan struct{} // holds a token when there are lines
+	more   chan struct{} // holds a token if lines wait
 
 	mu      sync.Mutex
 	waiting [][]byte
 	size    int
-	dropped int   // as too many waited, since that was last logged
-	lost    int   // in all
-	failing error // of the last attempt to send; nil when it worked
+	dropped int   // lines dropped since the last report because too many waited
+	lost    int   // all lost lines, except dropped
+	failing error // error of the last attempt to send; nil if it succeeded
 	closed  bool
 }
 
-// New returns an Exporter to a target:
+// New returns an Exporter for a target:
 //
 //	https://HOST/v1/logs, or http://          OTLP over HTTP, in JSON
 //	syslog+tcp://HOST:PORT, or syslog+udp://  a syslog (RFC 5424), over TCP with counted octets (RFC 6587)
 //	syslog+unix:///dev/log                    the syslog of this machine
 //
-// Close it when done.
+// Close the Exporter when it is no longer used.
 func New(target string, o Options) (*Exporter, error) {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -103,8 +104,8 @@ func start(s sender, target string, log *slog.Logger) *Exporter {
 	return e
 }
 
-// Add sends lines soon, each of which ends with a line break; it does not wait and keeps nothing of data. Lines
-// beyond 8 MiB that wait are dropped.
+// Add queues lines for sending. Each ends with a line break. It does not wait, and does not keep
+// data. It drops lines if more than 8 MiB would wait.
 func (e *Exporter) Add(data []byte) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -121,18 +122,19 @@ func (e *Exporter) Add(data []byte) {
 	}
 }
 
-// Waiting is how many lines wait to be sent, how many were lost, and why the last attempt to send some failed; nil if it
-// did not.
+// Waiting returns the number of lines not yet sent, the number of lost lines, and the error of the
+// last attempt to send. The error is nil if the attempt succeeded.
 func (e *Exporter) Waiting() (lines, lost int, failing error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.waiting), e.lost + e.dropped, e.failing
 }
 
-// Target is where lines are sent, without a password.
+// Target returns the address that receives the lines, without a password.
 func (e *Exporter) Target() string { return e.target }
 
-// Close sends what waits, as long as ctx lasts, and ends the Exporter. The error says how many lines were not sent.
+// Close sends the waiting lines until ctx is done, and ends the Exporter. The error has the number
+// of lines that were not sent.
 func (e *Exporter) Close(ctx context.Context) error {
 	e.mu.Lock()
 	e.closed = true
@@ -155,14 +157,15 @@ func (e *Exporter) Close(ctx context.Context) error {
 	return nil
 }
 
-// run sends what waits until the Exporter is closed and nothing waits, or its context is done.
+// run sends waiting lines. It returns when the Exporter is closed and no lines wait, or when e.ctx
+// is done.
 func (e *Exporter) run() {
 	defer close(e.ended)
 	defer e.sender.close()
 	pause := firstPause
 	for {
 		e.mu.Lock()
-		batch, closed := e.waiting[:min(len(e.waiting), maxBatch)], e.closed // it stays in waiting until it was sent
+		batch, closed := e.waiting[:min(len(e.waiting), maxBatch)], e.closed // the batch stays in waiting until it is sent
 		e.mu.Unlock()
 		switch {
 		case len(batch) == 0 && closed:
@@ -196,7 +199,7 @@ func (e *Exporter) run() {
 	}
 }
 
-// sent forgets lines that were sent, or never will be.
+// sent removes the first n waiting lines, which were sent or, with an error, are lost.
 func (e *Exporter) sent(n int, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

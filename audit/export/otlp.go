@@ -11,18 +11,18 @@ import (
 	"github.com/junction-mcp/junction/internal/otlp"
 )
 
-// records has the fields of the lines.
+// records is the table of the fields of a line.
 var records = fields.Of[audit.Record]()
 
-// otlpLogs sends lines as log records of OpenTelemetry.
+// otlpLogs is a sender of OpenTelemetry log records.
 type otlpLogs struct {
 	collector otlp.Collector
-	own       bool // its client is ours to close
+	own       bool // whether close may close the connections of its client
 	service   string
 	resource  map[string]string
 }
 
-// send implements sender.
+// send implements [sender].
 func (o *otlpLogs) send(ctx context.Context, lines [][]byte) error {
 	return o.collector.Send(ctx, o.request(lines))
 }
@@ -33,7 +33,7 @@ func (o *otlpLogs) close() {
 	}
 }
 
-// request is an ExportLogsServiceRequest.
+// request returns an ExportLogsServiceRequest with the lines.
 func (o *otlpLogs) request(lines [][]byte) []byte {
 	w := jsonrpc.NewObject(nil)
 	otlp.Resource(&w, "resourceLogs", o.service, o.resource)
@@ -54,7 +54,8 @@ func (o *otlpLogs) request(lines [][]byte) []byte {
 	return w.Bytes()
 }
 
-// record writes one line as a LogRecord: all of it is the body, and what is searched for an attribute, too.
+// record writes one line as a LogRecord. The body is the whole line; fields with the tag
+// export:"attribute" are attributes, too.
 func record(w *jsonrpc.Writer, line []byte) {
 	member := func(name string) string {
 		text, _ := jsonrpc.Unquote(jsonrpc.Get(line, name))

@@ -13,14 +13,14 @@ import (
 const (
 	// priority is facility 13, log audit, and severity 6, informational (RFC 5424).
 	priority = 13*8 + 6
-	// maxDatagram bounds a line that goes out in one datagram, in bytes; what is longer is cut.
+	// maxDatagram limits the bytes of a line that is sent as one datagram. A longer line is cut.
 	maxDatagram = 60 << 10
 )
 
-// syslog sends lines as messages of RFC 5424.
+// syslog is a sender of messages in the format of RFC 5424.
 type syslog struct {
 	network, address string
-	head             string // of messages, behind the time
+	head             string // part of each message after the time
 	conn             net.Conn
 }
 
@@ -32,7 +32,8 @@ func newSyslog(network, address, service string) *syslog {
 	return &syslog{network: network, address: address, head: fmt.Sprintf(" %s %s %d audit - ", host, service, os.Getpid())}
 }
 
-// send implements sender. Over TCP lines may be lost that were sent just before the connection was.
+// send implements [sender]. Over TCP, lines that were sent just before the connection was lost may
+// be lost, too.
 func (s *syslog) send(ctx context.Context, lines [][]byte) error {
 	if s.conn == nil {
 		conn, err := new(net.Dialer).DialContext(ctx, s.network, s.address)
@@ -59,7 +60,7 @@ func (s *syslog) close() {
 	}
 }
 
-// message is a line as it goes out.
+// message returns the message for a line.
 func (s *syslog) message(line []byte) []byte {
 	at, ok := jsonrpc.Unquote(jsonrpc.Get(line, "time"))
 	if !ok {

@@ -10,11 +10,11 @@ import (
 	"github.com/junction-mcp/junction/guard"
 )
 
-// A judgement is what came out for one row.
+// A judgement is the result for one row.
 type judgement struct {
 	style    string
 	id       string
-	bad      bool // it should be flagged
+	bad      bool // whether the row should be flagged
 	want     string
 	severity guard.Severity
 	rules    []string
@@ -22,7 +22,8 @@ type judgement struct {
 
 func (j judgement) flagged() bool { return j.severity >= guard.Warn }
 
-// wrong reports whether a row was flagged that should not be, or the reverse.
+// wrong reports whether the judgment of a row is wrong: it is flagged but should not be, or it is
+// not flagged but should be. It also reports true if the action differs from the expected one.
 func (j judgement) wrong() bool { return j.flagged() != j.bad || j.want != "" && j.want != j.action() }
 
 func (j judgement) action() string {
@@ -32,7 +33,7 @@ func (j judgement) action() string {
 	return "pass"
 }
 
-// judge judges a row that is no pair of definitions.
+// judge judges a row that is not a pair of definitions.
 func judge(r row, file string) judgement {
 	j := judgement{style: r.style(), id: r.ID, bad: isBad(r, file), want: r.Expected}
 	var found []guard.Finding
@@ -44,7 +45,7 @@ func judge(r row, file string) judgement {
 		found = judgeTool(r)
 	case r.Result != nil:
 		var content any
-		_ = json.Unmarshal(r.Result, &content) // a row may have anything
+		_ = json.Unmarshal(r.Result, &content) // the content may be any value, or missing
 		found = scanAll(content, guard.InResult)
 	default:
 		found = catalogue.ScanDefinition(guard.Definition{Kind: guard.Tool, Server: r.Server, Name: r.Name, Description: r.Description, Schema: r.InputSchema})
@@ -53,7 +54,7 @@ func judge(r row, file string) judgement {
 	return j
 }
 
-// judgeTool looks at a definition as it would be at its approval, among its peers.
+// judgeTool judges a definition among its peers, in the same way as an approval of it.
 func judgeTool(r row) []guard.Finding {
 	var catalogue guard.Catalogue
 	names := map[string][]string{r.Server: {r.Tool.Name}}
@@ -78,7 +79,7 @@ func isBad(r row, file string) bool {
 	return !strings.Contains(file, "benign")
 }
 
-// ruleNames are the names of the rules that fired, once each.
+// ruleNames returns the names of the rules that found something, each once.
 func ruleNames(found []guard.Finding) []string {
 	names := map[string]bool{}
 	for _, f := range found {
@@ -87,8 +88,9 @@ func ruleNames(found []guard.Finding) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// judgePair reports whether a change of a definition is seen, and whether the
-// same definition with its members in another order is taken for a change.
+// judgePair judges a row with a definition before and after a change. caught reports whether the
+// change is found. falseAlarm reports whether the old definition with its members in another order
+// counts as changed.
 func judgePair(r row) (caught, falseAlarm bool) {
 	var pins guard.Pins
 	before, after := define(r, r.Before), define(r, r.After)
@@ -106,8 +108,8 @@ func define(r row, raw json.RawMessage) guard.Definition {
 	return t.definition(r.Owner)
 }
 
-// reorder writes every object of a value with its members the other way round
-// and white space between them.
+// reorder returns a value with the members of each object in reverse order and with white space
+// between them.
 func reorder(raw json.RawMessage) json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) == nil && object != nil {

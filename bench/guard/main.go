@@ -1,13 +1,12 @@
-// Command guard measures the checks of package guard on files of poisoned and
-// benign text, which are not part of the repository: the share flagged for each file and
-// style, and the share of real tools flagged by mistake. It never prints a text, as the texts are
-// real attacks; findings appear as the names of rules only.
+// Command guard measures the checks of package guard on files of poisoned and benign text, which
+// are not part of the repository. It prints the share of flagged rows for each file and style, and
+// the share of real tools that are flagged by mistake. It never prints a text, because the texts
+// are real attacks. Findings are shown by the names of their rules only.
 //
 //	go run ./guard [-tools tools.jsonl] [-ids] [-half 1|2] DIR
 //
-// Rules are chosen by what they find in half 1 and checked on half 2; a row's half depends on its id
-// only. Every *.jsonl in DIR is read. What a file holds is known by the fields of
-// its rows:
+// Rules are chosen by their results on half 1 and checked on half 2. The half of a row depends only
+// on its id. Every *.jsonl in DIR is read. The fields of its rows determine the kind of a file:
 //
 //	message, expected           a JSON-RPC message, and the action: block, warn or pass
 //	message                     a message of an ordinary session

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/guard"
 )
 
-// measure writes what the checks make of the files of a folder.
+// measure prints the results of the checks for the files in a folder.
 func measure(out io.Writer, dir, tools string, ids bool, half int) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil {
@@ -104,8 +104,8 @@ func printShare(out io.Writer, name, style string, judged []judgement) {
 	fmt.Fprintf(out, "%-24s %-42s %5d %s %s %s\n", name, style, n, percent(block, n), percent(warn, n), percent(block+warn, n))
 }
 
-// printTotals prints recall and false positives, where a file has both kinds
-// of rows, and how often the action was exactly the expected one.
+// printTotals prints recall and false positives for a file that has bad and good rows. It also
+// prints how often the action was exactly the expected one.
 func printTotals(out io.Writer, name string, judged []judgement) {
 	bad, caught, good, falsely, exact, expected := 0, 0, 0, 0, 0, 0
 	for _, j := range judged {
@@ -140,7 +140,7 @@ func percent(n, of int) string {
 	return fmt.Sprintf("%7.1f%%", 100*float64(n)/float64(of))
 }
 
-// measureTools looks at real tools, all of them as one host's catalogue.
+// measureTools checks real tools, all together in the catalogue of one host.
 func measureTools(out io.Writer, path string, ids bool, half int) error {
 	rows, err := readRows(path, half)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/guard"
 )
 
-// message is a JSON-RPC message, as far as it has texts.
+// message is a JSON-RPC message with the members that contain texts.
 type message struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
@@ -22,8 +22,9 @@ type message struct {
 	} `json:"result"`
 }
 
-// judgeMessage looks at what is in a message as a host does: at each definition, at the texts of a result together,
-// at the parameters of a server's request, and at the arguments of a call.
+// judgeMessage checks the content of a message in the same way as a host. It checks each
+// definition, all texts of a result together, the parameters of a server's request, and the
+// arguments of a call.
 func judgeMessage(raw json.RawMessage) []guard.Finding {
 	const server = "server"
 	var m message
@@ -35,7 +36,7 @@ func judgeMessage(raw json.RawMessage) []guard.Finding {
 		var call struct {
 			Arguments json.RawMessage `json:"arguments"`
 		}
-		_ = json.Unmarshal(m.Params, &call) // without arguments nothing leaves
+		_ = json.Unmarshal(m.Params, &call) // without arguments nothing leaves the host
 		return new(guard.Flow).Ask(guard.Call{Server: server, Arguments: call.Arguments}).Secrets
 	}
 	if m.Method != "" {
@@ -55,7 +56,7 @@ func judgeMessage(raw json.RawMessage) []guard.Finding {
 	return append(found, scanAll(m.Result.Contents, guard.InResource)...)
 }
 
-// scanAll looks at all texts in a value.
+// scanAll scans all strings in a value.
 func scanAll(v any, part guard.Part) (found []guard.Finding) {
 	switch v := v.(type) {
 	case string:

@@ -35,7 +35,7 @@ type row struct {
 	Owner    string          `json:"server_name"`
 }
 
-// tool is a definition as servers send it.
+// tool is a definition in the form that servers send.
 type tool struct {
 	Name         string          `json:"name"`
 	Title        string          `json:"title"`
@@ -56,7 +56,7 @@ func (t tool) definition(server string) guard.Definition {
 		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations, Icons: t.Icons}
 }
 
-// style is what rows are counted by.
+// style returns the style under which a row is counted.
 func (r row) style() string {
 	for _, s := range []string{r.Style, r.Bucket, r.Label, r.Category} {
 		if s != "" {
@@ -69,13 +69,13 @@ func (r row) style() string {
 	return "all"
 }
 
-// isIn reports whether a row is in a half; every row is in half 0, which is the whole.
+// isIn reports whether a row is in a half. Half 0 contains all rows.
 func (r row) isIn(half int) bool {
 	sum := sha1.Sum([]byte(r.ID))
 	return half == 0 || int(sum[3]&1)+1 == half
 }
 
-// readRows reads the rows of a half of a file. Its errors name lines, not what they hold.
+// readRows reads the rows in a half of a file. Its errors name lines but do not quote them.
 func readRows(path string, half int) ([]row, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,13 +1,14 @@
-// Command hostcontext measures what tools cost a model in package host: all tools
-// of a folder are connected as servers of this process, and a model that only
-// listens is asked.
+// Command hostcontext measures how many tokens tools take in the context of a model in package
+// host. It connects all tools of a folder as servers in this process, and asks a model that only
+// records requests.
 //
 //	go run ./hostcontext [-tools 527] [-queries 200] [-window 200000] DIR
 //
-// The folder has tools.jsonl and queries.jsonl in
-// the form that package toolsearch of this module reads. For the first request it prints the tokens of the tool text: the definitions
-// that are sent and what the system prompt says of tools that are not; for a search, each in a conversation of its own,
-// the tokens of its answer and of the definitions that it brings, as a mean and at the 95th percentile.
+// The folder has tools.jsonl and queries.jsonl in the form that package toolsearch of this module
+// reads. For the first request it prints the tokens of the definitions that are sent, and of the
+// system prompt's text about all other tools. For searches, each in its own conversation, it prints
+// the tokens of the result and of the definitions that the search adds, as a mean and as the 95th
+// percentile.
 package main
 
 import (
@@ -43,7 +44,7 @@ func main() {
 	}
 }
 
-// measure prints what the set costs.
+// measure prints the measurements of a set.
 func measure(ctx context.Context, s *set, window int) error {
 	m := &listener{window: window}
 	h, err := host.New(host.Options{Model: scripted.Always(scripted.Func(m.answer)).As(m.info()), Servers: s.servers})
@@ -82,7 +83,7 @@ func measure(ctx context.Context, s *set, window int) error {
 	return nil
 }
 
-// systemWithoutTools is the system prompt of a host without servers.
+// systemWithoutTools returns the system prompt of a host without servers.
 func systemWithoutTools(ctx context.Context, m *listener) (string, error) {
 	h, err := host.New(host.Options{Model: scripted.Always(scripted.Func(m.answer)).As(m.info())})
 	if err != nil {
@@ -96,8 +97,7 @@ func systemWithoutTools(ctx context.Context, m *listener) (string, error) {
 	return m.heard[0].System, nil
 }
 
-// A listener is a model that searches once, if it has something to search for, and
-// keeps what it was sent.
+// A listener is a model that records its requests. It searches once if it has a query.
 type listener struct {
 	window int
 	query  string
@@ -120,8 +120,8 @@ func (m *listener) answer(req *model.Request) (*model.Response, error) {
 	return &model.Response{Message: model.Message{Parts: []model.Part{{Text: "done"}}}}, nil
 }
 
-// search makes one search in a conversation of its own, and returns what it added
-// to the next request, without the model's own words.
+// search makes one search in its own conversation. It returns the number of tokens that the search
+// added to the next request, without the model's own text.
 func (m *listener) search(ctx context.Context, h *host.Host, query string) (int, error) {
 	m.query, m.heard = query, nil
 	if _, err := h.Conversation(nil).Ask(ctx, host.Question{Text: query}); err != nil {

@@ -12,15 +12,16 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// set is one folder of tools and queries.
+// set holds the tools and queries of a folder.
 type set struct {
 	servers []host.Server
 	tools   int
-	refused int // whose schema is no JSON Schema
+	refused int // number of tools whose schema is not valid JSON Schema
 	queries []string
 }
 
-// readSet reads the first tools of a folder, as servers, and the first queries; 0 is all.
+// readSet reads the first tools of a folder, grouped into servers, and the first queries. 0 means
+// all.
 func readSet(dir string, tools, queries int) (*set, error) {
 	s := new(set)
 	at := map[string]*mcp.Server{}
@@ -65,7 +66,7 @@ func (s *set) add(line []byte, at map[string]*mcp.Server) error {
 	err := at[t.Server].SetTool(mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Schema}, nothing)
 	if err != nil {
 		s.refused++
-		return nil // its schema is none; package mcp says so to whoever offers it
+		return nil // its schema is invalid, so package mcp refuses it
 	}
 	s.tools++
 	return nil

@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// stats is what a benchmark reads of the process.
+// stats holds measurements of this process for a benchmark.
 type stats struct {
 	Mallocs    uint64 `json:"mallocs"`
 	AllocBytes uint64 `json:"allocBytes"`

@@ -27,7 +27,8 @@ type bigIn struct {
 	Bytes int `json:"bytes" doc:"how many bytes of text to return" min:"0"`
 }
 
-// newServer offers what a benchmark asks for, and the given number of tools more.
+// newServer returns a server with the features that a benchmark uses, and the given number of
+// further tools.
 func newServer(tools int) *mcp.Server {
 	s := mcp.NewServer("junction", "1")
 	mcp.AddToolWith(s, mcp.Tool{Name: "echo", Description: "Returns the text"}, func(_ context.Context, in echoIn) (string, error) { return in.Text, nil })
@@ -58,7 +59,7 @@ func ok(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("ok")}}, nil
 }
 
-// addToggle registers a tool that adds another one, or takes it out again.
+// addToggle registers a tool that adds another tool, or removes it if it exists.
 func addToggle(s *mcp.Server) {
 	var mu sync.Mutex
 	var on bool
@@ -76,5 +77,5 @@ func addToggle(s *mcp.Server) {
 
 const line = "The quick brown fox jumps over the lazy dog; \"quoted\" words and a line break.\n"
 
-// text returns n bytes of plain text with some characters that JSON escapes.
+// text returns n bytes of plain text. Some of its characters are escaped in JSON.
 func text(n int) string { return strings.Repeat(line, n/len(line)+1)[:n] }

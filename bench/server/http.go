@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// serveHTTP serves until standard input ends.
+// serveHTTP serves h over HTTP until standard input ends.
 func serveHTTP(addr string, h mcp.Handler, stateless bool) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {

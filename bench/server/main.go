@@ -1,11 +1,10 @@
-// Command server is the program that a benchmark drives: the same few tools,
-// the resource and the prompt that every server under test offers, in the mode
-// that its flags ask for.
+// Command server is the program that a benchmark drives. It serves the tools, the resource and the
+// prompt that every server under test has, in the mode that its flags select.
 //
 //	-mode   stdio, stdio-modern, stateful, stateless or modern
-//	-addr   where to listen, in the HTTP modes (path /mcp)
-//	-debug  where to serve /stats and /debug/pprof; nowhere if empty
-//	-tools  how many of the 200 generated tools to add
+//	-addr   address to listen on in the HTTP modes (path /mcp)
+//	-debug  address that serves /stats and /debug/pprof; none if empty
+//	-tools  number of generated tools to add, up to 200
 //	-gateway  serve a gateway, with the server behind it in the process
 package main
 

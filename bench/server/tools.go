@@ -8,8 +8,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// generated returns up to 200 tools whose definitions have the size and shape of
-// those that real services publish: about 1,130 bytes each.
+// generated returns up to 200 tools with definitions of the size and shape that real services
+// publish: about 1,130 bytes each.
 func generated(most int) []mcp.Tool {
 	var tools []mcp.Tool
 	for _, service := range []string{"github", "jira", "slack", "gmail", "calendar", "drive", "postgres", "kubernetes", "stripe", "salesforce"} {

@@ -13,29 +13,30 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
-// A finder finds tools for a query, the best first.
+// A finder finds tools for a query, best first.
 type finder func(query string, limit int) toolsearch.Results
 
-// finderOf searches an index.
+// finderOf returns a finder that searches an index.
 func finderOf(x *toolsearch.Index) finder {
 	return func(query string, limit int) toolsearch.Results {
 		return x.Search(context.Background(), toolsearch.Query{Text: query, Limit: limit})
 	}
 }
 
-// throughGateway serves the tools behind a gateway that searches, and measures what its clients see: what the list
-// costs, and what search_tools finds. It gives five hits at most, fewer where their definitions are long.
+// throughGateway serves the tools behind a gateway that searches. It measures the tokens of the
+// list that clients get, and the results of search_tools. That tool returns at most five hits, and
+// fewer if their definitions are long.
 func (s *set) throughGateway() (r *report, err error) {
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
 	refused := 0
-	whole := map[string]string{} // names that are too long for a gateway
+	whole := map[string]string{} // full names of servers, by their shortened names
 	for i, name := range s.servers {
 		server := mcp.NewServerWith(cmp.Or(name, "tools"), "1", mcp.ServerOptions{Instructions: s.about[name]})
 		for _, t := range s.tools[name] {
 			err := server.SetTool(mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Schema}, nothing)
 			if err != nil {
-				refused++ // its schema is none
+				refused++ // its schema is invalid
 			}
 		}
 		short := cmp.Or(name, "tools")
@@ -47,7 +48,7 @@ func (s *set) throughGateway() (r *report, err error) {
 			return nil, err
 		}
 	}
-	ids := map[string]string{} // by server and name
+	ids := map[string]string{} // ids of tools, by server and name
 	for _, name := range s.servers {
 		for _, t := range s.tools[name] {
 			ids[name+"\x00"+t.Name] = t.ID
@@ -92,7 +93,7 @@ func nothing(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("done")}}, nil
 }
 
-// printGateway prints what clients of a gateway see.
+// printGateway prints the measurements through a gateway.
 func (r *report) printGateway() error {
 	_, err := fmt.Printf("%s, through a gateway: %d tools of %d servers; the list has %d tokens\n", r.Set, r.Tools, r.Servers, r.AlwaysTokens)
 	if err == nil {

@@ -1,6 +1,5 @@
-// Command toolsearch measures how well package toolsearch finds tools, on sets
-// of tools and queries that its arguments name. Nothing else is read, and no set
-// comes with it.
+// Command toolsearch measures how well package toolsearch finds tools. Its arguments name folders
+// with sets of tools and queries. It reads nothing else, and includes no set.
 //
 //	go run ./toolsearch [-limit 10] [-tools 0] [-json] [-gateway] DIR...
 //
@@ -10,18 +9,19 @@
 //	queries.jsonl  id, query, relevant (ids), groups (lists of ids), level
 //	servers.jsonl  server, description
 //
-// For each set it prints what the texts cost and how long things take, and a
-// row for each kind of query: the levels, where queries have them; "single" and "multi" where
-// their ids are like a-s1 and a-m1; else "all".
+// For each set it prints the tokens of the texts, the times, and a row for each kind of query. The
+// kinds are the levels if queries have them; "single" and "multi" if the ids are like a-s1 and
+// a-m1; otherwise "all".
 //
-//	R@k     share of a query's groups with one of their tools among the first k hits, as a mean over
-//	        queries; where there are no groups every relevant tool is one
-//	nDCG@10 a hit that is the first of a group, or of several, gains 1; ideal is one hit for each group
-//	weak    share of the queries for which the weak hint is on. Level 5 has no
-//	        relevant tool, nor has "no tool" of sets without levels: only this counts there
+//	R@k     share of a query's groups that have a tool among the first k hits, as a mean over queries;
+//	        without groups, every relevant tool is a group
+//	nDCG@10 a hit that is the first one of a group gains 1, also if it is of several groups; the ideal
+//	        is one hit for each group
+//	weak    share of the queries with the weak hint; the only measure for level 5, and for
+//	        "no tool" in sets without levels, whose queries have no relevant tool
 //
-// Where at least 20 tools have eight or more single queries there are rows "remembered k": up to k
-// queries of each tool are remembered, others are asked, and every tool counts the same.
+// If at least 20 tools have eight or more single queries, there are rows "remembered k". In them,
+// up to k queries of each tool are remembered and others are asked. Every tool has the same weight.
 package main
 
 import (
@@ -72,27 +72,27 @@ func main() {
 	}
 }
 
-// report is what was measured of a set. Shares are in percent, times in microseconds.
+// report holds the measurements of a set. Shares are in percent, times in microseconds.
 type report struct {
 	Set     string `json:"set"`
 	Tools   int    `json:"tools"`
 	Servers int    `json:"servers"`
 
 	AllTokens      int `json:"allTokens"`      // all definitions
-	AlwaysTokens   int `json:"alwaysTokens"`   // the definition of the search tool and the overview
-	SearchTokens   int `json:"searchTokens"`   // mean of the definitions of the first five hits, as they are sent
-	UncutTokens    int `json:"uncutTokens"`    // the same, as servers wrote them
-	DefinitionsCut int `json:"definitionsCut"` // percent of searches of which a hit was dropped to fit
+	AlwaysTokens   int `json:"alwaysTokens"`   // definition of the search tool, and the overview
+	SearchTokens   int `json:"searchTokens"`   // definitions of the first five hits in the form in which they are sent; mean
+	UncutTokens    int `json:"uncutTokens"`    // the same definitions as servers wrote them; mean
+	DefinitionsCut int `json:"definitionsCut"` // percent of the searches in which a hit was dropped to save tokens
 
-	IndexMicros  int `json:"indexMicros"`  // all tools; the quickest of several
-	ChangeMicros int `json:"changeMicros"` // one changed tool of the largest server; the quickest
-	MeanMicros   int `json:"meanMicros"`   // one search
+	IndexMicros  int `json:"indexMicros"`  // time for all tools; shortest of several
+	ChangeMicros int `json:"changeMicros"` // time for one changed tool of the largest server; shortest of several
+	MeanMicros   int `json:"meanMicros"`   // time of one search
 	P95Micros    int `json:"p95Micros"`
 
 	Rows []row `json:"rows"`
 }
 
-// row is what was measured of one kind of query.
+// row holds the measurements of one kind of query.
 type row struct {
 	Kind    string  `json:"kind"`
 	Queries int     `json:"queries"`

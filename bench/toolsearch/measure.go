@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
-// shown is how many hits a model is sent.
+// shown is the number of hits that a model gets.
 const shown = 5
 
 func (s *set) index(remembered []toolsearch.Remembered) *toolsearch.Index {
@@ -38,7 +38,7 @@ func measure(s *set, limit int) *report {
 	return r
 }
 
-// quickest is how many microseconds f takes where nothing else runs.
+// quickest returns the shortest time of f in microseconds.
 func quickest(times int, f func(i int)) int {
 	best := time.Duration(math.MaxInt64)
 	for i := range times {
@@ -49,7 +49,8 @@ func quickest(times int, f func(i int)) int {
 	return int(best.Microseconds())
 }
 
-// change measures a changed tool of the server that has the most, and puts it back.
+// change returns the time for a change of one tool of the largest server. It restores the tool
+// afterwards.
 func (s *set) change(x *toolsearch.Index) int {
 	largest := slices.MaxFunc(s.servers, func(a, b string) int { return len(s.tools[a]) - len(s.tools[b]) })
 	tools := slices.Clone(s.tools[largest])
@@ -61,8 +62,8 @@ func (s *set) change(x *toolsearch.Index) int {
 	return took
 }
 
-// time measures searches one by one. Each is done three times and its quickest
-// counts, so that what else the machine does is not in the result.
+// time measures each search separately. A search runs three times, and only the shortest time
+// counts. This excludes other load on the machine.
 func (s *set) time(x *toolsearch.Index, r *report) {
 	all := make([]int, len(s.queries))
 	for i, q := range s.queries {
@@ -79,7 +80,7 @@ func (s *set) time(x *toolsearch.Index, r *report) {
 	r.MeanMicros /= len(all)
 }
 
-// context measures what the hits of a search cost.
+// context measures the tokens of the hits of a search.
 func (s *set) context(x *toolsearch.Index, r *report) {
 	dropped := 0
 	for _, q := range s.queries {
@@ -109,7 +110,7 @@ func cost(tools []toolsearch.Tool) (sum int) {
 	return sum
 }
 
-// rows has a row for each kind of query.
+// rows returns a row for each kind of query.
 func (s *set) rows(find finder, limit int) []row {
 	by := make(map[string]*row)
 	for _, q := range s.queries {
@@ -138,7 +139,7 @@ func (s *set) rows(find finder, limit int) []row {
 	return out
 }
 
-// score measures the hits of one query.
+// score returns the measurements of one query's hits.
 func score(needs [][]string, r toolsearch.Results) row {
 	var out row
 	if r.Weak {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	splits      = 3  // how often queries are divided into asked and remembered, for a steadier mean
-	fewest      = 8  // single queries of a tool that has enough of them
-	enoughTools = 20 // tools that have enough, for the rows to mean something
+	splits      = 3  // number of divisions into asked and remembered queries, for a more stable mean
+	fewest      = 8  // number of single queries that is enough for a tool
+	enoughTools = 20 // number of such tools that makes the rows meaningful
 )
 
-// rememberedRows measures what remembered queries are worth: a third of a
-// tool's single queries, at least one, is asked, and up to k of the others
-// are remembered. Each tool counts the same, and the mean is over several splits.
+// rememberedRows measures the effect of remembered queries. A third of each tool's single queries,
+// at least one, is asked. Up to k of the others are remembered. Each tool has the same weight, and
+// the result is a mean over several divisions.
 func (s *set) rememberedRows() []row {
 	by, enough := s.singles()
 	if enough < enoughTools {
@@ -45,8 +45,8 @@ func (s *set) rememberedRows() []row {
 	return out
 }
 
-// singles are the queries that one tool answers, by tool, of the tools that
-// have at least two, and how many have enough.
+// singles returns the queries that exactly one tool answers, by the tool's id, for tools with at
+// least two such queries. enough is the number of tools with at least fewest queries.
 func (s *set) singles() (by map[string][]query, enough int) {
 	by = make(map[string][]query)
 	for _, q := range s.queries {
@@ -65,8 +65,8 @@ func (s *set) singles() (by map[string][]query, enough int) {
 	return by, enough
 }
 
-// divide takes the queries of each tool apart, in an order that depends on
-// their ids and the number of the split alone.
+// divide divides the queries of each tool into asked and remembered ones. The division depends only
+// on their ids and on the number split.
 func divide(by map[string][]query, split, k int) (asked map[string][]query, remembered []toolsearch.Remembered) {
 	asked = make(map[string][]query)
 	for id, queries := range by {

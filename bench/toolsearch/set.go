@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
-// set is one folder of tools and queries.
+// set holds the tools and queries of a folder.
 type set struct {
 	servers []string // in the order of the file
 	about   map[string]string
@@ -22,7 +22,7 @@ type set struct {
 	queries []query
 }
 
-// query is a request and what answers it.
+// query is a request with the tools that answer it.
 type query struct {
 	ID       string     `json:"id"`
 	Query    string     `json:"query"`
@@ -31,7 +31,7 @@ type query struct {
 	Level    int        `json:"level"`
 }
 
-// Kinds of queries that no tool answers: with a level, and in sets without levels.
+// The kinds of queries that no tool answers: in sets with levels and in sets without.
 const (
 	impossible = "level 5"
 	noTool     = "no tool"
@@ -39,7 +39,7 @@ const (
 
 var singleOrMulti = regexp.MustCompile(`-([sm])\d+$`)
 
-// kind is the row that a query belongs to.
+// kind returns the row that a query belongs to.
 func (q *query) kind() string {
 	if q.Level > 0 {
 		return fmt.Sprintf("level %d", q.Level)
@@ -57,7 +57,7 @@ func (q *query) kind() string {
 	}
 }
 
-// needs are the groups of a query.
+// needs returns the groups of a query.
 func (q *query) needs() [][]string {
 	if len(q.Groups) > 0 {
 		return q.Groups
@@ -69,8 +69,8 @@ func (q *query) needs() [][]string {
 	return out
 }
 
-// readSet reads a folder. If most is not 0 it takes the first most tools, and
-// the queries that they can answer; else all, and a need that no tool of the set meets is one not found.
+// readSet reads a folder. If most is not 0, it reads the first most tools and the queries that they
+// can answer. Otherwise it reads everything, and a need without a tool counts as not found.
 func readSet(dir string, most int) (*set, error) {
 	s := &set{about: make(map[string]string), tools: make(map[string][]toolsearch.Tool)}
 	known := make(map[string]bool)
@@ -107,7 +107,7 @@ func readSet(dir string, most int) (*set, error) {
 	return s, err
 }
 
-// answered reports whether each need of q has a tool among the known ones.
+// answered reports whether each need of q has a tool in known.
 func (q *query) answered(known map[string]bool) bool {
 	return !slices.ContainsFunc(q.needs(), func(group []string) bool {
 		return !slices.ContainsFunc(group, func(id string) bool { return known[id] })

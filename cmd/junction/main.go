@@ -1,6 +1,6 @@
-// Command junction works with servers of the Model Context Protocol: it lists
-// and calls what they offer, lets a language model use them, serves many behind one
-// endpoint, and bridges the revisions of the protocol. Run junction --help.
+// Command junction works with servers of the Model Context Protocol. It lists and calls their
+// features, lets a language model use them, serves many servers at one endpoint, and translates
+// between revisions of the protocol. Run junction --help for the commands.
 //
 // # Exit codes
 //
@@ -13,10 +13,10 @@
 //	6    Junction refused it: rules, limits, secrets, review, scopes
 //	130  interrupted (Ctrl-C)
 //
-// Those of junction chat differ in 1, 2 and 4: see its --help.
+// The codes 1, 2 and 4 of junction chat differ: see its --help.
 //
-// With --json an error is also an object {"error": {"code", "message", "data"}} on
-// standard output; code and data are there if the server gave them.
+// With --json an error is also an object {"error": {"code", "message", "data"}} on standard output.
+// It has code and data if the server sent them.
 package main
 
 import (
@@ -33,20 +33,20 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// sameSignal is the time in which signals are taken for one: timeout(1) and
-// others send theirs to the process and to its group.
+// sameSignal is the time within which repeated signals count as one. Programs such as timeout(1)
+// send their signal both to the process and to its group.
 const sameSignal = 250 * time.Millisecond
 
-// killTime is how long the second interrupt waits for what it kills.
+// killTime is how long the second interrupt waits for killed programs to end.
 const killTime = 2 * time.Second
 
 func main() {
 	sandbox.Main()
-	slog.SetLogLoggerLevel(slog.LevelError) // of libraries that log by themselves, only what fails is heard
+	slog.SetLogLoggerLevel(slog.LevelError) // libraries that use this logger print only errors
 	ctx, interrupt := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as it is by nohup; else the terminal was closed, and what is to be put back is
+	if !signal.Ignored(syscall.SIGHUP) { // it is ignored under nohup; otherwise the terminal was closed, and the command must restore its changes
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	kill := make(chan struct{})
@@ -61,7 +61,7 @@ func main() {
 				break
 			}
 		}
-		began := time.Now() // before anything says that it stops
+		began := time.Now() // before any program reports that it stops
 		interrupt(cause)
 		for range signals {
 			if time.Since(began) > sameSignal {

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// runKillable runs one command line and returns the exit code. Once kill is closed, programs that were
-// started are killed without grace when they are to end.
+// runKillable runs one command line and returns the exit code. After kill is closed, programs that
+// the command started get no time to end by themselves.
 func runKillable(ctx context.Context, p place.Place, kill <-chan struct{}, stops *cli.InterruptHandler, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := reach.Ready(&cli.App{Place: p, Signals: cli.Signals{Kill: kill, Stops: stops}, IO: cli.IO{Stdin: stdin, Stdout: stdout, Stderr: stderr, Out: terminal.NewScreen(stdout), Screen: terminal.NewScreen(stderr)}})
 	if terminal.Present(stdin, a.Screen) {
@@ -25,7 +25,7 @@ func runKillable(ctx context.Context, p place.Place, kill <-chan struct{}, stops
 	return runLine(ctx, a, args)
 }
 
-// runLine runs a command line.
+// runLine runs a command line and returns the exit code.
 func runLine(ctx context.Context, a *cli.App, args []string) int {
 	a.Desk.Place, a.Desk.Screen, a.Desk.Person = a.Place, a.Screen, a.Person
 	a.Launch.UpArgs = func(args []string) (files, servers []string, ok bool) {
@@ -54,7 +54,7 @@ func runLine(ctx context.Context, a *cli.App, args []string) int {
 	return code
 }
 
-// root returns the command that has all others, or those that these words can reach.
+// root returns the root command with all other commands, or with those that words can reach.
 func root(a *cli.App, words []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "junction",
@@ -75,7 +75,7 @@ you, for a language model, and for hosts such as Claude and Cursor.
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if asked, _ := cmd.Flags().GetBool("version"); asked { // it is there
+			if asked, _ := cmd.Flags().GetBool("version"); asked { // the flag exists
 				_, err := fmt.Fprint(cmd.OutOrStdout(), versionText())
 				return err
 			}
@@ -91,7 +91,7 @@ you, for a language model, and for hosts such as Claude and Cursor.
 		}
 		return cli.Usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
-	root.Flags().Bool("version", false, "print the version") // -v is --verbose everywhere
+	root.Flags().Bool("version", false, "print the version") // -v is --verbose in all commands
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(a, cmd) })
 	a.WrapHelp(root)
 	root.SetHelpCommand(cli.HelpCommand())
@@ -111,7 +111,7 @@ versions. junction completion has scripts that complete words in shells.
 
 ` + cli.ExitHelp + "\n"
 
-// writeUsage writes how a command is used, and what holds for all of them where it is the root.
+// writeUsage writes the usage of a command. For the root it adds text that applies to all commands.
 func writeUsage(a *cli.App, cmd *cobra.Command) error {
 	err := cli.PlainUsage(cmd, min(cli.HelpWidth, a.Out.Width()))
 	if err == nil && !cmd.HasParent() {

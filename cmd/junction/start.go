@@ -13,13 +13,14 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// junction alone shows at most 20 lines.
+// Limits of the output of junction without arguments, which has at most 20 lines.
 const (
-	startFiles = 3 // of which servers are named
+	startFiles = 3 // files whose servers are named
 	startUps   = 2
 )
 
-// showStart shows what is configured, what runs, and what can be typed next. It reads files and asks each junction up; it starts no server.
+// showStart prints the configured servers, the running junction up processes, and commands to type
+// next. It reads files and asks each junction up. It starts no server.
 func showStart(ctx context.Context, a *cli.App) error {
 	c, unread := a.Launch.Read()
 	set, entries := c.Set, c.Entries
@@ -37,11 +38,11 @@ func showStart(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// startText returns the text of showStart; fault is the first of the configuration, if there is one.
+// startText returns the text of showStart. fault is the first fault of the configuration, or "".
 func startText(p place.Place, entries []launch.Entry, fault string, running []cli.Instance, width int) string {
 	var files []string
 	servers := map[string][]string{}
-	own := true // there are no servers but those that ship with junction
+	own := true // whether all servers ship with junction
 	for _, e := range entries {
 		file := "junction itself, to try"
 		if e.Definition != nil {

@@ -16,14 +16,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A valueSource returns what can stand in a place of the command line, with what it is behind a tab.
+// A valueSource returns the possible values at a place of the command line. A value may be followed
+// by a tab and a description.
 type valueSource func(a *cli.App, ctx context.Context) []string
 
-// suggestValues completes what is neither a server's alone nor asked of one: the words of these commands, any number of them, or the
-// value of a flag.
+// suggestValues sets completions that do not ask a server. Some complete the words of a command
+// that takes several, and others complete the values of flags.
 func suggestValues(a *cli.App, root *cobra.Command) {
 	for _, at := range []struct {
-		command, flag string // no flag: the words
+		command, flag string // without flag: the words of the command
 		values        valueSource
 	}{
 		{"host connect", "", hostValues}, {"host disconnect", "", hostValues}, {"host import", "", hostValues}, {"host tap", "", hostValues},
@@ -47,11 +48,11 @@ func suggestValues(a *cli.App, root *cobra.Command) {
 		for _, path := range spellings(at.command) {
 			cmd, _, _ := root.Find(strings.Fields(path))
 			switch {
-			case cmd == root: // a word that was not typed
+			case cmd == root: // the command was not added, because words cannot reach it
 			case at.flag == "":
 				cmd.ValidArgsFunction = suggest
 			default:
-				_ = cmd.RegisterFlagCompletionFunc(at.flag, suggest) // which fails where there is no such flag, or that has one
+				_ = cmd.RegisterFlagCompletionFunc(at.flag, suggest) // fails if the flag does not exist or already has a completion
 			}
 		}
 	}
@@ -64,7 +65,7 @@ func hostValues(*cli.App, context.Context) (values []string) {
 	return values
 }
 
-// conversationValues are the last conversations.
+// conversationValues returns the most recent conversations.
 func conversationValues(a *cli.App, ctx context.Context) (values []string) {
 	stored, err := reach.OpenConversations(ctx, a.Place)
 	if err != nil {
@@ -85,7 +86,7 @@ func themeValues(*cli.App, context.Context) []string {
 	return []string{"auto", "dark", "light", "mono"}
 }
 
-// modelValues are the beginnings of models' names, and the one that is built in.
+// modelValues returns the prefixes of models' names, and the built-in model.
 func modelValues(*cli.App, context.Context) []string {
 	values := []string{"offline"}
 	for _, provider := range chat.ProviderNames() {

@@ -21,12 +21,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A branch is a command of the tree.
+// A branch is a command in the tree of commands.
 type branch struct {
-	path  string // the words that reach it, and the flag, if it is another command's: "server upgrade --check"
-	short string // Short of a command that only holds others
-	group string // the heading of junction --help that lists it; empty for the parts of others and what no help lists
-	old   string // its earlier name at the top, which still works
+	path  string // words that reach it; with a flag if it is a flag of another command: "server upgrade --check"
+	short string // description of a command that only has subcommands
+	group string // heading of junction --help that lists it; empty for subcommands and for hidden commands
+	old   string // earlier name at the top level, which still works
 	make  func(*cli.App) *cobra.Command
 }
 
@@ -41,7 +41,8 @@ const (
 	groupDevelop = "Develop servers:"
 )
 
-// tree returns all commands in the order of help: headings, and below them what users need most first.
+// tree returns all commands in the order of help: by heading, and below a heading the most
+// frequently needed ones first.
 func tree() []branch {
 	all := []branch{{path: "list", group: groupUse, make: use.ListCommand}}
 	for _, l := range use.AllLists() {
@@ -105,8 +106,9 @@ func tree() []branch {
 	}...)
 }
 
-// grow adds the commands of the tree to root, and those with an old name once more under it, which no help lists: all of them, or
-// only those below the first word where that is one of the tree, as making a command takes longer than finding it.
+// grow adds the commands of the tree to root, and hidden copies under their old names. If the first
+// of words names a command, it adds only that command and its subcommands, because making all
+// commands takes longer.
 func grow(a *cli.App, root *cobra.Command, words []string) {
 	all, first := tree(), ""
 	if len(words) > 0 && slices.ContainsFunc(all, func(b branch) bool { return b.path == words[0] || b.old == words[0] }) {
@@ -124,7 +126,7 @@ func grow(a *cli.App, root *cobra.Command, words []string) {
 			above, word = b.path[:at], b.path[at+1:]
 		}
 		if top, _, _ := strings.Cut(b.path, " "); strings.HasPrefix(word, "--") || first != "" && first != top {
-			continue // the command above has it, or another one was typed
+			continue // a flag of the command above, or not the typed command
 		}
 		c := cli.Group(word, b.short, b.short+".")
 		if b.make != nil {
@@ -141,7 +143,7 @@ func grow(a *cli.App, root *cobra.Command, words []string) {
 	}
 }
 
-// spellings returns the paths that reach a command of the tree: its own and the old one.
+// spellings returns the paths that reach a command: its own path and the old one.
 func spellings(path string) []string {
 	for _, b := range tree() {
 		if rest, found := strings.CutPrefix(path+" ", b.path+" "); found && b.old != "" {
@@ -151,8 +153,8 @@ func spellings(path string) []string {
 	return []string{path}
 }
 
-// uncover takes a part of a command that takes servers, such as tools of list, out of the tree where a server has its name: such a
-// command line was about the server before there was the part.
+// uncover removes a subcommand, such as tools of list, if a server has its name. Before the
+// subcommand existed, such a command line was about the server.
 func uncover(a *cli.App, root *cobra.Command, args []string) {
 	part, _, err := root.Find(args)
 	for err == nil && part.HasParent() && part.Parent().ValidArgsFunction == nil {
@@ -164,7 +166,7 @@ func uncover(a *cli.App, root *cobra.Command, args []string) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags, flags.Usage = true, func() {}
 	reach.ConfigFlags(a, flags)
-	_ = flags.Parse(args) // the command reports what is wrong
+	_ = flags.Parse(args) // the command itself reports errors
 	c, _ := a.Launch.Read()
 	if slices.Contains(reach.ServerNames(c.Entries), part.Name()) {
 		part.Parent().RemoveCommand(part)

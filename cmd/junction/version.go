@@ -23,7 +23,7 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// versionText is what a report of a fault should begin with.
+// versionText returns the text that a bug report should start with.
 func versionText() string {
 	info, _ := debug.ReadBuildInfo()
 	spoken := append(revision.Modern(), revision.Legacy()...)
@@ -31,9 +31,9 @@ func versionText() string {
 		cli.Version, built(info), runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(spoken, ", "))
 }
 
-// built is the revision of the sources, marked where they had changes, or the version
-// of the module where it was built from no repository; and a comma. Empty if neither
-// is known.
+// built returns the revision of the sources, with a mark if they had changes. A build without a
+// repository has the version of the module instead. The text ends with a comma. It is empty if
+// neither is known.
 func built(info *debug.BuildInfo) string {
 	if info == nil {
 		return ""

@@ -1,25 +1,24 @@
 // Mcpdoc turns the Go doc comments of a package into descriptions for models.
 //
-// Put this line into a package whose functions are tools:
+// Put this line into a package that defines tools as functions:
 //
 //	//go:generate go run github.com/junction-mcp/junction/cmd/mcpdoc
 //
-// and run go generate. Mcpdoc reads the Go files of the package (tests left
-// out) and writes mcp_docs.go next to them: one method MCPDocs on each struct
-// type that has something to tell. The mcp library finds these methods by
-// reflection, so there is nothing to register, and a program built without
-// the file works all the same, with shorter descriptions.
+// Then run go generate. Mcpdoc reads the Go files of the package, except tests, and writes
+// mcp_docs.go next to them. The file declares a method MCPDocs on each struct type that has
+// documentation. The mcp library finds these methods by reflection, so there is nothing to
+// register. Without the file, a program still works, with shorter descriptions.
 //
 // Usage:
 //
 //	mcpdoc [-check] [directory]
 //
-// A function literal, a generic or wrapped function, one that takes no struct
-// type of the package, and a field of a nested struct without a name have no
-// comment that is read: junction lint finds tools without a description.
+// Mcpdoc finds no comments for these: function literals, generic or wrapped functions, functions
+// that take no struct type of the package, and fields of unnamed nested structs. The command
+// junction lint finds tools without a description.
 //
-// The directory is the current one unless given. With -check nothing is
-// written: the exit code is 1 where mcp_docs.go is missing or stale.
+// The default directory is the current one. With -check, mcpdoc writes nothing. It exits with code
+// 1 if mcp_docs.go is missing or stale.
 package main
 
 import (

@@ -24,7 +24,8 @@ const (
 	maxLoginTime  = 365 * 24 * time.Hour // longest age of a login
 )
 
-// Authorization configures the audience of tokens, the scopes they need, and their issuers.
+// Authorization configures the audience of access tokens, the scopes that they need, and their
+// issuers.
 type Authorization struct {
 	URL            string              `json:"url,omitempty" example:"https://tools.example.com" restart:"gateway" doc:"the origin by which clients and browsers reach the gateway, as --public-url; by default the address on which it listens"`
 	Needs          []string            `json:"needs,omitempty" max:"100" restart:"tokens" doc:"scopes that every request needs. Keys need them, too, and the scopes of tools: junction key create --scope"`
@@ -48,7 +49,7 @@ type Credential struct {
 	SecretFile string `json:"secretFile,omitempty" doc:"the file with the secret; a relative path is from this file's folder"`
 }
 
-// A Provider is an OpenID provider for the logins of users.
+// A Provider is an OpenID provider where users log in.
 type Provider struct {
 	Issuer string `json:"issuer" doc:"its URL"`
 	Credential
@@ -60,15 +61,16 @@ type Provider struct {
 	Claims ProviderClaims      `json:"claims,omitzero" doc:"the provider's claims about a user"`
 }
 
-// ProviderClaims holds the names of claims, in the ID token or at the userinfo endpoint.
+// ProviderClaims holds the names of claims in the ID token or in the response of the userinfo
+// endpoint.
 type ProviderClaims struct {
 	Subject string `json:"subject,omitempty" default:"sub" doc:"the claim that subjects lists"`
 	Email   string `json:"email,omitempty" default:"email" doc:"the claim of the e-mail address, which counts with email_verified"`
 	Groups  string `json:"groups,omitempty" default:"groups" doc:"the claim of the groups"`
 }
 
-// An Issuer is an authorization server that introspects each token (RFC 7662), instead of a check
-// of the signature.
+// An Issuer is an authorization server that introspects each token (RFC 7662). The gateway does not
+// check the signatures of its tokens.
 type Issuer struct {
 	Credential
 	Introspection string `json:"introspection,omitempty" doc:"its introspection endpoint; by default that of its metadata"`
@@ -119,8 +121,8 @@ func (a *Authorization) All() []string {
 	return slices.Compact(all)
 }
 
-// Secret returns the secret, from a variable with getenv or from a file. A relative path is
-// relative to folder. It is empty if neither member is set.
+// Secret returns the secret from the environment variable, by getenv, or from the file. folder is
+// the base of a relative SecretFile. The secret is "" if neither member is set.
 func (c *Credential) Secret(folder string, getenv func(string) string) (string, error) {
 	switch {
 	case c.SecretEnv != "":

@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/internal/uritemplate"
 )
 
-// A Kind is a kind of things that servers offer.
+// A Kind is a kind of feature that servers offer.
 type Kind string
 
 // The kinds. Resources are identified by their URIs, and resource templates count as resources.
@@ -19,23 +19,24 @@ const (
 	ResourceKind Kind = "resource"
 )
 
-// Patterns select a part of the offers of servers. read_* matches tools, prompt:review_* prompts,
-// resource:file:///docs/* resources by their URIs or templates, and tag:WORD everything with the
-// tag.
+// Patterns select features of servers. For example, read_* matches tools, prompt:review_* matches
+// prompts, and resource:file:///docs/* matches resources and templates by their URIs. tag:WORD
+// matches every feature with the tag.
 type Patterns struct{ only, hide []pattern }
 
 type pattern struct {
-	kind     Kind // empty means that text is a tag
+	kind     Kind // empty for a pattern that matches tags
 	text     string
-	resolved string                // pattern for resolved URIs
+	resolved string                // pattern for the URIs as servers resolve them
 	template *uritemplate.Template // of a resource template; may be nil
 }
 
 // tagWord is the prefix of a pattern for tags.
 const tagWord = "tag"
 
-// NewPatterns parses patterns. only selects things, if it has a pattern of their kind; hide removes
-// things from these. The error names a malformed pattern.
+// NewPatterns parses patterns. If only has patterns of a kind, it selects the features of that kind
+// that match one of them; otherwise it selects all of that kind. hide then removes features. The
+// error names a malformed pattern.
 func NewPatterns(only, hide []string) (*Patterns, error) {
 	p := &Patterns{}
 	for at, list := range map[string][]string{"only": only, "hide": hide} {
@@ -71,11 +72,12 @@ func parsePattern(text string) pattern {
 	return pattern{kind: ToolKind, text: unslashed(text)}
 }
 
-// unslashed makes * match across slashes, which occur in URIs and may occur in names.
+// unslashed replaces slashes, so that * also matches across them. URIs have slashes, and names may
+// have them.
 func unslashed(name string) string { return strings.ReplaceAll(name, "/", "\x00") }
 
-// Pick reports whether a thing is in the part. tags holds all its tags, and names all its names. A
-// resource must match by its URI both as written and as servers resolve it.
+// Pick reports whether the patterns select a feature. tags holds all its tags, and names all its
+// names. A resource must match by its URI both as written and as servers resolve it.
 func (p *Patterns) Pick(kind Kind, tags []string, names ...string) bool {
 	if picked := p.pick(kind, tags, names); !picked || kind != ResourceKind {
 		return picked
@@ -117,16 +119,17 @@ func (one *pattern) matches(kind Kind, name string, tags []string) bool {
 // Patterns returns the patterns of the profile.
 func (p *Profile) Patterns() *Patterns { return mustPatterns(p.Only, p.Hide) }
 
-// A Selection determines the offers of a server and their tags, by its settings.
+// A Selection determines which features of a server are offered, and their tags, by the settings of
+// the server.
 type Selection struct {
 	server    *Server
 	patterns  *Patterns
 	templates map[string]*uritemplate.Template // of Server.Resources
 	resolved  map[string]string                // URIs of Server.Resources, by resolved URI
-	named     bool                             // offer only tools and prompts with a name in the settings
+	named     bool                             // whether to offer only tools and prompts that the settings name
 }
 
-// Select returns the selection for a server, which may have no settings.
+// Select returns the selection for a server. The server may have no settings.
 func (s *Settings) Select(server string) *Selection {
 	one := s.Servers[server]
 	picks := &Selection{server: &one, patterns: mustPatterns(one.Only, one.Hide), templates: map[string]*uritemplate.Template{}, resolved: map[string]string{}, named: s.Names == "map"}
@@ -141,7 +144,7 @@ func (s *Settings) Select(server string) *Selection {
 	return picks
 }
 
-// mustPatterns parses patterns of checked settings.
+// mustPatterns parses the patterns of settings that [Parse] checked.
 func mustPatterns(only, hide []string) *Patterns {
 	p, err := NewPatterns(only, hide)
 	if err != nil {
@@ -150,7 +153,7 @@ func mustPatterns(only, hide []string) *Patterns {
 	return p
 }
 
-// All reports whether the server offers everything.
+// All reports whether the server offers all its features.
 func (p *Selection) All() bool {
 	for e := range p.server.entries {
 		if e.Hide {
@@ -160,7 +163,7 @@ func (p *Selection) All() bool {
 	return !p.named && len(p.patterns.only)+len(p.patterns.hide) == 0
 }
 
-// Tagged reports whether anything has a tag.
+// Tagged reports whether the server or any of its features has a tag.
 func (p *Selection) Tagged() bool {
 	for e := range p.server.entries {
 		if len(e.Tags) > 0 {
@@ -170,8 +173,9 @@ func (p *Selection) Tagged() bool {
 	return len(p.server.Tags) > 0
 }
 
-// entries returns the settings of a thing, by the server's name or URI. For a resource it includes
-// those under another spelling, and of the templates that it matches.
+// entries returns the settings of a feature, found by the server's name or URI of it. For a
+// resource it also returns the settings under other spellings of the URI and under templates that
+// match it.
 func (p *Selection) entries(kind Kind, name string) (all []Entry) {
 	switch kind {
 	case ToolKind:
@@ -197,7 +201,7 @@ func (p *Selection) entries(kind Kind, name string) (all []Entry) {
 	return all
 }
 
-// Tags returns the tags of the server and of the entry, sorted.
+// Tags returns the tags of the server and of one feature, sorted.
 func (p *Selection) Tags(kind Kind, name string) []string {
 	tags := slices.Clone(p.server.Tags)
 	for _, e := range p.entries(kind, name) {
@@ -207,7 +211,7 @@ func (p *Selection) Tags(kind Kind, name string) []string {
 	return slices.Compact(tags)
 }
 
-// Offers reports whether the server offers a thing.
+// Offers reports whether the server offers a feature.
 func (p *Selection) Offers(kind Kind, name string) bool {
 	entries := p.entries(kind, name)
 	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Hide }) {
@@ -220,7 +224,7 @@ func (p *Selection) Offers(kind Kind, name string) bool {
 }
 
 // entries iterates over the settings of all tools, prompts and resources of the server, in no
-// order.
+// particular order.
 func (s *Server) entries(yield func(Entry) bool) {
 	for _, t := range s.Tools {
 		if !yield(t.Entry) {
@@ -236,7 +240,7 @@ func (s *Server) entries(yield func(Entry) bool) {
 	}
 }
 
-// AllTags returns the tags of the server and of its offers, sorted.
+// AllTags returns the tags of the server and of all its features, sorted.
 func (s *Server) AllTags() []string {
 	tags := slices.Clone(s.Tags)
 	for e := range s.entries {
@@ -246,8 +250,9 @@ func (s *Server) AllTags() []string {
 	return slices.Compact(tags)
 }
 
-// Unmatched returns the checked patterns that match none of these tools, prompts and tags. It skips
-// patterns of resources, because servers have unlisted resources.
+// Unmatched returns the patterns that match none of the given tools, prompts and tags. The patterns
+// must be valid. It skips patterns of resources, because servers may have resources that they do
+// not list.
 func Unmatched(patterns, tools, prompts, tags []string) (none []string) {
 	for _, text := range patterns {
 		one := parsePattern(text)

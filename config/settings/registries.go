@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// A Registry is a list of servers.
+// A Registry is a source of server.json files.
 type Registry struct {
 	Name   string `json:"name,omitempty" pattern:"^[a-zA-Z0-9][a-zA-Z0-9_.:-]{0,99}$" doc:"its name; by default the host of its URL, or the last part of the folder's path"`
 	URL    string `json:"url,omitempty" doc:"its address, without the path of the registry API (version 0.1): https://registry.example.com"`
@@ -14,13 +14,13 @@ type Registry struct {
 	Token  string `json:"token,omitempty" example:"${secret:registry}" doc:"its token, by reference only: ${secret:NAME}, which junction secret set NAME keeps, ${VARIABLE} or ${file:PATH}. Junction sends it over https or to this machine only, and not to hosts of redirects"`
 }
 
-// tokenText matches a reference to a token.
+// tokenText matches the possible values of [Registry].Token. All of them are references.
 var tokenText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\$\{(?:(secret):([a-zA-Z0-9_.-]{1,100})|(file):([^}]{1,1000})|(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,255}))\}$`)
 })
 
-// TokenIn returns the place of the token: kind is "secret", "file" or "env", and name its name
-// there. Both are empty without a token.
+// TokenIn returns where the token is: kind is "secret", "file" or "env", and name is its name
+// there. Both are "" without a token.
 func (r *Registry) TokenIn() (kind, name string) {
 	m := tokenText().FindStringSubmatch(r.Token)
 	switch {
@@ -29,7 +29,7 @@ func (r *Registry) TokenIn() (kind, name string) {
 	case m[5] != "":
 		return "env", m[5]
 	}
-	return m[1] + m[3], m[2] + m[4] // one of each pair is empty
+	return m[1] + m[3], m[2] + m[4] // at most one group of each sum is not empty
 }
 
 // check returns an error for faults that the schema cannot express.

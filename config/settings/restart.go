@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// A Restart is the tag restart of a member. It names the part that must restart before a change of
-// the member takes effect. Changes of members without the tag take effect at once.
+// A Restart is the value of the tag "restart" of a member. It names the part that must restart
+// before a change of the member takes effect. A change of a member without the tag takes effect at
+// once.
 type Restart string
 
-// The values of the tag restart.
+// The values of the tag "restart".
 const (
-	RestartServer  Restart = "server"  // the server; junction up restarts it itself
+	RestartServer  Restart = "server"  // the server, which junction up restarts itself
 	RestartGateway Restart = "gateway" // junction up
-	RestartTokens  Restart = "tokens"  // junction up; the member only has an effect with tokens
+	RestartTokens  Restart = "tokens"  // junction up, but only if the member has an effect, which it has with tokens only
 )
 
-// Members returns the values of the members of v, a struct of this package, that have the tag, by
-// their paths. It omits those of servers and profiles; v can be a [Server].
+// Members returns the members of v that have the tag: their values by their paths. v is a struct of
+// this package. The members of servers and profiles are omitted, but v itself can be a [Server].
 func (r Restart) Members(v any) map[string]any {
 	found := map[string]any{}
 	r.collect(reflect.ValueOf(v), "", found)
@@ -43,7 +44,7 @@ func (r Restart) collect(v reflect.Value, at string, found map[string]any) {
 	}
 }
 
-// Waiting returns the paths of the members with the tag that differ in next.
+// Waiting returns the paths of the members with tag r whose values in s and next differ.
 func (s *Settings) Waiting(next *Settings, r Restart) (paths []string) {
 	now, then := r.Members(*s), r.Members(*next)
 	for path := range now {
@@ -55,7 +56,7 @@ func (s *Settings) Waiting(next *Settings, r Restart) (paths []string) {
 		paths = append(paths, "audit")
 	}
 	a, b := s.Authorization, next.Authorization
-	if r == RestartTokens && !slices.Equal(a.All(), b.All()) { // tokens can have scopes that only tools name
+	if r == RestartTokens && !slices.Equal(a.All(), b.All()) { // tokens can have scopes that only the settings of tools name
 		if a, b = (Authorization{Tools: a.Tools}), (Authorization{Tools: b.Tools}); !slices.Equal(a.All(), b.All()) {
 			paths = append(paths, "authorization.tools")
 		}

@@ -1,5 +1,5 @@
-// Package settings reads Junction's additions to the servers of a configuration: the member
-// "junction" of a file with "mcpServers", or of a junction.json next to it.
+// Package settings reads the settings of Junction: the member "junction" of a configuration file
+// with "mcpServers", or of a junction.json in the same folder.
 package settings
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// Settings holds the member "junction" of a configuration file. A missing member means its default.
-// Callers must not change it.
+// Settings holds the member "junction" of a configuration file. A missing member has its default.
+// Callers must not change a Settings.
 type Settings struct {
 	Names         string             `json:"names,omitempty" enum:"prefix,none,map" default:"prefix" doc:"whether names of tools and prompts begin with the server's name: SERVER__TOOL; map offers only those that have a name in the settings of their server, under that name"`
 	Conflicts     string             `json:"conflicts,omitempty" enum:"suffix,priority,error" default:"suffix" doc:"the treatment of a name or URI of two servers: the later one gets a suffix (a URI becomes junction:SERVER/URI); the first one keeps it; or neither has it, the error of a call names both, and a resource can still be read as junction:SERVER/URI"`
@@ -42,7 +42,7 @@ type Settings struct {
 	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of the offer, each at its endpoint /mcp/NAME, or with --stdio --profile NAME; rules see the name as profile"`
 }
 
-// Locate makes relative paths relative to folder, that of the file with the settings.
+// Locate makes relative paths relative to folder, the folder of the file with the settings.
 func (s *Settings) Locate(folder string) {
 	paths := []*string{&s.Policy}
 	if s.Audit != nil {
@@ -66,13 +66,14 @@ func (s *Settings) Locate(folder string) {
 	}
 }
 
-// PolicyFiles returns the files of rules for a profile, or for the whole gateway if it is "": the
-// profile's file and the common file.
+// PolicyFiles returns the files of rules that apply to a profile: the profile's own file and the
+// common one. If profile is "", it returns the common file.
 func (s *Settings) PolicyFiles(profile string) []string {
 	return slices.DeleteFunc([]string{s.Profiles[profile].Policy, s.Policy}, func(file string) bool { return file == "" })
 }
 
-// SecretVariables returns the environment variables with secrets of Junction itself.
+// SecretVariables returns the names of the environment variables that hold secrets of Junction
+// itself.
 func (s *Settings) SecretVariables() (names []string) {
 	credentials := []Credential{}
 	if p := s.Authorization.Provider; p != nil {
@@ -111,7 +112,7 @@ type Audit struct {
 	Redact []string `json:"redact,omitempty" max:"1000" doc:"further values hidden in both, next to apparent secrets: paths such as /user/email or /items/*/price"`
 }
 
-// MaxDrain is the longest time for each member of a Drain.
+// MaxDrain is the longest time that each member of a Drain may have.
 const MaxDrain = 10 * time.Minute
 
 // A Drain configures how an HTTP address shuts down.
@@ -130,7 +131,7 @@ func (d *Drain) check() error {
 	return nil
 }
 
-// Limits limits calls and bytes. 0 means no limit.
+// Limits limits the number of calls and of bytes. A zero field is no limit.
 type Limits struct {
 	Rate       string `json:"rate,omitempty" pattern:"^[1-9][0-9]{0,6}/(s|m|h)$" example:"60/m" doc:"calls in a second, minute or hour"`
 	Concurrent int    `json:"concurrent,omitempty" min:"1" max:"10000" doc:"calls that run at the same time; further calls wait"`
@@ -158,7 +159,7 @@ type Server struct {
 	Resources map[string]Entry `json:"resources,omitempty" max:"1000" doc:"settings of single resources and templates, by URI and URI template"`
 }
 
-// An Entry holds the settings of one thing that a server offers.
+// An Entry holds the settings of one feature of a server.
 type Entry struct {
 	Name        string   `json:"name,omitempty" pattern:"^[a-zA-Z0-9_-]{1,64}$" doc:"its name for clients, without a prefix"`
 	Title       string   `json:"title,omitempty" max:"200" doc:"its title in place of the server's"`
@@ -176,14 +177,14 @@ type Tool struct {
 	Redact   Redact                     `json:"redact,omitzero" doc:"values hidden in its calls"`
 }
 
-// Redact lists the hidden values of calls: paths such as /user/email, in which * matches every
-// member or element.
+// Redact lists the values to hide in calls. Each is a path such as /user/email. In a path, *
+// matches every member or element.
 type Redact struct {
 	Arguments []string `json:"arguments,omitempty" max:"100" doc:"paths of values that the server and the audit log get as ***"`
 	Results   []string `json:"results,omitempty" max:"100" doc:"paths of values that clients get as ***, in structured content, _meta and texts that are JSON"`
 }
 
-// A Profile is a part of the offers.
+// A Profile selects a part of the gateway's features.
 type Profile struct {
 	Servers []string `json:"servers,omitempty" max:"1000" doc:"its servers; all by default"`
 	Only    []string `json:"only,omitempty" max:"1000" doc:"patterns of its tools, by the names that clients see, such as files__*; prompt:PATTERN, resource:PATTERN of URIs and tag:WORD are for others; all by default"`
@@ -193,7 +194,7 @@ type Profile struct {
 	Policy  string   `json:"policy,omitempty" doc:"a file of further rules"`
 }
 
-// inferred returns the schema of Settings, and its validator.
+// inferred returns the schema of Settings and a validator for it.
 var inferred = sync.OnceValues(func() (json.RawMessage, *schema.Validator) {
 	text, err := schema.For(reflect.TypeFor[Settings](), schema.Options{})
 	if err != nil {
@@ -212,7 +213,7 @@ func Schema() json.RawMessage {
 	return text
 }
 
-// Of returns the settings of a server, including the common ones.
+// Of returns the settings of a server, completed by the settings that all servers share.
 func (s *Settings) Of(server string) Server {
 	one := s.Servers[server]
 	one.MaxResult = cmp.Or(one.MaxResult, s.MaxResult)
@@ -229,7 +230,7 @@ func Members() []string {
 	return names
 }
 
-// Parse parses settings; raw is standard JSON. The error describes a fault with its path.
+// Parse parses settings from JSON without comments. The error names the path of the fault.
 func Parse(raw []byte) (*Settings, error) {
 	_, v := inferred()
 	if err := v.Validate(raw); err != nil {
@@ -242,10 +243,10 @@ func Parse(raw []byte) (*Settings, error) {
 	return s, s.check()
 }
 
-// minAuditAge is the shortest time after which a file of the audit log is ended or removed.
+// minAuditAge is the shortest time before a file of the audit log is closed or removed.
 const minAuditAge = time.Minute
 
-// longEnough returns an error for such a time that is too short; 0 means the default.
+// longEnough returns an error if age is shorter than minAuditAge. 0 is valid and means the default.
 func longEnough(at string, age time.Duration) error {
 	if age != 0 && age < minAuditAge {
 		return fmt.Errorf("%s: expected at least %v, got %v", at, minAuditAge, age)
@@ -306,7 +307,8 @@ func (s *Settings) check() error {
 	return errors.Join(faults...)
 }
 
-// checkNames returns an error if two tools, or two prompts, of a server get the same name.
+// checkNames returns an error if the settings give two tools, or two prompts, of a server the same
+// name.
 func (s *Server) checkNames(at string) error {
 	tools := map[string]Entry{}
 	for name, t := range s.Tools {
@@ -325,7 +327,8 @@ func (s *Server) checkNames(at string) error {
 	return nil
 }
 
-// Volume returns the bytes that [Limits.Bytes] allows in a time, or 0 without a limit.
+// Volume returns the number of bytes that [Limits.Bytes] allows in the duration in. It returns 0
+// without a limit.
 func (l Limits) Volume() (bytes int, in time.Duration) {
 	size, unit, found := strings.Cut(l.Bytes, "/")
 	n, ok := Size(size)
@@ -335,8 +338,8 @@ func (l Limits) Volume() (bytes int, in time.Duration) {
 	return int(n), timeOf(unit)
 }
 
-// Size parses a number of bytes such as 64MB; KB, MB and GB are powers of 1000. ok is false for
-// other texts.
+// Size parses a number of bytes such as 64MB. KB, MB and GB are powers of 1000. ok is false for any
+// other text.
 func Size(text string) (bytes int64, ok bool) {
 	if len(text) < 3 {
 		return 0, false
@@ -346,7 +349,8 @@ func Size(text string) (bytes int64, ok bool) {
 	return n * unit, err == nil && unit > 0 && n > 0 && n < 1e6
 }
 
-// Per returns the number of calls that [Limits.Rate] allows in a time, or 0 without a limit.
+// Per returns the number of calls that [Limits.Rate] allows in the duration in. It returns 0
+// without a limit.
 func (l Limits) Per() (calls int, in time.Duration) {
 	var unit string
 	if n, _ := fmt.Sscanf(l.Rate, "%d/%s", &calls, &unit); n < 2 {
@@ -375,7 +379,7 @@ type Sandbox struct {
 	Weaker    bool     `json:"weaker,omitempty" doc:"start it even if this system cannot confine all of it; by default the start is refused with the reason"`
 }
 
-// checkRedact returns the faults of malformed paths, which would hide nothing.
+// checkRedact returns an error for each malformed path. Such a path would hide nothing.
 func (s *Settings) checkRedact() (faults []error) {
 	check := func(at string, paths []string) {
 		for _, path := range paths {

@@ -14,10 +14,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// document is where the suite says that the client's metadata document is.
+// document is the URL that the suite defines for the client's metadata document.
 const document = "https://conformance-test.local/client-metadata.json"
 
-// given is what the suite tells a client that has no user, or is known beforehand.
+// given holds the credentials that the suite gives to a client without a user or with a
+// registration.
 type given struct {
 	ID       string `json:"client_id"`
 	Secret   string `json:"client_secret"`
@@ -30,11 +31,11 @@ type given struct {
 	Identity       string `json:"idp_id_token"`
 }
 
-// authorized is a transport that gets tokens as a scenario wants it: the suite's authorization server sends every
-// user back at once.
+// authorized returns a function for a transport that gets tokens as a scenario requires. The
+// suite's authorization server redirects every user back at once.
 func authorized(name, text string) func(url string) mcp.Transport {
 	var g given
-	_ = json.Unmarshal([]byte(text), &g) // without one nothing is known
+	_ = json.Unmarshal([]byte(text), &g) // without a valid text g stays empty
 	o := oauth.Options{Name: "junction-conformance-client", Document: document, Visit: func(context.Context, string) (*oauth.Visit, error) {
 		return &oauth.Visit{Redirect: "http://127.0.0.1:3000/callback", Go: visit}, nil
 	}}
@@ -70,7 +71,7 @@ func authorized(name, text string) func(url string) mcp.Transport {
 	}
 }
 
-// visit is a user who agrees to everything.
+// visit acts as a user who agrees to everything.
 func visit(ctx context.Context, page string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
@@ -88,7 +89,7 @@ func visit(ctx context.Context, page string) (string, error) {
 	return back, nil
 }
 
-// useTestTool is what a client with a token does.
+// useTestTool lists the tools and calls the test tool.
 func useTestTool(ctx context.Context, c *mcp.Client, _ details) error {
 	for _, err := range c.Tools(ctx) {
 		if err != nil {

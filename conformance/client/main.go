@@ -13,7 +13,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// limit is how long a scenario may take in all; the suite's own is 30 seconds.
+// limit is the time limit of a scenario. The suite's own limit is 30 seconds.
 const limit = 25 * time.Second
 
 func main() {
@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// run does what the scenario asks for at the server whose URL comes last.
+// run runs the scenario with the server whose URL is the last argument.
 func run(ctx context.Context, arguments []string) error {
 	if len(arguments) == 0 {
 		return fmt.Errorf("usage: client URL, with MCP_CONFORMANCE_SCENARIO set")
@@ -52,7 +52,7 @@ func run(ctx context.Context, arguments []string) error {
 	return scenario(ctx, c, details)
 }
 
-// details are what a scenario gets in addition to its name.
+// details holds the details of a scenario.
 type details struct {
 	ToolCalls []struct {
 		Name      string          `json:"name"`
@@ -70,7 +70,7 @@ func readDetails(text string) (d details, err error) {
 	return d, nil
 }
 
-// options declare everything that a client can be asked for.
+// options returns options with all capabilities that a server can request.
 func options() mcp.ClientOptions {
 	return mcp.ClientOptions{
 		Info:     mcp.Implementation{Name: "junction-conformance-client", Version: "1.0.0"},
@@ -84,7 +84,7 @@ func options() mcp.ClientOptions {
 	}
 }
 
-// accept fills in "confirmed" where a form has it, and leaves the rest to the
+// accept accepts a form. It sets "confirmed" if the form has it, and leaves all other fields to the
 // form's defaults.
 func accept(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	var form struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A scenario uses the connected client; the suite's server watches what comes.
+// A scenario uses a connected client. The suite's server checks its messages.
 type scenario func(ctx context.Context, c *mcp.Client, d details) error
 
 var scenarios = map[string]scenario{
@@ -30,7 +30,7 @@ var scenarios = map[string]scenario{
 	"sep-2640-client-verify-frontmatter":  loadSkills,
 }
 
-// listTools looks at the tools and calls none.
+// listTools lists the tools and calls none.
 func listTools(ctx context.Context, c *mcp.Client, _ details) error {
 	_, err := tools(ctx, c)
 	return err
@@ -47,7 +47,7 @@ func tools(ctx context.Context, c *mcp.Client) ([]*mcp.Tool, error) {
 	return all, nil
 }
 
-// call calls a tool that must not fail.
+// call calls a tool and returns an error if the tool fails.
 func call(ctx context.Context, c *mcp.Client, tool string, arguments any) (*mcp.CallToolResult, error) {
 	result, err := c.CallTool(ctx, tool, arguments)
 	if err != nil {
@@ -59,7 +59,7 @@ func call(ctx context.Context, c *mcp.Client, tool string, arguments any) (*mcp.
 	return result, nil
 }
 
-// callNamed calls tools one after the other, without arguments.
+// callNamed returns a scenario that calls tools one after the other, without arguments.
 func callNamed(names ...string) scenario {
 	return func(ctx context.Context, c *mcp.Client, d details) error {
 		if err := listTools(ctx, c, d); err != nil {
@@ -121,7 +121,7 @@ func useEverything(ctx context.Context, c *mcp.Client, d details) error {
 	return nil
 }
 
-// callGiven makes exactly the calls that the suite wants.
+// callGiven makes exactly the calls in the details.
 func callGiven(ctx context.Context, c *mcp.Client, d details) error {
 	if err := listTools(ctx, c, d); err != nil {
 		return err
@@ -137,8 +137,7 @@ func callGiven(ctx context.Context, c *mcp.Client, d details) error {
 	return nil
 }
 
-// callAll calls every tool that the client lists, which leaves out those whose
-// definition is invalid.
+// callAll calls every listed tool. The client does not list tools with an invalid definition.
 func callAll(ctx context.Context, c *mcp.Client, _ details) error {
 	all, err := tools(ctx, c)
 	if err != nil {
@@ -152,7 +151,7 @@ func callAll(ctx context.Context, c *mcp.Client, _ details) error {
 	return nil
 }
 
-// arguments makes a value for each property of a schema.
+// arguments returns a value for each property of a schema.
 func arguments(schema json.RawMessage) map[string]any {
 	var object struct {
 		Properties map[string]struct {

@@ -14,7 +14,8 @@ func listSkills(ctx context.Context, c *mcp.Client, _ details) error {
 	return err
 }
 
-// loadSkills reads the files of every skill, SKILL.md first, until one is not what its entry says.
+// loadSkills reads the files of every skill, SKILL.md first. It returns an error for a file that
+// differs from its entry.
 func loadSkills(ctx context.Context, c *mcp.Client, _ details) error {
 	all, faults, err := skills.List(ctx, c)
 	if err := errors.Join(append(faults, err)...); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// toggle adds a feature, or removes it if it is there.
+// toggle alternates between adding and removing a feature.
 type toggle struct {
 	mu      sync.Mutex
 	present bool
@@ -23,7 +23,7 @@ func (t *toggle) flip(add, remove func()) {
 	}
 }
 
-// addDiagnostics registers the tools with which the suite makes things happen.
+// addDiagnostics registers the tools that the suite uses to trigger events.
 func addDiagnostics(s *mcp.Server) {
 	mcp.AddToolWith(s, about("test_missing_capability", "Needs the capability sampling."), func(ctx context.Context, _ struct{}) (string, error) {
 		return sampled(ctx, "needed", "Say something", 10)

@@ -17,7 +17,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/tasks"
 )
 
-// drainTime is how long running requests may go on after a signal.
+// drainTime is how long running requests may continue after a signal.
 const drainTime = 2 * time.Second
 
 func main() {
@@ -43,7 +43,7 @@ func listenAndServe(ctx context.Context, addr string) error {
 	return serve(ctx, listener)
 }
 
-// serve answers at /mcp until ctx is done, and then ends in order.
+// serve serves /mcp until ctx is done, and then lets running requests end.
 func serve(ctx context.Context, listener net.Listener) error {
 	long, err := tasks.New(tasks.Options{Tools: runsAsTasks()})
 	if err != nil {
@@ -71,7 +71,7 @@ func serve(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// loopback refuses addresses that other machines can reach.
+// loopback returns an error for an address that other machines can reach.
 func loopback(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -16,7 +16,7 @@ type resourceArgument struct {
 	ResourceURI string `json:"resourceUri" doc:"URI of the resource to embed"`
 }
 
-// addPrompts registers the prompts, and suggestions for the arguments of one.
+// addPrompts registers the prompts, and completions for the arguments of one.
 func addPrompts(s *mcp.Server) {
 	s.AddPrompt(mcp.Prompt{Name: "test_simple_prompt", Description: "A prompt without arguments."}, simplePrompt)
 	s.AddPrompt(mcp.Prompt{Name: "test_prompt_with_image", Description: "A prompt with an image."},

@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// addResources registers the resources and the template.
+// addResources registers the resources and the resource template.
 func addResources(s *mcp.Server) {
 	s.AddText(mcp.Resource{
 		URI: "test://static-text", Name: "Static text", Description: "A text that never changes.", MIMEType: "text/plain",

@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// addRounds registers the tools and the prompt whose requests go out with the
-// result (multi round-trip requests). Keys and messages are the suite's.
+// addRounds registers the tools and the prompt that send their requests in the result (multi
+// round-trip requests). The suite defines keys and messages.
 func addRounds(s *mcp.Server) {
 	for _, t := range []struct {
 		name, description string
@@ -30,7 +30,7 @@ func addRounds(s *mcp.Server) {
 	s.AddPrompt(mcp.Prompt{Name: "test_input_required_result_prompt", Description: "A prompt that asks the user first."}, askingPrompt)
 }
 
-// field asks the user for one value, under a key the client sees.
+// field asks the user for one value. The client sees the key of the request.
 func field(ctx context.Context, key, message, name, kind string) (json.RawMessage, error) {
 	form := fmt.Sprintf(`{"type":"object","properties":{%q:{"type":%q}},"required":[%q]}`, name, kind, name)
 	result, err := mcp.ElicitRaw(ctx, mcp.ElicitRequest{Key: key, Message: message, RequestedSchema: json.RawMessage(form)})
@@ -113,8 +113,8 @@ func nameThenColor(ctx context.Context, _ struct{}) (string, error) {
 	return fmt.Sprintf("%s likes %s", name, color), err
 }
 
-// whatCanBeAsked asks the user and the model, and omits whichever of the
-// two the client did not declare.
+// whatCanBeAsked asks the user and the model. It omits a request if the client did not declare the
+// capability for it.
 func whatCanBeAsked(ctx context.Context, _ struct{}) (string, error) {
 	name, nameErr := text(ctx, "user_name", "What is your name?", "name")
 	greeting, greetingErr := sampled(ctx, "greeting", "Generate a greeting", 50)

@@ -8,10 +8,10 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// pause is the time between two notifications, as the scenarios want it.
+// pause is the time between two notifications. The scenarios require it.
 const pause = 50 * time.Millisecond
 
-// addRunningTools registers the tools that notify, and the one that disconnects.
+// addRunningTools registers the tools that send notifications, and the tool that disconnects.
 func addRunningTools(s *mcp.Server) {
 	mcp.AddToolWith(s, about("test_tool_with_logging", "Logs three times, with pauses."), logThrice)
 	mcp.AddToolWith(s, about("test_tool_with_progress", "Reports progress three times, with pauses."), progressThrice)

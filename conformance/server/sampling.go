@@ -10,7 +10,7 @@ type promptInput struct {
 	Prompt string `json:"prompt" doc:"The prompt to send to the model."`
 }
 
-// addSampling registers the tool that asks the model while it runs.
+// addSampling registers the tool that asks the client's model while it runs.
 func addSampling(s *mcp.Server) {
 	mcp.AddToolWith(s, about("test_sampling", "Asks the client's model."), func(ctx context.Context, in promptInput) (string, error) {
 		text, err := sampled(ctx, "", in.Prompt, 100)
@@ -18,7 +18,7 @@ func addSampling(s *mcp.Server) {
 	})
 }
 
-// sampled asks the model; key names the request where the client sees names.
+// sampled asks the client's model. key identifies the request if the client sees keys.
 func sampled(ctx context.Context, key, prompt string, maxTokens int) (string, error) {
 	result, err := mcp.Sample(ctx, mcp.CreateMessageRequest{
 		Key:       key,

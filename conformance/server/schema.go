@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// schema2020 must be listed as it is, keyword for keyword.
+// schema2020 is a schema that the server must list unchanged, keyword for keyword.
 const schema2020 = `{
 	"$schema": "https://json-schema.org/draft/2020-12/schema",
 	"type": "object",
@@ -34,7 +34,7 @@ type headerInput struct {
 	Region string `json:"region" doc:"Comes in the header Mcp-Param-Region as well." header:"Region"`
 }
 
-// addSchemaTools registers the tools whose input schema is what is tested.
+// addSchemaTools registers the tools whose input schemas the suite tests.
 func addSchemaTools(s *mcp.Server) {
 	s.AddTool(mcp.Tool{
 		Name:        "json_schema_2020_12_tool",

@@ -4,7 +4,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// newServer returns a server with all that the scenarios ask for.
+// newServer returns a server with all features that the scenarios need.
 func newServer() *mcp.Server {
 	s := mcp.NewServerWith("junction-conformance", "1.0.0", mcp.ServerOptions{
 		Instructions: "Fixtures of the conformance suite; every name is the suite's.",
@@ -23,12 +23,12 @@ func newServer() *mcp.Server {
 	return s
 }
 
-// must stops the program at a mistake in the fixtures.
+// must panics if the fixtures have a fault.
 func must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// about is the part of a tool that its types do not tell.
+// about returns the name and description of a tool; its other parts come from Go types.
 func about(name, description string) mcp.Tool { return mcp.Tool{Name: name, Description: description} }

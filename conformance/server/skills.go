@@ -11,7 +11,7 @@ import (
 //go:embed skills
 var skillFiles embed.FS
 
-// addSkills serves the folders in skills.
+// addSkills serves the skills in the folder skills.
 func addSkills(s *mcp.Server) {
 	tree, err := fs.Sub(skillFiles, "skills")
 	must(err)

@@ -11,10 +11,10 @@ import (
 	"github.com/junction-mcp/junction/mcp/tasks"
 )
 
-// maxSeconds bounds how long slow_compute sleeps.
+// maxSeconds is the longest sleep of slow_compute.
 const maxSeconds = 120
 
-// runsAsTasks are the fixtures whose calls become tasks.
+// runsAsTasks returns the tools whose calls become tasks.
 func runsAsTasks() map[string]tasks.Tool {
 	return map[string]tasks.Tool{
 		"slow_compute":        {},
@@ -85,7 +85,7 @@ func multiInput(ctx context.Context, _ struct{}) (string, error) {
 	return fmt.Sprintf("%s: %v", name.Name, sure.Confirm), err
 }
 
-// taskAfterAsking asks before it is a task: between two rounds of its call.
+// taskAfterAsking asks the user before it becomes a task. It asks between two rounds of its call.
 func taskAfterAsking(ctx context.Context, _ struct{}) (string, error) {
 	who, err := mcp.Elicit[named](ctx, "What is your name?")
 	if err != nil {

@@ -8,22 +8,21 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A style is how a cell looks. Colours are those of the palette, or "" for the
-// terminal's own.
+// A style is the appearance of a cell. Colours are from the palette; "" is the default colour of
+// the terminal.
 type style struct {
 	ink, paper                             string
 	bold, faint, italic, underline, struck bool
 }
 
-// A cell is one place of the screen. The second place of a wide character is a
-// cell without text.
+// A cell is one place of the screen. The second place of a wide character is a cell without text.
 type cell struct {
 	text string
 	style
 }
 
-// parse reads what tmux captured: lines of text with sequences that choose how
-// what follows looks. Other sequences are left out.
+// parse parses text that tmux captured. Of the control sequences in the text, it uses only those
+// that choose a style, and drops all others.
 func parse(captured []byte, columns int) [][]cell {
 	var screen [][]cell
 	var now style
@@ -62,8 +61,8 @@ func isBlank(row []cell) bool {
 	return true
 }
 
-// escape cuts a control sequence off the beginning; sequence holds the parameters
-// of one that chooses a style.
+// escape removes a control sequence at the beginning of text. sequence is its parameters if it
+// chooses a style.
 func escape(text string) (sequence, rest string, found bool) {
 	if link, found := strings.CutPrefix(text, "\x1b]"); found {
 		if end := strings.IndexAny(link, "\a\\"); end >= 0 {
@@ -85,14 +84,14 @@ func escape(text string) (sequence, rest string, found bool) {
 	return "", body[end+1:], true
 }
 
-// with is the style after a sequence's parameters.
+// with returns the style after a sequence with the given parameters.
 func (s style) with(parameters string) style {
 	codes := strings.Split(strings.TrimSuffix(parameters, ";"), ";")
 	if parameters == "" {
 		return s
 	}
 	for len(codes) > 0 {
-		n, _ := strconv.Atoi(codes[0]) // none is 0
+		n, _ := strconv.Atoi(codes[0]) // an empty code is 0
 		codes = codes[1:]
 		switch {
 		case n == 38:
@@ -106,7 +105,7 @@ func (s style) with(parameters string) style {
 	return s
 }
 
-// after is the style after one code.
+// after returns the style after one code.
 func (s style) after(n int) style {
 	switch {
 	case n == 0:

@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// rules are what junction up decides calls by in the pictures of the console.
+// rules are the rules of junction up in the pictures of the console.
 const rules = `{
   "rules": [
     {"effect": "deny", "tool": "delete_*", "reason": "what is known is kept"},
@@ -25,8 +25,8 @@ const rules = `{
 
 var printedLink = regexp.MustCompile(`http://127\.0\.0\.1:\d+/\S+\?token=\S+`)
 
-// photographConsole makes the pictures of the console that console.mjs lists. The servers and what is in the pictures are
-// real; a conversation is that of conversation.go.
+// photographConsole makes the pictures of the console that console.mjs lists. The servers and their
+// content are real; the conversation is the one in conversation.go.
 func photographConsole(ctx context.Context, home, model, into string) (err error) {
 	cache := os.Getenv("JUNCTION_INTEGRATION_DIR")
 	if cache == "" {
@@ -50,7 +50,7 @@ func photographConsole(ctx context.Context, home, model, into string) (err error
 	if err := os.WriteFile(filepath.Join(home, "policy.json"), []byte(rules), 0o600); err != nil {
 		return err
 	}
-	writing := map[string]program{"notes": {"junction", []string{"serve", "filesystem", "--root", "trips", "--write"}}} // files is approved in a picture
+	writing := map[string]program{"notes": {"junction", []string{"serve", "filesystem", "--root", "trips", "--write"}}} // for the picture of an approval
 	if err := configureConsole(home, "chat.json", map[string]any{"mcpServers": writing}); err != nil {
 		return err
 	}
@@ -82,13 +82,13 @@ func photographConsole(ctx context.Context, home, model, into string) (err error
 	return command.Run()
 }
 
-// A program is a server's entry in a configuration.
+// A program is the entry of a server in a configuration.
 type program struct {
 	Command string   `json:"command"`
 	Args    []string `json:"args"`
 }
 
-// several are the servers of the console's pictures, of which one fails.
+// several is the configuration for the console's pictures. One of its servers fails.
 var several = map[string]any{
 	"mcpServers": map[string]program{
 		"files":   {"junction", []string{"serve", "filesystem", "--root", "trips"}},
@@ -107,7 +107,8 @@ func configureConsole(home, file string, what map[string]any) error {
 	return os.WriteFile(filepath.Join(home, file), text, 0o600)
 }
 
-// inBackground runs junction until end is called, and returns what the pattern, if there is one, finds in what it prints.
+// inBackground runs junction until end is called. It returns the first match of pattern in the
+// output; pattern may be nil.
 func inBackground(ctx context.Context, home string, pattern *regexp.Regexp, arguments ...string) (found string, end func() error, err error) {
 	command := exec.CommandContext(ctx, filepath.Join(home, "bin", "junction"), arguments...)
 	command.Dir, command.Env = home, environment(home)
@@ -119,10 +120,10 @@ func inBackground(ctx context.Context, home string, pattern *regexp.Regexp, argu
 		return "", nil, err
 	}
 	end = func() error {
-		_ = command.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = command.Process.Signal(syscall.SIGTERM) // fails if it has already ended
 		err := command.Wait()
 		if _, exited := errors.AsType[*exec.ExitError](err); exited {
-			return nil // as it does when it is ended
+			return nil // it exits in this way after the signal
 		}
 		return err
 	}

@@ -12,13 +12,13 @@ const answer = `The three dearest trips:
 
 I'll save them next to your notes.`
 
-// toWrite are the arguments of write-file, in the order in which the card shows them.
+// toWrite holds the arguments of write-file in the order of the card.
 type toWrite struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
 }
 
-// conversation is what the model says.
+// conversation returns the turns of the model.
 func conversation() []replay.Turn {
 	return []replay.Turn{
 		{

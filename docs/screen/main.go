@@ -1,14 +1,14 @@
-// Screen makes the pictures of the documentation: docs/chat.svg, the screen of
-// junction chat in the middle of a conversation, docs/review.svg, that of a server
-// which changed since it was approved, docs/trace.svg, the diagram of a run, and
-// docs/console-*.png, pages of junction console. It needs tmux, and for the last Node,
-// Chromium and what integration/setup.sh installs:
+// Screen makes the pictures of the documentation. docs/chat.svg is the screen of junction chat
+// during a conversation, docs/review.svg the review of a server that changed after its approval,
+// and docs/trace.svg the diagram of a run. docs/console-*.png are pages of junction console. The
+// command needs tmux, and for docs/console-*.png also Node, Chromium and the programs that
+// integration/setup.sh installs:
 //
 //	go run ./docs/screen
 //	go run ./docs/screen console # only the last
 //
-// Everything in them is real but the model's words in the first, which are those of
-// conversation.go. They come over the wire of chat completions.
+// Everything in the pictures is real except the text of the model in docs/chat.svg. conversation.go
+// has that text, and it is sent over the protocol of chat completions.
 package main
 
 import (
@@ -29,9 +29,9 @@ import (
 )
 
 const (
-	columns, rows = 80, 44 // what stays empty below is cut off
+	columns, rows = 80, 44 // empty rows at the bottom are cut off
 	question      = "Which three trips were the dearest? Save them as CSV."
-	// within is how long anything may take.
+	// within is the time limit for the whole command and for each wait.
 	within = 2 * time.Minute
 )
 
@@ -49,7 +49,7 @@ func main() {
 	}
 }
 
-// makePictures writes the pictures into a folder.
+// makePictures writes all pictures to a folder.
 func makePictures(ctx context.Context, into string) (err error) {
 	into, err = filepath.Abs(into)
 	if err != nil {
@@ -72,7 +72,7 @@ func makePictures(ctx context.Context, into string) (err error) {
 	}
 	defer end()
 	console := func() error {
-		recorded, end, err := serveModel() // a conversation of its own
+		recorded, end, err := serveModel() // a separate conversation
 		if err != nil {
 			return err
 		}
@@ -90,13 +90,13 @@ func makePictures(ctx context.Context, into string) (err error) {
 	)
 }
 
-// diagram draws a run.
+// diagram makes the diagram of a run.
 func diagram(ctx context.Context, home, into string) error {
 	err := run(ctx, home, "junction", "chat", "everything", "-p", "add 2 and 40", "--no-save", "--trace-file", into)
 	return errors.Join(err, os.Chmod(into, 0o644))
 }
 
-// conversing is a conversation up to the card that asks whether a file may be written.
+// conversing makes the picture of a conversation up to the card that asks whether to write a file.
 func conversing(ctx context.Context, home, model, into string) error {
 	if err := configure(home, "--write"); err != nil {
 		return err
@@ -104,7 +104,7 @@ func conversing(ctx context.Context, home, model, into string) error {
 	return photograph(ctx, home, into, question, "y yes, once", "--trust", "files", "--model", "recorded", "--base-url", model)
 }
 
-// reviewing is the card that shows what of a server changed: one that was approved
+// reviewing makes the picture of the card that shows how a server changed. The server was approved
 // when it could only read.
 func reviewing(ctx context.Context, home, into string) error {
 	if err := configure(home); err != nil {
@@ -119,10 +119,10 @@ func reviewing(ctx context.Context, home, into string) error {
 	return photograph(ctx, home, into, question, "y approve")
 }
 
-// configuration is the file that says which servers there are.
+// configuration is the name of the file that lists the servers.
 const configuration = "junction.json"
 
-// furnish makes what the conversation is about.
+// furnish writes the files that the conversation is about.
 func furnish(home string) error {
 	if err := os.MkdirAll(filepath.Join(home, "trips"), 0o755); err != nil {
 		return err
@@ -130,7 +130,7 @@ func furnish(home string) error {
 	return os.WriteFile(filepath.Join(home, "trips", "expenses.csv"), expenses, 0o600)
 }
 
-// configure makes the server, started with more arguments.
+// configure writes the configuration of the server, with more as further arguments.
 func configure(home string, more ...string) error {
 	type server struct {
 		Command string   `json:"command"`
@@ -144,7 +144,7 @@ func configure(home string, more ...string) error {
 	return os.WriteFile(filepath.Join(home, configuration), text, 0o600)
 }
 
-// serveModel serves the recorded model on loopback.
+// serveModel serves the recorded model at a loopback address.
 func serveModel() (url string, end func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -156,7 +156,7 @@ func serveModel() (url string, end func(), err error) {
 	return "http://" + listener.Addr().String() + "/v1", func() { _ = server.Close(); <-done }, nil
 }
 
-// run runs a program to its end.
+// run runs a program and waits until it ends.
 func run(ctx context.Context, home, name string, arguments ...string) error {
 	command := exec.CommandContext(ctx, name, arguments...)
 	if home != "" {
@@ -170,7 +170,7 @@ func run(ctx context.Context, home, name string, arguments ...string) error {
 	return nil
 }
 
-// environment is one in which nobody's files are touched.
+// environment returns an environment that makes programs use only files in home.
 func environment(home string) []string {
 	return []string{"HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "PATH=" + filepath.Join(home, "bin") + string(os.PathListSeparator) + os.Getenv("PATH"), "LANG=C.UTF-8"}
 }

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// The measures of the picture, in its own units.
+// The measures of a picture in units of the SVG.
 const (
 	fontSize   = 14.0
 	cellWidth  = 8.4
 	cellHeight = 19.0
 	margin     = 20.0
 	titleBar   = 38.0
-	baseline   = 14.0 // within a cell
+	baseline   = 14.0 // offset in a cell
 )
 
 // The colours of the terminal.
@@ -27,7 +27,7 @@ const (
 	titleInk   = "#8b96a8"
 )
 
-// palette is one of the sixteen colours of a terminal.
+// palette returns one of the sixteen basic colours of a terminal.
 func palette(n int) string {
 	return [...]string{
 		"#2c3542", "#f0716f", "#7fc98b", "#e0b060", "#6aa5f0", "#c68cf0", "#56c2cc", "#b8c2d0",
@@ -35,7 +35,7 @@ func palette(n int) string {
 	}[n]
 }
 
-// extended is a colour of more than sixteen: 5;N or 2;R;G;B.
+// extended returns the colour for the codes 5;N or 2;R;G;B, and the codes after them.
 func extended(codes []string) (colour string, rest []string) {
 	numbers := make([]int, len(codes))
 	for i, c := range codes {
@@ -50,7 +50,8 @@ func extended(codes []string) (colour string, rest []string) {
 	return "", nil
 }
 
-// indexed is one of 256 colours: the sixteen, a cube of six by six by six, grey.
+// indexed returns one of 256 colours: the sixteen basic ones, a cube of 6×6×6 colours, and shades
+// of grey.
 func indexed(n int) string {
 	level := func(i int) int {
 		if i == 0 {
@@ -78,8 +79,8 @@ type drawing struct {
 	title   string
 }
 
-// bytes is the drawing as SVG. It names no font that must be there: each piece of
-// text says how wide it is.
+// bytes returns the drawing as SVG. It does not depend on a certain font, because each text has its
+// width.
 func (d *drawing) bytes() []byte {
 	var b bytes.Buffer
 	width := 2*margin + float64(d.columns)*cellWidth
@@ -99,7 +100,8 @@ func (d *drawing) bytes() []byte {
 	return b.Bytes()
 }
 
-// row draws a line: pieces of one style, and lines of frames as lines.
+// row draws a line of the screen. Texts of one style are one element, and frames are drawn as
+// lines.
 func (d *drawing) row(b *bytes.Buffer, row []cell, top float64) {
 	for at := 0; at < len(row); {
 		end := at + 1
@@ -121,7 +123,7 @@ func (d *drawing) row(b *bytes.Buffer, row []cell, top float64) {
 	b.WriteByte('\n')
 }
 
-// written draws a piece of text.
+// written draws a text.
 func written(b *bytes.Buffer, piece []cell, x, top float64) {
 	var text strings.Builder
 	for _, c := range piece {
@@ -131,7 +133,7 @@ func written(b *bytes.Buffer, piece []cell, x, top float64) {
 	if strings.TrimSpace(trimmed) == "" {
 		return
 	}
-	wide := len(piece) - (text.Len() - len(trimmed)) // spaces have one byte and one cell
+	wide := len(piece) - (text.Len() - len(trimmed)) // a space has one byte and one cell
 	lead := len(trimmed) - len(strings.TrimLeft(trimmed, " "))
 	x, wide, trimmed = x+float64(lead)*cellWidth, wide-lead, trimmed[lead:]
 	s := piece[0].style
@@ -141,7 +143,7 @@ func written(b *bytes.Buffer, piece []cell, x, top float64) {
 	fmt.Fprintf(b, `>%s</text>`, escaped(trimmed))
 }
 
-// is says whether a word is one of an attribute's.
+// An is is a word for an attribute. The word is added only if so is set.
 type is struct {
 	word string
 	so   bool
@@ -159,13 +161,13 @@ func attribute(b *bytes.Buffer, name string, words ...is) {
 	}
 }
 
-// The kinds of pieces.
+// The kinds of cells.
 const (
 	writing = iota
 	framing
 )
 
-// kind tells lines of frames from text.
+// kind returns whether a cell is text or part of a frame.
 func kind(text string) int {
 	if ways(text) != "" {
 		return framing
@@ -173,8 +175,8 @@ func kind(text string) int {
 	return writing
 }
 
-// frame draws the lines of frames from edge to edge of their cells, as no font
-// does between the lines of a picture.
+// frame draws the lines of frames from edge to edge of their cells. The characters of a font would
+// leave gaps between the rows.
 func frame(b *bytes.Buffer, piece []cell, x, top float64) {
 	b.WriteString(`<path d="`)
 	middle := top + cellHeight/2
@@ -197,7 +199,7 @@ func frame(b *bytes.Buffer, piece []cell, x, top float64) {
 	fmt.Fprintf(b, `" stroke="%s" fill="none"/>`, orElse(piece[0].ink, foreground))
 }
 
-// ways are where the lines of a character go from its middle: left, right, up, down.
+// ways returns the directions of the lines of a frame's character from its middle: l, r, u and d.
 func ways(text string) string {
 	switch text {
 	case "─":

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// A terminal is a screen of tmux, with a server of its own.
+// A terminal is a screen of tmux with its own tmux server.
 type terminal struct {
 	home string
 }
 
-// shownHome stands in a picture for the folder that it was made in.
+// shownHome replaces the path of the temporary folder in pictures.
 const shownHome = "/home/ada"
 
-// photograph puts a question to junction chat, waits until the screen holds a text,
-// and writes it as a picture.
+// photograph sends a question to junction chat, waits until the screen contains a text, and writes
+// the screen as a picture.
 func photograph(ctx context.Context, home, into, question, until string, flags ...string) (err error) {
 	t := terminal{home}
 	if err := t.open(ctx, append([]string{"junction", "chat", "--config", configuration, "--theme", "dark"}, flags...)); err != nil {
@@ -45,12 +45,12 @@ func photograph(ctx context.Context, home, into, question, until string, flags .
 	if err != nil {
 		return err
 	}
-	captured = bytes.ReplaceAll(captured, []byte(t.home), []byte(shownHome)) // whoever makes it, it is the same picture
+	captured = bytes.ReplaceAll(captured, []byte(t.home), []byte(shownHome)) // makes the picture the same for everyone
 	d := drawing{cells: parse(captured, columns), columns: columns, title: "junction chat"}
 	return os.WriteFile(into, d.bytes(), 0o644)
 }
 
-// tmux runs one command of tmux.
+// tmux runs one command of tmux and returns its output.
 func (t terminal) tmux(ctx context.Context, arguments ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, "tmux", append([]string{"-S", filepath.Join(t.home, "tmux"), "-f", "/dev/null"}, arguments...)...)
 	command.Dir, command.Env = t.home, append(environment(t.home), "TERM=xterm-256color")
@@ -85,7 +85,7 @@ func (t terminal) capture(ctx context.Context, how ...string) ([]byte, error) {
 	return t.tmux(ctx, append([]string{"capture-pane", "-p"}, how...)...)
 }
 
-// wait waits until the screen holds a text, and has had time to show the rest.
+// wait waits until the screen contains a text and is complete.
 func (t terminal) wait(ctx context.Context, text string) error {
 	seen := false
 	for {

@@ -1,5 +1,5 @@
-// Package sqlite stores state in a file, for the processes of one machine. The state survives these
-// processes.
+// Package sqlite stores state in a file for the processes of one machine. The state persists after
+// these processes.
 package sqlite
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// mark is the application id in the header of state files: "jstt".
+// mark is the SQLite application ID of state files: "jstt".
 const mark = 0x6a737474
 
-// Times are Unix nanoseconds. The only row of "given" counts versions and tokens, so that none is
-// issued twice.
+// Times are Unix nanoseconds. The only row of the table given counts versions and tokens, so that
+// no number is issued twice.
 var migrations = []string{`
 	CREATE TABLE entries (
 		key BLOB PRIMARY KEY,
@@ -40,14 +40,14 @@ var migrations = []string{`
 	INSERT INTO given VALUES (1, 0);
 `}
 
-// maxSwept limits the expired entries that one write removes.
+// maxSwept is the largest number of expired entries that one write removes.
 const maxSwept = 100
 
 // A Store is a [state.Store] in a file.
 type Store struct{ file *sqlitefile.File }
 
-// Open opens the file at path. It creates the file and its folder if necessary, accessible only to
-// their owner.
+// Open opens the file at path. If necessary it creates the file and its folder, with access for
+// their owner only.
 func Open(ctx context.Context, path string) (*Store, error) {
 	file, err := sqlitefile.Open(ctx, path, sqlitefile.Schema{Kind: "state", Mark: mark, Migrations: migrations})
 	if err != nil {
@@ -84,13 +84,13 @@ func (s *Store) CompareAndSwap(ctx context.Context, key string, old state.Versio
 	return s.write(ctx, key, value, w, &old)
 }
 
-// write sets a value. If old is not nil, the present version must be equal to it.
+// write sets a value. If old is not nil, the current version must equal *old.
 func (s *Store) write(ctx context.Context, key string, value []byte, w state.Write, old *state.Version) (state.Version, error) {
 	if err := state.Check(key, value); err != nil {
 		return "", err
 	}
 	if value == nil {
-		value = []byte{} // nil is NULL
+		value = []byte{} // a nil slice would be stored as NULL
 	}
 	var version int64
 	err := s.change(ctx, "put", func(tx *sql.Tx) error {
@@ -130,7 +130,8 @@ func (s *Store) write(ctx context.Context, key string, value []byte, w state.Wri
 	return versionOf(version), err
 }
 
-// fail converts an error of the file to an error of the interface, if there is one for it.
+// fail returns the corresponding error of package state for an error of the file, if there is one,
+// and otherwise err.
 func (s *Store) fail(err error) error {
 	for _, promised := range []error{state.ErrConflict, state.ErrHeld, state.ErrLost} {
 		if errors.Is(err, promised) {
@@ -154,7 +155,7 @@ func next(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 	return n, err
 }
 
-// fence returns [state.ErrLost] if another caller may have the lease.
+// fence returns [state.ErrLost] if the lease of hold may belong to another caller now.
 func fence(ctx context.Context, tx *sql.Tx, hold state.Hold) error {
 	if hold == (state.Hold{}) {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// goPackage is what the files of one package tell.
+// goPackage holds the information that the generator reads from the files of a package.
 type goPackage struct {
 	name  string
 	types map[string]*structType
@@ -23,13 +23,13 @@ type goPackage struct {
 type structType struct {
 	name       string
 	typeParams int
-	entries    []entry // type, fields in order, functions by name
+	entries    []entry // the type, its fields in order, and functions by name
 }
 
-// entry is one key and its comment in a generated map.
+// entry is a key and its text in a generated map.
 type entry struct{ key, text string }
 
-// methodName is the method that is generated.
+// methodName is the name of the generated method.
 const methodName = "MCPDocs"
 
 func read(files map[string][]byte) (*goPackage, error) {
@@ -63,8 +63,8 @@ func read(files map[string][]byte) (*goPackage, error) {
 	return p, nil
 }
 
-// isIgnored tells whether a build constraint keeps the file out of every
-// build, as programs run by go generate do.
+// isIgnored reports whether a build constraint excludes the file from every build. Programs for go
+// generate usually have this constraint.
 func isIgnored(file *ast.File) bool {
 	for _, group := range file.Comments {
 		if group.Pos() > file.Package {
@@ -144,7 +144,7 @@ type function struct {
 func (p *goPackage) readFunctions(file *ast.File) (list []function) {
 	for _, declaration := range file.Decls {
 		f, ok := declaration.(*ast.FuncDecl)
-		if !ok || f.Recv != nil && len(f.Recv.List) != 1 { // not one receiver: it is parsed, but does not compile
+		if !ok || f.Recv != nil && len(f.Recv.List) != 1 { // a method with several receivers parses but does not compile
 			continue
 		}
 		name := f.Name.Name
@@ -169,7 +169,7 @@ func (p *goPackage) readFunctions(file *ast.File) (list []function) {
 	return list
 }
 
-// fileFunctions enters each function under the types it takes.
+// fileFunctions adds each function to the types that it takes.
 func (p *goPackage) fileFunctions(list []function) {
 	slices.SortFunc(list, func(a, b function) int { return strings.Compare(a.key, b.key) })
 	for _, f := range list {
@@ -179,7 +179,7 @@ func (p *goPackage) fileFunctions(list []function) {
 				continue
 			}
 			if f.key == "func "+name+"."+methodName {
-				t.entries = nil // the type describes itself; a second method would not compile
+				t.entries = nil // the type has its own method, and a generated one would not compile
 				delete(p.types, name)
 				continue
 			}
@@ -188,7 +188,7 @@ func (p *goPackage) fileFunctions(list []function) {
 	}
 }
 
-// typeName is the name of T in T, *T, T[...] and *T[...].
+// typeName returns the name of T, given the expression T, *T, T[...] or *T[...].
 func typeName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -206,12 +206,12 @@ func typeName(e ast.Expr) string {
 	}
 }
 
-// docLink is a link of a Go doc comment to an exported name.
+// docLink matches a doc link to an exported name.
 var docLink = regexp.MustCompile(`(^|[^\w\]])\[\*?((?:[\w/]+\.)*[A-Z]\w*(?:\.[A-Z]\w*)?)\]`)
 
-// plainText is a comment as one text for a model: lines of a paragraph joined,
-// paragraphs kept apart, links as the names they show. What "Deprecated:" says is
-// for programmers, and omitted.
+// plainText returns a comment as text for a model. It joins the lines of each paragraph, keeps
+// paragraphs apart, and replaces doc links with their names. It omits paragraphs that start with
+// "Deprecated:", because they are for programmers.
 func plainText(group *ast.CommentGroup) string {
 	var paragraphs []string
 	for paragraph := range strings.SplitSeq(group.Text(), "\n\n") {
@@ -227,7 +227,7 @@ func plainText(group *ast.CommentGroup) string {
 	return strings.Join(paragraphs, "\n\n")
 }
 
-// joinLines joins running text; lists and indented blocks keep their lines.
+// joinLines joins the lines of running text. Lists and indented blocks keep their line breaks.
 func joinLines(paragraph string) string {
 	lines := strings.Split(strings.Trim(paragraph, "\n"), "\n")
 	var b strings.Builder
@@ -245,8 +245,8 @@ func joinLines(paragraph string) string {
 	return b.String()
 }
 
-// withoutName drops the name a Go comment starts with: models know a tool by
-// another one.
+// withoutName removes the Go name at the start of a comment, because models know the tool by
+// another name.
 func withoutName(text, name string) string {
 	rest, ok := strings.CutPrefix(text, name+" ")
 	if !ok {

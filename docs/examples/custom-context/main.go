@@ -1,5 +1,5 @@
-// Custom-context calls an API with the credentials of whoever calls the tool:
-// from a header over HTTP, from the environment on standard input.
+// Custom-context calls an API with the credentials of the tool's caller. They come from a header
+// over HTTP, and from the environment over standard input.
 package main
 
 import (
@@ -25,8 +25,8 @@ func withToken(ctx context.Context, token string) context.Context {
 	return context.WithValue(ctx, tokenKey{}, token)
 }
 
-// fromHeader puts the credentials of a request into its context, which is that
-// of the tools it calls.
+// fromHeader puts the credentials of a request into its context. Tools that the request calls get
+// this context.
 func fromHeader(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(withToken(r.Context(), r.Header.Get("Authorization"))))

@@ -21,7 +21,7 @@ func main() {
 	own := mcp.NewServer("waiter", "1.0")
 	reads := &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}
 	mcp.AddToolWith(own, mcp.Tool{Name: "add", Annotations: reads}, func(_ context.Context, p Pair) (float64, error) { return p.A + p.B, nil })
-	mcp.AddPrompt(own, "bill", func(_ context.Context, b Bill) (*mcp.GetPromptResult, error) { // is /host:bill
+	mcp.AddPrompt(own, "bill", func(_ context.Context, b Bill) (*mcp.GetPromptResult, error) { // users type /host:bill
 		return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("add " + b.Meal + " and " + b.Tip)}}}, nil
 	})
 

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// A shouting model says again what it was asked, aloud. A real one sends req to its service.
+// A shouting model repeats the last message in capitals. A real model sends req to its service.
 type shouting struct{}
 
 func (shouting) Info() model.Info {
@@ -19,7 +19,7 @@ func (shouting) Info() model.Info {
 
 func (shouting) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	text := strings.ToUpper(req.Messages[len(req.Messages)-1].Text())
-	if emit != nil { // as each piece comes
+	if emit != nil { // called for each piece of the text as it arrives
 		emit(model.Delta{Text: text})
 	}
 	answer := model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Text: text}}}

@@ -1,4 +1,4 @@
-// Middleware logs every request to a server, and more of the calls of tools.
+// Middleware logs every request to a server, and further details of tool calls.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Person is who is greeted.
+// Person is the person to greet.
 type Person struct {
 	Name string `json:"name" doc:"Name to greet"`
 }

@@ -1,5 +1,5 @@
-// Structured-output answers with values of Go types: programs get them as JSON
-// that fits a schema, models as text.
+// Structured-output returns values of Go types from tools. Programs get them as JSON that matches a
+// schema, and models as text.
 package main
 
 import (
@@ -24,7 +24,7 @@ type weather struct {
 	Timestamp   time.Time `json:"timestamp" doc:"When retrieved"`
 }
 
-// Content is what a model reads in place of the JSON.
+// Content returns the text that a model reads instead of the JSON.
 func (w weather) Content() []mcp.Content {
 	return []mcp.Content{mcp.Textf("Weather in %s: %.1f degrees %s, %s", w.Location, w.Temperature, w.Units, w.Conditions)}
 }

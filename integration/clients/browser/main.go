@@ -1,5 +1,6 @@
-// Command browser is a user who agrees to everything: it follows a page to its end, and submits each form on the way
-// with a name and a password. $BROWSER_LOG, if set, gets a line for each page that it is sent to.
+// Command browser acts as a user who agrees to everything. It opens a page and submits each form
+// with a name and a password until there are no more forms. It appends a line for each page it is
+// started with to the file $BROWSER_LOG, if that is set.
 package main
 
 import (
@@ -59,7 +60,7 @@ func visit(page string) error {
 			if response.StatusCode != http.StatusOK {
 				return fmt.Errorf("%s: %s: %s", response.Request.URL, response.Status, body)
 			}
-			return nil // there is nothing left to do
+			return nil // no form is left
 		}
 		to, err := response.Request.URL.Parse(html.UnescapeString(string(m[1])))
 		if err != nil {
@@ -73,7 +74,7 @@ func visit(page string) error {
 	return fmt.Errorf("%s asks without end", page)
 }
 
-// fields are what a user fills in who presses the first button.
+// fields returns the values of a form after a user has filled it in and pressed the first button.
 func fields(body []byte) url.Values {
 	values, pressed := url.Values{}, false
 	for _, tag := range input.FindAll(body, -1) {

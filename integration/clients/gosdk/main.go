@@ -1,4 +1,4 @@
-// Command gosdk is a probing client on the official Go SDK: both eras.
+// Command gosdk is a probing client with the official Go SDK, for both eras.
 package main
 
 import (
@@ -103,7 +103,7 @@ type peer struct {
 	level   string
 	tokens  atomic.Int64
 
-	acknowledged chan struct{} // one for each subscription that a modern server confirmed
+	acknowledged chan struct{} // an element for each subscription that a modern server acknowledged
 }
 
 func (p *peer) Connected() script.Connected {
@@ -221,7 +221,7 @@ func (p *peer) Complete(ctx context.Context, ref script.Ref, argument script.Arg
 	return r.Completion.Values, nil
 }
 
-// Ping lists tools in the modern era, which has no ping.
+// Ping lists the tools in the modern era, which has no ping.
 func (p *peer) Ping(ctx context.Context) error {
 	if p.modern {
 		_, err := p.session.ListTools(ctx, nil)
@@ -238,10 +238,10 @@ func (p *peer) SetLevel(ctx context.Context, level string) error {
 	return p.session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: mcp.LoggingLevel(level)})
 }
 
-// Subscribe waits until a modern server confirms, which the SDK does not.
+// Subscribe waits for the acknowledgement of a modern server; the SDK does not.
 func (p *peer) Subscribe(ctx context.Context, uri string) error {
 	for p.modern && len(p.acknowledged) > 0 {
-		<-p.acknowledged // of what the SDK listens to by itself
+		<-p.acknowledged // acknowledgements of the SDK's own subscriptions
 	}
 	if err := p.session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri}); err != nil || !p.modern {
 		return err

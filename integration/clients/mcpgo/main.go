@@ -1,4 +1,4 @@
-// Command mcpgo is a probing client on mcp-go (mark3labs): both eras.
+// Command mcpgo is a probing client with mcp-go (mark3labs), for both eras.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	script.Main(connect, codeOf)
 }
 
-// codeOf finds the JSON-RPC code behind the errors that the SDK puts in its place.
+// codeOf returns the JSON-RPC code for an error that the SDK replaced by its own.
 func codeOf(err error) (int64, any) {
 	for known, code := range map[error]int64{
 		mcp.ErrParseError:         mcp.PARSE_ERROR,
@@ -67,7 +67,7 @@ func connect(ctx context.Context, flags script.Flags, probe *script.Probe) (scri
 	}
 	p := &peer{client: c, probe: probe, welcome: welcome, modern: mcp.IsModernProtocol(c.ProtocolVersion())}
 	if err := p.listen(ctx); err != nil {
-		probe.Event("listen failed", err.Error()) // a server may announce no changes
+		probe.Event("listen failed", err.Error()) // a server need not announce changes
 	}
 	return p, nil
 }
@@ -75,7 +75,8 @@ func connect(ctx context.Context, flags script.Flags, probe *script.Probe) (scri
 func dial(flags script.Flags) (transport.Interface, error) {
 	switch {
 	case flags.HTTP != "" && flags.Revision != "" && !mcp.IsModernProtocol(flags.Revision):
-		// Listening keeps the client in the legacy era: the modern one has no such stream.
+		// A continuous stream keeps the client in the legacy era, because only that era has such a
+		// stream.
 		return transport.NewStreamableHTTP(flags.HTTP, transport.WithContinuousListening())
 	case flags.HTTP != "":
 		return transport.NewStreamableHTTP(flags.HTTP)
@@ -128,8 +129,8 @@ type peer struct {
 	stop    func()
 }
 
-// listen opens the modern stream of notifications, with every resource subscribed so far. It waits
-// for the acknowledgement, which the SDK hands on as a notification like any other.
+// listen opens the modern stream of notifications with all resources subscribed so far. It waits
+// for the acknowledgement, which the SDK passes on as a notification.
 func (p *peer) listen(ctx context.Context) (err error) {
 	if !p.modern {
 		return nil
@@ -224,7 +225,7 @@ func (p *peer) Call(ctx context.Context, step script.Step) (script.ToolResult, e
 	return out, nil
 }
 
-// textOf returns the words of content that may be typed or still a map.
+// textOf returns the text of content, which may be typed or a map.
 func textOf(content any) string {
 	switch c := content.(type) {
 	case mcp.TextContent:
@@ -289,7 +290,7 @@ func (p *peer) Complete(ctx context.Context, ref script.Ref, argument script.Arg
 	return r.Completion.Values, nil
 }
 
-// Ping discovers in the modern era, which has no ping.
+// Ping sends server/discover in the modern era, which has no ping.
 func (p *peer) Ping(ctx context.Context) error {
 	if p.modern {
 		_, err := p.client.Discover(ctx, mcp.DiscoverRequest{})

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Connected is what a client learned when it connected.
+// Connected holds the facts that a client learned when it connected.
 type Connected struct {
 	Revision     string `json:"revision"`
 	Server       any    `json:"server"`
@@ -17,7 +17,7 @@ type Connected struct {
 	Instructions string `json:"instructions,omitempty"`
 }
 
-// ToolResult is the result of a call.
+// ToolResult is the result of a call in a form common to all SDKs.
 type ToolResult struct {
 	IsError    bool     `json:"isError"`
 	Text       string   `json:"text"`
@@ -25,7 +25,7 @@ type ToolResult struct {
 	Structured any      `json:"structured"`
 }
 
-// Peer is a connected client of one SDK.
+// Peer is a connected client of an SDK.
 type Peer interface {
 	Connected() Connected
 	// List returns the names of all tools, resources, templates or prompts.
@@ -41,10 +41,10 @@ type Peer interface {
 	Close() error
 }
 
-// Coder is an error that carries a JSON-RPC code.
+// Coder returns the JSON-RPC code and data of an SDK's error.
 type Coder func(err error) (code int64, data any)
 
-// Main runs the script that the command line has, against the peer that connect returns.
+// Main runs the script in the command line with the peer that connect returns.
 func Main(connect func(context.Context, Flags, *Probe) (Peer, error), code Coder) {
 	flags, err := ParseFlags()
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *runner) failed(err error) failure {
 	return failure{failureBody{code, err.Error(), data}}
 }
 
-// perform returns a failure or what the step found.
+// perform runs a step and returns its result or a failure.
 func (r *runner) perform(ctx context.Context, step Step) any {
 	timeout := 20 * time.Second
 	if step.TimeoutMs > 0 {
@@ -176,7 +176,7 @@ func (r *runner) cancelCall(ctx context.Context, step Step) (any, error) {
 	if step.AfterMs > 0 {
 		after = step.AfterMs
 	}
-	// Not a deadline: an SDK may look at it and give up early on its own.
+	// Not a deadline, because an SDK may evaluate a deadline itself and give up early.
 	cut, cancel := context.WithCancel(ctx)
 	defer cancel()
 	timer := time.AfterFunc(time.Duration(after)*time.Millisecond, cancel)

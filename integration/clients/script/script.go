@@ -1,6 +1,6 @@
-// Package script is the engine of the Go probing clients: it reads their flags, runs the
-// steps, answers what the server asks, and prints one JSON line for each step.
-// The flags, the steps and the lines are described in ../../README.md.
+// Package script is the engine of the Go probing clients. It parses their flags, runs the steps,
+// responds to requests of the server, and prints one line of JSON for each step. ../../README.md
+// describes the flags, the steps and the lines.
 package script
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Flags is what a probing client gets on its command line.
+// Flags holds the flags of a probing client.
 type Flags struct {
 	Stdio    []string // command of the server, or nil
 	HTTP     string   // URL of a Streamable HTTP endpoint, or ""
@@ -39,20 +39,20 @@ type Step struct {
 	Steps     []Step         `json:"steps"`
 }
 
-// Ref names what a completion is for.
+// Ref is the subject of a completion.
 type Ref struct {
 	Type string `json:"type"`
 	Name string `json:"name"`
 	URI  string `json:"uri"`
 }
 
-// Argument is the value to complete.
+// Argument is the argument to complete.
 type Argument struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Answers is what the client says when the server asks.
+// Answers holds the client's responses to requests of the server.
 type Answers struct {
 	Elicit *Elicit `json:"elicit"`
 	Sample struct {
@@ -61,8 +61,8 @@ type Answers struct {
 	Roots []Root `json:"roots"`
 }
 
-// Elicit answers every elicitation with Action; an accepted one has those fields of Content
-// that the form asks for. A form with a field in Decline is declined.
+// Elicit responds to every elicitation with Action. If the action is accept, the response has the
+// fields of Content that the form has. A form with a field in Decline is declined.
 type Elicit struct {
 	Action  string         `json:"action"`
 	Content map[string]any `json:"content"`
@@ -75,7 +75,7 @@ type Root struct {
 	Name string `json:"name"`
 }
 
-// ParseFlags reads os.Args.
+// ParseFlags parses os.Args.
 func ParseFlags() (Flags, error) {
 	flags := Flags{Steps: []Step{{Op: "list"}}}
 	args := os.Args[1:]
@@ -113,29 +113,29 @@ func ParseFlags() (Flags, error) {
 	return flags, nil
 }
 
-// Event is one message that came from the server.
+// Event is one message from the server.
 type Event struct {
 	Method string `json:"method"`
 	Params any    `json:"params,omitempty"`
 }
 
-// Probe keeps what came from the server, and answers what the server asks.
-// Its methods may be called concurrently.
+// Probe stores the messages of the server and responds to the server's requests. Its methods may be
+// called concurrently.
 type Probe struct {
 	Answers Answers
 
 	mu        sync.Mutex
-	fresh     []Event // since the last printed line
-	unclaimed []Event // not yet taken by waitNotification
+	fresh     []Event // events since the last printed line
+	unclaimed []Event // events that waitNotification has not taken yet
 	changed   chan struct{}
 }
 
-// NewProbe returns a Probe that gives these answers.
+// NewProbe returns a Probe that responds with answers.
 func NewProbe(answers Answers) *Probe {
 	return &Probe{Answers: answers, changed: make(chan struct{})}
 }
 
-// Event notes a message from the server.
+// Event stores a message of the server.
 func (p *Probe) Event(method string, params any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,13 +145,13 @@ func (p *Probe) Event(method string, params any) {
 	p.changed = make(chan struct{})
 }
 
-// Await claims one event of the method, or returns an error after the timeout.
+// Await takes one event with the method. It returns an error after the timeout.
 func (p *Probe) Await(method string, timeout time.Duration) error {
 	_, err := p.waitAll(method, 1, timeout)
 	return err
 }
 
-// waitAll claims count events of the method (at least one) and returns their params.
+// waitAll takes count events with the method, at least one, and returns their params.
 func (p *Probe) waitAll(method string, count int, timeout time.Duration) ([]any, error) {
 	deadline := time.After(timeout)
 	var all []any
@@ -165,7 +165,7 @@ func (p *Probe) waitAll(method string, count int, timeout time.Duration) ([]any,
 	return all, nil
 }
 
-// wait returns the params of the oldest unclaimed event of the method.
+// wait takes the oldest event with the method and returns its params.
 func (p *Probe) wait(method string, deadline <-chan time.Time) (any, error) {
 	for {
 		p.mu.Lock()
@@ -197,7 +197,7 @@ func (p *Probe) takeFresh() []Event {
 	return fresh
 }
 
-// Elicit answers a form with the given fields.
+// Elicit returns the response to a form.
 func (p *Probe) Elicit(message, mode string, schema any) (action string, content map[string]any) {
 	p.Event("elicitation/create", map[string]any{"message": message, "mode": mode})
 	answer := p.Answers.Elicit
@@ -222,7 +222,7 @@ func (p *Probe) Elicit(message, mode string, schema any) (action string, content
 	return "accept", content
 }
 
-// properties returns the names of the properties of a schema of any Go type.
+// properties returns the names of the properties of a schema, which may have any Go type.
 func properties(schema any) map[string]bool {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -237,7 +237,7 @@ func properties(schema any) map[string]bool {
 	return names
 }
 
-// Sample returns the canned words of the model.
+// Sample returns the fixed response of the model.
 func (p *Probe) Sample(text string) string {
 	p.Event("sampling/createMessage", map[string]any{"text": text})
 	if p.Answers.Sample.Text == "" {

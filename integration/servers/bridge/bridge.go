@@ -1,5 +1,5 @@
-// Package bridge holds what the Go bridge servers share: their flags, their state and the
-// words in their results. The tools are described in ../../README.md.
+// Package bridge is the common part of the Go bridge servers: their flags, their state and the
+// texts of their results. ../../README.md describes the tools.
 package bridge
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Names and addresses that every bridge server has.
+// The addresses of resources that every bridge server has.
 const (
 	Watched  = "test://watched"
 	Static   = "test://static"
@@ -22,14 +22,14 @@ const (
 	Item     = "test://item/"
 )
 
-// Flags is what a bridge server gets on its command line.
+// Flags holds the flags of a bridge server.
 type Flags struct {
 	HTTP, SSE    string
 	Era          string
 	Capabilities bool
 }
 
-// ParseFlags reads os.Args; eras names the values of --era, the first is the default.
+// ParseFlags parses os.Args. eras lists the valid values of --era; the first one is the default.
 func ParseFlags(eras ...string) Flags {
 	var f Flags
 	flag.StringVar(&f.HTTP, "http", "", "serve Streamable HTTP at this `address`")
@@ -41,7 +41,7 @@ func ParseFlags(eras ...string) Flags {
 	return f
 }
 
-// Capabilities is what --capabilities prints.
+// Capabilities is the output of --capabilities.
 type Capabilities struct {
 	Name       string            `json:"name"`
 	Eras       []string          `json:"eras"`
@@ -54,7 +54,7 @@ func (c Capabilities) Print() error {
 	return json.NewEncoder(os.Stdout).Encode(c)
 }
 
-// Serve serves the handler at the address and prints where.
+// Serve serves the handler at the address and prints its URL.
 func Serve(address, path string, handler http.Handler) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -64,7 +64,7 @@ func Serve(address, path string, handler http.Handler) error {
 	return http.Serve(listener, handler)
 }
 
-// State is what the tools of one process share.
+// State is the state that the tools of a process share.
 type State struct {
 	mu        sync.Mutex
 	touched   int
@@ -72,7 +72,7 @@ type State struct {
 	cancelled bool
 }
 
-// Touch changes the watched resource and returns how often it was changed.
+// Touch changes the watched resource and returns the number of changes.
 func (s *State) Touch() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *State) Touched() string {
 	return fmt.Sprintf("touched %d", s.touched)
 }
 
-// ToggleExtra turns the extra tool on or off, and returns what it is now.
+// ToggleExtra turns the extra tool on or off, and returns its new state.
 func (s *State) ToggleExtra() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *State) ToggleExtra() bool {
 	return s.extra
 }
 
-// Slow sleeps, or ends early when the context does; WasCancelled tells which.
+// Slow sleeps for ms milliseconds, or until ctx ends. WasCancelled returns which of these happened.
 func (s *State) Slow(ctx context.Context, ms int) string {
 	early := false
 	select {
@@ -109,7 +109,7 @@ func (s *State) Slow(ctx context.Context, ms int) string {
 	return fmt.Sprintf("slept %d", ms)
 }
 
-// WasCancelled returns "yes" when the last Slow ended early.
+// WasCancelled returns "yes" if the last Slow ended early.
 func (s *State) WasCancelled() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *State) WasCancelled() string {
 	return "no"
 }
 
-// Form is the schema of a form that asks for one string.
+// Form returns the schema of a form with one string.
 func Form(field string) map[string]any {
 	return map[string]any{
 		"type":       "object",
@@ -128,7 +128,7 @@ func Form(field string) map[string]any {
 	}
 }
 
-// Reply is what a tool says of an answer.
+// Reply returns the text of a tool's result for the response to a form.
 func Reply(field, action string, content map[string]any) string {
 	switch action {
 	case "accept":
@@ -140,7 +140,7 @@ func Reply(field, action string, content map[string]any) string {
 	}
 }
 
-// Names are what the argument of the prompt completes to.
+// Names returns the completions of the prompt's argument.
 func Names(prefix string) []string {
 	names := []string{}
 	for _, name := range []string{"alice", "albert", "bob"} {

@@ -1,7 +1,7 @@
-// Command changed runs a server on standard input and output, and changes one thing of it:
+// Command changed runs a server on standard input and output, and changes one of its parts:
 //
-//	changed result COMMAND…   what a tool says that found nothing
-//	changed tool COMMAND…     a tool is not there any more
+//	changed result COMMAND…   the text of a result without matches
+//	changed tool COMMAND…     a tool that no longer exists
 //	changed error COMMAND…    the text of an error
 //	changed nothing COMMAND…
 package main
@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// removed is the tool that is not there with "tool".
+// removed is the tool that "changed tool" removes.
 const removed = "move_file"
 
 func main() {
@@ -44,7 +44,7 @@ func main() {
 	}
 }
 
-// pass passes messages on.
+// pass copies messages and applies change to each.
 func pass(from io.Reader, to io.Writer, change func(map[string]any)) {
 	lines := bufio.NewReader(from)
 	for {
@@ -87,7 +87,7 @@ func response(message map[string]any) {
 	}
 }
 
-// replace changes the texts of a result.
+// replace replaces text in the text blocks of a result.
 func replace(result map[string]any, old, new string) {
 	content, _ := result["content"].([]any)
 	for _, block := range content {

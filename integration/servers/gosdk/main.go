@@ -1,5 +1,6 @@
-// Command gosdk is a bridge server on the official Go SDK. Over stdio it serves both eras;
-// over HTTP --era legacy keeps sessions and --era modern is stateless, as the SDK has it.
+// Command gosdk is a bridge server with the official Go SDK. Over standard input and output it
+// serves both eras. Over HTTP, --era legacy has sessions and --era modern is stateless, as in the
+// SDK.
 package main
 
 import (
@@ -74,7 +75,7 @@ func add[In any](server *mcp.Server, name, description string, handle func(conte
 		})
 }
 
-// needs is the error of a modern call that has to ask first.
+// needs is the error of a modern call that must ask the client first.
 type needs struct{ result *mcp.CallToolResult }
 
 func (needs) Error() string { return "input required" }
@@ -91,8 +92,8 @@ func isModern(req *mcp.CallToolRequest) bool {
 	return req.Session.InitializeParams().ProtocolVersion >= "2026-07-28"
 }
 
-// ask returns the answers to the forms: from the call's own input responses in the modern
-// era, by asking the client in the legacy one.
+// ask returns the responses to forms. In the modern era these are the call's input responses; in
+// the legacy era ask sends requests to the client.
 func ask(ctx context.Context, req *mcp.CallToolRequest, state string, forms map[string]*mcp.ElicitParams) (map[string]*mcp.ElicitResult, error) {
 	answers := map[string]*mcp.ElicitResult{}
 	if !isModern(req) {
@@ -160,7 +161,7 @@ func addAsking(server *mcp.Server) {
 	add(server, "roots", "tells the roots of the client", roots)
 }
 
-// askAgain keeps the first answer in the request state while it asks for the second.
+// askAgain keeps the first response in the request state while it asks the second question.
 func askAgain(ctx context.Context, req *mcp.CallToolRequest, _ none) (string, error) {
 	color := req.Params.RequestState
 	if color == "" {
@@ -231,7 +232,7 @@ func addChanges(server *mcp.Server, state *bridge.State) {
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
-		time.Sleep(200 * time.Millisecond) // the TypeScript clients drop what comes with the result
+		time.Sleep(200 * time.Millisecond) // TypeScript clients drop notifications that arrive together with the result
 		return "progressed", nil
 	})
 	add(server, "logs", "logs three messages", func(ctx context.Context, req *mcp.CallToolRequest, _ none) (string, error) {

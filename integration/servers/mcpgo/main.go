@@ -1,4 +1,4 @@
-// Command mcpgo is a bridge server on mcp-go (mark3labs): both eras at one endpoint.
+// Command mcpgo is a bridge server with mcp-go (mark3labs). It serves both eras at one endpoint.
 package main
 
 import (
@@ -76,7 +76,7 @@ func form(field, message string) mcp.ElicitationParams {
 }
 
 func reply(field string, answer *mcp.ElicitationResult) string {
-	content, _ := answer.Content.(map[string]any) // a declined answer has none
+	content, _ := answer.Content.(map[string]any) // nil for a declined form
 	return bridge.Reply(field, string(answer.Action), content)
 }
 
@@ -120,7 +120,7 @@ func addAsking(s *server.MCPServer) {
 	})
 }
 
-// sampled returns the words of content that may be typed or still a map.
+// sampled returns the text of content, which may be typed or a map.
 func sampled(content any) string {
 	switch c := content.(type) {
 	case mcp.TextContent:
@@ -132,7 +132,7 @@ func sampled(content any) string {
 	}
 }
 
-// askAgain keeps the first answer in the request state while it asks for the second.
+// askAgain keeps the first response in the request state while it asks the second question.
 func askAgain(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if color := req.Params.RequestState; color != "" && color != "start" {
 		answer := server.ElicitationResponse(req.Params.InputResponses, "shade")
@@ -166,7 +166,7 @@ func addChanges(s *server.MCPServer, state *bridge.State) {
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
-		time.Sleep(200 * time.Millisecond) // the TypeScript clients drop what comes with the result
+		time.Sleep(200 * time.Millisecond) // TypeScript clients drop notifications that arrive together with the result
 		return text("progressed")
 	})
 	add(s, "logs", "logs three messages", func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -175,7 +175,7 @@ func addChanges(s *server.MCPServer, state *bridge.State) {
 			if err := s.SendLogMessageToClient(ctx, message); err != nil {
 				return nil, err
 			}
-			time.Sleep(20 * time.Millisecond) // what is sent with the result may be lost
+			time.Sleep(20 * time.Millisecond) // a notification that is sent together with the result may be lost
 		}
 		return text("logged")
 	})

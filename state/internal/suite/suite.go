@@ -1,4 +1,4 @@
-// Package suite tests implementations of state stores.
+// Package suite tests implementations of [state.Store].
 package suite
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// Run tests stores. Each call of open returns another view of the same store, like that of another
-// process.
+// Run runs the tests of a store. Each call of open returns another view of the same store, as if
+// from another process.
 func Run(t *testing.T, begin func(t *testing.T) (open func() state.Store)) {
 	for name, test := range map[string]func(*testing.T, func() state.Store){
 		"what is put is got, by others too":                      putAndGet,
@@ -51,7 +51,7 @@ func must[T any](t *testing.T) func(value T, err error) T {
 	}
 }
 
-// is checks that an error is the wanted one.
+// is fails the test unless err is want.
 func is(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {

@@ -1,3 +1,2 @@
-// Package account has the commands that log the user in and store secrets: login, logout, whoami
-// and secret.
+// Package account has the commands for logins and stored secrets: login, logout, whoami and secret.
 package account

@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// defaultLogin limits how long a user may take to log in.
+// defaultLogin is the time that the user has to log in.
 const defaultLogin = 5 * time.Minute
 
 const loginHelp = `All commands, junction chat and junction up use a login, and renew it before it
@@ -28,15 +28,15 @@ expires; only one of them at a time does. Logins are kept in state.db in junctio
 folder, sealed with a key in the keyring of your system, or, where there is none, in
 logins.key, which only you can read.`
 
-// A LoginServer is a server at which the user can log in.
+// A LoginServer is a server where the user can log in.
 type LoginServer struct {
-	Name string // as on the command line
+	Name string // the name on the command line
 	URL  string
 	auth config.OAuth
-	asks []string // scopes of --scope, in addition to those of auth
+	asks []string // scopes of --scope, added to those of auth
 }
 
-// findSigner returns the server that a command line names.
+// findSigner returns the login server named on the command line.
 func findSigner(a *cli.App, cmd *cobra.Command, args []string) (LoginServer, error) {
 	if len(args) != 1 {
 		return LoginServer{}, cli.Usagef("%s: expected one SERVER: a name from a configuration, or a URL", cmd.CommandPath())
@@ -94,8 +94,8 @@ error; you are logged in with the others.
 	return cmd
 }
 
-// Login logs the user in at a server and prints the login. Without a browser, the user pastes the
-// address that the login ends at.
+// Login logs the user in at a server, and prints the login. If browser is false, the user opens the
+// page elsewhere, and pastes the address where the login ends.
 func Login(ctx context.Context, a *cli.App, s LoginServer, browser bool) error {
 	visit := func(p0 context.Context, redirect string) (*oauth.Visit, error) { return pastedVisit(p0, a, redirect) }
 	if browser {
@@ -114,7 +114,7 @@ func Login(ctx context.Context, a *cli.App, s LoginServer, browser bool) error {
 		return err
 	}
 	said := "Logged in"
-	if launch.LogsInAtProvider(&s.auth) { // also gets a token for this server, to detect a provider that refuses it
+	if launch.LogsInAtProvider(&s.auth) { // the login below then shows whether the provider refuses this server
 		l, err := a.Launch.Identity(&s.auth, o).Login(ctx)
 		if err != nil {
 			return err
@@ -136,11 +136,11 @@ func Login(ctx context.Context, a *cli.App, s LoginServer, browser bool) error {
 	return MissingScopes(l, s.asks)
 }
 
-// MissingScopes returns an error if scopes that were asked for were not granted. Logging in again would
-// not grant them.
+// MissingScopes returns an error if the server did not grant some of the requested scopes. The
+// error explains that another login would not help.
 func MissingScopes(l *oauth.Login, asked []string) error {
 	missing := slices.DeleteFunc(slices.Clone(asked), func(scope string) bool {
-		return slices.Contains(l.Scopes, scope) || scope == "offline_access" && l.Renews // some servers never list it
+		return slices.Contains(l.Scopes, scope) || scope == "offline_access" && l.Renews // some servers never list this scope
 	})
 	if len(missing) == 0 {
 		return nil
@@ -149,7 +149,7 @@ func MissingScopes(l *oauth.Login, asked []string) error {
 		plaintext.Line(l.Issuer, 200), plaintext.Line(strings.Join(missing, ", "), 200))
 }
 
-// DescribeLogin returns a login as one line.
+// DescribeLogin describes a login in one line.
 func DescribeLogin(l *oauth.Login, now time.Time) string {
 	text := plaintext.Line(l.Resource, 200) + " at " + plaintext.Line(l.Issuer, 200)
 	if l.Identity {
@@ -169,7 +169,7 @@ func DescribeLogin(l *oauth.Login, now time.Time) string {
 	return text
 }
 
-// openBrowser prints the address of a page and opens it in the browser.
+// openBrowser prints the address of a page, and opens it in the browser.
 func openBrowser(ctx context.Context, a *cli.App, page string) error {
 	u, err := url.Parse(page)
 	if err != nil {
@@ -179,10 +179,10 @@ func openBrowser(ctx context.Context, a *cli.App, page string) error {
 	if err := StartBrowser(ctx, a.Place, page); err != nil {
 		a.Screen.Printf("It cannot be opened from here: %v\n", err)
 	}
-	return nil // the user can open it
+	return nil // on failure, the user can open the page by hand
 }
 
-// StartBrowser opens a page in the user's browser. It does not wait for the browser.
+// StartBrowser opens a page in the user's browser, without waiting for the browser to end.
 func StartBrowser(ctx context.Context, p place.Place, page string) error {
 	name, args := browser(p)
 	cmd := p.Command(context.WithoutCancel(ctx), name, append(args, page)...)
@@ -193,7 +193,7 @@ func StartBrowser(ctx context.Context, p place.Place, page string) error {
 	return nil
 }
 
-// browser returns the command that opens pages.
+// browser returns the command that opens web pages.
 func browser(p place.Place) (name string, args []string) {
 	switch own := p.Getenv("JUNCTION_BROWSER"); {
 	case own != "":
@@ -206,7 +206,7 @@ func browser(p place.Place) (name string, args []string) {
 	return "xdg-open", nil
 }
 
-// CanOpenBrowser reports whether the user has a browser on this machine.
+// CanOpenBrowser reports whether this machine seems able to show a browser to the user.
 func CanOpenBrowser(p place.Place) bool {
 	name, _ := browser(p)
 	if _, err := p.LookPath(name); err != nil {
@@ -218,8 +218,8 @@ func CanOpenBrowser(p place.Place) bool {
 	return p.Getenv("DISPLAY") != "" || p.Getenv("WAYLAND_DISPLAY") != ""
 }
 
-// pastedVisit returns a visit in which the user opens the page in any browser and pastes the
-// address of its end, at which nothing listens.
+// pastedVisit returns a visit for a login in any browser. The user opens the page, and pastes the
+// address where the login ends. No program listens at that address.
 func pastedVisit(_ context.Context, a *cli.App, redirect string) (*oauth.Visit, error) {
 	if redirect == "" {
 		redirect = oauth.LoopbackRedirect(defaultCallback)
@@ -236,7 +236,7 @@ func pastedVisit(_ context.Context, a *cli.App, redirect string) (*oauth.Visit, 
 	}}, nil
 }
 
-// defaultCallback is the port of the address at which a login in another browser ends.
+// defaultCallback is the port of the address where such a pasted login ends.
 const defaultCallback = 3118
 
 // LogoutCommand returns the command logout.
@@ -277,7 +277,7 @@ func LogoutCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// logoutAtProvider removes the token for a server and the login at the identity provider.
+// logoutAtProvider removes the token for a server, and ends the login at the identity provider.
 func logoutAtProvider(ctx context.Context, a *cli.App, s LoginServer) error {
 	o, err := a.Launch.TokenOptions(s.auth, nil)
 	if err != nil {
@@ -342,7 +342,8 @@ func WhoamiCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// whoami returns all logins, or those that the server on the command line uses.
+// whoami returns all logins. If the command line names a server, it returns only the logins that
+// this server uses.
 func whoami(a *cli.App, cmd *cobra.Command, args []string) ([]*oauth.Login, error) {
 	if len(args) == 0 {
 		tokens, err := a.Launch.Tokens(config.OAuth{}, nil, nil)
@@ -375,7 +376,7 @@ func whoami(a *cli.App, cmd *cobra.Command, args []string) ([]*oauth.Login, erro
 	return all, err
 }
 
-// RenewLoginCommand returns the hidden command with which another junction renews a login.
+// RenewLoginCommand returns a hidden command, which another junction process runs to renew a login.
 func RenewLoginCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: launch.RenewCommand + " URL MARK", Short: "Renew the login at a server, for another junction", Hidden: true,

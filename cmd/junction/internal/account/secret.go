@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxSecrets = 1000 // listed at most
+	maxSecrets = 1000 // number that the list shows
 
 )
 
@@ -46,7 +46,7 @@ func HasSecret(ctx context.Context, a *cli.App, name string) (bool, error) {
 	return err == nil, err
 }
 
-// StoreSecret stores a secret, and replaces one with the same name.
+// StoreSecret stores a secret. It replaces a secret with the same name.
 func StoreSecret(ctx context.Context, a *cli.App, name, value string) error {
 	if err := launch.CheckSecretName(name); err != nil {
 		return err
@@ -58,7 +58,8 @@ func StoreSecret(ctx context.Context, a *cli.App, name, value string) error {
 	return err
 }
 
-// oneSecret returns the only word of the command line, if it is a valid name.
+// oneSecret returns the secret name on a command line with exactly one word. It checks that the
+// name is valid.
 func oneSecret(args []string) (string, error) {
 	if len(args) != 1 {
 		return "", cli.Usagef("expected the NAME of one secret, got %d words", len(args))
@@ -90,7 +91,7 @@ func secretSetCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-// readSecret returns the secret that the user types, or all of standard input.
+// readSecret asks the user for a secret. Without a terminal, it reads all of standard input.
 func readSecret(ctx context.Context, a *cli.App, name string) (value string, err error) {
 	if a.Person != nil {
 		value, err = a.Person.Secret(ctx, "Value of "+name+", which is not shown: ")

@@ -19,32 +19,32 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// How much of what a server says is shown, in runes.
+// Maximum lengths of texts from a server, in runes.
 const (
 	maxServerName = 80
 	maxMessage    = 2_000
 	maxURL        = 2_000
 )
 
-// A Desk is where questions are answered. The zero values of its fields answer
-// as little as possible.
+// A Desk answers the requests that servers send to the client. Fields with zero values answer as
+// little as possible.
 type Desk struct {
-	// Place is where relative paths of Roots begin.
+	// Place resolves relative paths in Roots.
 	Place place.Place
-	// Screen shows what was answered without asking anybody; required.
+	// Screen shows the answers given without asking the user. It is required.
 	Screen *terminal.Screen
-	// Person is asked where nothing below says the answer; nil if nobody is there.
+	// Person is the user, for questions that no field below answers. It is nil without a terminal.
 	Person *terminal.Person
-	// Elicit answers every elicitation: "accept" (forms with their defaults),
-	// "decline", "cancel", or the JSON object to fill in. Empty: ask the person.
+	// Elicit is the answer to every elicitation: "accept" (forms with their defaults), "decline",
+	// "cancel", or the JSON object to fill in. If it is empty, the user is asked.
 	Elicit string
-	// Sample answers for the model. Empty: sampling is refused.
+	// Sample is the text that answers every sampling request. If it is empty, sampling is refused.
 	Sample string
-	// Roots are the folders that servers may know of; none: roots are refused.
+	// Roots lists the folders that servers learn about. If it is empty, roots are refused.
 	Roots []string
 }
 
-// Check says what is wrong with the fields that flags fill.
+// Check reports errors in the fields that command-line flags set.
 func (d *Desk) Check() error {
 	switch d.Elicit {
 	case "", mcp.ElicitAccept, mcp.ElicitDecline, mcp.ElicitCancel:
@@ -61,7 +61,7 @@ func (d *Desk) Check() error {
 	return nil
 }
 
-// Serve makes a client answer at this desk. server is who asks.
+// Serve makes a client answer the requests of the given server through this desk.
 func (d *Desk) Serve(o *mcp.ClientOptions, server string) {
 	server = plaintext.Line(server, maxServerName)
 	o.ElicitURL = true
@@ -78,7 +78,7 @@ func (d *Desk) Serve(o *mcp.ClientOptions, server string) {
 	}
 }
 
-// Folders are the roots, as servers get them.
+// Folders returns the roots in the form that servers receive.
 func (d *Desk) Folders() ([]mcp.Root, error) {
 	var roots []mcp.Root
 	for _, dir := range d.Roots {
@@ -91,8 +91,8 @@ func (d *Desk) Folders() ([]mcp.Root, error) {
 	return roots, nil
 }
 
-// Answer answers an elicitation as the flags say, or asks. Whoever ends the input in place of an answer
-// dismisses it.
+// Answer answers an elicitation according to Elicit, or asks the user. If the user ends the input
+// without an answer, the elicitation is cancelled.
 func (d *Desk) Answer(ctx context.Context, f host.Form) (*mcp.ElicitResult, error) {
 	if d.Elicit == "" && d.Person != nil {
 		result, err := tui.NewLines(d.Person, nil).Elicit(ctx, f)
@@ -130,9 +130,10 @@ func (d *Desk) Answer(ctx context.Context, f host.Form) (*mcp.ElicitResult, erro
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, err
 }
 
-// needed is the first field of a form that must be filled in, as it has no default; empty without one.
+// needed returns the first required field of a form that has no default. It returns the empty
+// string if there is none.
 func needed(asks json.RawMessage) string {
-	fields, _ := form.Read(asks) // what cannot be read the client refuses
+	fields, _ := form.Read(asks) // the client refuses invalid forms itself
 	for _, f := range fields {
 		if f.Required && f.Default == nil {
 			return plaintext.Line(f.Name, 80)
@@ -148,7 +149,7 @@ func (d *Desk) report(server string, req mcp.ElicitRequest, what string) {
 	}
 }
 
-// only keeps the members that the form asks for, so that one answer can serve
+// only removes from content the members that the form does not ask for. Thus one answer can serve
 // several forms.
 func only(content, asks json.RawMessage) (json.RawMessage, error) {
 	fields, err := form.Read(asks)

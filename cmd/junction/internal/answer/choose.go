@@ -8,8 +8,9 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
-// Choose asks a person until they typed one of some choices, and returns the first word of that. A choice is words with | between
-// them, of which an empty one is Enter alone. What is typed else is answered with otherwise, if that is not empty.
+// Choose asks the user until one of the choices is typed, and returns the first word of that
+// choice. A choice is a list of words, separated by "|". An empty word stands for Enter alone.
+// After any other input, Choose prints otherwise, unless it is empty.
 func Choose(ctx context.Context, person *terminal.Person, prompt, otherwise string, choices ...string) (string, error) {
 	for {
 		typed, err := person.Line(ctx, prompt)

@@ -1,4 +1,3 @@
-// Package answer answers what servers ask in the middle of a call: with a form
-// on the terminal (elicitation), with a text in place of a model (sampling),
-// with the folders that flags name (roots).
+// Package answer answers the requests that servers send during a call. It answers elicitation with
+// a form on the terminal, sampling with a fixed text, and roots with the folders named by flags.
 package answer

@@ -13,12 +13,12 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// ReadFile reads the file that a word names after an @; "-" is standard input.
+// ReadFile reads the file that a word names after an @. The name "-" means standard input.
 type ReadFile func(name string) ([]byte, error)
 
-// Build makes one JSON object out of words, as the package describes. The error
-// names the argument, and what the schema has in its place. A nil schema types
-// nothing: every value is text unless it is written with := .
+// Build returns one JSON object for words, by the rules in the package comment. The error names the
+// argument and the valid ones. Without a schema every value is a string, unless it is written with
+// := .
 func Build(typing json.RawMessage, words []string, read ReadFile) (json.RawMessage, error) {
 	top := &object{schema: schema.Look(typing), typed: typing != nil}
 	for _, word := range words {
@@ -44,11 +44,11 @@ func Build(typing json.RawMessage, words []string, read ReadFile) (json.RawMessa
 	return top.encode("")
 }
 
-// A text is what was given for an argument.
+// A text is the text of an argument on the command line.
 type text struct {
 	text   string
-	forced bool // it is JSON
-	file   bool // it came from a file
+	forced bool // whether it is JSON
+	file   bool // whether it is the content of a file
 }
 
 func load(key, value string, read ReadFile) (text, error) {
@@ -66,14 +66,14 @@ func load(key, value string, read ReadFile) (text, error) {
 	return text{string(data), false, true}, nil
 }
 
-// An object is an object that is being put together.
+// An object is a JSON object that is being built.
 type object struct {
 	schema  schema.View
 	typed   bool
 	members []*value
 }
 
-// A value is a member of it: texts that were given, or an object of its own.
+// A value is a member of an object: the texts for it, or another object.
 type value struct {
 	name   string
 	path   string
@@ -81,11 +81,11 @@ type value struct {
 	typed  bool
 	given  []text
 	object *object
-	nested bool // an element of a list: one text is not a list of one again
+	nested bool // whether it is an element of a list, so that one text does not become a list again
 }
 
-// find returns the member that a key stands for: the one of that name, or, where
-// there is none, the one before the dot and its member after it.
+// find returns the member for a key. It is the member with that name. If there is none, and the key
+// has a dot, it is a member of the object before the dot.
 func (o *object) find(key, path string) (*value, error) {
 	if !o.typed {
 		return o.member(Field{Name: key}, path), nil
@@ -141,7 +141,7 @@ func unknown(path, key string, fields []Field) error {
 	return fmt.Errorf("unknown argument %q%s (there are: %s)", path, hint, strings.Join(shown, ", "))
 }
 
-// String is the field's name and type.
+// String returns the name and type of the field.
 func (f Field) String() string {
 	kind := f.Type
 	if f.Required {
@@ -180,7 +180,7 @@ func (o *object) encode(path string) (json.RawMessage, error) {
 	return append(out, '}'), nil
 }
 
-// missing names every required member that was not given.
+// missing returns an error that names all required members without a value.
 func (o *object) missing(path string) error {
 	if !o.typed {
 		return nil
@@ -216,7 +216,7 @@ func (v *value) encode() (json.RawMessage, error) {
 	return v.list(v.given)
 }
 
-// one encodes the only value that was given.
+// one encodes the only text for a value.
 func (v *value) one(t text) (json.RawMessage, error) {
 	if t.forced {
 		if fault := jsonrpc.Valid([]byte(t.text), jsonrpc.Limits{}); fault != nil {
@@ -262,8 +262,8 @@ func (v *value) list(elements []text) (json.RawMessage, error) {
 	return append(out, ']'), nil
 }
 
-// typed is the text as JSON, if it reads as JSON of one of the types (none: any)
-// other than text.
+// typed returns the text as JSON if it is valid JSON of one of the types other than string. With no
+// types, any type is valid.
 func typed(t text, types []string) json.RawMessage {
 	word := json.RawMessage(strings.TrimSpace(t.text))
 	if len(word) == 0 || word[0] == '"' || jsonrpc.Valid(word, jsonrpc.Limits{}) != nil {
@@ -272,7 +272,7 @@ func typed(t text, types []string) json.RawMessage {
 	has := func(name string) bool { return len(types) == 0 || slices.Contains(types, name) }
 	switch kind := schema.TypeOf(word); {
 	case kind == "null" && len(types) > 0 && has("string"):
-		return nil // the word null is a text
+		return nil // the word null is a string
 	case kind == "number" && !has("number"):
 		if has("integer") && whole(string(word)) {
 			return word
@@ -284,14 +284,14 @@ func typed(t text, types []string) json.RawMessage {
 	return word
 }
 
-// whole reports whether a JSON number is an integer as it is written.
+// whole reports whether a JSON number is written as an integer.
 func whole(number string) bool {
 	integer, fraction, _ := strings.Cut(number, ".")
 	return strings.Trim(fraction, "0") == "" && !strings.ContainsAny(integer, "eE")
 }
 
-// quote is the text as a JSON string; in base64 where the schema says so and the
-// text is a file.
+// quote returns the text as a JSON string. The content of a file is encoded in base64 if the schema
+// requires that.
 func quote(t text, v schema.View) (json.RawMessage, error) {
 	if t.file && (v.Text("contentEncoding") == "base64" || v.Text("format") == "byte") {
 		return jsonrpc.AppendString(nil, base64.StdEncoding.EncodeToString([]byte(t.text))), nil

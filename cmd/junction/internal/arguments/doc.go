@@ -1,5 +1,5 @@
-// Package arguments makes the arguments of a tool or prompt out of the words of
-// a command line, typed by the tool's input schema.
+// Package arguments converts the words of a command line to the arguments of a tool or prompt. The
+// input schema determines their types.
 //
 //	city=Oslo        typed by the schema: text, number, true or false, null
 //	tags=a tags=b    a list; also tags='["a","b"]', and tags= for an empty one
@@ -7,6 +7,6 @@
 //	days:=3          JSON as it is written, whatever the schema says
 //	text=@note.txt   what a file holds; @- is standard input, @@ begins with an @
 //
-// Where the schema allows several types, a word that reads as JSON of one of
-// them (a number, true, a list) is taken as that, and otherwise as text.
+// If the schema allows several types, a word that is JSON of one of them, such as a number, true or
+// a list, has that type. Any other word is a string.
 package arguments

@@ -8,20 +8,20 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// A Field is one member of an object, as its schema describes it.
+// A Field is a member of an object, as its schema describes it.
 type Field struct {
 	Name        string
-	Type        string // for people: "integer", "string[]", "small|large", "any"
+	Type        string // type as shown to users: "integer", "string[]", "small|large", "any"
 	Required    bool
 	Title       string
 	Description string
-	Default     json.RawMessage // nil if there is none
-	Choices     []string        // the only values; nil if there are others
+	Default     json.RawMessage // nil without a default
+	Choices     []string        // the only valid values; nil if there are others
 
 	schema schema.View
 }
 
-// Fields are the members that the schema of an object names, in its order.
+// Fields returns the members in the schema of an object, in the order of the schema.
 func Fields(object json.RawMessage) []Field { return fieldsOf(schema.Look(object)) }
 
 func fieldsOf(object schema.View) (fields []Field) {
@@ -40,14 +40,13 @@ func fieldsOf(object schema.View) (fields []Field) {
 	return fields
 }
 
-// open reports whether an object may have members that the schema does not name,
-// because it says so.
+// open reports whether a schema explicitly allows members that it does not name.
 func open(object schema.View) bool {
 	more := object.Get("additionalProperties")
 	return more != nil && string(more) != "false" || object.Get("patternProperties") != nil
 }
 
-// choiceWords are the choices as a person writes them.
+// choiceWords returns the choices as users type them.
 func choiceWords(v schema.View) []string {
 	var words []string
 	for _, c := range v.Choices() {
@@ -60,7 +59,7 @@ func choiceWords(v schema.View) []string {
 	return words
 }
 
-// describe names the types for people.
+// describe returns the types of a schema as text for users.
 func describe(v schema.View) string {
 	if words := choiceWords(v); len(words) > 0 {
 		return strings.Join(words, "|")

@@ -37,8 +37,8 @@ func (t *Setup) OpenArchive(ctx context.Context) error {
 	return nil
 }
 
-// keepSearches stores the memory of tool searches, merged with that of other processes. It logs
-// errors, because the answer is not affected by them.
+// keepSearches stores the memory of tool searches, merged with the memory that other processes
+// stored. It only logs errors, because the answer does not depend on them.
 func (t *Setup) keepSearches() {
 	fresh := t.Search.Memory()
 	if len(fresh) == 0 {
@@ -59,8 +59,8 @@ func (t *Setup) keepSearches() {
 	}
 }
 
-// resumes reports whether a word after --resume is the ID of a conversation. The flag has an
-// optional value, so an ID must follow an equals sign.
+// resumes reports whether a word after --resume is the ID of a conversation. The value of the flag
+// is optional, so --resume ID without an equals sign passes the ID as a word.
 func (t *Setup) resumes(ctx context.Context, word string) bool {
 	if t.Flags.resume != archive.Last || t.Archive == nil || len(word) != idLength {
 		return false
@@ -69,11 +69,11 @@ func (t *Setup) resumes(ctx context.Context, word string) bool {
 	return err == nil
 }
 
-// idLength is the number of characters of a conversation's ID.
+// idLength is the length of a conversation's ID in characters.
 const idLength = 8
 
-// chosen returns the ID of the conversation that the command line continues: a stored one, or a new
-// copy of it. It is empty for a new conversation.
+// chosen returns the ID of the conversation to continue: a stored one, or a new copy of it. It
+// returns "" for a new conversation.
 func (t *Setup) chosen(ctx context.Context) (id string, err error) {
 	if t.Flags.fork == "" {
 		return t.Flags.resume, nil
@@ -82,8 +82,8 @@ func (t *Setup) chosen(ctx context.Context) (id string, err error) {
 	return id, storedFault(t.Flags.fork, err)
 }
 
-// storedFault returns err as a usage error if the ID on the command line is unknown or ambiguous.
-// Other errors, such as an unusable file, stay as they are.
+// storedFault returns a usage error if the ID on the command line is unknown or ambiguous. It
+// returns all other errors unchanged.
 func storedFault(id string, err error) error {
 	switch {
 	case errors.Is(err, archive.ErrNotFound) && id == archive.Last:
@@ -96,7 +96,8 @@ func storedFault(id string, err error) error {
 	return err
 }
 
-// namesID replaces the error of an unknown or ambiguous ID by one without the path of the file.
+// namesID replaces the error for an unknown or ambiguous ID, which contains the path of the file,
+// by an error with the ID.
 func namesID(id string, err error) error {
 	switch {
 	case errors.Is(err, archive.ErrNotFound):
@@ -107,7 +108,7 @@ func namesID(id string, err error) error {
 	return err
 }
 
-// begin begins or continues the conversation that the command line selects.
+// begin starts or continues the conversation that the command line selects.
 func (t *Setup) begin(ctx context.Context) (*host.Conversation, error) {
 	id, err := t.chosen(ctx)
 	switch {
@@ -126,7 +127,7 @@ func (t *Setup) begin(ctx context.Context) (*host.Conversation, error) {
 	return t.Host.Conversation(record, entries...), nil
 }
 
-// Store returns the store of conversations, or nil if nothing is stored.
+// Store returns the store of conversations, or nil if conversations are not stored.
 func (t *Setup) Store() tui.Store {
 	if t.Archive == nil {
 		return nil
@@ -134,12 +135,12 @@ func (t *Setup) Store() tui.Store {
 	return Store{t.App.Place, t.Archive, t.Options.Model.Info().Name, t.Start(t.Flags.Model)}
 }
 
-// A Store is a [tui.Store] on the archive.
+// A Store implements [tui.Store] with the archive.
 type Store struct {
-	place.Place // the folder of new conversations
+	place.Place // folder for new conversations
 	*archive.Archive
 	Model string
-	Start string // see chatStart
+	Start string // a chatStart as JSON
 }
 
 // A record is a [tui.Record] of a stored conversation.
@@ -148,14 +149,14 @@ type record struct{ *archive.Conversation }
 // Saved implements [tui.Record].
 func (r record) Saved() tui.Saved { return saved(r.Meta()) }
 
-// saved returns the data of a conversation that the screen shows.
+// saved returns the facts about a conversation that the screen shows.
 func saved(m archive.Meta) tui.Saved {
 	return tui.Saved{ID: m.ID, Title: m.Title, Changed: m.Changed, Questions: m.Questions, Cost: m.Cost}
 }
 
 // New implements [tui.Store].
 func (s Store) New(context.Context) (tui.Record, error) {
-	folder, _ := s.Getwd() // used only by lists of conversations
+	folder, _ := s.Getwd() // used only in lists of conversations
 	return record{s.Archive.New(archive.Meta{Model: s.Model, Folder: folder, Setup: s.Start})}, nil
 }
 
@@ -174,13 +175,13 @@ func (s Store) Fork(ctx context.Context, id string, entries int) (string, error)
 	return meta.ID, err
 }
 
-// List implements [tui.Store]. It leaves out conversations of single questions.
+// List implements [tui.Store]. It omits conversations that consist of single questions.
 func (s Store) List(ctx context.Context) ([]tui.Saved, error) {
 	metas, err := s.Archive.List(ctx, archive.Filter{})
 	here, _ := s.Getwd()
 	var all []tui.Saved
 	for _, m := range metas {
-		if isSingle(m) { // junction chat history list shows these, too
+		if isSingle(m) { // junction chat history list includes these
 			continue
 		}
 		one := saved(m)
@@ -192,7 +193,7 @@ func (s Store) List(ctx context.Context) ([]tui.Saved, error) {
 	return all, err
 }
 
-// Export writes a conversation to a new file. The file's extension selects the format.
+// Export writes a conversation to a new file. The extension of the file's name selects the format.
 func (s Store) Export(ctx context.Context, id, path string) (string, error) {
 	if path == "" {
 		path = "conversation-" + id + ".md"
@@ -208,7 +209,7 @@ func (s Store) Export(ctx context.Context, id, path string) (string, error) {
 	return path, s.Archive.Export(ctx, id, formatOf(path), file)
 }
 
-// formatOf returns the format for a file with this name.
+// formatOf returns the format for a file name.
 func formatOf(path string) archive.Format {
 	if strings.EqualFold(filepath.Ext(path), ".json") {
 		return archive.JSON

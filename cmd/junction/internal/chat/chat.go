@@ -36,8 +36,8 @@ const ExitHelp = `Exit codes:
   5    no answer in time
   130  interrupted (Ctrl-C)`
 
-// startTime limits how long a single question waits for servers to start. Many are downloaded
-// first.
+// startTime is how long a single question waits for servers to start. Many servers must be
+// downloaded first.
 const startTime = time.Minute
 
 // Flags holds the flags of chat.
@@ -63,7 +63,7 @@ type Flags struct {
 	Plain        bool
 	noAlerts     bool
 
-	OnScreen bool // not a flag: whether there is a conversation, on the screen or line by line
+	OnScreen bool // not a flag: whether there is a conversation on the screen or line by line
 }
 
 // Command returns the command chat.
@@ -104,7 +104,7 @@ of the question.
 	return cmd
 }
 
-// define defines the flags in a set.
+// define defines the flags in a flag set.
 func (f *Flags) define(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.Prompt, "prompt", "p", "", "ask this `QUESTION`, print the answer and end; - reads it from standard input")
 	flags.StringArrayVar(&f.attach, "attach", nil, "let a text file or a picture go with the question, `FILE`, a resource, SERVER:URI, or - for standard input (repeatable)")
@@ -135,7 +135,7 @@ func (f *Flags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.Plain, "plain", false, "read questions line by line and write plain text, as for screen readers")
 }
 
-// runChat runs the command.
+// runChat runs the command chat.
 func runChat(a *cli.App, cmd *cobra.Command, args []string, f *Flags) (err error) {
 	ctx := cmd.Context()
 	if l := f.Limits; l.Steps < 0 || l.Time < 0 || l.Tokens < 0 || l.Money < 0 {
@@ -180,7 +180,7 @@ func runChat(a *cli.App, cmd *cobra.Command, args []string, f *Flags) (err error
 	}
 	settling, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	_ = t.Host.Settle(settling) // the model is asked once, so all servers should be there
+	_ = t.Host.Settle(settling) // the model is asked only once, so all servers should be ready
 	if err := t.reached(); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func runChat(a *cli.App, cmd *cobra.Command, args []string, f *Flags) (err error
 	return t.complete()
 }
 
-// complete prints the servers that were left out because they were not approved, and returns
+// complete prints the servers that were omitted because they were not approved. It returns
 // [cli.ErrToolFailed] if there are any.
 func (t *Setup) complete() error {
 	servers, without := t.person.Withheld()
@@ -206,8 +206,8 @@ func (t *Setup) complete() error {
 	return cli.ErrToolFailed
 }
 
-// question returns the question on the command line or on standard input. single is false without
-// one: a conversation begins.
+// question returns the question on the command line or on standard input. single is false if there
+// is none, so that a conversation begins.
 func question(ctx context.Context, a *cli.App, f *Flags, servers []string) (q host.Question, single bool, err error) {
 	text, given := f.Prompt, f.Prompt != ""
 	if f.Prompt == "-" && slices.Contains(f.attach, "-") {
@@ -248,8 +248,8 @@ func question(ctx context.Context, a *cli.App, f *Flags, servers []string) (q ho
 	return q, given, err
 }
 
-// warnMentions prints a warning for each @FILE in a question, which is sent only as text, because
-// the question may be written by others.
+// warnMentions prints a warning for each @FILE in a question. The file is not attached, because
+// others may have written the question.
 func warnMentions(a *cli.App, text string) {
 	for _, word := range strings.Fields(text) {
 		name, mentioned := strings.CutPrefix(word, "@")
@@ -259,7 +259,7 @@ func warnMentions(a *cli.App, text string) {
 	}
 }
 
-// attachment returns the attachment that --attach names.
+// attachment returns the attachment for a value of --attach.
 func attachment(a *cli.App, name string, f *Flags) (host.Attachment, error) {
 	if name == "-" {
 		return attachedInput(a, f)
@@ -304,12 +304,12 @@ func askOnce(ctx context.Context, a *cli.App, c *host.Conversation, q host.Quest
 	case answer.Stop == "time":
 		return lateError{errors.New("there was no answer in the time that --max-time allows")}
 	case answer.Stop != "end" || answer.Refused != "":
-		return cli.ErrToolFailed // a notice has shown why
+		return cli.ErrToolFailed // a notice has shown the reason
 	}
 	return nil
 }
 
-// runFault wraps an error of a run for its exit code.
+// runFault wraps the error of a run to give it an exit code.
 func runFault(err error) error {
 	if errors.Is(err, host.ErrFull) || errors.Is(err, host.ErrEmpty) {
 		return &cli.UnansweredError{Cause: err}
@@ -325,23 +325,23 @@ func runFault(err error) error {
 	return err
 }
 
-// isOfProvider reports whether a provider responded with the error, also within a stream.
+// isOfProvider reports whether the provider sent the error, possibly within a stream.
 func isOfProvider(err error) bool {
 	return slices.ContainsFunc([]error{model.ErrUnauthorized, model.ErrRateLimited, model.ErrOverloaded, model.ErrWindow, model.ErrNoModel, model.ErrBroken, model.ErrBadTool},
 		func(cause error) bool { return errors.Is(err, cause) })
 }
 
-// A lateError reports that something took too long.
+// A lateError reports that a run took too long.
 type lateError struct{ error }
 
-// Unwrap returns [context.DeadlineExceeded], for the exit code.
+// Unwrap returns [context.DeadlineExceeded], which determines the exit code.
 func (lateError) Unwrap() error { return context.DeadlineExceeded }
 
-// reporter returns a function that prints the events of a run with one question: as JSON on
-// standard output, or as notices on standard error.
+// reporter returns a function that prints the events of a run with a single question. It prints
+// JSON on standard output or notices on standard error.
 func reporter(a *cli.App, plain *person.Plain) func(host.Event) {
 	if a.Flags.JSON {
-		return func(e host.Event) { _ = a.PrintIndented(e, "") } // a closed pipe ends the program by its signal
+		return func(e host.Event) { _ = a.PrintIndented(e, "") } // writing to a closed pipe ends the program by a signal
 	}
 	return func(e host.Event) {
 		for run := e.Run; e.Child != nil; e.Run = run { // notices of sub-agents are printed, too
@@ -357,7 +357,7 @@ func reporter(a *cli.App, plain *person.Plain) func(host.Event) {
 	}
 }
 
-// saveAll saves the media of a result and prints their paths.
+// saveAll saves the images, sounds and files of a result and prints their paths.
 func saveAll(a *cli.App, r *host.Returned) {
 	for _, m := range r.Media {
 		path, err := SaveMedia(a, r.Server, r.Tool, m)

@@ -12,8 +12,8 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 )
 
-// clipboardTime limits the program that reads the clipboard, which gets the picture from another
-// program.
+// clipboardTime is the time limit for the program that reads the clipboard. That program waits for
+// another one, which owns the picture.
 const clipboardTime = 5 * time.Second
 
 var (
@@ -21,8 +21,8 @@ var (
 	errNoPicture   = errors.New("there is no picture in the clipboard; text is pasted with the terminal's own key")
 )
 
-// ClipboardPicture returns the picture in the clipboard, read by a program of the desktop, because
-// a terminal pastes only text.
+// ClipboardPicture returns the picture in the clipboard. It runs a program of the desktop, because
+// a terminal can paste only text.
 func ClipboardPicture(ctx context.Context, p place.Place) ([]byte, error) {
 	words := ClipboardCommand(runtime.GOOS, p.Getenv)
 	if words == nil {
@@ -34,7 +34,7 @@ func ClipboardPicture(ctx context.Context, p place.Place) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, clipboardTime)
 	defer cancel()
-	out := cutWriter{room: 2*picture.MaxBytes + 1<<10} // macOS writes two digits for each byte
+	out := cutWriter{room: 2*picture.MaxBytes + 1<<10} // macOS writes two hexadecimal digits for each byte
 	command := p.Command(ctx, program, words[1:]...)
 	command.Stdout = &out
 	command.WaitDelay = time.Second
@@ -47,7 +47,7 @@ func ClipboardPicture(ctx context.Context, p place.Place) ([]byte, error) {
 	data := out.kept.Bytes()
 	if digits, isAppleScript := bytes.CutPrefix(bytes.TrimSpace(data), []byte("«data PNGf")); isAppleScript {
 		data = make([]byte, hex.DecodedLen(len(digits)))
-		n, _ := hex.Decode(data, digits) // up to the closing quote
+		n, _ := hex.Decode(data, digits) // decodes up to the closing quote
 		data = data[:n]
 	}
 	if !picture.Is(data) {
@@ -56,8 +56,8 @@ func ClipboardPicture(ctx context.Context, p place.Place) ([]byte, error) {
 	return data, nil
 }
 
-// ClipboardCommand returns the command that writes the picture in the clipboard to its standard
-// output, or nil. Desktops offer every picture as PNG.
+// ClipboardCommand returns the command that writes the picture in the clipboard to standard output,
+// or nil if there is none. Desktops provide every picture as PNG.
 func ClipboardCommand(system string, getenv func(string) string) []string {
 	switch {
 	case system == "darwin":
@@ -72,8 +72,8 @@ func ClipboardCommand(system string, getenv func(string) string) []string {
 	return nil
 }
 
-// A cutWriter keeps the first bytes and drops the others. Of a picture that is too large, it keeps
-// enough to detect that.
+// A cutWriter stores the first room bytes and drops all others. If a picture is too large, the
+// stored bytes are enough to detect that.
 type cutWriter struct {
 	kept bytes.Buffer
 	room int

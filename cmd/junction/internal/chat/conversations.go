@@ -22,7 +22,7 @@ const conversationsExitHelp = `Exit codes:
   3    a local file: the stored conversations, or what is imported
   130  interrupted (Ctrl-C)`
 
-const MaxTitleShown = 60 // +characters of a conversation's title in a list
+const MaxTitleShown = 60 // characters of a conversation's title in a list
 
 // ConversationsCommand returns the command conversations.
 func ConversationsCommand(a *cli.App) *cobra.Command {
@@ -37,8 +37,8 @@ on with a conversation.
 		conversationsForkCommand(a), conversationsRemoveCommand(a))
 }
 
-// archiveCommand returns a command on the stored conversations. It takes one to most words, which
-// expected describes, or any number of words if expected is empty.
+// archiveCommand returns a command about stored conversations. Its arguments are one to most words,
+// which expected describes. If expected is empty, any number of words is valid.
 func archiveCommand(a *cli.App, use, short, expected string, most int, run func(ctx context.Context, stored *archive.Archive, words []string) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, words []string) error {
 		if expected != "" && (len(words) == 0 || len(words) > most) {
@@ -159,7 +159,7 @@ func conversationsForkCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// printID prints the ID of a new conversation, unless err is set.
+// printID prints the ID of a new conversation if err is nil.
 func printID(a *cli.App, meta archive.Meta, err error) error {
 	if err == nil {
 		_, err = fmt.Fprintln(a.Stdout, meta.ID)

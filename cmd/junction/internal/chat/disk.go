@@ -11,11 +11,11 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 )
 
-// MaxOnDisk limits the bytes of a file that an approval card compares with.
+// MaxOnDisk is the largest size in bytes of a file whose content an approval card compares.
 const MaxOnDisk = 1 << 20
 
-// Folders returns the folders from which a card may show files: those of --root, the current one,
-// and those in the command lines of servers.
+// Folders returns the folders whose files a card may show: the folders of --root, the current
+// folder, and folders in the command lines of servers.
 func (t *Setup) Folders() []string {
 	folders := slices.Clone(t.App.Desk.Roots)
 	if here, err := t.App.Getwd(); err == nil {
@@ -28,20 +28,20 @@ func (t *Setup) Folders() []string {
 			}
 		}
 	}
-	return slices.DeleteFunc(folders, func(folder string) bool { // the whole disk is excluded
+	return slices.DeleteFunc(folders, func(folder string) bool { // never allow the whole disk
 		whole, err := t.App.Abs(folder)
 		return err != nil || filepath.Dir(whole) == whole
 	})
 }
 
-// FileReader returns a function that reads text files below these folders, and no others. It does not
-// follow links out of them. It returns nil if there are no folders.
+// FileReader returns a function that reads text files below the folders. It does not follow links
+// that lead out of them. FileReader returns nil if there are no folders.
 func FileReader(p place.Place, folders []string) func(path string) (text string, ok bool) {
 	if len(folders) == 0 {
 		return nil
 	}
 	return func(path string) (string, bool) {
-		if filepath.Clean(path) != path { // after a link, a/../b may differ from b
+		if filepath.Clean(path) != path { // a/../b can differ from b if a is a link
 			return "", false
 		}
 		for _, folder := range folders {
@@ -53,7 +53,7 @@ func FileReader(p place.Place, folders []string) func(path string) (text string,
 			if err != nil {
 				continue
 			}
-			for _, dir := range []string{given, real} { // servers use both
+			for _, dir := range []string{given, real} { // servers use both forms
 				if within, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(within) {
 					return textBelow(dir, within)
 				}
@@ -63,8 +63,8 @@ func FileReader(p place.Place, folders []string) func(path string) (text string,
 	}
 }
 
-// textBelow returns the text of a regular file in a folder, if it is UTF-8 and at most [MaxOnDisk]
-// long.
+// textBelow returns the text of a regular file in a folder. ok is false if the file is not UTF-8 or
+// is longer than [MaxOnDisk].
 func textBelow(folder, name string) (text string, ok bool) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -74,7 +74,7 @@ func textBelow(folder, name string) (text string, ok bool) {
 	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > MaxOnDisk {
 		return "", false
 	}
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have been replaced by a pipe without a writer
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK, because a pipe without a writer may have replaced the file
 	if err != nil {
 		return "", false
 	}

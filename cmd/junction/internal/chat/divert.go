@@ -12,11 +12,11 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxDiverted limits the texts that wait to be shown in the screen's log.
+// maxDiverted is the largest number of texts that wait to be shown in the screen's log.
 const maxDiverted = 256
 
-// divert shows text for standard error in the screen's log, because the terminal shows the screen.
-// It drops text that arrives faster than it can be shown. back ends this.
+// divert shows the text for standard error in the screen's log, because the screen uses the
+// terminal. It drops texts that arrive faster than they can be shown. back ends the diversion.
 func (t *Setup) divert(ui *tui.UI) (back func()) {
 	texts, ended := make(chan string, maxDiverted), make(chan struct{})
 	go func() {
@@ -38,7 +38,7 @@ func (t *Setup) divert(ui *tui.UI) (back func()) {
 	}
 }
 
-// LogEvent returns a text of this program as an event of its log.
+// LogEvent returns a log event with a text of this program.
 func LogEvent(text string) host.Event {
 	level := mcp.LogInfo
 	switch {
@@ -49,8 +49,8 @@ func LogEvent(text string) host.Event {
 	}
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	for i := range lines {
-		lines[i] = strings.TrimSpace(lines[i]) // blanks between words are kept
+		lines[i] = strings.TrimSpace(lines[i]) // blanks between words stay
 	}
-	data, _ := json.Marshal(strings.TrimSpace(strings.Join(lines, " "))) // strings always encode
+	data, _ := json.Marshal(strings.TrimSpace(strings.Join(lines, " "))) // encoding strings cannot fail
 	return host.Event{At: time.Now(), Log: &host.Logged{Server: "junction", Level: level, Data: data}}
 }

@@ -1,3 +1,3 @@
-// Package chat has the commands chat, in which a model uses tools, and conversations, for stored
-// conversations.
+// Package chat has the commands chat and conversations. In a chat, a model uses tools. The command
+// conversations manages stored conversations.
 package chat

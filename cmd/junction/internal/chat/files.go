@@ -23,20 +23,20 @@ import (
 )
 
 const (
-	MaxAttachment   = 1 << 20 // bytes of a text file
-	maxFound        = 200     // paths suggested for a word
-	maxFilesVisited = 5_000   // during a search below the folder
+	MaxAttachment   = 1 << 20 // largest size of a text file in bytes
+	maxFound        = 200     // largest number of paths suggested for a word
+	maxFilesVisited = 5_000   // largest number of files visited by a search
 )
 
-// localFiles implements [tui.Files] for the folder in which chat was started. Only Picture reads
-// files outside of it.
+// localFiles implements [tui.Files] for the folder where chat was started. Only Picture reads files
+// in other folders.
 type localFiles struct {
 	place.Place
 	root *os.Root
 }
 
-// Files returns the files that can be attached on the screen, and a function that closes them. It
-// returns nil files if the folder cannot be read.
+// Files returns the files that can be attached on the screen, and a function that closes them. If
+// the folder cannot be read, it returns nil files.
 func Files(p place.Place) (tui.Files, func()) {
 	root, err := os.OpenRoot(p.Path("."))
 	if err != nil {
@@ -45,7 +45,7 @@ func Files(p place.Place) (tui.Files, func()) {
 	return localFiles{p, root}, func() { root.Close() }
 }
 
-// Read implements [tui.Files]: it returns a file below the folder as an attachment.
+// Read implements [tui.Files]. It returns a file below the folder as an attachment.
 func (l localFiles) Read(name string) (a host.Attachment, found bool, err error) {
 	if !filepath.IsLocal(name) {
 		if info, err := os.Stat(l.Path(name)); err != nil || !info.Mode().IsRegular() {
@@ -76,8 +76,8 @@ func (l localFiles) Read(name string) (a host.Attachment, found bool, err error)
 	return a, true, nil
 }
 
-// Picture implements [tui.Files]: it returns a picture at any path, because the user dropped it on
-// the terminal.
+// Picture implements [tui.Files]. It returns a picture at any path, because the user dropped the
+// picture on the terminal.
 func (l localFiles) Picture(name string) (a host.Attachment, found bool, err error) {
 	if info, err := os.Stat(l.Path(name)); err != nil || !info.Mode().IsRegular() {
 		return a, false, nil
@@ -98,7 +98,7 @@ func (l localFiles) Picture(name string) (a host.Attachment, found bool, err err
 	return a, true, err
 }
 
-// pathless returns an error without the path, which its message already has.
+// pathless returns an error without its path, which the caller's message already contains.
 func pathless(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -119,7 +119,7 @@ func attachedContent(name string, f io.Reader) (host.Attachment, error) {
 	return attachable(name, data)
 }
 
-// attachable returns a picture or text as an attachment.
+// attachable returns a picture or a text as an attachment, and an error for any other data.
 func attachable(name string, data []byte) (host.Attachment, error) {
 	if picture.Is(data) {
 		if _, err := picture.Read(data); err != nil {
@@ -136,7 +136,8 @@ func attachable(name string, data []byte) (host.Attachment, error) {
 	return host.Attachment{URI: name, Text: string(data)}, nil
 }
 
-// attachedFile returns the file that --attach names, at any path.
+// attachedFile returns the file that --attach names as an attachment. The file may be in any
+// folder.
 func attachedFile(p place.Place, name string) (host.Attachment, error) {
 	f, err := os.Open(p.Path(name))
 	if err != nil {
@@ -150,8 +151,8 @@ func attachedFile(p place.Place, name string) (host.Attachment, error) {
 	return a, nil
 }
 
-// Find implements [tui.Files]: it returns paths that complete the typed one, first in the folder it
-// names, then further below.
+// Find implements [tui.Files]. It returns paths that complete the typed path. Paths in the folder
+// that it names come first, then paths in subfolders.
 func (l localFiles) Find(ctx context.Context, typed string) []string {
 	folder, word := path.Split(typed)
 	at := path.Clean(cmp.Or(folder, "."))
@@ -180,8 +181,8 @@ func (l localFiles) Find(ctx context.Context, typed string) []string {
 	return found[:min(len(found), maxFound)]
 }
 
-// below returns the files in subfolders with the word in their names. It skips hidden folders and
-// those of dependencies.
+// below returns the files in subfolders whose names contain the word. It skips hidden folders and
+// folders of dependencies.
 func (l localFiles) below(ctx context.Context, at, typed, word string) []string {
 	var found []string
 	visited := 0
@@ -207,7 +208,7 @@ func (l localFiles) below(ctx context.Context, at, typed, word string) []string 
 	return found
 }
 
-// matches reports whether a name contains a word, in any case.
+// matches reports whether a name contains a word. It ignores case.
 func matches(name, word string) bool {
 	return strings.Contains(strings.ToLower(name), strings.ToLower(word))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/junction-mcp/junction/model/providers"
 )
 
-// Greeting returns advice in Markdown for users without a model or servers of their own. It is
-// empty for other users.
+// Greeting returns advice in Markdown for a user without a model or without own servers. It returns
+// "" for any other user.
 func (t *Setup) Greeting() string {
 	var parts []string
 	if !t.Options.Model.Info().Language && t.Flags.Model.Model == "" && t.App.Getenv(ModelEnv) == "" {
@@ -31,8 +31,8 @@ func (t *Setup) Greeting() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// Example returns a question that the offline model answers with a call of one of these tools that
-// only reads. It is empty with a language model.
+// Example returns a question that the offline model answers with a call of one of the read-only
+// tools. It returns "" with a language model.
 func (t *Setup) Example(tools []host.ToolInfo) string {
 	if t.Options.Model.Info().Language {
 		return ""
@@ -41,7 +41,7 @@ func (t *Setup) Example(tools []host.ToolInfo) string {
 	searched := false
 	for i := range tools {
 		info := &tools[i]
-		later := info.State == host.ToolSearched || info.State == host.ToolUnapproved // left to search, or will be once approved
+		later := info.State == host.ToolSearched || info.State == host.ToolUnapproved // found by search, now or after its approval
 		if info.Sent != nil && info.ReadOnly && info.Server != host.OwnServer && (later || info.State == host.ToolSent) {
 			known, searched = append(known, *info.Sent), searched || later
 		}
@@ -49,7 +49,7 @@ func (t *Setup) Example(tools []host.ToolInfo) string {
 	return offline.Example(known, searched)
 }
 
-// ModelHint returns a Markdown list of commands that select a model: those with a key in the
+// ModelHint returns a list in Markdown of commands that select a model: those whose key is in the
 // environment, or else one example.
 func ModelHint(getenv func(string) string) string {
 	var lines []string

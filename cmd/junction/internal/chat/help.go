@@ -15,7 +15,7 @@ type flagGroup struct {
 	names string
 }
 
-// chatGroups returns the groups of chat's flags.
+// chatGroups returns the groups of the flags of chat.
 func chatGroups() []flagGroup {
 	return []flagGroup{
 		{"The question and its answer", "prompt attach instructions json trace trace-file record"},
@@ -32,7 +32,7 @@ func chatGroups() []flagGroup {
 // groupFlags makes the help of a command list its flags in groups.
 func groupFlags(cmd *cobra.Command, groups []flagGroup) {
 	cmd.SetUsageFunc(func(shown *cobra.Command) error {
-		if shown != cmd { // a subcommand, which inherits this function
+		if shown != cmd { // a subcommand inherits this function
 			return cli.PlainUsage(shown, cli.HelpWidth)
 		}
 		var b strings.Builder
@@ -44,7 +44,7 @@ func groupFlags(cmd *cobra.Command, groups []flagGroup) {
 				if f := cmd.Flags().Lookup(name); f != nil {
 					shown := *f
 					if f.Value.Type() == "float64Slice" {
-						shown.DefValue = "" // otherwise pflag shows []
+						shown.DefValue = "" // pflag would print [] as the default
 					}
 					set.AddFlag(&shown)
 				}

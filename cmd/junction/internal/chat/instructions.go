@@ -23,12 +23,12 @@ import (
 
 const (
 	projectInstructions = "AGENTS.md"
-	maxInstructions     = 64 << 10 // bytes of one file
-	instructionsShown   = 20       // lines shown before the user asks for all
+	maxInstructions     = 64 << 10 // largest size of a file in bytes
+	instructionsShown   = 20       // number of lines shown before the user asks for all
 )
 
-// Instructions returns the model's instructions in addition to Junction's own: those of the user,
-// and those of the project if the user agreed to them.
+// Instructions returns the instructions for the model in addition to Junction's own: those of the
+// user, and those of the project if the user agreed to them.
 func (t *Setup) Instructions(ctx context.Context) (string, error) {
 	var parts []string
 	own := map[string]bool{}
@@ -60,8 +60,8 @@ func (t *Setup) Instructions(ctx context.Context) (string, error) {
 	return strings.Join(parts, "\n\n"), nil
 }
 
-// situation returns a text about the date, the system and the folder. It is the same all day, so
-// that providers can cache it.
+// situation returns a text about the date, the system and the folder. It changes only once a day,
+// so that providers can cache it.
 func situation(p place.Place, now time.Time) string {
 	said := "It is " + now.Format("Monday, 2 January 2006") + ", as the conversation begins or goes on. The person's system is " + runtime.GOOS + "."
 	if folder, err := p.Getwd(); err == nil {
@@ -70,7 +70,7 @@ func situation(p place.Place, now time.Time) string {
 	return said
 }
 
-// ownInstructions returns the text of a file that the command line names.
+// ownInstructions returns the text of a file that --instructions names.
 func ownInstructions(p place.Place, name string) (string, error) {
 	f, err := os.Open(p.Path(name))
 	if err != nil {
@@ -87,7 +87,7 @@ func ownInstructions(p place.Place, name string) (string, error) {
 	return text, nil
 }
 
-// folderInstructions returns the text of a folder's AGENTS.md, or an empty string. It does not
+// folderInstructions returns the text of AGENTS.md in a folder, or "" if there is none. It does not
 // follow links out of the folder.
 func folderInstructions(folder string) (string, error) {
 	root, err := os.OpenRoot(folder)
@@ -112,7 +112,7 @@ func folderInstructions(folder string) (string, error) {
 	return readInstructions(f)
 }
 
-// readInstructions reads text and removes characters that a user would not see.
+// readInstructions reads a text and removes characters that a user would not see.
 func readInstructions(r io.Reader) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxInstructions+1))
 	switch {
@@ -127,7 +127,7 @@ func readInstructions(r io.Reader) (string, error) {
 }
 
 // agreed reports whether the user wants the model to follow a project's instructions. It asks once
-// for each text, in any folder.
+// for each text, whatever the folder is.
 func (t *Setup) agreed(ctx context.Context, text string) (bool, error) {
 	key := InstructionsKey(text)
 	if agreed, known := t.App.Launch.StoredConsents()[key]; known {
@@ -140,7 +140,7 @@ func (t *Setup) agreed(ctx context.Context, text string) (bool, error) {
 	agreed, err := t.askAgreement(ctx, text)
 	switch {
 	case errors.Is(err, terminal.ErrNoAnswer):
-		return false, nil // this is not stored
+		return false, nil // the answer is not stored
 	case err != nil:
 		return false, err
 	}
@@ -150,7 +150,7 @@ func (t *Setup) agreed(ctx context.Context, text string) (bool, error) {
 	return agreed, nil
 }
 
-// askAgreement shows the text of a project and asks whether the model should follow it.
+// askAgreement shows the instructions of a project and asks whether the model should follow them.
 func (t *Setup) askAgreement(ctx context.Context, text string) (bool, error) {
 	p := t.App.Person
 	end, err := p.Begin(ctx)
@@ -168,7 +168,7 @@ func (t *Setup) askAgreement(ctx context.Context, text string) (bool, error) {
 		if more := len(lines) - shown; more > 0 {
 			choices += fmt.Sprintf(", [a]ll of it (%d more lines)", more)
 		}
-		// Another line may have been typed too early for this question.
+		// the user may have typed a line before this question
 		word, err := answer.Choose(ctx, p, "\nShould the model follow it? You are asked once for this text. "+choices+" > ", "Please answer y or n.", "y|yes", "a|all", "n|no|")
 		if word != "a" {
 			if word == "n" {
@@ -183,7 +183,7 @@ func (t *Setup) askAgreement(ctx context.Context, text string) (bool, error) {
 	}
 }
 
-// InstructionsKey returns the key of the answer about a text of a project.
+// InstructionsKey returns the key under which the answer about a project's instructions is stored.
 func InstructionsKey(text string) string {
 	sum := sha256.Sum256([]byte(projectInstructions + "\n" + text))
 	return hex.EncodeToString(sum[:])

@@ -18,10 +18,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ModelEnv is the variable that names the model if the command line does not.
+// ModelEnv is the environment variable that names the model if no flag does.
 const ModelEnv = "JUNCTION_MODEL"
 
-// ModelFlags holds the flags that select a model. They are stored with a conversation; see
+// ModelFlags holds the flags that select a model. They are stored with each conversation; see
 // [chatStart].
 type ModelFlags struct {
 	Model     string    `json:"model,omitempty"`
@@ -33,11 +33,11 @@ type ModelFlags struct {
 	Price     []float64 `json:"price,omitempty"`
 	Effort    string    `json:"effort,omitempty"`
 
-	KeyFrom  string `json:"-"` // the variable with the key that is sent; set by Open
-	withheld string // why the existing key is not sent
+	KeyFrom  string `json:"-"` // variable of the key that is sent; set by Open
+	withheld string // advice about an existing key that is not sent
 }
 
-// define defines the flags in a set.
+// define defines the flags in a flag set.
 func (f *ModelFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Model, "model", "", "ask `PROVIDER:NAME`, such as openai:gpt-5.2, responses:gpt-5.2, anthropic:claude-sonnet-4-5, ollama:qwen3; or offline (default $"+ModelEnv+", or offline)")
 	flags.StringVar(&f.BaseURL, "base-url", "", "reach the model at `URL`: any server that speaks chat completions, OpenAI's responses or Anthropic's messages")
@@ -49,7 +49,7 @@ func (f *ModelFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Effort, "effort", "", "ask the model for this `LEVEL` of effort in thinking: low, medium or high (default: its own)")
 }
 
-// Open returns the model that the flags and the environment select. The default is the offline
+// Open returns the model that the flags and the environment select. By default it is the offline
 // model.
 func (f *ModelFlags) Open(at place.Place) (model.Model, error) {
 	name := cmp.Or(f.Model, at.Getenv(ModelEnv))
@@ -73,7 +73,7 @@ func (f *ModelFlags) Open(at place.Place) (model.Model, error) {
 	return keyed{model.Retrying(m), f.KeyFrom, f.withheld}, nil
 }
 
-// ask returns the model of a provider.
+// ask returns a model of a provider.
 func (f *ModelFlags) ask(at place.Place, provider, name string) (m model.Model, err error) {
 	price, err := f.prices()
 	if err != nil {
@@ -97,11 +97,11 @@ func (f *ModelFlags) ask(at place.Place, provider, name string) (m model.Model, 
 	return m, nil
 }
 
-// A keyed model adds to errors of authorization which key was sent.
+// A keyed is a model whose authorization errors name the key that was sent.
 type keyed struct {
 	model.Model
-	from     string // the variable of the key; empty if none was sent
-	withheld string // why none was sent
+	from     string // variable of the key; empty if no key was sent
+	withheld string // advice if no key was sent
 }
 
 // Generate implements [model.Model].
@@ -116,7 +116,7 @@ func (k keyed) Generate(ctx context.Context, req *model.Request, emit func(model
 	return response, fmt.Errorf("%w (the one in %s)", err, k.from)
 }
 
-// complete returns a usage error if the model's name is incomplete.
+// complete returns a usage error if the name of the model is incomplete.
 func (f *ModelFlags) complete(provider, name string) error {
 	_, known := providers.ByName(name)
 	switch {
@@ -132,7 +132,7 @@ func (f *ModelFlags) complete(provider, name string) error {
 	return nil
 }
 
-// prices returns the price of --price.
+// prices returns the value of --price.
 func (f *ModelFlags) prices() (model.Price, error) {
 	switch len(f.Price) {
 	case 0:
@@ -151,14 +151,14 @@ func ProviderNames() (names []string) {
 	return names
 }
 
-// reach returns the address of a provider and the key for it.
+// reach returns the address of a provider and its key.
 func (f *ModelFlags) reach(at place.Place, p providers.Provider) (base, key string, err error) {
 	f.withheld = f.KeyHint(p, at.Getenv)
 	key, err = f.key(at, p.KeyEnv, f.BaseURL == "" && !p.Local)
 	return cmp.Or(f.BaseURL, p.BaseURL), key, err
 }
 
-// KeyHint describes how to send a key to an address that is not its service's.
+// KeyHint describes how to send a key to an address that is not the service's own.
 func (*ModelFlags) KeyHint(p providers.Provider, getenv func(string) string) string {
 	home, err := url.Parse(p.BaseURL)
 	if err != nil || p.KeyEnv == "" || getenv(p.KeyEnv) == "" {
@@ -167,8 +167,8 @@ func (*ModelFlags) KeyHint(p providers.Provider, getenv func(string) string) str
 	return fmt.Sprintf("%s is set, but its key goes to %s only; --key-env %s sends it here", p.KeyEnv, home.Host, p.KeyEnv)
 }
 
-// key returns the model's key from the environment. It does not send the key of a known service to
-// other addresses, unless --key-env names it.
+// key returns the model's key from the environment. It returns the key of a known service only for
+// the service's own address, unless --key-env names it.
 func (f *ModelFlags) key(at place.Place, usual string, needed bool) (string, error) {
 	from := usual
 	if f.KeyEnv != "" {
@@ -184,13 +184,13 @@ func (f *ModelFlags) key(at place.Place, usual string, needed bool) (string, err
 	return key, nil
 }
 
-// defaultEffort is the level that leaves the effort to the model.
+// defaultEffort is the level that leaves the choice of the effort to the model.
 const defaultEffort = "default"
 
 // efforts returns the levels of --effort.
 func efforts() []string { return append([]string{defaultEffort}, providers.Efforts()...) }
 
-// hasEffort reports whether a provider accepts a level of effort.
+// hasEffort reports whether a provider accepts levels of effort.
 func hasEffort(provider string) bool {
 	p, _ := providers.ByName(provider)
 	return provider != "offline" && !p.NoEffort

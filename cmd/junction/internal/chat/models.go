@@ -17,22 +17,22 @@ import (
 	"github.com/junction-mcp/junction/model/providers"
 )
 
-// listModelsTime limits how long providers may take to list their models.
+// listModelsTime is the time limit for providers to list their models.
 const listModelsTime = 10 * time.Second
 
-// A ModelSwitch is a [model.Model] that forwards to another model, which the user can change. It
+// A ModelSwitch is a [model.Model] that forwards to another model, which the user can replace. It
 // implements [tui.Models] and is safe for concurrent use.
 type ModelSwitch struct {
 	place   place.Place
-	limited bool // runs end at an amount of dollars, so the price must be known
+	limited bool // whether runs have a limit in dollars, so that the price must be known
 
 	mu      sync.Mutex
 	flags   ModelFlags
 	model   model.Model
-	windows map[string]int // context windows of listed models, by name with the provider; 0: unknown
+	windows map[string]int // context windows of listed models, by provider and name; 0 if unknown
 }
 
-// NewModelSwitch returns a switch that begins with m, which the flags selected.
+// NewModelSwitch returns a ModelSwitch that begins with m. f are the flags that selected m.
 func NewModelSwitch(p place.Place, f *Flags, m model.Model) *ModelSwitch {
 	return &ModelSwitch{place: p, limited: f.Limits.Money > 0, flags: f.Model, model: m, windows: map[string]int{}}
 }
@@ -56,7 +56,7 @@ func (s *ModelSwitch) Generate(ctx context.Context, req *model.Request, emit fun
 	return m.Generate(ctx, req, emit)
 }
 
-// Choose switches to another model. A name without a provider belongs to the current provider.
+// Choose switches to another model. A name without a provider is a model of the current provider.
 func (s *ModelSwitch) Choose(name string) error {
 	_, f := s.Current()
 	if err := s.rename(&f, name); err != nil {
@@ -65,8 +65,8 @@ func (s *ModelSwitch) Choose(name string) error {
 	return s.use(f)
 }
 
-// rename sets the name of the model, and resets the flags that applied only to the former provider
-// or model.
+// rename sets the name of the model. It resets flags that applied only to the previous provider or
+// model.
 func (s *ModelSwitch) rename(f *ModelFlags, name string) error {
 	current := s.provider()
 	typed, _, found := strings.Cut(name, ":")
@@ -96,7 +96,7 @@ func (s *ModelSwitch) rename(f *ModelFlags, name string) error {
 	return nil
 }
 
-// meant returns a suggestion of a provider with a name similar to word, or an empty string.
+// meant returns a suggestion of a provider whose name is similar to word, or "".
 func meant(word string) string {
 	if near := nearest.Name(word, ProviderNames()); near != "" && near != word {
 		return " (is the provider " + near + " meant?)"
@@ -104,7 +104,8 @@ func meant(word string) string {
 	return ""
 }
 
-// lists reports whether a provider lists a model, or has not listed its models yet.
+// lists reports whether a provider lists a model. It also reports true if the provider has not
+// listed its models yet.
 func (s *ModelSwitch) lists(provider, name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,17 +137,17 @@ func (s *ModelSwitch) use(f ModelFlags) error {
 	return nil
 }
 
-// provider returns the provider of the current model, or an empty string for the built-in one.
+// provider returns the name of the current model's provider, or "" for the built-in model.
 func (s *ModelSwitch) provider() string {
 	info := s.Info()
-	provider, _, _ := strings.Cut(info.Provider, "@")      // the server of a wire follows
-	if !info.Language || strings.Contains(provider, ":") { // an address, which could be taken for a name
+	provider, _, _ := strings.Cut(info.Provider, "@")      // the server follows after the @
+	if !info.Language || strings.Contains(provider, ":") { // an address with a port would look like a provider and a name
 		return ""
 	}
 	return provider
 }
 
-// Efforts returns the levels that the provider accepts, and the current one.
+// Efforts returns the levels of effort that the provider accepts, and the current one.
 func (s *ModelSwitch) Efforts() (levels []string, current string) {
 	_, f := s.Current()
 	if provider := s.provider(); provider == "" || !hasEffort(provider) {
@@ -155,15 +156,15 @@ func (s *ModelSwitch) Efforts() (levels []string, current string) {
 	return efforts(), cmp.Or(f.Effort, defaultEffort)
 }
 
-// SetEffort opens the same model with another effort.
+// SetEffort opens the same model with another level of effort.
 func (s *ModelSwitch) SetEffort(level string) error {
 	_, f := s.Current()
 	f.Effort = level
 	return s.use(f)
 }
 
-// List returns the models of the current provider and of those with a key in the environment. With
-// --base-url it asks only that endpoint.
+// List returns the models of the current provider, and of the providers with a key in the
+// environment. With --base-url it asks only that address.
 func (s *ModelSwitch) List(ctx context.Context) ([]tui.ModelChoice, error) {
 	ctx, cancel := context.WithTimeout(ctx, listModelsTime)
 	defer cancel()
@@ -194,9 +195,9 @@ type modelSource struct {
 	URL, Key string
 }
 
-// Sources returns the current provider and those with a key in the environment. With --base-url it
-// returns only the current one, so that no other service learns of the chat. The error explains why
-// the current one is missing.
+// Sources returns the current provider, and the providers with a key in the environment. With
+// --base-url it returns only the current one, so that no other service learns of the chat. The
+// error is the reason why the current one is missing.
 func (s *ModelSwitch) Sources() (all []modelSource, err error) {
 	_, f := s.Current()
 	current := s.provider()
@@ -221,7 +222,7 @@ func (s *ModelSwitch) Sources() (all []modelSource, err error) {
 	return all, err
 }
 
-// source returns the address of a provider's list of models, with its key.
+// source returns a provider with the address of its list of models and its key.
 func (f ModelFlags) source(at place.Place, p providers.Provider) (modelSource, error) {
 	base, key, err := f.reach(at, p)
 	if err != nil {

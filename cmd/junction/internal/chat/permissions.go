@@ -19,14 +19,14 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// Permissions returns everything that permits or forbids calls: rules, trust, approvals of
-// definitions, answers about the project, and remembered answers of the conversation.
+// Permissions returns everything that allows or forbids calls: rules, trust, approved definitions,
+// answers about the project, and remembered answers of the conversation.
 func (t *Setup) Permissions(_ context.Context, s tui.Session) ([]tui.Permission, error) {
 	path, err := rules.UserFile(t.App.Place, t.Flags.Policy)
 	if err != nil {
 		return nil, err
 	}
-	file, err := policy.Load(path, policy.LoadOptions{}) // read again, because lines move
+	file, err := policy.Load(path, policy.LoadOptions{}) // read again, because the lines of rules change
 	if errors.Is(err, fs.ErrNotExist) {
 		file, err = &policy.File{Path: path}, nil
 	}
@@ -36,29 +36,30 @@ func (t *Setup) Permissions(_ context.Context, s tui.Session) ([]tui.Permission,
 	return slices.Concat(t.rulePermissions(file), t.TrustPermissions(file, s), t.ApprovedPermissions(), ProjectPermissions(t.App), AnswerPermissions(s)), nil
 }
 
-// fixed returns an Undo for what cannot be undone here.
+// fixed returns an Undo that returns an error with the given text, for a permission that cannot be
+// withdrawn here.
 func fixed(format string, args ...any) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return "", fmt.Errorf(format, args...) }
 }
 
-// bareRule returns a rule without its source, for comparison.
+// bareRule returns a rule without its Source, to compare it.
 func bareRule(r policy.Rule) policy.Rule {
 	r.Source = ""
 	return r
 }
 
-// rulePermissions returns the rules in force, the strictest first.
+// rulePermissions returns the rules in force, strictest first.
 func (t *Setup) rulePermissions(file *policy.File) (all []tui.Permission) {
 	rules := t.Host.Rules()
 	for i, r := range rules {
 		p := tui.Permission{What: t.RuleText(r), Where: r.Source}
 		switch {
-		case i == len(rules)-1: // the default
+		case i == len(rules)-1: // the default of the policy
 			p.Undo = fixed(`what becomes of calls without a rule is said by "default" in %s`, t.App.Short(file.Path))
 		case r.Source == "built-in":
 			p.Undo = fixed("this rule is built in, and cannot be removed; rules of your own that ask or deny are stricter")
 		case r.Source == person.CommandLine:
-			r.Name = "" // the flag, which Where shows
+			r.Name = "" // the name is the flag, which Where shows
 			p.What = t.RuleText(r)
 			p.Undo = fixed("this rule stands on the command line, and cannot be removed here: start without it")
 		case r.Source == "session":
@@ -85,12 +86,12 @@ func (t *Setup) rulePermissions(file *policy.File) (all []tui.Permission) {
 	return all
 }
 
-// origin matches the result of [policy.OriginOf], which has no meaning for users.
+// origin matches results of [policy.OriginOf], which users need not see.
 var origin = regexp.MustCompile(`^(?:[0-9a-f]{32}|built-in)$`)
 
-// meant returns the server that a name in a policy names, and whether the name is bound to the
-// server's origin, as [policy.NameOf] writes it. Names may have an @ of their own, such as packages
-// of npm.
+// meant returns the server that a name in a policy refers to. It also reports whether the name
+// includes the server's origin, as in [policy.NameOf]. A name may itself contain an @, as names of
+// npm packages do.
 func (t *Setup) meant(name string) (server string, bound bool) {
 	at := strings.LastIndexByte(name, '@')
 	if at <= 0 || !origin.MatchString(name[at+1:]) || slices.ContainsFunc(t.Options.Servers, func(s host.Server) bool { return s.Name == name }) {
@@ -99,7 +100,7 @@ func (t *Setup) meant(name string) (server string, bound bool) {
 	return name[:at], true
 }
 
-// RuleText returns a rule as text, with the servers of After but without their origins.
+// RuleText returns a rule as text. Servers in After are named without their origins.
 func (t *Setup) RuleText(r policy.Rule) string {
 	if r.After != "" {
 		var after []string
@@ -112,7 +113,8 @@ func (t *Setup) RuleText(r policy.Rule) string {
 	return string(r.Effect) + " " + policies.DescribeRule(r)
 }
 
-// ofFile reports whether a rule came from the user's policy file, or was added to it since.
+// ofFile reports whether a rule is from the user's policy file, or has been added to the file since
+// it was read.
 func ofFile(r policy.Rule, path string) bool {
 	return r.Source == "" || strings.HasPrefix(r.Source, path+":")
 }
@@ -135,7 +137,7 @@ func (t *Setup) removeRule(ctx context.Context, path string, rule policy.Rule) e
 	return errors.Join(errs...)
 }
 
-// inFile reports whether names of a file vouch for a server.
+// inFile reports whether names in a file vouch for a server.
 func (t *Setup) inFile(s *host.Server, names ...string) bool {
 	return policy.Vouches(names, s.Name, s.Origin, t.ownNames[s.Name])
 }
@@ -145,7 +147,7 @@ func (t *Setup) byFlag(s *host.Server) bool {
 	return policy.Vouches(t.Flags.Trust, s.Name, s.Origin, true)
 }
 
-// vouched returns a name in a list of trusted servers as text.
+// vouched returns the text for a name in a list of trusted servers.
 func (t *Setup) vouched(name string) string {
 	server, bound := t.meant(name)
 	if bound {
@@ -154,14 +156,15 @@ func (t *Setup) vouched(name string) string {
 	return server
 }
 
-// TrustPermissions returns the trusted servers, and those declared to have nothing private.
+// TrustPermissions returns the trusted servers, and the servers that are declared to have no
+// private data.
 func (t *Setup) TrustPermissions(file *policy.File, session tui.Session) (all []tui.Permission) {
 	trusted := func(server string) bool {
 		return slices.ContainsFunc(session.Talk().Servers(), func(s host.ServerTools) bool { return s.Server == server && s.Trusted })
 	}
 	for i, name := range file.Trusted {
 		if slices.Contains(file.Trusted[:i], name) {
-			continue // one undo removes all of them
+			continue // one undo removes all occurrences
 		}
 		all = append(all, tui.Permission{What: "trust " + t.vouched(name), Where: t.App.Short(file.Path), Undo: func(ctx context.Context) (string, error) {
 			return t.removeTrust(ctx, file.Path, name, session)
@@ -194,8 +197,8 @@ func (t *Setup) TrustPermissions(file *policy.File, session tui.Session) (all []
 	return all
 }
 
-// removeTrust removes a name from the trusted ones in the user's policy file, and ends the trust in
-// its servers. done lists other reasons why they are still trusted.
+// removeTrust removes a name from the trusted servers in the user's policy file, and stops trusting
+// the servers with that name. done also names other reasons why they are still trusted.
 func (t *Setup) removeTrust(ctx context.Context, path, name string, session tui.Session) (done string, err error) {
 	if err := policy.RemoveTrusted(ctx, path, name); err != nil {
 		return "", err
@@ -246,7 +249,7 @@ func (t *Setup) ApprovedPermissions() (all []tui.Permission) {
 	return all
 }
 
-// ProjectPermissions returns the answers about the project's servers and instructions.
+// ProjectPermissions returns the answers about servers and instructions of projects.
 func ProjectPermissions(a *cli.App) (all []tui.Permission) {
 	said := a.Launch.StoredConsents()
 	for _, e := range a.Launch.OfProject {
@@ -276,8 +279,8 @@ func ProjectPermissions(a *cli.App) (all []tui.Permission) {
 	}})
 }
 
-// AnswerPermissions returns the remembered answers to cards. One answer may be remembered in
-// several parts, which are withdrawn together.
+// AnswerPermissions returns the remembered answers to cards. An answer may consist of several
+// parts, which are withdrawn together.
 func AnswerPermissions(session tui.Session) (all []tui.Permission) {
 	for _, parts := range answers(session.Talk().Approvals()) {
 		what := answered(parts)
@@ -292,8 +295,8 @@ func AnswerPermissions(session tui.Session) (all []tui.Permission) {
 	return all
 }
 
-// answers groups approvals by tool that writes, or by server for queries. Approvals of carried text
-// follow in the group they belong to.
+// answers groups approvals: by tool if the tool writes, and by server if it only reads. An approval
+// to carry text is added to the group of its tool.
 func answers(approvals []guard.Approval) (all [][]guard.Approval) {
 	for _, a := range approvals {
 		if a.Reason != guard.CarriesText {
@@ -311,7 +314,7 @@ func answers(approvals []guard.Approval) (all [][]guard.Approval) {
 		}
 		i := slices.IndexFunc(all, of(a.Tool))
 		if i < 0 {
-			i = slices.IndexFunc(all, of("")) // the group of all tools that only read
+			i = slices.IndexFunc(all, of("")) // the group of all read-only tools
 		}
 		if i < 0 {
 			i, all = len(all), append(all, nil)
@@ -321,7 +324,7 @@ func answers(approvals []guard.Approval) (all [][]guard.Approval) {
 	return all
 }
 
-// answered describes the parts of one approval.
+// answered describes the parts of an answer.
 func answered(parts []guard.Approval) string {
 	first := parts[0]
 	var carried, by []string
@@ -334,7 +337,7 @@ func answered(parts []guard.Approval) string {
 	slices.Sort(carried)
 	slices.Sort(by)
 	carry := "to carry text of " + strings.Join(slices.Compact(carried), ", ")
-	if first.Tool == "" { // it may be a tool that writes
+	if first.Tool == "" { // the approval may be for a tool that writes
 		carry += " by " + strings.Join(slices.Compact(by), ", ")
 	}
 	carry += ", with the arguments that you saw"

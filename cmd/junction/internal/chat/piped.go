@@ -15,12 +15,12 @@ import (
 	"github.com/junction-mcp/junction/host"
 )
 
-// PipeTime limits how long input piped to chat -p may take to begin. A pipe inherited from another
-// program may never end.
+// PipeTime is how long chat -p waits for the first byte of piped input. A pipe that was inherited
+// from another program may never end.
 const PipeTime = 5 * time.Second
 
-// PipedInput returns the input piped to chat -p as an attachment. It returns nothing if standard input
-// is a terminal, empty, or used for something else.
+// PipedInput returns the input piped to chat -p as an attachment. It returns nil if standard input
+// is a terminal, is empty, or has another use.
 func PipedInput(ctx context.Context, a *cli.App, f *Flags) ([]host.Attachment, error) {
 	if f.Prompt == "" || f.Prompt == "-" || slices.Contains(f.attach, "-") || !IsPiped(a.Stdin) {
 		return nil, nil
@@ -48,9 +48,9 @@ func IsPiped(in io.Reader) bool {
 	return err == nil && info.Mode()&fs.ModeCharDevice == 0 && !info.IsDir()
 }
 
-// readPiped reads standard input to its end. If nothing arrives within [PipeTime], it returns
-// nothing, unless a user at the terminal can end the wait. Reading cannot be interrupted; a read
-// that is given up lasts as long as the process.
+// readPiped reads standard input to its end. If no byte arrives within [PipeTime], it returns nil,
+// unless a user at the terminal can end the wait. A read cannot be interrupted, so an abandoned one
+// lasts until the process ends.
 func readPiped(ctx context.Context, a *cli.App) ([]byte, error) {
 	var data []byte
 	began, over := make(chan struct{}), make(chan error, 1)

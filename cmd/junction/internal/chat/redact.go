@@ -2,8 +2,8 @@ package chat
 
 import "github.com/junction-mcp/junction/policy"
 
-// AskInsteadOfRedact returns the policy with rules that redact calls changed to ask. Only a gateway
-// redacts: chat would show the model or the server what must stay hidden.
+// AskInsteadOfRedact returns a policy whose redacting rules ask instead of allowing. Only a gateway
+// redacts calls; chat would show the hidden values to the model or the server.
 func AskInsteadOfRedact(p *policy.Policy) (*policy.Policy, error) {
 	for _, rule := range p.Rules() {
 		if rule.Redact == nil || rule.Effect != policy.Allow {

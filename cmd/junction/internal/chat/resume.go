@@ -12,17 +12,17 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// A chatStart holds the model and servers of a conversation as JSON. A resumed conversation uses
-// them unless the command line names others.
+// A chatStart holds the model and the servers of a conversation, to be stored as JSON. A resumed
+// conversation uses them unless the command line names others.
 type chatStart struct {
 	ModelFlags
 
-	Servers []string `json:"servers,omitempty"` // those that were named; empty: all configured ones
+	Servers []string `json:"servers,omitempty"` // named servers; empty means all configured ones
 	Up      string   `json:"up,omitempty"`
-	Single  bool     `json:"single,omitempty"` // begun with -p, or on standard input
+	Single  bool     `json:"single,omitempty"` // whether the conversation was begun with -p or on standard input
 }
 
-// Start returns the present [chatStart] of the conversation, with the given model.
+// Start returns the [chatStart] of the current conversation, with the given model.
 func (t *Setup) Start(m ModelFlags) string {
 	s := chatStart{ModelFlags: m, Single: !t.Flags.OnScreen}
 	if s.Model == "" && s.BaseURL == "" {
@@ -37,18 +37,18 @@ func (t *Setup) Start(m ModelFlags) string {
 	if t.ResumeWords() == "" {
 		s.Servers = t.Names
 	}
-	text, _ := json.Marshal(s) // strings and numbers always encode
+	text, _ := json.Marshal(s) // encoding strings and numbers cannot fail
 	return string(text)
 }
 
-// isPlainURL reports whether a URL has no part that may be secret.
+// isPlainURL reports whether a URL has no part that may contain a secret.
 func isPlainURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.User == nil && u.RawQuery == ""
 }
 
-// ResumeWords returns the words that resuming the conversation needs again: the command of a server, and
-// addresses that may hold a secret.
+// ResumeWords returns the words that the user must repeat to resume the conversation: the command
+// of a server, and addresses that may contain a secret.
 func (t *Setup) ResumeWords() string {
 	words := ""
 	for _, name := range t.Names {
@@ -65,8 +65,7 @@ func (t *Setup) ResumeWords() string {
 	return words
 }
 
-// goOn finds the conversation that the command line resumes or copies, and takes missing flags from
-// it.
+// goOn finds the conversation to resume or copy, and takes flags that are not given from it.
 func (t *Setup) goOn(ctx context.Context) error {
 	f := t.Flags
 	if len(t.Names) > 0 && t.resumes(ctx, t.Names[0]) {
@@ -111,8 +110,8 @@ func (t *Setup) goOn(ctx context.Context) error {
 	return nil
 }
 
-// Last returns the conversation of this folder that changed last. A conversation of single
-// questions is returned only for another single question.
+// Last returns the most recently changed conversation of this folder. It returns a conversation of
+// single questions only for another single question.
 func (t *Setup) Last(ctx context.Context) (archive.Meta, error) {
 	folder, err := t.App.Getwd()
 	if err != nil {
@@ -130,7 +129,7 @@ func (t *Setup) Last(ctx context.Context) (archive.Meta, error) {
 	return archive.Meta{}, err
 }
 
-// maxLooked limits the conversations of a folder that are searched for the last one.
+// maxLooked is the largest number of conversations that are searched for the last one.
 const maxLooked = 1_000
 
 // isSingle reports whether a conversation consists of single questions.

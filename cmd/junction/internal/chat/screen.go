@@ -19,8 +19,8 @@ import (
 
 const (
 	historyKey     = "chat.history"
-	MaxHistory     = 500      // lines that are stored
-	MaxHistoryLine = 16 << 10 // bytes of a line; a longer one is only in the conversation
+	MaxHistory     = 500      // number of stored lines
+	MaxHistoryLine = 16 << 10 // largest size of a stored line in bytes; longer ones are only in the conversation
 )
 
 // talk runs a conversation on the screen.
@@ -64,9 +64,9 @@ func (t *Setup) talk(ctx context.Context) error {
 		return storedFault(id, err)
 	}
 	shown, leave := context.WithCancelCause(context.WithoutCancel(ctx))
-	cause := error(host.ErrLeft) // ending the program keeps its tasks
+	cause := error(host.ErrLeft) // ending the program does not cancel its tasks
 	if t.Archive == nil {
-		cause = context.Canceled // without an archive, tasks would be lost
+		cause = context.Canceled // without an archive, the tasks could not be found again
 	}
 	defer context.AfterFunc(ctx, func() { leave(cause) })()
 	if err = ui.Run(shown, session); errors.Is(err, cause) {
@@ -88,8 +88,8 @@ func (t *Setup) console(ctx context.Context) (string, error) {
 	return watch.ConsoleLink(ctx, t.App, true)
 }
 
-// SetPlain sets the options for a conversation line by line. If standard output is not a terminal, it
-// gets only the answers, and standard error the rest.
+// SetPlain sets the options for a conversation line by line. If standard output is not a terminal,
+// it gets only the answers, and all other text goes to standard error.
 func (t *Setup) SetPlain(o *tui.Options) {
 	o.Plain = true
 	o.Greeting = strings.TrimSpace(o.Greeting + "\n\nAsk something; /help lists commands, Ctrl+D leaves.")
@@ -98,17 +98,18 @@ func (t *Setup) SetPlain(o *tui.Options) {
 	}
 }
 
-// AnswersTo returns a function that calls tell, and writes each answer of the model to out.
+// AnswersTo returns a function that calls tell for each event and writes each answer of the model
+// to out.
 func (t *Setup) AnswersTo(out io.Writer, tell func(host.Event)) func(host.Event) {
 	return func(e host.Event) {
 		tell(e)
 		if e.Answered != nil && e.Answered.Text != "" {
-			_, _ = io.WriteString(out, strings.TrimRight(e.Answered.Text, "\n")+"\n") // a closed pipe ends the program by its signal
+			_, _ = io.WriteString(out, strings.TrimRight(e.Answered.Text, "\n")+"\n") // writing to a closed pipe ends the program by a signal
 		}
 	}
 }
 
-// History returns the lines typed in earlier conversations.
+// History returns the lines that the user typed in earlier conversations.
 func (t *Setup) History(ctx context.Context) []string {
 	if t.Archive == nil {
 		return nil
@@ -139,8 +140,8 @@ func (t *Setup) RememberLine(line string) {
 	}
 }
 
-// SaveMedia saves an image, sound or file of a result in the folder junction-media, which only this
-// user can read, and returns its path.
+// SaveMedia saves an image, sound or file of a result in the folder junction-media and returns its
+// path. Only this user can read the folder.
 func SaveMedia(a *cli.App, server, tool string, m model.Media) (string, error) {
 	folder := a.Path("junction-media")
 	if err := os.MkdirAll(folder, 0o700); err != nil {

@@ -17,7 +17,7 @@ type searchFlags struct {
 	keyEnv string
 }
 
-// define defines the flags in a set.
+// define defines the flags in a flag set.
 func (f *searchFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.url, "embeddings", "", "find tools by meaning too, with the vectors of `URL`, which speaks as OpenAI's embeddings do")
 	flags.StringVar(&f.model, "embeddings-model", "", "the `NAME` of the model there")

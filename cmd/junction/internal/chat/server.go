@@ -18,8 +18,9 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// addServer adds a server to the gateway, which connects to it, again after a lost connection.
-// command identifies it to the host; own reports whether the user gave it its name.
+// addServer adds a server to the gateway. The gateway connects to it, and connects again after a
+// lost connection. command identifies the server to the host. own is set if the user chose the
+// name.
 func (t *Setup) addServer(name string, command []string, own bool, resolve func(context.Context) (launch.Target, error)) error {
 	kept := new(cli.StderrTail)
 	var connected atomic.Pointer[config.Server]
@@ -53,8 +54,8 @@ func (t *Setup) addServer(name string, command []string, own bool, resolve func(
 	return nil
 }
 
-// IsLocal reports whether a server is a program that runs on this machine as the user. It reports
-// false for URLs, for commands with a URL, and for those that start containers or remote shells.
+// IsLocal reports whether a server is a program that runs on this machine as the user. It returns
+// false for URLs, for commands with a URL, and for commands that start containers or remote shells.
 func IsLocal(command []string) bool {
 	if len(command) == 0 || len(command) == 1 && strings.Contains(command[0], ":") {
 		return false

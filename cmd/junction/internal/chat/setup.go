@@ -33,19 +33,19 @@ type Setup struct {
 	Options    host.Options
 	Search     *toolsearch.Index
 	Host       *host.Host
-	person     *person.Approving // approves and answers
-	Archive    *archive.Archive  // nil if nothing is stored
+	person     *person.Approving // approves reviews, and answers requests to the user
+	Archive    *archive.Archive  // nil if conversations are not stored
 	rules      *rules.Book
-	gateway    *gateway.Gateway // of all connected servers
+	gateway    *gateway.Gateway // gateway of all connected servers
 	Trace      *trace.Trace     // nil without --trace and --trace-file
-	back       func()           // restores standard error; nil if it is not diverted
-	farewell   string           // printed after the screen is closed
+	back       func()           // ends the diversion of standard error; nil without one
+	farewell   string           // text to print after the screen is closed
 	instructed []string         // files with instructions for the model
-	ownNames   map[string]bool  // servers named by the user
-	named      bool             // the command line names servers
-	wantsLast  bool             // --resume without an ID
-	Names      []string         // of servers on the command line
-	Line       []string         // command of a server; nil without one
+	ownNames   map[string]bool  // servers whose names the user chose
+	named      bool             // whether the command line names servers
+	wantsLast  bool             // whether --resume is given without an ID
+	Names      []string         // names of servers on the command line
+	Line       []string         // command of a server on the command line; nil without one
 }
 
 // SetUpChat sets up the model, the rules, the stored approvals and answers, and the servers. The
@@ -117,7 +117,7 @@ func (t *Setup) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	t.Options.Tools = t.ownTools()
-	// The host receives requests outside of calls at once, because some servers need roots before
+	// The host gets requests outside of calls immediately, because some servers need roots before
 	// they list tools.
 	t.gateway = gateway.New(gateway.Options{OneClient: true, Logger: a.Logger()})
 	t.Options.Gateway = t.gateway
@@ -129,7 +129,7 @@ func (t *Setup) setUp(ctx context.Context) (err error) {
 	return nil
 }
 
-// writesRules sets the functions that write lasting decisions of the user to the policy file.
+// writesRules sets the functions that store permanent decisions of the user in the policy file.
 func (t *Setup) writesRules(ctx context.Context) error {
 	path, err := rules.UserFile(t.App.Place, t.Flags.Policy)
 	t.Options.Remember = func(rule policy.Rule) error { return policy.Append(ctx, path, rule) }
@@ -140,7 +140,8 @@ func (t *Setup) writesRules(ctx context.Context) error {
 // ClientName is the name of the client in the traffic of a conversation.
 const ClientName = "junction chat"
 
-// warnUnknown prints a warning for each name of a flag that no server here has.
+// warnUnknown prints a warning for each name in the values of a flag that is not the name of a
+// server here.
 func (t *Setup) warnUnknown(flag string, names []string) {
 	var here []string
 	for _, s := range t.Options.Servers {
@@ -174,7 +175,8 @@ func allowing(rules *policy.Policy, allow []string) (*policy.Policy, error) {
 	return rules, nil
 }
 
-// Open creates the host. who answers its questions, and tell receives its events.
+// Open creates the host. The argument who answers its requests to the user, and tell gets its
+// events.
 func (t *Setup) Open(who host.Person, tell func(host.Event)) (err error) {
 	t.person = &person.Approving{Person: who, Servers: t.Flags.Approve}
 	t.Options.Person = t.person
@@ -190,7 +192,7 @@ func (t *Setup) Open(who host.Person, tell func(host.Event)) (err error) {
 	return nil
 }
 
-// addServers adds the servers that the command line names, or else all configured ones.
+// addServers adds the servers that the command line names, or else all configured servers.
 func (t *Setup) addServers(ctx context.Context) error {
 	if err := reach.CheckFlags(t.App); err != nil {
 		return err
@@ -236,8 +238,8 @@ func (t *Setup) addServers(ctx context.Context) error {
 	return nil
 }
 
-// reached returns an error if the command line names servers and none of them is connected. Notices
-// have shown why.
+// reached returns an error if the command line names servers and none of them is connected. The
+// reasons have been printed.
 func (t *Setup) reached() error {
 	servers := t.Host.Servers()
 	if !t.named || slices.ContainsFunc(servers, func(s host.ServerTools) bool {
@@ -280,7 +282,7 @@ func (t *Setup) addNamed(ctx context.Context, name string) error {
 	return t.addConsented(ctx, e)
 }
 
-// addConsented adds a server that may be started.
+// addConsented adds a server to which the user has consented.
 func (t *Setup) addConsented(ctx context.Context, e launch.Entry) error {
 	if e.Definition == nil {
 		var o reach.Shipping
@@ -315,12 +317,12 @@ func (t *Setup) addConsented(ctx context.Context, e launch.Entry) error {
 	return t.addServer(e.Name, command, !e.OfProject(), resolve)
 }
 
-// always returns a function that resolves to the same target.
+// always returns a function that returns the given target.
 func always(fixed launch.Target) func(context.Context) (launch.Target, error) {
 	return func(context.Context) (launch.Target, error) { return fixed, nil }
 }
 
-// Close closes all parts, and writes the trace and the memory of searches.
+// Close closes all parts, and writes the trace and the memory of tool searches.
 func (t *Setup) Close() error {
 	if t.back != nil {
 		defer func() {

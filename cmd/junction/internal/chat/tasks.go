@@ -9,12 +9,13 @@ import (
 	"github.com/junction-mcp/junction/host"
 )
 
-// firstLookTime limits how long a single question waits for the first check of the conversation's
+// firstLookTime is how long a single question waits for the first check of the conversation's
 // tasks.
 const firstLookTime = 5 * time.Second
 
 // watchTasks watches the tasks of earlier questions in the background until stop is called. It
-// returns once finished tasks are part of the conversation, or after [firstLookTime].
+// returns when finished tasks have been added to the conversation, but at the latest after
+// [firstLookTime].
 func watchTasks(ctx context.Context, c *host.Conversation) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup

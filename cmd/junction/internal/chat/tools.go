@@ -12,11 +12,11 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// agentSteps limits the requests to the model of one sub-agent. They count toward the limit of its
-// run.
+// agentSteps is the largest number of requests to the model by one sub-agent. They also count
+// toward the limit of its run.
 const agentSteps = 20
 
-// ownTools returns the tools of chat itself: sub-agents, and notes if conversations are stored.
+// ownTools returns the tools of chat itself: sub-agents and, if conversations are stored, notes.
 func (t *Setup) ownTools() *mcp.Server {
 	own := mcp.NewServer("junction", cli.Version)
 	task.Add(own, task.Options{Limits: host.Limits{Steps: agentSteps}})
@@ -26,7 +26,7 @@ func (t *Setup) ownTools() *mcp.Server {
 	return own
 }
 
-// Notes returns the stored notes, or nil if nothing is stored.
+// Notes returns the stored notes, or nil if conversations are not stored.
 func (t *Setup) Notes() tui.Notes {
 	if t.Archive == nil {
 		return nil
@@ -34,8 +34,8 @@ func (t *Setup) Notes() tui.Notes {
 	return t.Archive.Notes()
 }
 
-// reserved returns an error if a configured server has a name that Junction itself uses in rules
-// and approvals.
+// reserved returns an error if a configured server has a name that Junction uses for itself in
+// rules and approvals.
 func reserved(e launch.Entry) error {
 	if !host.Reserved(e.Name) {
 		return nil

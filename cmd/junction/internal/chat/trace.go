@@ -16,11 +16,11 @@ import (
 // unbroken is a width that no line of a trace reaches.
 const unbroken = 1 << 30
 
-// SetUpTrace sets up the trace if flags ask for one.
+// SetUpTrace sets up the trace if a flag requests one.
 func (t *Setup) SetUpTrace() error {
 	f := t.Flags
 	if f.traceFile != "" {
-		if _, err := drawing(f.traceFile); err != nil { // before the model costs anything
+		if _, err := drawing(f.traceFile); err != nil { // fails before any request to the model costs money
 			return err
 		}
 	}
@@ -29,7 +29,7 @@ func (t *Setup) SetUpTrace() error {
 	}
 	o := trace.Options{Width: t.App.Screen.Width()}
 	if f.OnScreen {
-		o.Width = unbroken // the screen's log wraps lines itself
+		o.Width = unbroken // the screen's log wraps lines
 	}
 	if f.Trace {
 		o.Out = t.App.Screen
@@ -40,7 +40,7 @@ func (t *Setup) SetUpTrace() error {
 		return func(next mcp.Handler) mcp.Handler {
 			traced := trace.Handler(next, server, t.Trace)
 			return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-				if req.Method == "ping" { // sent by the gateway to check the connection
+				if req.Method == "ping" { // the gateway sends it to check the connection
 					return next.Handle(ctx, req)
 				}
 				return traced.Handle(ctx, req)
@@ -50,7 +50,7 @@ func (t *Setup) SetUpTrace() error {
 	return nil
 }
 
-// drawing returns the function that writes a trace in the format of the file's extension.
+// drawing returns the function that writes a trace in the format for the extension of the path.
 func drawing(path string) (func(*trace.Trace, io.Writer) error, error) {
 	mermaid := (*trace.Trace).WriteMermaid
 	write := map[string]func(*trace.Trace, io.Writer) error{".svg": (*trace.Trace).WriteSVG, ".mmd": mermaid, ".mermaid": mermaid, ".md": mermaid, ".txt": (*trace.Trace).WriteText}[filepath.Ext(path)]

@@ -11,8 +11,9 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// gatewayToUse returns the URL of the gateway for --up: the given one, or else that of the gateway
-// this user runs. Without either it is the default address, which may be another user's.
+// gatewayToUse returns the URL of the gateway for --up. It is the given URL, or the URL of the
+// gateway that this user runs. If there is none, it is the default address, where the gateway of
+// another user may listen.
 func gatewayToUse(ctx context.Context, p place.Place, url string) (string, error) {
 	if url != up.AnyURL {
 		return url, nil

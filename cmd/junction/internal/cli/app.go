@@ -20,8 +20,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// An App holds the state that commands share while one runs: its environment, screens and flags,
-// and the results of reading the configuration.
+// An App holds the state of one command: its environment, screens and flags, and the results of
+// reading the configuration.
 type App struct {
 	place.Place // environment and folder
 	IO
@@ -36,64 +36,63 @@ type App struct {
 	stores
 }
 
-// An IO holds the terminal or the pipes of a command.
+// An IO holds the input and output of a command.
 type IO struct {
 	Stdin  io.Reader
 	Stdout io.Writer
-	Stderr io.Writer        // not cleaned
-	Log    *slog.Logger     // writes JSON lines to standard error; nil: text for users
+	Stderr io.Writer        // written without cleaning
+	Log    *slog.Logger     // writes JSON lines to standard error; nil if lines for users are printed
 	Out    *terminal.Screen // standard output, cleaned
 	Screen *terminal.Screen // standard error, cleaned
 	Person *terminal.Person // the user at the terminal; nil without one
 }
 
-// Signals holds the ways in which a command ends early. Both may be nil.
+// Signals holds the ways to end a command early. Both may be nil.
 type Signals struct {
-	Kill  <-chan struct{}   // closed when programs no longer get time to end
-	Stops *InterruptHandler // receives Ctrl-C before it ends the command
+	Kill  <-chan struct{}   // closed when programs get no more time to end
+	Stops *InterruptHandler // handles Ctrl-C before it ends the command
 }
 
-// A ConfigState holds the findings of reading the configuration.
+// A ConfigState holds the results of reading the configuration.
 type ConfigState struct {
-	Faulty    bool                   // a part of it cannot be used
-	Unread    error                  // names the files that cannot be read at all; nil without any
-	Awaited   atomic.Pointer[string] // the question about servers of projects that the user is being asked; nil: none
-	OfProject []launch.Entry         // servers of projects' files that the user was asked about
+	Faulty    bool                   // whether a part of the configuration cannot be used
+	Unread    error                  // names the files that cannot be read; nil if there are none
+	Awaited   atomic.Pointer[string] // the question about servers of projects that the user is being asked; nil if there is none
+	OfProject []launch.Entry         // servers of projects' files about which the user was asked
 }
 
-// Observers receive requests and messages of a command.
+// Observers get the requests and messages of a command.
 type Observers struct {
-	Breaches *lint.Breaches   // collects violations of the specification by servers; nil: ignored
+	Breaches *lint.Breaches   // collects servers' violations of the specification; nil if they are ignored
 	Around   []mcp.Middleware // wraps each request of a client
-	Side     sideConsole      // the console next to another command
+	Side     sideConsole      // console that runs next to another command
 }
 
-// ServerStates holds the state of servers, by name.
+// ServerStates holds states of servers, by name.
 type ServerStates struct {
 	Tails   StderrTails
-	Digests digests // of entries
-	Sharing Sharing // which servers of a running junction up the command uses
+	Digests digests // digests of entries
+	Sharing Sharing // servers of a running junction up that the command uses
 }
 
-// stores holds the stores, each of which is opened at its first use.
+// stores holds stores that are opened at their first use.
 type stores struct {
 	memory memory
 }
 
-// flags holds the flags that more than one command has.
+// flags holds flags that several commands have.
 type flags struct {
 	JSON     bool
-	Written  []any // values whose types the command may print with --json
+	Written  []any // one value of each type that the command prints with --json
 	LogLevel string
 	Output   string
 	Record   string
 	Own      bool // start servers even if a running junction up has them
-	// logFormat and LowestLog are the format and the lowest level of standard error of up and
-	// proxy.
+	// logFormat and LowestLog are the format and the lowest level of logs on standard error.
 	logFormat, LowestLog string
 }
 
-// Group returns a command that only holds others. Help lists them in the given order.
+// Group returns a command that only has subcommands. Help lists them in the given order.
 func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -111,7 +110,7 @@ func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// NoArguments returns a usage error if words are left on the command line.
+// NoArguments returns a usage error if the command line has further words.
 func NoArguments(cmd *cobra.Command, words []string) error {
 	if len(words) > 0 {
 		return Usagef("%s: unexpected %q", cmd.CommandPath(), words[0])
@@ -119,20 +118,21 @@ func NoArguments(cmd *cobra.Command, words []string) error {
 	return nil
 }
 
-// InterruptHandler lets a command handle Ctrl-C before it ends the command. It is safe for concurrent use.
+// InterruptHandler lets a command handle Ctrl-C, which otherwise ends the command. It is safe for
+// concurrent use.
 type InterruptHandler struct {
 	first atomic.Pointer[func() bool]
 }
 
-// Set sets the function that is called first at Ctrl-C; it reports whether it stopped anything. Set
-// does nothing on a nil Stops.
+// Set sets the function to call at Ctrl-C. The function reports whether it stopped anything; if
+// not, Ctrl-C ends the command. Set does nothing if s is nil.
 func (s *InterruptHandler) Set(stop func() bool) {
 	if s != nil {
 		s.first.Store(&stop)
 	}
 }
 
-// Handle calls the function of [InterruptHandler.Set], and reports whether it stopped anything.
+// Handle calls the function of [InterruptHandler.Set], if there is one, and returns its result.
 func (s *InterruptHandler) Handle() bool {
 	stop := s.first.Load()
 	return stop != nil && (*stop)()
@@ -141,14 +141,14 @@ func (s *InterruptHandler) Handle() bool {
 // CanAsk reports whether a user can be asked.
 func (a *App) CanAsk() bool { return a.Person != nil && !a.Person.Away() }
 
-// A sideConsole is the console that runs next to another command.
+// A sideConsole is a console that runs next to another command.
 type sideConsole struct {
 	Mu      sync.Mutex
 	Console *console.Console // nil until it is served
 	Origin  string
 	Cancel  context.CancelFunc
 	Ended   chan struct{}
-	Opening sync.WaitGroup // pages that are being opened in a browser
+	Opening sync.WaitGroup // counts pages that are being opened in a browser
 }
 
 // Close implements [io.Closer].
@@ -159,12 +159,12 @@ func (s *sideConsole) Close() error {
 	return nil
 }
 
-// IsInteractive reports whether a command may take the whole terminal in place of printing lines.
+// IsInteractive reports whether a command may use the whole terminal instead of printing lines.
 func (a *App) IsInteractive() bool {
 	return a.CanAsk() && a.Out.Terminal() && !a.Launch.Verbose && a.Getenv("TERM") != "dumb"
 }
 
-// Pins opens the definitions that the user approved.
+// Pins opens the list of definitions that the user approved.
 func Pins(p place.Place) (*guard.Pins, error) { return OpenState(p, "pins.json", guard.Load) }
 
 // OpenState calls open with the path of a file in Junction's state folder.
@@ -176,8 +176,8 @@ func OpenState[T any](p place.Place, name string, open func(path string) (T, err
 	return open(path)
 }
 
-// memoryKey returns the key of a server's stored definitions. client is the encoded capabilities of
-// its only client, or empty if there may be several.
+// memoryKey returns the key of a server's stored definitions. client encodes the capabilities of
+// the only client; it is "" if there may be several clients.
 func memoryKey(s *config.Server, client string) definitions.Origin {
 	return definitions.Origin{Command: s.Command, Args: s.Args, Dir: s.Dir, Env: s.Env, Unset: s.Unset, URL: s.URL, Headers: s.Headers, Client: client}
 }

@@ -39,11 +39,11 @@ const ExitHelp = `Exit codes:
   6    refused by junction: a rule, a limit, a review, a secret, a scope, the audit log
   130  interrupted (Ctrl-C)`
 
-// NoTerminalHelp extends the description of exit code 2 for a command that must ask the user.
+// NoTerminalHelp completes the description of exit code 2 for a command that must ask the user.
 const NoTerminalHelp = ", or there is no terminal for questions"
 
-// ExitCodes returns the description of a command's exit codes: 0, 1 if failed is not empty, 2 with
-// wrong appended, 3 and 130.
+// ExitCodes returns the help text about the exit codes of a command: 0, 2, 3 and 130, and also 1 if
+// failed is not empty. The text about code 2 ends with wrong.
 func ExitCodes(done, failed, wrong, unable string) string {
 	if failed != "" {
 		failed = "  1    " + failed + "\n"
@@ -52,24 +52,24 @@ func ExitCodes(done, failed, wrong, unable string) string {
 }
 
 var (
-	// ErrInterrupted is the cause of a context that a signal ended.
+	// ErrInterrupted is the cause of a context that ended because of a signal.
 	ErrInterrupted = errors.New("interrupted")
 	// ErrTerminated wraps [ErrInterrupted] for the signal SIGTERM.
 	ErrTerminated = fmt.Errorf("%w", ErrInterrupted)
-	// ErrToolFailed is the error of a command that has printed the result of a failed tool.
+	// ErrToolFailed reports that a tool failed and that its result was printed.
 	ErrToolFailed = errors.New("the tool failed")
-	// ErrReported is the error of a command that has printed its errors.
+	// ErrReported reports that a command failed and has already printed its errors.
 	ErrReported = errors.New("not all servers could be asked")
 )
 
-// A UsageError is an error on the command line.
+// A UsageError reports a fault of the command line.
 type UsageError = commandline.Error
 
 // Usagef returns a formatted [UsageError].
 func Usagef(format string, args ...any) error { return commandline.Errorf(format, args...) }
 
-// A ConnectError is the error of a server that cannot be reached, even if it responded. Local
-// failures have the same exit code without this type.
+// A ConnectError reports that a server cannot be reached or used. Local failures have the same exit
+// code but not this type.
 type ConnectError struct{ Cause error }
 
 // Error implements [error].
@@ -78,19 +78,20 @@ func (e *ConnectError) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *ConnectError) Unwrap() error { return e.Cause }
 
-// Unanswered implements [unanswered.Error], which a proxy reports to its clients.
+// Unanswered marks the error for [unanswered.Error]: a proxy reports it to its clients as a server
+// without a response.
 func (e *ConnectError) Unanswered() {}
 
-// An ExitError holds the exit code of a command that ends without an error message.
+// An ExitError holds the exit code of a command that ends without printing an error.
 type ExitError struct{ Code int }
 
 // Error implements [error].
 func (e *ExitError) Error() string { return fmt.Sprintf("it ended with %d", e.Code) }
 
-// A RefusedError is the error of a request that a gateway refused itself.
+// A RefusedError reports a request that a gateway refused itself.
 type RefusedError struct {
 	Why string
-	err error // nil if a result reported it
+	err error // nil if the refusal was reported by a result
 }
 
 // Error implements [error].
@@ -99,7 +100,8 @@ func (e *RefusedError) Error() string { return "refused by junction: " + e.Why }
 // Unwrap returns the error of the request, or nil.
 func (e *RefusedError) Unwrap() error { return e.err }
 
-// WrapRefusal returns err, or a [RefusedError] around it if a gateway refused the request itself.
+// WrapRefusal returns a [RefusedError] if err means that a gateway refused the request itself, and
+// otherwise err.
 func WrapRefusal(err error) error {
 	if fault, is := errors.AsType[*mcp.Error](err); is && refused.In(fault.Data) != "" {
 		return &RefusedError{fault.Message, err}
@@ -107,8 +109,7 @@ func WrapRefusal(err error) error {
 	return err
 }
 
-// ExitCode returns the exit code of err. It also looks at the cause of ctx, to recognize an
-// interrupt.
+// ExitCode returns the exit code for err. It uses the cause of ctx to recognize an interrupt.
 func ExitCode(ctx context.Context, err error) int {
 	var ended *ExitError
 	switch {
@@ -139,8 +140,8 @@ func ExitCode(ctx context.Context, err error) int {
 	return respondedCode(err)
 }
 
-// respondedCode returns the exit code of an error response. A gateway or proxy that could not reach
-// its server yields the code of that failure.
+// respondedCode returns the exit code for an error response. If a gateway or proxy could not reach
+// its server, the code is that of the failure to reach it.
 func respondedCode(err error) int {
 	var data json.RawMessage
 	fault, is := errors.AsType[*mcp.Error](err)
@@ -161,8 +162,8 @@ func respondedCode(err error) int {
 	return ExitProtocol
 }
 
-// ErrorObject returns an error as the JSON object for scripts. It has code and data if the server
-// sent them.
+// ErrorObject returns an error as a JSON object for scripts. The object has code and data if the
+// server sent them.
 func ErrorObject(err error) []byte {
 	type object struct {
 		Code    *int            `json:"code,omitempty"`
@@ -175,12 +176,12 @@ func ErrorObject(err error) []byte {
 	}
 	line, _ := schema.Encode(nil, struct {
 		Error object `json:"error"`
-	}{shown}) // strings and raw JSON always encode
+	}{shown}) // encoding strings and raw JSON cannot fail
 	return line
 }
 
-// JoinClose joins the error of a command and that of closing its resources. An [ErrToolFailed] gives
-// way to closing, because its result was printed.
+// JoinClose joins the error of a command with the error of closing its resources. An
+// [ErrToolFailed] is dropped if closing fails, because the result was already printed.
 func JoinClose(err, closing error) error {
 	if closing != nil && errors.Is(err, ErrToolFailed) {
 		return closing
@@ -188,7 +189,7 @@ func JoinClose(err, closing error) error {
 	return errors.Join(err, closing)
 }
 
-// An UnansweredError is the error of a run that ended without an answer although nothing failed.
+// An UnansweredError reports that a run ended without an answer, although nothing failed.
 type UnansweredError struct{ Cause error }
 
 // Error implements [error].
@@ -197,7 +198,7 @@ func (e *UnansweredError) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *UnansweredError) Unwrap() error { return e.Cause }
 
-// A ProviderError is an error response of a model's provider.
+// A ProviderError reports an error response of a model's provider.
 type ProviderError struct{ Cause error }
 
 // Error implements [error].
@@ -206,11 +207,11 @@ func (e *ProviderError) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *ProviderError) Unwrap() error { return e.Cause }
 
-// ErrDiffers is the error of a client that differs from the recording.
+// ErrDiffers reports that the requests of a client differ from the recording.
 var ErrDiffers = errors.New("the client did not ask what was recorded")
 
-// IgnoreInterrupt returns err, or nil if it is due to an interrupt. For another end of ctx, it returns the
-// cause.
+// IgnoreInterrupt returns err, or nil if an interrupt caused it. If ctx ended for another reason,
+// it returns that cause.
 func IgnoreInterrupt(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && (err == nil || errors.Is(err, cause) || errors.Is(err, context.Canceled)) {
 		if errors.Is(cause, ErrInterrupted) {

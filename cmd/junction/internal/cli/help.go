@@ -30,8 +30,8 @@ func HelpCommand() *cobra.Command {
 	}
 }
 
-// SetUpCompletion changes cobra's completion command: it is hidden, returns an error for unknown
-// shells, and extends the script of bash.
+// SetUpCompletion changes cobra's completion command. It hides the command, makes unknown shells an
+// error, and extends the script for bash.
 func SetUpCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	scripts, _, err := root.Find([]string{"completion"})
@@ -63,9 +63,9 @@ func SetUpCompletion(root *cobra.Command) {
 	scripts.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 
-// bashWords redefines how cobra's script finds the words of the line, which otherwise needs the
-// package bash-completion. Bash splits words at = and :, but completions are for words between
-// blanks.
+// bashWords replaces the function that cobra's script uses to find the words of a line. The
+// original needs the package bash-completion. Bash splits words at = and :, but completions are for
+// words between spaces.
 const bashWords = `
 __junction_init_completion()
 {
@@ -96,7 +96,7 @@ __junction_init_completion()
 }
 `
 
-// WrapHelp wraps the help of all commands to the width of the terminal.
+// WrapHelp makes the help of all commands fit the width of the terminal.
 func (a *App) WrapHelp(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
@@ -113,11 +113,11 @@ func (a *App) WrapHelp(root *cobra.Command) {
 	})
 }
 
-// column matches a line up to the beginning of its last column.
+// column matches the beginning of a line up to its last column.
 var column = regexp.MustCompile(`^ *\S.*?\S? {2,}`)
 
-// WrapText wraps the lines of text that are too long: paragraphs as a whole, and rows of two columns
-// within the second one.
+// WrapText wraps the lines of a text that are longer than width. It wraps paragraphs as a whole,
+// and rows of two columns within the second column.
 func WrapText(text string, width int) string {
 	var out []string
 	var paragraph []string
@@ -148,7 +148,7 @@ func WrapText(text string, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// indented wraps a line below its second column, or below its own indent.
+// indented wraps a line. The further lines begin at its second column, or at its own indent.
 func indented(line string, width int) string {
 	first := column.FindString(line)
 	if at := terminal.Width(first); first == "" || at > width/2 {
@@ -159,10 +159,11 @@ func indented(line string, width int) string {
 	}
 }
 
-// optional matches a flag with an optional value, as pflag prints it.
+// optional matches a flag with an optional value in the help of pflag.
 var optional = regexp.MustCompile(`--[a-z-]+ [A-Z]+\[="?[^"\]]*"?\]`)
 
-// FlagUsages returns the help of flags. It prints an optional value after a =, as it must be typed.
+// FlagUsages returns the help of flags. It puts = before an optional value, because users must type
+// it.
 func FlagUsages(set *pflag.FlagSet, width int) string {
 	return optional.ReplaceAllStringFunc(set.FlagUsagesWrapped(width), func(flag string) string {
 		name, value, _ := strings.Cut(flag, " ")
@@ -171,13 +172,14 @@ func FlagUsages(set *pflag.FlagSet, width int) string {
 	})
 }
 
-// Usage prints how a command is used; flags is the text about its flags. It replaces cobra's
-// template, because text/template makes the linker keep all exported methods: 6 MB of this program.
+// Usage prints the usage of a command. flags is the text about its flags. It replaces cobra's
+// template, because package text/template makes the linker keep all exported methods, which adds 6
+// MB.
 func Usage(cmd *cobra.Command, flags string) error {
 	var b strings.Builder
 	b.WriteString("Usage:")
 	commands := listedBelow(cmd)
-	if len(commands) == 0 || cmd.Use != cmd.Name() { // groups of commands have no arguments of their own
+	if len(commands) == 0 || cmd.Use != cmd.Name() { // a group has no arguments of its own
 		b.WriteString("\n  " + cmd.UseLine())
 	}
 	if len(commands) > 0 {
@@ -219,22 +221,23 @@ func PlainUsage(cmd *cobra.Command, width int) error {
 	return Usage(cmd, "Flags:\n"+FlagUsages(cmd.LocalFlags(), width))
 }
 
-// HelpWidth is the width of help in columns.
+// HelpWidth is the largest width of help in columns.
 const HelpWidth = 80
 
-// SetOrder sets the place of a command in the help of its parent, which cobra would sort by name.
+// SetOrder sets the position of a command in the help of its parent. Without it, cobra sorts by
+// name.
 func SetOrder(c *cobra.Command, place int) {
 	c.Annotations = map[string]string{"place": fmt.Sprintf("%03d", place)}
 }
 
-// listedBelow returns the commands that help lists below cmd, in their places.
+// listedBelow returns the subcommands that help lists, in their order.
 func listedBelow(cmd *cobra.Command) []*cobra.Command {
 	listed := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return !c.IsAvailableCommand() })
 	slices.SortStableFunc(listed, func(x, y *cobra.Command) int { return strings.Compare(x.Annotations["place"], y.Annotations["place"]) })
 	return listed
 }
 
-// otherWords maps names that other programs use for commands to Junction's.
+// otherWords maps names of commands in other programs to Junction's names.
 var otherWords = map[string]string{
 	"servers": "list", "show": "list", "tool": "tools",
 	"run": "call", "exec": "call", "invoke": "call",
@@ -243,7 +246,7 @@ var otherWords = map[string]string{
 	"ask": "chat", "agent": "chat", "repl": "chat", "describe": "tools", "ps": "status", "top": "status", "health": "ping",
 }
 
-// UnknownCommand returns the error for an unknown command, with a suggestion if there is one.
+// UnknownCommand returns the error for an unknown command, with a suggestion if possible.
 func UnknownCommand(root *cobra.Command, word string) error {
 	if slices.Contains([]string{"config", "configure", "settings", "init"}, word) {
 		return Usagef("unknown command %q; servers are defined in configuration files: %s list shows which files are read", word, root.Name())

@@ -14,25 +14,25 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The formats of standard error.
+// The formats of logs on standard error.
 const (
 	logText = "text"
 	logJSON = "json"
 )
 
-// logLevels returns the levels of slog by name.
+// logLevels returns the log levels by name.
 func logLevels() map[string]slog.Level {
 	return map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 }
 
-// LogFlags defines the flags of long-running commands whose standard error another program may
+// LogFlags defines the flags of long-running commands, whose standard error another program may
 // read.
 func (a *App) LogFlags(f *pflag.FlagSet) {
 	f.StringVar(&a.Flags.logFormat, "log-format", logText, "write standard error as `text|json`: text for people, or one JSON object a line, without questions")
 	f.StringVar(&a.Flags.LowestLog, "log-level", "", "log from this `LEVEL` on: debug, info, warn or error (default warn, with --log-format json info, with -v debug)")
 }
 
-// StartLog sets up standard error as the flags require. With --log-format json, the user can no
+// StartLog sets up standard error according to the flags. With --log-format json the user can no
 // longer be asked.
 func (a *App) StartLog() error {
 	level, known := logLevels()[a.Flags.LowestLog]
@@ -61,7 +61,7 @@ func (a *App) StartLog() error {
 	return nil
 }
 
-// Logger returns a logger to standard error. The lowest level is warn, unless flags set another.
+// Logger returns a logger to standard error. The lowest level is warn unless a flag sets another.
 func (a *App) Logger() *slog.Logger {
 	if a.Log != nil {
 		return a.Log
@@ -80,8 +80,7 @@ func (a *App) Logger() *slog.Logger {
 	return log
 }
 
-// LevelPrefix returns the beginning of a log line on standard error, where Junction's lines begin
-// with "junction: ".
+// LevelPrefix returns the beginning of a log line of a level, such as "junction: warning: ".
 func LevelPrefix(level slog.Level) string {
 	word := "debug"
 	switch {
@@ -95,17 +94,17 @@ func LevelPrefix(level slog.Level) string {
 	return "junction: " + word + ": "
 }
 
-// A lineHandler writes each record as a line of text: its level, its message, and its attributes in
-// the form of [slog.TextHandler].
+// A lineHandler writes each record as a line of text with its level, its message, and its
+// attributes in the format of [slog.TextHandler].
 type lineHandler struct {
 	to         io.Writer
-	attributes slog.Handler // writes to line
+	attributes slog.Handler // writes attributes to line
 
 	mu   *sync.Mutex
 	line *bytes.Buffer
 }
 
-// NewLineHandler returns a handler that writes records from a level on as lines of text.
+// NewLineHandler returns a handler that writes records from the level lowest on as lines of text.
 func NewLineHandler(to io.Writer, lowest slog.Level) *lineHandler {
 	h := &lineHandler{to: to, mu: new(sync.Mutex), line: new(bytes.Buffer)}
 	h.attributes = slog.NewTextHandler(h.line, &slog.HandlerOptions{Level: lowest, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
@@ -156,16 +155,17 @@ func (h *lineHandler) WithGroup(name string) slog.Handler {
 // RefusalInterval is the shortest time between two log lines about refused clients.
 const RefusalInterval = 10 * time.Second
 
-// MaxLineKinds limits the kinds of lines that are counted apart.
+// MaxLineKinds is the largest number of kinds of lines that are counted separately.
 const MaxLineKinds = 16
 
-// ServerLog returns a logger for servers of net/http. Anyone who reaches the port can cause its
-// lines, so it logs one line of a kind in each [RefusalInterval], with a count.
+// ServerLog returns a logger for servers of net/http. Anyone who can reach the port can cause log
+// lines. Therefore the logger writes only one line of each kind per [RefusalInterval], with the
+// number of suppressed lines.
 func (a *App) ServerLog() *log.Logger {
 	return log.New(&LineCounter{Log: a.Logger(), Now: time.Now, Kinds: map[string]*LineCount{}}, "", 0)
 }
 
-// LineCounter is an [io.Writer] that counts lines of one kind and logs them together. It is safe
+// LineCounter is an [io.Writer] that counts lines of a kind and logs only some of them. It is safe
 // for concurrent use.
 type LineCounter struct {
 	Log *slog.Logger
@@ -175,16 +175,16 @@ type LineCounter struct {
 	Kinds map[string]*LineCount
 }
 
-// LineCount is the counter of one kind of line.
+// LineCount counts the lines of one kind.
 type LineCount struct {
 	at     time.Time
-	unsaid int // lines since the last logged one
+	unsaid int // number of lines since the last logged one
 }
 
-// Write implements [io.Writer]. line is one whole line.
+// Write implements [io.Writer]. line must be a complete line.
 func (s *LineCounter) Write(line []byte) (int, error) {
 	text := strings.TrimSpace(string(line))
-	kind, _, _ := strings.Cut(text, " from ") // the address follows
+	kind, _, _ := strings.Cut(text, " from ") // the rest names the client's address
 	kind, _, _ = strings.Cut(kind, "\n")
 	s.mu.Lock()
 	defer s.mu.Unlock()

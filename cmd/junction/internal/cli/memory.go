@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	maxLearned = 4 << 20          // limits the bytes of the lists read for the store
-	learnTime  = 30 * time.Second // limits the time of reading them
+	maxLearned = 4 << 20          // largest size in bytes of the lists that are read to be stored
+	learnTime  = 30 * time.Second // time limit for reading them
 )
 
-// A memory holds the store of definitions, opened at its first use.
+// A memory holds the store of definitions, which is opened at its first use.
 type memory struct {
 	once  sync.Once
 	store *definitions.Store
 }
 
-// Store returns the store of definitions. It returns nil if that cannot be opened, or if flags may
-// change what servers offer.
+// Store returns the store of definitions. It returns nil if the store cannot be opened, or if flags
+// may change the definitions of servers.
 func (a *App) Store() *definitions.Store {
 	if len(a.Launch.Env)+len(a.Launch.Header) > 0 || a.Launch.Revision != "" {
 		return nil
@@ -46,25 +46,25 @@ func (a *App) Store() *definitions.Store {
 	return a.memory.store
 }
 
-// CapabilitiesKey encodes the capabilities that a client declared, for the key of definitions: servers
-// offer different tools to different clients.
+// CapabilitiesKey encodes the capabilities of a client as a part of the key of definitions. A
+// server may have different tools for different clients.
 func CapabilitiesKey(c *mcp.ClientCapabilities) string {
 	if c == nil {
 		c = new(mcp.ClientCapabilities)
 	}
-	data, _ := json.Marshal(c) // structs of strings and valid JSON always encode
+	data, _ := json.Marshal(c) // encoding structs of strings and valid JSON cannot fail
 	return string(data)
 }
 
-// DefinitionsEntry returns the stored definitions of a server. client is the encoded capabilities of its
-// only client; it is empty if there may be several, or for listing only. If nothing is stored for
-// the client, those of a client with all capabilities are used.
+// DefinitionsEntry returns the place of a server's definitions in a store. client encodes the
+// capabilities of the only client; it is "" if there may be several clients, or only to list
+// definitions. If nothing is stored for that client, the definitions for a client with all
+// capabilities are used.
 func DefinitionsEntry(store *definitions.Store, s *config.Server, client string) *definitions.Entry {
 	return store.Entry(memoryKey(s, client), memoryKey(s, ""), memoryKey(s, CapabilitiesKey(host.Capabilities())))
 }
 
-// AgeText returns the age of something read at a time, as a part of a sentence; empty for the zero
-// time.
+// AgeText returns a clause about the time since read, or "" if read is zero.
 func AgeText(read time.Time) string {
 	if read.IsZero() {
 		return ""
@@ -81,8 +81,8 @@ func AgeText(read time.Time) string {
 	return ", as of less than a minute ago"
 }
 
-// RememberLists stores what a configured server offers. known holds the entries of the list of method;
-// Learn reads the other lists. Errors are logged.
+// RememberLists stores the definitions of a configured server. known holds the entries of the list
+// of method; RememberLists requests all other lists. It only logs errors.
 func (a *App) RememberLists(ctx context.Context, c *mcp.Client, s *config.Server, method string, known []json.RawMessage) {
 	if s == nil || a.Store() == nil {
 		return
@@ -91,7 +91,7 @@ func (a *App) RememberLists(ctx context.Context, c *mcp.Client, s *config.Server
 	defer cancel()
 	d := &definitions.Definitions{Instructions: c.Instructions(), Revision: c.Revision(), Read: time.Now()}
 	capabilities := c.Capabilities()
-	d.Capabilities, _ = json.Marshal(capabilities) // structs of strings always encode
+	d.Capabilities, _ = json.Marshal(capabilities) // encoding structs of strings cannot fail
 	if self := c.Server(); self != nil {
 		d.Server, _ = json.Marshal(self)
 	}
@@ -123,9 +123,9 @@ func (a *App) RememberLists(ctx context.Context, c *mcp.Client, s *config.Server
 	a.Remember(s, "", d)
 }
 
-// Remember stores the definitions that a gateway has read of a configured server. Chat does not use
-// stored definitions: changed ones must be reviewed before a call, not when the first call starts
-// the server.
+// Remember stores the definitions of a configured server that a gateway has read. Chat does not use
+// stored definitions, because changed definitions must be reviewed before a call, and not when the
+// first call starts the server.
 func (a *App) Remember(s *config.Server, client string, read *definitions.Definitions) {
 	store := a.Store()
 	if s == nil || store == nil {
@@ -140,8 +140,8 @@ func (a *App) Remember(s *config.Server, client string, read *definitions.Defini
 	}
 }
 
-// HasList reports whether a server declares a list. Lists of extensions may be requested only
-// then.
+// HasList reports whether a server declares a list. Lists of extensions must not be requested
+// without that.
 func HasList(c mcp.ServerCapabilities, l *revision.Method) bool {
 	if l.Name == skills.MethodList {
 		return skills.Declared(c)

@@ -19,8 +19,8 @@ import (
 // JSONUsage is the help of --json.
 const JSONUsage = "print JSON, with the fields listed below, in place of text; an error is {\"error\": {\"code\", \"message\", \"data\"}}"
 
-// A JSONValue is the flag --json of a command. Written holds a value of each type that the command
-// prints.
+// A JSONValue is the value of the flag --json. Written holds a value of each type that the command
+// can print.
 type JSONValue struct {
 	app     *App
 	Written []any
@@ -32,7 +32,7 @@ func (v *JSONValue) String() string { return strconv.FormatBool(v.app != nil && 
 // Type implements [pflag.Value].
 func (v *JSONValue) Type() string { return "bool" }
 
-// IsBoolFlag reports true, so that the flag needs no value.
+// IsBoolFlag reports that the flag can be given without a value.
 func (v *JSONValue) IsBoolFlag() bool { return true }
 
 // Set implements [pflag.Value].
@@ -42,13 +42,13 @@ func (v *JSONValue) Set(text string) (err error) {
 	return err
 }
 
-// JSONFlag defines the flag --json of a command. Help lists the fields of the given types; values
-// of other types cannot be printed.
+// JSONFlag defines the flag --json of a command. Help lists the fields of the types of written.
+// Values of other types cannot be printed.
 func (a *App) JSONFlag(cmd *cobra.Command, written ...any) {
 	cmd.Flags().VarPF(&JSONValue{a, written}, "json", "", JSONUsage).NoOptDefVal = "true"
 }
 
-// PrintJSON prints a value in one line. It prints JSON that a server sent unchanged.
+// PrintJSON prints a value as one line of JSON. A json.RawMessage is printed unchanged.
 func (a *App) PrintJSON(v any) error {
 	line, is := v.(json.RawMessage)
 	if !is {
@@ -60,7 +60,7 @@ func (a *App) PrintJSON(v any) error {
 	return a.writeJSON(v, append(line, '\n'))
 }
 
-// PrintIndented prints a value as encoding/json does; an empty indent prints one line.
+// PrintIndented prints a value as JSON with an indent. With an empty indent it prints one line.
 func (a *App) PrintIndented(v any, indent string) error {
 	text, err := IndentedJSON(v, indent)
 	if err != nil {
@@ -69,7 +69,7 @@ func (a *App) PrintIndented(v any, indent string) error {
 	return a.writeJSON(v, append(text, '\n'))
 }
 
-// IndentedJSON encodes a value without escaping HTML; an empty indent yields one line.
+// IndentedJSON encodes a value without escaping HTML. With an empty indent the result is one line.
 func IndentedJSON(v any, indent string) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -79,8 +79,8 @@ func IndentedJSON(v any, indent string) ([]byte, error) {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 
-// writeJSON writes the text of a value. It returns an error if help does not list the fields of its
-// type.
+// writeJSON writes the text of a value. It returns an error if the help of --json does not list the
+// type of the value.
 func (a *App) writeJSON(v any, text []byte) error {
 	if _, asSent := v.(json.RawMessage); !asSent && !slices.ContainsFunc(a.Flags.Written, func(w any) bool { return reflect.TypeOf(w) == reflect.TypeOf(v) }) {
 		return fmt.Errorf("help does not list the fields of %T", v)
@@ -89,15 +89,15 @@ func (a *App) writeJSON(v any, text []byte) error {
 	return err
 }
 
-// A ServersShown is the output with --json of commands that look at servers.
+// A ServersShown is the output of --json of commands about servers.
 type ServersShown[T any] struct {
 	Servers []T `json:"servers"`
 }
 
-// maxCell limits the letters of a table's cell.
+// maxCell is the largest number of characters in a cell of a table.
 const maxCell = 10_000
 
-// Table formats rows of untrusted texts as a table.
+// Table returns a table of untrusted texts.
 func (a *App) Table(rows [][]string, indent int) string {
 	for _, row := range rows {
 		for i := range row {
@@ -107,8 +107,9 @@ func (a *App) Table(rows [][]string, indent int) string {
 	return terminal.Table(rows, indent, LineWidth(a.Out))
 }
 
-// JSONFields lists the fields of a command's --json: the top ones in the first line, then a line
-// for each object with its path. It returns an empty string for a command without the flag.
+// JSONFields returns the help about the fields of --json. The first line lists the top-level
+// fields; a line for each nested object follows with its path. JSONFields returns "" for a command
+// without the flag.
 func JSONFields(cmd *cobra.Command, width int) string {
 	flag := cmd.Flags().Lookup("json")
 	if flag == nil {
@@ -130,8 +131,8 @@ func JSONFields(cmd *cobra.Command, width int) string {
 	return b.String()
 }
 
-// FieldLines returns the lines of [JSONFields] for one type. It refers to types in listed by their
-// path, and adds the others.
+// FieldLines returns the lines of [JSONFields] for one type. For types in listed it only refers to
+// the path where they are described. It adds all other types to listed.
 func FieldLines(t reflect.Type, path string, listed map[reflect.Type]string) []string {
 	for t.Kind() != reflect.Struct {
 		of, named := reflect.Zero(t).Interface().(interface{ Element() reflect.Type })
@@ -159,7 +160,7 @@ func FieldLines(t reflect.Type, path string, listed map[reflect.Type]string) []s
 		switch {
 		case !f.IsExported(), name == "-", f.Anonymous && name == "":
 			continue
-		case name == "" && !tagged && writesItself(t): // the specification describes its JSON
+		case name == "" && !tagged && writesItself(t): // the specification describes the type's JSON
 			return nil
 		}
 		name = cmp.Or(name, f.Name)
@@ -169,7 +170,7 @@ func FieldLines(t reflect.Type, path string, listed map[reflect.Type]string) []s
 		}
 	}
 	switch {
-	case len(names) == 0: // such as time.Time
+	case len(names) == 0: // a type without fields to list, such as time.Time
 		return nil
 	case path != "":
 		path += "  "
@@ -180,7 +181,7 @@ func FieldLines(t reflect.Type, path string, listed map[reflect.Type]string) []s
 	return append([]string{path + strings.Join(names, ", ")}, below...)
 }
 
-// writesItself reports whether a type has its own JSON encoding.
+// writesItself reports whether a type encodes itself as JSON.
 func writesItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Marshaler]()) || p.Implements(reflect.TypeFor[interface {

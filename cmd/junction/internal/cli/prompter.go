@@ -29,7 +29,7 @@ func (p TerminalPrompter) Choose(ctx context.Context, question string, choices [
 	for _, c := range choices {
 		question += " " + c.Label + ","
 	}
-	p.Person.Discard() // words typed during the installation of a package answer nothing
+	p.Person.Discard() // words that the user typed before the question, for example during an installation, are not an answer
 	typed, err := p.Person.Line(ctx, question+" [N]o > ")
 	word := strings.ToLower(strings.TrimSpace(typed))
 	for _, c := range choices {
@@ -40,7 +40,7 @@ func (p TerminalPrompter) Choose(ctx context.Context, question string, choices [
 	return "", err
 }
 
-// Text implements [launch.Prompter]. The number of a choice stands for it.
+// Text implements [launch.Prompter]. The user may type the number of a choice.
 func (p TerminalPrompter) Text(ctx context.Context, q launch.Question) (string, error) {
 	if q.Subject != "" {
 		p.Awaited.Store(&q.Subject)
@@ -72,7 +72,7 @@ func (p TerminalPrompter) Text(ctx context.Context, q launch.Question) (string, 
 // Show implements [launch.Prompter].
 func (p TerminalPrompter) Show(c launch.Card) { p.Out.Printf("%s", c.Text(LineWidth(p.Out))) }
 
-// Confirm asks the user for a yes.
+// Confirm asks the user a question and reports whether the answer is yes.
 func (a *App) Confirm(ctx context.Context, question string) (bool, error) {
 	key, err := a.Launch.Prompter.Choose(ctx, question, []launch.Choice{{Key: "yes", Label: "[y]es"}})
 	return key != "", err

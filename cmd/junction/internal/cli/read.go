@@ -6,10 +6,10 @@ import (
 	"os"
 )
 
-// maxFile limits the size of a file read as an argument.
+// maxFile is the largest size in bytes of a file that is read as an argument.
 const maxFile = 16 << 20
 
-// ReadLimited reads r to its end, up to 16 MiB. name is for the error of larger ones.
+// ReadLimited reads r to its end. It returns an error with the name for more than 16 MiB.
 func ReadLimited(r io.Reader, name string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err == nil && len(data) > maxFile {
@@ -18,10 +18,11 @@ func ReadLimited(r io.Reader, name string) ([]byte, error) {
 	return data, err
 }
 
-// MaxLog limits the runes of a log message that are shown.
+// MaxLog is the largest number of characters shown of a log message.
 const MaxLog = 2_000
 
-// ReadFile reads the file that an argument names; "-" is standard input. It reads up to 16 MiB.
+// ReadFile reads the file that an argument names, of up to 16 MiB. The name "-" means standard
+// input.
 func (a *App) ReadFile(name string) ([]byte, error) {
 	if name == "-" {
 		return ReadLimited(a.Stdin, "standard input")

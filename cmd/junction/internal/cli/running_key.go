@@ -23,30 +23,30 @@ import (
 )
 
 const (
-	// EntryKeyName is the file of the key, next to the sockets, with which a junction up proves how
-	// its servers are defined. A missing file is created.
+	// EntryKeyName is the name of the key file that lets a junction up prove the definitions of its
+	// servers. The file is next to the sockets, and is created if it is missing.
 	EntryKeyName = "entries.key"
 	// EntryKeySize is the size of the key in bytes.
 	EntryKeySize = 32
-	// EntryPath is the path at the socket of a junction up where this user's commands get the proof
-	// for a server.
+	// EntryPath is the path at the socket of a junction up where commands of this user get the
+	// proof for a server.
 	EntryPath = "/entries/"
-	// entryProofKind is the prefix of the authenticated text.
+	// entryProofKind is the beginning of the text that a proof authenticates.
 	entryProofKind = "junction: the entry of a server that runs"
 )
 
-// A Digest is a digest of an entry with its variables replaced. It stays in memory, because values
-// with few possibilities could be guessed from it.
+// A Digest is the digest of an entry with its variables replaced. It must stay in memory, because
+// values with few possibilities could be guessed from it.
 type Digest [sha256.Size]byte
 
-// EntryDigest returns the digest of everything that distinguishes a server: what is started or called,
-// and for which account.
+// EntryDigest returns the digest of everything that distinguishes a server: the program or address,
+// and the account.
 func EntryDigest(p place.Place, e launch.Entry, s *config.Server) (d Digest) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q", e.Name, filename.Real(e.Source()), e.Definition.Revision)
 	dir := s.Dir
 	if launch.IsProgram(s.Kind) {
-		dir = p.Real(dir) // an empty dir is the folder of the process
+		dir = p.Real(dir) // an empty Dir is the folder of this process
 	}
 	fmt.Fprintf(h, " %q %q %q %q %q %q %q %q", s.Kind.String(), s.Command, s.Args, s.Env, s.Unset, dir, s.URL, s.Headers)
 	if o := s.OAuth; o != nil {
@@ -60,7 +60,8 @@ func EntryDigest(p place.Place, e launch.Entry, s *config.Server) (d Digest) {
 	return d
 }
 
-// Proof returns a proof, for holders of the key, that the process pid has a server with this entry.
+// Proof returns a proof that the process pid runs a server with this digest. Holders of the key can
+// verify it.
 func (d *Digest) Proof(key []byte, pid int) string {
 	h := hmac.New(sha256.New, key)
 	fmt.Fprintf(h, "%s %d ", entryProofKind, pid)
@@ -68,14 +69,15 @@ func (d *Digest) Proof(key []byte, pid int) string {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// digests holds the digests of the servers of this process, as they were last started or called, or
-// would be now. The zero value is empty. It is safe for concurrent use.
+// digests holds the digests of this process's servers, from their last start or call. For a server
+// without one, it holds the digest that a start would have. The zero value is empty. It is safe for
+// concurrent use.
 type digests struct {
 	mu sync.Mutex
 	by map[string]Digest
 }
 
-// Set sets the digest of a server that is started or called.
+// Set sets the digest of a server that is being started or called.
 func (d *digests) Set(p place.Place, e launch.Entry, s *config.Server) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -86,7 +88,7 @@ func (d *digests) Set(p place.Place, e launch.Entry, s *config.Server) {
 }
 
 // Expect sets the digest of a server that has not been started or called yet. If an earlier entry
-// with that name may still run, Expect removes the digest instead.
+// with the same name may still run, it removes the digest instead.
 func (d *digests) Expect(p place.Place, e launch.Entry, s *config.Server) {
 	before, some := d.Of(e.Name)
 	if !some {
@@ -98,7 +100,7 @@ func (d *digests) Expect(p place.Place, e launch.Entry, s *config.Server) {
 	}
 }
 
-// Of returns the digest of the server with that name.
+// Of returns the digest of the server with the given name.
 func (d *digests) Of(name string) (one Digest, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,8 +108,8 @@ func (d *digests) Of(name string) (one Digest, ok bool) {
 	return one, ok
 }
 
-// EntryKey reads the key in a folder; with makes, it creates a missing one. Both the folder and the
-// file must belong to this user alone, and the file must be a regular one.
+// EntryKey reads the key in a folder. If makes is set, it creates a missing one. The folder and the
+// file must be accessible to this user only, and the file must be a regular file.
 func EntryKey(folder string, makes bool) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -130,7 +132,7 @@ func EntryKey(folder string, makes bool) ([]byte, error) {
 	return key, err
 }
 
-// readEntryKey reads the key in root, and checks its file.
+// readEntryKey checks the key's file in root and reads the key.
 func readEntryKey(root *os.Root) ([]byte, error) {
 	info, err := root.Lstat(EntryKeyName)
 	if err != nil {
@@ -156,8 +158,8 @@ func readEntryKey(root *os.Root) ([]byte, error) {
 	return key, err
 }
 
-// makeEntryKey writes a new key under a temporary name, then links it to its own. The error is
-// [fs.ErrExist] if another process was faster.
+// makeEntryKey writes a new key to a temporary file and links it to its name. The error is
+// [fs.ErrExist] if another process created the file first.
 func makeEntryKey(root *os.Root) error {
 	key := make([]byte, EntryKeySize)
 	rand.Read(key)
@@ -174,8 +176,8 @@ func makeEntryKey(root *os.Root) error {
 	return root.Link(temp, EntryKeyName)
 }
 
-// IsDefinedAs reports whether the server there is defined like e, including the values of
-// variables. known is false if that cannot be proved, or if the entry needs input.
+// IsDefinedAs reports whether the running server has the same definition as e, including the values
+// of variables. known is false if that cannot be determined, or if the entry needs an input.
 func (r *RunningServer) IsDefinedAs(ctx context.Context, p place.Place, e launch.Entry) (same, known bool) {
 	if launch.NeedsInput(e.Definition) {
 		return false, false
@@ -188,19 +190,19 @@ func (r *RunningServer) IsDefinedAs(ctx context.Context, p place.Place, e launch
 	if err != nil {
 		return false, false
 	}
-	key, err := EntryKey(folder, false) // the other process creates it
+	key, err := EntryKey(folder, false) // the other process creates the key
 	if err != nil {
 		return false, false
 	}
 	s, err := e.Definition.Resolve(ctx)
 	if err != nil {
-		return false, true // starting it reports the error
+		return false, true // starting the server reports the error
 	}
 	d := EntryDigest(p, e, s)
 	return hmac.Equal([]byte(proof), []byte(d.Proof(key, r.In.PID))), true
 }
 
-// proof requests the proof for the server.
+// proof requests the proof for the server from the process that runs it.
 func (r *RunningServer) proof(ctx context.Context, folder string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, StatusTimeout)
 	defer cancel()
@@ -213,7 +215,7 @@ func (r *RunningServer) proof(ctx context.Context, folder string) (string, error
 		return "", err
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK { // older versions respond so, too
+	if response.StatusCode != http.StatusOK { // older versions respond in the same way
 		return "", errors.New(response.Status)
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))

@@ -4,5 +4,5 @@ package cli
 
 import "io/fs"
 
-// isPrivate reports true: files below a user's profile are private.
+// isPrivate reports true, because files in a user's profile are private on this system.
 func isPrivate(fs.FileInfo) bool { return true }

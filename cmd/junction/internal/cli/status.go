@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	StatusTimeout = 2 * time.Second        // limits the time of another junction to send its status
-	maxStatus     = 16 << 20               // limits the bytes of a status
-	AcceptPause   = 100 * time.Millisecond // after an error of accepting a connection
-	statusPause   = time.Second            // between two checks of status --watch
+	StatusTimeout = 2 * time.Second        // time limit for another junction to send its status
+	maxStatus     = 16 << 20               // largest size of a status in bytes
+	AcceptPause   = 100 * time.Millisecond // pause after an error of Accept
+	statusPause   = time.Second            // time between two checks of status --watch
 )
 
 // An Instance is the status of a running junction up.
@@ -35,21 +35,22 @@ type Instance struct {
 	Endpoint string `json:"endpoint"` // URL, or "stdio"
 	Folder   string `json:"folder,omitempty"`
 	Summary  string `json:"summary"`
-	// Shares reports that commands of this user call its servers in place of starting them.
+	// Shares reports whether commands of this user use its servers instead of starting their own.
 	Shares  bool           `json:"shares,omitempty"`
 	Servers []ServerStatus `json:"servers"`
 	Tools   ToolsShown     `json:"tools"`
-	// ConfigError is the error of the present configuration, while the earlier one stays in use.
+	// ConfigError is the error of the current configuration. The previous configuration remains in
+	// use.
 	ConfigError string `json:"configError,omitempty"`
-	// Awaited is the question about servers of projects that its terminal asks.
+	// Awaited is the question about servers of projects that is being asked on its terminal.
 	Awaited string `json:"awaited,omitempty"`
-	// Problems holds unusable entries of the configuration, and servers without consent.
+	// Problems lists unusable entries of the configuration and servers without consent.
 	Problems []string `json:"problems,omitempty"`
-	// Audit holds the reasons why calls are not logged or not exported.
+	// Audit lists reasons why calls are not logged or not exported.
 	Audit []string `json:"audit,omitempty"`
 }
 
-// A ToolsShown holds how many tools clients see with the mode of --tools.
+// A ToolsShown holds the number of tools that clients see, according to the mode of --tools.
 type ToolsShown struct {
 	Mode     string `json:"mode"` // all, search or auto
 	Searched bool   `json:"searched"`
@@ -60,39 +61,39 @@ type ToolsShown struct {
 // ServerStatus is the status of one server of a running junction up.
 type ServerStatus struct {
 	Name      string    `json:"name"`
-	Source    string    `json:"source,omitempty"` // the file that defines it; empty if it ships with junction
-	Origin    string    `json:"origin,omitempty"` // the command line or URL, without secrets
+	Source    string    `json:"source,omitempty"` // file that defines it; empty if it ships with junction
+	Origin    string    `json:"origin,omitempty"` // command line or URL, without secrets
 	State     string    `json:"state"`
-	Failing   bool      `json:"failing,omitempty"` // it failed and has not been connected since
+	Failing   bool      `json:"failing,omitempty"` // whether it failed and has not connected since
 	Note      string    `json:"note,omitempty"`
 	Error     string    `json:"error,omitempty"`
-	Careful   string    `json:"careful,omitempty"`   // a weakness of a server that works
-	Remedy    string    `json:"remedy,omitempty"`    // the remedy for Error or Careful
+	Careful   string    `json:"careful,omitempty"`   // weakness of a server that works
+	Remedy    string    `json:"remedy,omitempty"`    // remedy for Error or Careful
 	Tolerated []string  `json:"tolerated,omitempty"` // violations of the specification in its messages
-	Omitted   []string  `json:"omitted,omitempty"`   // operations of its API without a tool, and why
+	Omitted   []string  `json:"omitted,omitempty"`   // operations of its API that have no tool, with reasons
 	Revision  string    `json:"revision,omitempty"`
 	Server    string    `json:"server,omitempty"`
-	Read      time.Time `json:"read,omitzero"` // when a server that is not connected was last read
-	Tools     int       `json:"tools"`         // zero for a server that failed
+	Read      time.Time `json:"read,omitzero"` // time at which an unconnected server was last read
+	Tools     int       `json:"tools"`         // 0 for a server that failed
 	Prompts   int       `json:"prompts"`
 	Resources int       `json:"resources"`
 	Templates int       `json:"templates"`
-	Running   int       `json:"running"`             // requests
-	Leaving   int       `json:"leaving,omitempty"`   // requests that run with an earlier configuration
-	Instances int       `json:"instances,omitempty"` // running instances of a server with isolation
+	Running   int       `json:"running"`             // number of running requests
+	Leaving   int       `json:"leaving,omitempty"`   // number of requests that still run with an earlier configuration
+	Instances int       `json:"instances,omitempty"` // number of instances of a server with isolation
 	Most      int       `json:"maxInstances,omitempty"`
 	Users     []string  `json:"users,omitempty"` // users of the instances
 	Renamed   []string  `json:"renamed,omitempty"`
-	Withheld  []string  `json:"withheld,omitempty"` // tools withheld until they are approved
+	Withheld  []string  `json:"withheld,omitempty"` // tools that are hidden until a user approves them
 	Approval  string    `json:"approval,omitempty"` // command that approves them
 
-	Definitions string `json:"definitions,omitempty"` // changes whenever its definitions change
+	Definitions string `json:"definitions,omitempty"` // text that changes with its definitions
 
-	Line string `json:"line"` // for the table
+	Line string `json:"line"` // line for the table
 }
 
-// StatusFolder returns the folder of the sockets of running processes, which it creates. Only this
-// user can enter it.
+// StatusFolder returns the folder of the sockets of running processes, and creates it if it is
+// missing. Only this user can access it.
 func StatusFolder(p place.Place) (string, error) {
 	cache, err := p.UserCacheDir()
 	if err != nil {
@@ -102,7 +103,7 @@ func StatusFolder(p place.Place) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// AcceptEach calls serve for each connection, until l is closed.
+// AcceptEach calls serve for each connection until l is closed.
 func AcceptEach(l net.Listener, serve func(net.Conn)) {
 	for {
 		conn, err := l.Accept()
@@ -112,13 +113,13 @@ func AcceptEach(l net.Listener, serve func(net.Conn)) {
 		case errors.Is(err, net.ErrClosed):
 			return
 		default:
-			time.Sleep(AcceptPause) // such as too many open files, which is temporary
+			time.Sleep(AcceptPause) // too many open files, for example, which is temporary
 		}
 	}
 }
 
-// DialSocket connects to a socket of a process of this user. It removes the socket if nothing listens
-// there.
+// DialSocket connects to the socket of a process of this user. It removes the socket's file if no
+// process listens.
 func DialSocket(ctx context.Context, path string) (net.Conn, error) {
 	conn, err := (&net.Dialer{Timeout: StatusTimeout}).DialContext(ctx, "unix", path)
 	if NotListening(err) {
@@ -127,13 +128,14 @@ func DialSocket(ctx context.Context, path string) (net.Conn, error) {
 	return conn, err
 }
 
-// RemoveStaleSockets removes the sockets of processes that ended without removing them. It keeps files with
-// other names, such as sockets being created.
+// RemoveStaleSockets removes the socket files that killed processes have left. It keeps files with
+// other names, such as those of sockets that are being created.
 //
-// It does not connect to sockets of running processes, because that would take a watcher's place.
-// It checks for the process again before it removes a socket, because numbers are reused.
+// It does not connect to sockets of running processes, because the connection would take the place
+// of a watcher. Before it removes a file, it checks again that the process does not exist, because
+// process ids are reused.
 func RemoveStaleSockets(ctx context.Context, dir string) {
-	files, _ := os.ReadDir(dir) // an unreadable folder is left as it is
+	files, _ := os.ReadDir(dir) // an unreadable folder stays unchanged
 	for _, f := range files {
 		name, ending, _ := strings.Cut(f.Name(), ".")
 		pid, err := strconv.ParseUint(name, 10, 31)
@@ -144,14 +146,14 @@ func RemoveStaleSockets(ctx context.Context, dir string) {
 		conn, err := (&net.Dialer{Timeout: StatusTimeout}).DialContext(ctx, "unix", path)
 		switch {
 		case err == nil:
-			conn.Close() // it belongs to a container that shares the folder
+			conn.Close() // a container that shares the folder owns the socket
 		case NotListening(err) && !processRuns(int(pid)):
 			os.Remove(path)
 		}
 	}
 }
 
-// processRuns reports whether a process with this number exists, of any user.
+// processRuns reports whether a process with this id exists. It may belong to any user.
 func processRuns(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -159,11 +161,11 @@ func processRuns(pid int) bool {
 	}
 	defer p.Release()
 	err = p.Signal(syscall.Signal(0))
-	return err == nil || errors.Is(err, os.ErrPermission) || runtime.GOOS == "windows" // FindProcess fails there if the process has ended
+	return err == nil || errors.Is(err, os.ErrPermission) || runtime.GOOS == "windows" // on Windows FindProcess fails if the process has ended
 }
 
-// ListenSocket listens at a socket that only this user can open. Its name is the id of this process
-// with ending.
+// ListenSocket listens at a socket that only this user can open. The name of its file is the id of
+// this process followed by ending.
 func ListenSocket(p place.Place, ending string) (l *net.UnixListener, path string, err error) {
 	dir, err := StatusFolder(p)
 	if err != nil {
@@ -200,7 +202,7 @@ func (a *App) StatusCommand() *cobra.Command {
 // clearScreen clears a terminal.
 const clearScreen = "\x1b[H\x1b[2J"
 
-// watchStatus prints the status each time it changes, until it is interrupted.
+// watchStatus prints the status each time it changes, until the user interrupts it.
 func (a *App) watchStatus(ctx context.Context) error {
 	tick := time.NewTicker(statusPause)
 	defer tick.Stop()
@@ -234,8 +236,9 @@ func (a *App) watchStatus(ctx context.Context) error {
 	}
 }
 
-// watched returns the text of a status that triggers a new print. Off a terminal, it first clears
-// the numbers of running requests in all.
+// watched returns a text that identifies a status. If the text changes, the status is printed
+// again. Unless the output is a terminal, watched sets the numbers of running requests in all to
+// zero, so that they do not count as changes.
 func (a *App) watched(all running) string {
 	if !a.Out.Terminal() {
 		for _, i := range all.Instances {
@@ -247,7 +250,7 @@ func (a *App) watched(all running) string {
 	return fmt.Sprint(all)
 }
 
-// FirstRenamed returns the first renamed names, and the number of others; --json has all.
+// FirstRenamed returns a clause with the first renamed names and the number of others.
 func FirstRenamed(renamed []string) (text string) {
 	for _, line := range renamed[:min(len(renamed), MaxRenamed)] {
 		text += "; " + plaintext.Line(line, MaxReason)
@@ -258,14 +261,15 @@ func FirstRenamed(renamed []string) (text string) {
 	return text
 }
 
-// A running holds the processes of junction up of this user. It is the output of status --json.
+// A running holds the junction up processes of this user. It is the output of status --json.
 type running struct {
 	Instances []Instance `json:"instances"`
-	// Silent has the IDs of processes that do not respond, such as stopped ones.
+	// Silent lists the ids of processes that do not respond, for example because they are stopped.
 	Silent []int `json:"silent,omitempty"`
 }
 
-// showStatus prints the status of all processes. indent is for JSON; empty prints one line.
+// showStatus prints the status of all processes. indent is used for JSON; if it is empty, the JSON
+// is one line.
 func (a *App) showStatus(all running, indent string) error {
 	if a.Flags.JSON {
 		return a.PrintIndented(all, indent)
@@ -288,7 +292,7 @@ func (a *App) showStatus(all running, indent string) error {
 			names, files[s.Name] = append(names, s.Name), s.Source
 			rows = append(rows, []string{s.Name, s.Line + AgeText(s.Read) + s.LoadText() + FirstRenamed(s.Renamed)})
 		}
-		a.Out.Printf("%s", SourcesText(a.Place, names, files, LineWidth(a.Out))) // in the same order as junction up
+		a.Out.Printf("%s", SourcesText(a.Place, names, files, LineWidth(a.Out))) // the same order as in the output of junction up
 		a.Out.Printf("%s", a.Table(rows, 2))
 		a.Out.Printf("%s\n", i.Summary)
 		for _, line := range i.Remarks() {
@@ -298,7 +302,7 @@ func (a *App) showStatus(all running, indent string) error {
 	return nil
 }
 
-// Instances returns the status of every junction up that responds, and removes sockets without a
+// Instances returns the status of every junction up that responds. It removes sockets without a
 // listener.
 func Instances(ctx context.Context, p place.Place) ([]Instance, error) {
 	all, err := processes(ctx, p)
@@ -345,20 +349,21 @@ func FetchInstance(ctx context.Context, path string) (i Instance, err error) {
 	return i, json.NewDecoder(io.LimitReader(resp.Body, maxStatus)).Decode(&i)
 }
 
-// NotListening reports whether err means that nothing listens. Other errors, such as too many open
-// files or a full queue, do not show that.
+// NotListening reports whether err means that no process listens at a socket. Other errors, such as
+// too many open files or a full queue, do not mean that.
 func NotListening(err error) bool {
 	const ofWindows = syscall.Errno(10061) // WSAECONNREFUSED
 	return errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, ofWindows)
 }
 
-// maxRemark limits the letters of one remark of status.
+// maxRemark is the largest number of characters in a remark.
 const maxRemark = 500
 
-// maxOmittedShown limits the operations without a tool that status shows of one server.
+// maxOmittedShown is the largest number of operations without a tool that status prints for a
+// server.
 const maxOmittedShown = 5
 
-// Remark describes a list that hides tools; empty if clients see all tools.
+// Remark describes a list of tools that hides some. It returns "" if clients see all tools.
 func (t ToolsShown) Remark() string {
 	if !t.Searched {
 		return ""
@@ -366,7 +371,7 @@ func (t ToolsShown) Remark() string {
 	return fmt.Sprintf("Clients see %s, and find %d by search (--tools %s)", plaintext.Count(t.Listed, "tool"), t.Of, t.Mode)
 }
 
-// LoadText describes running requests and instances; empty without any.
+// LoadText describes running requests and instances. It returns "" if there are none.
 func (s *ServerStatus) LoadText() (text string) {
 	if s.Most > 0 {
 		text = fmt.Sprintf("; %d of %s", s.Instances, plaintext.Count(s.Most, "instance"))
@@ -383,7 +388,7 @@ func (s *ServerStatus) LoadText() (text string) {
 	return text
 }
 
-// Remarks returns lines about problems and other things the user should know.
+// Remarks returns lines about problems and other conditions that the user should know.
 func (i *Instance) Remarks() (lines []string) {
 	if i.ConfigError != "" {
 		lines = append(lines, "The configuration cannot be used as it is now, so the servers from before keep running: "+i.ConfigError)
@@ -424,20 +429,21 @@ func (i *Instance) Remarks() (lines []string) {
 	return lines
 }
 
-// ControlSuffix ends the name of the socket at which status and consoles reach a junction up. It is
-// short because the paths of sockets are limited, and cache folders may be deep.
+// ControlSuffix is the ending of the name of a junction up's control socket. It is short because
+// the length of a socket's path is limited and the cache folder may have a long path.
 const ControlSuffix = ".up"
 
-// SendToProcess sends a request to the process at a socket. within limits the time until the response
-// begins.
+// SendToProcess sends a request to the process at a socket. within is the time limit until the
+// response begins.
 func SendToProcess(path string, req *http.Request, within time.Duration) (*http.Response, error) {
 	return (&http.Transport{DisableKeepAlives: true, DisableCompression: true, ResponseHeaderTimeout: within, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return DialSocket(ctx, path)
 	}}).RoundTrip(req)
 }
 
-// ListenPrivate listens at a socket that only this user can open. The socket gets its name last, because
-// other processes remove one that refuses connections. The caller must remove it.
+// ListenPrivate listens at a socket that only this user can open. The file gets its final name
+// after it listens, because other processes remove sockets that refuse connections. The caller must
+// remove the file.
 func ListenPrivate(path string) (*net.UnixListener, error) {
 	temp := path + ".new"
 	_ = os.Remove(temp) // left by a killed process
@@ -457,6 +463,6 @@ func ListenPrivate(path string) (*net.UnixListener, error) {
 }
 
 const (
-	// MaxStderrLine limits the letters of a line of standard error that are shown.
+	// MaxStderrLine is the largest number of characters shown of a line of standard error.
 	MaxStderrLine = 200
 )

@@ -14,27 +14,28 @@ import (
 	"github.com/junction-mcp/junction/servers/openapi"
 )
 
-// MaxStderrKept limits the bytes of a server's standard error that its log keeps.
+// MaxStderrKept is the largest size in bytes of the stored standard error of a server.
 const MaxStderrKept = 64 << 10
 
-// A StderrTail holds the last lines of standard error of a server's programs. It is safe for
-// concurrent use.
+// A StderrTail stores the last lines that the programs of a server wrote to standard error. It is
+// safe for concurrent use.
 type StderrTail struct {
-	changed func() // called after a line was added; may be nil
+	changed func() // called after a line is added; may be nil
 
 	mu    sync.Mutex
 	kept  []string
 	bytes int
-	stray string // the first line of standard output that is not a message
-	// refused is the first refusal of its sandbox, or the first loss of data, which the program
-	// itself does not notice. refusals counts them.
+	stray string // first line of standard output that is not a message
+	// refused describes the first refusal of the server's sandbox. A loss of data counts too, and
+	// replaces an earlier refusal, because the program itself does not notice it. refusals is the
+	// number of both.
 	refused  string
 	refusals int
 	loses    bool
-	omitted  []string // operations of an API without a tool, and why
+	omitted  []string // operations of an API that have no tool, with reasons
 }
 
-// Add adds a line and drops the oldest ones beyond [MaxStderrKept].
+// Add adds a line. It drops the oldest lines beyond [MaxStderrKept].
 func (t *StderrTail) Add(line string) {
 	line = plaintext.Line(line, MaxLog)
 	if t.changed != nil {
@@ -50,8 +51,8 @@ func (t *StderrTail) Add(line string) {
 	}
 }
 
-// MarkServerLine returns a line of a server. It adds a prefix if the line resembles one of Junction,
-// which may hold a command to paste.
+// MarkServerLine returns a line of a server for output. It adds a prefix if the line looks like one
+// of Junction's lines, because these may contain commands to paste.
 func MarkServerLine(line string) string {
 	if strings.HasPrefix(strings.TrimSpace(line), "junction: ") {
 		return "server: " + line
@@ -59,7 +60,7 @@ func MarkServerLine(line string) string {
 	return line
 }
 
-// addStray keeps the first line of standard output that is not a message.
+// addStray stores the first line of standard output that is not a message.
 func (t *StderrTail) addStray(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,8 +69,8 @@ func (t *StderrTail) addStray(line string) {
 	}
 }
 
-// AddRefused adds a line about a refusal of the sandbox. lost reports that data is lost, which
-// [StderrTail.Refusals] reports before refusals.
+// AddRefused adds a line about a refusal of the sandbox. lost means that data is lost;
+// [StderrTail.Refusals] describes a loss rather than a refusal.
 func (t *StderrTail) AddRefused(line string, lost bool) {
 	t.Add("junction: " + line)
 	t.mu.Lock()
@@ -83,11 +84,11 @@ func (t *StderrTail) AddRefused(line string, lost bool) {
 	}
 }
 
-// MaxOmitted limits the operations without a tool that are kept of one server.
+// MaxOmitted is the largest number of stored operations without a tool.
 const MaxOmitted = 100
 
-// AddOmitted keeps the operation of a log line about one without a tool, as a Junction that serves
-// an API writes it. It ignores other lines.
+// AddOmitted stores the operation in a log line about an operation without a tool. A Junction that
+// serves an API writes such lines. AddOmitted ignores all other lines.
 func (t *StderrTail) AddOmitted(line string) {
 	attributes, is := strings.CutPrefix(line, LevelPrefix(slog.LevelWarn)+openapi.NoTool+" ")
 	_, why, found := strings.Cut(attributes, "error=")
@@ -104,14 +105,14 @@ func (t *StderrTail) AddOmitted(line string) {
 	}
 }
 
-// OmittedOperations returns the operations without a tool, and why.
+// OmittedOperations returns the operations that have no tool, with reasons.
 func (t *StderrTail) OmittedOperations() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.omitted)
 }
 
-// Refusals describes the refusals of the sandbox; empty without any.
+// Refusals describes the refusals of the sandbox, or returns "" if there are none.
 func (t *StderrTail) Refusals() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,7 +122,8 @@ func (t *StderrTail) Refusals() string {
 	return t.refused
 }
 
-// StrayLine describes a line of standard output that is not a message; empty without one.
+// StrayLine describes a line of standard output that is not a message, or returns "" if there is
+// none.
 func (t *StderrTail) StrayLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,24 +133,24 @@ func (t *StderrTail) StrayLine() string {
 	return fmt.Sprintf("standard output has a line that is not JSON-RPC, on which other clients fail: %q", t.stray)
 }
 
-// stderrSize returns the memory that a line takes; an empty one takes some, too.
+// stderrSize returns the memory that a line takes. An empty line also takes some.
 func stderrSize(line string) int { return len(line) + 16 }
 
-// Lines returns the lines kept.
+// Lines returns the stored lines.
 func (t *StderrTail) Lines() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return append([]string{}, t.kept...)
 }
 
-// StderrTails holds the tails of several servers.
+// StderrTails holds the StderrTail of each server, by name.
 type StderrTails struct {
 	mu      sync.Mutex
 	all     map[string]*StderrTail
-	Changed func() // called after a line was added to a tail; set it before the first; may be nil
+	Changed func() // called after a line is added to any tail; may be nil; set it before the first line
 }
 
-// StderrOf returns the tail of a configured server. It stays the same when the server restarts.
+// StderrOf returns the StderrTail of a configured server. A restarted server has the same one.
 func (a *App) StderrOf(server string) *StderrTail {
 	a.Tails.mu.Lock()
 	defer a.Tails.mu.Unlock()
@@ -163,8 +165,9 @@ func (a *App) StderrOf(server string) *StderrTail {
 	return t
 }
 
-// Attach returns the transport with the standard error of its program added to the tail; other
-// transports are returned as they are. api reports that the program is Junction serving an API.
+// Attach returns a copy of a program's transport that adds the program's standard error to the
+// tail. It returns all other transports unchanged. api is set if the program is a Junction that
+// serves an API.
 func (t *StderrTail) Attach(transport mcp.Transport, api bool) mcp.Transport {
 	c, program := transport.(*command.Command)
 	if !program {
@@ -173,7 +176,7 @@ func (t *StderrTail) Attach(transport mcp.Transport, api bool) mcp.Transport {
 	heard, before := *c, c.Stderr
 	heard.Skipped = t.addStray
 	t.mu.Lock()
-	t.stray, t.refused, t.refusals, t.loses, t.omitted = "", "", 0, false, nil // from the program before
+	t.stray, t.refused, t.refusals, t.loses, t.omitted = "", "", 0, false, nil // these belong to the previous program
 	t.mu.Unlock()
 	heard.Stderr = func(line string) {
 		t.Add(MarkServerLine(line))

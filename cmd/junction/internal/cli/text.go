@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	MaxRenamed = 2   // renamed names shown of a server
-	MaxReason  = 300 // letters of the reason for a failure
+	MaxRenamed = 2   // largest number of renamed names shown for a server
+	MaxReason  = 300 // largest number of characters of a reason for a failure
 )
 
-// notWrapped is the width of lines for programs and files.
+// notWrapped is the width of lines in output for programs and files.
 const notWrapped = 1 << 16
 
-// LineWidth returns the width of lines: that of a terminal, or one that never wraps.
+// LineWidth returns the width of a terminal. Without a terminal, it returns a width that is large
+// enough to wrap no lines.
 func LineWidth(s *terminal.Screen) int {
 	if s.Terminal() {
 		return s.Width()
@@ -26,14 +27,14 @@ func LineWidth(s *terminal.Screen) int {
 	return notWrapped
 }
 
-// sourceTable returns a table with a row for each file and the servers it defines.
+// sourceTable returns a table with a row for each file: its path and the servers that it defines.
 func sourceTable(p place.Place, names []string, files map[string]string, width int) string {
 	var order []string
 	servers := map[string][]string{}
 	for _, name := range names {
 		file := files[name]
 		if file == "" {
-			continue // it ships with junction
+			continue // the server ships with junction
 		}
 		if servers[file] == nil {
 			order = append(order, file)
@@ -47,7 +48,7 @@ func sourceTable(p place.Place, names []string, files map[string]string, width i
 	return terminal.Table(rows, 2, width)
 }
 
-// SourcesText returns a text with the files that define the servers.
+// SourcesText returns a text about the files that define the servers, or "".
 func SourcesText(p place.Place, names []string, files map[string]string, width int) string {
 	if table := sourceTable(p, names, files, width); table != "" {
 		return fmt.Sprintf("Servers come from\n%s\n", table)
@@ -55,11 +56,11 @@ func SourcesText(p place.Place, names []string, files map[string]string, width i
 	return ""
 }
 
-// maxMeant limits the suggestions for an unknown name.
+// maxMeant is the largest number of suggestions for an unknown name.
 const maxMeant = 3
 
-// Suggestion returns a suggestion of names, as the end of a sentence. It ignores empty names, and
-// returns an empty string without any.
+// Suggestion returns a suggestion of names as the end of a sentence. It ignores empty names. It
+// returns "" if there are no others.
 func Suggestion(names ...string) string {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	var quoted []string

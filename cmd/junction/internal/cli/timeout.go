@@ -14,16 +14,16 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Timeout is the --timeout of a command that calls one server. It limits the whole time for the
-// server's start, its lists and its response. Progress restarts the clock, and it is stopped while
-// the user is asked.
+// A Timeout is the time limit of --timeout for a command that calls one server. The limit is for
+// the server's start, lists and response together. Progress restarts the clock. The clock stops
+// while the user is asked.
 type Timeout struct {
 	*idle.Timer
-	starting atomic.Bool // the gateway's last progress was that it starts the server
+	starting atomic.Bool // whether the last progress was that a gateway starts the server
 }
 
-// WithTimeout returns a context that ends by --timeout, and its bound, which is nil without --timeout.
-// The caller must call the function it returns.
+// WithTimeout returns a context that ends at --timeout, and the Timeout, which is nil without
+// --timeout. The caller must call the returned function.
 func (a *App) WithTimeout(ctx context.Context) (context.Context, *Timeout, func()) {
 	limit := a.Launch.Timeout
 	if limit <= 0 {
@@ -44,7 +44,7 @@ func (a *App) WithTimeout(ctx context.Context) (context.Context, *Timeout, func(
 	}
 }
 
-// AddTimeoutHint adds a mention of --timeout to the error of a deadline.
+// AddTimeoutHint adds advice about --timeout to an error because of a deadline.
 func AddTimeoutHint(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "--timeout") {
 		return fmt.Errorf("%w; --timeout gives it longer", err)
@@ -52,8 +52,8 @@ func AddTimeoutHint(err error) error {
 	return err
 }
 
-// Middleware is middleware in which progress restarts the clock and requests to the user stop it. A
-// nil Bound returns next.
+// Middleware returns a Handler that restarts the clock at progress and stops it during requests to
+// the user. If b is nil, it returns next.
 func (b *Timeout) Middleware(next mcp.Handler) mcp.Handler {
 	if b == nil {
 		return next
@@ -68,13 +68,13 @@ func (b *Timeout) Middleware(next mcp.Handler) mcp.Handler {
 	})
 }
 
-// A boundPeer is the Peer of a request with a bound.
+// A boundPeer is the Peer of a request with a Timeout.
 type boundPeer struct {
 	mcp.Peer
 	bound *Timeout
 }
 
-// Unwrap implements the interface of [mcp.PeerAs].
+// Unwrap returns the wrapped Peer, for [mcp.PeerAs].
 func (p *boundPeer) Unwrap() mcp.Peer { return p.Peer }
 
 // Notify implements [mcp.Peer].

@@ -6,7 +6,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 )
 
-// NoState runs the test with no model and no state of anybody.
+// NoState prepares a test that runs without a model, and without the state of the user.
 func NoState(t *testing.T) {
 	t.Helper()
 	Alone(t)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Write makes files below the current folder.
+// Write creates files in the test's current folder.
 func Write(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -23,7 +23,7 @@ func Write(t *testing.T, files map[string]string) {
 	}
 }
 
-// Painted is a PNG of a size.
+// Painted returns a PNG image of the given size.
 func Painted(t testing.TB, width, height int) string {
 	t.Helper()
 	var b strings.Builder

@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/host/tui"
 )
 
-// A plainChat is junction chat --plain as somebody types into it.
+// A plainChat is a running junction chat --plain, with a test as its user.
 type plainChat struct {
 	t     *testing.T
 	Setup *chat.Setup
@@ -22,10 +22,10 @@ type plainChat struct {
 	keys  *io.PipeWriter
 	out   *SafeBuffer
 	ended chan error
-	read  int // bytes of what was shown that were looked at
+	read  int // number of bytes of shown that Await has passed
 }
 
-// StartPlain starts it with a configuration.
+// StartPlain starts junction chat --plain with a configuration.
 func StartPlain(t *testing.T, configuration string, f *chat.Flags, args ...string) *plainChat {
 	t.Helper()
 	setup, _ := SetUp(t, configuration, f, args...)
@@ -50,10 +50,10 @@ func StartPlain(t *testing.T, configuration string, f *chat.Flags, args ...strin
 	return p
 }
 
-// shown is what was written, on one line.
+// shown returns the output, with all white space collapsed to single spaces.
 func (p *plainChat) shown() string { return strings.Join(strings.Fields(p.out.String()), " ") }
 
-// Say types a line, and waits for a text behind what was waited for before.
+// Say types a line. Then it waits for want in the output, after the text of the last wait.
 func (p *plainChat) Say(line, want string) {
 	p.t.Helper()
 	if _, err := io.WriteString(p.keys, line+"\n"); err != nil {
@@ -75,7 +75,7 @@ func (p *plainChat) Await(want string) {
 	p.t.Fatalf("%q does not come; there is\n%s", want, p.shown()[p.read:])
 }
 
-// Server waits until it stands so with a server.
+// Server waits until the state of a server satisfies the function is.
 func (p *plainChat) Server(name string, is func(host.ServerTools) bool) {
 	p.t.Helper()
 	var now host.ServerTools
@@ -89,7 +89,7 @@ func (p *plainChat) Server(name string, is func(host.ServerTools) bool) {
 	p.t.Fatalf("server %q is %+v", name, now)
 }
 
-// List lists the permissions and returns them, each with its number.
+// List returns the lines of the list of permissions, each with its number.
 func (p *plainChat) List() []string {
 	p.t.Helper()
 	from := len(p.out.String())
@@ -109,7 +109,7 @@ func (p *plainChat) List() []string {
 
 var numbered = regexp.MustCompile(`^ {0,2}\d+ \S`)
 
-// Undo takes a permission back that is listed with these words.
+// Undo takes back the permission whose line in the list contains words.
 func (p *plainChat) Undo(words, want string) {
 	p.t.Helper()
 	list := p.List()

@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/model/providers"
 )
 
-// Provider answers as a provider of chat completions and of Anthropic's messages does, and
-// tells what it was sent.
+// Provider starts a fake model provider for chat completions and for Anthropic's messages. It
+// appends each request to sent.
 func Provider(t *testing.T, sent *[]string) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

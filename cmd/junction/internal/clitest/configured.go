@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
-// Asking is an app at whose terminal somebody types, and what they see.
+// Asking returns an app on a fake terminal where the user types the given text. The buffer collects
+// the output on the terminal.
 func Asking(t *testing.T, typed string) (*cli.App, *bytes.Buffer) {
 	seen := new(bytes.Buffer)
 	screen := terminal.NewScreen(seen)

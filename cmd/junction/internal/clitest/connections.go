@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// A TestConn is a connection of an address.
+// A TestConn is a connection with a given remote address.
 type TestConn struct {
 	net.Conn
 	From   string

@@ -1,3 +1,3 @@
-// Package clitest has what tests of the commands share: a place of its own for each test, certificates,
-// listeners, servers to log in at, and a chat that is typed into.
+// Package clitest has helpers that the tests of the commands share. They provide a separate place
+// for each test, certificates, listeners, login servers, and a chat that a test types into.
 package clitest

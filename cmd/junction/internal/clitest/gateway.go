@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/up/layer"
 )
 
-// GatewayWith returns a gateway without servers, which ends with the test.
+// GatewayWith returns a gateway without servers. It closes the gateway when the test ends.
 func GatewayWith(t *testing.T, s *settings.Settings) *uplib.Gateway {
 	silent := slog.New(slog.DiscardHandler)
 	g, err := uplib.New(&uplib.Plan{Settings: s}, uplib.Options{Layers: layer.Options{Place: PlaceOf(t), Logger: silent}, Gateway: gateway.Options{Logger: silent}})

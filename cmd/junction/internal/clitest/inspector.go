@@ -21,13 +21,13 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
-// A page is the inspector as somebody at a page sees it.
+// An InspectorPage is a client of the inspector, in place of a web page.
 type InspectorPage struct {
 	T   *testing.T
 	URL string
 }
 
-// InspectorWith serves the inspector of junction with a configuration.
+// InspectorWith starts an inspector with a configuration.
 func InspectorWith(t *testing.T, config string) InspectorPage {
 	t.Helper()
 	a := reach.Ready(&cli.App{Place: PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard), Stderr: io.Discard}})
@@ -51,7 +51,7 @@ func InspectorWith(t *testing.T, config string) InspectorPage {
 	return InspectorPage{t, server.URL}
 }
 
-// An unread is a terminal from which nothing may be read.
+// An unread is a terminal that fails the test when it is read.
 type unread struct{ t *testing.T }
 
 func (u unread) Read([]byte) (int, error) {
@@ -59,7 +59,7 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// Post sends JSON, and returns what came.
+// Post sends body as JSON, and returns the response.
 func (p InspectorPage) Post(path string, body any) json.RawMessage {
 	p.T.Helper()
 	sent, err := json.Marshal(body)
@@ -78,13 +78,14 @@ func (p InspectorPage) Post(path string, body any) json.RawMessage {
 	return data
 }
 
-// Begin begins a connection, and returns its path.
+// Begin starts a connection to a server, and returns its path.
 func (p InspectorPage) Begin(s inspect.Server) string {
 	p.T.Helper()
 	return "/connections/" + Member(p.Post("/connections", s), "id")
 }
 
-// Until follows the events of a connection from the first until one is what is looked for, and returns it.
+// Until reads the events of a connection from the start. It returns the first event of the given
+// kind whose member name contains value.
 func (p InspectorPage) Until(path, event, name, value string) json.RawMessage {
 	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.T.Context(), 30*time.Second)
@@ -122,7 +123,8 @@ func (p InspectorPage) Until(path, event, name, value string) json.RawMessage {
 	}
 }
 
-// Member is what stands at a path of names with dots: a text as it is, or else JSON.
+// Member returns the member at a path of names separated by dots. A string is returned without
+// quotes, and any other value as JSON.
 func Member(data json.RawMessage, path string) string {
 	for name := range strings.SplitSeq(path, ".") {
 		data = jsonrpc.Get(data, name)
@@ -133,7 +135,7 @@ func Member(data json.RawMessage, path string) string {
 	return string(data)
 }
 
-// All are the events of a connection until now, a line each.
+// All returns the events of a connection so far, one in each line.
 func (p InspectorPage) All(path string) []string {
 	p.T.Helper()
 	response, err := http.Get(p.URL + path)

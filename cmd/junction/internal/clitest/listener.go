@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// A PipeListener accepts what is sent to it, until it is closed.
+// A PipeListener accepts the connections sent on Conns, until it is closed.
 type PipeListener struct {
 	Conns  chan net.Conn
 	Closed context.Context

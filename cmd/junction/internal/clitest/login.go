@@ -17,26 +17,26 @@ import (
 	"github.com/junction-mcp/junction/servers/everything"
 )
 
-// A TokenSite is a server that wants tokens, and an authorization server whose every user agrees. Real ones are used in
-// the integration layer.
+// A TokenSite is a server that requires tokens, together with an authorization server where every
+// user consents. The integration layer tests real authorization servers.
 type TokenSite struct {
 	*httptest.Server
 
 	mu        sync.Mutex
-	Open      bool // wants no tokens
+	Open      bool // whether the server requires no tokens
 	Denies    bool
-	Withholds string // a scope that nobody gets
-	Keeps     bool   // has no page to revoke tokens at
+	Withholds string // a scope that the site never grants
+	Keeps     bool   // whether the site lacks an endpoint to revoke tokens
 	Clients   []string
 	Tokens    map[string]string // scopes by token
 	codes     map[string]string // scopes by code
 	Revoked   []string
 	Registers int
 
-	Logins       []string // nonces of logins at the identity provider
-	Identities   []string // ID tokens that it gave
+	Logins       []string // nonces of the logins at the identity provider
+	Identities   []string // ID tokens that the site issued
 	IdentityTime time.Duration
-	Trusts       string // an authorization server that the provider knows in addition to this one
+	Trusts       string // another authorization server that the identity provider trusts
 }
 
 func NewTokenSite(t *testing.T) *TokenSite {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// A SafeBuffer can be written by many goroutines at once.
+// A SafeBuffer is a bytes.Buffer for concurrent use.
 type SafeBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -19,14 +19,14 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 )
 
-// RunTests runs the tests of a package, with none of the user's secrets, and returns the exit code. Goroutines that are left
-// behind are a failure.
+// RunTests runs the tests of a package without the secrets of the user, and returns the exit code.
+// It fails if goroutines remain after the tests.
 func RunTests(m *testing.M) int {
 	slog.SetLogLoggerLevel(slog.LevelError) // as main does
-	os.Setenv("JUNCTION_KEYRING", "off")    // it is the user's
-	// Children would wait a second each.
+	os.Setenv("JUNCTION_KEYRING", "off")    // do not use the keyring of the user
+	// With the race detector, each child process would otherwise wait one second before it exits.
 	os.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"))
-	_ = flag.Set("test.parallel", strconv.Itoa(6*runtime.GOMAXPROCS(0))) // most wait for what others do, and for time to pass
+	_ = flag.Set("test.parallel", strconv.Itoa(6*runtime.GOMAXPROCS(0))) // most tests wait for other processes or for time to pass
 	before := runtime.NumGoroutine()
 	code := m.Run()
 	if code == 0 && !settled(before) {
@@ -37,7 +37,7 @@ func RunTests(m *testing.M) int {
 	return code
 }
 
-// settled waits for goroutines that are about to end.
+// settled waits for goroutines to end, and reports whether at most the given number is left.
 func settled(before int) bool {
 	for deadline := time.Now().Add(2 * time.Minute); runtime.NumGoroutine() > before; runtime.Gosched() {
 		if time.Now().After(deadline) {
@@ -47,10 +47,10 @@ func settled(before int) bool {
 	return true
 }
 
-// places are those of the tests that run, by their names.
+// places holds the place of each running test, by test name.
 var places sync.Map
 
-// Alone gives a test a place of its own, and has it run next to others.
+// Alone gives a test its own place, and lets it run in parallel with other tests.
 func Alone(t *testing.T) {
 	t.Helper()
 	if root, _, _ := strings.Cut(t.Name(), "/"); slices.Contains(notYet, root) {
@@ -63,14 +63,15 @@ func Alone(t *testing.T) {
 	Settle(t)
 }
 
-// notYet are the tests that need the process to be where they are alone. It only shrinks.
+// notYet lists the tests that still change the environment and folder of the process. Add no tests
+// to it.
 var notYet = []string{
 	"TestPermissionsAreListedAndTakenBack",
 	"TestTrustThatIsSaidTwiceIsTakenBackOrNamed",
 	"TestPermissionsFromElsewhereAreNotTakenBackHere",
 }
 
-// Settle gives a test a place of its own, with none of the settings of whoever runs the tests.
+// Settle gives a test its own place, without the settings of the user.
 func Settle(t *testing.T) {
 	t.Helper()
 	home := t.TempDir()
@@ -80,7 +81,8 @@ func Settle(t *testing.T) {
 	}
 }
 
-// InProcess has the process be where a test is alone, for what has no place yet: programs in a sandbox.
+// InProcess changes the environment and folder of the process itself. It is for tests whose code
+// does not use a place yet, such as programs in a sandbox.
 func InProcess(t *testing.T) {
 	t.Helper()
 	home := t.TempDir()
@@ -100,7 +102,8 @@ func keepPlace(t testing.TB, p place.Place) {
 	t.Cleanup(func() { places.Delete(t.Name()) })
 }
 
-// PlaceOf returns the place of a test, or of the one that it is a part of; without alone it is that of the process.
+// PlaceOf returns the place of a test, or of the test that contains it. Without either, it returns
+// the place of the process.
 func PlaceOf(t testing.TB) place.Place {
 	for name, found := t.Name(), true; found; {
 		if p, is := places.Load(name); is {
@@ -112,11 +115,11 @@ func PlaceOf(t testing.TB) place.Place {
 	return place.Place{}
 }
 
-// Setenv sets a variable in the place of a test.
+// Setenv sets an environment variable in the place of a test.
 func Setenv(t testing.TB, name, value string) {
 	t.Helper()
 	p := PlaceOf(t)
-	if _, is := places.Load(t.Name()); is && p.Vars == nil { // it is in the process
+	if _, is := places.Load(t.Name()); is && p.Vars == nil { // the test uses the place of the process
 		t.Setenv(name, value)
 		return
 	}
@@ -124,11 +127,11 @@ func Setenv(t testing.TB, name, value string) {
 	keepPlace(t, p)
 }
 
-// Chdir has a test work in another folder.
+// Chdir changes the working folder in the place of a test.
 func Chdir(t testing.TB, dir string) {
 	t.Helper()
 	p := PlaceOf(t)
-	if _, is := places.Load(t.Name()); is && p.Vars == nil { // it is in the process
+	if _, is := places.Load(t.Name()); is && p.Vars == nil { // the test uses the place of the process
 		t.Chdir(dir)
 		return
 	}
@@ -136,10 +139,11 @@ func Chdir(t testing.TB, dir string) {
 	keepPlace(t, p)
 }
 
-// In returns the path of a file that is named in the place of a test.
+// In returns the absolute path of a file in the place of a test.
 func In(t testing.TB, name string) string { return PlaceOf(t).Path(name) }
 
-// AwaitStarts waits for programs that other tests are starting: until they run, they hold what this process closed, such as locks.
+// AwaitStarts waits until no other test is starting a program. A starting program briefly holds
+// files that this process has closed, such as locks.
 func AwaitStarts() {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PseudoTerminal returns both ends of a terminal: of the person, and of the program.
+// PseudoTerminal returns the two ends of a pseudo terminal: the end of the user, and the end of the
+// program.
 func PseudoTerminal(t *testing.T) (keyboard, screen *os.File) {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

@@ -27,7 +27,7 @@ func NewAuthority(t *testing.T) *Authority {
 	return a
 }
 
-// Sign makes a certificate, signed by the authority, or by itself where that is new.
+// Sign creates a certificate signed by the authority. A new authority signs its own certificate.
 func (a *Authority) Sign(t *testing.T, c *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -50,7 +50,7 @@ func (a *Authority) Sign(t *testing.T, c *x509.Certificate) (*x509.Certificate, 
 	return signed, key
 }
 
-// Save writes a certificate and its key as files.
+// Save writes a certificate and its key to files.
 func Save(t *testing.T, dir, name string, c *x509.Certificate, key *ecdsa.PrivateKey) (cert, keyFile string) {
 	t.Helper()
 	der, err := x509.MarshalECPrivateKey(key)

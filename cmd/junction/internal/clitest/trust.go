@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// SetUp is a chat as these flags and arguments make it, and what was said meanwhile.
+// SetUp sets up a chat with the given flags and arguments, and returns the messages printed
+// meanwhile.
 func SetUp(t *testing.T, configuration string, f *chat.Flags, args ...string) (*chat.Setup, string) {
 	t.Helper()
 	said := new(bytes.Buffer)

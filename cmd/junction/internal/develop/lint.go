@@ -57,12 +57,12 @@ no arguments; others only with --call. docs/lint.md has each rule, with an examp
 type linted struct {
 	Server   string          `json:"server"`
 	Findings []lint.Finding  `json:"findings"`
-	Called   []string        `json:"called"`             // names of tools
-	NoResult []string        `json:"noResult,omitempty"` // tools of --call without a result
-	Error    json.RawMessage `json:"error,omitzero"`     // why the server was not checked
+	Called   []string        `json:"called"`             // names of the called tools
+	NoResult []string        `json:"noResult,omitempty"` // tools of --call that gave no result
+	Error    json.RawMessage `json:"error,omitzero"`     // reason that the server was not checked
 }
 
-// lintServers checks one server after the other.
+// lintServers checks the servers one after another.
 func lintServers(a *cli.App, cmd *cobra.Command, args []string, f lintFlags) error {
 	var limit lint.Severity
 	if limit.UnmarshalText([]byte(f.failOn)) != nil {
@@ -110,13 +110,13 @@ func lintServers(a *cli.App, cmd *cobra.Command, args []string, f lintFlags) err
 	return nil
 }
 
-// A lintTarget is a server with the collector of its breaches.
+// A lintTarget is a server, with the collector for its protocol breaches.
 type lintTarget struct {
 	launch.Target
 	breaches *lint.Breaches
 }
 
-// lintTargets returns the servers that a command line names.
+// lintTargets returns the servers named on the command line.
 func lintTargets(a *cli.App, cmd *cobra.Command, args []string) ([]lintTarget, error) {
 	if cmd.ArgsLenAtDash() > 0 {
 		return nil, cli.Usagef("name either servers, or the command of one behind \"--\"")
@@ -128,7 +128,7 @@ func lintTargets(a *cli.App, cmd *cobra.Command, args []string) ([]lintTarget, e
 	}
 	targets := []lintTarget{{first, a.Breaches}}
 	for _, name := range names {
-		a.Breaches = new(lint.Breaches) // the transport of t logs to it
+		a.Breaches = new(lint.Breaches) // the transport of t will report to this collector
 		t, err := reach.ServerTarget(cmd.Context(), a, name)
 		if err != nil {
 			return nil, err
@@ -138,8 +138,8 @@ func lintTargets(a *cli.App, cmd *cobra.Command, args []string) ([]lintTarget, e
 	return targets, nil
 }
 
-// checkIgnored returns a usage error for an unknown rule of --ignore, which would otherwise have no
-// effect.
+// checkIgnored returns a usage error if --ignore names an unknown rule. Such a rule would otherwise
+// have no effect.
 func (f *lintFlags) checkIgnored() error {
 	for _, word := range f.ignore {
 		rule, _, _ := strings.Cut(word, ":")
@@ -155,7 +155,7 @@ func (f *lintFlags) ignores(found lint.Finding) bool {
 	return slices.Contains(f.ignore, found.Rule) || slices.Contains(f.ignore, found.Rule+":"+found.Name)
 }
 
-// lintOne checks one server.
+// lintOne checks one server, and returns the findings.
 func lintOne(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) *linted {
 	l := &linted{Server: plaintext.Line(t.Title(), 200), Findings: []lint.Finding{}, Called: []string{}}
 	seen, err := look(ctx, a, t, o)
@@ -186,7 +186,7 @@ func lintOne(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) *lin
 	return l
 }
 
-// look connects to a server and reads everything that is checked.
+// look connects to a server, and reads everything that lint checks.
 func look(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) (*lint.Seen, error) {
 	a.Breaches, o.Breaches = t.breaches, t.breaches
 	options := a.Launch.Options(t.Target)
@@ -199,7 +199,7 @@ func look(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) (*lint.
 	return lint.Look(ctx, client, o)
 }
 
-// unresolved returns a line about why a call has no result.
+// unresolved explains in one line why a call has no result.
 func unresolved(call *lint.Call, named bool) string {
 	tool := plaintext.Line(call.Tool, 200)
 	switch late := errors.Is(call.Err, context.DeadlineExceeded); {
@@ -213,12 +213,12 @@ func unresolved(call *lint.Call, named bool) string {
 	return fmt.Sprintf("%s was called and gave no result: %v", tool, call.Err)
 }
 
-// showLinted prints the findings of one server.
+// showLinted prints the findings for one server.
 func showLinted(a *cli.App, l *linted, several bool) {
 	if several {
 		a.Out.Printf("━━ %s\n", l.Server)
 	}
-	if l.Error != nil { // it was printed before
+	if l.Error != nil { // lintOne has printed the error
 		return
 	}
 	for _, f := range l.Findings {

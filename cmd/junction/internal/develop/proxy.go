@@ -22,8 +22,8 @@ import (
 const (
 	// aloneTime limits how long a proxy at an address waits for its server before it listens.
 	aloneTime = time.Second
-	// failedTime is how long a proxy with a failed server still responds to waiting clients,
-	// because their first request is followed by others.
+	// failedTime is how long a proxy whose server failed still answers waiting clients. A client
+	// whose first request fails usually sends another one.
 	failedTime = time.Second
 )
 
@@ -79,13 +79,13 @@ where several clients share the server, it cannot ask for roots.`,
 	return cmd
 }
 
-// serveProxy returns the server that the command line names, or that the environment names, which
-// other users of the machine cannot see.
+// serveProxy returns the server named on the command line. With fromEnv, it takes the server from
+// the environment, which other users of the machine cannot see.
 func serveProxy(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string, fromEnv bool) (launch.Target, []string, error) {
 	if !fromEnv {
 		t, rest, err := reach.Target(ctx, a, cmd, args)
 		if c, is := t.Transport.(*command.Command); is && c.Stderr == nil && a.Log == nil {
-			c.Stderr = func(line string) { a.Screen.Printf("%s\n", cli.MarkServerLine(line)) } // the client looks for it there
+			c.Stderr = func(line string) { a.Screen.Printf("%s\n", cli.MarkServerLine(line)) } // the client looks for messages of the server here
 		}
 		return t, rest, err
 	}
@@ -101,21 +101,22 @@ func serveProxy(ctx context.Context, a *cli.App, cmd *cobra.Command, args []stri
 	return t, args, err
 }
 
-// proxy serves the target at an address, or to the client on standard input and output. For the
-// latter it connects with the first request, which has the client's capabilities.
+// proxy serves the target at an address, or to the client on standard input and output. In the
+// second case, it connects when the first request arrives, because that request has the client's
+// capabilities.
 func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 	up.HintStdio(a, f)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	var only *mcp.Meta // the meta of the first request of the only client
+	var only *mcp.Meta // metadata of the first request; set only if there is a single client
 	var came atomic.Bool
-	var failed atomic.Pointer[error] // why the server did not start
+	var failed atomic.Pointer[error] // reason that the server did not start
 	server := eras.New(ctx, eras.Options{
 		Program:  t.IsProgram(),
 		Revision: cmp.Or(a.Launch.Revision, t.Revision),
 		Logger:   a.Logger(),
 		Dial: func(ctx context.Context, req *mcp.Request, era string) (*mcp.Client, error) {
-			if why := failed.Load(); why != nil { // the server is not started again for waiting clients
+			if why := failed.Load(); why != nil { // do not start the server again for waiting clients
 				return nil, *why
 			}
 			if f.Stdio && only == nil {
@@ -131,7 +132,7 @@ func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 		Lost: func(c *mcp.Client, err error) {
 			if c != nil {
 				err = &cli.ConnectError{Cause: lost(c)}
-			} else if failed.Store(&err); came.Load() && !f.Stdio { // waiting clients send another request
+			} else if failed.Store(&err); came.Load() && !f.Stdio { // waiting clients will send another request
 				time.AfterFunc(failedTime, func() { end(err) })
 				return
 			}
@@ -139,9 +140,9 @@ func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 		},
 	})
 	defer server.Close()
-	if !f.Stdio { // clients may come during a longer start
+	if !f.Stdio { // accept clients even while the server is slow to start
 		connected := make(chan error, 1)
-		go func() { connected <- server.Connect(ctx, nil) }() // Close waits for it
+		go func() { connected <- server.Connect(ctx, nil) }() // Close waits for this goroutine
 		select {
 		case err := <-connected:
 			if err != nil {
@@ -160,7 +161,7 @@ func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 	})))
 }
 
-// lost returns the error of a lost connection.
+// lost returns an error for a lost connection.
 func lost(client *mcp.Client) error {
 	if err := client.Err(); err != nil {
 		return fmt.Errorf("the connection to the server is lost: %w", err)

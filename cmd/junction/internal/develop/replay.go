@@ -73,7 +73,7 @@ where anything differs, or was recorded and not asked.`,
 	return cmd
 }
 
-// serveReplay reads a recording and returns a server that replays it.
+// serveReplay reads a recording, and returns a server that replays it.
 func serveReplay(a *cli.App, path string, o recording.ReplayOptions) (*recording.Replay, error) {
 	file, err := os.Open(a.Path(path))
 	if err != nil {
@@ -90,8 +90,8 @@ func serveReplay(a *cli.App, path string, o recording.ReplayOptions) (*recording
 	return recording.NewReplay(r, o)
 }
 
-// differences prints the differences to a recording that were not printed yet. It returns an error
-// if there are any.
+// differences prints the differences to a recording, except the first ones that were printed
+// before. It returns an error if there are any differences at all.
 func differences(a *cli.App, p *recording.Replay, said int) error {
 	all := p.Differences()
 	if len(all) == 0 {

@@ -88,7 +88,7 @@ Exit codes:
 	return cmd
 }
 
-// test runs the cases in the files of a command line.
+// test runs the cases in the files named on the command line.
 func test(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) error {
 	files, err := testFiles(a, cmd, args, f)
 	if err != nil {
@@ -143,7 +143,8 @@ func test(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) error {
 	return nil
 }
 
-// testFiles reads the files of a command line, and sets the server that replaces theirs.
+// testFiles reads the files named on the command line. If the command line also gives a server, it
+// replaces the servers named in the files.
 func testFiles(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) ([]*cases.File, error) {
 	if err := reach.CheckFlags(a); err != nil {
 		return nil, err
@@ -199,13 +200,14 @@ func testFiles(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) ([]*
 	return files, nil
 }
 
-// showTested prints the outcome of a file: the failed cases, or all.
+// showTested prints the outcome of a file. It prints all cases if all is set, else only the failed
+// ones.
 func showTested(a *cli.App, r *cases.FileReport, all bool) {
 	const red, green, plain = "\x1b[31m", "\x1b[32m", "\x1b[0m"
 	paint := func(colour, text string) {
 		text = plaintext.Clean(text)
 		if a.Out.Terminal() && colour != "" {
-			fmt.Fprint(a.Stdout, colour+text+plain+"\n") // text has been cleaned
+			fmt.Fprint(a.Stdout, colour+text+plain+"\n") // text is clean already
 			return
 		}
 		a.Out.Printf("%s\n", text)
@@ -234,7 +236,7 @@ func showTested(a *cli.App, r *cases.FileReport, all bool) {
 					where += fmt.Sprintf("; the same in %d runs", runs)
 				}
 				paint(red, fmt.Sprintf("  FAIL  %s (%s)", title, where))
-				for line := range strings.SplitSeq(strings.Join(c.Failures, "\n"), "\n") { // the signs of a diff set the color
+				for line := range strings.SplitSeq(strings.Join(c.Failures, "\n"), "\n") { // the sign of a diff line selects its color
 					paint(map[string]string{"-": red, "+": green}[line[:min(len(line), 1)]], "        "+line)
 				}
 			case all && c.Skipped != "":
@@ -256,8 +258,8 @@ func showTested(a *cli.App, r *cases.FileReport, all bool) {
 	}
 }
 
-// alike returns the first run of the file in which a case failed in the same way, and the number of
-// such runs.
+// alike finds the runs of the file in which the case failed in the same way. It returns the index
+// of the first, and their number.
 func alike(r *cases.FileReport, c *cases.CaseReport) (first, runs int) {
 	first = -1
 	for i := range r.Cells {

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/recording"
 )
 
-// draft writes a draft of a file of cases from a recording.
+// draft converts a recording into a draft of a case file.
 func draft(a *cli.App, from, server string, args []string) error {
 	if len(args) > 1 {
 		return cli.Usagef("--from: expected one FILE to write to, or none")

@@ -17,8 +17,9 @@ import (
 	"github.com/junction-mcp/junction/recording"
 )
 
-// testTargets returns a function that returns the server of a file of cases. It may be called
-// concurrently. Each configured server is resolved once, so that its warnings are printed once.
+// testTargets returns a function that finds the server for a case file. The function may be called
+// concurrently. It resolves each configured server only once, so that warnings about it appear only
+// once.
 func testTargets(a *cli.App) func(ctx context.Context, s cases.Server, dir string) (*cases.Target, error) {
 	var turn sync.Mutex
 	configured := map[string]launch.Target{}
@@ -48,7 +49,8 @@ func testTargets(a *cli.App) func(ctx context.Context, s cases.Server, dir strin
 	}
 }
 
-// testServer returns the target of a server: a recording, a command, or a configured one.
+// testServer returns the target for a server in a case file: a recording, a command, or a
+// configured server.
 func testServer(ctx context.Context, a *cli.App, s cases.Server) (launch.Target, error) {
 	switch {
 	case s.Recording != "":

@@ -19,7 +19,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// authorizedBy describes how the requests to a server at a URL are authorized.
+// authorizedBy describes how the requests to a server with a URL are authorized.
 func authorizedBy(ctx context.Context, a *cli.App, s *config.Server) string {
 	if HasAuthorization(s.Headers) {
 		return "by the Authorization header of its entry"
@@ -35,8 +35,8 @@ func authorizedBy(ctx context.Context, a *cli.App, s *config.Server) string {
 	return "not wanted"
 }
 
-// IsHarmless reports whether a tool can be called as a test: it only reads, reaches no other
-// system, and needs no arguments.
+// IsHarmless reports whether a tool can be called as a test. It must be read-only, must not access
+// other systems, and must need no arguments.
 func IsHarmless(t *mcp.Tool) bool {
 	a := t.Annotations
 	if !t.Annotations.ReadsOnly() || a.OpenWorldHint == nil || *a.OpenWorldHint || tellsSecrets.MatchString(wordsOf(t.Name)+" "+t.Title+" "+t.Description) {
@@ -53,7 +53,7 @@ func wordsOf(name string) string {
 	return strings.NewReplacer("_", " ", "-", " ", ".", " ", "/", " ").Replace(wordEnds.ReplaceAllString(name, "$1 $2"))
 }
 
-// wordEnds matches the border of two words in camel case.
+// wordEnds matches the boundary between two words in camel case.
 var wordEnds = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
 // parameters returns the number of a tool's parameters.

@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	maxVersion = 4 << 10 // bytes of a program's version
+	maxVersion = 4 << 10 // largest size of a program's version in bytes
 )
 
 // Command returns the command doctor.
@@ -58,18 +58,18 @@ starts or calls is there, whether somebody changed the entry, and which servers 
 type link struct {
 	Name string `json:"link"`
 	OK   bool   `json:"ok"`
-	// Careful reports that the link works with Junction, but has a weakness.
+	// Careful is set if the link works with Junction but has a weakness.
 	Careful bool `json:"careful,omitempty"`
-	// Skipped reports that the link was not tried.
+	// Skipped is set if the link was not tried.
 	Skipped bool   `json:"skipped,omitempty"`
 	Detail  string `json:"detail"`
-	Remedy  string `json:"remedy,omitempty"` // of a broken link
+	Remedy  string `json:"remedy,omitempty"` // remedy for a broken link
 }
 
-// A Report is an examined server or host with its links, up to the first broken one.
+// A Report is the result of examining a server or host. Its links end with the first broken one.
 type Report struct {
 	Server string `json:"server"`
-	Host   bool   `json:"host,omitempty"` // a connected host, not a server
+	Host   bool   `json:"host,omitempty"` // whether it is a connected host and not a server
 	Source string `json:"source,omitempty"`
 	Links  []link `json:"links"`
 }
@@ -87,8 +87,8 @@ func (p *Report) careful(name, format string, args ...any) bool {
 	return true
 }
 
-// AddRunning adds that a junction up is connected to the server, because the examined process is
-// another one.
+// AddRunning adds the fact that a junction up is connected to the server, because doctor examined
+// another process of that server.
 func (p *Report) AddRunning(r *cli.RunningServer) {
 	if !r.IsConnected() || len(p.Links) == 0 {
 		return
@@ -112,13 +112,13 @@ func (p *Report) Fail(name, why, remedy string) bool {
 	return false
 }
 
-// runDoctor examines the named servers, or all servers and hosts, and prints the outcome.
+// runDoctor examines the named servers, or all servers and hosts, and prints the results.
 func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
 	}
-	a.Launch.Gateway = launch.GatewayMark(set, nil) // as in junction up, where an entry that starts it again is broken
+	a.Launch.Gateway = launch.GatewayMark(set, nil) // as in junction up, so that an entry that starts it again is broken
 	sound := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return reach.HasProblem(set, name) && !slices.ContainsFunc(entries, func(e launch.Entry) bool { return e.Name == name })
 	})
@@ -151,7 +151,7 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	faults := a.Launch.Consents(ctx, entries, len(names) > 0)
 	together := showUnagreed(a, entries, faults)
 	examined := func(p *Report) {
-		if ctx.Err() != nil { // the interrupt breaks links
+		if ctx.Err() != nil { // the interrupt itself breaks links
 			return
 		}
 		all = append(all, p)
@@ -175,14 +175,15 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	return diagnosed(a, all)
 }
 
-// The link of a project's server without consent, and its remedy.
+// consentLink is the name of the link that breaks if a project's server lacks consent. agreeToIt is
+// its remedy.
 const (
 	consentLink = "consent"
 	agreeToIt   = "agree to it, or name its file with --config"
 )
 
-// showUnagreed prints the servers without consent together if there are several, and reports
-// whether it did.
+// showUnagreed prints the servers without consent together if there are several. It reports whether
+// it did.
 func showUnagreed(a *cli.App, entries []launch.Entry, faults []error) bool {
 	var some []error
 	for i, err := range faults {
@@ -201,16 +202,16 @@ func showUnagreed(a *cli.App, entries []launch.Entry, faults []error) bool {
 	return true
 }
 
-// behindTime is how long the outcome of one server waits for those of the servers before it.
+// behindTime is how long the result of a server waits for the results of earlier servers.
 const behindTime = 5 * time.Second
 
-// examineAll examines servers concurrently and calls examined with each outcome, in the order of
-// the entries. A slow server delays the others by at most [behindTime]. A terminal shows the
-// unfinished ones.
+// examineAll examines servers concurrently and calls examined with each result in the order of the
+// entries. A slow server delays the results of others by at most [behindTime]. A terminal shows the
+// servers that are still being examined.
 func examineAll(ctx context.Context, a *cli.App, entries []launch.Entry, faults []error, examined func(*Report)) {
 	type place struct {
 		p    *Report
-		done time.Time // zero until it is done
+		done time.Time // zero until the server has been examined
 	}
 	running := reach.RunningServers(ctx, a.Place)
 	var open []*place
@@ -262,7 +263,8 @@ func examineAll(ctx context.Context, a *cli.App, entries []launch.Entry, faults 
 	}
 }
 
-// diagnosed prints the summary, and the JSON of all. It returns an error if a link is broken.
+// diagnosed prints the summary, or the JSON of all results. It returns an error if a link is
+// broken.
 func diagnosed(a *cli.App, all []*Report) error {
 	if a.Flags.JSON {
 		if err := a.PrintIndented(cli.ServersShown[*Report]{Servers: all}, "  "); err != nil {
@@ -294,7 +296,7 @@ func diagnosed(a *cli.App, all []*Report) error {
 	return nil
 }
 
-// showPatient prints a server with its links as text.
+// showPatient prints a server and its links as text.
 func showPatient(a *cli.App, p *Report) {
 	if a.Flags.JSON {
 		return
@@ -318,7 +320,7 @@ func showPatient(a *cli.App, p *Report) {
 	}
 }
 
-// examine tries the links of a server, up to the first broken one.
+// examine tries the links of a server up to the first broken one.
 func examine(ctx context.Context, a *cli.App, e launch.Entry, p *Report) {
 	var s *config.Server
 	if e.Definition != nil {
@@ -382,7 +384,7 @@ func (p *Report) AddRefusals(refused string) {
 	}
 }
 
-// VariablesRemedy returns the remedy for an entry with unresolved variables.
+// VariablesRemedy returns the remedy for an entry whose variables cannot be resolved.
 func VariablesRemedy(err error) string {
 	switch {
 	case errors.Is(err, config.ErrSecret):
@@ -416,7 +418,8 @@ func listAndPing(ctx context.Context, a *cli.App, client *mcp.Client, p *Report)
 	return tools, p.Pass("ping", "%v", time.Since(began).Round(10*time.Microsecond))
 }
 
-// CheckReachable adds the link of a server's program or address, and reports whether it works.
+// CheckReachable adds the link for a server's program or address. It reports whether that link
+// works.
 func CheckReachable(ctx context.Context, a *cli.App, s *config.Server, p *Report) bool {
 	if launch.IsProgram(s.Kind) {
 		return findProgram(ctx, a, s, p)
@@ -424,7 +427,7 @@ func CheckReachable(ctx context.Context, a *cli.App, s *config.Server, p *Report
 	return reachAddress(ctx, s, p)
 }
 
-// findProgram adds the link of a server's program, with the version of a runner or interpreter.
+// findProgram adds the link for a server's program, with the version of a runner or interpreter.
 func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *Report) bool {
 	path := s.Command
 	if where, changed := s.Env["PATH"]; changed && !strings.ContainsRune(path, filepath.Separator) {
@@ -450,8 +453,8 @@ func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *Report) b
 	return p.Pass("program", "%s, %s", found, version)
 }
 
-// printedVersion returns the first line of a program's version. The program is started like a
-// server, so that an interrupt at the terminal does not reach it.
+// printedVersion returns the first line that a program prints for --version. It starts the program
+// in the same way as a server, so that Ctrl-C at the terminal does not reach it.
 func printedVersion(ctx context.Context, program string, environ []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, reach.CheckTimeout)
 	defer cancel()
@@ -471,7 +474,7 @@ func printedVersion(ctx context.Context, program string, environ []string) (stri
 	return first, cmp.Or(running.ExitError(), err)
 }
 
-// reachAddress adds the link of an address: it resolves the name, connects, and checks TLS.
+// reachAddress adds the link for an address. It resolves the name, connects, and checks TLS.
 func reachAddress(ctx context.Context, s *config.Server, p *Report) bool {
 	u, err := url.Parse(s.URL)
 	if err != nil {

@@ -39,7 +39,7 @@ func examineHosts(ctx context.Context, a *cli.App) (all []*Report) {
 	return all
 }
 
-// examineHost examines the file and the entry of one host.
+// examineHost examines the file and the entry of a host.
 func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconfig.Record, p *Report) {
 	again := fmt.Sprintf("%s, then junction host connect %s", r.Remedy(), h.ID)
 	d, ours, isChanged, err := r.Look()
@@ -67,7 +67,7 @@ func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconf
 		other := d
 		if f.Path != r.Path {
 			if other, err = hostconfig.Read(h, f.Path); err != nil {
-				continue // the host cannot start anything from an unreadable file
+				continue // the host cannot start any server from an unreadable file
 			}
 		}
 		for _, e := range other.Entries {
@@ -88,7 +88,7 @@ func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconf
 	}
 }
 
-// examineEntry examines the program or address of a host's entry.
+// examineEntry examines the program or the address of a host's entry.
 func examineEntry(ctx context.Context, a *cli.App, ours *hostconfig.Entry, p *Report, again string) bool {
 	if ours.URL != "" {
 		return reachAddress(ctx, &config.Server{URL: ours.URL}, p)

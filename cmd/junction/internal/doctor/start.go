@@ -15,15 +15,15 @@ import (
 	"github.com/junction-mcp/junction/mcp/command"
 )
 
-// messageTime limits the wait for the first message of a program after a line that is not a
-// message.
+// messageTime is how long a program may take to write its first message after it wrote a line that
+// is not a message.
 const messageTime = 10 * time.Second
 
-// errNoMessage is the cause of a start that ends because of [messageTime].
+// errNoMessage is the cause of a start that ended after [messageTime].
 var errNoMessage = errors.New("no message came")
 
 // dialDoctor connects like [reach.Dial]. stray is the first line of a program's standard output
-// that is not a message; a message must follow within [messageTime].
+// that is not a message. After it, a message must follow within [messageTime].
 func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (client *mcp.Client, stray string, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -62,7 +62,7 @@ func (p *Report) FailStart(t mcp.Transport, err error, name, stray string, limit
 	return p.Fail(link, why.Of(err, name), reach.StartRemedy(program, err, name, limit))
 }
 
-// strays adds the line of standard output that is not a message, if there is one.
+// strays adds a link about a line of standard output that is not a message, if there is one.
 func (p *Report) strays(line string) {
 	if line != "" {
 		p.careful("output", "standard output has a line that is not JSON-RPC, on which other clients fail: %q; %s", line, reach.RemedyStrayOutput)

@@ -20,20 +20,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A connecting is a run of host connect.
+// A connecting is one run of the command host connect.
 type connecting struct {
 	importing
 	host    hostconfig.Host
 	files   []string
 	profile string
-	url     string // up.AnyURL: that of a running junction up
+	url     string // of a running junction up; up.AnyURL stands for any
 	stdio   bool
 
 	to    hostconfig.Endpoint
 	links []*hostLink
 }
 
-// A hostLink is a file of the host with its changes.
+// A hostLink is a configuration file of the host, together with the changes that host connect makes
+// to it.
 type hostLink struct {
 	doc     *hostconfig.Document
 	instead []*hostconfig.Entry
@@ -87,7 +88,7 @@ knows. Files of projects are not changed, unless --file names one.
 	return cmd
 }
 
-// run shows the changes, asks, and writes them.
+// run shows the changes, asks for confirmation, and writes them.
 func (c *connecting) run(ctx context.Context) error {
 	if err := c.readFiles(); err != nil {
 		return err
@@ -130,8 +131,8 @@ func (c *connecting) run(ctx context.Context) error {
 	return nil
 }
 
-// writeOwn writes the imported servers to junction's file. Without any, it creates the file if it
-// is missing.
+// writeOwn writes after, the content with the imported servers, to junction's own file. If after is
+// nil and the file does not exist, it creates a file without servers.
 func (c *connecting) writeOwn(ctx context.Context, after []byte) error {
 	if after != nil {
 		return c.write(ctx, after)
@@ -146,7 +147,8 @@ func (c *connecting) writeOwn(ctx context.Context, after []byte) error {
 	return nil
 }
 
-// inUse adds the command that restores a file to the error of one that is connected or tapped.
+// inUse extends the error for a file that is already connected or tapped. It adds the command that
+// restores the file.
 func (c *connecting) inUse(path string, err error) error {
 	if !errors.Is(err, hostconfig.ErrInUse) {
 		return err
@@ -166,7 +168,8 @@ func (c *connecting) inUse(path string, err error) error {
 	return err
 }
 
-// readFiles reads the files of the host, and decides about their entries.
+// readFiles reads the configuration files of the host, and decides for each entry whether to import
+// it.
 func (c *connecting) readFiles() error {
 	paths := distinctFiles(c.Paths(c.files))
 	if len(paths) == 0 {
@@ -215,7 +218,7 @@ func (c *connecting) readFiles() error {
 	return nil
 }
 
-// endpoint sets the entry that the host gets.
+// endpoint sets c.to, the entry for junction that the host's file gets.
 func (c *connecting) endpoint(ctx context.Context) error {
 	if c.url == "" {
 		program, err := ownProgram(c.Place)
@@ -253,8 +256,8 @@ func (c *connecting) endpoint(ctx context.Context) error {
 	return nil
 }
 
-// ownProgram returns the path of this program. It prefers the path in PATH, if it leads to the same
-// file, because it outlives an update.
+// ownProgram returns the path of this executable. If PATH leads to the same file, it returns the
+// path found there, which stays valid after an update.
 func ownProgram(p place.Place) (string, error) {
 	self, err := os.Executable()
 	if err != nil {

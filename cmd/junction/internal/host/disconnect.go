@@ -48,7 +48,8 @@ are is said, with what takes them out. Nothing is asked.
 	return cmd
 }
 
-// disconnect restores the files of hosts, and prints which servers stay in junction's file.
+// disconnect restores the files of the hosts, and prints the servers that remain in junction's own
+// file.
 func disconnect(a *cli.App, hosts, files []string, all bool) error {
 	journal, err := launch.OpenJournal(a.Place)
 	if err != nil {
@@ -86,8 +87,8 @@ func disconnect(a *cli.App, hosts, files []string, all bool) error {
 	return nil
 }
 
-// sayStays prints the servers that stay of a host, and the commands that remove those that other
-// connected hosts do not use.
+// sayStays prints the imported servers of a host that remain in junction's file. It also prints the
+// commands that remove those that no other connected host uses.
 func sayStays(a *cli.App, s *reach.ImportedServers, others []*reach.ImportedServers) {
 	if len(s.Servers) == 0 {
 		return
@@ -126,7 +127,7 @@ func sayStays(a *cli.App, s *reach.ImportedServers, others []*reach.ImportedServ
 	}
 }
 
-// putBack restores hosts' files, and prints the outcome of each.
+// putBack restores the files of hosts, and prints the outcome for each file.
 func putBack(a *cli.App, journal hostconfig.Journal, records ...*hostconfig.Record) (faults []error) {
 	for _, r := range records {
 		done, err := journal.Restore(r)

@@ -1,2 +1,3 @@
-// Package host has the commands that change hosts' files: connect, disconnect, import and tap.
+// Package host has the commands that change the configuration files of hosts: connect, disconnect,
+// import and tap.
 package host

@@ -19,32 +19,32 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// An importing is a run of host import, or its part in host connect.
+// An importing is one run of host import, or the import step of host connect.
 type importing struct {
 	*cli.App
 	yes, dry, keep bool
-	named          bool // --file names the files
+	named          bool // --file was given
 
 	journal hostconfig.Journal
-	records []*hostconfig.Record // of files changed by junction host connect or tap
+	records []*hostconfig.Record // of files that junction host connect or tap changed
 
 	path  string // of junction's own file
 	own   *hostconfig.Document
-	there []*hostconfig.Carried // entries of own
+	there []*hostconfig.Carried // the entries of own
 	found []*imported
 	plain []*plainSecret
 }
 
-// An imported is an entry of a host and the decision about it.
+// An imported is an entry of a host's file, with the decision whether to import it.
 type imported struct {
 	host  hostconfig.Host
 	file  string
 	entry *hostconfig.Entry
-	read  *hostconfig.Carried // nil: junction cannot use it
-	as    *hostconfig.Carried // nil: not imported
-	same  string              // the name of an equal entry of own; as is nil then
-	why   string              // why it is not imported, or is renamed
-	own   bool                // junction itself
+	read  *hostconfig.Carried // nil if junction cannot use the entry
+	as    *hostconfig.Carried // nil if the entry is not imported
+	same  string              // the name of an equal entry in own; as is nil then
+	why   string              // the reason that the entry is renamed or not imported
+	own   bool                // whether the entry is junction itself
 }
 
 // ImportCommand returns the command host import.
@@ -88,7 +88,7 @@ gets a new name. What is written is shown first, and so is what cannot be taken,
 	return cmd
 }
 
-// flags defines the flags that host connect has, too.
+// flags defines the flags that host import shares with host connect.
 func (i *importing) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&i.dry, "dry-run", false, "show what would be written, and write nothing")
@@ -96,7 +96,7 @@ func (i *importing) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&i.App.Launch.Config, "config", nil, "write to junction's configuration `FILE`, in place of that of your own")
 }
 
-// importedHosts returns the hosts that a command line names, or all.
+// importedHosts returns the hosts named on the command line, or all hosts if all is set.
 func importedHosts(p place.Place, names []string, all bool) (hosts []hostconfig.Host, err error) {
 	if all && len(names) > 0 {
 		return nil, cli.Usagef("--all and %q: give one or the other", names[0])
@@ -117,7 +117,7 @@ func importedHosts(p place.Place, names []string, all bool) (hosts []hostconfig.
 	return hosts, nil
 }
 
-// open reads junction's own file.
+// open opens the journal and reads junction's own file.
 func (i *importing) open() (err error) {
 	if i.journal, err = launch.OpenJournal(i.Place); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (i *importing) open() (err error) {
 	if err := (&tap{App: i.App, journal: i.journal}).recover(); err != nil {
 		i.Screen.Printf("junction: %v\n", err)
 	}
-	i.records, _ = i.journal.Records() // recover has printed their errors
+	i.records, _ = i.journal.Records() // recover has already printed these errors
 	if i.path, err = server.AddFile(i.App, false); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (i *importing) open() (err error) {
 	}
 	for _, e := range i.own.Entries {
 		c, err := e.Carry("")
-		if err != nil { // its name is taken, too
+		if err != nil { // the name counts as taken even if the entry is invalid
 			c = &hostconfig.Carried{Name: e.Name}
 		}
 		i.there = append(i.there, c)
@@ -145,7 +145,8 @@ func (i *importing) open() (err error) {
 	return nil
 }
 
-// readHost reads the files of a host. quiet suppresses the line about a host without files.
+// readHost reads the configuration files of a host. If quiet is set, it prints no line for a host
+// without files.
 func (i *importing) readHost(h hostconfig.Host, paths []string, quiet bool) {
 	files := hostconfig.Files(h, reach.HostOptions(i.Place))
 	if len(paths) > 0 {
@@ -179,7 +180,7 @@ func (i *importing) readHost(h hostconfig.Host, paths []string, quiet bool) {
 	}
 }
 
-// consider decides about an entry of a host, and records it.
+// consider decides whether to import an entry of a host, and records the decision.
 func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig.Entry) *imported {
 	it := &imported{host: h, file: f.Path, entry: e}
 	i.found = append(i.found, it)
@@ -198,7 +199,7 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 		it.why = fmt.Sprintf("it is only for %s; run junction host import there", i.Short(e.Scope))
 		return it
 	}
-	if f.Project != "" && i.yes && !i.named { // anyone may have written the repository
+	if f.Project != "" && i.yes && !i.named { // a project's file may come from an untrusted author
 		it.why = "it is of a project's file, which need not be yours: run junction host import without --yes, or name the file with --file"
 		return it
 	}
@@ -232,12 +233,13 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 	return it
 }
 
-// isTaken reports whether an entry of own has the name.
+// isTaken reports whether an entry of junction's own file has the name.
 func (i *importing) isTaken(name string) bool {
 	return slices.ContainsFunc(i.there, func(c *hostconfig.Carried) bool { return c.Name == name })
 }
 
-// check parses an entry as junction will, with a plain client secret replaced by a stored one.
+// check reports whether junction could parse the entry once it is imported. It assumes that a plain
+// client secret is stored and replaced by a reference.
 func (i *importing) check(c *hostconfig.Carried) error {
 	checked := *c
 	checked.OAuth = slices.Clone(c.OAuth)
@@ -258,7 +260,7 @@ func (i *importing) check(c *hostconfig.Carried) error {
 	return err
 }
 
-// parseOwn parses an entry of junction's own file.
+// parseOwn parses one entry of junction's own file.
 func parseOwn(path string, data []byte, name string) (*config.Definition, error) {
 	file, err := config.Parse(path, data, config.Options{})
 	if err != nil {

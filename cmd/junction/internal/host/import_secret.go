@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// findPlain records the values of an imported entry that look like secrets.
+// findPlain records the values of an imported entry that look like secrets in clear text.
 func (i *importing) findPlain(c *hostconfig.Carried) {
 	add := func(field string, text *string, shown string) {
 		before, after, hidden := strings.Cut(shown, redact.Hidden)
@@ -49,8 +49,8 @@ func (i *importing) findPlain(c *hostconfig.Carried) {
 	}
 }
 
-// settleSecrets prints the secrets, and replaces them in the entries by references if they are to
-// be stored.
+// settleSecrets prints the secrets found. If they are to be stored, it replaces them in the entries
+// with references.
 func (i *importing) settleSecrets(ctx context.Context) error {
 	if len(i.plain) == 0 {
 		return nil
@@ -105,17 +105,17 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 	return nil
 }
 
-// A plainSecret is a secret in a host's file that is not encrypted.
+// A plainSecret is a secret in clear text in a host's file.
 type plainSecret struct {
 	Of            *hostconfig.Carried
 	Field         string
-	Text          *string // contains the secret
-	Before, After string  // the text around it
+	Text          *string // the text that contains the secret
+	Before, After string  // the rest of the text
 	Value         string
-	Secret        string // the name it is stored under
+	Secret        string // the name under which the secret is stored
 }
 
-// redactValue returns the value of a variable or header with secrets hidden.
+// redactValue returns the value of a variable or header, with any secret in it hidden.
 func redactValue(name, value string) string {
 	if !redact.Named(name) && !redact.Looks(value) {
 		return value

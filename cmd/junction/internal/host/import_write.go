@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// carried returns the entries that are imported.
+// carried returns the entries to import.
 func (i *importing) carried() (list []*hostconfig.Carried) {
 	for _, it := range i.found {
 		if it.as != nil {
@@ -24,7 +24,7 @@ func (i *importing) carried() (list []*hostconfig.Carried) {
 	return list
 }
 
-// finish shows the changes, asks, and writes them.
+// finish shows the changes, asks for confirmation, and writes them.
 func (i *importing) finish(ctx context.Context) error {
 	after, err := i.plan(ctx)
 	if err != nil {
@@ -50,7 +50,8 @@ func (i *importing) finish(ctx context.Context) error {
 	return nil
 }
 
-// plan shows the entries, and returns junction's file with them, or nil if nothing changes.
+// plan shows the decisions, and returns the new content of junction's file. It returns nil if
+// nothing changes.
 func (i *importing) plan(ctx context.Context) (after []byte, err error) {
 	if err := i.settleSecrets(ctx); err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func (i *importing) show(after []byte) {
 			continue
 		}
 		d, err := parseOwn(i.path, after, it.as.Name)
-		if err != nil { // it was parsed before
+		if err != nil { // unreachable: consider parsed the entry before
 			i.Out.Printf("  %s: %v\n", name, err)
 			continue
 		}
@@ -107,7 +108,8 @@ func (i *importing) show(after []byte) {
 	}
 }
 
-// agree asks the user whether to go on, unless --yes is set. The error means no.
+// agree asks the user for confirmation unless --yes is set. It returns an error if the user
+// declines.
 func (i *importing) agree(ctx context.Context, question string) error {
 	if i.yes {
 		return nil
@@ -119,7 +121,7 @@ func (i *importing) agree(ctx context.Context, question string) error {
 	return err
 }
 
-// askYes asks the user a question to which Enter means yes.
+// askYes asks the user a yes-or-no question. Enter alone means yes.
 func askYes(ctx context.Context, a *cli.App, question string) (bool, error) {
 	if !a.CanAsk() {
 		return false, errors.New("not a terminal: --yes confirms, and --dry-run only shows")
@@ -133,7 +135,7 @@ func askYes(ctx context.Context, a *cli.App, question string) (bool, error) {
 	return word == "y", err
 }
 
-// write stores the secrets, then writes junction's file.
+// write stores the secrets, then writes junction's own file.
 func (i *importing) write(ctx context.Context, after []byte) error {
 	for _, p := range i.plain {
 		if err := account.StoreSecret(ctx, i.App, p.Secret, p.Value); err != nil {
@@ -147,7 +149,7 @@ func (i *importing) write(ctx context.Context, after []byte) error {
 	return i.askNeeds(ctx)
 }
 
-// askNeeds asks for the secrets that hosts ask for or store themselves.
+// askNeeds asks the user for the secrets that a host would ask for, or that it stores elsewhere.
 func (i *importing) askNeeds(ctx context.Context) error {
 	var needs []string
 	for _, c := range i.carried() {

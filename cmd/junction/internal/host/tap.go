@@ -21,11 +21,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A tap is a run of host tap.
+// A tap is one run of host tap.
 type tap struct {
 	*cli.App
 	journal          hostconfig.Journal
-	record           string // absolute path of the folder of recordings
+	record           string // absolute path of the folder for recordings
 	files            []string
 	keep, undo, list bool
 	filter           watch.TrafficFilter
@@ -34,7 +34,7 @@ type tap struct {
 	applied []*appliedTap
 }
 
-// An appliedTap is a file that this process has changed.
+// An appliedTap is a configuration file that this process changed.
 type appliedTap struct {
 	path    string // with symbolic links resolved
 	before  []byte
@@ -88,8 +88,8 @@ With a command it is that of the command.`,
 	return cmd
 }
 
-// missingHost returns the usage error for a command line without a host, or with several. It lists
-// the hosts found here.
+// missingHost returns the usage error for a command line that names no host, or several. The error
+// lists the hosts found on this machine.
 func missingHost(p place.Place, named int, more string) error {
 	if named > 1 {
 		return cli.Usagef("expected one HOST, got %d words", named)
@@ -107,7 +107,7 @@ func missingHost(p place.Place, named int, more string) error {
 	return cli.Usagef("HOST is missing: one of %s; %s%s", hostIDs(), found, more)
 }
 
-// hostIDs returns the IDs of all hosts as a list.
+// hostIDs returns the IDs of all known hosts, separated by commas.
 func hostIDs() string {
 	var ids []string
 	for _, h := range hostconfig.Hosts() {
@@ -116,7 +116,7 @@ func hostIDs() string {
 	return strings.Join(ids, ", ")
 }
 
-// run runs the command.
+// run runs host tap with its arguments.
 func (p *tap) run(cmd *cobra.Command, args []string) error {
 	var command []string
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
@@ -134,7 +134,7 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 	if p.undo {
 		return p.undoKept(args, err)
 	}
-	if err != nil { // an error of one file must not prevent the tap of another
+	if err != nil { // an error about one file must not prevent another tap
 		p.Screen.Printf("junction: %v\n", err)
 	}
 	var servers []string
@@ -146,7 +146,7 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 		case len(command) > 0 || len(p.files) > 0:
 			servers = args
 		case isHost:
-			command = args // as in junction host tap claude
+			command = args // a command without "--", such as junction host tap claude
 		default:
 			return unknownHost(args[0])
 		}
@@ -168,7 +168,7 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 	return p.tapFor(cmd.Context(), servers, command)
 }
 
-// hostNamed returns the host that HOST names.
+// hostNamed returns the host with the given name.
 func hostNamed(name string) (hostconfig.Host, error) {
 	h, _, is := hostconfig.LookupHost(name)
 	if !is {
@@ -177,7 +177,8 @@ func hostNamed(name string) (hostconfig.Host, error) {
 	return h, nil
 }
 
-// unknownHost returns the usage error for an unknown host.
+// unknownHost returns the usage error for an unknown host. It suggests a similar name if there is
+// one.
 func unknownHost(name string) error {
 	if near := nearest.Name(name, strings.Split(hostIDs(), ", ")); near != "" {
 		return cli.Usagef("no host is called %q; did you mean %q?", name, near)
@@ -185,7 +186,8 @@ func unknownHost(name string) error {
 	return cli.Usagef("no host is called %q; there are: %s", name, hostIDs())
 }
 
-// tapFor taps the servers while it shows their traffic, or while a command runs.
+// tapFor taps the servers while it shows their traffic, or while the given command runs. With
+// --keep, it taps them and returns.
 func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error) {
 	names, err := p.apply(servers)
 	if err == nil && len(command) == 0 && p.host.Reload != "" {
@@ -212,7 +214,8 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 	return cli.IgnoreInterrupt(ctx, watch.PrintTraffic(ctx, p.App, nil, len(names), p.filter))
 }
 
-// apply replaces servers by junction in the host's files, and prints where.
+// apply puts junction proxy in front of the servers in the host's files. It prints the changed
+// files, and returns the names of the tapped servers.
 func (p *tap) apply(servers []string) (names []string, err error) {
 	paths := distinctFiles(p.Paths(p.files))
 	if len(paths) == 0 {
@@ -254,7 +257,8 @@ func (p *tap) apply(servers []string) (names []string, err error) {
 	return names, nil
 }
 
-// distinctFiles returns paths without those that lead to the same file as an earlier one.
+// distinctFiles returns paths without duplicates. Two paths are duplicates if they lead to the same
+// file.
 func distinctFiles(paths []string) (distinct []string) {
 	var files []fs.FileInfo
 	for _, path := range paths {
@@ -269,8 +273,8 @@ func distinctFiles(paths []string) (distinct []string) {
 	return distinct
 }
 
-// program returns the command of an entry while it is tapped. It prints why if the entry cannot be
-// tapped, and returns false.
+// program returns the command that a tapped entry runs. If the entry cannot be tapped, it prints
+// the reason and returns false.
 func (p *tap) program(path string, e *hostconfig.Entry) (hostconfig.Program, bool) {
 	says := func(what string) { p.says(path, e, what) }
 	if e.Problem != nil {
@@ -302,9 +306,9 @@ func (p *tap) says(path string, e *hostconfig.Entry, what string) {
 	p.Screen.Printf("%s in %s: %s\n", plaintext.Line(e.Name, 80), p.Short(path), plaintext.Line(what, 500))
 }
 
-// wayBack describes how to restore a file that is tapped or connected already.
+// wayBack describes how to restore a file that is already tapped or connected.
 func (p *tap) wayBack(path string) string {
-	records, _ := p.journal.Records() // tap --list reports the error
+	records, _ := p.journal.Records() // tap --list reports this error
 	for _, r := range records {
 		switch {
 		case r.Path != p.Real(path):
@@ -319,7 +323,7 @@ func (p *tap) wayBack(path string) string {
 	return "see junction host tap --list"
 }
 
-// applyTo changes a file, except entries that cannot be changed.
+// applyTo changes a file. It skips entries that cannot be changed, and prints the reason.
 func (p *tap) applyTo(d *hostconfig.Document, programs map[*hostconfig.Entry]hostconfig.Program) (names []string, err error) {
 	after, changes, err := d.Replace(programs)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
-// hostTime limits how long a host may take to end after it was asked to.
+// hostTime is the time that a host has to end after junction signals it.
 const hostTime = 10 * time.Second
 
-// runHost runs a host on this terminal until it ends. Ctrl-C goes to the host.
+// runHost runs the command of a host on this terminal until it ends. Ctrl-C goes to the host.
 func (p *tap) runHost(ctx context.Context, command []string) error {
 	if p.record == "" {
 		p.Screen.Printf("What it says: junction traffic, in another terminal.\n")
@@ -24,7 +24,7 @@ func (p *tap) runHost(ctx context.Context, command []string) error {
 	cmd := p.Command(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
 	cmd.Cancel = func() error {
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil { // Windows does not support it
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil { // Windows does not support SIGTERM
 			return cmd.Process.Kill()
 		}
 		return nil
@@ -38,7 +38,7 @@ func (p *tap) runHost(ctx context.Context, command []string) error {
 	case errors.As(err, &ended):
 		code := ended.ExitCode()
 		if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			code = 128 + int(status.Signal()) // as shells do
+			code = 128 + int(status.Signal()) // the exit code that shells use
 		}
 		return &cli.ExitError{Code: code}
 	case err != nil:

@@ -29,7 +29,7 @@ func (p *tap) restore() error {
 		i := slices.IndexFunc(records, func(r *hostconfig.Record) bool { return r.Path == applied.path && r.Process == os.Getpid() })
 		if i < 0 {
 			now, err := os.ReadFile(applied.path)
-			if err != nil || !bytes.Equal(now, applied.before) { // otherwise another junction host tap restored it
+			if err != nil || !bytes.Equal(now, applied.before) { // unchanged if another junction host tap restored it
 				faults = append(faults, fmt.Errorf("%s: there is no record any more that it is tapped; look whether its servers are as they were", applied.path))
 			}
 			continue
@@ -43,7 +43,7 @@ func (p *tap) restore() error {
 func (p *tap) recover() error {
 	done, err := p.journal.Recover()
 	for _, r := range done {
-		if r.Connected { // its user restored it by hand
+		if r.Connected { // the user restored it by hand
 			continue
 		}
 		p.Screen.Printf("A junction host tap was killed before it undid its change.\n")
@@ -52,8 +52,8 @@ func (p *tap) recover() error {
 	return err
 }
 
-// undoKept restores the files that --keep left changed. recovered is the error of recover, which
-// has handled the others.
+// undoKept restores the files that --keep left changed. The argument recovered is the error of
+// recover, which has handled all other files.
 func (p *tap) undoKept(hosts []string, recovered error) error {
 	for _, name := range hosts {
 		if _, byProgram, isHost := hostconfig.LookupHost(name); byProgram || !isHost {
@@ -62,13 +62,13 @@ func (p *tap) undoKept(hosts []string, recovered error) error {
 	}
 	records, err := p.journal.Records()
 	faults := []error{recovered}
-	if recovered == nil { // otherwise recovered has the same error
+	if recovered == nil { // otherwise recovered includes this error
 		faults = append(faults, err)
 	}
 	undone := 0
 	for _, r := range records {
 		if r.Connected || recovered != nil && !r.Kept && !r.Alive {
-			continue // junction host disconnect restores it, or recover has just tried to
+			continue // junction host disconnect restores it, or recover has just tried
 		}
 		if len(hosts) > 0 && !slices.Contains(hosts, r.Host) {
 			continue
@@ -89,7 +89,7 @@ func (p *tap) undoKept(hosts []string, recovered error) error {
 	return nil
 }
 
-// showHosts prints the hosts that are found, and their files.
+// showHosts prints the hosts found on this machine, with their files.
 func (p *tap) showHosts() error {
 	records, err := p.journal.Records()
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *tap) showHosts() error {
 			}
 		}
 	}
-	for _, r := range records { // files in other folders, or of --config
+	for _, r := range records { // files in other folders, or named with --config
 		if !slices.Contains(shown, r.Path) {
 			if err := show(r.Host, filepath.Clean(r.Path)); err != nil {
 				return err

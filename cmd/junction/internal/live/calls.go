@@ -16,24 +16,24 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// An Event is an event of a process.
+// An Event is an event of traffic in a process.
 type Event struct {
 	PID int
-	// Shown has the screen list the event's call.
+	// Shown is set if the screen lists the call of the event.
 	Shown bool
 	traffic.Event
 }
 
-// The limits of the calls that are kept. The oldest are forgotten.
+// Limits of the stored calls. At a limit the oldest calls are dropped.
 const (
 	maxCalls      = 2_000
 	maxCallBytes  = 32 << 20
-	maxCallEvents = 200 // of one call; later ones are left out
+	maxCallEvents = 200 // largest number of events of a call; later ones are not stored
 )
 
 const methodCall = "tools/call"
 
-// A calls holds the calls of which events came, the newest last.
+// A calls holds the calls of the events so far, newest last.
 type calls struct {
 	now     func() time.Time
 	mu      sync.Mutex
@@ -41,13 +41,13 @@ type calls struct {
 	by      map[string]*call
 	size    int
 	servers map[string]tally
-	missed  int  // events
-	every   bool // rows has lists and handshakes too
-	// Of calls that were shown and are forgotten:
+	missed  int  // number of missed events
+	every   bool // whether rows includes housekeeping calls
+	// past and pastFailed count the listed calls that were dropped.
 	past, pastFailed int
 }
 
-// A tally counts calls of a server's tools.
+// A tally counts the tool calls of a server.
 type tally struct {
 	calls, failed int
 	last          time.Time
@@ -57,28 +57,29 @@ type tally struct {
 type call struct {
 	key           string
 	pid           int
-	id            string // of the last request, as JSON
+	id            string // id of the last request, as JSON
 	began         time.Time
-	hop           string // the hop of its first message, where its response arrives too
+	hop           string // hop of the first message, where the response also arrives
 	client        string
 	method, name  string
-	server, named string // the server and the server's name for the tool
+	server, named string // server, and the server's own name for the tool
 	running       int
 	took          time.Duration
 	failed        bool
-	asks          bool   // the response asks the client for input; the call goes on with the next request
-	arguments     string // or other parameters
-	progress      string // the last progress notification of a running call
-	result        string // its texts, or why it failed
+	asks          bool   // whether the response asks the client for input, so that another request continues the call
+	arguments     string // arguments, or other parameters
+	progress      string // last progress notification of a running call
+	result        string // texts of the result, or the reason for a failure
 	shown         bool
 	events        []Event
 	size          int
-	laid          row // the line for laidFor cells; laidFor is 0 after a change
+	laid          row // line for a width of laidFor cells; laidFor is 0 after a change
 	laidFor       int
 }
 
-// isHousekeeping reports whether a client sent the request without an act of its user: a handshake, a
-// ping or a list. A failed one is of interest.
+// isHousekeeping reports whether clients send a request of this method without an action of their
+// user. Examples are a handshake, a ping or a request for a list. A failed request does not count,
+// because the user may need to see it.
 func (c *call) isHousekeeping() bool {
 	switch c.method {
 	case "server/discover", "initialize", "ping", "subscriptions/listen", "logging/setLevel":
@@ -104,7 +105,7 @@ func (c *calls) add(e Event) {
 	key := fmt.Sprintf("%d/%d", e.PID, e.Call)
 	one := c.by[key]
 	if one == nil {
-		if e.Kind != traffic.Request || !e.ToServer { // its beginning was not seen
+		if e.Kind != traffic.Request || !e.ToServer { // the beginning of the call was not seen
 			return
 		}
 		one = &call{key: key, pid: e.PID, began: e.Time, hop: e.Hop, client: e.Client, method: e.Method, name: e.Name}
@@ -126,8 +127,8 @@ func (c *calls) add(e Event) {
 	}
 }
 
-// cancel ends the running call that a legacy client cancels, which gets no response. It does nothing
-// if several calls fit, such as those of two windows of one client.
+// cancel ends the call that a legacy client cancelled, because such a call gets no response. If
+// several calls match, for example of two windows of one client, cancel does nothing.
 func (c *calls) cancel(e *Event) {
 	id := string(jsonrpc.Get(jsonrpc.Get(e.Message, "params"), "requestId"))
 	var fits []*call
@@ -143,7 +144,7 @@ func (c *calls) cancel(e *Event) {
 	}
 }
 
-// forget forgets the oldest call, but counts it.
+// forget drops the oldest call and counts it.
 func (c *calls) forget() {
 	oldest := c.all[0]
 	c.size -= oldest.size
@@ -157,7 +158,7 @@ func (c *calls) forget() {
 	}
 }
 
-// tally counts an event for the server.
+// tally counts an event for its server.
 func (c *calls) tally(e *Event) {
 	if e.Hop != traffic.Server || e.Call == 0 || e.Method != methodCall {
 		return
@@ -175,7 +176,7 @@ func (c *calls) tally(e *Event) {
 	c.servers[e.Server] = t
 }
 
-// held returns the bytes of the texts that a call keeps in addition to its events.
+// held returns the size in bytes of a call's texts without its events.
 func (c *call) held() int { return len(c.arguments) + len(c.progress) + len(c.result) }
 
 func (c *call) add(e *Event) {
@@ -203,7 +204,8 @@ func (c *call) add(e *Event) {
 	}
 }
 
-// progress returns the parameters of a progress notification as text, such as "3 of 10: copying".
+// progress returns a text for the parameters of a progress notification, such as "3 of 10:
+// copying".
 func progress(params json.RawMessage) string {
 	text := string(jsonrpc.Get(params, "progress"))
 	if total := jsonrpc.Get(params, "total"); total != nil {
@@ -215,7 +217,8 @@ func progress(params json.RawMessage) string {
 	return text
 }
 
-// result returns why no response came, the error of a response, or the texts of its result.
+// result returns the reason for a missing response, the message of an error, or the texts of a
+// result.
 func result(e *Event) string {
 	if e.Kind == traffic.Failure {
 		return e.Fault
@@ -226,14 +229,14 @@ func result(e *Event) string {
 	return contents(jsonrpc.Get(e.Message, "result"))
 }
 
-// contents returns the texts of a result; empty without any.
+// contents returns the texts of a result, or "".
 func contents(result json.RawMessage) string {
 	var r struct {
 		Content []struct {
 			Text string `json:"text"`
 		} `json:"content"`
 	}
-	_ = json.Unmarshal(result, &r) // another result has no texts
+	_ = json.Unmarshal(result, &r) // a result of another form has no texts
 	var texts []string
 	for _, c := range r.Content {
 		if c.Text != "" {
@@ -268,7 +271,7 @@ func (c *calls) tallies() map[string]tally {
 	return all
 }
 
-// rows returns a line for each call, without housekeeping unless that is wanted.
+// rows returns a line for each call. It omits housekeeping calls unless every is set.
 func (c *calls) rows(width int) (rows []row) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -277,7 +280,7 @@ func (c *calls) rows(width int) (rows []row) {
 		if !one.shown || !c.every && one.isHousekeeping() {
 			continue
 		}
-		if one.laidFor != width || one.running > 0 { // the time of a running call grows
+		if one.laidFor != width || one.running > 0 { // the time of a running call changes
 			one.laid, one.laidFor = row{one.key, one.line(now, width)}, width
 		}
 		rows = append(rows, one.laid)
@@ -285,14 +288,14 @@ func (c *calls) rows(width int) (rows []row) {
 	return rows
 }
 
-// toggleEvery shows or hides housekeeping.
+// toggleEvery shows or hides housekeeping calls.
 func (c *calls) toggleEvery() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.every = !c.every
 }
 
-// status returns how many calls rows leaves out, and whether one runs.
+// status returns the number of calls that rows omits, and whether any shown call is running.
 func (c *calls) status() (hidden int, running bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -305,7 +308,8 @@ func (c *calls) status() (hidden int, running bool) {
 	return hidden, running
 }
 
-// callColumns returns the widths of two columns of calls. A narrow screen shows no clients.
+// callColumns returns the widths of two columns in the list of calls. On a narrow screen the client
+// has no column.
 func callColumns(width int) (client, what int) {
 	switch {
 	case width < 70:
@@ -321,7 +325,7 @@ func callsHeading(width int) string {
 	return cells(width, cell{8, "time", ""}, cell{client, "client", ""}, cell{what, "server/tool", ""}, cell{7, "outcome", ""}, cell{-7, "took", ""}, cell{width, "arguments, or why it failed", ""})
 }
 
-// line returns the line of a call at a time.
+// line returns the line for a call.
 func (c *call) line(now time.Time, width int) string {
 	client, what := callColumns(width)
 	name, _, _ := strings.Cut(c.client, "/")
@@ -341,7 +345,7 @@ func (c *call) line(now time.Time, width int) string {
 		cell{7, outcome, paint}, cell{-7, took, ""}, cell{width, said, ""})
 }
 
-// what returns SERVER/TOOL of a call, or the method of another request.
+// what returns SERVER/TOOL for a tool call, and otherwise the method of the request.
 func (c *call) what() string {
 	name := cmp.Or(c.named, c.name)
 	if c.server != "" {
@@ -353,7 +357,7 @@ func (c *call) what() string {
 	return strings.TrimSpace(c.method + " " + name)
 }
 
-// span returns a time in at most 7 cells.
+// span returns a duration as text of at most 7 cells.
 func span(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:
@@ -364,7 +368,7 @@ func span(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// text returns a call in full.
+// text returns all details of a call.
 func (c *calls) text(key string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -402,7 +406,8 @@ func (c *calls) text(key string) string {
 	return b.String()
 }
 
-// indented returns a text of a peer with each line indented, so that none looks like a line of Junction.
+// indented returns the text of a peer with all lines indented, so that none looks like a line of
+// Junction's.
 func indented(text string) string {
 	if text == "" {
 		return ""
@@ -412,7 +417,7 @@ func indented(text string) string {
 
 func clock(t time.Time) string { return t.Local().Format("15:04:05.000") }
 
-// pretty returns JSON with a line for each member.
+// pretty returns JSON with each member on its own line.
 func pretty(raw []byte) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {
@@ -421,7 +426,7 @@ func pretty(raw []byte) string {
 	return b.String()
 }
 
-// Lane returns the two ends of a message and its direction.
+// Lane returns the two ends of a message and an arrow for its direction.
 func Lane(e *traffic.Event) string {
 	arrow := "<-"
 	if e.ToServer {
@@ -436,14 +441,16 @@ func Lane(e *traffic.Event) string {
 	return plaintext.Line(cmp.Or(e.Client, "a client"), 40) + " " + arrow + " junction"
 }
 
-// A cell is a text in a column. A negative width aligns it right, and 0 leaves the column out.
+// A cell is a text in a column. A negative width aligns the text right; with a width of 0 the
+// column is omitted.
 type cell struct {
 	width int
 	text  string
 	paint colour
 }
 
-// cells lays cells out in one line, with a space between two. It cleans and cuts their texts.
+// cells joins cells to a line, with a space between them. It cleans their texts and cuts them to
+// their widths.
 func cells(width int, all ...cell) string {
 	var b strings.Builder
 	for _, c := range all {
@@ -464,7 +471,7 @@ func cells(width int, all ...cell) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// A colour is an escape sequence that begins it.
+// The value of a colour is the escape sequence that selects it.
 type colour string
 
 const (

@@ -1,4 +1,4 @@
-// Package live is the screen of junction up and junction traffic: a stack of views, of which the last one is shown. What it
-// shows comes from a [Gateway], which can be nil, and from the events that it is given; all of it is cleaned before it is drawn.
-// Nothing is drawn while nothing changes.
+// Package live is the screen of junction up and junction traffic. The screen is a stack of views
+// and shows the last one. It gets its content from a [Gateway], which may be nil, and from events.
+// All texts are cleaned before they are drawn. The screen is drawn only when something changes.
 package live

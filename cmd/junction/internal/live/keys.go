@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A kind is the kind of a view. Each key works in some kinds.
+// A kind is the kind of a view. A key works in views of certain kinds.
 type kind uint8
 
 const (
@@ -27,12 +27,12 @@ const (
 	labelQuit = "quit"
 )
 
-// A key is a key of the screen.
+// A key is a key that the user can press.
 type key struct {
-	names []string // the first one is shown
-	shown string   // replaces the shown name; often empty
-	in    kind     // the views in which the key works
-	label string   // in the footer; empty keeps the key out of it
+	names []string // names of the key; the first one is shown
+	shown string   // text to show instead of the name; often empty
+	in    kind     // kinds of views in which the key works
+	label string   // text in the footer; empty for a key that the footer omits
 	help  string
 	do    func(m *model) tea.Cmd
 }
@@ -76,8 +76,8 @@ func (k *key) name() string {
 	return k.names[0]
 }
 
-// footer returns the keys of a view, as many as fit, and always the last two. The first view has quit in
-// place of back.
+// footer returns the keys of a view for the last line: as many as fit, but always the last two.
+// Only the first view has the key quit; the others have back in its place.
 func footer(in kind, width int, root bool) string {
 	var parts []string
 	for _, k := range keys() {
@@ -92,7 +92,7 @@ func footer(in kind, width int, root bool) string {
 	return strings.Join(parts, between)
 }
 
-// pressed returns the key of this name in a view, or nil.
+// pressed returns the key with a name in a view, or nil.
 func pressed(name string, in kind) *key {
 	all := keys()
 	if at := slices.IndexFunc(all, func(k key) bool { return k.in&in != 0 && slices.Contains(k.names, name) }); at >= 0 {
@@ -101,7 +101,7 @@ func pressed(name string, in kind) *key {
 	return nil
 }
 
-// help returns a line for each key of a view.
+// help returns a row for each key of a view.
 func help(in kind, width int) (rows []row) {
 	for _, k := range keys() {
 		if k.in&in != 0 {
@@ -111,7 +111,8 @@ func help(in kind, width int) (rows []row) {
 	return rows
 }
 
-// Documented returns the documentation's table of the keys of junction up or junction traffic.
+// Documented returns the table of keys in the documentation, for junction up or for junction
+// traffic.
 func Documented(up bool) string {
 	names := []string{"servers", "calls", "log", "approval", "connect", "texts"} // in the order of the kinds
 	in := ofCalls | ofText

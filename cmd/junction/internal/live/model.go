@@ -14,26 +14,26 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
-// A view is one of the stack.
+// A view is one layer of the screen.
 type view struct {
 	kind    kind
 	title   string
-	subject string // the server, or the call
-	hash    string // of what is reviewed
+	subject string // name of the server, or key of the call
+	hash    string // hash of the definitions under review
 	heading func(width int) string
 	rows    func(width int) []row
 	filter  string
 
-	chosen string // the ID of the row with the cursor, in a list
-	top    int    // the first line on the screen
-	follow bool   // keeps the last line on the screen
-	drawn  int    // how many rows from the first were drawn without a filter
+	chosen string // id of the row with the cursor, in a list
+	top    int    // index of the first row on the screen
+	follow bool   // keep the last row on the screen
+	drawn  int    // number of leading rows that have already been drawn without a filter
 }
 
-// A row is one line. Rows of lists have IDs.
+// A row is one line. A row in a list has an id.
 type row struct{ id, text string }
 
-// A model is the state of the screen.
+// A model is the state of the screen for bubbletea.
 type model struct {
 	ctx           context.Context
 	ui            *UI
@@ -41,11 +41,11 @@ type model struct {
 	width, height int
 	status        Status
 	views         []*view
-	notice        string // until the next key
-	seen          int    // how many messages were printed before the last key
-	editing       bool   // keys edit the filter
-	asked         bool   // whether to quit
-	ticking       bool   // a tickMsg will come
+	notice        string // text that is shown until the next key
+	seen          int    // number of messages printed before the last key
+	editing       bool   // whether keys edit the filter
+	asked         bool   // whether the user was asked to confirm quitting
+	ticking       bool   // whether a tickMsg will follow
 }
 
 type (
@@ -87,7 +87,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case noticeMsg:
 		m.notice = string(msg)
 	case openMsg:
-		if m.now() != msg.over || m.editing { // the user's next keys are meant for the present view
+		if m.now() != msg.over || m.editing { // the next keys are meant for the current view
 			m.notice = "the withheld definitions of " + msg.view.subject + " came late: a shows them"
 			break
 		}
@@ -105,7 +105,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// tick returns a command that redraws the screen in a second if a call runs, because its time grows.
+// tick returns a command that redraws the screen after a second if a call is running, because the
+// call's time changes.
 func (m *model) tick() tea.Cmd {
 	if _, running := m.ui.calls.status(); !running || m.ticking {
 		return nil
@@ -149,7 +150,7 @@ func (m *model) press(msg tea.KeyPressMsg) tea.Cmd {
 	return k.do(m)
 }
 
-// text returns the rows of a text, cleaned and wrapped.
+// text returns a function for the rows of a text, which is cleaned and wrapped.
 func text(read func() string) func(width int) []row {
 	return func(width int) (rows []row) {
 		clean := strings.ReplaceAll(plaintext.Clean(strings.TrimRight(read(), "\n")), "\t", "    ")
@@ -179,7 +180,7 @@ func (m *model) back() tea.Cmd {
 	return nil
 }
 
-// leave goes back, and quits from the first view.
+// leave goes back to the previous view, or quits from the first one.
 func (m *model) leave() tea.Cmd {
 	if len(m.views) > 1 {
 		return m.back()
@@ -206,7 +207,7 @@ func (m *model) quit() tea.Cmd {
 	return tea.Quit
 }
 
-// selected returns the ID of the row with the cursor; empty without one.
+// selected returns the id of the row with the cursor, or "".
 func (m *model) selected() string {
 	rows := m.rows()
 	if len(rows) == 0 {
@@ -283,7 +284,8 @@ func (m *model) openHosts() tea.Cmd {
 	}})
 }
 
-// connect runs the command that connects a host on the terminal, without the screen.
+// connect runs the command that connects a host. The command uses the terminal while the screen is
+// hidden.
 func (m *model) connect() tea.Cmd {
 	hosts := m.gateway.Hosts()
 	at := slices.IndexFunc(hosts, func(h Host) bool { return h.Name == m.selected() })
@@ -299,7 +301,8 @@ func (m *model) connect() tea.Cmd {
 	})
 }
 
-// print prints the instructions for clients on the terminal, without the screen, where they can be copied.
+// print shows the instructions for clients on the terminal, where the user can copy them. It hides
+// the screen until the user returns.
 func (m *model) print() tea.Cmd {
 	return tea.Exec(&paper{ended: m.ctx.Done(), text: m.gateway.Connect()}, nil)
 }
@@ -356,7 +359,7 @@ func (m *model) approve() tea.Cmd {
 	}
 }
 
-// rows returns the rows of the view that match the filter.
+// rows returns the rows of the current view that match its filter.
 func (m *model) rows() []row {
 	v := m.now()
 	rows := v.rows(m.width)
@@ -370,7 +373,7 @@ func (m *model) rows() []row {
 // isList reports whether the view has a cursor.
 func (v *view) isList() bool { return v.kind&(ofServers|ofCalls|ofHosts) != 0 }
 
-// cursor returns the index of the chosen row.
+// cursor returns the index of the row with the cursor.
 func (m *model) cursor(rows []row) int {
 	v := m.now()
 	if v.follow {
@@ -382,7 +385,8 @@ func (m *model) cursor(rows []row) int {
 	return 0
 }
 
-// moves returns a function that moves the cursor of a list, or scrolls a text, by some lines.
+// moves returns a function that moves the cursor of a list, or scrolls a text, by a number of
+// lines.
 func moves(by int) func(m *model) tea.Cmd {
 	return func(m *model) tea.Cmd {
 		v, rows := m.now(), m.rows()
@@ -456,7 +460,7 @@ func (m *model) View() tea.View {
 	return screen
 }
 
-// room returns how many rows fit.
+// room returns the number of rows that fit on the screen.
 func (m *model) room() int { return m.roomFor(m.above(), m.below()) }
 
 func (m *model) roomFor(top, bottom []string) int { return max(1, m.height-len(top)-len(bottom)) }
@@ -485,7 +489,7 @@ func (m *model) above() (lines []string) {
 	return lines
 }
 
-// below returns the lines below the rows. The last but one is a message, or empty.
+// below returns the lines below the rows. The last but one is a message or is empty.
 func (m *model) below() (lines []string) {
 	v := m.now()
 	if v.kind == ofServers {
@@ -514,13 +518,14 @@ func (m *model) below() (lines []string) {
 	return append(lines, footer(v.kind, m.width, len(m.views) == 1))
 }
 
-// The columns of servers with their largest widths. The last column takes the rest.
+// The columns in the list of servers with their largest widths. The last column gets the remaining
+// width.
 var serverColumns = []struct {
 	name string
 	most int
 }{{"server", 24}, {"state", 16}, {"tools", 18}, {"calls", 16}, {"last call", 9}, {"problem", 0}}
 
-// serverTable returns the heading and a line for each server.
+// serverTable returns the heading and the rows of the list of servers.
 func (m *model) serverTable(width int) (heading string, rows []row) {
 	tallies := m.ui.calls.tallies()
 	var table [][]string

@@ -4,5 +4,5 @@ package live
 
 import tea "charm.land/bubbletea/v2"
 
-// stop does nothing: a system without jobs stops none.
+// stop does nothing, because this system cannot stop a job.
 func stop() tea.Cmd { return nil }

@@ -9,13 +9,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// stop stops the job that has the terminal, until the shell has it go on.
+// stop stops the job until the shell continues it.
 func stop() tea.Cmd { return tea.Exec(&stopping{}, nil) }
 
 type stopping struct{ loan }
 
-// Run implements [tea.ExecCommand]. Where no shell could have the job go on, such as in a container, the system stops nothing:
-// [tea.Suspend] waits forever then. The pause is that of [loan.Run].
+// Run implements [tea.ExecCommand]. If no shell could continue the job, for example in a container,
+// the system does not stop it. In that case [tea.Suspend] would wait for ever. The pause has the
+// same reason as in [loan.Run].
 func (*stopping) Run() error {
 	defer time.Sleep(framePause)
 	return syscall.Kill(0, syscall.SIGTSTP)

@@ -16,58 +16,60 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// A Gateway is the gateway that the screen shows and controls. The screen calls its methods from several
-// goroutines. Status and Log must not block; the screen never calls them at the same time.
+// A Gateway is the gateway that the screen shows and controls. The screen calls its methods from
+// several goroutines. Status and Log must not block; the screen never calls both at the same time.
 type Gateway interface {
 	Status() Status
 	// Log returns the last lines that a server wrote to its standard error.
 	Log(server string) []string
 	Restart(server string) error
-	// Unapproved returns the withheld definitions of a server in full and their hash; empty texts without any.
+	// Unapproved returns the text of a server's withheld definitions, and their hash. Both are ""
+	// if there are none.
 	Unapproved(ctx context.Context, server string) (text, hash string, err error)
-	// Approve approves the definitions that Unapproved returned. It returns an error if they changed.
+	// Approve approves the definitions with the hash. It returns an error if the definitions have
+	// changed.
 	Approve(ctx context.Context, server, hash string) error
-	// Hosts returns the hosts on this machine.
+	// Hosts returns the hosts that are installed on this machine.
 	Hosts() []Host
-	// Connect returns instructions for other clients.
+	// Connect returns instructions for connecting other clients.
 	Connect() string
 }
 
-// A Status describes a gateway.
+// A Status is the state of a gateway.
 type Status struct {
 	Endpoint string
 	Summary  string
-	Remarks  []string // conditions that a user would not expect
+	Remarks  []string // conditions that the user should know
 	Servers  []Server
 }
 
-// A Server is one of a gateway.
+// A Server is the state of a server of the gateway.
 type Server struct {
 	Name, State     string
 	Failed          bool
 	Tools, Withheld int
-	Running         int    // requests
-	Problem         string // with its remedy; empty for none
+	Running         int    // number of running requests
+	Problem         string // problem with its remedy; may be empty
 }
 
 // A Host is a program that Junction can connect to the gateway.
 type Host struct {
 	Name    string
-	Command []string // connects it
+	Command []string // command that connects the host
 }
 
 // Options configure a [UI].
 type Options struct {
 	In      io.Reader
 	Out     io.Writer
-	Place   place.Place // the environment of the terminal and of the programs that are run
-	Gateway Gateway     // nil: only calls are shown
+	Place   place.Place // environment for the programs that the screen runs
+	Gateway Gateway     // nil if only calls are shown
 }
 
 const (
-	// framePause is the time for which a change waits for others, to be drawn with them.
+	// framePause delays each change, so that further changes are drawn together with it.
 	framePause = 100 * time.Millisecond
-	// framesPerSecond is the rate at which the renderer looks for changes.
+	// framesPerSecond is how often the renderer checks for changes in a second.
 	framesPerSecond = 20
 	maxMessages     = 500
 )
@@ -76,22 +78,22 @@ const (
 type UI struct {
 	options Options
 	calls   calls
-	signal  chan struct{} // something changed
-	closed  chan struct{} // the screen is gone
+	signal  chan struct{} // signals a change
+	closed  chan struct{} // closed when the screen has ended
 
 	mu       sync.Mutex
 	messages []string
-	prints   int          // how often Print was called
-	last     string       // the text of the last Print
+	prints   int          // number of calls of Print
+	last     string       // text of the last call of Print
 	program  *tea.Program // nil before Run
 }
 
-// New returns a UI. It keeps events and messages until Run shows them.
+// New returns a UI. It stores events and messages until Run shows them.
 func New(o Options) *UI {
 	return &UI{options: o, calls: calls{now: time.Now}, signal: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
-// Changed redraws the screen soon. It does not block.
+// Changed requests that the screen is redrawn. It does not block.
 func (u *UI) Changed() {
 	select {
 	case u.signal <- struct{}{}:
@@ -125,34 +127,35 @@ func (u *UI) printed() []string {
 	return u.messages[:len(u.messages):len(u.messages)]
 }
 
-// lastPrinted returns the last message and how often Print was called.
+// lastPrinted returns the last message and the number of calls of Print.
 func (u *UI) lastPrinted() (text string, times int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.last, u.prints
 }
 
-// Summary counts the requests of clients.
+// Summary returns the number of clients' requests as text.
 func (u *UI) Summary() string {
 	n, failed, missed := u.calls.counted()
 	text := plaintext.Count(n, "request")
 	if failed > 0 {
 		text += fmt.Sprintf(", %d failed", failed)
 	}
-	if missed > 0 { // messages came faster than the screen read them
+	if missed > 0 { // messages arrived faster than they were read
 		text += ", " + plaintext.Count(missed, "message") + " missed"
 	}
 	return text
 }
 
-// Run shows the screen until the user quits, or ctx is done. It can be called once.
+// Run shows the screen until the user quits or ctx is done. It may be called only once.
 func (u *UI) Run(ctx context.Context) error {
 	options := []tea.ProgramOption{tea.WithInput(u.options.In), tea.WithOutput(u.options.Out), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithEnvironment(u.options.Place.Environ())}
 	p := tea.NewProgram(newModel(ctx, u), options...)
 	u.mu.Lock()
 	u.program = p
 	u.mu.Unlock()
-	// bubbletea v2.0.9 closes the terminal of a program that its context ends while the terminal is read.
+	// If its context ends a program while the terminal is being read, bubbletea v2.0.9 closes the
+	// terminal.
 	defer context.AfterFunc(ctx, p.Quit)()
 	_, err := p.Run()
 	close(u.closed)
@@ -162,7 +165,7 @@ func (u *UI) Run(ctx context.Context) error {
 	return err
 }
 
-// Lend releases the terminal until the caller calls back.
+// Lend gives the terminal to the caller until the caller calls back.
 func (u *UI) Lend() (back func()) {
 	u.mu.Lock()
 	p := u.program
@@ -179,7 +182,7 @@ func (u *UI) Lend() (back func()) {
 	return func() { close(l.over) }
 }
 
-// A loan is a command that has the terminal, to bubbletea. The borrower runs in this process.
+// A loan is a command that borrows the terminal from bubbletea. The command runs in this process.
 type loan struct {
 	begun, over chan struct{}
 	ended       <-chan struct{} // closed when the screen must end
@@ -187,8 +190,9 @@ type loan struct {
 
 type lendMsg struct{ *loan }
 
-// Run implements [tea.ExecCommand]. It takes at least framePause: bubbletea v2.0.9 stops the clock of an
-// ended renderer in another goroutine (startRenderer in tea.go), perhaps after the next renderer started it.
+// Run implements [tea.ExecCommand]. It takes at least framePause, because bubbletea v2.0.9 stops
+// the clock of an ended renderer in another goroutine (startRenderer in tea.go). That may happen
+// after the next renderer has started the clock.
 func (l *loan) Run() error {
 	began := time.Now()
 	close(l.begun)
@@ -209,12 +213,12 @@ func (l *loan) SetStdout(io.Writer) {}
 // SetStderr implements [tea.ExecCommand].
 func (l *loan) SetStderr(io.Writer) {}
 
-// A paper shows a text, or the output of a command, on the terminal until the user presses Enter or the
-// screen must end.
+// A paper shows a text, or the output of a command, on the terminal. It ends when the user presses
+// Enter or when the screen must end.
 type paper struct {
 	ended   <-chan struct{}
 	text    string
-	command *exec.Cmd // or nil
+	command *exec.Cmd // command to run; may be nil
 	in      io.Reader
 	out     io.Writer
 }
@@ -225,11 +229,11 @@ func (p *paper) Run() (err error) {
 		p.command.Stdin, p.command.Stdout, p.command.Stderr = p.in, p.out, p.out
 		err = p.command.Run()
 	}
-	fmt.Fprintf(p.out, "%s\nEnter goes back. ", plaintext.Clean(p.text)) // a closed terminal ends the screen
+	fmt.Fprintf(p.out, "%s\nEnter goes back. ", plaintext.Clean(p.text)) // fails if the terminal is closed, which also ends the screen
 	enter := make(chan struct{})
 	go func() {
 		defer close(enter)
-		_, _ = bufio.NewReader(p.in).ReadString('\n') // likewise
+		_, _ = bufio.NewReader(p.in).ReadString('\n') // fails for the same reason
 	}()
 	select {
 	case <-enter:
@@ -247,7 +251,7 @@ func (p *paper) SetStdout(out io.Writer) { p.out = out }
 // SetStderr implements [tea.ExecCommand].
 func (p *paper) SetStderr(io.Writer) {}
 
-// wait waits for a change, and for others that follow within a frame.
+// wait waits for a change, and then for further changes within framePause.
 func (u *UI) wait() tea.Msg {
 	select {
 	case <-u.signal:

@@ -12,23 +12,23 @@ import (
 	"github.com/junction-mcp/junction/host/approval"
 )
 
-// Approving is a person that approved definitions of some servers in advance, without seeing them:
-// those of the first time, or exactly one change.
+// Approving is a user who approved definitions of some servers in advance. An approval applies to
+// all definitions of a new server, or to exactly one change.
 type Approving struct {
 	host.Person
-	// Servers lists approvals. NAME approves the definitions of a server that is seen for the first
-	// time. NAME@HASH approves exactly one review, such as a change. The hash is that of
-	// [approval.Hash]. The part after the last @ is always a hash, so that the name of a server
-	// cannot equal an approval of another one.
+	// Servers lists the approvals. NAME approves the definitions of a server that is seen for the
+	// first time. NAME@HASH approves exactly one review, with the hash of [approval.Hash]. Text
+	// after the last @ is always a hash, so that the name of a server cannot equal an approval for
+	// another server.
 	Servers []string
 
 	mu       sync.Mutex
-	done     []string        // lists servers that were reviewed
-	withheld map[string]bool // servers with definitions that wait for approval, as there was no user to ask
+	done     []string        // servers that have been reviewed
+	withheld map[string]bool // servers with definitions that were not approved because no user could be asked
 }
 
-// Withheld returns the servers that the model does not get because there was no user to ask,
-// sorted. It also returns the entries of Servers for them that did not apply.
+// Withheld returns the servers that were hidden from the model because no user could be asked,
+// sorted by name. The second result lists the entries of Servers that named them but did not apply.
 func (a *Approving) Withheld() (servers, without []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -45,7 +45,7 @@ func (a *Approving) Withheld() (servers, without []string) {
 	return servers, without
 }
 
-// Review approves reviews that were approved in advance, and asks the user about the others.
+// Review approves the reviews that were approved in advance, and asks the user about all others.
 func (a *Approving) Review(ctx context.Context, reviews []host.Review) ([]host.ReviewAnswer, error) {
 	answers := make([]host.ReviewAnswer, len(reviews))
 	var left []host.Review
@@ -67,7 +67,7 @@ func (a *Approving) Review(ctx context.Context, reviews []host.Review) ([]host.R
 	return answers, err
 }
 
-// note stores whether servers are withheld because there was no user to ask.
+// note records whether servers are withheld because no user could be asked.
 func (a *Approving) note(reviews []host.Review, withheld bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -82,7 +82,7 @@ func (a *Approving) note(reviews []host.Review, withheld bool) {
 	}
 }
 
-// byName reports whether the name of a server is enough to approve its definitions.
+// byName reports whether the name of a server is sufficient to approve its definitions.
 func byName(r *host.Review) bool { return r.First && strings.LastIndexByte(r.Server, '@') <= 0 }
 
 func (a *Approving) approved(r *host.Review) bool {

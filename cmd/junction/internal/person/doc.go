@@ -1,3 +1,3 @@
-// Package person implements the person of package host on a plain terminal, with questions and
-// answers in lines. Without a terminal the answer is no.
+// Package person implements [host.Person] for a plain terminal, line by line. Without a terminal
+// every answer is no.
 package person

@@ -14,32 +14,33 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Plain is the user of a plain terminal. It is a [host.Person]. It must not be copied.
+// Plain is the user at a plain terminal. It implements [host.Person]. It must not be copied.
 type Plain struct {
-	Person *terminal.Person // is nil if there is no user to ask
+	Person *terminal.Person // nil if no user can be asked
 	Screen *terminal.Screen // shows decisions that were made without asking; required
 	Desk   *answer.Desk     // answers forms; required
-	// OnDisk reads files of the user's folders, as in [tui.Options]; nil means no files.
+	// OnDisk reads files in the user's folders, as in [tui.Options]. If it is nil, no files are
+	// read.
 	OnDisk func(path string) (text string, ok bool)
 
 	shown shown
 }
 
 const (
-	maxName   = 200    // limits the characters of a shown name
-	maxNotice = 20_000 // limits those of a notice
+	maxName   = 200    // largest number of characters of a shown name
+	maxNotice = 20_000 // largest number of characters of a notice
 	maxReason = 1_000
 )
 
-// CommandLine is the source of rules on the command line. Without a user to ask, such a rule allows
-// calls in advance. It also allows a call that would be asked about because of earlier inputs, but
-// not one that carries a secret.
+// CommandLine is the source of rules on the command line. If no user can be asked, such a rule
+// allows calls in advance. It also allows a call about which the user would be asked because of
+// earlier inputs, but never a call that carries a secret.
 const CommandLine = "command line"
 
-// asked returns a person that shows cards line by line.
+// asked returns a [host.Person] that shows cards line by line.
 func (p *Plain) asked() host.Person { return tui.NewLines(p.Person, p.OnDisk) }
 
-// Consent shows the card and asks.
+// Consent shows the card and asks the user.
 func (p *Plain) Consent(ctx context.Context, card host.Card) (host.Verdict, error) {
 	if p.Person == nil {
 		return p.inAdvance(card)
@@ -86,8 +87,8 @@ func name(card host.Card) string {
 	return plaintext.Line(card.Server+"/"+what, maxName)
 }
 
-// approvals returns the servers that no user can review, and the flags that would approve
-// them in advance.
+// approvals returns the servers that no user can review, and the flags that would approve them in
+// advance.
 func approvals(reviews []host.Review) string {
 	var names, first, changed []string
 	for i := range reviews {
@@ -109,12 +110,12 @@ func approvals(reviews []host.Review) string {
 	return text
 }
 
-// Elicit answers a form by the flags, or asks.
+// Elicit answers a form according to the flags, or asks the user.
 func (p *Plain) Elicit(ctx context.Context, f host.Form) (*mcp.ElicitResult, error) {
 	return p.Desk.Answer(ctx, f)
 }
 
-// Sample shows a server's request to the model and asks.
+// Sample shows a server's request to the model and asks the user.
 func (p *Plain) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	if p.Person == nil {
 		p.once("junction: server %s wanted to use the model, and no user can allow it\n", plaintext.Line(s.Server, maxName))
@@ -123,8 +124,8 @@ func (p *Plain) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	return p.asked().Sample(ctx, s)
 }
 
-// Tell shows the parts of an event that a user should know, each only once in a run. It must be
-// called with all events.
+// Tell shows the parts of an event that a user should know. It shows each text only once in a run.
+// It must be called with all events.
 func (p *Plain) Tell(e host.Event) {
 	p.shown.begin(e.Run)
 	if e.Notice != nil && (e.Notice.Kind != host.NoticeOffline || p.Screen.Terminal()) {
@@ -135,7 +136,7 @@ func (p *Plain) Tell(e host.Event) {
 	}
 }
 
-// line returns a notice in one line.
+// line returns a notice as one line.
 func line(n *host.Notice) string {
 	from := ""
 	switch {

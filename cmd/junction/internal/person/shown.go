@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// maxShown is the maximum number of remembered texts; above it, all are forgotten.
+// maxShown is the largest number of remembered texts. Above it, all are dropped.
 const maxShown = 1_000
 
-// shown holds the texts that were shown in a run. So a model that repeats a call, and a server that
-// reconnects, do not fill the screen. It is safe for concurrent use.
+// shown holds the texts that were shown in a run. Because of it, a model that repeats a call or a
+// server that reconnects does not fill the screen. It is safe for concurrent use.
 type shown struct {
 	mu   sync.Mutex
 	run  int
 	text map[string]bool
 }
 
-// begin forgets the texts of an earlier run. Run 0 means no run, and counts as the present one.
+// begin drops the texts of an earlier run. Run 0 is not a run, and changes nothing.
 func (t *shown) begin(run int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -26,7 +26,7 @@ func (t *shown) begin(run int) {
 	}
 }
 
-// first reports whether a text was not shown yet, and remembers it.
+// first reports whether a text has not been shown yet, and remembers it.
 func (t *shown) first(text string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,7 +40,7 @@ func (t *shown) first(text string) bool {
 	return true
 }
 
-// once shows a text unless it was shown before.
+// once shows a text unless it has been shown before.
 func (p *Plain) once(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); p.shown.first(text) {
 		p.Screen.Printf("%s", text)

@@ -38,8 +38,9 @@ shown with that hash, without a question. A junction up that runs offers them at
 	return cmd
 }
 
-// ApproveCommandLine returns the command that approves the definitions of a server, or only those with the
-// hash. With file, it works in any folder.
+// ApproveCommandLine returns the command line that approves the definitions of a server. With hash,
+// the command approves only the definitions with that hash. With file, the command works in any
+// folder.
 func ApproveCommandLine(server, hash, file string) string {
 	if hash != "" {
 		server += "@" + hash
@@ -51,17 +52,17 @@ func ApproveCommandLine(server, hash, file string) string {
 	return command
 }
 
-// An Unapproved is a server with definitions that are not approved.
+// An Unapproved is a server with definitions that the user has not approved.
 type Unapproved struct {
 	Server   string
-	file     string // the file that defines it
+	file     string // the configuration file that defines the server
 	Withheld []review.Withheld
-	changed  int // number of changed definitions; the others are new
+	changed  int // number of changed definitions; all others are new
 	findings int
 }
 
-// Hash returns a hash of the definitions that are not approved. It has 128 bits, because with a
-// short one the server's author could find two sets of definitions with the same hash.
+// Hash returns a hash of the definitions that are not approved. The hash has 128 bits. With a
+// shorter one, the author of the server could find two sets of definitions with the same hash.
 func (u *Unapproved) Hash() string {
 	h := sha256.New()
 	for _, w := range u.Withheld {
@@ -70,7 +71,7 @@ func (u *Unapproved) Hash() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// approve lists unapproved definitions, or approves those of the named servers.
+// approve prints the unapproved definitions of all servers, or approves those of the named servers.
 func approve(ctx context.Context, a *cli.App, args []string) error {
 	pins, err := cli.Pins(a.Place)
 	if err != nil {
@@ -80,7 +81,7 @@ func approve(ctx context.Context, a *cli.App, args []string) error {
 	if err != nil {
 		return err
 	}
-	named := map[string]string{} // hashes, by server
+	named := map[string]string{} // hash by server name
 	var names []string
 	for _, arg := range args {
 		name, hash := arg, ""
@@ -110,8 +111,8 @@ func approve(ctx context.Context, a *cli.App, args []string) error {
 	return nil
 }
 
-// FindUnapproved returns the servers with stored definitions that are not approved by the mode, and
-// a catalogue of all tools.
+// FindUnapproved returns the servers with stored definitions that the review mode does not count as
+// approved. It also returns a catalogue of all stored tools.
 func FindUnapproved(ctx context.Context, a *cli.App, entries []launch.Entry, pins *guard.Pins, mode review.Mode) ([]*Unapproved, *guard.Catalogue) {
 	catalogue := new(guard.Catalogue)
 	store := a.Store()
@@ -168,7 +169,7 @@ func listUnapproved(a *cli.App, all []*Unapproved, set *config.Set) error {
 	return nil
 }
 
-// summary returns the numbers of unapproved definitions and of warnings.
+// summary returns the numbers of unapproved definitions and warnings as text.
 func (u *Unapproved) summary() string {
 	var parts []string
 	if u.changed > 0 {
@@ -184,8 +185,8 @@ func (u *Unapproved) summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// approveOne approves the definitions of a server: those with the hash, or those that the user
-// agrees to after seeing them.
+// approveOne approves definitions of one server. With hash, it approves those with that hash.
+// Without, it shows all of them and asks the user.
 func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *guard.Catalogue, u *Unapproved, hash string) error {
 	if hash == "" {
 		a.Out.Printf("%s", u.Text(catalogue))
@@ -226,7 +227,8 @@ func Findings(catalogue *guard.Catalogue, d guard.Definition) (all []string) {
 	return all
 }
 
-// ApprovedDefinition returns the approved definition that w replaces, or an empty one if it is new.
+// ApprovedDefinition returns the approved definition that w replaces. If w is new, the result has
+// only a kind, server and name.
 func ApprovedDefinition(w review.Withheld) guard.Definition {
 	if w.Verdict.State == guard.Changed {
 		return w.Verdict.Old
@@ -234,8 +236,8 @@ func ApprovedDefinition(w review.Withheld) guard.Definition {
 	return guard.Definition{Kind: w.Definition.Kind, Server: w.Definition.Server, Name: w.Definition.Name}
 }
 
-// Text returns each definition as text, with the scanner's warnings and hidden characters made
-// visible.
+// Text returns the unapproved definitions as text, with the warnings of the scanner. It makes
+// hidden characters visible.
 func (u *Unapproved) Text(catalogue *guard.Catalogue) string {
 	var b strings.Builder
 	for _, w := range u.Withheld {
@@ -244,7 +246,7 @@ func (u *Unapproved) Text(catalogue *guard.Catalogue) string {
 		switch {
 		case w.Verdict.State == guard.Changed:
 			state = "changed"
-		case w.Verdict.Old.Kind != "": // the whole is shown, because the earlier one was not approved either
+		case w.Verdict.Old.Kind != "": // the earlier definition was never approved, so the text shows the whole new one
 			state = "changed since it was first seen, and never approved"
 			for _, c := range guard.Changes(w.Verdict.Old, d) {
 				text += "--- " + c.Field + " (as it was first seen)\n-" + strings.ReplaceAll(strings.TrimSuffix(c.Old, "\n"), "\n", "\n-") + "\n"
@@ -261,7 +263,7 @@ func (u *Unapproved) Text(catalogue *guard.Catalogue) string {
 	return b.String()
 }
 
-// ApproveDefinitions approves definitions of a server and saves the approvals.
+// ApproveDefinitions approves definitions of a server, and saves the approvals.
 func ApproveDefinitions(p *guard.Pins, name string, definitions []guard.Definition) error {
 	err := p.Approve(definitions...)
 	if err == nil {

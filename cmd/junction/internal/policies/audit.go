@@ -23,13 +23,15 @@ const auditHelp = `Nothing is logged unless junction up runs with --audit, or it
 have names in the log if junction up knows them: with --auth or --tls-client-ca. FOLDER is
 that of --audit=FOLDER; if left out, the one that --audit alone writes to.`
 
-// auditExitHelp are the exit codes of commands that read the log, verifyExitHelp of the one that verifies it.
+// auditExitHelp describes the exit codes of the commands that read the log, and verifyExitHelp
+// those of audit verify.
 var (
 	auditExitHelp  = cli.ExitCodes("done", "", "", "there is no log, or it cannot be read")
 	verifyExitHelp = cli.ExitCodes("the log is as it was written", "the log was changed", "", "there is no log, or it cannot be read")
 )
 
-// errChanged reports that the log was changed; the details were printed.
+// errChanged reports that the audit log was changed. The command has printed the details before it
+// returns this error.
 var errChanged = fmt.Errorf("the audit log was changed: %w", cli.ErrToolFailed)
 
 // AuditCommand returns the command audit.
@@ -39,7 +41,7 @@ func AuditCommand(a *cli.App) *cobra.Command {
 		auditQueryCommand(a), auditTailCommand(a), auditVerifyCommand(a), auditKeyCommand(a))
 }
 
-// auditArgument returns the folder that a command line names, or the default one.
+// auditArgument returns the log folder given on the command line, or the default folder.
 func auditArgument(p place.Place, cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 1 {
 		return "", cli.Usagef("%s: expected one FOLDER, got %d", cmd.CommandPath(), len(args))
@@ -78,8 +80,8 @@ to its last checkpoint.
 	return cmd
 }
 
-// VerifyAudit verifies an audit log with a public key, or with the key of this installation if public
-// is empty.
+// VerifyAudit verifies an audit log with a public key. If public is empty, it uses the key of this
+// installation.
 func VerifyAudit(p place.Place, folder, public string) (*audit.Report, error) {
 	if public != "" {
 		key, err := audit.ParsePublic(public)
@@ -95,7 +97,7 @@ func VerifyAudit(p place.Place, folder, public string) (*audit.Report, error) {
 	return audit.Verify(folder, key)
 }
 
-// printReport prints the outcome of a verification. The error is errChanged if the log was changed.
+// printReport prints the outcome of a verification. It returns errChanged if the log was changed.
 func printReport(a *cli.App, folder string, r *audit.Report) error {
 	var changed error
 	if r.Count > 0 {
@@ -129,15 +131,15 @@ func printReport(a *cli.App, folder string, r *audit.Report) error {
 	return errors.Join(err, changed)
 }
 
-// AuditFilters are the flags and parameters that select lines; auditRecords are the fields of a
-// line.
+// AuditFilters holds the flags and parameters that select lines of the log. auditRecords holds the
+// fields of a line.
 var (
 	AuditFilters = fields.ParamsOf[audit.Filter]()
 	auditRecords = fields.Of[audit.Record]()
 )
 
-// FilterError returns an error of a filter as a usage error, with a hint for filters of refused
-// calls.
+// FilterError returns the error of a filter as a usage error. If a filter for refused calls has the
+// wrong name, the error suggests the right one.
 func FilterError(err error) error {
 	if wrong := new(fields.ParamError); errors.As(err, &wrong) && (wrong.Got == "denied" || wrong.Got == "refused") {
 		if dashes, is := strings.CutSuffix(wrong.Name, "outcome"); is {
@@ -168,7 +170,7 @@ func auditTailCommand(a *cli.App) *cobra.Command {
 			if _, err := printLines(a, audit.Follow(cmd.Context(), folder, f)); err != nil {
 				return err
 			}
-			return &cli.ExitError{Code: cli.ExitInterrupted} // the user interrupted it
+			return &cli.ExitError{Code: cli.ExitInterrupted} // the user pressed Ctrl-C
 		},
 	}
 	chosen = AuditFilters.Flags(cmd.Flags(), "since", "until")
@@ -211,13 +213,14 @@ junction audit verify tells whether they were changed since they were written.
 	return cmd
 }
 
-// LastLines returns the last lines in their order: at most as many as most, or all if most is negative.
+// LastLines returns the last lines in order. If most is negative, it returns all lines, else at
+// most that many.
 func LastLines(lines iter.Seq2[json.RawMessage, error], most int) iter.Seq2[json.RawMessage, error] {
 	if most < 0 {
 		return lines
 	}
 	return func(yield func(json.RawMessage, error) bool) {
-		var kept []json.RawMessage // a ring
+		var kept []json.RawMessage // a ring buffer
 		n := 0
 		for line, err := range lines {
 			switch {
@@ -239,7 +242,7 @@ func LastLines(lines iter.Seq2[json.RawMessage, error], most int) iter.Seq2[json
 	}
 }
 
-// printLines prints lines and returns their number.
+// printLines prints lines, and returns their number.
 func printLines(a *cli.App, lines iter.Seq2[json.RawMessage, error]) (n int, err error) {
 	for line, err := range lines {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -260,8 +263,8 @@ func printLines(a *cli.App, lines iter.Seq2[json.RawMessage, error]) (n int, err
 	return n, nil
 }
 
-// FormatLine returns a line of the log as text: time, kind, name, then fields with words, then
-// those with numbers.
+// FormatLine returns a line of the log as text: time, kind and name, then the text fields, then the
+// numbers.
 func FormatLine(line json.RawMessage) string {
 	text := func(name string) string {
 		raw := jsonrpc.Get(line, name)
@@ -289,7 +292,7 @@ func FormatLine(line json.RawMessage) string {
 		switch {
 		case form == "" || value == "":
 		case f.Name == "reason" && reason == "the rule "+rule, f.Name == "rule" && strings.Contains(reason, rule) && reason != "the rule "+rule:
-			// one contains the other
+			// the reason and the rule have the same text
 		case f.IsNumber():
 			numbers = append(numbers, fmt.Sprintf(form, value))
 		default:

@@ -1,3 +1,3 @@
-// Package policies has the commands that control who may call which tool, and show the calls:
-// policy, audit, key, user and approve.
+// Package policies has the commands that control which users may call which tools, and that show
+// the calls: policy, audit, key, user and approve.
 package policies

@@ -26,7 +26,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// explanation holds the flags of policy explain.
+// An explanation holds the flags of policy explain.
 type explanation struct {
 	policy      string
 	args        string
@@ -38,8 +38,8 @@ type explanation struct {
 	scopes      []string
 	profile     string
 	trusted     bool
-	expect      string // expected effect; empty: any
-	trustSaid   bool   // --trusted is on the command line
+	expect      string // expected effect; empty: none expected
+	trustSaid   bool   // whether --trusted is on the command line
 	offline     bool
 }
 
@@ -84,7 +84,7 @@ junction call.
 	return cmd
 }
 
-// explain prints the decision about a call and how the rules led to it.
+// explain prints the decision about a call, and the rules that led to it.
 func explain(ctx context.Context, a *cli.App, x *explanation, server, tool string, words []string) error {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
@@ -102,7 +102,7 @@ func explain(ctx context.Context, a *cli.App, x *explanation, server, tool strin
 		Principal: policy.Principal{Subject: x.principal, Issuer: x.issuer, Scopes: x.scopes}}
 	identify(x, book, entries, &in)
 	_, missing := reach.Find(server, set, entries)
-	known := launch.At(server) != nil || missing == nil || reach.HasProblem(set, server) // connecting reports its problem
+	known := launch.At(server) != nil || missing == nil || reach.HasProblem(set, server) // also true for an invalid server
 	inputSchema, err := lookUp(ctx, a, x, &in, known)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func explain(ctx context.Context, a *cli.App, x *explanation, server, tool strin
 		return err
 	}
 	if in.Arguments == nil {
-		// Only the arguments that a rule uses are needed.
+		// A call that is only explained may lack required arguments.
 		if inputSchema != nil {
 			inputSchema = jsonrpc.Without(inputSchema, "required")
 		}
@@ -136,8 +136,8 @@ func explain(ctx context.Context, a *cli.App, x *explanation, server, tool strin
 	return err
 }
 
-// lookUp sets the title and annotations of in from the server's tool, and returns the tool's input
-// schema. It does nothing with --offline or for an unknown server.
+// lookUp asks the server for the tool, and sets the title and annotations of in. It returns the
+// input schema of the tool. With --offline, or for an unknown server, it does nothing.
 func lookUp(ctx context.Context, a *cli.App, x *explanation, in *policy.Input, known bool) (json.RawMessage, error) {
 	if err := reach.CheckFlags(a); err != nil || x.offline {
 		return nil, err
@@ -173,13 +173,13 @@ func lookUp(ctx context.Context, a *cli.App, x *explanation, in *policy.Input, k
 	return nil, cli.Usagef("server %q lists no tool %q%s (--offline explains without the server)", plaintext.Line(in.Server, 80), plaintext.Line(in.Tool, 80), hint)
 }
 
-// offlineHint adds a hint about --offline to the error of a server that cannot be reached.
+// offlineHint adds a hint about --offline to the error for an unreachable server.
 func offlineHint(err error) error {
 	return &cli.ConnectError{Cause: fmt.Errorf("%w (--offline explains without the server)", err)}
 }
 
-// identify sets the origin of the server and whether it is trusted. Servers that ship with junction
-// are; an unknown server is identified by its name only.
+// identify sets the origin of the server, and whether it is trusted. Servers that ship with
+// junction are trusted. An unknown server is identified by its name only.
 func identify(x *explanation, book *rules.Book, entries []launch.Entry, in *policy.Input) {
 	trusted := policy.Named(book.Trusted, in.Server, "")
 	i := slices.IndexFunc(entries, func(e launch.Entry) bool { return e.Name == in.Server })
@@ -196,7 +196,7 @@ func identify(x *explanation, book *rules.Book, entries []launch.Entry, in *poli
 	}
 }
 
-// describe sets the title and annotations of a tool.
+// describe copies the title and annotations of a tool into in.
 func describe(in *policy.Input, t *mcp.Tool) {
 	own := t.Annotations
 	if own == nil {
@@ -206,8 +206,8 @@ func describe(in *policy.Input, t *mcp.Tool) {
 	in.Annotations = policy.Annotations{ReadOnly: own.ReadOnlyHint, Destructive: own.DestructiveHint, Idempotent: own.IdempotentHint, OpenWorld: own.OpenWorldHint}
 }
 
-// held sets the read-only hint that the user gave a tool in junction chat, if the server gives
-// none.
+// held sets the read-only annotation from the user's answer in junction chat, if the server itself
+// gives none.
 func held(p place.Place, in *policy.Input, t *mcp.Tool) error {
 	if in.Annotations.ReadOnly != nil {
 		return nil
@@ -228,7 +228,7 @@ func held(p place.Place, in *policy.Input, t *mcp.Tool) error {
 	return nil
 }
 
-// annotate parses --annotations.
+// annotate parses the values of --annotations.
 func annotate(into *policy.Annotations, pairs []string) error {
 	for _, pair := range pairs {
 		name, text, _ := strings.Cut(pair, "=")
@@ -284,14 +284,14 @@ type ExplanationShown struct {
 	Rules   []stepShown   `json:"rules"`
 }
 
-// A stepShown is one rule of the explanation.
+// A stepShown is the outcome of one rule in an ExplanationShown.
 type stepShown struct {
 	Rule    *policy.Rule   `json:"rule"`
 	Outcome policy.Outcome `json:"outcome"`
 	Why     string         `json:"why"`
 }
 
-// NewExplanation returns the output for a decision.
+// NewExplanation returns the JSON output for a decision.
 func NewExplanation(book *rules.Book, in policy.Input, d policy.Decision, hidden bool) ExplanationShown {
 	steps := []stepShown{}
 	for _, s := range d.Trace {

@@ -49,28 +49,29 @@ texts and titles; where that makes a difference it cannot tell, and says why.
 // An auditLine is a line of the audit log about a call.
 type auditLine struct {
 	audit.Record
-	Annotations policy.Annotations `json:"annotations"` // in place of those of the Record
+	Annotations policy.Annotations `json:"annotations"` // replaces the raw Annotations of Record
 }
 
-// input returns the call as rules see it. Unknown lists the members that the line does not hold.
+// input returns the call as policy rules see it. Its field Unknown lists the members that the log
+// line does not determine.
 func (l *auditLine) input() policy.Input {
-	client, _, _ := strings.Cut(l.Client, "/") // without the version
+	client, _, _ := strings.Cut(l.Client, "/") // cuts off the version
 	in := policy.Input{Method: l.Method, Server: l.Server, Client: client, Profile: l.Profile, Now: l.Time,
 		Principal: policy.Principal{Subject: l.Principal, Issuer: l.Issuer, Scopes: l.Scopes}}
 	if l.Server == "" {
 		in.Unknown = append(in.Unknown, "server")
 	}
-	if strings.Count(l.Client, "/") > 1 { // names such as @scope/name have a slash, and versions may
+	if strings.Count(l.Client, "/") > 1 { // ambiguous: names such as @scope/name contain a slash, and so may versions
 		in.Unknown = append(in.Unknown, "client")
 	}
 	switch l.Method {
 	case "tools/call":
 		in.Tool, in.Annotations = cmp.Or(l.Tool, l.Name), l.Annotations
 		in.Unknown = append(in.Unknown, "title")
-		if l.Server+l.Tool == "" { // the name is that of the client
+		if l.Server+l.Tool == "" { // the line has only the tool name that the client sent
 			in.Unknown = append(in.Unknown, "tool")
 		}
-		if l.Hash == "" { // the tool is hidden from clients
+		if l.Hash == "" { // the gateway hid the tool from clients
 			in.Unknown = append(in.Unknown, "annotations")
 		}
 	case "resources/read":
@@ -91,29 +92,29 @@ func (l *auditLine) input() policy.Input {
 	return in
 }
 
-// isTranslated reports whether a gateway may have made a resource's URI, because two servers have
-// the same one. Rules see the server's own URI, which may begin in the same way.
+// isTranslated reports whether a gateway may have created the URI of a resource, because two
+// servers had the same one. A server's own URI may have the same prefix, and rules see that URI.
 func isTranslated(uri string) bool {
 	return strings.HasPrefix(uri, "junction:") || strings.HasPrefix(uri, apps.Scheme+"junction/")
 }
 
-// Undecided is the effect of a verdict that depends on members missing from a line.
+// Undecided is the effect of a verdict that depends on members missing from the log line.
 const Undecided policy.Effect = "cannot tell"
 
-// A verdict holds how many calls of one tool a rule decides in one way.
+// A verdict counts the calls of one tool that one rule decides in the same way.
 type verdict struct {
 	Effect policy.Effect `json:"effect"`
 	Server string        `json:"server,omitempty"`
 	Tool   string        `json:"tool"`
 	Rule   string        `json:"rule"`
-	Reason string        `json:"reason,omitempty"` // why the effect is unknown
+	Reason string        `json:"reason,omitempty"` // reason that the effect is unknown
 	Calls  int           `json:"calls"`
 }
 
-// maxVerdicts limits the different outcomes that are counted.
+// maxVerdicts limits the number of different verdicts.
 const maxVerdicts = 10_000
 
-// testOnLog prints how the rules decide the calls in an audit log.
+// testOnLog prints how the current rules decide the calls in an audit log.
 func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
@@ -124,7 +125,7 @@ func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := source.book(""); err != nil { // reports errors even for a log without calls
+	if _, err := source.book(""); err != nil { // report errors in the rules even for a log without calls
 		return err
 	}
 	source.report("")
@@ -138,7 +139,7 @@ func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
 		}
 		var l auditLine
 		if schema.DecodeLoose(line, &l) != nil || l.Round > 0 || ctx.Err() != nil {
-			continue // only the first round of a call counts
+			continue // count only the first round of each call
 		}
 		in := l.input()
 		book, err := source.book(l.Profile)
@@ -159,7 +160,7 @@ func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
 	return showVerdicts(a, counts)
 }
 
-// serversOfLog returns the present servers by name.
+// serversOfLog returns the configured and the shipped servers by name.
 func serversOfLog(entries []launch.Entry) map[string]launch.Entry {
 	servers := map[string]launch.Entry{}
 	for _, name := range cli.ShippedNames() {
@@ -171,11 +172,11 @@ func serversOfLog(entries []launch.Entry) map[string]launch.Entry {
 	return servers
 }
 
-// judge returns the verdict for a decision about the line's call.
+// judge returns the verdict on the call of the line, given the decision of the rules.
 func (l *auditLine) judge(d policy.Decision, tool string) verdict {
 	v := verdict{Effect: d.Effect, Server: l.Server, Tool: tool, Rule: d.Rule.String()}
 	switch {
-	case l.Method != "tools/call" && d.Default: // as in a gateway: the default applies to tools
+	case l.Method != "tools/call" && d.Default: // the default applies only to tools, in a gateway too
 		v.Effect = policy.Allow
 	case len(d.Unknown) > 0:
 		v.Effect, v.Reason = Undecided, "the rule looks at "+strings.Join(d.Unknown, ", ")+", which the log does not tell as it was"
@@ -188,7 +189,7 @@ type verdictsShown struct {
 	Verdicts []verdict `json:"verdicts"`
 }
 
-// showVerdicts prints the verdicts, the strictest first.
+// showVerdicts prints the verdicts, strictest first.
 func showVerdicts(a *cli.App, counts map[verdict]int) error {
 	all := []verdict{}
 	total := map[policy.Effect]int{}

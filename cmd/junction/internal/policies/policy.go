@@ -59,8 +59,8 @@ func PolicyFlag(f *pflag.FlagSet, path *string) {
 	f.StringVar(path, "policy", "", "take the rules of `FILE` in place of those that the settings name or your own policy.json")
 }
 
-// ReadRules reads the user's rules, or the files at paths in their place, and those of the project. It prints the rules of the
-// project that are ignored.
+// ReadRules reads the policy rules of the user and of the project. If paths are given, it reads
+// these files instead of the user's. It prints each rule of the project that it ignores.
 func ReadRules(a *cli.App, paths ...string) (*rules.Book, error) {
 	return rules.ReadBook(a.Place, func(ignored error) { a.Screen.Printf("junction: %v\n", ignored) }, paths...)
 }

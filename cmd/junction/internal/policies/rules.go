@@ -60,7 +60,7 @@ type rulesShown struct {
 	Rules []policy.Rule `json:"rules"`
 }
 
-// listRules prints the rules of a rulebook.
+// listRules prints all rules of a rulebook.
 func listRules(a *cli.App, book *rules.Book) error {
 	if a.Flags.JSON {
 		return a.PrintJSON(rulesShown{book.Paths(), book.Rules()})
@@ -73,7 +73,7 @@ func listRules(a *cli.App, book *rules.Book) error {
 	return err
 }
 
-// DescribeRule returns a rule's name, conditions and reason as text.
+// DescribeRule returns the name, conditions and reason of a rule as text.
 func DescribeRule(r policy.Rule) string {
 	about := ""
 	if r.Name != "" {
@@ -87,8 +87,8 @@ func DescribeRule(r policy.Rule) string {
 	return about
 }
 
-// reportUnmatchedRules prints the rules with servers that are not configured or tools that are not
-// listed. Without --config, an unconfigured server counts only if its name resembles another.
+// reportUnmatchedRules prints the rules that name unconfigured servers or unlisted tools. Without
+// --config, it reports an unconfigured server only if its name resembles another.
 func reportUnmatchedRules(ctx context.Context, a *cli.App, rules []policy.Rule, source *policySource, set *config.Set, entries []launch.Entry) {
 	if len(entries) == 0 {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/gateway/rules"
 )
 
-// CheckProfile returns a usage error for an unknown profile.
+// CheckProfile returns a usage error if the settings do not define the profile.
 func CheckProfile(s *settings.Settings, name string) error {
 	if _, there := s.Profiles[name]; name == "" || there {
 		return nil
@@ -20,18 +20,18 @@ func CheckProfile(s *settings.Settings, name string) error {
 	return cli.Usagef("--profile: there is no %q; the configuration has %s", name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(s.Profiles)), ", "), "none"))
 }
 
-// A policySource selects the rules of the policy commands: those of junction up with the same
-// configuration, or else the user's own.
+// A policySource selects the rules for the policy commands. These are the rules that junction up
+// with the same configuration would use, or else the user's own.
 type policySource struct {
 	app      *cli.App
-	flag     string // --policy
+	flag     string // the value of --policy
 	settings *settings.Settings
-	from     string // the file of the settings
+	from     string // the file with the settings
 	books    map[string]*rules.Book
 }
 
-// readPolicySource reads the settings of a configuration. With --policy they are used only for the
-// policies of profiles.
+// readPolicySource reads the settings of a configuration. With --policy, only the policies of their
+// profiles matter.
 func readPolicySource(a *cli.App, set *config.Set, flag, profile string) (*policySource, error) {
 	s, from, err := a.Launch.Settings(set)
 	if err == nil && from != "" {
@@ -40,14 +40,14 @@ func readPolicySource(a *cli.App, set *config.Set, flag, profile string) (*polic
 	return &policySource{a, flag, s, from, map[string]*rules.Book{}}, err
 }
 
-// files returns the rule files of junction up for a profile.
+// files returns the rule files that junction up uses for a profile.
 func (p *policySource) files(profile string) []string {
 	s := *p.settings
 	s.Policy = cmp.Or(p.flag, s.Policy)
 	return s.PolicyFiles(profile)
 }
 
-// book returns the rules for a profile. An unknown profile has those of the whole gateway.
+// book returns the rules for a profile. An unknown profile gets the rules of the whole gateway.
 func (p *policySource) book(profile string) (*rules.Book, error) {
 	if _, there := p.settings.Profiles[profile]; !there {
 		profile = ""
@@ -57,7 +57,7 @@ func (p *policySource) book(profile string) (*rules.Book, error) {
 	}
 	files := p.files(profile)
 	if len(files) == 0 {
-		files = []string{""} // the user's own
+		files = []string{""} // selects the user's own file
 	}
 	book, err := ReadRules(p.app, files...)
 	if err == nil {
@@ -66,7 +66,7 @@ func (p *policySource) book(profile string) (*rules.Book, error) {
 	return book, err
 }
 
-// report prints which files hold the rules, unless the command line names them.
+// report prints which files contain the rules, unless the command line names the only one.
 func (p *policySource) report(profile string) {
 	var files []string
 	for _, path := range p.files(profile) {

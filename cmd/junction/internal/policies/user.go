@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxPasswordLine limits the bytes of a password line on standard input.
+// maxPasswordLine limits the bytes read from standard input for a password.
 const maxPasswordLine = 4 << 10
 
 const userHelp = `Users log in to a junction up that runs with --auth local. What is kept of a password
@@ -33,12 +33,12 @@ func UserCommand(a *cli.App) *cobra.Command {
 		UserAddCommand(a), userListCommand(a), userLogoutCommand(a), userRemoveCommand(a), UserPasswdCommand(a))
 }
 
-// Users opens the users of this installation.
+// Users opens the list of users of this installation.
 func Users(p place.Place) (*authserver.Users, error) {
 	return cli.OpenState(p, "users.json", authserver.OpenUsers)
 }
 
-// oneUser returns the only word of a command line.
+// oneUser returns the user name on a command line with exactly one word.
 func oneUser(args []string) (string, error) {
 	if len(args) != 1 {
 		return "", cli.Usagef("expected one USER, got %d words", len(args))
@@ -46,7 +46,8 @@ func oneUser(args []string) (string, error) {
 	return args[0], nil
 }
 
-// password asks for a new password, twice at a terminal, or reads it from standard input.
+// password asks for a new password. On a terminal, it asks twice. Otherwise it reads the password
+// from standard input.
 func password(ctx context.Context, a *cli.App) (string, error) {
 	if a.Person == nil {
 		line, err := bufio.NewReader(io.LimitReader(a.Stdin, maxPasswordLine)).ReadString('\n')
@@ -71,7 +72,8 @@ func password(ctx context.Context, a *cli.App) (string, error) {
 	return first, err
 }
 
-// passwordFor calls [password] after it has checked that the user is new, or exists.
+// passwordFor first checks that the user does not exist yet if isNew is set, or that the user
+// exists otherwise. Then it asks for a password, as [password] does.
 func passwordFor(ctx context.Context, a *cli.App, u *authserver.Users, name string, isNew bool) (string, error) {
 	all, err := u.All()
 	is := slices.ContainsFunc(all, func(u authserver.User) bool { return u.Name == name })
@@ -134,7 +136,8 @@ func userListCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-// localLogins returns the store of logins with --auth local, or nil if nothing is stored.
+// localLogins returns the store of logins with --auth local. It returns nil if no login was ever
+// stored.
 func localLogins(ctx context.Context, a *cli.App) (state.Store, error) {
 	store, _, err := a.Launch.OpenLogins(false)(ctx)
 	if errors.Is(err, state.ErrNotFound) {
@@ -143,7 +146,7 @@ func localLogins(ctx context.Context, a *cli.App) (state.Store, error) {
 	return store, err
 }
 
-// listLogins prints the users who are logged in.
+// listLogins prints the users with active logins.
 func listLogins(ctx context.Context, a *cli.App) error {
 	store, err := localLogins(ctx, a)
 	if err != nil || store == nil {
@@ -162,7 +165,7 @@ func listLogins(ctx context.Context, a *cli.App) error {
 	return nil
 }
 
-// logout ends the logins of a user and returns their number.
+// logout ends all logins of a user, and returns their number.
 func logout(ctx context.Context, a *cli.App, name string) (int, error) {
 	store, err := localLogins(ctx, a)
 	if err != nil || store == nil {
@@ -232,7 +235,8 @@ func UserPasswdCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-// changeUser calls change with the user that the command line names, and prints done.
+// changeUser calls change for the user on the command line. On success, it prints the word done
+// with the user name.
 func changeUser(a *cli.App, args []string, done string, change func(u *authserver.Users, name string) error) error {
 	name, err := oneUser(args)
 	if err != nil {
@@ -246,7 +250,7 @@ func changeUser(a *cli.App, args []string, done string, change func(u *authserve
 		if errors.Is(err, authserver.ErrNoUser) {
 			err = fmt.Errorf("%w; junction user list lists them", err)
 		}
-		if errors.Is(err, authserver.ErrPassword) { // the typed password is invalid
+		if errors.Is(err, authserver.ErrPassword) { // the password that the user typed is invalid
 			err = &cli.UsageError{Err: err}
 		}
 		return err

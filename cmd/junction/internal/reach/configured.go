@@ -19,8 +19,8 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// ConfiguredServers reads the configuration. It prints errors of files and goes on without them,
-// unless --config names the files. Without a configuration it returns servers that ship with
+// ConfiguredServers reads the configuration. If --config names the files, an unreadable file is an
+// error; otherwise its error is printed. Without a configuration, it returns servers that ship with
 // junction.
 func ConfiguredServers(a *cli.App) (*config.Set, []launch.Entry, error) {
 	c, err := a.Launch.Read()
@@ -34,14 +34,14 @@ func ConfiguredServers(a *cli.App) (*config.Set, []launch.Entry, error) {
 	return c.Set, c.Entries, nil
 }
 
-// HostOptions returns the options for reading the configurations of hosts in a place.
+// HostOptions returns the options for reading the configuration files of hosts.
 func HostOptions(p place.Place) hostconfig.Options {
 	home, _ := p.UserHomeDir()
 	return hostconfig.Options{Getenv: p.Getenv, WorkDir: p.Dir, HomeDir: home}
 }
 
-// ConfiguredTarget returns the target of the configured server with that name, after asking for consent
-// if the server needs it. The target may lead to a running junction up.
+// ConfiguredTarget returns the target of a configured server. If the server needs consent, it asks
+// the user first. The target may lead to a running junction up.
 func ConfiguredTarget(ctx context.Context, a *cli.App, name string) (launch.Target, error) {
 	set, e, err := FindConfigured(a, name)
 	if err != nil {
@@ -59,7 +59,7 @@ func ConfiguredTarget(ctx context.Context, a *cli.App, name string) (launch.Targ
 	return a.Launch.Target(ctx, e)
 }
 
-// FindConfigured reads the configuration and returns it with the entry that [Find] returns.
+// FindConfigured reads the configuration and finds a server as [Find] does.
 func FindConfigured(a *cli.App, name string) (*config.Set, launch.Entry, error) {
 	set, entries, err := ConfiguredServers(a)
 	if err != nil {
@@ -69,8 +69,8 @@ func FindConfigured(a *cli.App, name string) (*config.Set, launch.Entry, error) 
 	return set, e, err
 }
 
-// Find returns the entry with that name, or the server of that name that ships with junction. The
-// error names the problem of an invalid entry, or suggests a similar name.
+// Find returns the entry with a name, or the entry of a server that ships with junction. The error
+// names the fault of an invalid entry, or suggests a similar name.
 func Find(name string, set *config.Set, entries []launch.Entry) (launch.Entry, error) {
 	if i := slices.IndexFunc(entries, func(e launch.Entry) bool { return e.Name == name }); i >= 0 {
 		return entries[i], nil
@@ -103,8 +103,7 @@ func ServerNames(entries []launch.Entry) (names []string) {
 	return names
 }
 
-// unknownServer returns the error for a name without a server, with a suggestion if a name is
-// similar.
+// unknownServer returns the error for an unknown name. It suggests a similar name, if there is one.
 func unknownServer(name string, set *config.Set, entries []launch.Entry) error {
 	names := ServerNames(entries)
 	if near := nearest.Name(name, append(slices.Clone(names), cli.ShippedNames()...)); near != "" {
@@ -121,9 +120,9 @@ func unknownServer(name string, set *config.Set, entries []launch.Entry) error {
 	return fmt.Errorf("no server is called %q (%s; there are: %s)", name, where, strings.Join(names, ", "))
 }
 
-// CommandLine returns a command line that was typed, with quotes around ambiguous words. If a word
-// names a file relative to the current folder, it appends the folder, because elsewhere the same
-// words start another program.
+// CommandLine returns the words of a typed command line, with ambiguous words in quotes. If a word
+// names a file relative to the current folder, it appends the folder, because in other folders the
+// same words start another program.
 func CommandLine(p place.Place, typed []string) []string {
 	words := slices.Clone(typed)
 	here := false
@@ -140,7 +139,7 @@ func CommandLine(p place.Place, typed []string) []string {
 	return words
 }
 
-// IsWithin reports whether the current folder is this folder or in it.
+// IsWithin reports whether the current folder is folder or is below it.
 func IsWithin(p place.Place, folder string) bool {
 	here, err := p.Getwd()
 	if err != nil {
@@ -150,14 +149,13 @@ func IsWithin(p place.Place, folder string) bool {
 	return err == nil && filepath.IsLocal(rest)
 }
 
-// otherMembers maps names that other programs use for members of an entry, in lower case, to
-// Junction's.
+// otherMembers maps names of members in other programs, in lower case, to Junction's names.
 var otherMembers = map[string]string{
 	"cmd": "command", "executable": "command", "arguments": "args", "environment": "env", "workingdirectory": "cwd", "workdir": "cwd",
 	"endpoint": "url", "address": "url",
 }
 
-// SuggestMember returns the member that an ignored one was probably meant to be, or an empty string.
+// SuggestMember returns the member that an ignored one was probably meant to be, or "".
 func SuggestMember(warning *config.Problem) string {
 	if meant := otherMembers[strings.ToLower(warning.Field)]; meant != "" {
 		return meant
@@ -179,8 +177,8 @@ func SuggestMember(warning *config.Problem) string {
 	return meant
 }
 
-// ignored returns a line for each member of the selected servers that is ignored and resembles
-// another, or has no effect.
+// ignored returns a line for each ignored member of the servers that is accepts. It skips members
+// that resemble no known one, unless they have no effect.
 func ignored(set *config.Set, is func(server string) bool) []string {
 	var lines []string
 	for _, w := range set.Warnings() {
@@ -196,8 +194,8 @@ func ignored(set *config.Set, is func(server string) bool) []string {
 	return lines
 }
 
-// ReportProblems prints the problems of a configuration. It prints all warnings if the command is
-// verbose, and otherwise those about ignored members.
+// ReportProblems prints the problems of a configuration. It also prints warnings: all of them if
+// the command is verbose, and otherwise only those about ignored members.
 func ReportProblems(a *cli.App, set *config.Set) {
 	for _, p := range set.Problems() {
 		a.Screen.Printf("junction: %v\n", Unusable(p, set))
@@ -214,14 +212,15 @@ func ReportProblems(a *cli.App, set *config.Set) {
 	}
 }
 
-// ReportIgnored prints a warning for each ignored member of a server.
+// ReportIgnored prints a warning for each ignored member of a server's entry.
 func ReportIgnored(a *cli.App, set *config.Set, d *config.Definition) {
 	for _, line := range ignored(set, func(server string) bool { return server == d.Name }) {
 		a.Screen.Printf("junction: warning: %s: server %q: %s\n", d.Source, d.Name, line)
 	}
 }
 
-// Unusable returns the error of a server that cannot be used, with its ignored members.
+// Unusable returns the error of a server that cannot be used. The error lists the ignored members
+// of its entry.
 func Unusable(p *config.Problem, set *config.Set) error {
 	if p.Server == "" {
 		return p
@@ -233,13 +232,12 @@ func Unusable(p *config.Problem, set *config.Set) error {
 	return fmt.Errorf("%w; %s", p, strings.Join(lines, "; "))
 }
 
-// HasProblem reports whether the entry of the server with that name is invalid.
+// HasProblem reports whether the entry of a server is invalid.
 func HasProblem(set *config.Set, name string) bool {
 	return slices.ContainsFunc(set.Problems(), func(p *config.Problem) bool { return p.Server == name })
 }
 
-// An UnlistedError is the error for a name that is missing from the list of a server or of the
-// stored conversations.
+// An UnlistedError reports a name that a server or the stored conversations do not list.
 type UnlistedError struct {
 	Text string
 	Err  error
@@ -248,11 +246,11 @@ type UnlistedError struct {
 // Error implements [error].
 func (e *UnlistedError) Error() string { return e.Text }
 
-// Unwrap returns the error of the server.
+// Unwrap returns the wrapped error.
 func (e *UnlistedError) Unwrap() error { return e.Err }
 
-// WrapUnlisted returns err, or an [UnlistedError] with a suggestion if the name is not among names. It
-// returns err as it is if its text has the name and no similar name exists.
+// WrapUnlisted returns an [UnlistedError] with a suggestion if name is not in names. It returns err
+// unchanged if name is in names, or if err already has the name and there is no similar one.
 func WrapUnlisted(what, name string, names []string, err error) error {
 	if slices.Contains(names, name) {
 		return err
@@ -267,14 +265,14 @@ func WrapUnlisted(what, name string, names []string, err error) error {
 	return &UnlistedError{fmt.Sprintf("the server lists no %s %q; junction list %ss lists those that it has", what, name, what), err}
 }
 
-// ImportedServers holds the servers that junction host connect copied from a host; they stay when the host's own
-// are restored.
+// ImportedServers holds the servers that junction host connect copied from a host. They stay in
+// Junction's file when the host's own servers are restored.
 type ImportedServers struct {
-	host    string              // the host's ID; empty if a file was named
-	path    string              // the host's file
-	File    string              // Junction's own configuration file
-	Servers []string            // copied from the host
-	Secrets map[string][]string // names of secrets that the servers use, by server
+	host    string              // ID of the host; empty if the user named a file
+	path    string              // path of the host's file
+	File    string              // path of Junction's configuration file
+	Servers []string            // names of the copied servers
+	Secrets map[string][]string // names of the secrets of each server
 }
 
 // Title returns the name of the host, or a description of its file.
@@ -285,7 +283,9 @@ func (s *ImportedServers) Title(p place.Place) string {
 	return "the host of " + p.Short(s.path)
 }
 
-// FindImported returns what junction host connect copied, while the host's entry still names Junction's file.
+// FindImported returns the servers that junction host connect copied, according to the record of
+// the change. The host's entry for Junction names Junction's file; if it is gone, the user's own
+// file is used.
 func FindImported(p place.Place, r *hostconfig.Record) *ImportedServers {
 	s := &ImportedServers{host: r.Host, path: r.Path, File: config.Own(launch.ConfigOptions(p)), Secrets: map[string][]string{}}
 	if _, ours, _, err := r.Look(); err == nil && ours != nil {
@@ -295,11 +295,11 @@ func FindImported(p place.Place, r *hostconfig.Record) *ImportedServers {
 	}
 	file, err := config.Load(s.File, launch.ConfigOptions(p))
 	if err != nil {
-		return s // users of the file report the error
+		return s // code that uses the file reports the error
 	}
 	for _, change := range r.Changes {
 		for _, took := range change.Took {
-			for _, name := range []string{took.Name, took.Name + "-" + r.Host} { // connect appends the host if the name is taken
+			for _, name := range []string{took.Name, took.Name + "-" + r.Host} { // connect adds the host's ID if the name is taken
 				d, found := file.Server(name)
 				if !found || slices.Contains(s.Servers, name) {
 					continue
@@ -316,8 +316,8 @@ func FindImported(p place.Place, r *hostconfig.Record) *ImportedServers {
 	return s
 }
 
-// WarnConnected prints a warning for each connected host that loses the server of a configuration
-// file.
+// WarnConnected prints a warning for each connected host that loses the server name, because the
+// server was removed from a configuration file.
 func WarnConnected(a *cli.App, file, name string) {
 	journal, err := launch.OpenJournal(a.Place)
 	if err != nil {
@@ -331,5 +331,5 @@ func WarnConnected(a *cli.App, file, name string) {
 	}
 }
 
-// ReviewNone is the review setting with which tools are offered without a review.
+// ReviewNone is the value of the review setting that disables reviews.
 const ReviewNone = "none"

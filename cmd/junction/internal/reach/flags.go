@@ -16,7 +16,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// WantsJSON reports whether args have --json, for command lines whose flags cannot be parsed.
+// WantsJSON reports whether args contain --json. It is for command lines whose flags cannot be
+// parsed.
 func WantsJSON(args []string) bool {
 	if dash := slices.Index(args, "--"); dash >= 0 {
 		args = args[:dash]
@@ -24,8 +25,8 @@ func WantsJSON(args []string) bool {
 	return slices.Contains(args, "--json")
 }
 
-// Fail prints why the command failed, and with asJSON an error object on standard output. It prints
-// nothing for errors that were reported before.
+// Fail prints the reason why a command failed. With asJSON it also prints an error object on
+// standard output. It prints nothing for errors that were already reported.
 func Fail(a *cli.App, err error, code int, asJSON bool) {
 	switch {
 	case err == nil || errors.Is(err, cli.ErrToolFailed), errors.As(err, new(*cli.ExitError)):
@@ -52,8 +53,8 @@ func Fail(a *cli.App, err error, code int, asJSON bool) {
 // stopping.
 const stopPause = 300 * time.Millisecond
 
-// ReportStopping prints a line if an interrupt does not end the command within [stopPause]. The
-// caller must call stopped when the command has ended.
+// ReportStopping prints a line if the command still runs [stopPause] after an interrupt. The caller
+// must call stopped when the command has ended.
 func ReportStopping(ctx context.Context, a *cli.App) (stopped func()) {
 	over := make(chan struct{})
 	unheard := context.AfterFunc(ctx, func() {
@@ -72,12 +73,13 @@ func ReportStopping(ctx context.Context, a *cli.App) (stopped func()) {
 	}
 }
 
-// FlagValues describes the values of flags, by type. Other types describe their own.
+// FlagValues describes the valid values of flags, by the type of the flag. All other types describe
+// themselves.
 var FlagValues = map[string]string{
 	"duration": "a duration, such as 30s", "bool": "true or false", "int": "a whole number", "int64": "a whole number", "float64": "a number",
 }
 
-// WithholdVariables hides from servers the variables that flags such as --key-env name.
+// WithholdVariables hides the environment variables that flags such as --key-env name from servers.
 func WithholdVariables(a *cli.App, flags *pflag.FlagSet) {
 	flags.Visit(func(f *pflag.Flag) {
 		if strings.HasSuffix(f.Name, "-env") && f.Value.Type() == "string" {
@@ -101,8 +103,8 @@ func ConnectionFlags(a *cli.App, f *pflag.FlagSet) {
 	f.StringArrayVar(&a.Launch.Env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
 }
 
-// RequestFlags defines the flags of every command whose request a server may answer with a request
-// of its own.
+// RequestFlags defines the flags of every command that sends a request during which the server may
+// send requests, too.
 func RequestFlags(a *cli.App, f *pflag.FlagSet) {
 	ConnectionFlags(a, f)
 	OwnFlag(a, f)
@@ -113,12 +115,12 @@ func RequestFlags(a *cli.App, f *pflag.FlagSet) {
 	f.StringVarP(&a.Flags.Output, "output", "o", "", "save images, audio and other data as `FILE`, or in a folder (DIR/)")
 }
 
-// FrozenFlag defines the flag --frozen, with which a command starts only what is locked.
+// FrozenFlag defines the flag --frozen, which allows only programs that are locked and installed.
 func FrozenFlag(a *cli.App, f *pflag.FlagSet) {
 	f.BoolVar(&a.Launch.Frozen, "frozen", false, "start only programs that junction.lock has and that are installed (junction server install does that); for CI and teams")
 }
 
-// Ready prepares a to connect to servers, and returns it.
+// Ready prepares an App to connect to servers, and returns it.
 func Ready(a *cli.App) *cli.App {
 	l := &a.Launch
 	l.Place, l.Locks.Place, l.Screen, l.Kill, l.Log = a.Place, a.Place, a.Screen, a.Kill, a.Logger

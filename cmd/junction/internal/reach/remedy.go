@@ -23,22 +23,22 @@ import (
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
-// Remedies for problems of servers, printed by doctor and with the servers of up.
+// Remedies for problems of servers. The commands doctor and up print them.
 const (
-	// RemedyStrayOutput is the remedy for a program that writes other lines to its standard output.
+	// RemedyStrayOutput is for a program whose standard output has lines that are not messages.
 	RemedyStrayOutput = "the server must log to standard error, as its standard output is for messages of JSON-RPC only: look for an option that has it do so, or report it to its author"
-	// RemedyVariable is the remedy for a variable that is not set.
+	// RemedyVariable is for a variable that is not set.
 	RemedyVariable = "set the variable where junction is started, or give it a default: ${NAME:-default}"
-	// RemedySecret is the remedy for a missing secret.
+	// RemedySecret is for a missing secret.
 	RemedySecret = "junction secret set NAME keeps a secret; a file must be where the entry says"
-	// RemedyPath is the remedy for a URL with a wrong path.
+	// RemedyPath is for a URL whose path may be wrong.
 	RemedyPath = "is the path right? it is often /mcp or /sse"
-	// RemedyNoListener is the remedy for an address at which nothing listens.
+	// RemedyNoListener is for an address where no program listens.
 	RemedyNoListener = "nothing listens there: is the server started, and is that its port?"
-	// RemedyHostName is the remedy for a host name that cannot be resolved.
+	// RemedyHostName is for a host name that cannot be resolved.
 	RemedyHostName = "the name is not known: is it written rightly, and is there a network?"
 	trustedTLS     = `the certificate is not trusted here, or not for this name: "tls": {"ca": FILE} in its entry names the authority, or SSL_CERT_FILE for all`
-	// RemedyPlainHTTP is the remedy for a URL with https whose server has no TLS.
+	// RemedyPlainHTTP is for an https URL whose server uses no TLS.
 	RemedyPlainHTTP = `it speaks http at this port, and no https: begin "url" of the entry with http://`
 )
 
@@ -61,12 +61,12 @@ func TLSRemedy(err error) string {
 	return trustedTLS
 }
 
-// InstallRemedy returns the remedy for a program that is missing.
+// InstallRemedy returns the remedy for a missing program.
 func InstallRemedy(name string) string {
 	return fmt.Sprintf("install %s, or write its whole path as the command: a program that you start from the desktop often has another PATH than your shell", name)
 }
 
-// Remedy returns the remedy for a failing server of up, or an empty string.
+// Remedy returns the remedy for a server of up that fails, or "".
 func Remedy(s gateway.Status) string {
 	switch {
 	case s.Err == nil:
@@ -79,8 +79,8 @@ func Remedy(s gateway.Status) string {
 	return StartRemedy(s.Program, s.Err, s.Name, 0)
 }
 
-// StartRemedy returns the remedy for a server that does not start. program reports whether it is a
-// program; limit is the time it was given, or 0.
+// StartRemedy returns the remedy for a server that does not start. program is set if the server is
+// a program. limit is the time limit of the start, or 0.
 func StartRemedy(program bool, err error, name string, limit time.Duration) string {
 	text, status := err.Error(), statusOf(err)
 	problem, ofEntry := errors.AsType[*config.Problem](err)
@@ -137,7 +137,7 @@ func StartRemedy(program bool, err error, name string, limit time.Duration) stri
 	return `run its command yourself and read the output; add missing variables and paths to "env" and "args" of the entry`
 }
 
-// IsWebPage reports whether a URL answered with a page for browsers.
+// IsWebPage reports whether an error means that a URL responded with a web page.
 func IsWebPage(err error) bool {
 	if e, is := errors.AsType[*mcp.StatusError](err); is && strings.HasPrefix(e.Header.Get("Content-Type"), "text/html") {
 		return true
@@ -145,7 +145,7 @@ func IsWebPage(err error) bool {
 	return strings.Contains(err.Error(), `found the content type "text/html`)
 }
 
-// Parts of errors by which remedies are chosen.
+// Patterns of errors that determine the remedy.
 var (
 	noRevision = regexp.MustCompile(`does not speak |speaks \[|expected one of the protocol versions`)
 	noFile     = regexp.MustCompile(`(?i)cannot find module|no such file|can't open|cannot open|does not exist`)

@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Do sends a request and shows its progress meanwhile.
+// Do sends a request and shows its progress.
 func Do(ctx context.Context, a *cli.App, method string, params json.RawMessage) (mcp.Result, error) {
 	bar := &terminal.Bar{Screen: a.Screen, Lines: a.Launch.Verbose}
 	defer bar.Done()
@@ -32,8 +32,8 @@ func Do(ctx context.Context, a *cli.App, method string, params json.RawMessage) 
 // An Action is the work of a command on a connected server.
 type Action func(ctx context.Context, client *mcp.Client) error
 
-// RunWithServer returns the RunE function of a command that calls one server. It calls read with the
-// words after SERVER before it connects to the server, then runs the action.
+// RunWithServer returns the RunE function of a command that calls one server. It calls read with
+// the words after SERVER, connects to the server, and then runs the action.
 func RunWithServer(a *cli.App, read func(cmd *cobra.Command, words []string) (Action, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
@@ -62,7 +62,7 @@ func RunWithServer(a *cli.App, read func(cmd *cobra.Command, words []string) (Ac
 	}
 }
 
-// PrintRequest sends a request and prints its result like [PrintAnswer].
+// PrintRequest sends a request and prints its result with [PrintAnswer].
 func PrintRequest(ctx context.Context, a *cli.App, method string, params json.RawMessage, into any, text func(width int, save show.Save) (string, error)) error {
 	answer, err := Do(ctx, a, method, params)
 	if err != nil {
@@ -71,8 +71,8 @@ func PrintRequest(ctx context.Context, a *cli.App, method string, params json.Ra
 	return PrintAnswer(a, method, answer, into, text)
 }
 
-// PrintAnswer prints a result: as JSON with --json, or else as the words that text returns. Before
-// that, it decodes the result into the value into. It saves data where --output names a file.
+// PrintAnswer decodes a result into into and prints it: as JSON with --json, and otherwise as the
+// text that text returns. It saves data to the file of --output.
 func PrintAnswer(a *cli.App, method string, r mcp.Result, into any, text func(width int, save show.Save) (string, error)) error {
 	body, err := r.Encoded()
 	if err != nil {
@@ -98,7 +98,7 @@ func PrintAnswer(a *cli.App, method string, r mcp.Result, into any, text func(wi
 	return a.PrintJSON(json.RawMessage(shaped))
 }
 
-// shape returns the body of a result with the members that its envelope had, such as _meta.
+// shape returns a result with the members of its envelope, such as _meta.
 func shape(method string, r mcp.Result, body json.RawMessage) ([]byte, error) {
 	if r.Type != "" {
 		around := revision.Envelope{Type: revision.ResultType(r.Type), Meta: r.Meta, TTL: int64(r.TTL / time.Millisecond), Scope: revision.CacheScope(r.Scope)}
@@ -110,7 +110,7 @@ func shape(method string, r mcp.Result, body json.RawMessage) ([]byte, error) {
 	return jsonrpc.With(body, "_meta", r.Meta), nil
 }
 
-// Params returns an object with a name or URI and, unless it is nil, arguments.
+// Params returns parameters with a name or URI as member and, unless it is nil, arguments.
 func Params(member, subject string, arguments json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String(member, subject)
@@ -120,7 +120,7 @@ func Params(member, subject string, arguments json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// ReadCalls parses the values of --call. Arguments default to {}.
+// ReadCalls parses the values of --call. The arguments default to {}.
 func ReadCalls(words []string) ([]lint.Call, error) {
 	var calls []lint.Call
 	for _, word := range words {

@@ -29,18 +29,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A Shipping holds the options of a server that ships with junction.
+// A Shipping holds the options of the servers that ship with junction.
 type Shipping struct {
-	Roots []string // of filesystem; default: the current folder
-	write bool     // of filesystem and sql
-	file  string   // of memory; default: memory.db in Junction's folder
+	Roots []string // for filesystem; the default is the current folder
+	write bool     // for filesystem and sql
+	file  string   // for memory; the default is memory.db in Junction's folder
 	fetch fetch.Options
 	API   APIShipping
 
-	dsnEnv, dsnFile string // of sql: the variable or the file with the data source name
+	dsnEnv, dsnFile string // for sql: variable or file with the data source name
 }
 
-// Flags defines the flags in a set.
+// Flags defines the flags for o in a flag set.
 func (o *Shipping) Flags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.Roots, "root", nil, "let filesystem reach into `DIR` (repeatable); default: the current folder")
 	flags.BoolVar(&o.write, "write", false, "let filesystem change files, and sql its database")
@@ -52,7 +52,7 @@ func (o *Shipping) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.dsnFile, "dsn-file", "", "let sql read where its database is from `FILE`")
 }
 
-// CheckFlags returns an error if a flag that is set belongs to another server.
+// CheckFlags returns an error if the user gave a flag that belongs to another server.
 func (o *Shipping) CheckFlags(flags *pflag.FlagSet, name string) (err error) {
 	servers := map[string][]string{
 		"root": {"filesystem"}, "write": {"filesystem", "sql"}, "file": {"memory"}, "private": {"fetch"}, "ignore-robots": {"fetch"}, "dsn-env": {"sql"}, "dsn-file": {"sql"},
@@ -124,10 +124,11 @@ func Shipped(ctx context.Context, a *cli.App, name string, o Shipping) (mcp.Hand
 	return nil, &cli.UsageError{Err: fmt.Errorf("no server called %q ships with junction (there are: %s)", name, strings.Join(cli.ShippedNames(), ", "))}
 }
 
-// maxDSNFile limits the bytes of a file with a DSN.
+// maxDSNFile is the largest size in bytes of a file with a data source name.
 const maxDSNFile = 16 << 10
 
-// dsn returns the DSN from a variable or a file, because it has a password and flags are visible to all users of the machine.
+// dsn returns the data source name from a variable or a file. It has a password, so it cannot be in
+// a flag, which all users of the machine can read.
 func (o Shipping) dsn(p place.Place) (string, error) {
 	switch {
 	case (o.dsnEnv == "") == (o.dsnFile == ""):
@@ -154,13 +155,13 @@ func (o Shipping) dsn(p place.Place) (string, error) {
 type APIShipping struct {
 	From, Base, URL           string
 	Tags, paths, names, verbs []string
-	Exclude                   []string // KIND=PATTERN
-	Auth                      []string // [WHERE=]VARIABLE
+	Exclude                   []string // as KIND=PATTERN
+	Auth                      []string // as [WHERE=]VARIABLE
 	depth                     int
-	tools                     []string // of http: templates in JSON, or names of files with them
+	tools                     []string // for http: templates as JSON, or names of files with templates
 }
 
-// flags defines the flags in a set.
+// flags defines the flags for o in a flag set.
 func (o *APIShipping) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.From, "from", "", "let openapi read the document in a `FILE` or at a URL; graphql its types, from a file with the answer to introspection")
 	flags.StringVar(&o.Base, "base", "", "let openapi and http send requests below this `URL`, in place of the document's server")
@@ -175,7 +176,7 @@ func (o *APIShipping) flags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.depth, "depth", 0, "let graphql ask for so many `LEVELS` of a result where a call does not say which fields (default 2)")
 }
 
-// openAPI returns the server of an OpenAPI document.
+// openAPI returns the server for an OpenAPI document.
 func openAPI(ctx context.Context, a *cli.App, o *APIShipping) (mcp.Handler, error) {
 	if o.From == "" {
 		return nil, cli.Usagef("openapi needs a document: junction serve openapi --from FILE|URL")
@@ -201,7 +202,7 @@ func openAPI(ctx context.Context, a *cli.App, o *APIShipping) (mcp.Handler, erro
 		if err != nil {
 			return nil, err
 		}
-		if c, ok := credentialIn(where, secret); ok && c.Name != "" { // names of schemes have no colon
+		if c, ok := credentialIn(where, secret); ok && c.Name != "" { // a name of a scheme has no colon
 			options.Requests.Credentials = append(options.Requests.Credentials, c)
 		} else {
 			options.Secrets[where] = secret
@@ -218,7 +219,7 @@ func openAPI(ctx context.Context, a *cli.App, o *APIShipping) (mcp.Handler, erro
 	return s, nil
 }
 
-// graphQL returns the server of a GraphQL API.
+// graphQL returns the server for a GraphQL API.
 func graphQL(ctx context.Context, a *cli.App, o *APIShipping) (mcp.Handler, error) {
 	if o.URL == "" {
 		return nil, cli.Usagef("graphql needs an API: junction serve graphql --url URL")
@@ -243,8 +244,8 @@ func graphQL(ctx context.Context, a *cli.App, o *APIShipping) (mcp.Handler, erro
 	return s, nil
 }
 
-// credentials returns the credentials of --auth-env for a server without a document. The default is
-// a bearer token.
+// credentials returns the credentials of --auth-env for an API without a document. The default
+// place is a bearer token.
 func (o *APIShipping) credentials(p place.Place) (all []httptool.Credential, err error) {
 	for _, text := range o.Auth {
 		where, secret, err := secretOf(p, text)
@@ -260,7 +261,7 @@ func (o *APIShipping) credentials(p place.Place) (all []httptool.Credential, err
 	return all, nil
 }
 
-// secretOf parses [WHERE=]VARIABLE, and returns where the secret goes and the value of the
+// secretOf parses [WHERE=]VARIABLE. It returns the place for the secret, and the secret in the
 // variable.
 func secretOf(p place.Place, text string) (where, secret string, err error) {
 	variable := text
@@ -273,8 +274,8 @@ func secretOf(p place.Place, text string) (where, secret string, err error) {
 	return where, secret, nil
 }
 
-// credentialIn returns a credential at the place that where names. ok is false for an unknown
-// place.
+// credentialIn returns a credential for the place that where names. ok is false if where is
+// unknown.
 func credentialIn(where, secret string) (c httptool.Credential, ok bool) {
 	at, name, named := strings.Cut(where, ":")
 	c = httptool.Credential{In: httptool.Place(at), Name: name, Value: secret}
@@ -284,10 +285,10 @@ func credentialIn(where, secret string) (c httptool.Credential, ok bool) {
 	return c, c.In == httptool.Bearer || c.In == httptool.Basic
 }
 
-// maxHTTPTools limits the tools of all --tool flags.
+// maxHTTPTools is the largest number of tools of all --tool flags.
 const maxHTTPTools = 100
 
-// A requestTemplate is the JSON form of a [httptool.Template].
+// A requestTemplate is a [httptool.Template] in JSON.
 type requestTemplate struct {
 	Name         string               `json:"name"`
 	Title        string               `json:"title"`
@@ -302,7 +303,7 @@ type requestTemplate struct {
 	Annotations  *mcp.ToolAnnotations `json:"annotations"`
 }
 
-// httpTools returns the server of the request templates.
+// httpTools returns the server for request templates.
 func httpTools(a *cli.App, o *APIShipping) (mcp.Handler, error) {
 	options := httptool.Options{Base: o.Base, Logger: a.Logger()}
 	var err error
@@ -328,7 +329,8 @@ func httpTools(a *cli.App, o *APIShipping) (mcp.Handler, error) {
 	return s, nil
 }
 
-// readTemplates parses a template or an array of them: text itself, or the file that it names.
+// readTemplates parses one template or an array of them. text is the JSON, or the name of a file
+// with it.
 func readTemplates(p place.Place, text string) (all []httptool.Template, err error) {
 	from := "--tool"
 	data := []byte(text)

@@ -16,13 +16,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// SuggestTimeout limits how long the shell waits for the names of a server.
+// SuggestTimeout is how long a shell waits for completions from a server.
 const SuggestTimeout = 3 * time.Second
 
-// SuggestServers returns a completion of SERVER with the names in the configuration.
+// SuggestServers returns a completion function for SERVER. It suggests configured names.
 func SuggestServers(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) { // cobra adds dashes of its own at the end
+		if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) { // cobra appends its own dashes at the end
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		if len(args) > 0 {
@@ -33,7 +33,8 @@ func SuggestServers(a *cli.App) cobra.CompletionFunc {
 	}
 }
 
-// SuggestTools returns a completion of the name of a tool, and then of its arguments.
+// SuggestTools returns a completion function for the name of a tool and, after that, for its
+// arguments.
 func SuggestTools(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 1 {
@@ -43,14 +44,14 @@ func SuggestTools(a *cli.App) cobra.CompletionFunc {
 	}
 }
 
-// SuggestToolNames returns a completion of any number of tool names.
+// SuggestToolNames returns a completion function for any number of tool names.
 func SuggestToolNames(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return SuggestTools(a)(cmd, args[:min(len(args), 1)], typed)
 	}
 }
 
-// suggestArguments completes KEY=VALUE: with the keys not given yet, or with the values of an
+// suggestArguments completes KEY=VALUE. It suggests keys that are missing, or the values of an
 // enumeration.
 func suggestArguments(a *cli.App, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	key, _, valued := strings.Cut(typed, "=")
@@ -78,14 +79,16 @@ func suggestArguments(a *cli.App, cmd *cobra.Command, args []string, typed strin
 	return words, directive
 }
 
-// CompleteFrom returns a completion of the word after SERVER with the names that list adds.
+// CompleteFrom returns a completion function for the word after SERVER. It suggests the names that
+// list adds.
 func CompleteFrom(a *cli.App, list func(context.Context, *mcp.Client, func(name, what string))) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return suggest(a, cmd, args, list)
 	}
 }
 
-// ListNames returns a function for [CompleteFrom] that adds the entries of a list and skips errors.
+// ListNames returns a function for [CompleteFrom] that adds the entries of a list. It ignores
+// errors.
 func ListNames[T any](list func(*mcp.Client, context.Context) iter.Seq2[T, error], words func(T) (name, what string)) func(context.Context, *mcp.Client, func(name, what string)) {
 	return func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
 		for entry, err := range list(c, ctx) {
@@ -96,8 +99,8 @@ func ListNames[T any](list func(*mcp.Client, context.Context) iter.Seq2[T, error
 	}
 }
 
-// suggest completes the word after SERVER with the names that list adds. The user cannot be asked
-// during a completion, so servers that need consent or an input suggest nothing.
+// suggest completes the word after SERVER with the names that list adds. A completion cannot ask
+// the user, so there are no suggestions for a server that needs consent or an input.
 func suggest(a *cli.App, cmd *cobra.Command, args []string, list func(context.Context, *mcp.Client, func(name, what string))) ([]string, cobra.ShellCompDirective) {
 	if len(args) != 1 {
 		return SuggestServers(a)(cmd, args, "")
@@ -124,7 +127,7 @@ func suggest(a *cli.App, cmd *cobra.Command, args []string, list func(context.Co
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// ServerValues returns the configured servers as completions, each with its description.
+// ServerValues returns the configured servers as completions with descriptions.
 func ServerValues(a *cli.App, _ context.Context) (values []string) {
 	_, entries, err := ConfiguredServers(a)
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Target returns the server that a command line names, and the words after it.
+// Target returns the target that a command line names, and the words after it.
 func Target(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string) (launch.Target, []string, error) {
 	if err := CheckFlags(a); err != nil {
 		return launch.Target{}, nil, err
@@ -75,7 +75,7 @@ func CheckFlags(a *cli.App) error {
 	return nil
 }
 
-// ServerTarget returns the target of SERVER, which is a URL or a name.
+// ServerTarget returns the target of a URL or of a configured name.
 func ServerTarget(ctx context.Context, a *cli.App, server string) (launch.Target, error) {
 	if launch.At(server) != nil {
 		return a.Launch.Address(server)
@@ -83,7 +83,7 @@ func ServerTarget(ctx context.Context, a *cli.App, server string) (launch.Target
 	return ConfiguredTarget(ctx, a, server)
 }
 
-// Connect connects to the target with a client that answers its requests at the desk.
+// Connect connects to a target. The client handles requests of the server with a.Desk.
 func Connect(ctx context.Context, a *cli.App, t launch.Target) (*mcp.Client, error) {
 	o, err := askedOptions(a, t)
 	if err != nil {
@@ -93,8 +93,8 @@ func Connect(ctx context.Context, a *cli.App, t launch.Target) (*mcp.Client, err
 	return client, AddRemedy(a, t, err)
 }
 
-// DialWithNotice connects to the only server of a command. A terminal shows the server's name if that
-// takes long.
+// DialWithNotice connects to the only server of a command. If that takes long, a terminal shows the
+// name of the server.
 func DialWithNotice(ctx context.Context, a *cli.App, t launch.Target, o mcp.ClientOptions) (*mcp.Client, error) {
 	starting := t.Title()
 	if c, program := t.Transport.(*command.Command); program {
@@ -107,7 +107,7 @@ func DialWithNotice(ctx context.Context, a *cli.App, t launch.Target, o mcp.Clie
 	return Dial(ctx, t.Transport, o)
 }
 
-// ShowStarting calls show with the name of a server whose start takes longer than [StartingPause].
+// ShowStarting calls show with the name of a server if its start takes longer than [StartingPause].
 // The caller must call end, which clears the line.
 func ShowStarting(name string, show func(line string)) (end func()) {
 	started, shown := make(chan struct{}), make(chan struct{})
@@ -127,7 +127,7 @@ func ShowStarting(name string, show func(line string)) (end func()) {
 	}
 }
 
-// askedOptions returns the options of a client that answers the requests of the target.
+// askedOptions returns the options of a client that handles requests of the target with a.Desk.
 func askedOptions(a *cli.App, t launch.Target) (mcp.ClientOptions, error) {
 	if err := a.Desk.Check(); err != nil {
 		return mcp.ClientOptions{}, &cli.UsageError{Err: err}
@@ -145,8 +145,8 @@ func askedOptions(a *cli.App, t launch.Target) (mcp.ClientOptions, error) {
 	return o, nil
 }
 
-// AddRemedy adds a remedy to the error of connecting to a target. It covers slow starts of
-// configured servers, and refused credentials and connections of URLs on the command line.
+// AddRemedy adds a remedy to an error of connecting to a target. There are remedies for slow starts
+// of configured servers, and for refused credentials and connections of URLs on the command line.
 func AddRemedy(a *cli.App, t launch.Target, err error) error {
 	address := t.Title()
 	if t.Server != nil && errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "startTimeout") {
@@ -160,7 +160,7 @@ func AddRemedy(a *cli.App, t launch.Target, err error) error {
 		return strings.EqualFold(strings.TrimSpace(name), "Authorization")
 	}
 	switch at, _ := url.Parse(address); {
-	case errors.Is(err, oauth.ErrLogin): // its text has the remedy
+	case errors.Is(err, oauth.ErrLogin): // its text has a remedy
 		return err
 	case statusOf(err) == http.StatusUnauthorized && slices.ContainsFunc(a.Launch.Header, authorizes):
 		err = fmt.Errorf("%w; it does not accept the Authorization of --header", err)
@@ -176,7 +176,7 @@ func AddRemedy(a *cli.App, t launch.Target, err error) error {
 	return &cli.ConnectError{Cause: err}
 }
 
-// Dial connects to a server, and returns errors as [cli.ConnectError].
+// Dial connects to a server. It returns errors as [cli.ConnectError].
 func Dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (*mcp.Client, error) {
 	client, err := mcp.DialWith(ctx, t, o)
 	if err != nil {
@@ -198,7 +198,8 @@ func ShowLog(a *cli.App, m mcp.LogMessage) {
 	a.Screen.Printf("%s%s: %s\n", m.Level, from, plaintext.Line(text, cli.MaxLog))
 }
 
-// NoServersError returns an error that begins with why if no server is enabled, and nil otherwise.
+// NoServersError returns nil if any server is enabled. Otherwise it returns an error that begins
+// with why.
 func NoServersError(why string, set *config.Set, entries []launch.Entry) error {
 	var files []string
 	for _, f := range set.Files {
@@ -210,14 +211,14 @@ func NoServersError(why string, set *config.Set, entries []launch.Entry) error {
 	case len(entries) > 0:
 		return fmt.Errorf("%s: all of %s are disabled", why, in)
 	case len(set.Problems()) > 0 || len(files) == 0:
-		return errors.New(why) // the problems were printed
+		return errors.New(why) // the problems have been printed
 	default:
 		return fmt.Errorf(`%s: %s defines none; expected {"mcpServers": {NAME: {…}}}`, why, in)
 	}
 }
 
-// SelectServers returns the entries with these names, without duplicates, or all entries if there are no
-// names.
+// SelectServers returns the entries with the given names, each once. Without names it returns all
+// entries.
 func SelectServers(entries []launch.Entry, set *config.Set, names []string) ([]launch.Entry, error) {
 	if len(names) == 0 {
 		return entries, nil
@@ -236,10 +237,11 @@ func SelectServers(entries []launch.Entry, set *config.Set, names []string) ([]l
 	return some, nil
 }
 
-// CheckTimeout limits each check of doctor except the start, and the wait for the lock of the state keys.
+// CheckTimeout is the time limit of each check of doctor except the start, and of the wait for the
+// lock of the state keys.
 const CheckTimeout = 10 * time.Second
 
-// statusOf returns the HTTP status with which a server refused, or 0.
+// statusOf returns the HTTP status in the error of a server that refused a request, or 0.
 func statusOf(err error) int {
 	if e, is := errors.AsType[*mcp.StatusError](err); is {
 		return e.Status
@@ -247,8 +249,10 @@ func statusOf(err error) int {
 	return 0
 }
 
-// SetEra sets the era in which o dials a target, and stores it if definitions of the target are. With an empty era, o dials the legacy
-// era first, the only one in which some servers can ask their client, if that is stored for the target, or if otherwise is true.
+// SetEra sets the order in which o tries the eras of a target. Some servers can send requests to
+// their clients only in the legacy era. If era is empty, o tries the legacy era first if otherwise
+// is set, or if the stored definitions name it. If era is not empty, o begins with it, and SetEra
+// also stores it with the target's definitions, if there are any.
 func SetEra(a *cli.App, o *mcp.ClientOptions, t launch.Target, era string, otherwise bool) {
 	var memory *definitions.Entry
 	var known *definitions.Definitions
@@ -271,15 +275,15 @@ func SetEra(a *cli.App, o *mcp.ClientOptions, t launch.Target, era string, other
 }
 
 // connectCaller connects to a target and sets a.Calls, the client for the requests of the command.
-// If the target can ask only in the other era, requests are repeated in that era or their outcome
-// advises it. The caller must call end, which closes both clients.
+// If the target can send requests only in the other era, requests are repeated in that era, or
+// their errors recommend it. The caller must call end, which closes both clients.
 func connectCaller(ctx context.Context, a *cli.App, t launch.Target, within *cli.Timeout) (client *mcp.Client, end func(), err error) {
 	o, err := askedOptions(a, t)
 	if err != nil {
 		return nil, nil, err
 	}
 	if within != nil {
-		o.Timeout = -1 // the bound ends each request
+		o.Timeout = -1 // the Timeout ends each request
 	}
 	server := eras.New(ctx, eras.Options{
 		Program:  t.IsProgram(),
@@ -315,10 +319,9 @@ func connectCaller(ctx context.Context, a *cli.App, t launch.Target, within *cli
 	}, nil
 }
 
-// RunningServers returns the servers of every running junction up. It skips those that do not
-// answer.
+// RunningServers returns the servers of every running junction up that responds.
 func RunningServers(ctx context.Context, p place.Place) (all cli.RunningSet) {
-	ups, _ := cli.Instances(ctx, p) // an unreadable folder is treated as empty
+	ups, _ := cli.Instances(ctx, p) // an unreadable folder counts as empty
 	for i := range ups {
 		for _, s := range ups[i].Servers {
 			all = append(all, cli.RunningServer{In: &ups[i], Status: s})
@@ -327,15 +330,15 @@ func RunningServers(ctx context.Context, p place.Place) (all cli.RunningSet) {
 	return all
 }
 
-// The servers of a running junction up that a command uses.
+// The servers of a running junction up that a command may use.
 const (
 	sharedNothing cli.Sharing = iota
-	sharedCalls               // those that are connected or remembered; they may be started there
+	sharedCalls               // connected or remembered servers; the junction up may start these
 	sharedLists               // connected servers only
 )
 
-// shared returns a target that leads to the server in a running junction up, if this command may
-// use that.
+// shared returns a target that leads to the server of a running junction up, if the command may use
+// it.
 func shared(ctx context.Context, a *cli.App, e launch.Entry) (t launch.Target, is bool) {
 	f := &a.Flags
 	if e.Definition == nil || a.Sharing == sharedNothing || f.Own || a.Launch.Revision != "" || len(a.Launch.Header)+len(a.Launch.Env) > 0 || a.Launch.Frozen || f.Record != "" || a.Launch.Verbose {
@@ -352,13 +355,12 @@ func shared(ctx context.Context, a *cli.App, e launch.Entry) (t launch.Target, i
 	return t, err == nil
 }
 
-// OwnFlag defines the flag --own of commands that otherwise use the servers of a running junction
-// up.
+// OwnFlag defines the flag --own, for commands that may use the servers of a running junction up.
 func OwnFlag(a *cli.App, f *pflag.FlagSet) {
 	f.BoolVar(&a.Flags.Own, "own", false, "start the server for this command, also where a junction up has it that runs")
 }
 
-// StartingPause is how long a start may take before the user sees that it is still running.
+// StartingPause is the time after which the user sees that a server is still starting.
 const StartingPause = 2 * time.Second
 
 // StillStarting returns a line such as "still starting: a, b (npx installs x); 3 wait for their

@@ -25,33 +25,33 @@ import (
 )
 
 const (
-	TrafficSuffix = ".traffic"       // ends the name of the socket that sends the messages of a process
-	WatcherSuffix = ".watching"      // ends the name of the socket of a process that wants to see the messages of others
-	trafficTime   = 10 * time.Second // limits how long a watcher may take to read a message
+	TrafficSuffix = ".traffic"       // ending of the name of the socket at which a process sends its messages
+	WatcherSuffix = ".watching"      // ending of the name of the socket of a process that watches the messages of others
+	trafficTime   = 10 * time.Second // time limit for a watcher to read a message
 	lastTime      = time.Second      // the same limit when the process ends
-	MaxWatchers   = 8                // of one process at a time
-	maxLines      = 64 << 10         // bytes of messages written at once, except for a larger one
-	// firstTime is how long a process waits at its start for watchers of its first messages.
+	MaxWatchers   = 8                // largest number of watchers of a process
+	maxLines      = 64 << 10         // bytes of messages that are written together, unless one message is larger
+	// firstTime is how long a new process waits for watchers of its first messages.
 	firstTime = 2 * time.Second
 )
 
-// The byte that a watcher sends before the process sends anything.
+// The values of the byte that a watcher sends first.
 const (
 	WantsMessages = 'm'
 	WantsNotes    = 'n' // messages and notes
 )
 
-// tooManyWatch is sent to a watcher beyond the limit: an empty first line, and an object in place
-// of messages.
+// tooManyWatch is sent to a watcher beyond the limit: an empty first line, and an object instead of
+// messages.
 const tooManyWatch = "\n" + `{"busy":true}` + "\n"
 
-// AnnounceWatcher shows other processes, by a socket, that this one wants to see their first messages.
-// A socket is used because that of a killed process refuses connections. The caller must call
+// AnnounceWatcher makes new processes wait for this one before their first messages. It does so by
+// a socket, because the socket of a killed process refuses connections. The caller must call
 // unmark.
 func AnnounceWatcher(p place.Place) (unmark func()) {
 	l, path, err := cli.ListenSocket(p, WatcherSuffix)
 	if err != nil {
-		return func() {} // the first messages may be missed
+		return func() {} // the first messages of others may be missed
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -65,7 +65,7 @@ func AnnounceWatcher(p place.Place) (unmark func()) {
 	}
 }
 
-// isWatching reports whether a process wants to see the messages of those that start.
+// isWatching reports whether a process wants to see the first messages of new processes.
 func isWatching(dir string) bool {
 	marks, _ := filepath.Glob(filepath.Join(dir, "*"+WatcherSuffix)) // the pattern is valid
 	for _, path := range marks {
@@ -77,9 +77,9 @@ func isWatching(dir string) bool {
 	return false
 }
 
-// ShareTraffic sends the messages of this process to junction traffic through a socket that only
-// this user can open. If it cannot listen, it logs that and does nothing. serves is the only server
-// of this process, or empty. The caller must call end.
+// ShareTraffic sends the messages of this process to junction traffic, through a socket that only
+// this user can open. If it cannot listen, it logs the error and does nothing else. serves is the
+// name of the only server of this process, or "". The caller must call end.
 func ShareTraffic(ctx context.Context, a *cli.App, serves string) (end func()) {
 	l, path, err := cli.ListenSocket(a.Place, TrafficSuffix)
 	if err != nil {
@@ -103,7 +103,7 @@ func ShareTraffic(ctx context.Context, a *cli.App, serves string) (end func()) {
 				})
 			default:
 				_ = conn.SetDeadline(time.Now().Add(cli.AcceptPause))
-				_, _ = conn.Read(make([]byte, 1)) // unread bytes would reset the connection and lose what is written
+				_, _ = conn.Read(make([]byte, 1)) // unread bytes would reset the connection, and the written text would be lost
 				_, _ = conn.Write([]byte(tooManyWatch))
 				conn.Close()
 			}
@@ -125,9 +125,9 @@ func ShareTraffic(ctx context.Context, a *cli.App, serves string) (end func()) {
 	}
 }
 
-// ShowTraffic writes messages to a watcher, one line each, until the connection ends or ctx is
-// done. The first line is serves; messages from then on are written. It sends to came once the
-// watcher is registered.
+// ShowTraffic writes messages to a watcher, one on each line, until the connection ends or ctx is
+// done. The first line is serves. It sends a value to came when the watcher gets all further
+// messages.
 func ShowTraffic(ctx context.Context, log *traffic.Log, serves string, conn net.Conn, came chan<- struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -140,7 +140,7 @@ func ShowTraffic(ctx context.Context, log *traffic.Log, serves string, conn net.
 	}
 	_ = conn.SetReadDeadline(time.Time{})
 	gone := make(chan struct{})
-	go func() { // watchers send nothing more, so reading ends with the connection
+	go func() { // the watcher sends no more, so Read returns when the connection ends
 		defer close(gone)
 		_, _ = conn.Read(make([]byte, 1))
 		cancel()
@@ -162,7 +162,7 @@ func ShowTraffic(ctx context.Context, log *traffic.Log, serves string, conn net.
 		return err
 	}
 	if write() != nil {
-		cancel() // watch must still be called
+		cancel() // watch must be called in any case
 	}
 	_ = watch(ctx, func(events []*traffic.Event) error {
 		for _, e := range events {
@@ -185,9 +185,9 @@ func RecordFlag(a *cli.App, f *pflag.FlagSet) {
 	f.StringVar(&a.Flags.Record, "record", "", "write what is said between client and server to `FILE`, or to a new file in a folder (DIR/), without secrets; junction replay serves it again")
 }
 
-// StartRecording opens the file of --record, if it is set; it is closed when the command ends. In a
-// folder, the name of a new file begins with that of the server, if it is not empty. With through,
-// each message is written before it is passed on.
+// StartRecording opens the file of --record, if the flag is set. The file is closed when the
+// command ends. If the flag names a folder, the name of the file begins with server, unless that is
+// "". With through, each message is written before it is passed on.
 func StartRecording(a *cli.App, command, server string, through bool) error {
 	if a.Flags.Record == "" {
 		return nil
@@ -207,18 +207,18 @@ func StartRecording(a *cli.App, command, server string, through bool) error {
 	if f.Name() != a.Path(a.Flags.Record) {
 		a.Screen.Printf("Recording to %s\n", a.Short(f.Name()))
 	}
-	a.Launch.HideVariables(a.Environ()) // the programs it starts inherit these
+	a.Launch.HideVariables(a.Environ()) // programs that the command starts inherit the environment
 	return nil
 }
 
-// A recorded is a recorder with its file.
+// A recorded is a recorder and its file.
 type recorded struct {
 	recorder *recording.Recorder
 	file     *filelock.File
 }
 
-// Close writes pending messages and closes the file. Errors of writing were printed before, and do
-// not fail the command.
+// Close writes the waiting messages and closes the file. It ignores errors of writing, which have
+// been printed.
 func (r *recorded) Close() error {
 	_ = r.recorder.Close()
 	return r.file.Close()
@@ -262,7 +262,7 @@ func openRecording(path, name string, now time.Time) (*filelock.File, error) {
 	return f, nil
 }
 
-// fileName returns the name of a server in letters that are safe in file names.
+// fileName replaces characters of a server's name that are not safe in file names.
 func fileName(server string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if r == '-' || r == '.' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {

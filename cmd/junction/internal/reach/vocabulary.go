@@ -18,15 +18,15 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// An Offering holds the names of the tools and prompts of one server.
+// An Offering holds the names of a server's tools and prompts.
 type Offering struct {
-	tools, prompts               []string          // as the server names them
-	Exposed                      map[string]string // names for clients, and the tool of each
+	tools, prompts               []string          // the server's own names
+	Exposed                      map[string]string // the server's own name of a tool, by the name for clients
 	ExposedTools, ExposedPrompts []string          // all names for clients
 }
 
-// NewOffering returns the names in a server's definitions. It computes the names for clients from
-// the settings alone, without regard to rules or to conflicts with other servers.
+// NewOffering returns the names in a server's definitions. The names for clients depend on the
+// settings only; rules and conflicts with other servers are ignored.
 func NewOffering(server string, d *definitions.Definitions, s settings.Server) *Offering {
 	o := &Offering{tools: DefinitionNames(d.Tools), prompts: DefinitionNames(d.Prompts), Exposed: map[string]string{}}
 	public := func(name, renamed string) []string {
@@ -64,14 +64,13 @@ func DefinitionNames(list []json.RawMessage) (names []string) {
 	return names
 }
 
-// A Vocabulary holds the names that rules and settings can use.
+// A Vocabulary holds the names to which rules and settings can refer.
 type Vocabulary struct {
-	Servers []string             // configured servers
-	Known   map[string]*Offering // of servers whose definitions are known
+	Servers []string             // names of the configured servers
+	Known   map[string]*Offering // names of servers' features, for servers whose definitions are known
 }
 
-// UnknownServer returns a message if a rule names a server that does not exist, and otherwise an
-// empty string.
+// UnknownServer returns a message if a rule names a server that does not exist, and otherwise "".
 func (w *Vocabulary) UnknownServer(r *policy.Rule) string {
 	names := slices.Concat(w.Servers, cli.ShippedNames(), []string{host.OwnServer})
 	if r.Server == "" || slices.ContainsFunc(names, r.MatchesServer) {
@@ -80,8 +79,8 @@ func (w *Vocabulary) UnknownServer(r *policy.Rule) string {
 	return fmt.Sprintf("no server %q is configured here%s", plaintext.Line(r.Server, 80), cli.Suggestion(nearest.Name(r.Server, w.Servers)))
 }
 
-// UnknownTool returns a message if no server of a rule has its tool. It returns an empty string
-// otherwise, or if the tools of one are unknown.
+// UnknownTool returns a message if no server of a rule has the rule's tool. It returns "" if some
+// server has the tool, or if the tools of some server are unknown.
 func (w *Vocabulary) UnknownTool(r *policy.Rule) string {
 	if strings.Trim(r.Tool, "*") == "" {
 		return ""
@@ -116,7 +115,7 @@ func (w *Vocabulary) UnknownTool(r *policy.Rule) string {
 	return said + cli.Suggestion(nearest.Name(r.Tool, tools))
 }
 
-// UnmatchedRules returns a line for each rule that can never match, with its place.
+// UnmatchedRules returns a line for each rule that cannot match any call.
 func (w *Vocabulary) UnmatchedRules(rules []policy.Rule) (lines []string) {
 	for i := range rules {
 		r := &rules[i]
@@ -129,7 +128,8 @@ func (w *Vocabulary) UnmatchedRules(rules []policy.Rule) (lines []string) {
 	return lines
 }
 
-// UnmatchedSettings returns a line for each setting that names something the servers do not have.
+// UnmatchedSettings returns a line for each setting that names a tool or prompt that its server
+// does not have.
 func (w *Vocabulary) UnmatchedSettings(s *settings.Settings) (lines []string) {
 	say := func(at, format string, args ...any) {
 		lines = append(lines, "junction."+at+": "+fmt.Sprintf(format, args...))
@@ -180,8 +180,8 @@ func (w *Vocabulary) UnmatchedSettings(s *settings.Settings) (lines []string) {
 	return lines
 }
 
-// likely returns a suggestion for the name of a tool: the tool with that name for clients, or one
-// with a similar name.
+// likely suggests the name of a tool: the server's own name if tool is a name for clients, or else
+// a similar one.
 func (o *Offering) likely(tool string) string {
 	if own := o.Exposed[tool]; own != "" {
 		return "; the name that the server gives is wanted" + cli.Suggestion(own)

@@ -90,7 +90,7 @@ Exit codes:
 	return cmd
 }
 
-// showAdded prints the server that was added and a call to begin with.
+// showAdded prints the added server and a call to try.
 func showAdded(a *cli.App, added *add.Result, file string) {
 	a.Out.Printf("Added %q to %s.\n", added.Name, a.Short(file))
 	if added.NeedsLogin {
@@ -108,8 +108,8 @@ func yesFlag(f *pflag.FlagSet, yes *bool) {
 	f.BoolVarP(yes, "yes", "y", false, "do not ask")
 }
 
-// AddFile returns the file that servers are written to: that of --config, junction.json of the
-// project, or the user's own.
+// AddFile returns the file to which servers are written: the file of --config, junction.json of the
+// project, or the user's own file.
 func AddFile(a *cli.App, project bool) (string, error) {
 	switch {
 	case len(a.Launch.Config) > 1:
@@ -133,8 +133,8 @@ func AddFile(a *cli.App, project bool) (string, error) {
 	return a.Real(path), nil
 }
 
-// typedFlags returns the flags that are set as text for a command line, without the values of
-// variables, headers and inputs, which may be secret.
+// typedFlags returns the given flags as text for a command line. It omits the values of variables,
+// headers and inputs, which may be secret.
 func typedFlags(f *pflag.FlagSet) string {
 	var words []string
 	f.Visit(func(one *pflag.Flag) {

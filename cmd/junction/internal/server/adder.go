@@ -17,7 +17,7 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// adder returns an Adder for servers of the user's configuration.
+// adder returns an Adder for servers in the user's configuration.
 func adder(a *cli.App) *add.Adder {
 	return &add.Adder{
 		Launcher:   &a.Launch,
@@ -33,8 +33,8 @@ func adder(a *cli.App) *add.Adder {
 	}
 }
 
-// configuredForAdd returns the configured servers, and the settings that confine them. It prints
-// errors of files, which count as empty.
+// configuredForAdd returns the configured servers and the settings that confine them. It prints the
+// errors of files, and treats those files as empty.
 func configuredForAdd(a *cli.App) (c add.Configured, err error) {
 	set, entries, _ := reach.ConfiguredServers(a)
 	if set == nil {
@@ -84,7 +84,7 @@ func (r *adderRegistries) Similar(ctx context.Context, kind, identifier string) 
 	return m.SimilarPackage(ctx, kind, identifier)
 }
 
-// busy shows the current work and its duration. The caller must call done.
+// busy shows the current work and its duration until done is called.
 func busy(a *cli.App, doing string) (done func()) {
 	a.Screen.Transient(doing)
 	ended := make(chan struct{})

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// AuditDepsCommand returns the command audit-deps, the old form of server upgrade --vulnerable.
+// AuditDepsCommand returns the command audit-deps, an old name of server upgrade --vulnerable.
 func AuditDepsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit-deps [SERVER…]",
@@ -33,7 +33,7 @@ asked first, as where its servers are installed; --config FILE agrees to it.
 	return cmd
 }
 
-// auditDeps prints the known vulnerabilities of locked servers. The error is [cli.ErrToolFailed] if
+// auditDeps prints the known vulnerabilities of locked servers. It returns [cli.ErrToolFailed] if
 // there are any.
 func auditDeps(ctx context.Context, a *cli.App, names []string) error {
 	var all []add.Audited
@@ -62,8 +62,8 @@ func auditDeps(ctx context.Context, a *cli.App, names []string) error {
 	return nil
 }
 
-// showAudited prints vulnerabilities, with the numbers of those found and of the servers not
-// audited.
+// showAudited prints vulnerabilities. found is their number, and unknown the number of servers that
+// could not be audited.
 func showAudited(a *cli.App, all []add.Audited, found, unknown int) error {
 	if a.Flags.JSON {
 		return a.PrintJSON(cli.ServersShown[add.Audited]{Servers: all})

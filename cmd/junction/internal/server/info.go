@@ -51,7 +51,7 @@ its package, such as npm:NAME, it shows what junction.lock says.
 	return cmd
 }
 
-// info prints a server of the registries, or its lock if they do not have it.
+// info prints a server of the registries. If they do not have it, it prints the lock of the server.
 func info(ctx context.Context, a *cli.App, word string, f RegistryFlags) error {
 	if prefix, _, _ := strings.Cut(word, ":"); runner.Prefixed(prefix).Type != "" {
 		if found, err := infoLocked(a, word); found || err != nil {
@@ -85,8 +85,8 @@ func info(ctx context.Context, a *cli.App, word string, f RegistryFlags) error {
 	return err
 }
 
-// registered returns a server by its name, with or without a version. A part of a name is enough if
-// only one server has it.
+// registered returns the server with a name, which may include a version. A part of a name is
+// sufficient if only one server matches.
 func registered(ctx context.Context, a *cli.App, m *registry.Mirror, word string) (registry.Entry, error) {
 	name, version, _ := strings.Cut(word, "@")
 	e, err := m.LookupVersion(ctx, name, version)
@@ -136,8 +136,8 @@ func registered(ctx context.Context, a *cli.App, m *registry.Mirror, word string
 	return e, cli.Usagef("no registry has a server %s; junction server search finds servers by words", name)
 }
 
-// suspicionsOf returns the warnings about a server: names that resemble better known ones, and
-// findings of the scanner.
+// suspicionsOf returns warnings about a server: names that resemble better known ones, and findings
+// of the scanner.
 func suspicionsOf(ctx context.Context, m *registry.Mirror, e *registry.Entry) ([]show.Suspicion, error) {
 	var all []show.Suspicion
 	like := func(where string, similar []registry.Likeness) {
@@ -166,8 +166,8 @@ func suspicionsOf(ctx context.Context, m *registry.Mirror, e *registry.Entry) ([
 	return all, nil
 }
 
-// licence returns the licence that the server's author or a registry names. The schema has no
-// member for it, so several are tried.
+// licence returns the licence that the author of a server or a registry names. The schema has no
+// member for a licence, so it tries several.
 func licence(e *registry.Entry) string {
 	meta := jsonrpc.Get(e.Server.Raw, "_meta")
 	for _, object := range [][]byte{e.Server.Raw, jsonrpc.Get(meta, ownMeta), e.Meta} {
@@ -180,8 +180,8 @@ func licence(e *registry.Entry) string {
 	return ""
 }
 
-// An infoShown is the output of info --json for a server of a registry; a lockedShown is that for
-// locked servers.
+// An infoShown is the output of info --json for a server of a registry. A lockedShown is the output
+// for locked servers.
 type (
 	infoShown struct {
 		registeredShown
@@ -227,8 +227,8 @@ func printInfo(a *cli.App, e *registry.Entry, suspicions []show.Suspicion) error
 	return a.PrintJSON(answer)
 }
 
-// infoLocked prints the locked servers that word names: a server of the configuration or a
-// registry, or a package. It reports whether there are any.
+// infoLocked prints the locked servers that word names: a configured server, a server of a
+// registry, or a package. found reports whether there are any.
 func infoLocked(a *cli.App, word string) (found bool, err error) {
 	all, _, err := lockedEntries(a, nil)
 	if err != nil {

@@ -24,7 +24,7 @@ type lockedEntry struct {
 }
 
 // lockedEntries returns the locked servers, or those with the given names. It prints the errors of
-// invalid locks, and sets failed if there are any.
+// invalid locks, and failed reports whether there were any.
 func lockedEntries(a *cli.App, names []string) (all []lockedEntry, failed bool, err error) {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
@@ -55,9 +55,9 @@ func lockedEntries(a *cli.App, names []string) (all []lockedEntry, failed bool, 
 	return all, failed, nil
 }
 
-// eachLocked calls look for the package of each locked server that the user agreed to, or of those
-// with the given names. It shows doing meanwhile. servers counts the locked servers that were not
-// refused; failed reports an error of any.
+// eachLocked calls look for the package of each locked server to which the user consented. names
+// restricts the servers. doing is shown during each call. servers is the number of locked servers
+// to which the user consented, and failed reports whether there were errors.
 func eachLocked(ctx context.Context, a *cli.App, names []string, doing string, look func(launch.Packages, lockedEntry, *install.Locked) bool) (servers int, failed bool, err error) {
 	locked, failed, err := lockedEntries(a, names)
 	if err != nil {
@@ -80,7 +80,7 @@ func eachLocked(ctx context.Context, a *cli.App, names []string, doing string, l
 	return len(locked) - refused, failed, nil
 }
 
-// suggestLocked returns a completion of any number of server names.
+// suggestLocked returns a completion function for any number of server names.
 func suggestLocked(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		names, directive := reach.SuggestServers(a)(cmd, nil, typed)
@@ -91,7 +91,7 @@ func suggestLocked(a *cli.App) cobra.CompletionFunc {
 	}
 }
 
-// OutdatedCommand returns the command outdated, the old form of server upgrade --check.
+// OutdatedCommand returns the command outdated, an old name of server upgrade --check.
 func OutdatedCommand(a *cli.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
@@ -111,8 +111,8 @@ Of a project's file you are asked first, as where its servers are installed; --c
 	return cmd
 }
 
-// outdated prints the locked servers with newer, pulled or deprecated versions; with all, the
-// others too.
+// outdated prints the locked servers whose versions are outdated, pulled or deprecated. With all it
+// prints the other locked servers, too.
 func outdated(ctx context.Context, a *cli.App, names []string, all bool) error {
 	var list []add.Outdated
 	locked, failed, err := eachLocked(ctx, a, names, "asking about ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
@@ -134,7 +134,7 @@ func outdated(ctx context.Context, a *cli.App, names []string, all bool) error {
 	return nil
 }
 
-// showOutdated prints the outcome of outdated.
+// showOutdated prints the result of outdated.
 func showOutdated(a *cli.App, list []add.Outdated, locked int, failed bool) error {
 	if a.Flags.JSON {
 		return a.PrintJSON(cli.ServersShown[add.Outdated]{Servers: list})
@@ -185,9 +185,9 @@ a machine that is new, such as one of CI; junction up --frozen then starts what 
 	return cmd
 }
 
-// agreedPackages returns the locked servers with a package that the user agreed to. A project's
-// author chose what its lock installs, and which registry is asked. It prints why others are
-// refused, and counts them.
+// agreedPackages returns the locked servers with a package to which the user consented. Consent is
+// needed because the author of a project decides which packages its lock installs, and which
+// registries are asked. agreedPackages prints a line for each refused server.
 func agreedPackages(ctx context.Context, a *cli.App, locked []lockedEntry, named bool) (agreed []lockedEntry, refused int) {
 	locked = slices.DeleteFunc(slices.Clone(locked), func(l lockedEntry) bool { return l.locked.Package == nil })
 	var entries []launch.Entry
@@ -218,7 +218,7 @@ func installAll(ctx context.Context, a *cli.App, names []string, scripts bool) e
 			_, err = store.Open(p)
 		}
 		switch isMissing := errors.Is(err, install.ErrNotInstalled); {
-		case isMissing && p.Scripts && !scripts && l.OfProject(): // others wrote its lock
+		case isMissing && p.Scripts && !scripts && l.OfProject(): // others wrote the lock of a project
 			a.Screen.Printf("junction: server %q is not installed: %s has its package run install scripts; --scripts allows it\n", l.Name, a.Short(install.LockPath(l.Definition.Source)))
 			return false
 		case isMissing:

@@ -22,10 +22,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxServerFile limits the bytes of a server.json.
+// maxServerFile is the largest size of a server.json in bytes.
 const maxServerFile = 256 << 10
 
-// A publishing holds the flags of publish.
+// A publishing holds the flags of the command publish.
 type publishing struct {
 	file, name, title, description, version string
 
@@ -81,7 +81,8 @@ or ${file:PATH}, never the token itself, which others would see on the command l
 	return cmd
 }
 
-// packageForms returns the forms of --package; the first is marked as the value of the flag.
+// packageForms returns the forms of --package for the help. Its first form becomes the name of the
+// flag's value.
 func packageForms() string {
 	var forms []string
 	for _, k := range runner.Kinds() {
@@ -160,7 +161,7 @@ func publishServer(ctx context.Context, a *cli.App, cmd *cobra.Command, args []s
 	return nil
 }
 
-// into sets the members of s from the flags. Packages get the new version, unless flags name them.
+// into sets the members of s from the flags. Packages that no flag names get the new version.
 func (p *publishing) into(at place.Place, s, old *registry.Server) error {
 	s.Schema = registry.SchemaURL
 	s.Name, s.Title, s.Description, s.Version = cmp.Or(p.name, s.Name), cmp.Or(p.title, s.Title), cmp.Or(p.description, s.Description), cmp.Or(p.version, s.Version)
@@ -178,7 +179,7 @@ func (p *publishing) into(at place.Place, s, old *registry.Server) error {
 			return err
 		}
 		kind := runner.Of(made.RegistryType)
-		if old != nil { // members written by hand stay
+		if old != nil { // keep members that a user wrote
 			for _, before := range old.Packages {
 				if before.RegistryType == made.RegistryType && kind.Bare(before.Identifier) == kind.Bare(made.Identifier) {
 					before.Identifier, before.Version, before.FileSHA256 = made.Identifier, made.Version, made.FileSHA256
@@ -201,7 +202,7 @@ func (p *publishing) into(at place.Place, s, old *registry.Server) error {
 	return nil
 }
 
-// readServerFile reads a server.json, and returns nil if the file is missing.
+// readServerFile reads a server.json. It returns nil if the file does not exist.
 func readServerFile(path string) (*registry.Server, error) {
 	text, err := filename.ReadAtMost(path, maxServerFile)
 	switch {
@@ -273,8 +274,8 @@ func publishTo(ctx context.Context, a *cli.App, p *publishing, text json.RawMess
 	return nil
 }
 
-// tokenReference returns a function that reads the token a flag refers to, or nil for an empty
-// reference.
+// tokenReference returns a function that reads the token to which a flag refers. It returns nil if
+// the reference is empty.
 func tokenReference(a *cli.App, flag, reference string) (func(context.Context) (string, error), error) {
 	if reference == "" {
 		return nil, nil

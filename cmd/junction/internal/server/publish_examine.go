@@ -29,24 +29,24 @@ import (
 )
 
 const (
-	// maxToolsPublished limits the names of tools in a server.json.
+	// maxToolsPublished is the largest number of tool names in a server.json.
 	maxToolsPublished = 100
-	// maxBundle limits the bytes of an mcpb file that is hashed.
+	// maxBundle is the largest size in bytes of an mcpb file that is hashed.
 	maxBundle = 1 << 30
 	// ownMeta is the key of the publisher's members in _meta.
 	ownMeta = "io.modelcontextprotocol.registry/publisher-provided"
 )
 
-// An examined holds what is known of a Go server from its build information and its responses.
+// An examined holds the facts about a Go server from its build information and its responses.
 type examined struct {
-	module, main      string // paths
-	version, revision string // of the module; empty if built from changed or unversioned source
+	module, main      string // paths of the module and of the main package
+	version, revision string // of the module; empty if its sources were changed or have no version
 	server            mcp.Implementation
 	tools             []string
 }
 
-// examineProgram reads the build information of a program, then starts it to get its name and
-// tools.
+// examineProgram reads the build information of a program. It then starts the program to learn its
+// name and tools.
 func examineProgram(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string) (*examined, error) {
 	x := &examined{}
 	file, err := a.LookPath(args[0])
@@ -88,11 +88,11 @@ func examineProgram(ctx context.Context, a *cli.App, cmd *cobra.Command, args []
 	return x, nil
 }
 
-// pseudo matches the end of a pseudo-version, which is made of a commit without a tag.
+// pseudo matches the end of a pseudo-version, which identifies a commit without a tag.
 var pseudo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d{14}-[0-9a-f]{12}$`) })
 
-// into adds the findings to a server.json, and returns rest with them. The version is replaced;
-// other members that exist stay.
+// into adds the facts to a server.json, and returns rest with further members. It replaces the
+// version, and keeps all other existing members.
 func (x *examined) into(s *registry.Server, rest json.RawMessage) (json.RawMessage, error) {
 	s.Name = cmp.Or(s.Name, ModuleServerName(cmp.Or(x.main, x.module)))
 	s.Version = cmp.Or(x.version, strings.TrimPrefix(x.server.Version, "v"), s.Version)
@@ -118,8 +118,8 @@ func (x *examined) into(s *registry.Server, rest json.RawMessage) (json.RawMessa
 	return jsonrpc.With(rest, "_meta", jsonrpc.With(meta, ownMeta, own)), nil
 }
 
-// ModuleServerName returns the name of a server in the namespace of the module's owner, such as
-// io.github.owner/server. It returns an empty string if the owner cannot prove the domain.
+// ModuleServerName returns a name for a server in the namespace of the module's owner, such as
+// io.github.owner/server. It returns "" if the owner cannot prove to own the domain.
 func ModuleServerName(module string) string {
 	parts := strings.Split(module, "/")
 	if isMajor(parts[len(parts)-1]) {
@@ -128,19 +128,20 @@ func ModuleServerName(module string) string {
 	if len(parts) < 2 {
 		return ""
 	}
-	last := strings.Trim(strings.ReplaceAll(parts[len(parts)-1], "~", "-"), "._-") // a name may have the other characters of a module's path
+	last := strings.Trim(strings.ReplaceAll(parts[len(parts)-1], "~", "-"), "._-") // other characters of a module's path are also valid in names
 	domain := strings.Split(parts[0], ".")
 	slices.Reverse(domain)
 	switch parts[0] {
 	case "github.com":
 		return "io.github." + parts[1] + "/" + last
-	case "gitlab.com", "bitbucket.org", "codeberg.org", "gopkg.in": // many owners, none of whom can prove the domain
+	case "gitlab.com", "bitbucket.org", "codeberg.org", "gopkg.in": // domains shared by many owners, none of whom can prove ownership
 		return ""
 	}
 	return strings.Join(domain, ".") + "/" + last
 }
 
-// ModuleRepository returns the repository of a module, or nil if its path does not show it.
+// ModuleRepository returns the repository of a module, or nil if the module's path does not reveal
+// it.
 func ModuleRepository(module, main string) *registry.Repository {
 	parts := strings.Split(module, "/")
 	for _, forge := range []string{"github", "gitlab"} {
@@ -156,14 +157,14 @@ func ModuleRepository(module, main string) *registry.Repository {
 	return nil
 }
 
-// isMajor reports whether a part of a module's path is its major version, which is usually not a
-// folder.
+// isMajor reports whether a part of a module's path is its major version. Such a part is usually
+// not a folder.
 func isMajor(part string) bool {
 	return len(part) > 1 && part[0] == 'v' && strings.Trim(part[1:], "0123456789") == ""
 }
 
-// followVersion updates a package that has the server's former version to the present one. It drops
-// the hash of the old file.
+// followVersion changes a package with the server's previous version to its current version. It
+// removes the hash of the previous file.
 func followVersion(p *registry.Package, before, now string) {
 	if p.Version == before {
 		p.Version, p.FileSHA256 = now, ""

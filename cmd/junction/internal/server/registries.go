@@ -25,7 +25,7 @@ import (
 const (
 	// OfficialRegistry is the registry that is searched by default.
 	OfficialRegistry = "https://registry.modelcontextprotocol.io"
-	// mirrorTime is the age at which a command updates the copy of a registry.
+	// mirrorTime is the age of a local copy of a registry after which a command updates it.
 	mirrorTime = time.Hour
 )
 
@@ -35,15 +35,15 @@ type RegistryFlags struct {
 	sync, offline bool
 }
 
-// Define defines the flags in a set.
+// Define defines the flags in a flag set.
 func (f *RegistryFlags) Define(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Registries, "registry", nil, "look in this `REGISTRY` only: a URL, a folder of server.json files, or a name of the configuration (repeatable, the first one counts)")
 	flags.BoolVar(&f.sync, "sync", false, "read what changed in the registries first, however young the copy is")
 	flags.BoolVar(&f.offline, "offline", false, "do not ask the registries: use the copy of them as it is")
 }
 
-// OpenMirror opens the copy of the registries in the configuration and on the command line. It is
-// closed when the command ends.
+// OpenMirror opens the copy of the registries that the configuration or the command line selects.
+// The copy is closed when the command ends.
 func OpenMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mirror, error) {
 	set, _, err := reach.ConfiguredServers(a)
 	if err != nil {
@@ -72,7 +72,7 @@ func OpenMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mir
 }
 
 // SyncMirror opens the copy of the registries and updates it, unless the flags forbid that. It
-// prints which registries cannot be read, and returns an error if nothing is known of any.
+// prints the registries that cannot be read. It returns an error if it has no data of any registry.
 func SyncMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mirror, []registry.SourceState, error) {
 	if f.sync && f.offline {
 		return nil, nil, cli.Usagef("--sync reads the registries, and --offline does not; give one of them")
@@ -98,14 +98,14 @@ func SyncMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mir
 	}
 	for i := range states {
 		if f.offline && states[i].Synced.IsZero() {
-			states[i].Fault = "" // of an earlier command that tried to update
+			states[i].Fault = "" // belongs to an earlier command that tried to update
 		}
 	}
 	return m, states, reportSources(a, states)
 }
 
-// reportSources prints which registries could not be read, and the age of their copies. It returns
-// an error if nothing is known of any.
+// reportSources prints the registries that could not be read, and the ages of their copies. It
+// returns an error if there is no data of any registry.
 func reportSources(a *cli.App, states []registry.SourceState) error {
 	any := false
 	var faults []error
@@ -131,7 +131,7 @@ func reportSources(a *cli.App, states []registry.SourceState) error {
 	return nil
 }
 
-// age returns a duration in words.
+// age returns a duration as text.
 func age(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:
@@ -144,9 +144,9 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// RegistrySources returns the registries that the command line names, or else those of the
-// settings, or else the official one. from is the file of the settings; files of tokens are
-// relative to it.
+// RegistrySources returns the registries named on the command line. Without any, it returns those
+// in the settings, or else the official one. from is the file of the settings. Paths of files with
+// tokens are relative to it.
 func RegistrySources(a *cli.App, configured []settings.Registry, from string, named []string) ([]registry.Source, error) {
 	var known []registry.Source
 	for _, r := range configured {
@@ -180,7 +180,7 @@ func RegistrySources(a *cli.App, configured []settings.Registry, from string, na
 	return sources, nil
 }
 
-// configuredSource returns the source for a registry of the settings.
+// configuredSource returns the source for a registry in the settings.
 func configuredSource(a *cli.App, r settings.Registry, from string) registry.Source {
 	if r.Folder != "" {
 		return registry.Source{Name: cmp.Or(r.Name, filepath.Base(filepath.Clean(r.Folder))), Folder: r.Folder}
@@ -192,8 +192,8 @@ func configuredSource(a *cli.App, r settings.Registry, from string) registry.Sou
 	return s
 }
 
-// RegistryToken returns a function that reads a token: from a secret, a file or a variable, by
-// kind.
+// RegistryToken returns a function that reads a token from a secret, a file or a variable. kind
+// selects which of these.
 func RegistryToken(a *cli.App, kind, name, from string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (token string, err error) {
 		switch kind {
@@ -215,7 +215,7 @@ func RegistryToken(a *cli.App, kind, name, from string) func(context.Context) (s
 	}
 }
 
-// hostOf returns the host of a URL, or address itself if it is not one.
+// hostOf returns the host of a URL. It returns the text unchanged if it is not a URL.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -224,7 +224,7 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// nextTo returns the path named in a file, relative to the file's folder.
+// nextTo returns the path that a file names, which may be relative to the folder of the file.
 func nextTo(file, named string) string {
 	if named == "" || filepath.IsAbs(named) {
 		return named

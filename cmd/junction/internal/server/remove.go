@@ -41,14 +41,14 @@ Nothing is asked: junction server add adds a server again.
 	return cmd
 }
 
-// remove removes servers from the configuration and the locks, then packages that no lock needs
-// from the cache.
+// remove removes servers from the configuration and the locks. It then removes packages that no
+// lock needs from the cache.
 func remove(ctx context.Context, a *cli.App, names []string) error {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
 	}
-	var named []launch.Entry // all are found before the first is removed
+	var named []launch.Entry // all must be found before the first is removed
 	for _, name := range names {
 		e, err := reach.Find(name, set, entries)
 		if err != nil {
@@ -125,7 +125,7 @@ func inUse(locks *launch.Locks) (keep []*install.Locked, err error) {
 	for _, path := range paths {
 		lock, err := install.ReadLock(path)
 		if err != nil {
-			return nil, err // the lock may need any package
+			return nil, err // the unreadable lock may need any package
 		}
 		for _, s := range lock.Servers {
 			for ; s != nil; s = s.Next {

@@ -54,10 +54,10 @@ func sandboxShowCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// ShowProfile prints the profile of a program, and which parts a system with the given state cannot
-// enforce.
+// ShowProfile prints the profile of a program, and the parts of it that this system, with the given
+// state, cannot enforce.
 func ShowProfile(a *cli.App, k *StoredProfile, state sandbox.State) {
-	weaker := (k.Weaker || k.Locked != nil) && k.Profile.By == "" // some systems of a lock cannot confine; see confine in package reach
+	weaker := (k.Weaker || k.Locked != nil) && k.Profile.By == "" // a lock is shared with systems that cannot confine; see [launch.Launcher.ConfineBy]
 	if weaker && len(state.Confined) == 0 {
 		a.Out.Printf("%s is not confined on this system, although %s says:\n", k.Entry.Name, k.where(a.Place))
 	} else {
@@ -81,7 +81,7 @@ func ShowProfile(a *cli.App, k *StoredProfile, state sandbox.State) {
 	}
 }
 
-// showProfiles prints a line for each server that is a program, with its confinement.
+// showProfiles prints a line about the confinement of each server that is a program.
 func showProfiles(a *cli.App) error {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
@@ -113,7 +113,8 @@ func ReadProfile(a *cli.App, args []string) (*StoredProfile, error) {
 	return profileKept(a, set, e)
 }
 
-// changedLines returns the lines of two profiles, with + and - before those that only one has.
+// changedLines returns the lines of two profiles. A line that only one of them has begins with - or
+// +.
 func changedLines(was, now sandbox.Profile) (lines []string) {
 	before, after := launch.ProfileLines(was), launch.ProfileLines(now)
 	for _, line := range before {
@@ -131,14 +132,14 @@ func changedLines(was, now sandbox.Profile) (lines []string) {
 	return lines
 }
 
-// A profileChange holds the flags of sandbox allow and deny.
+// A profileChange holds the flags of sandbox allow and sandbox deny.
 type profileChange struct {
 	read, write, hosts, env []string
 	memory                  string
 	processes               int
 }
 
-// sandboxChangeCommand returns the command sandbox allow, or deny if allows is false.
+// sandboxChangeCommand returns the command sandbox allow, or sandbox deny if allows is false.
 func sandboxChangeCommand(a *cli.App, allows bool) *cobra.Command {
 	var c profileChange
 	cmd := &cobra.Command{
@@ -169,7 +170,7 @@ from the server's next start on.
 	return cmd
 }
 
-// changeProfile changes a server's profile and prints the differences.
+// changeProfile changes the profile of a server and prints the differences.
 func changeProfile(ctx context.Context, a *cli.App, args []string, c profileChange, allows bool) error {
 	unlock, err := lockChanges(ctx, a)
 	if err != nil {
@@ -202,8 +203,8 @@ func changeProfile(ctx context.Context, a *cli.App, args []string, c profileChan
 	return nil
 }
 
-// remarks returns lines about allowed paths that are missing, or files that the program cannot
-// replace.
+// remarks returns lines about allowed paths that do not exist, and about files that the program
+// cannot replace.
 func (c profileChange) remarks(p place.Place) (lines []string) {
 	for _, path := range c.read {
 		if _, err := os.Stat(p.Expand(path)); os.IsNotExist(err) {
@@ -214,7 +215,7 @@ func (c profileChange) remarks(p place.Place) (lines []string) {
 }
 
 // aloneRemarks returns lines about writable files that a program cannot replace, because that needs
-// their folder.
+// write access to their folder.
 func aloneRemarks(p place.Place, paths []string) (lines []string) {
 	for _, path := range paths {
 		path = p.Absolute(p.Expand(path))
@@ -231,7 +232,7 @@ func aloneRemarks(p place.Place, paths []string) (lines []string) {
 	return lines
 }
 
-// of returns the profile of k with the change.
+// of returns the profile of k with the change applied.
 func (c profileChange) of(p place.Place, k *StoredProfile, allows bool) (sandbox.Profile, error) {
 	now := *k.Profile
 	for _, list := range []struct {

@@ -27,14 +27,14 @@ import (
 )
 
 const (
-	maxExercised = 50               // tools called without --call
-	exerciseTime = 30 * time.Second // for each call
+	maxExercised = 50               // largest number of tools called without --call
+	exerciseTime = 30 * time.Second // time limit of each call
 )
 
 // learnFlags holds the flags of sandbox learn.
 type learnFlags struct {
 	calls  []string
-	http   string // where clients can use it during learning
+	http   string // address where clients can use the server during the run
 	forget bool
 	yes    bool
 }
@@ -68,7 +68,8 @@ variables cannot be seen: junction server sandbox allow SERVER --env NAME.
 	return cmd
 }
 
-// learnProfile starts a server, observes its use, and proposes, tries and writes a profile.
+// learnProfile starts a server and observes which permissions it uses. It then proposes a profile,
+// tries it, and writes it.
 func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) error {
 	calls, err := reach.ReadCalls(l.calls)
 	if err != nil {
@@ -112,7 +113,7 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 	switch {
 	case err != nil:
 		return err
-	case l.yes && !starts: // without a question, the user could not decide
+	case l.yes && !starts: // the user cannot decide, because --yes asks no questions
 		return fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.Entry.Name)
 	}
 	if !l.yes {
@@ -132,8 +133,9 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 	return reportCalls(a, failed, remedies)
 }
 
-// reportCalls prints the calls of --call that failed, and the commands that allow what was refused
-// and is not proposed. It returns [cli.ErrToolFailed] if any failed.
+// reportCalls prints the calls of --call that failed. It also prints commands that allow the
+// refused accesses that the profile does not propose. It returns [cli.ErrToolFailed] if any call
+// failed.
 func reportCalls(a *cli.App, failed, remedies []string) error {
 	if len(failed) == 0 {
 		return nil
@@ -149,8 +151,8 @@ func reportCalls(a *cli.App, failed, remedies []string) error {
 	return cli.ErrToolFailed
 }
 
-// WriteLearned writes the profile that the user agreed to. It returns an error if the profile has
-// changed since it was shown.
+// WriteLearned writes the profile to which the user agreed. It returns an error if the stored
+// profile has changed since it was shown.
 func WriteLearned(ctx context.Context, a *cli.App, args []string, shown *StoredProfile, now sandbox.Profile) error {
 	unlock, err := lockChanges(ctx, a)
 	if err != nil {
@@ -168,8 +170,8 @@ func WriteLearned(ctx context.Context, a *cli.App, args []string, shown *StoredP
 	return k.write(ctx, a, now)
 }
 
-// merged returns the allowed profile with the learned one added; with forget, learned paths and
-// hosts replace it.
+// merged returns a copy of the profile was, with the learned permissions added. With forget, the
+// learned paths and hosts replace those in was.
 func merged(was, learned sandbox.Profile, forget bool) sandbox.Profile {
 	now := was
 	if forget {
@@ -189,8 +191,8 @@ func merged(was, learned sandbox.Profile, forget bool) sandbox.Profile {
 	return now
 }
 
-// showProposal prints the changes of a profile and what is not proposed. It returns the commands
-// that allow the latter.
+// showProposal prints the changes of a profile and the accesses that are not proposed. It returns
+// the commands that allow the latter.
 func showProposal(a *cli.App, k *StoredProfile, was, now sandbox.Profile, p sandbox.Proposal, r *sandbox.Record) (remedies []string) {
 	a.Out.Printf("%s needs:\n", k.Entry.Name)
 	lines := changedLines(was, now)
@@ -227,15 +229,15 @@ func showProposal(a *cli.App, k *StoredProfile, was, now sandbox.Profile, p sand
 	return remedies
 }
 
-// A confinedUse holds what a program was started with in a sandbox, and the tools of --call that
-// failed.
+// A confinedUse holds the permissions that a program used in a sandbox, and the tools of --call
+// that failed.
 type confinedUse struct {
 	learned sandbox.Learned
 	failed  []string
 }
 
-// useConfined starts the program of a server in a sandbox and uses it: by calls, and by clients at
-// the address http unless it is empty.
+// useConfined starts the program of a server in a sandbox, and uses it through calls. If http is
+// not empty, clients can also use it at that address.
 func useConfined(ctx context.Context, a *cli.App, k *StoredProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (used confinedUse, err error) {
 	plain := k.Entry
 	plain.Sandbox = nil
@@ -282,9 +284,9 @@ func useConfined(ctx context.Context, a *cli.App, k *StoredProfile, p sandbox.Pr
 	return used, errors.Join(err, fault)
 }
 
-// exercise lists everything of a server, calls the tools that only read and need no arguments, then
-// makes the given calls. It returns the tools of those that failed. isSaid reports whether to print
-// each call.
+// exercise requests all lists of a server, calls the read-only tools that need no arguments, and
+// then makes the given calls. It returns the tools of the given calls that failed. isSaid makes it
+// print each call.
 func exercise(ctx context.Context, a *cli.App, client *mcp.Client, calls []lint.Call, isSaid bool) (failed []string, err error) {
 	var all []lint.Call
 	var left []string
@@ -300,7 +302,7 @@ func exercise(ctx context.Context, a *cli.App, client *mcp.Client, calls []lint.
 			left = append(left, t.Name)
 		}
 	}
-	for range client.Prompts(ctx) { // only the files read to list them matter
+	for range client.Prompts(ctx) { // list these only to learn which files the server reads
 	}
 	for range client.Resources(ctx) {
 	}
@@ -326,7 +328,7 @@ func exercise(ctx context.Context, a *cli.App, client *mcp.Client, calls []lint.
 	return failed, nil
 }
 
-// callOnce makes a call and returns a line about the outcome. The error is that of ctx.
+// callOnce makes a call and returns a line about its result. err is the error of ctx.
 func callOnce(ctx context.Context, client *mcp.Client, call lint.Call) (said string, ok bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, exerciseTime)
 	defer cancel()
@@ -343,8 +345,8 @@ func callOnce(ctx context.Context, client *mcp.Client, call lint.Call) (said str
 	return fmt.Sprintf("Called %s.", name), true, nil
 }
 
-// tryProfile uses the server confined by the profile, and prints whether that is enough. starts
-// reports whether it starts; failed holds the tools of failed calls.
+// tryProfile uses the server in the sandbox of the profile, and prints whether the profile is
+// sufficient. starts reports whether the server starts. failed lists the tools of failed calls.
 func tryProfile(ctx context.Context, a *cli.App, k *StoredProfile, now sandbox.Profile, calls []lint.Call) (starts bool, failed []string, err error) {
 	a.Screen.Printf("Trying it with this profile:\n")
 	var mu sync.Mutex

@@ -24,17 +24,16 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// A StoredProfile is the profile of a server, and its place.
+// A StoredProfile is the profile of a server and the place where it is stored.
 type StoredProfile struct {
 	Entry   launch.Entry
-	Profile *sandbox.Profile // nil: not confined
+	Profile *sandbox.Profile // nil if the server is not confined
 	Weaker  bool
-	file    string                // the file that has it, or would get it
-	Locked  *install.LockedServer // the lock that has it; nil: it is in the settings
+	file    string                // file of the profile; without a profile, the file to write one to
+	Locked  *install.LockedServer // lock that has the profile; nil if the settings have it
 }
 
-// profileKept returns the profile of a server: that of the user's settings, or else that of
-// junction.lock.
+// profileKept returns the profile of a server from the user's settings, or else from junction.lock.
 func profileKept(a *cli.App, set *config.Set, e launch.Entry) (*StoredProfile, error) {
 	if e.Definition == nil || !launch.IsProgram(e.Definition.Kind) {
 		return nil, fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.Name)
@@ -60,9 +59,10 @@ func profileKept(a *cli.App, set *config.Set, e launch.Entry) (*StoredProfile, e
 	return k, err
 }
 
-// settingsFileOf returns the file with the settings for a server: the first file with settings.
-// Without one it is the file that defines the server, if it is Junction's own, or a junction.json
-// next to it. For a project's server it is the user's own file.
+// settingsFileOf returns the file for the settings of a server: the first file that has settings.
+// Without such a file, a server of a project has its settings in the user's own file. The settings
+// of any other server are in the file that defines it, if that is Junction's own file, or in a
+// junction.json in the same folder.
 func settingsFileOf(a *cli.App, set *config.Set, e launch.Entry) (string, error) {
 	isNamed := len(a.Launch.Config) > 0
 	for _, f := range set.Files {
@@ -70,7 +70,7 @@ func settingsFileOf(a *cli.App, set *config.Set, e launch.Entry) (string, error)
 			return from.Path, nil
 		}
 	}
-	if e.Definition.Project && !isNamed { // its settings would not count
+	if e.Definition.Project && !isNamed { // settings in the project would have no effect
 		folder, err := a.UserConfigDir()
 		if err != nil {
 			return "", fmt.Errorf("your configuration folder is not known: %w", err)
@@ -92,7 +92,7 @@ func (k *StoredProfile) where(p place.Place) string {
 	return fmt.Sprintf("junction.servers.%s.sandbox in %s", k.Entry.Name, p.Short(k.file))
 }
 
-// lockChanges keeps other processes from changing configurations and locks between a read and a
+// lockChanges prevents changes of configurations and locks by other processes between a read and a
 // write. The caller must call unlock.
 func lockChanges(ctx context.Context, a *cli.App) (unlock func(), err error) {
 	mutex, err := a.State("install.mutex")
@@ -102,8 +102,8 @@ func lockChanges(ctx context.Context, a *cli.App) (unlock func(), err error) {
 	return filelock.Wait(ctx, mutex)
 }
 
-// write replaces the profile in its place. The caller must hold the lock of [lockChanges] since it
-// read the old one.
+// write replaces the stored profile. The caller must hold the lock of [lockChanges] since it read
+// the old profile.
 func (k *StoredProfile) write(ctx context.Context, a *cli.App, now sandbox.Profile) error {
 	if err := now.Check(); err != nil {
 		return fmt.Errorf("server %q: %w", k.Entry.Name, err)
@@ -138,7 +138,7 @@ func (k *StoredProfile) write(ctx context.Context, a *cli.App, now sandbox.Profi
 	return nil
 }
 
-// readOrNothing reads a file and its mode; a missing file is empty.
+// readOrNothing reads a file and its mode. A file that does not exist is empty.
 func readOrNothing(path string) ([]byte, fs.FileMode, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,11 +147,12 @@ func readOrNothing(path string) ([]byte, fs.FileMode, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	data, err := os.ReadFile(path) // a configuration was read with a limit before
+	data, err := os.ReadFile(path) // no limit is needed, because the file has been read as a configuration
 	return data, info.Mode().Perm(), err
 }
 
-// edited returns the settings file with a profile, changing only members that differ.
+// edited returns the content of the settings file with a profile. It changes only members that
+// differ.
 func (k *StoredProfile) edited(data []byte, now sandbox.Profile) ([]byte, error) {
 	path := []string{"junction", "servers", k.Entry.Name, "sandbox"}
 	if k.Profile == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxServersFound limits the servers that a search prints.
+// maxServersFound is the largest number of servers that a search prints.
 const maxServersFound = 1_000
 
 // SearchCommand returns the command server search.
@@ -107,7 +107,7 @@ type sourceShown struct {
 	Fault   string    `json:"fault,omitempty"`
 }
 
-// printFound prints the outcome of a search as JSON.
+// printFound prints the result of a search as JSON.
 func printFound(a *cli.App, found *registry.Found, states []registry.SourceState) error {
 	answer := foundShown{Total: found.Total}
 	for i := range found.Entries {
@@ -119,8 +119,8 @@ func printFound(a *cli.App, found *registry.Found, states []registry.SourceState
 	return a.PrintJSON(answer)
 }
 
-// A registeredShown is the JSON form of a server in a registry: its server.json as received, with
-// its status.
+// A registeredShown is a server of a registry in the output: its server.json as received, and its
+// status.
 type registeredShown struct {
 	Server        json.RawMessage `json:"server"`
 	Meta          json.RawMessage `json:"_meta,omitzero"`
@@ -133,7 +133,7 @@ type registeredShown struct {
 	Updated       time.Time       `json:"updated,omitzero"`
 }
 
-// showRegistered returns the JSON form of a server in a registry.
+// showRegistered returns the form of a server for the output.
 func showRegistered(e *registry.Entry) registeredShown {
 	return registeredShown{e.Server.Raw, e.Meta, e.Source, e.Also, e.Status, e.StatusMessage, e.IsLatest, second(e.Published), second(e.Updated)}
 }
@@ -141,7 +141,8 @@ func showRegistered(e *registry.Entry) registeredShown {
 // second returns a time in UTC, truncated to the second.
 func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// suggestRegistered returns a completion of the names of servers in the copy of the registries.
+// suggestRegistered returns a completion function for names of servers in the copy of the
+// registries.
 func suggestRegistered(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -150,7 +151,7 @@ func suggestRegistered(a *cli.App) cobra.CompletionFunc {
 		a.Screen = terminal.NewScreen(io.Discard)
 		ctx, cancel := context.WithTimeout(cmd.Context(), reach.SuggestTimeout)
 		defer cancel()
-		registries, _ := cmd.Flags().GetStringArray("registry") // the flag exists, with its values doubled
+		registries, _ := cmd.Flags().GetStringArray("registry") // the flag exists, and its values occur twice
 		m, err := OpenMirror(ctx, a, RegistryFlags{Registries: slices.Compact(registries)})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp

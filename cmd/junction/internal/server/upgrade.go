@@ -57,7 +57,7 @@ them and of all packages that they need are listed, as commands such as npm audi
 	cmd.Flags().BoolVar(&check, "check", false, "list what is newer, pulled or deprecated, and change nothing")
 	cmd.Flags().BoolVar(&vulnerable, "vulnerable", false, "list known vulnerabilities, and change nothing")
 	cmd.Flags().BoolVar(&all, "all", false, "with --check: list those that are up to date, too")
-	a.JSONFlag(cmd, cli.ServersShown[add.Outdated]{}, cli.ServersShown[add.Audited]{}) // with --check and with --vulnerable
+	a.JSONFlag(cmd, cli.ServersShown[add.Outdated]{}, cli.ServersShown[add.Audited]{}) // for --check and for --vulnerable
 	cmd.Flags().BoolVar(&o.Sure, "sure", false, "upgrade although something looks harmful")
 	cmd.Flags().BoolVar(&o.Scripts, "scripts", false, "let the packages run their install scripts, as they cannot be installed without")
 	cmd.Flags().BoolVar(&o.NoSandbox, "no-sandbox", false, "let the program of a server that was never locked do what you may")
@@ -67,8 +67,8 @@ them and of all packages that they need are listed, as commands such as npm audi
 	return cmd
 }
 
-// upgrade upgrades the locked servers, or those with the given names. It goes on after an error of
-// one.
+// upgrade upgrades the locked servers, or those with the given names. It continues with the next
+// server after an error.
 func upgrade(ctx context.Context, a *cli.App, names []string, o add.Options) error {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
@@ -87,7 +87,7 @@ func upgrade(ctx context.Context, a *cli.App, names []string, o add.Options) err
 		}
 	}
 	failed, seen := false, 0
-	var loose []string // started by a runner and never locked
+	var loose []string // servers that a runner starts and that were never locked
 	adder := adder(a)
 	adder.Configured = func() (c add.Configured, err error) {
 		c.Settings, err = a.Launch.QuietSettings(set)
@@ -139,8 +139,8 @@ func upgrade(ctx context.Context, a *cli.App, names []string, o add.Options) err
 	return nil
 }
 
-// reportLoose prints which servers a runner starts that were never locked. others reports whether
-// there are other servers.
+// reportLoose prints the servers that a runner starts and that were never locked. others reports
+// whether there are other servers.
 func reportLoose(a *cli.App, loose []string, others bool) {
 	switch {
 	case len(loose) > 0:
@@ -150,9 +150,9 @@ func reportLoose(a *cli.App, loose []string, others bool) {
 	}
 }
 
-// refusedUpgrades returns why servers of a project may not be started, by name, before their locks
-// are used. It does not ask about a server that is neither named nor locked, because that stays as
-// it is.
+// refusedUpgrades returns the reasons why servers of a project may not be started, by name. It asks
+// for consent before upgrade uses their locks. It ignores a server that is neither named nor
+// locked, because upgrade does not change it.
 func refusedUpgrades(ctx context.Context, a *cli.App, chosen []launch.Entry, named bool) map[string]error {
 	var open []launch.Entry
 	for _, e := range chosen {

@@ -1,4 +1,4 @@
-// Package show puts what a server offers and answers into words and tables for
-// a person. Its text still holds whatever the server wrote: print it through a
-// terminal.Screen, which cleans it.
+// Package show formats the definitions and results of servers as text and tables for the user. The
+// text may contain any characters that a server sent. Print it only through a terminal.Screen,
+// which cleans it.
 package show

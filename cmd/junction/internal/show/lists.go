@@ -14,13 +14,13 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// indent is how far what belongs to a name stands to its right.
+// indent is the number of columns by which the details of an item are indented.
 const indent = 4
 
-// maxName is how much of a name or URI is shown, in runes.
+// maxName is the maximum length of a displayed name or URI, in runes.
 const maxName = 200
 
-// each shows one item after the other, with an empty line between two.
+// each formats all items with show, and separates them with empty lines.
 func each[T any](items []T, show func(out *strings.Builder, item T)) string {
 	var out strings.Builder
 	for i, item := range items {
@@ -32,7 +32,7 @@ func each[T any](items []T, show func(out *strings.Builder, item T)) string {
 	return out.String()
 }
 
-// Tools lists tools with their descriptions and arguments.
+// Tools formats tools with their descriptions and arguments.
 func Tools(tools []*mcp.Tool, width int) string {
 	return each(tools, func(out *strings.Builder, t *mcp.Tool) {
 		title := t.Title
@@ -49,8 +49,7 @@ func Tools(tools []*mcp.Tool, width int) string {
 	})
 }
 
-// ToolLines lists tools in a line each: the name, and the first sentence of the
-// description.
+// ToolLines formats each tool in one line: its name, and the first sentence of its description.
 func ToolLines(tools []*mcp.Tool, width int) string {
 	widest := 0
 	for _, t := range tools {
@@ -69,11 +68,11 @@ func ToolLines(tools []*mcp.Tool, width int) string {
 }
 
 const (
-	gap       = 2  // cells between columns, and before the first
-	leastText = 12 // cells that are worth filling
+	gap       = 2  // columns between two cells, and before the first
+	leastText = 12 // minimum columns for a text; with fewer, the text is omitted
 )
 
-// firstSentence is the first sentence of a text, or its first line.
+// firstSentence returns the first sentence of a text, or its first line if that is shorter.
 func firstSentence(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if end := strings.Index(line, ". "); end >= 0 && !strings.HasSuffix(line[:end], "e.g") && !strings.HasSuffix(line[:end], "i.e") {
@@ -82,7 +81,8 @@ func firstSentence(text string) string {
 	return line
 }
 
-// Cut is a line of at most so many cells; nothing where there are too few.
+// Cut shortens a text to one line that fits into the given number of columns. It returns the empty
+// string if there are too few columns.
 func Cut(text string, cells int) string {
 	if cells < leastText {
 		return ""
@@ -94,7 +94,7 @@ func Cut(text string, cells int) string {
 	return line
 }
 
-// views is what a tool says of views (MCP Apps).
+// views describes how a tool relates to views (MCP Apps).
 func views(t *mcp.Tool) string {
 	switch link := apps.Of(t.Meta); {
 	case !link.For(apps.Model):
@@ -105,7 +105,7 @@ func views(t *mcp.Tool) string {
 	return ""
 }
 
-// hints are what a tool says it does.
+// hints describes the annotations of a tool, such as "read-only".
 func hints(a *mcp.ToolAnnotations) string {
 	if a == nil {
 		return ""
@@ -120,10 +120,10 @@ func hints(a *mcp.ToolAnnotations) string {
 	return ""
 }
 
-// maxType is the widest type that stands in the column of its own, in cells.
+// maxType is the maximum width of the type column of a table, in terminal columns.
 const maxType = 18
 
-// row is a line of a table of arguments.
+// row returns the table row for an argument.
 func row(f arguments.Field) []string {
 	required := "optional"
 	if f.Required {
@@ -141,7 +141,7 @@ func row(f arguments.Field) []string {
 	return []string{plaintext.Line(f.Name, maxName), kind, required, strings.TrimSpace(description)}
 }
 
-// Resources lists resources.
+// Resources formats resources as text.
 func Resources(resources []*mcp.Resource, width int) string {
 	return each(resources, func(out *strings.Builder, r *mcp.Resource) {
 		size := ""
@@ -153,7 +153,7 @@ func Resources(resources []*mcp.Resource, width int) string {
 	})
 }
 
-// Skills lists skills with what they are for.
+// Skills formats skills with their descriptions.
 func Skills(all []*skills.Skill, width int) string {
 	return each(all, func(out *strings.Builder, s *skills.Skill) {
 		size, files := int64(0), "made when it is read"
@@ -171,7 +171,7 @@ func Skills(all []*skills.Skill, width int) string {
 	})
 }
 
-// Templates lists resource templates.
+// Templates formats resource templates as text.
 func Templates(templates []*mcp.ResourceTemplate, width int) string {
 	return each(templates, func(out *strings.Builder, t *mcp.ResourceTemplate) {
 		heading(out, t.URITemplate, cmp.Or(t.Title, t.Name), t.MIMEType)
@@ -179,7 +179,7 @@ func Templates(templates []*mcp.ResourceTemplate, width int) string {
 	})
 }
 
-// Prompts lists prompts with their arguments.
+// Prompts formats prompts with their arguments.
 func Prompts(prompts []*mcp.Prompt, width int) string {
 	return each(prompts, func(out *strings.Builder, p *mcp.Prompt) {
 		heading(out, p.Name, p.Title)
@@ -192,7 +192,7 @@ func Prompts(prompts []*mcp.Prompt, width int) string {
 	})
 }
 
-// heading is a name and, in parentheses, what else there is to say of it.
+// heading writes a name, followed by the details in parentheses.
 func heading(out *strings.Builder, name string, details ...string) {
 	var said []string
 	for _, d := range details {
@@ -213,7 +213,7 @@ func paragraph(out *strings.Builder, text string, width int) {
 	}
 }
 
-// Size is a number of bytes for people.
+// Size formats a number of bytes, such as "1.5 KiB".
 func Size(bytes int64) string {
 	switch {
 	case bytes == 1:

@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// Found lists servers of registries; with sources, where each is from.
+// Found formats the servers found in registries. If sources is set, it adds the registry of each.
 func Found(entries []registry.Entry, sources bool, width int) string {
 	return each(entries, func(out *strings.Builder, e registry.Entry) {
 		details := append([]string{e.Server.Title, e.Server.Version}, ways(e.Server)...)
@@ -30,7 +30,7 @@ func Found(entries []registry.Entry, sources bool, width int) string {
 	})
 }
 
-// ways are the kinds of packages and remotes of a server, each once.
+// ways returns the distinct kinds of packages of a server, and "remote" if it has remotes.
 func ways(s *registry.Server) []string {
 	var all []string
 	for _, p := range s.Packages {
@@ -44,7 +44,7 @@ func ways(s *registry.Server) []string {
 	return all
 }
 
-// A Suspicion is something that a person should know before they install a server.
+// A Suspicion is a warning that the user should read before installing a server.
 type Suspicion struct {
 	Severity guard.Severity
 	Where    string
@@ -52,13 +52,14 @@ type Suspicion struct {
 }
 
 const (
-	// maxVersions is how many versions of a server are named.
+	// maxVersions is the maximum number of versions that the text lists.
 	maxVersions = 12
-	// maxText is how much of a description is shown, in runes; the schema allows 100.
+	// maxText is the maximum length of a displayed description, in runes. The schema allows 100.
 	maxText = 1_000
 )
 
-// Registered shows all that registries say of a version of a server, and what else there is to know.
+// Registered formats a version of a registered server, with its licence and the suspicions about
+// it.
 func Registered(e *registry.Entry, licence string, suspicions []Suspicion, width int) string {
 	var out strings.Builder
 	s := e.Server
@@ -174,7 +175,7 @@ func registeredPackage(out *strings.Builder, p *registry.Package, width int) {
 	inputs(out, append(all, remoteInputs(&p.Transport)...), width)
 }
 
-// An input is something that the person, or the author, gives.
+// An input is a value that the user or the author of the server supplies.
 type input struct {
 	kind, name string
 	registry.Input
@@ -219,7 +220,7 @@ func inputs(out *strings.Builder, all []input, width int) {
 	out.WriteString(terminal.Table(rows, indent, width))
 }
 
-// quoted is a word as a shell would have to get it.
+// quoted quotes a word for a shell, if necessary.
 func quoted(word string) string {
 	if word != "" && !strings.ContainsAny(word, " \t\n\"'\\$&|;<>()*?[]{}~#!`") || strings.HasPrefix(word, "<") && strings.HasSuffix(word, ">") {
 		return word

@@ -11,20 +11,20 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Save keeps data that cannot be shown and returns where; nothing where it is
-// not to be kept. name is what the server calls it, perhaps a URI, or empty.
+// A Save stores data that a terminal cannot show, and returns the path of the file. The path is
+// empty if the data is not to be stored. The name comes from the server: it may be a URI or empty.
 type Save func(name, mimeType string, data []byte) (path string, err error)
 
-// A printer shows the blocks of one answer.
+// A printer formats the content blocks of one result.
 type printer struct {
 	out   strings.Builder
 	width int
 	save  Save
 }
 
-// CallResult shows what a tool answered: texts as they are, structured content
-// where there is no text, and all else by kind, type and size. The error is that
-// of save.
+// CallResult formats the result of a tool. Text appears unchanged. Structured content appears only
+// if there is no text. Other content is described by kind, type and size. The error comes from
+// save.
 func CallResult(r *mcp.CallToolResult, width int, save Save) (string, error) {
 	p := &printer{width: width, save: save}
 	texts := 0
@@ -42,7 +42,7 @@ func CallResult(r *mcp.CallToolResult, width int, save Save) (string, error) {
 	return p.out.String(), nil
 }
 
-// Contents shows the contents of a resource; the error is that of save.
+// Contents formats the contents of a resource. The error comes from save.
 func Contents(r *mcp.ReadResourceResult, width int, save Save) (string, error) {
 	p := &printer{width: width, save: save}
 	for i := range r.Contents {
@@ -53,8 +53,7 @@ func Contents(r *mcp.ReadResourceResult, width int, save Save) (string, error) {
 	return p.out.String(), nil
 }
 
-// PromptResult shows the messages of a prompt, each under its role; the error is
-// that of save.
+// PromptResult formats the messages of a prompt, each under its role. The error comes from save.
 func PromptResult(r *mcp.GetPromptResult, width int, save Save) (string, error) {
 	p := &printer{width: width, save: save}
 	if r.Description != "" {
@@ -131,7 +130,7 @@ func (p *printer) data(what, name, mimeType string, data []byte) error {
 	return nil
 }
 
-// announce writes one line about something that is not shown.
+// announce writes one line that describes content without showing it.
 func (p *printer) announce(what string, details ...string) {
 	line := plaintext.Line(what, maxName)
 	for _, d := range details {
@@ -142,7 +141,7 @@ func (p *printer) announce(what string, details ...string) {
 	p.out.WriteString("[" + line + "]\n")
 }
 
-// pretty indents JSON; what is no JSON stays as it is.
+// pretty indents JSON. It returns invalid JSON unchanged.
 func pretty(raw json.RawMessage) string {
 	var out bytes.Buffer
 	if json.Indent(&out, raw, "", "  ") != nil {

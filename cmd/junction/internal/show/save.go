@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// maxNumbered is how many files of the same name a folder may get.
+// maxNumbered is the maximum number of files in a folder that share a base name.
 const maxNumbered = 1_000
 
-// SaveTo returns a Save that keeps data at path: as a file, which is overwritten,
-// or, if path is a folder or ends with a slash, as files in it, which overwrite
-// nothing. A file can be saved once only.
+// SaveTo returns a Save that stores data at path. If path is a folder or ends with a slash, the
+// data goes into new files in that folder. Otherwise path is a file, which Save overwrites, but
+// only once: a second call fails.
 func SaveTo(path string) Save {
 	if path == "" {
 		return nil
@@ -35,7 +35,7 @@ func SaveTo(path string) Save {
 	}
 }
 
-// saveIn makes a new file in a folder, and nowhere else.
+// saveIn creates a new file in a folder. A name from a server cannot lead out of the folder.
 func saveIn(dir, name, mimeType string, data []byte) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", err
@@ -64,7 +64,7 @@ func saveIn(dir, name, mimeType string, data []byte) (string, error) {
 	return "", fmt.Errorf("%s: there are too many files called %s%s", dir, base, extension)
 }
 
-// fileName makes a harmless file name of what a server calls its data.
+// fileName derives a safe file name from the name that a server gave its data.
 func fileName(name, mimeType string) (base, extension string) {
 	name, _, _ = strings.Cut(name, "?")
 	name = path.Base(name)
@@ -85,7 +85,7 @@ func fileName(name, mimeType string) (base, extension string) {
 	return base, "." + extension
 }
 
-// extensionOf is the usual file name extension, without its dot.
+// extensionOf returns the usual file name extension for a media type, without the dot.
 func extensionOf(mimeType string) string {
 	mimeType, _, _ = mime.ParseMediaType(mimeType)
 	switch _, kind, _ := strings.Cut(mimeType, "/"); kind {
@@ -105,7 +105,8 @@ func extensionOf(mimeType string) string {
 	return "bin"
 }
 
-// harmless keeps letters, digits and a few marks, at most 64 of them.
+// harmless removes all characters except letters, digits and a few punctuation marks. It keeps at
+// most 64 characters.
 func harmless(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {

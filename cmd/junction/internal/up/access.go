@@ -26,16 +26,16 @@ import (
 
 // The values of --auth that are not URLs.
 const (
-	AuthNone  = "none"  // lets in every client that reaches the address
-	AuthKeys  = "keys"  // lets in clients that send a key
-	AuthLocal = "local" // lets in clients with a token of the authorization server here
+	AuthNone  = "none"  // no authentication
+	AuthKeys  = "keys"  // clients authenticate by a key
+	AuthLocal = "local" // clients authenticate by a token of the authorization server in this process
 )
 
-// MetadataPath is the path of the metadata that lists the authorization servers, followed by the
-// path of the endpoint (RFC 9728).
+// MetadataPath is the path of the metadata that lists the authorization servers (RFC 9728). The
+// path of the endpoint follows it.
 const MetadataPath = "/.well-known/oauth-protected-resource"
 
-// ways returns the values of --auth, without none and without repetitions.
+// ways returns the values of --auth without AuthNone, each once.
 func (f *Front) ways() (ways []string) {
 	for way := range strings.SplitSeq(f.Auth, ",") {
 		if way = strings.TrimSpace(way); way != "" && way != AuthNone && !slices.Contains(ways, way) {
@@ -45,11 +45,11 @@ func (f *Front) ways() (ways []string) {
 	return ways
 }
 
-// KnowsCallers reports whether callers authenticate. Callers may then be different users, and none
-// may see the messages of another.
+// KnowsCallers reports whether callers authenticate. Callers may then be different users, and no
+// user may see the messages of another.
 func (f *Front) KnowsCallers() bool { return len(f.ways()) > 0 || f.ClientCA != "" }
 
-// takesTokens reports whether tokens, and not only keys, let clients in.
+// takesTokens reports whether clients can authenticate by tokens.
 func (f *Front) takesTokens() bool {
 	return slices.ContainsFunc(f.ways(), func(way string) bool { return way != AuthKeys })
 }
@@ -75,8 +75,8 @@ func (f *Front) checkAuth() error {
 	return nil
 }
 
-// reachedBy returns the origins by which clients may reach an address. The first is the one to
-// show.
+// reachedBy returns the origins under which clients may reach the listener. Messages show the first
+// one.
 func (f *Front) reachedBy(l net.Listener) ([]string, error) {
 	if f.Public != "" {
 		return []string{f.Public}, nil
@@ -99,30 +99,30 @@ func (f *Front) reachedBy(l net.Listener) ([]string, error) {
 	return all, nil
 }
 
-// MaxUnnamed is the maximum number of listed scopes that are in no setting.
+// MaxUnnamed is the largest number of printed scopes that the settings do not contain.
 const MaxUnnamed = 10
 
-// An Access decides which requests are let in at the endpoints of an address, by key or token.
+// An Access authenticates the requests to the endpoints of an address, by keys or tokens.
 type Access struct {
-	Origins  []string                                    // lists the origins by which clients reach it; the first is the one to show
-	Keys     func(*http.Request) (*mcp.Principal, error) // authenticates by key; nil if keys let no client in
-	Verifier auth.Verifier                               // checks tokens; nil if tokens let no client in
+	Origins  []string                                    // origins under which clients may reach the address; messages show the first one
+	Keys     func(*http.Request) (*mcp.Principal, error) // authenticates requests by key; nil if keys are not accepted
+	Verifier auth.Verifier                               // checks tokens; nil if tokens are not accepted
 	Issuers  []string
-	local    *authserver.Server // the authorization server of --auth local; nil without it
+	local    *authserver.Server // authorization server of --auth local; nil without it
 	Needs    []string
 	Scopes   []string
 	proofs   auth.Proofs
 	Profile  func(name string) mcp.Handler
 	Refused  RefusalCounter
-	unknown  []string // lists scopes that are in no setting, each with its owner
+	unknown  []string // scopes that the settings do not contain, each with its owner
 
-	Exchanges *Exchanges // the tokens got in exchange for those of callers; nil if there are none
+	Exchanges *Exchanges // token exchanges for callers; nil if there are none
 
 	mu     sync.Mutex
-	Guards map[string]*auth.Guard // the guards by resource
+	Guards map[string]*auth.Guard // guards by resource
 }
 
-// openAccess returns the Access for --auth and the settings. It is nil if --auth names no way to
+// openAccess returns the Access for --auth and the settings, or nil if --auth names no way to
 // authenticate.
 func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profile func(name string) mcp.Handler) (*Access, error) {
 	ways := f.ways()
@@ -167,7 +167,8 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 	return x, nil
 }
 
-// verifier returns the check of tokens of an authorization server: the one here, or that at a URL.
+// verifier returns the check for tokens of one authorization server: the one in this process, or
+// the one at the URL way.
 func verifier(ctx context.Context, a *cli.App, way string, f Front, x *Access) (v auth.Verifier, issuer string, err error) {
 	if way == AuthLocal {
 		x.local, err = authorizationServer(ctx, a, f, x)
@@ -186,7 +187,7 @@ func verifier(ctx context.Context, a *cli.App, way string, f Front, x *Access) (
 }
 
 // GuardedFor returns a client for requests to an authorization server that the operator named. The
-// server may have any address, as may the hosts that the settings name.
+// server and the given hosts may have private addresses.
 func GuardedFor(issuer string, hosts []string) *http.Client {
 	own := ""
 	if u, err := url.Parse(issuer); err == nil {
@@ -197,7 +198,7 @@ func GuardedFor(issuer string, hosts []string) *http.Client {
 	})
 }
 
-// authorizationServer returns the authorization server of --auth local.
+// authorizationServer returns the authorization server for --auth local.
 func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*authserver.Server, error) {
 	at, err := url.Parse(x.Origins[0])
 	if err != nil {
@@ -243,8 +244,8 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 	return authserver.New(o)
 }
 
-// Unnamed adds those of an owner's scopes that are in no setting to the list that SayUnnamed
-// prints.
+// Unnamed records the given scopes that the settings do not contain, for SayUnnamed. whose
+// describes the owner of the scopes.
 func (x *Access) Unnamed(scopes []string, whose string) {
 	for _, scope := range scopes {
 		if !slices.Contains(x.Scopes, scope) {
@@ -253,7 +254,7 @@ func (x *Access) Unnamed(scopes []string, whose string) {
 	}
 }
 
-// SayUnnamed prints the scopes that are in no setting, at most [MaxUnnamed] of them.
+// SayUnnamed prints at most [MaxUnnamed] scopes that the settings do not contain.
 func SayUnnamed(a *cli.App, x *Access) {
 	if x == nil || len(x.unknown) == 0 {
 		return
@@ -265,7 +266,7 @@ func SayUnnamed(a *cli.App, x *Access) {
 	a.Screen.Printf("junction: neither needs, tools nor scopes of authorization name %s%s: logins do not get these scopes, and of keys only rules see them\n", plaintext.Line(text, MaxUnnamed*100), more)
 }
 
-// serves reports whether there is an endpoint at a URL.
+// serves reports whether a URL is the URL of an endpoint.
 func (x *Access) serves(resource string) bool {
 	u, err := url.Parse(resource)
 	if err != nil || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
@@ -277,7 +278,7 @@ func (x *Access) serves(resource string) bool {
 	})
 }
 
-// has reports whether there is an endpoint at a path.
+// has reports whether a path is the path of an endpoint.
 func (x *Access) has(path string) bool {
 	if path == launch.EndpointPath || path == OlderPath {
 		return true
@@ -286,8 +287,8 @@ func (x *Access) has(path string) bool {
 	return found && name != "" && ("/"+base == launch.EndpointPath || "/"+base == OlderPath) && x.Profile != nil && x.Profile(name) != nil
 }
 
-// guard returns the guard that checks tokens for the endpoint at a path. Its resource has the
-// origin by which a client at this host reaches it, else the first origin.
+// guard returns the guard that checks tokens for the endpoint at a path. The origin of the guard's
+// resource is the one that has the host of the request, or else the first one.
 func (x *Access) guard(host, path string) (*auth.Guard, error) {
 	origin := x.Origins[0]
 	for _, other := range x.Origins {
@@ -309,8 +310,8 @@ func (x *Access) guard(host, path string) (*auth.Guard, error) {
 	return g, err
 }
 
-// At returns the function that authenticates requests at the endpoint of a path. The function
-// challenge makes the WWW-Authenticate header for a caller without the needed scopes.
+// At returns functions for the endpoint at a path. principal authenticates requests. challenge
+// returns the WWW-Authenticate header for a caller who lacks scopes.
 func (x *Access) At(path string) (principal func(*http.Request) (*mcp.Principal, error), challenge func(needs []string) string) {
 	letIn, challenge := x.letIn(path)
 	return func(r *http.Request) (*mcp.Principal, error) {
@@ -350,8 +351,8 @@ func (x *Access) letIn(path string) (principal func(*http.Request) (*mcp.Princip
 	return auth.First(x.Keys, byToken), challenge
 }
 
-// serve answers requests for metadata of authorization and for logins. It reports whether the
-// request was one of these.
+// serve handles requests for authorization metadata and for logins. It reports whether the request
+// was one of these.
 func (x *Access) serve(w http.ResponseWriter, r *http.Request) bool {
 	path := pathOf(r)
 	if x.local != nil && x.local.Serves(path) {
@@ -376,7 +377,7 @@ func (x *Access) serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// count registers a metric of refused logins. A nil Access has none.
+// count registers a metric that counts refused logins. It does nothing for a nil Access.
 func (x *Access) count(registry prometheus.Registerer) error {
 	if x == nil {
 		return nil

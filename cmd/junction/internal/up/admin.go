@@ -19,11 +19,11 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// AdminTime is the timeout of a request to the admin address.
+// AdminTime is the time limit of a request to the admin address.
 const AdminTime = 10 * time.Second
 
-// serveAdmin serves metrics, health and control at the admin address until stop is called. It does
-// nothing without --admin.
+// serveAdmin serves metrics, health checks and control at the admin address until stop is called.
+// It does nothing without --admin.
 func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	if v.admin == nil {
 		return func() {}, nil
@@ -43,7 +43,7 @@ func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(l) // Serve returns when the server is closed.
+		_ = server.Serve(l) // returns when the server is closed
 	}()
 	at := v.Options.origin(l)
 	switch seenBy {
@@ -57,8 +57,8 @@ func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	return func() { server.Close(); <-ended }, nil
 }
 
-// countCertificate registers a metric of the certificate's remaining time, if there is a
-// certificate.
+// countCertificate registers a metric of the time until the certificate expires. It does nothing
+// without a certificate.
 func (v *Served) countCertificate(registry prometheus.Registerer) error {
 	for _, l := range []net.Listener{v.listener, v.admin} {
 		if e, is := l.(*Encrypted); is {
@@ -75,12 +75,12 @@ type Audience int
 
 const (
 	ThisMachine      Audience = iota
-	EncryptedNetwork          // transports a token, which metrics need, too
-	BareNetwork               // never transports a token
+	EncryptedNetwork          // encrypted; clients need a token, also for metrics
+	BareNetwork               // unencrypted; clients must never send the token
 )
 
-// AdminReach returns the audience of --admin. It returns an error for an unencrypted address of a
-// network, unless --admin-insecure allows it.
+// AdminReach returns the audience of --admin. An unencrypted address that other machines can reach
+// is an error, unless --admin-insecure allows it.
 func (o *Options) AdminReach() (Audience, error) {
 	at, err := net.ResolveTCPAddr("tcp", o.Admin)
 	switch {
@@ -96,7 +96,7 @@ func (o *Options) AdminReach() (Audience, error) {
 	return 0, cli.Usagef("--admin %s is not on a loopback address, so that everybody in the network could read along: give --tls-cert and --tls-key, or --admin-insecure for metrics without /api", o.Admin)
 }
 
-// listenAdmin listens at --admin. The listener is nil without that flag.
+// listenAdmin listens at --admin. Without that flag the listener is nil.
 func (o *Options) listenAdmin(p place.Place, log *slog.Logger) (net.Listener, Audience, error) {
 	if o.Admin == "" {
 		return nil, 0, nil
@@ -120,7 +120,7 @@ func (o *Options) listenAdmin(p place.Place, log *slog.Logger) (net.Listener, Au
 	return secure, r, nil
 }
 
-// AdminMux returns the routes of the admin address.
+// AdminMux returns the handler of the admin address.
 func (v *Served) AdminMux(ctx context.Context, reach Audience, registry prometheus.Gatherer, token string) *http.ServeMux {
 	withToken := demands(token)
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { v.writeMetrics(w, registry) })
@@ -143,9 +143,9 @@ func (v *Served) AdminMux(ctx context.Context, reach Audience, registry promethe
 	return mux
 }
 
-// Guarded refuses requests that a web page may have sent without its user's knowledge. The paths in
-// open are exempt: health checks use any Host or none, and the responses hold nothing that a page
-// could learn.
+// Guarded returns a Handler that refuses requests that a web page may have sent without the
+// knowledge of its user. The paths in open are exempt: health checks have any Host or none, and
+// their responses contain nothing secret.
 func Guarded(h http.Handler, g rebinding.Guard, open ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains(open, r.URL.Path) {
@@ -158,11 +158,11 @@ func Guarded(h http.Handler, g rebinding.Guard, open ...string) http.Handler {
 	})
 }
 
-// writeMetrics writes metrics as text. promhttp would do the same, but adds 1 MB of compression
-// code.
+// writeMetrics writes metrics as text. promhttp could do that, too, but adds 1 MB of compression
+// code to the binary.
 func (v *Served) writeMetrics(w http.ResponseWriter, from prometheus.Gatherer) {
 	all, err := from.Gather()
-	if err != nil { // writes the metrics that could be gathered
+	if err != nil { // write the metrics that could be gathered
 		v.App.Logger().Warn("junction: metrics are not complete", "error", err)
 	}
 	format := expfmt.NewFormat(expfmt.TypeTextPlain)
@@ -170,13 +170,13 @@ func (v *Served) writeMetrics(w http.ResponseWriter, from prometheus.Gatherer) {
 	to := expfmt.NewEncoder(w, format)
 	for _, family := range all {
 		if to.Encode(family) != nil {
-			return // as the client disconnected
+			return // the client has disconnected
 		}
 	}
 }
 
-// NotReady returns the reason why clients should not connect now, or an empty string. Up is ready
-// if every server was tried once and it is not shutting down.
+// NotReady returns the reason why clients should not connect now, or "". The gateway is ready when
+// every server has been tried once, until it shuts down.
 func (v *Served) NotReady(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "it ends"
@@ -187,9 +187,9 @@ func (v *Served) NotReady(ctx context.Context) string {
 	return v.untried()
 }
 
-// untried returns the state of a server that was not tried yet, or an empty string after every
-// server was tried. A server that a reload adds later does not count, as clients keep what they
-// had.
+// untried describes a server that has not been tried yet. It returns "" after every server has been
+// tried once. Servers that a reload adds later do not count, because clients can continue to use
+// the others.
 func (v *Served) untried() string {
 	if v.tried.Load() {
 		return ""
@@ -198,11 +198,11 @@ func (v *Served) untried() string {
 	if i := slices.IndexFunc(all, func(s gateway.Status) bool { return !s.Tried }); i >= 0 {
 		return fmt.Sprintf("server %s is %s", all[i].Name, all[i].State)
 	}
-	v.tried.Store(len(all) > 0) // as on standard input and output servers start with the client's first request
+	v.tried.Store(len(all) > 0) // on standard input and output there are no servers before the client's first request
 	return ""
 }
 
-// states is a metric of servers by state. It implements [prometheus.Collector].
+// states is a metric with the state of each server. It implements [prometheus.Collector].
 type states struct {
 	gateway     *gateway.Gateway
 	description *prometheus.Desc

@@ -16,33 +16,33 @@ import (
 	"github.com/junction-mcp/junction/internal/why"
 )
 
-// A board prints the servers of up: first a table, then a line for each server that connects, fails
-// or ends. On a terminal it also keeps a summary in the last line.
+// A board prints the states of the gateway's servers: first a table, and then a line for each
+// server that connects, fails or ends. On a terminal the last line is a summary.
 type board struct {
 	screen  *terminal.Screen
-	quiet   bool         // prints only problems
-	verbose bool         // prints errors in full
-	log     *slog.Logger // gets a record of each server in place of a line; nil if lines are printed
+	quiet   bool         // print problems only
+	verbose bool         // print errors in full
+	log     *slog.Logger // logs a record for each server; nil if lines are printed
 	// Endpoint is the URL for clients; empty on standard input and output.
 	Endpoint string
-	More     func() string // returns more lines for the summary, such as how few tools clients get; may be nil
-	live     bool          // is set if a live screen shows the servers
-	also     func()        // is called after each change; may be nil
+	More     func() string // returns further lines for the summary, for example about hidden tools; may be nil
+	live     bool          // whether a live screen shows the servers
+	also     func()        // called after each change; may be nil
 
 	mu      sync.Mutex
-	gateway *gateway.Gateway  // is nil before Start and after Close
-	shown   map[string]string // the last printed state of each server
-	summed  bool              // is set once the summary of all tried servers was printed
-	ends    map[string]int    // counts the lost connections of each server that were printed
-	renamed map[string]int    // counts the renamed names of each server that were printed
+	gateway *gateway.Gateway  // nil before Start and after Close
+	shown   map[string]string // last printed state of each server
+	summed  bool              // set when the summary of all tried servers has been printed
+	ends    map[string]int    // number of printed lost connections of each server
+	renamed map[string]int    // number of printed renamed names of each server
 }
 
-// NewBoard returns a board for servers at an endpoint, which is empty on standard input and output.
+// NewBoard returns a board. endpoint is the URL for clients, or "" on standard input and output.
 func NewBoard(screen *terminal.Screen, quiet, verbose bool, endpoint string) *board {
 	return &board{screen: screen, quiet: quiet, verbose: verbose, Endpoint: endpoint, shown: map[string]string{}, ends: map[string]int{}, renamed: map[string]int{}}
 }
 
-// Start prints all servers.
+// Start prints all servers of a gateway.
 func (b *board) Start(g *gateway.Gateway) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +60,7 @@ func (b *board) Start(g *gateway.Gateway) {
 		b.screen.Printf("There is no server to serve.\n")
 	case !b.quiet && !b.live:
 		b.screen.Printf("%s", StatusTable(all, b.verbose, cli.LineWidth(b.screen)))
-		if !b.screen.Terminal() { // else the last line of the terminal has it
+		if !b.screen.Terminal() { // on a terminal, the last line shows the summary
 			b.screen.Printf("%s\n", Summary(all))
 			if b.summed = !slices.ContainsFunc(all, IsUntried); b.summed {
 				b.sayMore()
@@ -74,7 +74,7 @@ func (b *board) Start(g *gateway.Gateway) {
 	}
 }
 
-// Close removes the summary.
+// Close removes the summary from the terminal.
 func (b *board) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,7 +82,7 @@ func (b *board) Close() {
 	b.screen.Transient("")
 }
 
-// Changed prints the servers whose state differs from the printed one.
+// Changed prints the servers whose state differs from the last printed one.
 func (b *board) Changed() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,7 +94,7 @@ func (b *board) Changed() {
 		now := Standing(s, b.verbose)
 		if s.Ends > b.ends[s.Name] {
 			b.ends[s.Name] = s.Ends
-			if s.State == gateway.Connected || s.State == gateway.Connecting { // reconnected before this call
+			if s.State == gateway.Connected || s.State == gateway.Connecting { // the server has already reconnected
 				b.shown[s.Name] = ""
 				b.sayEnded(s)
 			}
@@ -113,7 +113,7 @@ func (b *board) Changed() {
 	}
 }
 
-// say prints a line about a server, or logs a record.
+// say prints or logs a line about a server.
 func (b *board) say(level slog.Level, server, state, text string) {
 	if b.log != nil {
 		b.log.Log(context.Background(), level, "server", "server", server, "state", state, "detail", text)
@@ -131,16 +131,16 @@ func (b *board) sayStanding(s gateway.Status) {
 	b.say(level, s.Name, stateWord(s), Standing(s, b.verbose))
 }
 
-// sayEnded prints why the last connection to a server ended. It is used for a server that already
-// starts again.
+// sayEnded prints the reason why the last connection to a server ended, although the server is
+// starting again.
 func (b *board) sayEnded(s gateway.Status) {
 	if !b.quiet {
 		b.say(slog.LevelWarn, s.Name, "ended", "ended: "+plaintext.Line(why.Of(s.Ended, s.Name), cli.MaxReason)+"; it starts again")
 	}
 }
 
-// restart restarts a server for by and prints a line about it. The board prints the server's next
-// state even if it is the last one printed.
+// restart restarts a server for by, and prints a line about that. The board then prints the
+// server's next state even if it equals the last printed one.
 func (b *board) restart(name, by string, restart func() error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,8 +154,8 @@ func (b *board) restart(name, by string, restart func() error) error {
 	return nil
 }
 
-// SumUp prints the summary after all servers were tried, unless the last line of a terminal shows
-// it.
+// SumUp prints the summary when all servers have been tried, unless the last line of a terminal
+// shows it.
 func (b *board) SumUp(all []gateway.Status) {
 	if b.summed || b.quiet || b.log != nil || b.screen.Terminal() || slices.ContainsFunc(all, IsUntried) {
 		return
@@ -179,7 +179,7 @@ func IsUntried(s gateway.Status) bool {
 	return s.Err == nil && (s.State == gateway.Connecting || s.State == gateway.Waiting)
 }
 
-// noteworthy reports whether the state of a server is printed.
+// noteworthy reports whether to print the state of a server.
 func (b *board) noteworthy(s gateway.Status) bool {
 	switch {
 	case s.State == gateway.Failed || s.State == gateway.Unresponsive:
@@ -187,15 +187,15 @@ func (b *board) noteworthy(s gateway.Status) bool {
 	case b.quiet:
 		return false
 	case s.State == gateway.Connecting:
-		return s.Note != "" && s.Err == nil // as a further attempt alone is not worth a line
+		return s.Note != "" && s.Err == nil // another attempt alone needs no line
 	case s.State == gateway.Idle:
 		return s.Err != nil
 	}
 	return s.State == gateway.Connected
 }
 
-// showRenamed prints names that differ from those of the server, at most [cli.MaxRenamed] for each
-// server. junction status prints all of them.
+// showRenamed prints names for clients that differ from the server's own names, at most
+// [cli.MaxRenamed] for each server. junction status prints all of them.
 func (b *board) showRenamed(all []gateway.Status) {
 	for _, s := range all {
 		before := b.renamed[s.Name]
@@ -218,8 +218,7 @@ func (b *board) showSummary(all []gateway.Status) {
 	}
 }
 
-// LastLine returns the line that stays at the end of a terminal: the endpoint and the summary,
-// shortened to the width.
+// LastLine returns the last line of a terminal: the endpoint and the summary, shortened to width.
 func (b *board) LastLine(all []gateway.Status, width int) string {
 	at := ""
 	if b.Endpoint != "" {
@@ -233,7 +232,7 @@ func (b *board) LastLine(all []gateway.Status, width int) string {
 	return brief(all)
 }
 
-// Standing describes the state of a server in one line. If full is set, errors are not shortened.
+// Standing describes the state of a server in one line. full prevents the shortening of errors.
 func Standing(s gateway.Status, full bool) string {
 	fault := ""
 	if s.Err != nil {
@@ -270,7 +269,7 @@ func Standing(s gateway.Status, full bool) string {
 	return s.State.String() + fault
 }
 
-// offers counts the tools, resources, templates and prompts of a server.
+// offers returns the numbers of a server's tools, resources, templates and prompts as text.
 func offers(s gateway.Status) string {
 	tools := plaintext.Count(s.Tools, "tool")
 	if s.Omitted > 0 {
@@ -292,8 +291,8 @@ func StatusTable(all []gateway.Status, full bool, width int) string {
 	return terminal.Table(rows, 2, width)
 }
 
-// rememberedAt returns the time when the definitions of an idle server were read. It is zero for
-// other servers.
+// rememberedAt returns the time when the definitions of an idle server were read. For any other
+// server, it returns the zero time.
 func rememberedAt(s gateway.Status) time.Time {
 	if s.State != gateway.Idle {
 		return time.Time{}
@@ -307,7 +306,7 @@ func Summary(all []gateway.Status) string {
 	return summed(all, ": ", "not started", "not connected", "connected", "starting", "waiting to start", "not responding", "failed", "ended")
 }
 
-// brief returns a summary that counts only the states that will change or need an action.
+// brief returns a summary with only the states that will change or that need an action.
 func brief(all []gateway.Status) string {
 	return summed(all, ", ", "starting", "not responding", "failed", "ended")
 }
@@ -315,7 +314,7 @@ func brief(all []gateway.Status) string {
 var stateWords = map[gateway.State]string{gateway.Idle: "not started", gateway.Connected: "connected",
 	gateway.Connecting: "starting", gateway.Waiting: "waiting to start", gateway.Unresponsive: "not responding", gateway.Failed: "failed"}
 
-// stateWord returns the word for the state of a server.
+// stateWord returns the word for the state of a server in a summary.
 func stateWord(s gateway.Status) string {
 	switch {
 	case s.State == gateway.Idle && s.Err != nil:
@@ -326,13 +325,14 @@ func stateWord(s gateway.Status) string {
 	return stateWords[s.State]
 }
 
-// IsFailing reports whether a server failed and has not connected since. Such a server offers
-// nothing, even if its definitions are known.
+// IsFailing reports whether a server failed and has not connected since. Clients cannot use the
+// tools of such a server, even if its definitions are known.
 func IsFailing(s gateway.Status) bool {
 	return s.State == gateway.Failed || s.Err != nil && (s.State == gateway.Connecting || s.State == gateway.Waiting)
 }
 
-// summed counts all servers, those in the given states, and the tools that clients can use.
+// summed returns the number of servers, the number of them in each given state, and the number of
+// tools that clients can use.
 func summed(all []gateway.Status, separator string, words ...string) string {
 	tools, in := 0, map[string]int{}
 	for _, s := range all {

@@ -14,18 +14,18 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// RefusalCounter counts the requests with an invalid key or token. It ignores requests without one,
-// because clients send them to find out where to log in. It is safe for concurrent use.
+// RefusalCounter counts requests with an invalid key or token. It ignores requests without either,
+// which clients send to learn where to log in. It is safe for concurrent use.
 type RefusalCounter struct {
 	Log *slog.Logger
 
 	Mu     sync.Mutex
 	All    int
-	unsaid int // requests since the last line
+	unsaid int // requests since the last logged line
 	said   time.Time
 }
 
-// Add counts a request, and logs it if the last line is older than [RefusalInterval].
+// Add counts a request. It logs a line if the last one is older than [RefusalInterval].
 func (r *RefusalCounter) Add(req *http.Request, why error) {
 	if req.Header.Get("Authorization") == "" && req.Header.Get("X-API-Key") == "" {
 		return
@@ -41,27 +41,27 @@ func (r *RefusalCounter) Add(req *http.Request, why error) {
 }
 
 const (
-	// maxGuests limits the connections without an admitted request. It is lower if the process may
-	// open few files.
+	// maxGuests is the largest number of connections without an admitted request. A low limit of
+	// open files makes the number smaller.
 	maxGuests = 10_000
-	// maxMembers limits the connections with an admitted request. One caller can have a quarter of
-	// them.
+	// maxMembers is the largest number of connections with an admitted request. One caller gets at
+	// most a quarter of them.
 	maxMembers = 100_000
-	// minConnections is the least value of both limits.
+	// minConnections is the smallest value of both limits.
 	minConnections = 16
 	// ownFiles is the number of files reserved for the gateway itself and its servers.
 	ownFiles = 64
 )
 
-// LimitConnections limits the connections of a listener by the number of files the process may
-// open.
+// LimitConnections limits the connections of a listener. The limits depend on the number of files
+// that the process may open.
 func LimitConnections(l net.Listener) *admission.Listener {
 	files := max(openFiles()-ownFiles, 0)
 	return admission.Limit(l, share.New(min(max(files/4, minConnections), maxGuests)), share.New(min(max(files/2, minConnections), maxMembers)))
 }
 
-// Admit marks the connection of a request as admitted. who is nil for an anonymous caller, who is
-// then known by the remote address.
+// Admit marks the connection of a request as admitted. The argument who is nil for an anonymous
+// caller, whom the remote address identifies instead.
 func Admit(r *http.Request, who *mcp.Principal) {
 	if !admission.IsGuest(r.Context()) {
 		return
@@ -73,7 +73,8 @@ func Admit(r *http.Request, who *mcp.Principal) {
 	admission.LetIn(r.Context(), caller)
 }
 
-// AdmitAuthenticated returns a function that calls principal, and [Admit] for each request that it accepts.
+// AdmitAuthenticated returns a function that calls principal, and also [Admit] if principal accepts
+// the request.
 func AdmitAuthenticated(principal func(*http.Request) (*mcp.Principal, error)) func(*http.Request) (*mcp.Principal, error) {
 	return func(r *http.Request) (*mcp.Principal, error) {
 		p, err := principal(r)
@@ -84,8 +85,8 @@ func AdmitAuthenticated(principal func(*http.Request) (*mcp.Principal, error)) f
 	}
 }
 
-// AdmitAfterBody returns r with a body that admits its connection once it has been read. It is for
-// requests that need no credentials.
+// AdmitAfterBody returns r with a body that admits the connection when the body has been read
+// completely. It is for requests that need no credentials.
 func AdmitAfterBody(r *http.Request) *http.Request {
 	if !admission.IsGuest(r.Context()) {
 		return r
@@ -99,7 +100,7 @@ func AdmitAfterBody(r *http.Request) *http.Request {
 	return &with
 }
 
-// An arrivingBody is a request body that admits the request at its end.
+// An arrivingBody is a request body that admits its connection when it has been read completely.
 type arrivingBody struct {
 	io.ReadCloser
 	request *http.Request

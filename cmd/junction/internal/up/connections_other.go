@@ -4,5 +4,5 @@ package up
 
 import "math"
 
-// openFiles returns the number of files the process may have open.
+// openFiles returns the largest number of files that the process may open.
 func openFiles() int { return math.MaxInt32 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// openFiles returns the number of files the process may have open.
+// openFiles returns the largest number of files that the process may open.
 func openFiles() int {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {

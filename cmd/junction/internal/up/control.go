@@ -23,11 +23,11 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// reloadTime is the time that a request for a reload waits for the configuration to be read.
+// reloadTime is how long a request for a reload waits until the configuration has been read.
 const reloadTime = AdminTime / 2
 
-// adminToken returns the token for the control of junction up, and its source. It makes a token if
-// there is none.
+// adminToken returns the token for the admin address and a description of its source. It creates a
+// token if there is none.
 func adminToken(p place.Place) (token, from string, err error) {
 	if token = p.Getenv(launch.AdminTokenEnv); token != "" {
 		return token, "the variable " + launch.AdminTokenEnv, nil
@@ -70,7 +70,7 @@ func demands(token string) func(http.Handler) http.HandlerFunc {
 }
 
 // serveControl adds the routes that need a token: status, definitions without approval, restart,
-// approval and reload. The function by describes the caller, for the log.
+// approval and reload. by describes the caller, for messages.
 func (v *Served) serveControl(mux *http.ServeMux, withToken func(http.Handler) http.HandlerFunc, by func(*http.Request) string) {
 	handle := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, withToken(h)) }
 	handle("GET /api/status", func(w http.ResponseWriter, _ *http.Request) {
@@ -96,8 +96,8 @@ func (v *Served) serveControl(mux *http.ServeMux, withToken func(http.Handler) h
 	v.serveInside(handle)
 }
 
-// reloadNow reads the configuration again, and responds once it is known whether the configuration
-// is valid. Servers start and end after that.
+// reloadNow reads the configuration again, and responds when it is known whether the configuration
+// is valid. Servers start and end after the response.
 func (v *Served) reloadNow(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), reloadTime)
 	defer cancel()
@@ -114,13 +114,13 @@ func (v *Served) reloadNow(w http.ResponseWriter, r *http.Request) {
 			reply.Error(w, http.StatusUnprocessableEntity, fmt.Errorf("the configuration cannot be used, so the servers from before keep running: %w", err))
 			return
 		}
-	case <-ctx.Done(): // still being read
+	case <-ctx.Done(): // the configuration is still being read
 	}
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// unapproved returns the definitions of the present servers that lack approval, by the pins on
-// disk. It returns none if the settings ask for no review.
+// unapproved returns the definitions of the current servers that are not approved, and the pins on
+// disk. It returns no definitions if the settings disable review.
 func (v *Served) unapproved(ctx context.Context) (all []*policies.Unapproved, catalogue *guard.Catalogue, approved *guard.Pins, err error) {
 	if approved, err = cli.Pins(v.App.Place); err != nil {
 		return nil, nil, nil, err
@@ -133,8 +133,8 @@ func (v *Served) unapproved(ctx context.Context) (all []*policies.Unapproved, ca
 	return all, catalogue, approved, nil
 }
 
-// ListUnapproved lists the definitions without approval. For each server it gives a hash, which
-// approves exactly these definitions.
+// ListUnapproved responds with the definitions that are not approved. It adds a hash for each
+// server, which an approval of exactly these definitions names.
 func (v *Served) ListUnapproved(w http.ResponseWriter, r *http.Request) {
 	type field struct {
 		Field string `json:"field"`
@@ -143,9 +143,9 @@ func (v *Served) ListUnapproved(w http.ResponseWriter, r *http.Request) {
 	type definition struct {
 		Kind     string   `json:"kind"`
 		Name     string   `json:"name"`
-		Changed  bool     `json:"changed"` // is false for a new definition
+		Changed  bool     `json:"changed"` // false for a new definition
 		Diff     string   `json:"diff"`
-		Fields   []field  `json:"fields,omitempty"` // are set for a new definition
+		Fields   []field  `json:"fields,omitempty"` // set for a new definition
 		Findings []string `json:"findings,omitempty"`
 	}
 	type server struct {
@@ -175,22 +175,23 @@ func (v *Served) ListUnapproved(w http.ResponseWriter, r *http.Request) {
 		servers = append(servers, s)
 	}
 	reply.JSON(w, http.StatusOK, struct {
-		Review  string   `json:"review"` // is the mode of review
+		Review  string   `json:"review"` // mode of review
 		Servers []server `json:"servers"`
 	}{v.Gateway.Layers().Plan().Settings.Review, servers})
 }
 
-// approve approves the definitions of a server if their hash is the one in the query.
+// approve approves the definitions of a server if the hash in the query is that of the current
+// definitions.
 func (v *Served) approve(w http.ResponseWriter, r *http.Request) {
 	if status, err := v.approveExactly(r.Context(), r.PathValue("name"), r.URL.Query().Get("hash")); err != nil {
 		reply.Error(w, status, err)
 		return
 	}
-	w.WriteHeader(http.StatusNoContent) // as the new pins are read within a second
+	w.WriteHeader(http.StatusNoContent) // the new pins take effect within a second
 }
 
-// approveExactly approves the definitions of a server if their hash is the given one. If err is not
-// nil, status is the HTTP status for it.
+// approveExactly approves the definitions of a server if hash is the hash of the current ones. With
+// an error it returns the HTTP status.
 func (v *Served) approveExactly(ctx context.Context, name, hash string) (status int, err error) {
 	all, _, approved, err := v.unapproved(ctx)
 	if err != nil {
@@ -208,7 +209,7 @@ func (v *Served) approveExactly(ctx context.Context, name, hash string) (status 
 	return http.StatusInternalServerError, policies.ApproveDefinitions(approved, name, all[i].Definitions())
 }
 
-// restart restarts a server for by and prints a line about it.
+// restart restarts a server for by, and prints a line about that.
 func (v *Served) restart(name, by string) error {
 	return v.board.restart(name, by, func() error { return v.Gateway.Members().Restart(name) })
 }

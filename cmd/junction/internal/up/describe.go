@@ -18,9 +18,9 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// A condition holds the faults of the configuration as it was last read.
+// A condition holds the faults of the configuration when it was last read.
 type condition struct {
-	err      error // is not nil if the configuration cannot be used
+	err      error // not nil if the configuration cannot be used
 	problems []string
 }
 
@@ -36,7 +36,7 @@ func (v *Served) found(set *config.Set, err error) {
 	v.condition.Store(c)
 }
 
-// describe returns the description of this process for junction status.
+// describe returns the description of this process that junction status shows.
 func (v *Served) describe() cli.Instance {
 	all := v.Gateway.Members().Status()
 	i := cli.Instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: Summary(all), Shares: v.sharesServers(), Servers: []cli.ServerStatus{}}
@@ -91,8 +91,8 @@ func (v *Served) describe() cli.Instance {
 	return i
 }
 
-// definitionsMark returns a text that differs whenever the definitions of a server differ, so that
-// a console knows when to load them again. It is empty if none are known.
+// definitionsMark returns a text that changes with the definitions of a server. With it a console
+// detects when to load them again. It is empty if no definitions are known.
 func (v *Served) definitionsMark(server string) string {
 	known, _, _ := v.Gateway.Members().Definitions(server)
 	if known == nil {
@@ -109,7 +109,7 @@ func (v *Served) definitionsMark(server string) string {
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-// shown returns how many tools clients get.
+// shown returns the number of tools that clients see.
 func (v *Served) shown() (t cli.ToolsShown) {
 	now := v.Gateway.Layers().Plan().Settings
 	t.Mode = now.Tools
@@ -117,8 +117,8 @@ func (v *Served) shown() (t cli.ToolsShown) {
 	return t
 }
 
-// withheld returns the tools and prompts of a server that clients do not get until a user approves
-// them.
+// withheld returns the names of a server's tools and prompts that are hidden from clients until a
+// user approves them.
 func (v *Served) withheld(server string, mode review.Mode) (names []string) {
 	approved := v.Gateway.Layers().Pins.Load()
 	known, _, _ := v.Gateway.Members().Definitions(server)

@@ -1,3 +1,3 @@
-// Package up implements the command up, the gateway: its layers, listeners, reloading of settings,
-// status and control.
+// Package up implements the command up, which runs the gateway. It has the layers, listeners, the
+// reloading of settings, status and control.
 package up

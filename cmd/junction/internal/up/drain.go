@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// WildcardAddr reports whether a listener accepts connections at all addresses of this machine.
+// WildcardAddr reports whether a listener listens at all addresses of this machine. It returns the
+// listener's address.
 func WildcardAddr(l net.Listener) (at *net.TCPAddr, is bool) {
 	at, is = l.Addr().(*net.TCPAddr)
 	return at, is && at.IP.IsUnspecified()
@@ -28,20 +29,20 @@ func ServeOptions(a *cli.App) mcp.ServeOptions {
 }
 
 const (
-	// DefaultDrainDelay is how long junction up keeps serving after SIGTERM if its readiness can be
-	// checked.
+	// DefaultDrainDelay is how long junction up continues to serve after SIGTERM, if clients can
+	// check its readiness.
 	DefaultDrainDelay = 3 * time.Second
-	// LastResponseTime limits the responses to requests that were cancelled at the end.
+	// LastResponseTime is the time limit for the responses to requests that the shutdown cancelled.
 	LastResponseTime = time.Second
 )
 
-// A Drain holds how an HTTP listener is shut down.
+// A Drain holds the times for the shutdown of an HTTP listener.
 type Drain struct {
-	Delay time.Duration // after SIGTERM, while requests are still accepted and /readyz responds 503
-	Time  time.Duration // for running requests
+	Delay time.Duration // time after SIGTERM while requests are still accepted and /readyz responds with 503
+	Time  time.Duration // time for running requests to end
 }
 
-// Flags defines the flags in a set.
+// Flags defines the flags for d in a flag set.
 func (d *Drain) Flags(flags *pflag.FlagSet) {
 	flags.DurationVar(&d.Delay, "drain-delay", 0, "with --http: go on for this `TIME` after SIGTERM, in which /readyz says 503 (default "+DefaultDrainDelay.String()+" with --admin)")
 	flags.DurationVar(&d.Time, "drain-time", mcp.DefaultDrainTimeout, "with --http: let requests that run end within this `TIME` when it ends")
@@ -60,8 +61,8 @@ func (d *Drain) Check() error {
 	return nil
 }
 
-// WaitBeforeDrain waits for the delay of d if SIGTERM ended ctx, so that balancers see that the process is
-// not ready. It does not wait after Ctrl-C, and returns early at a second signal.
+// WaitBeforeDrain waits for the delay of d if SIGTERM ended ctx, so that load balancers see that
+// the process is not ready. It does not wait after Ctrl-C, and returns early at a second signal.
 func WaitBeforeDrain(ctx context.Context, a *cli.App, d Drain) {
 	if d.Delay <= 0 || !errors.Is(context.Cause(ctx), cli.ErrTerminated) {
 		return

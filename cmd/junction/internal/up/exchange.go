@@ -18,15 +18,16 @@ import (
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
-// Exchanges holds the servers for which the tokens of callers are exchanged.
+// Exchanges holds the servers that get exchanged tokens of callers.
 type Exchanges struct {
-	some atomic.Bool // is set by the first Add; before that, no token is kept with its request
+	some atomic.Bool // set by the first Add; until then no request keeps its token
 
 	Mu  sync.Mutex
-	All []*Exchanging // several of one server while it is replaced
+	All []*Exchanging // has a server several times while it is being replaced
 }
 
-// Add adds a server, before any token is exchanged for it. A nil x does nothing.
+// Add adds a server. It must be called before any token is exchanged for the server. It does
+// nothing if x is nil.
 func (s *Exchanges) Add(x *Exchanging) {
 	if x == nil {
 		return
@@ -37,15 +38,15 @@ func (s *Exchanges) Add(x *Exchanging) {
 	s.some.Store(true)
 }
 
-// remove removes a server after its last use. Removed earlier, it would keep the tokens that it got
-// for a revoked token.
+// remove removes a server. Call it after the server's last use, because end must find the tokens
+// that it got for a revoked token.
 func (s *Exchanges) remove(x *Exchanging) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	s.All = slices.DeleteFunc(s.All, func(one *Exchanging) bool { return one == x })
 }
 
-// end ends the tokens got in exchange for a token that is revoked.
+// end ends the tokens that were obtained in exchange for a revoked token.
 func (s *Exchanges) end(token oauth.Secret) {
 	if s == nil || !s.some.Load() {
 		return
@@ -59,10 +60,10 @@ func (s *Exchanges) end(token oauth.Secret) {
 	}
 }
 
-// carried is an endpoint that keeps the token of a request in its context, if some server needs it.
+// carried is an endpoint that stores the token of a request in its context if any server needs it.
 type carried struct {
 	EndpointHandler
-	carry http.Handler // wraps the endpoint
+	carry http.Handler // the endpoint, wrapped to store tokens
 	some  *atomic.Bool
 }
 
@@ -75,8 +76,8 @@ func (c carried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.EndpointHandler.ServeHTTP(w, r)
 }
 
-// exchange returns the exchange of tokens for a server, or nil if its entry asks for none. The
-// error names the settings or flags that contradict the entry.
+// exchange returns the token exchange for a server, or nil if the server's entry has none. The
+// error names settings or flags that contradict the entry.
 func (v *Served) exchange(e launch.Entry) (*Exchanging, error) {
 	if e.Definition.Grant() != config.GrantExchange {
 		return nil, nil
@@ -98,15 +99,15 @@ func (v *Served) exchange(e launch.Entry) (*Exchanging, error) {
 	return &Exchanging{app: v.App, entry: e}, nil
 }
 
-// Exchanging gets tokens for one server in exchange for those of callers. The gateway reads the
-// definitions for all callers with a token of its own.
+// Exchanging gets tokens for one server in exchange for the tokens of callers. The gateway reads
+// the server's definitions for all callers with a token of its own.
 type Exchanging struct {
 	app   *cli.App
 	entry launch.Entry
-	Made  atomic.Pointer[oauth.Exchange] // is nil before the first caller
+	Made  atomic.Pointer[oauth.Exchange] // nil until the first caller
 }
 
-// exchange returns the exchange, which it makes from the entry for the first caller.
+// exchange returns the token exchange. It creates the exchange from the entry for the first caller.
 func (x *Exchanging) exchange(ctx context.Context) (*oauth.Exchange, error) {
 	if made := x.Made.Load(); made != nil {
 		return made, nil
@@ -131,10 +132,10 @@ func (x *Exchanging) exchange(ctx context.Context) (*oauth.Exchange, error) {
 	return x.Made.Load(), nil
 }
 
-// Whose returns the caller of a request, with a token for the server.
+// Whose returns the caller of a request with a token for the server.
 func (x *Exchanging) Whose(ctx context.Context, req *mcp.Request) (any, error) {
-	// Over HTTP+SSE the token is that of the request that opened the stream. A message that came
-	// with other rights gets no more than these.
+	// Over HTTP+SSE the token is that of the request that opened the stream. A message with other
+	// rights gets at most the rights of that token.
 	caller, found := auth.CallerOf(ctx)
 	p := req.Principal
 	switch {
@@ -165,7 +166,7 @@ func (x *Exchanging) Whose(ctx context.Context, req *mcp.Request) (any, error) {
 	return e, nil
 }
 
-// resolve returns the target of one connection, with the token of a caller or the gateway's own.
+// resolve returns the target of a connection, with the token of one caller or the gateway's own.
 func (x *Exchanging) resolve(ctx context.Context, start *gateway.Start) (launch.Target, error) {
 	return x.app.Launch.TargetWith(ctx, x.entry, func(s *config.Server, header http.Header) (*http.Client, error) {
 		if header.Get("Authorization") != "" {
@@ -182,7 +183,7 @@ func (x *Exchanging) resolve(ctx context.Context, start *gateway.Start) (launch.
 	})
 }
 
-// asGateway adds advice to the error if the gateway itself gets no token.
+// asGateway is a transport that adds advice to the error if the gateway itself gets no token.
 type asGateway struct {
 	launch.Passing
 	server string

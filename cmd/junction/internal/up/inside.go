@@ -26,13 +26,13 @@ import (
 )
 
 const (
-	maxQuestion     = 1 << 20 // bytes of the body of POST /api/explain
-	maxAuditLines   = 1_000   // lines of the log in one response
-	usualAuditLines = 100     // the default number of these lines
+	maxQuestion     = 1 << 20 // largest body of POST /api/explain in bytes
+	maxAuditLines   = 1_000   // largest number of lines of the audit log in a response
+	usualAuditLines = 100     // default number of these lines
 )
 
-// serveInside adds the routes by which a console shows a gateway: its parts, the definitions and
-// stderr of its servers, decisions of rules, and the log.
+// serveInside adds routes that let a console show the gateway. They show its parts, the definitions
+// and standard error of its servers, decisions of rules, and the audit log.
 func (v *Served) serveInside(handle func(pattern string, h http.HandlerFunc)) {
 	handle("GET /api/gateway", func(w http.ResponseWriter, _ *http.Request) { reply.JSON(w, http.StatusOK, v.inside()) })
 	handle("GET /api/servers/{name}/log", func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +46,7 @@ func (v *Served) serveInside(handle func(pattern string, h http.HandlerFunc)) {
 	handle("POST /api/audit/verify", v.verifyAudit)
 }
 
-// A ProfileShown describes a profile to a console.
+// A ProfileShown is a profile in the form that a console shows.
 type ProfileShown struct {
 	Name     string   `json:"name"`
 	Endpoint string   `json:"endpoint,omitempty"`
@@ -54,17 +54,18 @@ type ProfileShown struct {
 	Tools    string   `json:"tools"`
 }
 
-// An inside describes the parts of a gateway.
+// An inside describes the parts of the gateway.
 type inside struct {
 	Profiles []ProfileShown `json:"profiles"`
-	// Policy lists the files of the rules. Shadow is set if rules only log their decisions.
+	// Policy lists the files with rules. Shadow is set if rules log their decisions without
+	// enforcing them.
 	Policy []string `json:"policy"`
 	Shadow bool     `json:"shadow"`
 	Review string   `json:"review"`
-	// Audit is the folder of the log; empty without one.
+	// Audit is the folder of the audit log; "" without one.
 	Audit string `json:"audit"`
-	// Tokens is the size of the list of all tools, Listed that of the list that clients get; both
-	// in tokens.
+	// Tokens is the size of the list of all tools, and Listed the size of the list that clients
+	// get, both in tokens.
 	Tokens int `json:"tokens"`
 	Listed int `json:"listedTokens"`
 }
@@ -86,21 +87,23 @@ func (v *Served) inside() inside {
 	i.Tokens = toolsearch.Tokens(string(v.Gateway.Members().ToolList()))
 	i.Listed = i.Tokens
 	if v.shown().Searched {
-		i.Listed = 0 // as each client gets its own list, whose size the search limits
+		i.Listed = 0 // each client gets its own list, whose size is limited by the search
 	}
 	return i
 }
 
-// A shownDefinition describes one tool, prompt, resource or template of a server.
+// A shownDefinition is a tool, prompt, resource or template of a server in the form that a console
+// shows.
 type shownDefinition struct {
-	// Name is the name that clients use; empty if clients do not get it.
+	// Name is the name that clients use. It is empty for a definition that is hidden from clients.
 	Name   string `json:"name"`
 	Own    string `json:"own"`
 	Tokens int    `json:"tokens"`
-	// State is same, new or changed, compared with the approved definition; empty without review.
+	// State is "same", "new" or "changed", compared with the approved definition. It is empty
+	// without review.
 	State    string   `json:"state,omitempty"`
 	Findings []string `json:"findings,omitempty"`
-	// Faults lists why models or hosts cannot use it, each with its remedy.
+	// Faults lists reasons why models or hosts cannot use it, each with its remedy.
 	Faults     []string        `json:"faults,omitempty"`
 	Definition json.RawMessage `json:"definition"`
 }
@@ -127,7 +130,7 @@ func (v *Served) listDefinitions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer.Known, answer.Server, answer.Revision, answer.Instructions = true, known.Server, known.Revision, known.Instructions
-	exposed := map[string]string{} // holds names of the gateway by kind and the server's own name
+	exposed := map[string]string{} // the gateway's names, by kind and the server's own name
 	for name, own := range tools {
 		exposed["tool "+own] = name
 	}
@@ -150,8 +153,8 @@ func (v *Served) listDefinitions(w http.ResponseWriter, r *http.Request) {
 	reply.JSON(w, http.StatusOK, answer)
 }
 
-// judged compares tools and prompts with what was approved, and returns the findings of the scanner
-// and of lint by kind and name.
+// judged compares tools and prompts with the approved ones. It returns their states and the
+// findings of guard and lint, by kind and name.
 func (v *Served) judged(server string, tools, prompts []json.RawMessage) map[string]shownDefinition {
 	approved := v.Gateway.Layers().Pins.Load()
 	catalogue := new(guard.Catalogue)
@@ -180,7 +183,8 @@ func (v *Served) judged(server string, tools, prompts []json.RawMessage) map[str
 	return all
 }
 
-// named returns the server of this name. If there is none, it responds with 404 and returns false.
+// named returns the server with the given name. If there is none, it responds with 404 and returns
+// false.
 func (v *Served) named(w http.ResponseWriter, server string) (e launch.Entry, is bool) {
 	entries := v.serverEntries()
 	i := slices.IndexFunc(entries, func(e launch.Entry) bool { return e.Name == server })
@@ -191,19 +195,19 @@ func (v *Served) named(w http.ResponseWriter, server string) (e launch.Entry, is
 	return entries[i], true
 }
 
-// serverEntries returns a copy of the present servers.
+// serverEntries returns a copy of the current servers.
 func (v *Served) serverEntries() []launch.Entry {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Clone(v.Entries)
 }
 
-// explainCall responds with the decision of the rules about a call, using the known definition of
-// its tool.
+// explainCall responds with the decision of the rules about a call. It uses the known definition of
+// the called tool.
 func (v *Served) explainCall(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Server    string           `json:"server"`
-		Tool      string           `json:"tool"` // is the server's own name of it
+		Tool      string           `json:"tool"` // the server's own name of the tool
 		Arguments json.RawMessage  `json:"arguments"`
 		Profile   string           `json:"profile"`
 		Client    string           `json:"client"`
@@ -242,7 +246,7 @@ func (v *Served) explainCall(w http.ResponseWriter, r *http.Request) {
 	reply.JSON(w, http.StatusOK, policies.NewExplanation(book, in, book.Explain(r.Context(), in), book.Hides(in.Server, in.Tool, in.Annotations)))
 }
 
-// listAudit responds with the last lines of the log that match the query.
+// listAudit responds with the last lines of the audit log that match the query.
 func (v *Served) listAudit(w http.ResponseWriter, r *http.Request) {
 	if v.Gateway.Layers().Log == nil {
 		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))
@@ -277,12 +281,12 @@ func (v *Served) listAudit(w http.ResponseWriter, r *http.Request) {
 	}
 	reply.JSON(w, http.StatusOK, struct {
 		Folder string            `json:"folder"`
-		Count  int               `json:"count"` // counts all lines that match
+		Count  int               `json:"count"` // number of all matching lines
 		Lines  []json.RawMessage `json:"lines"`
 	}{v.Gateway.Layers().Folder, all, append([]json.RawMessage{}, last...)})
 }
 
-// verifyAudit responds with the result of verifying the log.
+// verifyAudit responds with the result of verifying the audit log.
 func (v *Served) verifyAudit(w http.ResponseWriter, _ *http.Request) {
 	if v.Gateway.Layers().Log == nil {
 		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))

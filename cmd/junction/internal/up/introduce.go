@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// introduction describes the endpoint and how clients connect to it. The arguments args start the
-// same servers on standard input and output; they are nil if no command line can.
+// introduction describes the endpoint and how clients connect to it. args start the same servers on
+// standard input and output. They are nil if no command line can do that.
 func introduction(l net.Listener, f Front, args []string) string {
 	if l == nil {
 		return "junction serves on standard input and output.\n"
@@ -33,7 +33,7 @@ func introduction(l net.Listener, f Front, args []string) string {
 		Headers map[string]string `json:"headers,omitempty"`
 	}
 	entry := func(s server) []byte {
-		line, _ := schema.Encode(nil, map[string]map[string]server{"mcpServers": {"junction": s}}) // encoding strings never fails
+		line, _ := schema.Encode(nil, map[string]map[string]server{"mcpServers": {"junction": s}}) // encoding strings cannot fail
 		return line
 	}
 	byURL := server{URL: url}
@@ -52,7 +52,7 @@ func introduction(l net.Listener, f Front, args []string) string {
 }
 
 // program returns the path of this executable for the configuration of a client. The executable of
-// "go run" no longer exists when a client would start it, so its name is returned instead.
+// "go run" is deleted when junction ends, so program returns its name instead.
 func program() string {
 	path, err := os.Executable()
 	if err != nil || strings.Contains(filepath.ToSlash(path), "/go-build") {
@@ -61,9 +61,10 @@ func program() string {
 	return path
 }
 
-// StdioArgs returns the arguments that serve the same on standard input and output, or nil if none
-// do. A client starts the program in another folder, so the files of a project must be named.
-// Naming a file approves its servers, so only servers that the user approved are named, too.
+// StdioArgs returns the arguments that serve the same servers on standard input and output, or nil
+// if none do. Clients start programs in other folders, so the arguments must name the files of a
+// project. Naming a file also approves all its servers, so the arguments then name the servers that
+// the user approved.
 func StdioArgs(a *cli.App, set *config.Set, served []launch.Entry, o Options) []string {
 	files, names := a.Launch.Config, o.Names
 	switch {
@@ -76,7 +77,7 @@ func StdioArgs(a *cli.App, set *config.Set, served []launch.Entry, o Options) []
 		}
 		names = nil
 		for _, e := range served {
-			if strings.HasPrefix(e.Name, "-") { // as the author of the file could add a flag
+			if strings.HasPrefix(e.Name, "-") { // the author of the file could otherwise add a flag
 				return nil
 			}
 			names = append(names, e.Name)
@@ -108,5 +109,5 @@ func StdioArgs(a *cli.App, set *config.Set, served []launch.Entry, o Options) []
 	return append(args, names...)
 }
 
-// AnyURL is the value of a flag that is given without a URL. It stands for a running junction up.
+// AnyURL is the value of a flag that is given without a URL. It stands for any running junction up.
 const AnyURL = "auto"

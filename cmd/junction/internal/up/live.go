@@ -17,14 +17,14 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// A LiveUp connects the live screen to junction up.
+// A LiveUp is a gateway that the live screen shows.
 type LiveUp struct {
 	*Served
 	ui      *live.UI
-	connect strings.Builder // the text about how clients connect
+	connect strings.Builder // text about how clients connect
 }
 
-// newLive returns a live screen, before any server is started.
+// newLive returns a live screen for v. Call it before any server is started.
 func (v *Served) newLive() *LiveUp {
 	l := &LiveUp{Served: v}
 	l.ui = live.New(live.Options{Place: v.App.Place, In: v.App.Stdin, Out: v.App.Stdout, Gateway: l})
@@ -38,8 +38,8 @@ func (v *Served) newLive() *LiveUp {
 	return l
 }
 
-// Collect takes the text that is printed before the screen runs as the text about how clients
-// connect. The function end stops that.
+// Collect stores text that is printed before the screen runs, until end is called. The text
+// describes how clients connect.
 func (l *LiveUp) Collect() (end func()) {
 	if l == nil {
 		return func() {}
@@ -47,8 +47,8 @@ func (l *LiveUp) Collect() (end func()) {
 	return l.App.Screen.Divert(func(text string) { l.connect.WriteString(text) })
 }
 
-// Run shows the screen while serve runs, and cancels serve when the user quits. A nil LiveUp only
-// runs serve.
+// Run shows the screen while serve runs, and ends serve when the user quits. A nil LiveUp only runs
+// serve.
 func (l *LiveUp) Run(ctx context.Context, serve func(ctx context.Context) error) error {
 	if l == nil {
 		return serve(ctx)
@@ -87,7 +87,7 @@ func (l *LiveUp) Status() live.Status {
 	s := live.Status{Endpoint: i.Endpoint, Summary: i.Summary, Remarks: i.Remarks()}
 	for n, g := range l.Gateway.Members().Status() {
 		if n >= len(i.Servers) || i.Servers[n].Name != g.Name {
-			break // as servers changed in between; the screen is drawn again
+			break // the servers changed in between, and the screen is drawn again
 		}
 		one := i.Servers[n]
 		problem := cmp.Or(one.Careful, one.Note)

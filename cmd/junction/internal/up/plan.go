@@ -19,10 +19,10 @@ import (
 	"github.com/junction-mcp/junction/up/layer"
 )
 
-// Source returns where the plan comes from.
+// Source returns the source of the gateway's plan.
 func (v *Served) Source() uplib.Source {
 	return uplib.Source{Launcher: &v.App.Launch, Listener: v.listener, Open: v.open, Memory: func(e launch.Entry, s *config.Server) *definitions.Entry {
-		if e.Definition.Grant() != config.GrantExchange { // else each caller has another
+		if e.Definition.Grant() != config.GrantExchange { // with an exchange, each caller has another token
 			v.App.Digests.Expect(v.App.Place, e, s)
 		}
 		if v.store == nil {
@@ -32,7 +32,8 @@ func (v *Served) Source() uplib.Source {
 	}}
 }
 
-// open returns how the gateway reaches a configured server, with tokens for each of its callers if its entry says so.
+// open returns the upstream for a configured server. If the server's entry asks for it, each caller
+// gets a token of their own.
 func (v *Served) open(ctx context.Context, e launch.Entry) (gateway.Upstream, error) {
 	x, err := v.exchange(e)
 	if err != nil {
@@ -50,13 +51,13 @@ func (v *Served) open(ctx context.Context, e launch.Entry) (gateway.Upstream, er
 	if x != nil {
 		u.Isolation, u.Whose = gateway.PerUser, x.Whose
 		v.Exchanges.Add(x)
-		u.OnEnd = func() { v.Exchanges.remove(x) } // what goes on being used is kept
+		u.OnEnd = func() { v.Exchanges.remove(x) } // the last instance has ended, so no more tokens are needed
 	}
 	return u, nil
 }
 
-// Admit returns the entries that are served, and remembers them; it notes why others are not. Those that were served, and whose own entry in set
-// has a fault now, stay as they were.
+// Admit returns the entries to serve and stores them. It stores a line about each refused entry. A
+// server whose entry in set is now faulty keeps its earlier entry.
 func (v *Served) Admit(ctx context.Context, set *config.Set, entries []launch.Entry, named bool) []launch.Entry {
 	entries, refused := v.App.Launch.Admit(ctx, entries, named)
 	v.Refused.Store(&refused)
@@ -71,14 +72,15 @@ func (v *Served) Admit(ctx context.Context, set *config.Set, entries []launch.En
 	return entries
 }
 
-// layerOptions returns what the layers need to know of the command.
+// layerOptions returns the options of the layers for this command line.
 func layerOptions(a *cli.App, o Options) layer.Options {
 	return layer.Options{Place: a.Place, Logger: a.Logger(), Version: cli.Version, Collector: o.otlp, Recorder: a.Launch.Recorder, Authorizes: o.Auth != AuthNone, OpenState: a.Launch.OpenState,
 		Ignored:  func(ignored error) { a.Screen.Printf("junction: %v\n", ignored) },
 		Reviewed: func(of layer.Server, c review.Change) { reportReview(a, of, c) }}
 }
 
-// reportReview prints which definitions of a server are new, and which are withheld, and why.
+// reportReview prints the names of a server's new definitions and of those that are withheld, with
+// the reasons.
 func reportReview(a *cli.App, of layer.Server, c review.Change) {
 	if len(c.Added) > 0 {
 		var names []string
@@ -87,7 +89,7 @@ func reportReview(a *cli.App, of layer.Server, c review.Change) {
 		}
 		a.Screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", of.Name, plaintext.FirstNames(names))
 	}
-	names := map[string][]string{} // by why they are withheld
+	names := map[string][]string{} // names by the reason for withholding them
 	for _, w := range c.Withheld {
 		why := plaintext.Line(w.Why(), cli.MaxReason)
 		names[why] = append(names[why], w.Definition.Name)
@@ -101,7 +103,8 @@ func reportReview(a *cli.App, of layer.Server, c review.Change) {
 	}
 }
 
-// report prints which servers could not be added, and returns lines about what changed.
+// report prints an error for each server that could not be added, and returns descriptions of the
+// changes.
 func (v *Served) report(d uplib.Diff) (changed []string) {
 	for _, err := range d.Failed {
 		v.App.Screen.Printf("junction: %v\n", err)

@@ -30,52 +30,54 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// A Served gateway is what up runs, with what it was made from, so that a change of that changes no more
-// than it must.
+// A Served is the gateway that junction up runs, with everything that it was made from. A reload
+// uses it to restart only what has changed.
 type Served struct {
 	App      *cli.App
-	Options  Options // as the command line has them
+	Options  Options // options of the command line
 	Gateway  *uplib.Gateway
 	board    *board
-	live     *LiveUp // nil: lines are printed
+	live     *LiveUp // the live screen; nil if lines are printed
 	store    *definitions.Store
-	listener net.Listener         // nil on standard input and output
-	access   *Access              // who is let in there; nil: that is not looked at
-	metrics  *prometheus.Registry // served there
-	admin    net.Listener         // for those who watch; nil where there is none
-	reach    Audience             // of that
-	again    chan chan<- error    // everything is to be read again now; why it cannot be used is sent
+	listener net.Listener         // listener for clients; nil on standard input and output
+	access   *Access              // authenticates clients; nil if they need not authenticate
+	metrics  *prometheus.Registry // metrics for the admin address
+	admin    net.Listener         // listener at the admin address; nil without --admin
+	reach    Audience             // audience of admin
+	again    chan chan<- error    // receives requests to reload; each is a channel for the result of reading the configuration
 
 	Exchanges Exchanges
-	stamped   map[string]string // the files as they were before they were read
+	stamped   map[string]string // stamps of the files before they were first read
 	unmatched unmatched
-	condition atomic.Pointer[condition] // of the configuration when it was last read
-	Refused   atomic.Pointer[[]string]  // which servers of projects are not started then, and why
-	tried     atomic.Bool               // every server was tried once; see untried
+	condition atomic.Pointer[condition] // faults of the configuration when it was last read
+	Refused   atomic.Pointer[[]string]  // lines about the servers of projects that were refused then
+	tried     atomic.Bool               // whether every server has been tried once; see untried
 
-	ruled  []string // files of rules that the settings named when they were last read; for the goroutine that watches
-	pins   string   // when the approved definitions were last read; for the goroutine that watches
-	logins string   // when the logins were last looked at; for the same
+	ruled  []string // files of rules in the settings when they were last read; used only by watch
+	pins   string   // stamp of the approved definitions when they were last read; used only by watch
+	logins string   // stamp of the logins when they were last checked; used only by watch
 
-	client  atomic.Pointer[string] // what the one client declared; empty where there may be several
+	client  atomic.Pointer[string] // key of the capabilities that the only client declared; empty if there may be several clients
 	mu      sync.Mutex
-	Entries []launch.Entry // of the servers
+	Entries []launch.Entry // entries of the servers; guarded by mu
 }
 
-// Profile returns a profile of the gateway; nil if there is none now.
+// Profile returns the handler of a profile, or nil if there is no such profile now.
 func (v *Served) Profile(name string) mcp.Handler { return v.Gateway.Profile(name) }
 
-// Start adds all servers, for a client that declared what it can be asked; empty where there may be several.
+// Start adds all servers. client is the key of the capabilities that the only client declared, or
+// "" if there may be several clients.
 func (v *Served) Start(ctx context.Context, client string) {
 	v.client.Store(&client)
 	v.report(v.Gateway.Start(ctx))
 }
 
-// watchPause is the time between two looks whether a file changed. What changed is read when it stayed
-// the same for that long: programs write files in parts.
+// watchPause is the time between two checks for changed files. A changed file is read after it has
+// stayed the same for that time, because programs may write a file in parts.
 const watchPause = time.Second
 
-// watch reads the configuration and the rules again when one of their files changed, until it is stopped.
+// watch reloads the configuration and the rules when one of their files changes, until stop is
+// called.
 func (v *Served) watch(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -106,7 +108,8 @@ func (v *Served) watch(ctx context.Context) (stop func()) {
 	return func() { cancel(); watching.Wait() }
 }
 
-// reloaded reads the files again, and returns what they were then: what changed meanwhile is read once more.
+// reloaded reloads the configuration and returns the stamps of the files from before. A file that
+// changes during the reload therefore differs from its stamp and is read again.
 func (v *Served) reloaded(ctx context.Context, then map[string]string, was func(error)) map[string]string {
 	v.Reload(ctx, was)
 	now := v.stamp()
@@ -118,16 +121,16 @@ func (v *Served) reloaded(ctx context.Context, then map[string]string, was func(
 	return now
 }
 
-// stamp is what changes when one of the files does that the gateway is made from.
+// stamp returns the stamps of all files from which the gateway is made.
 func (v *Served) stamp() map[string]string {
-	rules := slices.Clone(v.ruled) // which need not be among those that are used, as they may have faults
+	rules := slices.Clone(v.ruled) // includes files with faults, which the current plan does not use
 	for _, book := range v.Gateway.Layers().Plan().Books {
 		rules = append(rules, book.Paths()...)
 	}
 	return stamp(v.App, rules)
 }
 
-// stamp is what changes when a file of the configuration does, or one of the files of rules.
+// stamp returns the stamps of the configuration files and of the files in named, by path.
 func stamp(a *cli.App, named []string) map[string]string {
 	paths := append(named, filepath.FromSlash(rules.ProjectFile))
 	for _, path := range a.Launch.ConfigFiles(launch.ConfigOptions(a.Place)) {
@@ -140,19 +143,21 @@ func stamp(a *cli.App, named []string) map[string]string {
 	return stamp
 }
 
-// rereadPins has what was approved meanwhile be offered.
+// rereadPins reads the approved definitions if their file has changed, and then the definitions of
+// all servers.
 func (v *Served) rereadPins() {
 	stamp, changed := stampOfState(v.App.Place, "pins.json", v.pins)
-	if !changed || !v.Gateway.Layers().Plan().Reviews() || v.Gateway.Layers().ReadPins() != nil { // what cannot be read now is read again
+	if !changed || !v.Gateway.Layers().Plan().Reviews() || v.Gateway.Layers().ReadPins() != nil { // after an error, the next call tries again
 		return
 	}
 	v.pins = stamp
 	for _, s := range v.Gateway.Members().Status() {
-		_ = v.Gateway.Members().Reread(s.Name) // it is there
+		_ = v.Gateway.Members().Reread(s.Name) // cannot fail, because the server exists
 	}
 }
 
-// retryLogins connects at once to the servers that wait for a login or a secret, when somebody logged in or set one.
+// retryLogins connects again to the servers that lack a login or a secret, if a login or a secret
+// has been stored since the last call.
 func (v *Served) retryLogins() {
 	stamp, changed := stampOfState(v.App.Place, "state.db", v.logins)
 	if !changed {
@@ -161,32 +166,33 @@ func (v *Served) retryLogins() {
 	v.logins = stamp
 	for _, s := range v.Gateway.Members().Status() {
 		if errors.Is(s.Err, oauth.ErrLogin) || errors.Is(s.Err, config.ErrSecret) {
-			_ = v.Gateway.Members().Restart(s.Name) // it is there
+			_ = v.Gateway.Members().Restart(s.Name) // cannot fail, because the server exists
 		}
 	}
 }
 
-// stampOfState changes when a file of this user's state does, and says whether it did since before.
+// stampOfState returns the stamp of a file in this user's state folder, and whether it differs from
+// before.
 func stampOfState(p place.Place, name, before string) (stamp string, changed bool) {
 	path, err := p.State(name)
 	if err != nil {
 		return before, false
 	}
-	stamp = filename.Stamp(path) + filename.Stamp(path+"-wal") // SQLite writes the second one
+	stamp = filename.Stamp(path) + filename.Stamp(path+"-wal") // SQLite writes its log to the second file first
 	return stamp, stamp != before
 }
 
-// reread is what the files say now.
+// reread holds the configuration as its files are now.
 type reread struct {
 	set        *config.Set
-	entries    []launch.Entry // of which some may have been chosen
-	configured []string       // names
+	entries    []launch.Entry // entries to serve, which may be a selection
+	configured []string       // names of all configured servers
 	settings   *settings.Settings
-	from       string // the file of the settings
+	from       string // file of the settings
 	next       *layer.Plan
 }
 
-// readAgain reads all files. The error says why they cannot be used.
+// readAgain reads all files. The error is the reason why they cannot be used.
 func (v *Served) readAgain() (r reread, err error) {
 	c, err := v.App.Launch.Read()
 	r.set, r.entries = c.Set, c.Entries
@@ -214,8 +220,9 @@ func (v *Served) readAgain() (r reread, err error) {
 	return r, err
 }
 
-// Reload reads everything again. What cannot be used leaves what was there before, which was hears before anything is
-// changed.
+// Reload reads the configuration again and applies its changes. It calls was with the result of
+// reading, before it applies anything. If the configuration cannot be used, the servers stay
+// unchanged.
 func (v *Served) Reload(ctx context.Context, was func(error)) {
 	r, err := v.readAgain()
 	v.found(r.set, err)
@@ -231,7 +238,7 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 	source := v.Source()
 	source.Settings, source.Admit = r.settings, func(ctx context.Context, entries []launch.Entry) []launch.Entry {
 		entries = v.Admit(ctx, r.set, entries, false)
-		_ = v.untried() // notes whether all were, before more are added
+		_ = v.untried() // records whether all current servers have been tried, before others are added
 		return entries
 	}
 	next, err := source.Plan(launch.Configuration{Set: r.set, Entries: r.entries, Names: v.Options.Names})
@@ -241,7 +248,7 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 	}
 	next.Layers = r.next
 	d, err := v.Gateway.Apply(ctx, next)
-	if err != nil { // never: the layers read the settings
+	if err != nil { // does not occur, because readAgain has checked the settings
 		v.App.Screen.Printf("junction: %v\n", err)
 		return
 	}
@@ -250,7 +257,8 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 	v.reportUnmatched()
 }
 
-// ReportWaiting names the settings that differ from those at the start of junction up and need a restart.
+// ReportWaiting prints the settings that differ from those at the start of junction up and that
+// need a restart.
 func (v *Served) ReportWaiting(next *settings.Settings) {
 	waiting := v.Gateway.Layers().Opened.Waiting(next, settings.RestartGateway)
 	if v.Options.takesTokens() {

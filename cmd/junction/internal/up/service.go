@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// serviceTime is the timeout of systemctl and launchctl.
+// serviceTime is the time limit for systemctl and launchctl.
 const serviceTime = 30 * time.Second
 
 func ServiceCommand(a *cli.App) *cobra.Command {
@@ -45,13 +45,13 @@ environment is written into it: keep secrets in files, or name them in the unit 
 	return cli.Group("service", "Run junction up when you log in", "", install, uninstall)
 }
 
-// A Service runs junction up for a user at login.
+// A Service describes how to run junction up at the login of a user.
 type Service struct {
-	Program string   // the path of junction
+	Program string   // path of junction
 	Args    []string // up and its flags
-	Folder  string   // the working directory
-	Path    string   // the PATH of the programs that it starts
-	log     string   // the file to which launchd writes output
+	Folder  string   // working directory
+	Path    string   // PATH for the programs that it starts
+	log     string   // file to which launchd writes the output
 }
 
 // serviceName is the name of the systemd unit.
@@ -60,7 +60,7 @@ const serviceName = "junction"
 // agentName is the name of the launchd agent.
 const agentName = "io.github.junction-mcp.junction"
 
-// serviceFile returns the path of this user's unit or agent.
+// serviceFile returns the path of the user's systemd unit or launchd agent.
 func serviceFile(p place.Place, system string) (string, error) {
 	switch system {
 	case "linux":
@@ -98,7 +98,7 @@ func installService(ctx context.Context, a *cli.App, flags []string, show bool) 
 	}
 	a.Screen.Printf("%s is written.\n", a.Short(file))
 	if runtime.GOOS == "darwin" {
-		_ = control(ctx, a.Place, "launchctl", "bootout", domain()+"/"+agentName) // ends an earlier one, if there is one
+		_ = control(ctx, a.Place, "launchctl", "bootout", domain()+"/"+agentName) // ends an earlier agent, if there is one
 		if err := control(ctx, a.Place, "launchctl", "bootstrap", domain(), file); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func uninstallService(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// newService returns a service with these flags of junction up, which it checks first.
+// newService returns a service that runs junction up with the given flags, which it checks first.
 func newService(p place.Place, flags []string) (*Service, error) {
 	up := Command((&cli.App{}))
 	if err := up.ParseFlags(flags); err != nil {
@@ -157,7 +157,7 @@ func newService(p place.Place, flags []string) (*Service, error) {
 
 // Unit returns the systemd unit of the service.
 func (s *Service) Unit() string {
-	quote := func(text string) string { // systemd.syntax(7), and $ and % as in systemd.service(5)
+	quote := func(text string) string { // rules of systemd.syntax(7), and of systemd.service(5) for $ and %
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "%", "%%", "$", "$$").Replace(text) + `"`
 	}
 	words := []string{quote(s.Program)}
@@ -186,7 +186,7 @@ func (s *Service) Agent() string {
 	var b strings.Builder
 	text := func(tag, value string) {
 		b.WriteString("<" + tag + ">")
-		_ = xml.EscapeText(&b, []byte(value)) // a Builder never fails
+		_ = xml.EscapeText(&b, []byte(value)) // writing to a Builder cannot fail
 		b.WriteString("</" + tag + ">\n")
 	}
 	b.WriteString(xml.Header + `<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -218,7 +218,7 @@ func (s *Service) Agent() string {
 
 // logFile returns the file to which launchd writes the output of junction.
 func logFile(p place.Place) string {
-	home, _ := p.UserHomeDir() // serviceFile has already found it
+	home, _ := p.UserHomeDir() // cannot fail, because serviceFile has found the folder
 	return filepath.Join(home, "Library", "Logs", "junction.log")
 }
 

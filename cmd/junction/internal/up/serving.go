@@ -33,25 +33,25 @@ import (
 )
 
 const (
-	OlderPath         = "/sse" // serves HTTP+SSE, for clients without a newer transport
+	OlderPath         = "/sse" // path of HTTP+SSE, for clients without a newer transport
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
-	formTime          = 30 * time.Second // limits sending the body of a request for a login
+	formTime          = 30 * time.Second // time to send the body of a request for a login
 )
 
 // A Front describes where a command serves: at an address, or on standard input and output.
 type Front struct {
 	HTTP    string
 	Stdio   bool
-	Hosts   []string // lists host names by which clients may reach it
-	Origins []string // lists origins of web pages that may use it
-	Auth    string   // is none, or the ways to authenticate clients
-	Public  string   // the origin by which clients reach it; empty means its address
-	proxies []string // lists networks of proxies that are trusted about the address of a client
+	Hosts   []string // host names under which clients may reach the address
+	Origins []string // origins of web pages that may use the address
+	Auth    string   // AuthNone, or the ways to authenticate clients
+	Public  string   // origin under which clients reach the address; empty means the address itself
+	proxies []string // networks of proxies whose reports of client addresses are trusted
 	Security
 	drain Drain
 
-	// authorization holds the settings about tokens, and folder is the folder of their file.
+	// authorization holds the settings for tokens. folder is the folder of their file.
 	authorization settings.Authorization
 	folder        string
 }
@@ -123,7 +123,7 @@ func Serve(ctx context.Context, a *cli.App, f Front, h mcp.Handler) error {
 	return serveHTTP(ctx, a, l, f, h, access, nil)
 }
 
-// listen listens at --http, and prints a warning unless the address is a loopback address.
+// listen listens at --http. It prints a warning if other machines can reach the address.
 func listen(ctx context.Context, a *cli.App, f Front) (net.Listener, error) {
 	l, err := ListenAt(a.Place, f.HTTP)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -146,7 +146,7 @@ func listen(ctx context.Context, a *cli.App, f Front) (net.Listener, error) {
 	return l, nil
 }
 
-// warnOfNetwork prints warnings about what other machines of the network can do.
+// warnOfNetwork warns about everything that other machines of the network can do.
 func warnOfNetwork(a *cli.App, l net.Listener, f Front) {
 	switch _, secure := l.(*Encrypted); {
 	case f.Auth == AuthNone && f.ClientCA == "":
@@ -159,7 +159,7 @@ func warnOfNetwork(a *cli.App, l net.Listener, f Front) {
 	}
 }
 
-// Endpoint returns the URL by which clients reach a listener.
+// Endpoint returns the URL where clients reach a listener.
 func (f *Front) Endpoint(l net.Listener) string {
 	switch origin := cmp.Or(f.Public, f.authorization.URL); {
 	case origin != "":
@@ -171,8 +171,8 @@ func (f *Front) Endpoint(l net.Listener) string {
 	}
 }
 
-// origin returns the origin of a listener. Clients cannot connect to a wildcard address, so the
-// host is then the first of --allow-host, else the loopback address.
+// origin returns the origin of a listener. Clients cannot connect to a wildcard address, so for
+// that the host is the first one of --allow-host, or else the loopback address.
 func (f *Front) origin(l net.Listener) string {
 	scheme, host := "http://", l.Addr().String()
 	if _, ok := l.(*Encrypted); ok {
@@ -188,8 +188,8 @@ func (f *Front) origin(l net.Listener) string {
 	return scheme + host
 }
 
-// serveHTTP serves h until ctx is done, then waits for running requests as long as a drain may
-// take. If profile is not nil, it returns the handlers of the paths below by name.
+// serveHTTP serves h until ctx is done, and then waits for running requests within the times of the
+// drain. If profile is not nil, it returns the handlers of profiles by name.
 func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.Handler, access *Access, profile func(name string) mcp.Handler) error {
 	var principal func(*http.Request) (*mcp.Principal, error)
 	if f.ClientCA != "" {
@@ -204,7 +204,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 		return err
 	}
 	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: a.ServerLog(), ConnContext: admission.ConnContext}
-	if _, secure := l.(*Encrypted); !secure { // as a proxy in front may parse heads in another way
+	if _, secure := l.(*Encrypted); !secure { // a proxy in front may parse heads of requests in another way
 		l = HeadListener{l}
 		WatchHeads(server)
 	}
@@ -232,14 +232,14 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	return nil
 }
 
-// Doors holds the endpoints of one address by path.
+// Doors holds the endpoints of one address, by path.
 type Doors struct {
 	Front   Front
 	options mcp.ServeOptions
-	Profile func(name string) mcp.Handler // is nil if there are no profiles
-	// principal authenticates requests by certificate; nil without client certificates.
+	Profile func(name string) mcp.Handler // returns the handler of a profile; nil if there are no profiles
+	// principal authenticates requests by client certificate; nil without such certificates.
 	principal func(*http.Request) (*mcp.Principal, error)
-	Access    *Access // authenticates requests by key or token; nil if that is not required
+	Access    *Access // authenticates requests by key or token; nil if clients need neither
 
 	nowhere http.Handler // responds at all other paths
 
@@ -254,7 +254,7 @@ type EndpointHandler interface {
 	Close()
 }
 
-// ServeHTTP passes a request to the endpoint of its path.
+// ServeHTTP passes a request to the endpoint at its path.
 func (d *Doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := pathOf(r)
 	if d.Access == nil && d.principal == nil {
@@ -278,7 +278,7 @@ func (d *Doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h = d.Profile(name)
 	}
 	e := d.At(path, h)
-	if h == nil && e != nil { // as the profile was removed
+	if h == nil && e != nil { // the profile no longer exists
 		d.mu.Lock()
 		delete(d.Open, path)
 		d.mu.Unlock()
@@ -293,8 +293,8 @@ func (d *Doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.ServeHTTP(w, r)
 }
 
-// isEndpoint reports whether a path is that of an endpoint, or of one that a profile may have.
-// Endpoints set deadlines of their own.
+// isEndpoint reports whether an endpoint is, or could be, at a path. Endpoints set their own
+// deadlines.
 func isEndpoint(path string) bool {
 	for _, base := range []string{launch.EndpointPath, OlderPath} {
 		if path == base || strings.HasPrefix(path, base+"/") {
@@ -304,10 +304,10 @@ func isEndpoint(path string) bool {
 	return false
 }
 
-// pathOf returns the path of a request. It removes the slash that some clients and proxies append
-// to the path of an endpoint.
+// pathOf returns the path of a request. It removes a final slash, which some clients and proxies
+// append to the path of an endpoint.
 func pathOf(r *http.Request) string {
-	if r.URL.RawPath != "" { // an escaped slash makes another path
+	if r.URL.RawPath != "" { // the path has an escaped slash, which is part of a name
 		return r.URL.Path
 	}
 	trimmed := strings.TrimSuffix(r.URL.Path, "/")
@@ -319,8 +319,8 @@ func pathOf(r *http.Request) string {
 	return r.URL.Path
 }
 
-// NewNowhere makes the endpoint of all other paths. It sends CORS headers, so that allowed web
-// pages can read the error.
+// NewNowhere makes the handler of all other paths. It sends CORS headers, so that allowed web pages
+// can read the error.
 func (d *Doors) NewNowhere() {
 	o := d.endpointOptions()
 	o.Principal = func(r *http.Request) (*mcp.Principal, error) { return nil, nothingAt{r.URL.Path, d.Profile != nil} }
@@ -332,7 +332,7 @@ func (d *Doors) NewNowhere() {
 // A nothingAt is the error for a path without an endpoint.
 type nothingAt struct {
 	path     string
-	profiles bool // is set if profiles can have endpoints
+	profiles bool // whether profiles may have endpoints
 }
 
 func (n nothingAt) Error() string {
@@ -347,14 +347,14 @@ func (n nothingAt) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	http.Error(w, n.Error(), http.StatusNotFound)
 }
 
-// endpointOptions returns the options of all endpoints. With --allow-origin, web pages of these
-// origins can read responses.
+// endpointOptions returns the options of all endpoints. They allow the web pages of --allow-origin
+// to read responses.
 func (d *Doors) endpointOptions() streamable.Options {
 	return streamable.Options{ServeOptions: d.options, AllowedHosts: d.Front.Hosts, AllowedOrigins: d.Front.Origins, CORS: len(d.Front.Origins) > 0}
 }
 
-// At returns the endpoint of a path. It makes one for h if there is none, and returns nil if h is
-// nil or Doors is closed.
+// At returns the endpoint at a path. If there is none, it makes one for h. It returns nil if h is
+// nil or d is closed.
 func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -382,7 +382,7 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 	return e
 }
 
-// end stops the making of endpoints, and returns the existing ones.
+// end prevents the creation of further endpoints, and returns the existing ones.
 func (d *Doors) end() []EndpointHandler {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -423,15 +423,15 @@ func serveStdio(ctx context.Context, a *cli.App, h mcp.Handler) error {
 	return stdio.ServeStreams(ctx, h, in, a.Stdout, o)
 }
 
-// HintStdio prints what up waits for if standard input is a terminal.
+// HintStdio prints a hint if up waits for a client on standard input and standard input is a
+// terminal.
 func HintStdio(a *cli.App, f Front) {
 	if f.Stdio && a.Person != nil {
 		a.Screen.Printf("Serving on standard input and output, for a client to start; --http 127.0.0.1:7717 serves at an address.\n")
 	}
 }
 
-// usedBy describes the process that uses the address of a front, as far as one request can find
-// out.
+// usedBy describes the process that uses the address of a front, as far as a request can find out.
 func usedBy(ctx context.Context, a *cli.App, f Front) string {
 	host, port, err := net.SplitHostPort(f.HTTP)
 	if err != nil {
@@ -441,7 +441,7 @@ func usedBy(ctx context.Context, a *cli.App, f Front) string {
 		host = "127.0.0.1"
 	}
 	url := "http://" + net.JoinHostPort(host, port) + launch.EndpointPath
-	ups, _ := cli.Instances(ctx, a.Place) // a folder that cannot be read counts as empty
+	ups, _ := cli.Instances(ctx, a.Place) // an unreadable folder counts as empty
 	for _, up := range ups {
 		if up.Endpoint == url {
 			return fmt.Sprintf(" by the junction up of process %d, in %s, which serves at %s", up.PID, a.Short(up.Folder), url)

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// A HeadListener inspects the heads of requests for forms that a proxy in front could parse in
-// another way. Package net/http accepts such requests; the rest of their connection is not
-// accepted.
+// A HeadListener searches the heads of requests for forms that a proxy in front could parse in
+// another way. Package net/http accepts such requests. Their connections are closed after the
+// response.
 type HeadListener struct{ net.Listener }
 
 func (l HeadListener) Accept() (net.Conn, error) {
@@ -24,16 +24,16 @@ func (l HeadListener) Accept() (net.Conn, error) {
 // A headConn inspects the heads of requests while they are read.
 type headConn struct {
 	net.Conn
-	next atomic.Bool // is set after a response: the next bytes begin another head
+	next atomic.Bool // set after a response, when the next bytes begin another head
 
-	// The state of the head that is being read; only Read uses it.
-	over         bool // is set at the end of the head
+	// The state of the current head. Only Read uses it.
+	over         bool // whether the head has ended
 	line         [len("transfer-encoding:")]byte
-	length       int // counts the bytes of the line so far
+	length       int // number of bytes of the current line so far
 	cr           bool
 	sized, coded bool
 
-	ambiguous atomic.Bool // is set by a bare LF, or by both a length and a coding
+	ambiguous atomic.Bool // set by a bare LF, or by both Content-Length and Transfer-Encoding
 }
 
 // Read implements [net.Conn].
@@ -90,7 +90,7 @@ func hasName(line []byte, name string) bool {
 
 type headKey struct{}
 
-// WatchHeads makes a server close connections after requests that could be parsed in two ways.
+// WatchHeads makes a server close a connection after a request that could be parsed in two ways.
 func WatchHeads(s *http.Server) {
 	inner := s.ConnContext
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {

@@ -18,19 +18,19 @@ import (
 )
 
 // SettingFlags are the flags of junction up that set a member of [settings.Settings]. The struct
-// tag flag holds the flag's name and the name of its value. A flag that is set overrides the member
-// of the file, and no other member.
+// tag flag of the member has the name of the flag and of its value. A flag that the user gives
+// overrides that member of the file only.
 type SettingFlags struct {
 	Set   *pflag.FlagSet
-	given settings.Settings // values of the flags, or their defaults
+	given settings.Settings // values of the flags or their defaults
 	All   []settingFlag
 }
 
 // A settingFlag is one flag of [SettingFlags].
 type settingFlag struct {
 	Name  string
-	path  []int  // of the member, for [reflect.Value.FieldByIndex]
-	group string // the flag that this one needs; empty if none
+	path  []int  // index of the member for [reflect.Value.FieldByIndex]
+	group string // flag without which this one has no effect; may be empty
 }
 
 // NewSettingFlags defines the flags in a set and returns them.
@@ -41,8 +41,8 @@ func NewSettingFlags(set *pflag.FlagSet) *SettingFlags {
 	return f
 }
 
-// define defines the flags of a struct type; path is its place in the settings. In an optional
-// struct, the other flags need the first one.
+// define defines the flags for the members of a struct type. path is the index of the struct in the
+// settings. If the struct is optional, all its flags need the first one.
 func (f *SettingFlags) define(of reflect.Type, path []int, group string) {
 	for i := range of.NumField() {
 		field := of.Field(i)
@@ -90,7 +90,8 @@ func (f *SettingFlags) define(of reflect.Type, path []int, group string) {
 	}
 }
 
-// A valueWord is a flag value whose type has its own name in the help; a listWord is such a list.
+// A valueWord is a flag value that names its own type in the help. A listWord is the same for a
+// list.
 type (
 	valueWord struct {
 		pflag.Value
@@ -109,7 +110,7 @@ func (n valueWord) Type() string { return n.name }
 // Type implements [pflag.Value].
 func (n listWord) Type() string { return n.name }
 
-// Apply returns a copy of s with the members of the flags that are set. The error names a flag that
+// Apply returns a copy of s with the flags that the user gave applied. The error names a flag that
 // is invalid or has no effect.
 func (f *SettingFlags) Apply(s *settings.Settings) (*settings.Settings, error) {
 	merged := *s
@@ -143,7 +144,8 @@ func (f *SettingFlags) Apply(s *settings.Settings) (*settings.Settings, error) {
 	return &merged, nil
 }
 
-// said returns settings in JSON with only the member of the flag, for checking its value.
+// said returns settings as JSON that contain only the flag's member. They are used to check the
+// value of the flag.
 func (one *settingFlag) said(value reflect.Value) []byte {
 	v := value.Interface()
 	if d, is := v.(time.Duration); is {
@@ -161,6 +163,6 @@ func (one *settingFlag) said(value reflect.Value) []byte {
 	for _, name := range slices.Backward(names) {
 		v = map[string]any{name: v}
 	}
-	data, _ := json.Marshal(v) // strings always encode
+	data, _ := json.Marshal(v) // encoding strings cannot fail
 	return data
 }

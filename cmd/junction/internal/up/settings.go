@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/internal/nearest"
 )
 
-// reportUnknown prints the names of servers in the settings that do not exist. Nothing else would
-// show a typing error.
+// reportUnknown prints names of servers in the settings that are not configured. Otherwise a typing
+// error in them would have no visible effect.
 func reportUnknown(a *cli.App, s *settings.Settings, from string, configured []string) {
 	known := append(slices.Clone(configured), cli.ShippedNames()...)
 	report := func(at, name string) {
@@ -30,7 +30,7 @@ func reportUnknown(a *cli.App, s *settings.Settings, from string, configured []s
 	}
 }
 
-// Settled returns the settings with those of the flags, and the drain times.
+// Settled returns the settings with the flags applied, and the times of the drain.
 func (o *Options) Settled(s *settings.Settings) (*settings.Settings, Drain, error) {
 	merged, err := o.Flags.Apply(s)
 	if err != nil {
@@ -44,10 +44,10 @@ func (o *Options) Settled(s *settings.Settings) (*settings.Settings, Drain, erro
 	return merged, ends, policies.CheckProfile(s, o.profile)
 }
 
-// Drains returns the drain times: those of the flags, else those of the settings.
+// Drains returns the times of the drain from the flags or, without a flag, from the settings.
 func (o *Options) Drains(s *settings.Drain) Drain {
 	d, given := o.drain, o.Flags.Set.Changed
-	if o.Admin != "" && !given("drain-delay") { // as clients of --admin can ask whether it is ready
+	if o.Admin != "" && !given("drain-delay") { // clients of --admin can check readiness
 		d.Delay = DefaultDrainDelay
 	}
 	if s != nil && s.Delay != nil && !given("drain-delay") {

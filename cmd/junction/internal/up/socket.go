@@ -15,8 +15,8 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// share serves the control socket for junction status and consoles of this user, and a console with
-// --console. The function end stops the socket, but not the console.
+// share serves the control socket, which junction status and the consoles of this user use, and
+// with --console a console. end stops the socket but not the console.
 func (v *Served) share(ctx context.Context) (end func()) {
 	end = v.takeOrders(ctx)
 	if v.Options.console {
@@ -29,8 +29,8 @@ func (v *Served) share(ctx context.Context) (end func()) {
 	return end
 }
 
-// takeOrders serves the routes of --admin below /api, and those of serveInside, on a socket that
-// only this user can open. Without a socket it goes on. The function end stops it.
+// takeOrders serves the routes of serveControl and serveInside on a socket that only this user can
+// open. If there is no socket, it does nothing. end stops it.
 func (v *Served) takeOrders(ctx context.Context) (end func()) {
 	l, path, err := cli.ListenSocket(v.App.Place, cli.ControlSuffix)
 	if err != nil {
@@ -46,7 +46,7 @@ func (v *Served) takeOrders(ctx context.Context) (end func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = s.Serve(l) // Serve returns when the server is closed.
+		_ = s.Serve(l) // returns when the server is closed
 	}()
 	return func() {
 		os.Remove(path)
@@ -58,12 +58,12 @@ func (v *Served) takeOrders(ctx context.Context) (end func()) {
 }
 
 // sharesServers reports whether commands of this user may use the servers of this process instead
-// of starting their own. They may not if callers authenticate, as rules and limits hold for each
-// caller. Nor may they on standard input, where servers run for the one client.
+// of starting their own. They may not if callers authenticate, because rules and limits apply to
+// each caller. They may not on standard input either, where servers run for the only client.
 func (v *Served) sharesServers() bool { return v.listener != nil && !v.Options.KnowsCallers() }
 
-// shareServers serves each server to the commands of this user, at the path of a profile of its
-// name. The function end stops that.
+// shareServers serves each server to the commands of this user, at the path of a profile with the
+// name of the server. end stops that.
 func (v *Served) shareServers(ctx context.Context, mux *http.ServeMux) (end func()) {
 	if !v.sharesServers() {
 		return func() {}
@@ -72,19 +72,19 @@ func (v *Served) shareServers(ctx context.Context, mux *http.ServeMux) (end func
 	d.NewNowhere()
 	mux.HandleFunc("GET "+cli.EntryPath+"{name}", v.tellProof)
 	mux.HandleFunc(launch.EndpointPath+"/", func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // as a call may take any time; the endpoint limits the time of the body
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a call may take any time; the endpoint limits the time for the body
 		d.ServeHTTP(w, r)
 	})
 	return d.Close
 }
 
-// ReadWhole reads the rest of a request's body that a Handler leaves unread, within [AdminTime]. A
-// client that still writes when the connection closes may see only its write error, and not the
-// response.
+// ReadWhole returns a Handler that reads the remaining body of a request after h, within
+// [AdminTime]. If the connection closed while a client was writing, the client might get only an
+// error, and not the response.
 func ReadWhole(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r)
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(AdminTime)) // as the Handler may have removed it
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(AdminTime)) // h may have removed the deadline
 		_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxQuestion))
 	})
 }

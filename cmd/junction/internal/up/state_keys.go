@@ -20,22 +20,22 @@ import (
 )
 
 const (
-	stateKeyTime   = 7 * 24 * time.Hour // how long one key seals the state that clients carry between rounds
-	stateKeyPause  = time.Minute        // between two checks for keys of other processes
-	stateKeyBefore = 10 * time.Minute   // how long a key is known before it seals
-	stateKeyAfter  = 24 * time.Hour     // how long a key still opens after the next one seals
-	maxStateKeys   = 16 << 10           // bytes of the file
+	stateKeyTime   = 7 * 24 * time.Hour // how long a key seals the state that clients carry between rounds
+	stateKeyPause  = time.Minute        // time between two checks for keys of other processes
+	stateKeyBefore = 10 * time.Minute   // how long a key is stored before it seals
+	stateKeyAfter  = 24 * time.Hour     // how long a key can still open after the next key seals
+	maxStateKeys   = 16 << 10           // largest size of the file in bytes
 )
 
-// A stateKey seals from a time on, until the next key does.
+// A stateKey seals from Since until the next key does.
 type stateKey struct {
 	Key   []byte    `json:"key"`
 	Since time.Time `json:"since"`
 }
 
-// StateKeys holds the keys with which all processes of one state folder seal the state that clients
-// carry between rounds. A key is stored some time before it seals, so that every process knows it
-// by then. At is safe for concurrent use.
+// StateKeys holds the keys that seal the state that clients carry between rounds. All processes
+// with the same state folder share them. A new key is stored some time before its first use, so
+// that every process knows it by then. At is safe for concurrent use.
 type StateKeys struct {
 	Path string
 
@@ -44,8 +44,8 @@ type StateKeys struct {
 	Keys   []stateKey // sorted by Since
 }
 
-// ReplicaOptions is [ServeOptions] for a process that others with the same state folder can
-// replace. If the shared keys cannot be opened, the process uses its own.
+// ReplicaOptions is like [ServeOptions], for a process that can replace others with the same state
+// folder. If the shared keys cannot be opened, the process uses its own.
 func ReplicaOptions(ctx context.Context, a *cli.App) mcp.ServeOptions {
 	o := ServeOptions(a)
 	keys, err := cli.OpenState(a.Place, "state.keys", func(path string) (*StateKeys, error) {
@@ -60,12 +60,12 @@ func ReplicaOptions(ctx context.Context, a *cli.App) mcp.ServeOptions {
 	return o
 }
 
-// At returns the keys at a time, the sealing one first.
+// At returns the keys to use at a time. The first one seals.
 func (k *StateKeys) At(ctx context.Context, now time.Time) [][]byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if now.Sub(k.looked) >= stateKeyPause {
-		_ = k.Look(ctx, now) // on an error, the known keys stay
+		_ = k.Look(ctx, now) // after an error, the known keys stay
 	}
 	var due, next [][]byte
 	for _, key := range slices.Backward(k.Keys) {
@@ -78,8 +78,8 @@ func (k *StateKeys) At(ctx context.Context, now time.Time) [][]byte {
 	return append(due, next...)
 }
 
-// Look reads the file, and adds the next key to it if that is due. The caller must hold the lock or
-// the only reference.
+// Look reads the file and adds the next key if it is due. The caller must hold the lock or have the
+// only reference.
 func (k *StateKeys) Look(ctx context.Context, now time.Time) error {
 	k.looked = now
 	keys, err := readStateKeys(k.Path)
@@ -114,10 +114,10 @@ func (k *StateKeys) Look(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// turned returns keys with the next one added if it is due, and without those that open nothing
-// anymore. turn reports whether it is due.
+// turned returns keys without the ones that no longer open anything. If the next key is due, turned
+// adds it and reports true.
 func turned(keys []stateKey, now time.Time) (_ []stateKey, turn bool) {
-	keys = slices.DeleteFunc(slices.Clone(keys), func(k stateKey) bool { return k.Since.After(now.Add(stateKeyTime)) }) // created while the clock was ahead
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k stateKey) bool { return k.Since.After(now.Add(stateKeyTime)) }) // made while the clock was ahead
 	n := len(keys)
 	since := now
 	switch {
@@ -134,7 +134,8 @@ func turned(keys []stateKey, now time.Time) (_ []stateKey, turn bool) {
 	return append(slices.Clip(keys), stateKey{Key: key, Since: since.UTC()}), true
 }
 
-// readStateKeys reads the file, sorted by Since. A missing file has no keys.
+// readStateKeys reads the keys in a file, sorted by Since. It returns none if the file does not
+// exist.
 func readStateKeys(path string) (keys []stateKey, err error) {
 	text, err := filename.ReadAtMost(path, maxStateKeys)
 	if errors.Is(err, fs.ErrNotExist) {

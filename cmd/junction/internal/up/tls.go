@@ -18,20 +18,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// CertificatePause is the minimum time between two checks whether a certificate's file changed.
+// CertificatePause is the time between two checks for changed files of a certificate.
 const CertificatePause = time.Second
 
 const (
-	// certificateWarnTime is how long before its end a certificate is reported as expiring soon.
+	// certificateWarnTime is how long before the expiry of a certificate the warnings start.
 	certificateWarnTime = 14 * 24 * time.Hour
-	// certificateSayTime is the time between two such reports.
+	// certificateSayTime is the time between two such warnings.
 	certificateSayTime = 24 * time.Hour
 )
 
-// A Security describes the encryption of an address and the clients that may connect to it.
+// A Security describes the encryption of an address and which clients may connect.
 type Security struct {
-	Cert, Key string // are files; empty if connections are not encrypted
-	ClientCA  string // a file of authorities that sign client certificates; empty if clients need none
+	Cert, Key string // files; empty without encryption
+	ClientCA  string // file with the authorities that sign client certificates; empty if clients need no certificate
 }
 
 func (s *Security) flags(flags *pflag.FlagSet) {
@@ -51,7 +51,7 @@ func (s *Security) check() error {
 	return nil
 }
 
-// Listen returns a listener that encrypts connections. Without a certificate it returns l.
+// Listen returns a listener that encrypts the connections of l. Without a certificate it returns l.
 func (s *Security) Listen(p place.Place, l net.Listener, log *slog.Logger) (net.Listener, error) {
 	if s.Cert == "" {
 		return l, nil
@@ -68,21 +68,21 @@ func (s *Security) Listen(p place.Place, l net.Listener, log *slog.Logger) (net.
 	return e, nil
 }
 
-// An Encrypted listener accepts TLS connections.
+// An Encrypted is a listener that accepts TLS connections.
 type Encrypted struct {
 	net.Listener
 	Certificate *Certificate
 	daily       *time.Timer
 }
 
-// Close closes the listener.
+// Close closes the listener and stops the daily check of the certificate.
 func (e *Encrypted) Close() error {
 	e.daily.Stop()
 	return e.Listener.Close()
 }
 
-// A Certificate holds a certificate and the authorities of clients. It reads them again when a file
-// changes.
+// A Certificate holds the certificate of an address and the authorities of clients. It reads their
+// files again when they change.
 type Certificate struct {
 	Security
 
@@ -90,15 +90,15 @@ type Certificate struct {
 
 	mu     sync.Mutex
 	Looked time.Time
-	fault  string // the last logged reason why the files cannot be used; empty if they can
-	stamp  string // identifies the versions of the files that were read
+	fault  string // last logged reason why the files cannot be used; empty if they can
+	stamp  string // identifies the versions of the files
 	now    *tls.Config
-	begins time.Time // and ends limit the time in which the certificate and those that signed it are valid
+	begins time.Time // the certificate and its signers are valid only between begins and ends
 	ends   time.Time
 }
 
-// Config returns the configuration of a new connection. If the files cannot be read, the earlier
-// configuration stays. After a change the configuration is a new one, so that no client resumes a
+// Config returns the configuration for a new connection. If the files cannot be read, it returns
+// the earlier configuration. After a change it returns a new one, so that no client can resume a
 // session that a removed authority allowed.
 func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 	c.mu.Lock()
@@ -126,7 +126,7 @@ func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 		return c.now, nil
 	}
 	fresh, err := tls.LoadX509KeyPair(c.Cert, c.Key)
-	if err != nil { // perhaps as one of them is being written
+	if err != nil { // another program may be writing a file
 		return c.before(fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.Cert, c.Key, err))
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{fresh}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
@@ -145,7 +145,7 @@ func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 	for _, der := range fresh.Certificate {
 		one, err := x509.ParseCertificate(der)
 		if err != nil {
-			continue // clients do not need it either, as LoadX509KeyPair read the first one
+			continue // clients do not need it, because LoadX509KeyPair has parsed the first one
 		}
 		if one.NotBefore.After(c.begins) {
 			c.begins = one.NotBefore
@@ -162,22 +162,23 @@ func (c *Certificate) before(err error) (*tls.Config, error) {
 	if c.now == nil {
 		return nil, err
 	}
-	if why := err.Error(); why != c.fault { // logs once, and not for each connection
+	if why := err.Error(); why != c.fault { // log once and not for each connection
 		c.fault = why
 		c.Log.Error("junction: the new certificate cannot be used; the one before is", "error", err)
 	}
 	return c.now, nil
 }
 
-// say reads changed files again, and logs if the certificate expires soon or is not valid now.
+// say reads changed files, and logs a line if the certificate expires soon or is not valid now.
 func (c *Certificate) say(now time.Time) {
-	_, _ = c.Config(nil) // has succeeded before
+	_, _ = c.Config(nil) // cannot fail, because it has succeeded before
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sayEnd(now)
 }
 
-// sayEnd logs if the certificate expires soon or is not valid now. The caller holds the lock.
+// sayEnd logs a line if the certificate expires soon or is not valid now. The caller holds the
+// lock.
 func (c *Certificate) sayEnd(now time.Time) {
 	switch {
 	case now.After(c.ends):
@@ -189,15 +190,15 @@ func (c *Certificate) sayEnd(now time.Time) {
 	}
 }
 
-// Left returns how long the certificate is valid. It is negative after its end.
+// Left returns the time until the certificate expires. It is negative after that.
 func (c *Certificate) Left() time.Duration {
-	_, _ = c.Config(nil) // has succeeded before
+	_, _ = c.Config(nil) // cannot fail, because it has succeeded before
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Until(c.ends)
 }
 
-// certified returns the principal of a request by its client certificate.
+// certified returns the principal that a request's client certificate identifies.
 func certified(r *http.Request) (*mcp.Principal, error) {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
 		return nil, errors.New("the client has no certificate")

@@ -14,18 +14,18 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 )
 
-// unixPrefix is the prefix of an address that is a file.
+// unixPrefix is the prefix of an address that is a Unix socket.
 const unixPrefix = "unix:"
 
-// A unixSocket is a listener at a file, which Close removes.
+// A unixSocket is a listener at a socket file. Close removes the file.
 type unixSocket struct {
 	*net.UnixListener
 	path   string
 	remove sync.Once
 }
 
-// listenUnix listens at a file that only this user can open. It replaces a socket whose process has
-// ended, but neither the socket of another process nor any other file.
+// listenUnix listens at a socket file that only this user can open. It replaces the socket of a
+// process that has ended, but never the socket of a running process or another kind of file.
 func listenUnix(path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -56,7 +56,7 @@ func (l *unixSocket) Close() error {
 }
 
 // ListenAt listens at HOST:PORT or unix:FILE. An IPv4 address is not served over IPv6: 0.0.0.0
-// means the IPv4 addresses of this machine.
+// means all IPv4 addresses of this machine.
 func ListenAt(p place.Place, address string) (net.Listener, error) {
 	if path, is := strings.CutPrefix(address, unixPrefix); is {
 		return listenUnix(p.Path(path))

@@ -11,20 +11,20 @@ import (
 // unmatched holds the reported rules and settings that match nothing.
 type unmatched struct {
 	mu      sync.Mutex
-	servers []string // lists the configured servers
-	from    string   // the file of the settings
+	servers []string // names of the configured servers
+	from    string   // file of the settings
 	said    map[string]bool
 }
 
-// configured sets the present servers and the file of the settings.
+// configured sets the current servers and the file of the settings.
 func (u *unmatched) configured(servers []string, from string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.servers, u.from = servers, from
 }
 
-// reportUnmatched prints the rules and settings that match nothing, as far as is known now, each
-// once. Nothing else would show a typing error.
+// reportUnmatched prints the rules and settings that match nothing of the known definitions, each
+// once. Otherwise a typing error in them would have no visible effect.
 func (v *Served) reportUnmatched() {
 	now := v.Gateway.Layers().Plan()
 	u := &v.unmatched
@@ -57,8 +57,8 @@ func (v *Served) reportUnmatched() {
 		}
 		said[line] = true
 	}
-	if len(w.Known) < len(u.servers) { // as reports about the other servers may still be true
+	if len(w.Known) < len(u.servers) { // reports about the other servers may still be true
 		maps.Copy(said, u.said)
 	}
-	u.said = said // drops those that were corrected, so that they are reported if they return
+	u.said = said // drops lines about corrected faults, so that they are printed again if they return
 }

@@ -26,26 +26,26 @@ import (
 
 const (
 	DefaultAddress = "127.0.0.1:7717"
-	// firstList is the time that the first lists wait for servers without remembered definitions.
-	// Some clients never list a second time.
+	// firstList is how long the first lists wait for servers without remembered definitions. Some
+	// clients request lists only once.
 	firstList = 3 * time.Second
 )
 
 // An Options holds the command line of up.
 type Options struct {
 	Front
-	Flags     *SettingFlags // the flags that are settings, too
-	otlp      string        // a collector of traces; empty means that of the environment
+	Flags     *SettingFlags // flags that set a member of the settings
+	otlp      string        // address of a collector of traces; empty means the one in the environment
 	NoPrefix  bool
-	Admin     string   // the admin address; empty means none
-	BareAdmin bool     // allows an unencrypted admin address of a network
-	console   bool     // serves a console
-	profile   string   // the profile on standard input and output
-	Names     []string // lists servers; empty means all
+	Admin     string   // admin address; empty means none
+	BareAdmin bool     // allow an unencrypted admin address that other machines can reach
+	console   bool     // serve a console
+	profile   string   // profile to serve on standard input and output
+	Names     []string // names of the servers; empty means all
 }
 
-// garbagePercent is the value of GOGC. A call leaves much garbage and a gateway keeps little. At
-// the usual 100, collection is a tenth of the work of many calls.
+// garbagePercent is the value of GOGC. A call produces much garbage, while the gateway itself keeps
+// little memory. At the default of 100, garbage collection takes a tenth of the time of many calls.
 const garbagePercent = 200
 
 func Command(a *cli.App) *cobra.Command {
@@ -190,8 +190,8 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	return cli.IgnoreInterrupt(ctx, v.serve(ctx, board))
 }
 
-// listenUp opens the recording, if there is one, and listens at the addresses. It reports their
-// faults before anything is served.
+// listenUp opens the recording, if there is one, and listens at the addresses. Errors of these are
+// thus reported before any client is served.
 func listenUp(ctx context.Context, a *cli.App, o Options) (v *Served, err error) {
 	a.Launch.RecordsFront = true
 	if err := reach.StartRecording(a, "up", "", false); err != nil {
@@ -223,7 +223,8 @@ func (v *Served) closeListeners() {
 	}
 }
 
-// endpoint returns the URL by which clients reach it; empty on standard input and output.
+// endpoint returns the URL where clients reach the gateway. It returns "" for standard input and
+// output.
 func (v *Served) endpoint() string {
 	if v.listener == nil {
 		return ""
@@ -231,13 +232,13 @@ func (v *Served) endpoint() string {
 	return v.Options.Front.Endpoint(v.listener)
 }
 
-// introduceUp prints what is served and how clients connect.
+// introduceUp prints the served servers and how clients connect.
 func introduceUp(a *cli.App, v *Served, set *config.Set) {
 	switch o := v.Options; {
 	case a.Log != nil && v.listener != nil:
 		a.Log.Info("junction serves", "url", v.endpoint())
 	case a.Log == nil && (!o.Stdio || a.Launch.Verbose):
-		var args []string // are for another process, which can neither write the same audit log nor ask for a key
+		var args []string // arguments for another process, which can neither write the same audit log nor authenticate clients
 		if v.Gateway.Layers().Log == nil && len(o.ways()) == 0 {
 			args = StdioArgs(a, set, v.Entries, o)
 		}
@@ -248,7 +249,7 @@ func introduceUp(a *cli.App, v *Served, set *config.Set) {
 				names, files[e.Name] = append(names, e.Name), e.Definition.Source
 			}
 		}
-		// One call prints it all, so that no output of servers comes in between.
+		// One call prints all the text, so that no output of servers comes in between.
 		a.Screen.Printf("%s%s%s", introduction(v.listener, o.Front, args), cli.SourcesText(a.Place, names, files, cli.LineWidth(a.Screen)), v.introduceLayers())
 	}
 	SayUnnamed(a, v.access)
@@ -268,7 +269,7 @@ func (v *Served) introduceLayers() string {
 	return text
 }
 
-// serve serves clients until ctx is done or the client on standard input disconnects.
+// serve serves clients until ctx is done, or until the client on standard input disconnects.
 func (v *Served) serve(ctx context.Context, board *board) error {
 	if v.App.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
@@ -296,8 +297,8 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 	}))
 }
 
-// reportNothing prints a line if there is no server to serve. It returns an error only if the
-// configuration has faults.
+// reportNothing prints a line if there is no server to serve. It returns an error only if faults of
+// the configuration are the reason.
 func reportNothing(a *cli.App, set *config.Set, entries []launch.Entry) error {
 	why := reach.NoServersError("there is no server to serve", set, entries)
 	switch {
@@ -310,8 +311,8 @@ func reportNothing(a *cli.App, set *config.Set, entries []launch.Entry) error {
 	return nil
 }
 
-// joinFirst returns the gateway for one client. Its servers join at the first request, as what they
-// offered depends on the capabilities that the client declares there.
+// joinFirst returns a Handler for the only client. It calls join at the first request, because the
+// definitions of servers depend on the capabilities that the client declares there.
 func joinFirst(h mcp.Handler, join func(client string)) mcp.Handler {
 	var first sync.Once
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {

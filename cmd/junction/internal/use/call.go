@@ -70,8 +70,8 @@ type CallShown struct {
 	Meta              json.RawMessage `json:"_meta,omitzero"`
 }
 
-// listForCall prints the tools of a server and returns a usage error, for a command line without a
-// tool.
+// listForCall handles a command line without a tool. It prints the tools of the server, and returns
+// a usage error.
 func listForCall(ctx context.Context, a *cli.App, client *mcp.Client) error {
 	if !a.Flags.JSON {
 		l := ToolList().ShownAs(false)
@@ -82,16 +82,16 @@ func listForCall(ctx context.Context, a *cli.App, client *mcp.Client) error {
 			}
 			tools = append(tools, raw)
 		}
-		text, _ := l.Text(tools, a.Screen.Width()) // tools that cannot be decoded are left out
+		text, _ := l.Text(tools, a.Screen.Width()) // the error concerns only tools that cannot be decoded
 		a.Screen.Printf("%s", text)
 	}
 	return cli.Usagef("name a tool of the server")
 }
 
-// callTool calls a tool and prints its result. given holds the whole arguments; if it is nil, they
-// are built of words.
+// callTool calls a tool, and prints its result. The arguments of the call are given as a whole, or
+// built from words if given is nil.
 func callTool(ctx context.Context, a *cli.App, client *mcp.Client, tool string, words []string, given json.RawMessage) (err error) {
-	var names []string // listed by the server, as far as read
+	var names []string // names of the tools listed so far
 	if given == nil {
 		if given, names, err = toolArguments(ctx, a, client, tool, words); err != nil {
 			return unlistedTool(ctx, client, tool, names, err)
@@ -122,20 +122,20 @@ func callTool(ctx context.Context, a *cli.App, client *mcp.Client, tool string, 
 	switch {
 	case err != nil || !result.IsError:
 		return err
-	case by != "": // the result was printed
+	case by != "": // the gateway refused the call, and its reason is already printed
 		a.Screen.Printf("junction: %v\n", &cli.RefusedError{Why: result.Text()})
 		return &cli.ExitError{Code: cli.ExitRefused}
 	}
-	// Some servers respond with a result to a call of an unknown tool.
+	// Some servers answer a call of an unknown tool with a result, not an error.
 	if unlisted := unlistedTool(ctx, client, tool, names, cli.ErrToolFailed); unlisted != cli.ErrToolFailed {
 		a.Screen.Printf("junction: %v\n", unlisted)
 	}
 	return cli.ErrToolFailed
 }
 
-// unlistedTool returns err, or a [reach.UnlistedError] if the server does not list the tool. names
-// are the tools listed so far, or nil. Errors of a gateway, which may not have reached or allowed
-// the tool, are returned as they are.
+// unlistedTool returns a [reach.UnlistedError] if the server does not list the tool, and otherwise
+// err. The argument names has the tools listed so far, or nil. Errors of a gateway are returned
+// unchanged, because the gateway may have hidden the tool or failed to reach its server.
 func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []string, err error) error {
 	if fault, is := errors.AsType[*mcp.Error](err); is && (fault.Code == mcp.CodeInternalError || unanswered.In(fault.Data) != "" || refused.In(fault.Data) != "") {
 		return err
@@ -154,7 +154,8 @@ func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []
 	return reach.WrapUnlisted("tool", tool, names, err)
 }
 
-// JSONArguments returns the JSON object of --args, or of the only word if it is an object, or nil.
+// JSONArguments returns the JSON object given with --args, or as the only word. It returns nil if
+// there is none.
 func JSONArguments(a *cli.App, raw string, words []string) (json.RawMessage, error) {
 	flag := "--args"
 	switch object := len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{"); {
@@ -183,8 +184,8 @@ func JSONArguments(a *cli.App, raw string, words []string) (json.RawMessage, err
 	return data, nil
 }
 
-// toolArguments builds arguments of words by the schema of the tool. names are the tools that the
-// server lists, up to this one.
+// toolArguments builds arguments from words, according to the schema of the tool. It also returns
+// the names of the tools that the server lists, up to this one.
 func toolArguments(ctx context.Context, a *cli.App, client *mcp.Client, tool string, words []string) (given json.RawMessage, names []string, err error) {
 	var schema json.RawMessage
 	for t, err := range client.Tools(ctx) {

@@ -48,7 +48,7 @@ type completionShown struct {
 	Completion mcp.Completion `json:"completion"`
 }
 
-// completion parses the words of the command line.
+// completion parses the words of the command line into a request.
 func completion(words []string) (mcp.CompletionRequest, error) {
 	if len(words) < 2 {
 		return mcp.CompletionRequest{}, cli.Usagef("expected a prompt or template, and ARGUMENT=TEXT")

@@ -1,3 +1,3 @@
-// Package use has the commands that send single requests to servers: the lists, call, read, prompt,
-// complete and ping.
+// Package use has the commands that send single requests to servers: the list commands, call, read,
+// prompt, complete and ping.
 package use

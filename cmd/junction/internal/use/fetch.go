@@ -25,22 +25,25 @@ import (
 	"github.com/junction-mcp/junction/mcp/command"
 )
 
-// maxDialing is the number of servers connected to at the same time.
+// maxDialing is the maximum number of simultaneous connection attempts to servers that are not
+// programs.
 const maxDialing = 8
 
-// A List describes a list that servers have, and the command that prints it.
+// A List describes a list that servers offer, and the command that prints it.
 type List struct {
 	*revision.Method
 	Command string
 	Text    func(entries []json.RawMessage, width int) (string, error)
-	// Brief is like Text with one line for each entry; nil if the list has no such form.
+	// Brief is like Text, but formats each entry in one line. It is nil if the list has no brief
+	// form.
 	Brief func(entries []json.RawMessage, width int) (string, error)
 }
 
 // Nouns returns the plural of the list's noun.
 func (l List) Nouns() string { return l.Noun + "s" }
 
-// ShownAs returns the list printed in full, or with one line for each entry if it has that form.
+// ShownAs returns the list with Text set to the full or the brief form. A list without a brief form
+// always has the full form.
 func (l List) ShownAs(full bool) List {
 	if !full && l.Brief != nil {
 		l.Text = l.Brief
@@ -53,32 +56,32 @@ func (l List) ShownAs(full bool) List {
 // A Listing is the outcome of listing one server.
 type Listing struct {
 	Entries []json.RawMessage
-	// Remembered reports that Entries were stored before. read is the time they were read; zero if
-	// unknown.
+	// Remembered reports whether Entries come from an earlier run. The field read is the time of
+	// that run, or zero if unknown.
 	Remembered bool
 	read       time.Time
-	// runs is the server in a running junction up, or nil.
+	// runs is the server in a running junction up, or nil if it does not run there.
 	runs *cli.RunningServer
-	// Missing holds the servers behind a gateway whose entries are not in the list.
+	// Missing holds the servers behind a gateway whose entries the list lacks.
 	Missing []absent
 	Err     error
 }
 
-// A ListedShown is the output of a list command for one server with --json. Only the list of the
-// command is set.
+// A ListedShown is the output of a list command with --json, for one server. Only the field for the
+// list of that command is set.
 type ListedShown struct {
 	Source    string            `json:"source,omitempty"` // the file that defines the server
 	Disabled  bool              `json:"disabled,omitempty"`
-	Error     json.RawMessage   `json:"error,omitempty"` // why there is no list
+	Error     json.RawMessage   `json:"error,omitempty"` // reason that there is no list
 	Tools     []json.RawMessage `json:"tools,omitzero"`
 	Resources []json.RawMessage `json:"resources,omitzero"`
 	Templates []json.RawMessage `json:"resourceTemplates,omitzero"`
 	Prompts   []json.RawMessage `json:"prompts,omitzero"`
 	Skills    []json.RawMessage `json:"skills,omitzero"`
-	Missing   []absent          `json:"missing,omitempty"` // servers behind this gateway whose entries are not in the list
+	Missing   []absent          `json:"missing,omitempty"` // servers behind a gateway whose entries the list lacks
 }
 
-// Shown returns the output for a listing: its entries or its error.
+// Shown returns the JSON output for a listing: its entries, or its error.
 func (l List) Shown(got *Listing) (s ListedShown) {
 	if got.Err != nil {
 		s.Error = jsonrpc.Get(cli.ErrorObject(got.Err), "error")
@@ -89,7 +92,8 @@ func (l List) Shown(got *Listing) (s ListedShown) {
 	return s
 }
 
-// About returns where a server is defined and the number of its entries, or why it has none.
+// About describes where a server is defined, and how many entries it has. If it has no list, the
+// text gives the reason.
 func (s ListedServer) About(p place.Place, l List) string {
 	details := []string{s.Entry.Origin(p)}
 	switch {
@@ -117,11 +121,11 @@ func (s ListedServer) IsSilent() bool {
 	return ended && errors.As(err, new(*cli.ConnectError))
 }
 
-// missingMeta is the member of a list's _meta that names the servers missing from it; see package
-// gateway.
+// missingMeta is the member of a list's _meta that names the servers missing from the list. Package
+// gateway documents it.
 const missingMeta = "io.github.junction-mcp/missing"
 
-// maxMissing limits the servers read from it.
+// maxMissing limits the number of servers read from missingMeta.
 const maxMissing = 100
 
 // An absent server is one whose entries are missing from the list of a gateway.
@@ -130,7 +134,7 @@ type absent struct {
 	Reason string `json:"reason"`
 }
 
-// noteMissing returns middleware that collects the servers missing from lists in all.
+// noteMissing returns middleware that adds to all the servers missing from each list.
 func noteMissing(all *[]absent) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -143,7 +147,7 @@ func noteMissing(all *[]absent) mcp.Middleware {
 	}
 }
 
-// missingIn returns all with the servers that meta names as missing, each once.
+// missingIn adds to all the servers that meta reports missing, without duplicates.
 func missingIn(all []absent, meta json.RawMessage) []absent {
 	list := jsonrpc.Get(meta, missingMeta)
 	if len(list) == 0 || list[0] != '[' {
@@ -165,12 +169,12 @@ func missingIn(all []absent, meta json.RawMessage) []absent {
 type ListedServer struct {
 	Entry   launch.Entry
 	Listing Listing
-	Open    bool // not asked yet, and nothing is remembered
+	Open    bool // whether the server is still to be asked
 }
 
-// StoredLists returns the configuration and its servers, with the lists remembered of them. It returns
-// only the servers with the given names, if there are any. With refresh, remembered lists are not
-// used. It prints the problems of the configuration.
+// StoredLists returns the configuration and its servers, with the stored list of each server. If
+// names are given, it returns only those servers. With refresh, it ignores stored lists. It prints
+// the problems of the configuration.
 func StoredLists(ctx context.Context, a *cli.App, l List, names []string, refresh bool) (*config.Set, []ListedServer, error) {
 	if err := reach.CheckFlags(a); err != nil {
 		return nil, nil, err
@@ -184,7 +188,7 @@ func StoredLists(ctx context.Context, a *cli.App, l List, names []string, refres
 	}
 	reach.ReportProblems(a, set)
 	if why := reach.NoServersError("there is no server", set, entries); why != nil && len(entries) == 0 && len(set.Problems()) == 0 {
-		a.Screen.Printf("junction: %v\n", why) // an empty list alone would not explain itself
+		a.Screen.Printf("junction: %v\n", why) // explain the empty output
 	}
 	store, running := a.Store(), reach.RunningServers(ctx, a.Place)
 	var all []ListedServer
@@ -202,13 +206,14 @@ func StoredLists(ctx context.Context, a *cli.App, l List, names []string, refres
 	return set, all, nil
 }
 
-// FetchLists asks the servers whose Open is set, several at a time, and calls show for each server of
-// all, in order. It asks the user for consent first; named reports whether the user named the
-// servers, so that earlier refusals are asked again.
+// FetchLists asks each server in all whose field Open is set. It asks several servers at a time,
+// and calls show for each server in all, in order. First, it asks the user for consent. The
+// argument named reports whether the user named the servers. If so, FetchLists asks again about
+// servers that the user refused earlier.
 //
-// AskOpen calls show once a server and all before it have answered. After [reach.StartingPause] it prints
-// the servers that still start, and no longer waits for them to keep the order. It returns the
-// error of show, or the cause of ctx; after either, show is not called again.
+// FetchLists calls show for a server once that server and all before it have answered. After
+// [reach.StartingPause], it prints the servers that are still starting, and gives up the order. It
+// returns the error of show, or the cause of ctx. After either, it does not call show again.
 func FetchLists(ctx context.Context, a *cli.App, l List, all []ListedServer, named bool, show func(*ListedServer) error) error {
 	s := &StartList{App: a, Pending: map[string]string{}, free: make(chan struct{}, process.Starts()), Said: map[string]bool{}}
 	order := &ResultOrder{}
@@ -234,7 +239,7 @@ func FetchLists(ctx context.Context, a *cli.App, l List, all []ListedServer, nam
 	}
 	asking, stop := context.WithCancel(ctx)
 	defer stop()
-	came := make(chan *ListedServer) // received from until all have been sent
+	came := make(chan *ListedServer) // the loop below receives one value for each server in asked
 	dialing := make(chan struct{}, maxDialing)
 	for _, one := range asked {
 		go func() {
@@ -249,7 +254,7 @@ func FetchLists(ctx context.Context, a *cli.App, l List, all []ListedServer, nam
 	for left := len(asked); ; {
 		for _, one := range order.Next() {
 			if fault == nil && ctx.Err() == nil {
-				a.Screen.Transient("") // show may write to the same terminal
+				a.Screen.Transient("") // clear the line, because show may write to the same terminal
 				fault = show(one)
 			}
 		}
@@ -271,7 +276,8 @@ func FetchLists(ctx context.Context, a *cli.App, l List, all []ListedServer, nam
 	}
 }
 
-// askOne fetches the list of one server. Servers that are not programs wait for a place in dialing.
+// askOne fetches the list of one server. A server that is not a program first waits for a free slot
+// in dialing.
 func askOne(ctx context.Context, a *cli.App, l List, one *ListedServer, s *StartList, dialing chan struct{}) {
 	defer s.Note(one.Entry.Name, "", false)
 	t, err := a.Launch.Target(ctx, one.Entry)
@@ -287,15 +293,15 @@ func askOne(ctx context.Context, a *cli.App, l List, one *ListedServer, s *Start
 	one.Listing = FetchList(ctx, a, l, t, s)
 }
 
-// ResultOrder puts servers that answer in any order back into their configured order, until one of
-// them takes long.
+// ResultOrder restores the configured order of servers that answer in any order. It gives up the
+// order once Late is set.
 type ResultOrder struct {
-	Open  []*ListedServer // not shown yet, in order
-	There []*ListedServer // those of Open that have answered
-	Late  bool            // servers that have not answered no longer hold back others
+	Open  []*ListedServer // servers not yet shown, in configured order
+	There []*ListedServer // servers in Open that have answered
+	Late  bool            // whether servers may be shown out of order
 }
 
-// Next removes and returns the servers that can be shown now.
+// Next removes the servers that can be shown now from Open, and returns them.
 func (r *ResultOrder) Next() (ready []*ListedServer) {
 	held := false
 	r.Open = slices.DeleteFunc(r.Open, func(s *ListedServer) bool {
@@ -310,22 +316,22 @@ func (r *ResultOrder) Next() (ready []*ListedServer) {
 	return ready
 }
 
-// A StartList holds the servers that have not answered yet, and limits how many programs start at
-// the same time. Its methods except Tell may be called concurrently.
+// A StartList holds the servers that have not answered yet. It also limits how many programs start
+// at the same time. Its methods except Print may be called concurrently.
 type StartList struct {
 	App  *cli.App
 	free chan struct{}
 
-	Said map[string]bool // servers printed so far, where standard error is not a terminal
+	Said map[string]bool // servers already printed; used only if standard error is not a terminal
 
 	mu      sync.Mutex
-	Pending map[string]string // what each server does: empty while it starts
+	Pending map[string]string // state of each server, or empty while it starts
 }
 
-// Waiting is the entry of a server in Pending that may not start yet.
+// Waiting is the state in Pending of a server that may not start yet.
 const Waiting = "waits"
 
-// Note sets what a server does, or removes the server if pending is false.
+// Note sets the state of a server. If pending is false, it removes the server.
 func (s *StartList) Note(name, text string, pending bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -336,7 +342,7 @@ func (s *StartList) Note(name, text string, pending bool) {
 	}
 }
 
-// begin waits until a program may start. The caller must call end of the start that it returns.
+// begin waits until another program may start. The caller must call end on the returned start.
 func (s *StartList) begin(ctx context.Context, name string) (*listStart, error) {
 	select {
 	case s.free <- struct{}{}:
@@ -347,8 +353,8 @@ func (s *StartList) begin(ctx context.Context, name string) (*listStart, error) 
 	}
 }
 
-// Print prints the servers that still start. A terminal shows them in a line that goes away;
-// otherwise each server is printed once.
+// Print prints the servers that are still starting. On a terminal, it shows them in a transient
+// line. Elsewhere, it prints each server only once.
 func (s *StartList) Print() {
 	starting, waiting := s.standing()
 	if s.App.Screen.Terminal() {
@@ -359,13 +365,13 @@ func (s *StartList) Print() {
 	for _, name := range changed {
 		s.Said[name] = true
 	}
-	if len(changed) > 0 { // a log file keeps the earlier line
+	if len(changed) > 0 { // the earlier line remains in a log file
 		s.App.Screen.Printf("junction: %s\n", reach.StillStarting(changed, waiting))
 	}
 }
 
-// standing returns the servers that start, each with what it does, and the number of servers that
-// wait.
+// standing returns the starting servers, each with its state, and the number of servers that wait
+// to start.
 func (s *StartList) standing() (starting []string, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -384,7 +390,7 @@ func (s *StartList) standing() (starting []string, waiting int) {
 	return starting, waiting
 }
 
-// A listStart is the start of one program whose lists are fetched.
+// A listStart is the start of one program, for fetching its list.
 type listStart struct {
 	list *StartList
 	name string
@@ -397,8 +403,8 @@ func (s *listStart) Note(text string) { s.list.Note(s.name, text, true) }
 // Yield implements [launch.Starter].
 func (s *listStart) Yield() { s.end() }
 
-// dialForList connects to a server to read its lists, in the same way as junction up. With starts,
-// a program waits for its turn.
+// dialForList connects to a server to read its lists, with the same options as junction up. If
+// starts is set, a program first waits until it may start.
 func dialForList(ctx context.Context, a *cli.App, t launch.Target, starts *StartList, around ...mcp.Middleware) (*mcp.Client, error) {
 	o := a.Launch.Options(t)
 	o.Middleware = append(o.Middleware, around...)
@@ -427,8 +433,8 @@ func dialForList(ctx context.Context, a *cli.App, t launch.Target, starts *Start
 	return client, nil
 }
 
-// FetchList fetches all pages of a list, and stores what the server offers. The list of a server
-// without the feature is empty. starts may be nil.
+// FetchList fetches all pages of a list, and stores the definitions of the server. If the server
+// lacks the feature, the list is empty. The argument starts may be nil.
 func FetchList(ctx context.Context, a *cli.App, l List, t launch.Target, starts *StartList) Listing {
 	var got Listing
 	client, err := dialForList(ctx, a, t, starts, noteMissing(&got.Missing))
@@ -454,14 +460,14 @@ func FetchList(ctx context.Context, a *cli.App, l List, t launch.Target, starts 
 	return got
 }
 
-// IsToolSearch reports whether a server with these tools is a gateway that hides others behind a
-// search; see package gateway/search.
+// IsToolSearch reports whether the names are those of a gateway that offers a search in place of
+// its tools; see package gateway/search.
 func IsToolSearch(names []string) bool {
 	return !slices.ContainsFunc([]string{"search_tools", "describe_tool", "call_tool"}, func(name string) bool { return !slices.Contains(names, name) })
 }
 
-// DescribeTool returns the definition of a tool that a gateway does not list. The error for an
-// unknown tool may name a similar one.
+// DescribeTool returns the definition of a tool that a gateway does not list. If the tool is
+// unknown, the error may suggest a similar name.
 func DescribeTool(ctx context.Context, client *mcp.Client, name string) (json.RawMessage, error) {
 	text, err := mcp.Call[string](ctx, client, "describe_tool", map[string]string{"name": name})
 	if failure, failed := errors.AsType[*mcp.ToolFailure](err); failed {
@@ -477,8 +483,8 @@ func DescribeTool(ctx context.Context, client *mcp.Client, name string) (json.Ra
 	return definition, nil
 }
 
-// UnusableServers returns the servers with invalid entries, each with a listing that holds the
-// error.
+// UnusableServers returns the servers with invalid entries in the configuration. Each listing holds
+// the error.
 func UnusableServers(set *config.Set) (all []ListedServer) {
 	for _, p := range set.Problems() {
 		if p.Server != "" && !slices.ContainsFunc(all, func(s ListedServer) bool { return s.Entry.Name == p.Server }) {

@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// AllLists returns the lists that servers have, in the order of the help.
+// AllLists returns all lists that servers may offer, in the order of the help text.
 func AllLists() []List {
 	return []List{
 		ToolList(),
@@ -50,7 +50,7 @@ func (f *listFlags) define(a *cli.App, cmd *cobra.Command, written ...any) {
 	reach.OwnFlag(a, flags)
 }
 
-// NewListCommand returns the command that prints a list of servers.
+// NewListCommand returns the command that prints a list.
 func NewListCommand(a *cli.App, l List) *cobra.Command {
 	switch l.Command {
 	case ToolList().Command:
@@ -89,14 +89,14 @@ in full, as they are where no terminal is.
 	return cmd
 }
 
-// listHelp returns the part of the help that all lists share.
+// listHelp returns the help text that all list commands share.
 func listHelp() string {
 	return "Lists of all servers are as they were when each was last connected to; servers that\n" +
 		"were never connected to are started, and so are all with --refresh."
 }
 
-// texts adapts a function that renders typed entries to raw ones. It leaves out entries that cannot
-// be decoded, and returns their errors.
+// texts adapts a function for typed entries to entries in raw JSON. The adapted function omits
+// entries that cannot be decoded, and returns their errors.
 func texts[T any](render func([]*T, int) string) func([]json.RawMessage, int) (string, error) {
 	return func(entries []json.RawMessage, width int) (string, error) {
 		var items []*T
@@ -113,7 +113,7 @@ func texts[T any](render func([]*T, int) string) func([]json.RawMessage, int) (s
 	}
 }
 
-// listServers prints the list of one server, or only the named entries of it, or the lists of all
+// listServers prints the list of one server, or only its named entries, or the lists of all
 // servers.
 func listServers(a *cli.App, cmd *cobra.Command, l List, args []string, f listFlags) error {
 	ctx := cmd.Context()
@@ -131,7 +131,7 @@ func listServers(a *cli.App, cmd *cobra.Command, l List, args []string, f listFl
 	return listOne(ctx, a, l, t, names, f)
 }
 
-// listTarget returns the server that a command line names, and the words after it.
+// listTarget returns the server named on the command line, and the words after it.
 func listTarget(a *cli.App, cmd *cobra.Command, args []string, f listFlags) (launch.Target, []string, error) {
 	if f.all {
 		return launch.Target{}, nil, cli.Usagef("%s: --all lists those of all servers, so name none", cmd.CommandPath())
@@ -139,7 +139,7 @@ func listTarget(a *cli.App, cmd *cobra.Command, args []string, f listFlags) (lau
 	return reach.Target(cmd.Context(), a, cmd, args)
 }
 
-// listOne prints the list of one server, or only the named entries of it.
+// listOne prints the list of one server, or only its named entries.
 func listOne(ctx context.Context, a *cli.App, l List, t launch.Target, names []string, f listFlags) error {
 	if t.Origin != "" && !a.Flags.JSON {
 		a.Screen.Printf("%s: %s\n", t.Name, t.Origin)
@@ -149,7 +149,7 @@ func listOne(ctx context.Context, a *cli.App, l List, t launch.Target, names []s
 		return listed.Err
 	}
 	if !a.Flags.JSON {
-		for _, one := range listed.Missing { // servers of a gateway
+		for _, one := range listed.Missing { // servers behind a gateway
 			a.Screen.Printf("junction: the %s of server %q are missing: %s\n", l.Nouns(), plaintext.Line(one.Server, 80), plaintext.Line(one.Reason, cli.MaxReason))
 		}
 	}
@@ -177,7 +177,7 @@ func listOne(ctx context.Context, a *cli.App, l List, t launch.Target, names []s
 }
 
 // named returns the entries with the given names, in the order of the names. The error lists the
-// names that are missing.
+// missing names.
 func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error) {
 	byName, all := map[string]json.RawMessage{}, []string(nil)
 	for _, raw := range entries {
@@ -203,7 +203,7 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 	return some, cli.Usagef("%s", strings.Join(missing, "; "))
 }
 
-// printList prints entries as text, and the error of those that cannot be decoded.
+// printList prints entries as text. It also prints an error for the entries that cannot be decoded.
 func printList(a *cli.App, l List, server string, entries []json.RawMessage) error {
 	text, fault := l.Text(entries, a.Out.Width())
 	if fault != nil {
@@ -213,18 +213,18 @@ func printList(a *cli.App, l List, server string, entries []json.RawMessage) err
 	return err
 }
 
-// A ListsShown is the output of a list of several servers with --json.
+// A ListsShown is the output of a list command with --json, for several servers.
 type ListsShown struct {
 	Servers byName[ListedShown] `json:"servers"`
 }
 
-// byName is an ordered JSON object of values by name.
+// byName is an ordered JSON object of named values.
 type byName[T any] []struct {
 	name  string
 	value T
 }
 
-// Element returns the type of the values, for the help of --json.
+// Element returns the type of the values. The help for --json uses it.
 func (byName[T]) Element() reflect.Type { return reflect.TypeFor[T]() }
 
 // MarshalJSON implements [json.Marshaler].
@@ -240,8 +240,8 @@ func (all byName[T]) MarshalJSON() ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// printListed prints the lists of several servers as JSON. With about, it includes where each is
-// defined, and whether it is disabled.
+// printListed prints the lists of several servers as JSON. If about is set, it adds where each
+// server is defined, and whether it is disabled.
 func printListed(a *cli.App, l List, all []ListedServer, about bool) error {
 	var servers byName[ListedShown]
 	for _, s := range all {

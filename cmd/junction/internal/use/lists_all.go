@@ -14,22 +14,22 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// listAll prints the lists of all configured servers, or of those with the given names. With about,
-// it includes disabled servers, and where each is defined. The error is [cli.ErrReported] if some
-// failed.
+// listAll prints the lists of all configured servers, or of the named ones. If about is set, it
+// includes disabled servers, and where each server is defined. It returns [cli.ErrReported] if some
+// servers failed.
 func listAll(ctx context.Context, a *cli.App, l List, names []string, refresh, about bool) error {
 	set, all, err := StoredLists(ctx, a, l, names, refresh)
 	if err != nil {
 		return err
 	}
 	if !about {
-		all = slices.DeleteFunc(all, func(s ListedServer) bool { return !s.Open && !s.Listing.Remembered }) // disabled
+		all = slices.DeleteFunc(all, func(s ListedServer) bool { return !s.Open && !s.Listing.Remembered }) // drops disabled servers
 	}
 	err = FetchLists(ctx, a, l, all, len(names) > 0, listPrinter(a, l))
 	switch {
 	case ctx.Err() != nil:
 		reportFailed(a, all)
-		return cmp.Or(err, context.Cause(ctx)) // ctx may have ended since
+		return cmp.Or(err, context.Cause(ctx)) // ctx may have ended after FetchLists
 	case err != nil:
 		return err
 	case !a.Flags.JSON:
@@ -50,8 +50,8 @@ func listAll(ctx context.Context, a *cli.App, l List, names []string, refresh, a
 	return nil
 }
 
-// listPrinter returns a function that prints the list of each server as text. With --json it prints
-// nothing, because all lists are one object.
+// listPrinter returns a function that prints the list of each server as text. With --json, the
+// function prints nothing, because all lists form a single JSON object.
 func listPrinter(a *cli.App, l List) func(*ListedServer) error {
 	between := ""
 	return func(s *ListedServer) error {
@@ -64,8 +64,8 @@ func listPrinter(a *cli.App, l List) func(*ListedServer) error {
 	}
 }
 
-// reportFailed prints why servers could not be listed, and in one line all that did not answer. It
-// reports whether any failed.
+// reportFailed prints why servers could not be listed. It prints all servers that did not answer in
+// one line. It reports whether any server failed.
 func reportFailed(a *cli.App, all []ListedServer) (failed bool) {
 	var silent []string
 	var refused []error
@@ -91,8 +91,8 @@ func reportFailed(a *cli.App, all []ListedServer) (failed bool) {
 	return failed
 }
 
-// FailureLine returns a line with the reason why a server could not be listed; with --verbose the whole
-// error.
+// FailureLine explains in one line why a server could not be listed. With --verbose, it returns the
+// whole error.
 func FailureLine(a *cli.App, s ListedServer) string {
 	if a.Launch.Verbose {
 		return s.Listing.Err.Error()

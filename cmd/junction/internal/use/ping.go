@@ -28,7 +28,7 @@ func PingCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// ping pings a server and prints the time and its revision.
+// ping pings a server, and prints the time and the revision of the protocol.
 func ping(ctx context.Context, a *cli.App, client *mcp.Client) error {
 	start := time.Now()
 	if err := client.Ping(ctx); err != nil {
@@ -42,7 +42,8 @@ func ping(ctx context.Context, a *cli.App, client *mcp.Client) error {
 	return err
 }
 
-// ServerVersion returns a server's name and version after a comma, or an empty string.
+// ServerVersion returns the name and version of a server, preceded by a comma. It returns the empty
+// string for a server without a name.
 func ServerVersion(server *mcp.Implementation) string {
 	if server == nil || server.Name == "" {
 		return ""

@@ -38,7 +38,7 @@ KEY=@FILE takes it from a file.
 	return cmd
 }
 
-// prompt gets a prompt and prints its messages.
+// prompt gets a prompt from the server, and prints its messages.
 func prompt(ctx context.Context, a *cli.App, client *mcp.Client, name string, words []string) error {
 	form, names, err := promptSchema(ctx, client, name)
 	if err != nil {
@@ -61,8 +61,8 @@ func prompt(ctx context.Context, a *cli.App, client *mcp.Client, name string, wo
 	return err
 }
 
-// promptSchema returns a schema of a prompt's arguments, or nil if the server does not list the
-// prompt. names are the prompts that it lists, up to this one.
+// promptSchema returns a schema for the arguments of a prompt, or nil if the server does not list
+// it. It also returns the names of the listed prompts, up to this one.
 func promptSchema(ctx context.Context, client *mcp.Client, name string) (form json.RawMessage, names []string, err error) {
 	for p, err := range client.Prompts(ctx) {
 		if errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {

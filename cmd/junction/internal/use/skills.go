@@ -56,8 +56,8 @@ by size, digest or frontmatter, is not printed.
 	return cmd
 }
 
-// printSkill prints a file of a skill. file is its path in the skill's folder; empty means
-// SKILL.md.
+// printSkill prints one file of a skill. The path is relative to the folder of the skill, and an
+// empty path means SKILL.md.
 func printSkill(ctx context.Context, a *cli.App, t launch.Target, name, file string) error {
 	client, err := reach.Connect(ctx, a, t)
 	if err != nil {
@@ -90,7 +90,8 @@ type skillShown struct {
 	Contents *mcp.ResourceContents `json:"contents"`
 }
 
-// findSkill returns the skill with a name or URI. The error for an ambiguous name lists the URIs.
+// findSkill returns the skill with a name or URI. If the name is ambiguous, the error lists the
+// matching URIs.
 func findSkill(ctx context.Context, c *mcp.Client, name string) (*skills.Skill, error) {
 	if !skills.Declared(c.Capabilities()) {
 		return nil, cli.Usagef("the server has no skills")
@@ -126,12 +127,12 @@ func findSkill(ctx context.Context, c *mcp.Client, name string) (*skills.Skill, 
 	return found, nil
 }
 
-// addSkills adds the names of skills to a completion.
+// addSkills adds the names of all skills to the completions.
 func addSkills(ctx context.Context, c *mcp.Client, add func(name, what string)) {
 	if !skills.Declared(c.Capabilities()) {
 		return
 	}
-	all, _, _ := skills.List(ctx, c) // errors are ignored
+	all, _, _ := skills.List(ctx, c) // completion ignores errors
 	for _, s := range all {
 		add(s.Name(), s.Description())
 	}

@@ -21,14 +21,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// anyPort is a loopback address with a free port.
+// anyPort is a loopback address with any free port.
 const anyPort = "127.0.0.1:0"
 
 // consoleOptions holds the flags of console and inspect.
 type consoleOptions struct {
 	http      string
 	noBrowser bool
-	inspected *inspect.Server // shown first; nil: the page opens its first view
+	inspected *inspect.Server // server to show first; nil if the page opens its first view
 }
 
 // ConsoleCommand returns the command console.
@@ -73,7 +73,7 @@ func serveConsole(ctx context.Context, a *cli.App, o consoleOptions) (err error)
 	defer func() { err = errors.Join(err, end()) }()
 	ring.Mount(c.Handle)
 	inspector := consoleRoutes(a, c)
-	view := "" // part of the page's address after #/; empty: the first view
+	view := "" // part of the page's address after #/; empty for the first view
 	if o.inspected != nil {
 		id, err := inspector.Begin(*o.inspected)
 		if err != nil {
@@ -101,7 +101,7 @@ func serveConsole(ctx context.Context, a *cli.App, o consoleOptions) (err error)
 	return c.Serve(ctx, l, a.ServerLog())
 }
 
-// listen listens at the address, which must be a loopback address.
+// listen listens at the address. It returns an error unless that is a loopback address.
 func (o *consoleOptions) listen() (net.Listener, error) {
 	at, err := net.ResolveTCPAddr("tcp", o.http)
 	if err != nil {
@@ -120,8 +120,8 @@ func (o *consoleOptions) listen() (net.Listener, error) {
 	return l, nil
 }
 
-// ConsoleLink returns a link to the console. The first call starts to serve it until the command
-// ends. With open, the link is opened in a browser if there is one.
+// ConsoleLink returns a link to the console. The first call starts the console, which runs until
+// the command ends. With open, the link is opened in a browser if there is one.
 func ConsoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
 	s := &a.Side
 	s.Mu.Lock()
@@ -139,7 +139,7 @@ func ConsoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
 		go func() {
 			defer close(s.Ended)
 			_ = s.Console.Serve(ctx, l, a.ServerLog())
-			_ = end() // the traffic is lost with its file
+			_ = end() // stored traffic is discarded in any case
 		}()
 		a.Launch.AtEnd(s)
 	}
@@ -151,8 +151,8 @@ func ConsoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
 	return link, nil
 }
 
-// printLinks prints another link each time the user presses Enter, until ctx is done or the
-// terminal is closed.
+// printLinks prints another link each time the user presses Enter. It returns when ctx is done or
+// the terminal is closed.
 func printLinks(ctx context.Context, a *cli.App, link func() string) {
 	for {
 		if _, err := a.Person.Line(ctx, ""); err != nil {
@@ -162,8 +162,8 @@ func printLinks(ctx context.Context, a *cli.App, link func() string) {
 	}
 }
 
-// consoleRoutes adds the API of the page to the console, except that of [live.Ring], and returns
-// its inspector.
+// consoleRoutes adds the routes of the page's API to the console, except those of [live.Ring]. It
+// returns the inspector.
 func consoleRoutes(a *cli.App, c *console.Console) consoleInspector {
 	inspector := NewInspector(a, c.Once)
 	c.Handle("GET /instances", reply.With(func(r *http.Request) (any, error) {
@@ -185,7 +185,7 @@ func keepTraffic(ctx context.Context, a *cli.App) (ring *live.Ring, end func() e
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	own := 0
-	if a.Launch.Traffic != nil { // directly, without a socket and JSON
+	if a.Launch.Traffic != nil { // messages of this process need no socket and no JSON
 		own = os.Getpid()
 		watch := a.Launch.Traffic.Join(true)
 		following.Go(func() {

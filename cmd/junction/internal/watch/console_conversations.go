@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	MaxEntries      = 200     // entries of a conversation in one response
-	MaxEntriesBytes = 4 << 20 // bytes of them, except for the last one
+	MaxEntries      = 200     // largest number of entries of a conversation in a response
+	MaxEntriesBytes = 4 << 20 // largest size of these in bytes, without the last one
 )
 
-// conversationRoutes adds read-only access to the stored conversations to the console's API.
+// conversationRoutes adds routes to the console's API that read the stored conversations.
 func conversationRoutes(a *cli.App, handle func(pattern string, h http.Handler)) {
 	handle("GET /conversations", ofArchive(a.Place, func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
 		limit, err := numberOf(r, "limit", 1)
@@ -43,7 +43,7 @@ func conversationRoutes(a *cli.App, handle func(pattern string, h http.Handler))
 	}))
 }
 
-// numberOf returns a number in a request's query, or 0.
+// numberOf returns a number in the query of a request, or 0 if it is missing.
 func numberOf(r *http.Request, name string, least int) (int, error) {
 	text := r.FormValue(name)
 	if text == "" {
@@ -61,11 +61,11 @@ type ConversationPage struct {
 	Meta    archive.Meta      `json:"meta"`
 	From    int               `json:"from"` // index of the first entry of the page
 	Entries []json.RawMessage `json:"entries"`
-	Next    int               `json:"next,omitempty"` // index of the next page, if there is one
+	Next    int               `json:"next,omitempty"` // index of the first entry of the next page; 0 if there is none
 }
 
-// NewPage returns the page of a conversation that begins at an entry, within [MaxEntries] and
-// [MaxEntriesBytes].
+// NewPage returns the page of a conversation that begins with the entry from. The limits are
+// [MaxEntries] and [MaxEntriesBytes].
 func NewPage(meta archive.Meta, entries []host.Entry, from int) (*ConversationPage, error) {
 	page := &ConversationPage{Meta: meta, From: from, Entries: []json.RawMessage{}}
 	size := 0
@@ -91,7 +91,7 @@ func NewPage(meta archive.Meta, entries []host.Entry, from int) (*ConversationPa
 	return page, nil
 }
 
-// withoutPrints returns a flow without the hashes of texts, for display.
+// withoutPrints returns a flow without the hashes of texts, which are not shown.
 func withoutPrints(flow json.RawMessage) (json.RawMessage, error) {
 	var read struct {
 		Sources []struct {
@@ -109,7 +109,7 @@ func withoutPrints(flow json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(read)
 }
 
-// ofArchive returns a handler that responds with the value that read returns.
+// ofArchive returns a handler that responds with the result of read.
 func ofArchive(p place.Place, read func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error)) http.Handler {
 	return reply.With(func(r *http.Request) (any, error) {
 		stored, err := reach.OpenConversations(r.Context(), p)

@@ -24,7 +24,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
-// A consoleInspector is the inspector of a console, with an App of its own.
+// A consoleInspector is the inspector of a console, with its own App.
 type consoleInspector struct {
 	*inspect.Inspector
 	app *cli.App
@@ -36,14 +36,15 @@ func (i consoleInspector) Close() error {
 	return i.app.Launch.Close()
 }
 
-// NewInspector returns the console's inspector, which connects to servers like other commands. It
-// uses an App without a terminal, so that words typed for another command cannot agree to anything.
+// NewInspector returns the inspector of a console. It connects to servers in the same way as other
+// commands. Its App has no terminal, because a word that the user types for another command must
+// not count as consent.
 func NewInspector(a *cli.App, once func(http.Handler) string) consoleInspector {
 	own := reach.Ready(&cli.App{Place: a.Place, Signals: cli.Signals{Kill: a.Kill}, IO: cli.IO{Stdout: a.Stdout, Stderr: a.Stderr, Log: a.Log, Out: a.Out, Screen: a.Screen}})
 	own.Launch.Gateway = a.Launch.Gateway
 	own.Launch.Config, own.Launch.Verbose, own.Flags.LowestLog = a.Launch.Config, a.Launch.Verbose, a.Flags.LowestLog
 	own.Launch.ShareLogins()
-	turn := make(chan struct{}, 1) // one connection at a time reads the configuration
+	turn := make(chan struct{}, 1) // only one connection at a time reads the configuration
 	return consoleInspector{inspect.New(inspect.Options{Once: once, Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
 		select {
 		case turn <- struct{}{}:
@@ -55,7 +56,7 @@ func NewInspector(a *cli.App, once func(http.Handler) string) consoleInspector {
 	}}), own}
 }
 
-// openInspected returns the server that a user of the console's page connects to.
+// openInspected returns the server to which a user of the console's page connects.
 func openInspected(ctx context.Context, a *cli.App, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
 	in := inspected{app: a, hooks: hooks}
 	var err error
@@ -78,13 +79,13 @@ func openInspected(ctx context.Context, a *cli.App, s inspect.Server, hooks insp
 	return in.opened(), nil
 }
 
-// An inspected is a server that the inspector connects to.
+// An inspected is a server to which the inspector connects.
 type inspected struct {
 	app    *cli.App
 	hooks  inspect.Hooks
 	target launch.Target
-	server *config.Server // nil without an entry
-	known  bool           // configured, so that all commands know its name
+	server *config.Server // nil for a server without an entry
+	known  bool           // whether the server is configured, so that other commands know its name
 }
 
 // configured sets the target to a configured server.
@@ -114,14 +115,14 @@ func (in *inspected) given(s *config.Server) error {
 	return err
 }
 
-// unopened returns the fault of a server that cannot be connected to.
+// unopened returns the fault of a server to which the inspector cannot connect.
 func (in *inspected) unopened(err error) error {
 	if errors.As(err, new(*inspect.FaultError)) {
 		return err
 	}
 	fault := inspect.Fault{Link: "entry", Cause: why.Text(err), Remedy: "change the entry"}
 	switch {
-	case errors.As(err, new(*url.Error)): // its text quotes the URL, which may have a secret
+	case errors.As(err, new(*url.Error)): // the text of a url.Error quotes the URL, which may contain a secret
 		fault.Cause, fault.Remedy = "the URL cannot be read", "write it as https://HOST/PATH, with % before two hexadecimal digits only"
 	case errors.Is(err, config.ErrNotSet), errors.Is(err, config.ErrSecret):
 		fault.Link, fault.Remedy = "variables", doctor.VariablesRemedy(err)
@@ -145,7 +146,7 @@ func (in *inspected) opened() *inspect.Opened {
 	return o
 }
 
-// entry returns the server as an entry of a configuration, without secrets.
+// entry returns the server as an entry for a configuration, without secrets.
 func (in *inspected) entry() inspect.Entry {
 	e := inspect.Entry{Name: in.target.Name, Configured: in.known}
 	if in.known {
@@ -163,7 +164,7 @@ func (in *inspected) entry() inspect.Entry {
 	return e
 }
 
-// explain returns the fault of a failed or lost connection, as doctor finds it.
+// explain returns the fault of a failed or lost connection in the way of junction doctor.
 func (in *inspected) explain(ctx context.Context, err error, stray string) inspect.Fault {
 	t, s, p := in.target, in.server, &doctor.Report{}
 	answered := errors.As(err, new(*mcp.StatusError)) || errors.Is(err, oauth.ErrLogin)
@@ -178,7 +179,7 @@ func (in *inspected) explain(ctx context.Context, err error, stray string) inspe
 	return inspect.Fault{Link: last.Name, Cause: last.Detail, Remedy: last.Remedy, Login: launch.WantsLogin(err) && s != nil && !doctor.HasAuthorization(s.Headers)}
 }
 
-// login logs the user in at the server. visit shows the page of the login.
+// login logs the user in at the server. visit shows the login page.
 func (in *inspected) login(ctx context.Context, scopes []string, visit func(page string)) (string, error) {
 	auth := launch.OAuthOf(in.server)
 	auth.Scopes = slices.Concat(auth.Scopes, scopes)

@@ -14,22 +14,22 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 )
 
-// OpenLink opens a link in the browser until over is closed. It passes a private file that leads to
-// the link, because all users of the machine can read command lines.
+// OpenLink opens a link in the browser until over is closed. It gives the browser a private file
+// that redirects to the link, because all users of the machine can read command lines.
 func OpenLink(ctx context.Context, a *cli.App, link string, over <-chan struct{}, opening *sync.WaitGroup) {
 	path, err := writeDoor(a.Place, link)
 	if err != nil {
 		a.Logger().Debug("the browser is not opened", "error", err)
-		return // the link was printed
+		return // the link has been printed
 	}
 	opening.Go(func() {
 		<-over
 		_ = os.Remove(path)
 	})
-	_ = account.StartBrowser(ctx, a.Place, filename.URL(path)) // if it fails, the link was printed
+	_ = account.StartBrowser(ctx, a.Place, filename.URL(path)) // after an error the user has the printed link
 }
 
-// writeDoor writes a page that redirects to a link, readable by this user only.
+// writeDoor writes a page that redirects to a link. Only this user can read the page.
 func writeDoor(p place.Place, link string) (path string, err error) {
 	cache, err := p.UserCacheDir()
 	if err != nil {
@@ -42,7 +42,7 @@ func writeDoor(p place.Place, link string) (path string, err error) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return "", err
 	}
-	file, err := os.CreateTemp(dir, "open-*.html") // with the mode 0600
+	file, err := os.CreateTemp(dir, "open-*.html") // has the mode 0600
 	if err != nil {
 		return "", err
 	}

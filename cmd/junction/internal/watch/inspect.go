@@ -51,7 +51,7 @@ Exit codes:
 	return cmd
 }
 
-// wanted returns the server that a command line names. The inspector resolves it.
+// wanted returns the server that a command line names, which the inspector will resolve.
 func wanted(a *cli.App, cmd *cobra.Command, args []string) (*inspect.Server, error) {
 	if err := reach.CheckFlags(a); err != nil {
 		return nil, err
@@ -95,16 +95,16 @@ func onlyFor(given bool, problem string) error {
 	return nil
 }
 
-// An InspectableServer is a server that the console can connect to by name.
+// An InspectableServer is a server to which the console can connect by name.
 type InspectableServer struct {
 	Name     string `json:"name"`
-	Origin   string `json:"origin"`             // where it is defined
+	Origin   string `json:"origin"`             // place of its definition
 	Reached  string `json:"reached,omitempty"`  // command line or URL, without secrets
-	Disabled bool   `json:"disabled,omitempty"` // disabled by the user; connecting is still possible
+	Disabled bool   `json:"disabled,omitempty"` // whether the user disabled it; the console can still connect
 }
 
-// inspectable returns the servers that the console can connect to by name: configured ones, and
-// those that ship with junction. It includes the problems of the configuration.
+// inspectable returns the servers to which the console can connect by name: configured servers, and
+// those that ship with junction. It also returns the problems of the configuration.
 func inspectable(a *cli.App) (any, error) {
 	c, err := a.Launch.Read()
 	set, entries := c.Set, c.Entries

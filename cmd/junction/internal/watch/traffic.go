@@ -24,12 +24,12 @@ import (
 )
 
 const (
-	lookPause      = 50 * time.Millisecond // between two checks for new processes
-	MaxTrafficLine = 2 << 20               // bytes of a message with its envelope
-	maxExcerpt     = 2_000                 // characters of a message shown in a line
+	lookPause      = 50 * time.Millisecond // time between two checks for new processes
+	MaxTrafficLine = 2 << 20               // largest size in bytes of a message with its envelope
+	maxExcerpt     = 2_000                 // largest number of characters of a message in one line
 )
 
-// A TrafficFilter selects messages. Its tags are those of [fields.Params].
+// A TrafficFilter selects messages. The tags are those of [fields.Params].
 type TrafficFilter struct {
 	Servers []string `name:"server" doc:"show only messages of the server NAME; of a proxy for it both sides (repeatable)"`
 	Method  string   `doc:"show only messages of this METHOD, such as tools/call, and their responses"`
@@ -37,7 +37,7 @@ type TrafficFilter struct {
 	Errors  bool     `doc:"show only errors, results with isError, and requests without a response"`
 	Notes   bool     `doc:"show notes, too: HTTP headers, decisions of rules and other facts that messages lack"`
 	Full    bool     `doc:"print whole messages, below each line"`
-	Count   int      `doc:"end after N messages"` // 0: never
+	Count   int      `doc:"end after N messages"` // 0 means no limit
 }
 
 // trafficFilters are the flags of a [TrafficFilter].
@@ -90,13 +90,13 @@ junction up --audit logs calls.`,
 type ShownEvent struct {
 	PID int `json:"pid"`
 	traffic.Event
-	Busy bool `json:"busy,omitempty"` // not a message: the process has too many watchers
+	Busy bool `json:"busy,omitempty"` // not a message; the process has too many watchers
 
-	Serves string `json:"-"` // the only server of the process, or empty
+	Serves string `json:"-"` // only server of the process; may be empty
 }
 
-// PrintTraffic prints the messages of processes until the filter's count is reached or ctx is done.
-// tapped is the number of servers that a host will start through junction host tap, or 0.
+// PrintTraffic prints the messages of processes until the count of the filter is reached or ctx is
+// done. tapped is the number of servers that a host will start through junction host tap, or 0.
 func PrintTraffic(ctx context.Context, a *cli.App, pids []string, tapped int, f TrafficFilter) error {
 	shown := 0
 	err := FollowTraffic(ctx, a.Place, pids, TrafficFollower{
@@ -122,8 +122,8 @@ func PrintTraffic(ctx context.Context, a *cli.App, pids []string, tapped int, f 
 	return err
 }
 
-// watchCalls shows the calls of processes on the whole terminal until the user quits or ctx is
-// done.
+// watchCalls shows the calls of processes on the whole terminal. It returns when the user quits or
+// ctx is done.
 func watchCalls(ctx context.Context, a *cli.App, pids []string, f TrafficFilter) error {
 	ui := live.New(live.Options{Place: a.Place, In: a.Stdin, Out: a.Stdout})
 	undo := a.Screen.Divert(ui.Print)
@@ -153,7 +153,8 @@ func watchCalls(ctx context.Context, a *cli.App, pids []string, f TrafficFilter)
 	return cmp.Or(fault, ctx.Err())
 }
 
-// beganToWatch prints the number of watched processes. It returns an error if not all of pids run.
+// beganToWatch prints the number of watched processes. It returns an error if one of pids is not
+// running.
 func beganToWatch(a *cli.App, pids []string, tapped, processes int) error {
 	switch {
 	case tapped > 0:
@@ -223,7 +224,7 @@ func showEvent(a *cli.App, e *ShownEvent, several, full bool) error {
 	return err
 }
 
-// Summary returns a short text of a message.
+// Summary returns a short text for a message.
 func Summary(e *traffic.Event) string {
 	words := strings.TrimSpace(e.Method + " " + e.Name)
 	if e.Legacy {
@@ -256,7 +257,7 @@ func Summary(e *traffic.Event) string {
 	return words + said + took(e) + ": " + text(result)
 }
 
-// text returns JSON as a string, or an empty string for an empty object.
+// text returns JSON as a string, or "" for an empty object.
 func text(raw json.RawMessage) string {
 	if len(raw) == 0 || string(raw) == "{}" {
 		return ""
@@ -264,7 +265,7 @@ func text(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// took returns how long a response took, as part of a sentence.
+// took returns a clause with the time until the response.
 func took(e *traffic.Event) string {
 	if e.Took <= 0 {
 		return ""

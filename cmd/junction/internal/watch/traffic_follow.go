@@ -20,19 +20,19 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// A TrafficFollower holds the functions that [FollowTraffic] calls, one at a time. Each may be nil
-// except Event.
+// A TrafficFollower holds the functions that [FollowTraffic] calls, one at a time. Each except
+// Event may be nil.
 type TrafficFollower struct {
-	notes bool                                   // notes are wanted, too
-	not   int                                    // a process that is not followed; 0: none
-	Began func(processes int) error              // called once, with the number of running processes
+	notes bool                                   // whether notes are wanted in addition to messages
+	not   int                                    // id of a process that is not followed; 0 for none
+	Began func(processes int) error              // called once with the number of running processes
 	busy  func(pid int)                          // called for a process with too many watchers
-	Event func(e ShownEvent, several bool) error // called for each message; several reports whether there is more than one process
+	Event func(e ShownEvent, several bool) error // called for each message; several is set if there is more than one process
 	Ended func(pid int)                          // called for a process that sends no more messages
 }
 
-// FollowTraffic calls f for the messages of the processes with the given pids, or of all processes,
-// including new ones. It returns when f returns an error, or ctx is done, with the cause.
+// FollowTraffic calls f with the messages of the processes with the given pids, or of all current
+// and new processes. It returns an error of f, or the cause of ctx when ctx is done.
 func FollowTraffic(ctx context.Context, p place.Place, pids []string, f TrafficFollower) error {
 	dir, err := cli.StatusFolder(p)
 	if err != nil {
@@ -90,25 +90,25 @@ func FollowTraffic(ctx context.Context, p place.Place, pids []string, f TrafficF
 	}
 }
 
-// watched holds the processes that are read.
+// watched holds the processes whose messages are read.
 type watched struct {
 	ctx     context.Context
-	wants   byte // the byte sent to each process
+	wants   byte // byte that is sent to each process
 	asked   chan reached
 	events  chan ShownEvent
-	ended   chan string     // sockets of ended processes
-	asking  map[string]bool // sockets without an answer yet; used only by FollowTraffic, like seen
-	seen    map[string]bool // sockets
+	ended   chan string     // sockets of processes that have ended
+	asking  map[string]bool // sockets that have not responded yet; used only by FollowTraffic, like seen
+	seen    map[string]bool // sockets whose messages are read
 	readers sync.WaitGroup
 }
 
-// A reached is a socket that was asked for messages, and whether it sends them.
+// A reached is a socket that responded, and whether its process sends messages.
 type reached struct {
 	path  string
 	shows bool
 }
 
-// ask asks processes for their messages without waiting, because a stopped process would delay the
+// ask requests the messages of processes without waiting, because a stopped process would delay the
 // messages of all others.
 func (w *watched) ask(paths []string) {
 	for _, path := range paths {
@@ -127,7 +127,7 @@ func (w *watched) ask(paths []string) {
 				return
 			}
 			if err != nil || ReadTraffic(w.ctx, conn, lines, path, w.events) {
-				return // it is not tried again
+				return // the process is not tried again
 			}
 			select {
 			case w.ended <- path:
@@ -137,7 +137,7 @@ func (w *watched) ask(paths []string) {
 	}
 }
 
-// join records the answer of a process.
+// join records the response of a process.
 func (w *watched) join(a reached) {
 	delete(w.asking, a.path)
 	if a.shows {
@@ -145,7 +145,8 @@ func (w *watched) join(a reached) {
 	}
 }
 
-// dial connects to a process that sends its messages from then on. The first line has been scanned.
+// dial connects to a process, which then sends its messages. dial reads the first line into the
+// scanner.
 func (w *watched) dial(path string) (net.Conn, *bufio.Scanner, error) {
 	conn, err := cli.DialSocket(w.ctx, path)
 	if err != nil {
@@ -153,19 +154,19 @@ func (w *watched) dial(path string) (net.Conn, *bufio.Scanner, error) {
 	}
 	defer context.AfterFunc(w.ctx, func() { conn.Close() })()
 	_ = conn.SetDeadline(time.Now().Add(cli.StatusTimeout))
-	_, _ = conn.Write([]byte{w.wants}) // reading reports an error of writing
+	_, _ = conn.Write([]byte{w.wants}) // Scan reports an error of writing
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 0, 64<<10), MaxTrafficLine)
-	if !lines.Scan() { // it ends, or has another version
+	if !lines.Scan() { // the process is ending, or has another version
 		conn.Close()
 		return nil, nil, cmp.Or(lines.Err(), io.EOF)
 	}
 	return conn, lines, conn.SetDeadline(time.Time{})
 }
 
-// ReadTraffic sends the messages of one process to events until the process ends. busy reports that
-// it has too many watchers, or that ctx is done. The first line, already scanned, is the only
-// server of the process.
+// ReadTraffic sends the messages of a process to events until the process ends. busy reports that
+// the process has too many watchers, or that ctx is done. The first line must have been scanned; it
+// is the only server of the process.
 func ReadTraffic(ctx context.Context, conn net.Conn, lines *bufio.Scanner, path string, events chan<- ShownEvent) (busy bool) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	defer conn.Close()
@@ -195,8 +196,8 @@ func ReadTraffic(ctx context.Context, conn net.Conn, lines *bufio.Scanner, path 
 	return false
 }
 
-// unwatched returns the sockets of processes that are not watched, limited to pids if there are
-// any.
+// unwatched returns the sockets of processes that are not watched yet. If pids is not empty, it
+// returns only sockets of these processes.
 func unwatched(dir string, pids []string, seen map[string]bool) []string {
 	all, _ := filepath.Glob(filepath.Join(dir, "*"+reach.TrafficSuffix)) // the pattern is valid
 	return slices.DeleteFunc(all, func(path string) bool {
@@ -204,7 +205,7 @@ func unwatched(dir string, pids []string, seen map[string]bool) []string {
 	})
 }
 
-// processOf returns the process ID in the name of a socket.
+// processOf returns the process id in the name of a socket.
 func processOf(path string) (pid int) {
 	pid, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), reach.TrafficSuffix))
 	return pid

@@ -19,12 +19,13 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 )
 
-// orderTime limits the wait for the response of a process, which may have to ask slow servers.
+// orderTime is the time limit for the response of a process, which may have to wait for slow
+// servers.
 const orderTime = 2 * time.Minute
 
-// ForwardHandler returns a handler that forwards requests of the console to the process they name. It
-// returns only the data of the response: a process must not set cookies, redirect, or serve pages
-// and scripts at the console's address.
+// ForwardHandler returns a handler that forwards requests of the console to the process named in
+// their path. It returns only the data of the response. A process must not set cookies, redirect,
+// or serve pages and scripts at the console's address.
 func ForwardHandler(p place.Place) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pid := r.PathValue("pid")
@@ -65,7 +66,7 @@ func ForwardHandler(p place.Place) http.Handler {
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(resp.StatusCode)
 		if _, err := io.Copy(w, resp.Body); err != nil {
-			panic(http.ErrAbortHandler) // otherwise a cut response would look complete
+			panic(http.ErrAbortHandler) // without this, a truncated response would look complete
 		}
 	})
 }

@@ -1,4 +1,5 @@
-// Command gosdk is a client on the official Go SDK that logs in; see ../login.mjs for what it does and prints.
+// Command gosdk is a client with the official Go SDK that logs in. ../login.mjs describes its
+// actions and its output.
 package main
 
 import (
@@ -88,7 +89,7 @@ func run(ctx context.Context, url string, arguments map[string]any, calls []stri
 	return json.NewEncoder(os.Stdout).Encode(map[string]any{"tools": len(list.Tools), "said": said, "logins": logins, "refreshed": tokens.renewed})
 }
 
-// counted is a source of tokens that counts those that are new.
+// counted is a source of tokens that counts new tokens.
 type counted struct {
 	mu      sync.Mutex
 	source  oauth2.TokenSource
@@ -96,7 +97,7 @@ type counted struct {
 	renewed int
 }
 
-// lasts is for how long the last token holds.
+// lasts returns the remaining lifetime of the last token.
 func (c *counted) lasts() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
