@@ -11,13 +11,13 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Log messages that a member sends without a call go to the client that used it last, if it
-// listens; its edge checks their level. If several users used the member, no client gets them. If
-// several clients of one user did, no client gets them until the messages about the earlier client
-// are over.
+// Log messages that a member sends outside of a call go to the client that used the member last, if
+// that client listens. The edge of the client checks their level. If several users have used the
+// member, no client gets the messages. If several clients of one user have used it, no client gets
+// them until messages about the earlier client have ended.
 
-// lateTime is how long after another client began to use a member its log messages are for neither
-// client.
+// lateTime is how long log messages of a member go to no client after another client began to use
+// it.
 const lateTime = 10 * time.Second
 
 // A hearing is a listen request of a client.
@@ -27,7 +27,7 @@ type hearing struct {
 	req      *mcp.Request
 }
 
-// hear passes log messages to a listen request until over is called.
+// hear passes log messages to the client of a listen request until over is called.
 func (g *Gateway) hear(h *hearing) (over func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -40,7 +40,7 @@ func (g *Gateway) hear(h *hearing) (over func()) {
 	}
 }
 
-// pass passes a log message of a member to the clients that may get it.
+// pass sends a log message of a member to the clients for which hears reports true.
 func (g *Gateway) pass(m *member, hears func(*hearing) bool, params json.RawMessage) {
 	g.mu.RLock()
 	all := slices.Clone(g.hearings)
@@ -56,16 +56,18 @@ func (g *Gateway) pass(m *member, hears func(*hearing) bool, params json.RawMess
 	}
 }
 
-// hearsShared reports whether a client may get log messages of a connection that all clients share.
+// hearsShared reports whether a client may get log messages of the connection that all clients
+// share.
 func (m *member) hearsShared(h *hearing) bool {
 	if m.isolated() {
-		return false // as it only reads the lists, for no client
+		return false // this connection only reads the lists, for no client
 	}
 	return m.users.may(h.req)
 }
 
-// hearsInstance reports the same for an instance. With [Upstream.Whose] the user of the instance is
-// not looked up for a log message, so no client gets it.
+// hearsInstance reports whether a client may get log messages of an instance. With
+// [Upstream.Whose] no client gets them, as Whose is not called for each message.
+// them.
 func (m *member) hearsInstance(ctx context.Context, h *hearing, whose any) bool {
 	if m.upstream.Whose != nil {
 		return false
@@ -74,14 +76,14 @@ func (m *member) hearsInstance(ctx context.Context, h *hearing, whose any) bool 
 	return err == nil && id == whose
 }
 
-// users records which client used a member last, and whether others did before.
+// users records which client used a member last, and whether others used it before.
 type users struct{ last atomic.Pointer[user] }
 
 type user struct {
 	identity
 	caller any       // the session or connection of the client
-	others bool      // is set if another identity used the member, too
-	since  time.Time // when this client began to use it after another one; zero if there was no other
+	others bool      // set if another identity used the member, too
+	since  time.Time // when this client began to use the member after another one; zero if there was no other
 }
 
 // note records the client of a request.
