@@ -67,7 +67,6 @@ func (m *member) hearsShared(h *hearing) bool {
 
 // hearsInstance reports whether a client may get log messages of an instance. With
 // [Upstream.Whose] no client gets them, as Whose is not called for each message.
-// them.
 func (m *member) hearsInstance(ctx context.Context, h *hearing, whose any) bool {
 	if m.upstream.Whose != nil {
 		return false

@@ -16,7 +16,7 @@ func readSelections(_ *Stack, p *Plan) error {
 	return nil
 }
 
-// selectPart restricts the gateway to the entries of a profile or a server.
+// selectPart returns middleware that restricts the gateway to the entries of a profile or a server.
 func selectPart(_ *Stack, p *Plan, part Part) mcp.Middleware {
 	var s gateway.Selection
 	switch {
@@ -30,7 +30,7 @@ func selectPart(_ *Stack, p *Plan, part Part) mcp.Middleware {
 	return func(mcp.Handler) mcp.Handler { return part.Gateway.Only(s) }
 }
 
-// keeps returns a function that reports whether a profile has an entry.
+// keeps returns a function that reports whether a profile contains an entry.
 func (p *Plan) keeps(profile string) func(gateway.Entry) bool {
 	of := p.Settings.Profiles[profile]
 	patterns := of.Patterns()
@@ -46,11 +46,11 @@ func (p *Plan) keeps(profile string) func(gateway.Entry) bool {
 		if picks := p.picks[e.Server]; picks != nil {
 			tags = picks.Tags(kind, e.Name)
 		}
-		if p.Settings.Of(e.Server).MaxResult > 0 && results.Is(e.Server, e.Name) { // results of its tools
+		if p.Settings.Of(e.Server).MaxResult > 0 && results.Is(e.Server, e.Name) { // results of the server's tools
 			return true
 		}
 		names := []string{e.Exposed}
-		if kind == settings.ResourceKind { // as patterns also match the server's own URI
+		if kind == settings.ResourceKind { // patterns also match the server's own URI
 			names = append(names, e.Name)
 		}
 		return patterns.Pick(kind, tags, names...)
