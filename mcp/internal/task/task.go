@@ -122,7 +122,7 @@ func Declare(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
 	return &all
 }
 
-// Undeclare returns the capabilities without that for tasks.
+// Undeclare returns the capabilities without the capability for tasks.
 func Undeclare(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
 	if !Declared(c) {
 		return c
@@ -133,7 +133,7 @@ func Undeclare(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
 	return &all
 }
 
-// Missing returns the error for a client that would have to support tasks.
+// Missing returns the error for a request that only a client with support for tasks may send.
 func Missing() error {
 	w := jsonrpc.NewObject(nil)
 	w.Object("requiredCapabilities")
@@ -147,5 +147,5 @@ func Missing() error {
 	return e
 }
 
-// ErrCancelled is returned instead of the result of a cancelled task.
+// ErrCancelled is the error in place of the result of a cancelled task.
 var ErrCancelled = errors.New("the task was cancelled")
