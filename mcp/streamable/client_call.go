@@ -241,7 +241,7 @@ func cutOff(err error) error {
 	return err
 }
 
-// passes reports whether the cause of an error may be temporary.
+// passes reports whether an error may have a temporary cause.
 func passes(err error) bool {
 	if _, other := errors.AsType[*notStream](err); other || errors.Is(err, link.ErrSessionLost) {
 		return false
