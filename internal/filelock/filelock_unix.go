@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Try takes the lock of a file, which it creates if it is missing, or fails with ErrLocked. Closing
-// the file frees it.
+// Try takes the lock of a file, which it creates if it is missing. If another process holds the
+// lock, the error is ErrLocked. Closing the file releases the lock.
 func Try(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
