@@ -36,8 +36,8 @@ const (
 // Options holds the settings of a Gateway. The zero value of each field is its default.
 type Options struct {
 	// NoPrefix offers tools and prompts under the names that the members give them. If two members
-	// have the same name, that of the member added later gets a suffix. A name that models do not
-	// accept also gets a suffix.
+	// have the same name, the name of the member that was added later gets a suffix. A name that
+	// models do not accept also gets a suffix.
 	NoPrefix bool
 	// Conflicts is the rule for a name that two members have; the default is [Suffix].
 	Conflicts Conflicts

@@ -7,7 +7,7 @@ import (
 )
 
 // several reports whether each user has a separate limit. With Whose, one user may have several
-// instances, which do not reduce those of other users.
+// instances, so a separate limit keeps enough instances for other users.
 func (m *member) several() bool { return m.upstream.Whose != nil && m.upstream.Isolation == PerUser }
 
 // makeRoom ends an unused instance if the limit is reached, and fails if all are in use. If several

@@ -151,8 +151,8 @@ func (p *pending) add(k kinds) {
 	}
 }
 
-// take moves the changed kinds to those being read, and returns them. The caller calls done after
-// reading them.
+// take returns the changed kinds, and marks them as being read. The caller calls done after reading
+// them.
 func (p *pending) take() kinds {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,7 +184,7 @@ func (p *pending) pause(ctx context.Context, d time.Duration) bool {
 	return true
 }
 
-// read waits until those of the kinds k that have changed are read.
+// read waits until all changed lists of the kinds k have been read again.
 func (p *pending) read(ctx context.Context, k kinds) {
 	p.mu.Lock()
 	over := p.next
@@ -354,8 +354,8 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 	}
 }
 
-// find returns the members to subscribe to. For each, it maps the member's own URIs to those of the
-// client. It returns the URIs that no member offers in free.
+// find returns the members to subscribe to. For each member, it maps the member's own URIs to the
+// URIs of the client. free contains the URIs that no member offers.
 func (w *watch) find(uris []string) (free []string, found map[*member]map[string][]string) {
 	found = map[*member]map[string][]string{}
 	offer := w.gateway.current()

@@ -9,8 +9,8 @@ import (
 )
 
 // Own returns a Handler that passes requests on to next, which must lead to this gateway. Through
-// it, the tools, prompts, resources and templates of one member have the member's own names. URIs
-// inside results stay those of the gateway.
+// it, the tools, prompts, resources and templates of one member have the member's own names.
+// Results still contain the gateway's URIs.
 func (g *Gateway) Own(server string, next mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		o := g.current()

@@ -201,7 +201,8 @@ func (m *member) want() {
 }
 
 // notifyStarting tells a client that asked for progress that its call waits for the server to
-// start. The progress values are tiny, so that those of the call itself are larger.
+// start. The progress values are tiny, so that the later progress values of the call itself are
+// larger.
 func (m *member) notifyStarting(ctx context.Context, req *mcp.Request, ticks int) {
 	if req.Meta.ProgressToken == nil || req.Peer == nil {
 		return

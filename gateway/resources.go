@@ -167,7 +167,7 @@ func (o *offer) owners(uri string, w *matching) (owners []resource, sure bool) {
 	}
 	var of *member
 	spent := 0
-	for _, t := range o.matches { // those of one member are adjacent
+	for _, t := range o.matches { // templates of one member are adjacent
 		if t.member != of {
 			of, spent = t.member, 0
 		}
@@ -211,9 +211,9 @@ func sameURI(uri string) string {
 	return uri
 }
 
-// mayMean returns the resources that a URI without exact match may identify: those with a template
-// that a server may read that way. The most specific template comes first. The servers decide
-// whether the resource exists.
+// mayMean returns the resources that a URI without exact match may identify: resources with a
+// template that a server may read that way. The most specific template comes first. The servers
+// decide whether the resource exists.
 func (o *offer) mayMean(uri string, w *matching) (owners []resource) {
 	if strings.HasPrefix(uri, ownScheme) || strings.HasPrefix(uri, ownViews) {
 		return nil

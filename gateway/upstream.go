@@ -65,8 +65,8 @@ type Upstream struct {
 	// request that passed Middleware, once the lists were read over the present connection and
 	// passed through Middleware. So requests wait for the lists even if definitions are remembered.
 	// Calls of tools and requests for prompts fail if their list could not be read. Check must be
-	// safe for concurrent use. It is not called for an Isolation other than Shared. There, Instance
-	// is required with Check.
+	// safe for concurrent use. If Isolation is not Shared, Check is not called, and Instance must
+	// be set whenever Check is set.
 	Check func(req *mcp.Request) error
 	// Instance, if not nil, returns the middleware of one connection of a server whose Isolation is
 	// not [Shared]. The middleware sees the lists of tools and prompts of that connection when they

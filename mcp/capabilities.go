@@ -145,8 +145,8 @@ func (f SubscriptionFilter) OfferedBy(c *ServerCapabilities) SubscriptionFilter 
 	return f
 }
 
-// memberOf returns the field with the given JSON name in the struct that of points to, or the zero
-// Value.
+// memberOf returns the field with the given JSON name in a struct, or the zero Value. of is a
+// pointer to the struct.
 func memberOf(of any, name string) reflect.Value {
 	v := reflect.ValueOf(of).Elem()
 	for i := range v.NumField() {

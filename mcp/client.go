@@ -71,8 +71,8 @@ type ClientOptions struct {
 	// server receives exactly the capabilities in it. Requests that the server sends outside of
 	// calls also go to that client.
 	OneClient *Meta
-	// Capabilities are declared in addition to those of the callbacks. They may be experimental
-	// ones and extensions.
+	// Capabilities lists capabilities to declare in addition to the capabilities that the callbacks
+	// imply. It may contain experimental capabilities and extensions.
 	Capabilities ClientCapabilities
 
 	// Middleware wraps every request to the server after the connection was made. This includes the

@@ -16,9 +16,8 @@ var askMethods = []string{methodElicit, methodSample, methodRootsList}
 // "com.example/reindex", in every revision. The method should begin with a domain of the program's
 // author. Declare an extension in [ServerOptions.Capabilities], so that clients can find the
 // method. The params of the request are in [Request.Params]. The context works with [Progress],
-// [Log] and [Elicit]. Errors and panics are handled as those of a [Handler] and of tools.
-// HandleMethod panics if f is nil, if the protocol defines the method, or if the method is already
-// registered.
+// [Log] and [Elicit]. Errors and panics are handled like errors and panics of tools. HandleMethod
+// panics if f is nil, if the protocol defines the method, or if the method is already registered.
 func (s *Server) HandleMethod(method string, f HandlerFunc) {
 	must(s.registerMethod(method, f))
 }

@@ -46,7 +46,7 @@ func (r *registry[F]) open(lists *revision.Method, size int, changed func()) {
 	r.lists, r.size, r.changed = lists, size, changed
 }
 
-// put registers a feature, and reports whether it did so. Only with setting may it replace a
+// put registers a feature, and reports whether it succeeded. Only with setting may it replace a
 // feature with the same name.
 func (r *registry[F]) put(e *entry[F], how registration) bool {
 	changed := false

@@ -215,7 +215,8 @@ func (s *Server) has(capability string) bool {
 	return s.options.Capabilities.List(capability) != nil
 }
 
-// capabilities returns the capabilities in the options and those of all features registered so far.
+// capabilities returns the capabilities in the options, and the capabilities of all features
+// registered so far.
 func (s *Server) capabilities() *ServerCapabilities {
 	c := s.options.Capabilities
 	for _, f := range s.features {

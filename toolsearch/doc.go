@@ -23,10 +23,9 @@
 // # Visibility
 //
 // Query.Allow filters tools before anything is counted: the number of tools, frequencies, lengths
-// and server scores are those of the allowed tools alone. The result is exactly the result of an
-// index without the other tools, except for the limits on remembered queries in Memory. All users
-// of an Index share its remembered queries. Give each tenant a separate Index, or do not call
-// Remember.
+// and server scores depend only on the allowed tools. The result is exactly the result of an index
+// without the other tools, except for the limits on remembered queries in Memory. All users of an
+// Index share its remembered queries. Give each tenant a separate Index, or do not call Remember.
 //
 // # Context
 //

@@ -171,7 +171,7 @@ func (d *dense) embed(ctx context.Context, texts []string, timeout time.Duration
 	return out, nil
 }
 
-// measure returns an error if the length of a vector is not that of the first vector.
+// measure returns an error if a vector does not have the length of the first vector.
 func (d *dense) measure(v []float32) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

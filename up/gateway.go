@@ -129,7 +129,7 @@ func (g *Gateway) Start(ctx context.Context) (d Diff) {
 	plan.admit(ctx)
 	g.replace(ctx, &plan, &d)
 	if !slices.ContainsFunc(plan.Servers, func(s Server) bool { return s.Print != "" }) {
-		_ = g.members.Settle(ctx) // servers of this program start at once; the error is that of ctx
+		_ = g.members.Settle(ctx) // servers of this program start at once; an error comes from ctx
 	}
 	return d
 }
@@ -195,9 +195,9 @@ func (g *Gateway) serve(p *Plan) {
 	g.now.Store(s)
 }
 
-// change adds, replaces and removes servers, so that the gateway has those of the plan. Clients no
-// longer get removed servers. The function left waits until removed servers have ended their
-// requests. It must be called without the lock.
+// change adds, replaces and removes servers, so that the gateway has exactly the servers of the
+// plan. Clients no longer get removed servers. The function left waits until removed servers have
+// ended their requests. It must be called without the lock.
 func (g *Gateway) change(ctx context.Context, servers []Server, d *Diff) (left func()) {
 	prints := map[string]print{}
 	for _, s := range servers {

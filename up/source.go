@@ -75,7 +75,7 @@ func (s Source) Server(e launch.Entry) Server {
 	}
 	one.Locked = func() map[string]string {
 		locked, err := l.Locked(d)
-		if err != nil || locked == nil || l.CheckLock(e, locked) != nil { // nothing is started then, nor listed
+		if err != nil || locked == nil || l.CheckLock(e, locked) != nil { // the server is then neither started nor listed
 			return nil
 		}
 		return locked.Definitions

@@ -14,7 +14,7 @@ import (
 
 // A Tool holds the changes to a tool. Empty fields change nothing.
 type Tool struct {
-	Title, Description string // replace those of the server
+	Title, Description string // replace the server's title and description
 	// Fixed holds arguments with fixed JSON values. The schema for clients omits them, and values
 	// that clients send are ignored.
 	Fixed map[string]json.RawMessage

@@ -26,7 +26,7 @@ const tagsKey = "io.github.junction-mcp/tags"
 // An Entry holds the changes to a tool, prompt, resource or resource template. Empty fields change
 // nothing.
 type Entry struct {
-	Title, Description string // replace those of the server
+	Title, Description string // replace the server's title and description
 	// Name replaces the name of a resource or template, which keeps its URI. The gateway changes
 	// names of tools and prompts.
 	Name string

@@ -27,7 +27,7 @@ const (
 	maxMessageBytes = 1 << 20 // bytes of the parameters of these notifications
 
 	maxQuick  = 16                    // notifications of list changes in quick succession that are sent without a pause
-	listPause = 10 * time.Millisecond // pause between further ones
+	listPause = 10 * time.Millisecond // pause between further such notifications
 )
 
 // A Change is the content of a notification: its method and, in notifications/resources/updated,

@@ -1,4 +1,4 @@
-// Package filename makes paths absolute, compares files and reads small ones.
+// Package filename makes paths absolute, finds changed files and reads small files.
 package filename
 
 import (

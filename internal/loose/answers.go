@@ -180,7 +180,7 @@ func sampleBlockWhole(has uint32, kind []byte) bool {
 	return has&need == need
 }
 
-// sampleMembers is the number of members of aSampleBlock before those of aBlock.
+// sampleMembers is the number of members of aSampleBlock before the members of aBlock.
 const sampleMembers = 5
 
 func isToolBlock(kind string) bool { return kind == "tool_use" || kind == "tool_result" }

@@ -15,8 +15,8 @@ import (
 	"github.com/junction-mcp/junction/internal/filename"
 )
 
-// A Place is the environment and the working folder of a command. The zero Place means those of the
-// process.
+// A Place is the environment and the working folder of a command. The zero Place means the
+// environment and folder of the process.
 type Place struct {
 	Vars []string // NAME=VALUE; the last entry with a name counts; nil means the environment of the process
 	Dir  string   // absolute; empty means the working folder of the process

@@ -23,8 +23,8 @@ type LogOptions struct {
 	// Logger gets a record for each request after the request has ended, with the context of the
 	// request. The default is slog.Default().
 	Logger *slog.Logger
-	// Level returns the level of a record. The error err is that of the Handler, or nil. The
-	// default is [LogLevel].
+	// Level returns the level of a record. err is the error of the Handler, or nil. The default is
+	// [LogLevel].
 	Level func(outcome mcp.Outcome, err error) slog.Level
 	// Payload adds the params and the result. They often contain data that do not belong in a log;
 	// see Redact.
@@ -37,8 +37,8 @@ type LogOptions struct {
 	MaxPayload int
 }
 
-// Log returns middleware that logs every request. A record has those of these attributes that are
-// not empty:
+// Log returns middleware that logs every request. A record has the following attributes, without
+// empty ones:
 //
 //	method, name      method and subject of the request; a URI is without
 //	                  user information and query

@@ -21,8 +21,8 @@ const (
 // A carried is a TextMapCarrier that reads the trace context of a request.
 type carried struct{ req *mcp.Request }
 
-// Get returns a member of the request's _meta. Propagators other than those of the W3C use their
-// own members.
+// Get returns a member of the request's _meta. Propagators that the W3C does not define use other
+// members.
 func (c carried) Get(key string) string {
 	switch key {
 	case keyTraceParent:

@@ -25,8 +25,8 @@ const (
 var ErrMismatch = errors.New("it is not what the entry of the skill says")
 
 // List returns the skills of a server, without reading files. A list may be incomplete; [Get] may
-// find further skills. List omits invalid entries, and returns the reasons in faults. The error is
-// that of the request, or reports that the list is too long.
+// find further skills. List omits invalid entries, and returns the reasons in faults. err is the
+// error of the request, or reports that the list is too long.
 func List(ctx context.Context, c *mcp.Client) (all []*Skill, faults []error, err error) {
 	size := 0
 	for raw, err := range c.List(ctx, MethodList, "skills") {

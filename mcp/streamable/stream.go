@@ -233,7 +233,7 @@ func (st *stream) detach(out *httpedge.EventWriter) {
 
 // A sessionReply sends the messages for a POST in a session. The response becomes a stream with the
 // first message that is not the response to the request. Only one goroutine uses it at a time. The
-// edge orders the messages of one request, and a batchReply those of several requests.
+// edge orders the messages of one request. A batchReply orders the messages of several requests.
 type sessionReply struct {
 	*exchange
 	session *session

@@ -161,7 +161,7 @@ func (t *Tasks) Close() error {
 
 // Middleware returns middleware that makes calls to a Handler tasks, and that handles requests
 // about these tasks. The context of a task has the values of the newest request about it from its
-// owner with the same scopes. Other values are those of the call.
+// owner with the same scopes. All other values come from the context of the call.
 func (t *Tasks) Middleware() mcp.Middleware { return t.Part("") }
 
 // Part is like Middleware, for one of several Handlers that share the Tasks, such as the profiles

@@ -67,14 +67,14 @@ func (p *Plan) placesOf(g *gateway.Gateway, e *traffic.Event, tool string) (hidd
 		hidden = o.Of(tool)
 	case e.Method == "resources/read":
 		hidden = o.All
-	case strings.HasPrefix(e.Method, "tasks/"), e.Method == "", e.Method == "tools/call": // these do not name the tool, nor does a call whose request was missed
+	case strings.HasPrefix(e.Method, "tasks/"), e.Method == "", e.Method == "tools/call": // these events do not contain the name of the tool, and the request of a call may have been missed
 		hidden = o.Any()
 	}
 	return hidden
 }
 
-// hideArguments hides places in the arguments of a tool. The arguments inside a call of call_tool
-// are those of another tool.
+// hideArguments hides places in the arguments of a tool. A call of call_tool contains the arguments
+// of another tool.
 func (p *Plan) hideArguments(g *gateway.Gateway, e *traffic.Event, tool string, arguments json.RawMessage) json.RawMessage {
 	hidden := p.placesOf(g, e, tool).Arguments.Hide(arguments)
 	name, _ := jsonrpc.Unquote(jsonrpc.Get(arguments, "name"))

@@ -16,9 +16,9 @@ const (
 	maxSessionHeld = 1 << 20  // description and subscriptions of one session, or one listen
 	freeHeld       = 512      // free bytes of each session and each listen; not counted
 
-	maxSessionsHeld   = 16 << 20 // sessions and listens of one caller; those of all callers together get a third more
+	maxSessionsHeld   = 16 << 20 // sessions and listens of one caller; the limit for all callers together is a third more
 	maxConnectionHeld = 32 << 20 // messages in progress of one connection; each counts jobSize more
-	maxMessagesHeld   = 64 << 20 // messages of one caller, without the first jobSize bytes of each; those of all callers together get a third more
+	maxMessagesHeld   = 64 << 20 // messages of one caller, without the first jobSize bytes of each; the limit for all callers together is a third more
 	jobSize           = 4 << 10  // cost of responding to a small message
 	maxBatchResponses = 16 << 20 // responses to one batch
 

@@ -180,7 +180,7 @@ func newCommon(one *exchange) *common {
 	return c
 }
 
-// isOf reports whether the note is that of an exchange.
+// isOf reports whether the note belongs to an exchange.
 func (c *common) isOf(one *exchange) bool {
 	if c.line != one.line() {
 		return false

@@ -124,7 +124,7 @@ func (s *serving) drain(limit time.Duration) {
 	}
 }
 
-// work reads and handles messages, until enough other goroutines do so.
+// work reads and handles messages, until enough other goroutines handle messages.
 func (s *serving) work() {
 	defer s.workers.Done()
 	buffer := make([]byte, 0, replySize)

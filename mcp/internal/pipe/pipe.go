@@ -74,7 +74,7 @@ type streams struct {
 	w        *lines.Writer
 	describe func() error
 	out      chan outgoing
-	one      chan struct{} // contains a value while out has a large message, so that withdrawn ones do not fill out
+	one      chan struct{} // contains a value while out has a large message, so that withdrawn large messages do not fill out
 	running  sync.WaitGroup
 	gather   gatherer // for the goroutine that reads
 

@@ -179,7 +179,8 @@ func (b *mailbox) stopped() bool {
 	return b.closed
 }
 
-// forget subtracts the bytes of this mailbox's notifications from those of the connection.
+// forget subtracts the bytes of this mailbox's notifications from the bytes of all notifications of
+// the connection.
 func (b *mailbox) forget() {
 	if b.counted > 0 {
 		b.all.GiveN(b.by, b.counted)

@@ -221,7 +221,7 @@ func (p *legacyCall) fail(err error) {
 	}
 }
 
-// send sends the request. Its context is that of the connection, as the call may outlive the round
+// send sends the request. It uses the context of the connection, as the call may outlive the round
 // that began it.
 func (p *legacyCall) send() {
 	p.sent = true

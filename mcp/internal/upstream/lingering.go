@@ -87,10 +87,10 @@ func (c *conn) responseLost() {
 	c.stray = time.Now().Add(lingerWait)
 }
 
-// cancellationSent records that the cancellation of a call was sent. For some servers, no proof of
-// reading it is needed. The requests of a modern server name their calls. So do those of a server
-// on HTTP, until namesNone is set. And a single client cannot be mistaken for another. The caller
-// holds mu.
+// cancellationSent records that the cancellation of a call was sent. In three cases no proof is
+// needed that the server has read the cancellation: if the server is modern, as its requests
+// identify their calls; if it is on HTTP, until namesNone is set; and if there is only one client,
+// which cannot be mistaken for another. The caller holds mu.
 func (c *conn) cancellationSent(l *linger) {
 	switch {
 	case c.options.OneClient, c.session.Load().revision.Modern, c.link.ClosingCancels() && !c.namesNone.Load():
