@@ -52,7 +52,7 @@ type breaker struct {
 
 	mu         sync.Mutex
 	unanswered int // requests in a row without a response
-	times      int // how often in a row the breaker opened
+	times      int // number of consecutive times that the breaker opened
 	until      time.Time
 	cause      error // error of the last request without a response
 	heard      time.Time

@@ -35,9 +35,9 @@ const (
 	defaultInstances = 16
 	// defaultIdleTime is how long an unused instance is kept.
 	defaultIdleTime = 10 * time.Minute
-	// relistPause is the minimum time between two readings of the lists because an instance has
-	// other lists when it starts. Without the limit, a server whose lists depend on the user would
-	// be read at each start.
+	// relistPause is the minimum pause before the lists are read again because an instance started
+	// with lists that differ from the known ones. Without this pause, a server whose lists depend
+	// on the user would be read at each start.
 	relistPause = time.Minute
 )
 

@@ -151,8 +151,8 @@ func (e *cutError) Error() string {
 	return fmt.Sprintf("it is cut after entry %d, as a list may have %s", e.entries, e.limit)
 }
 
-// errIntroduced keeps a client that only reads a list from sending server/discover, as the gateway
-// has sent it already.
+// errIntroduced prevents a client that only reads a list from sending server/discover, which the
+// gateway has already sent.
 var errIntroduced = errors.New("the server has introduced itself")
 
 // readList reads one list of a member. If the error is a cutError, the returned entries are the

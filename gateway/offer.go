@@ -219,9 +219,9 @@ func (g *Gateway) find(ctx context.Context, k kind, exposed string) (*member, st
 	return m, name, nil
 }
 
-// find is like [Gateway.find] for this offer, without waiting. An entry in no list may still exist,
-// as servers hide tools. A listed entry has only its name in the list, as parts, scopes and logs
-// use that name.
+// find is like [Gateway.find] for this offer, without waiting. It also finds entries that are in no
+// list, as servers may hide tools. It finds a listed entry only under its name in the list, because
+// parts, scopes and logs use that name.
 func (o *offer) find(k kind, exposed string) (*member, string) {
 	if f, ok := o.found[k.Name][exposed]; ok {
 		return f.member, f.original

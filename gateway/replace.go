@@ -57,8 +57,9 @@ func (g *Gateway) Replace(name string, u Upstream) error {
 	return nil
 }
 
-// follows makes a new member the replacement of another. While the old member has running requests,
-// a new program offers the old lists, unless its own are known.
+// follows makes a new member the replacement of another. If the new member is a program whose own
+// lists are not known yet, it offers the lists of the old member while that member still has
+// running requests.
 func (m *member) follows(before *member) {
 	m.before.Store(before)
 	if !m.upstream.Program || before.running() == 0 {

@@ -47,7 +47,7 @@ type Results struct {
 	// a vector.
 	Hits []Hit `json:"hits"`
 	// Weak is set if probably no tool matches, as the texts of the best tool contain too few words
-	// of the query. It depends on words alone. Hits is not empty because of it.
+	// of the query. It depends on words alone. Weak hits are still returned.
 	Weak bool `json:"weak,omitempty"`
 	// Note is the reason why the Embedder was not used, or was used for some tools only; otherwise
 	// empty. It is meant for logs and users.

@@ -149,7 +149,7 @@ func New(o Options) *Reviewer {
 	return &Reviewer{options: o, last: map[guard.Kind]judged{}, before: map[guard.Kind]judged{}, first: map[guard.Kind]bool{}, noted: map[guard.Kind]int{}}
 }
 
-// update changes the state of each name in j to its state in a later list, if that has the name.
+// update changes the state of each name in j to its state in later, if later contains the name.
 func (j judged) update(later judged) {
 	for name, w := range later.withheld {
 		if _, withheld, passed := j.of(name); withheld || passed {

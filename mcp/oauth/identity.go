@@ -129,8 +129,9 @@ func (l *login) identify(t *accessToken, nonce string, now time.Time) error {
 }
 
 // identifyAgain checks the ID token of a renewal, which must belong to the same user (section
-// 12.2). If it is invalid, the old token is used until it expires. The same applies if the provider
-// sends none, which is allowed. The client then waits before it requests one again.
+// 12.2). If the new ID token is invalid, the old one is used until it expires. The same applies if
+// the provider sends no new ID token, which the specification allows; the client then waits before
+// it requests one again.
 func (l *login) identifyAgain(next *accessToken, now time.Time) (err error) {
 	if next.Identity != "" {
 		var c identityClaims

@@ -157,7 +157,7 @@ var madeKey = regexp.MustCompile(`^[a-z]+-[0-9a-f]{8}(-[0-9]+)?$`)
 // content. So a Handler that runs again finds the response even if its requests have another order.
 func (r *rounds) key(q mcp.ServerRequest) string {
 	if madeKey.MatchString(q.Key) {
-		return "key-" + q.Key // a server must not claim the request of a middleware in front of it
+		return "key-" + q.Key // prevents a server from using the key that was made for a request of its middleware
 	}
 	if q.Key != "" {
 		return q.Key

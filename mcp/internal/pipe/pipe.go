@@ -253,7 +253,7 @@ func (s *streams) read() {
 	}
 }
 
-// takeLine sorts one line, which is a message or a part of one.
+// takeLine processes one line, which is a message or a part of one.
 func (s *streams) takeLine(line []byte) {
 	if s.in.Marked() {
 		tolerance.ByteOrderMark.Met(context.Background(), s.log, s.name, "standard output")

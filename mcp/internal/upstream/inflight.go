@@ -10,9 +10,9 @@ import (
 // passTime is how long the result of a tool waits until the notifications before it are delivered.
 const passTime = 250 * time.Millisecond
 
-// An inFlight counts the notifications outside of calls that wait for listeners. With it, the
-// result of a tool follows the notification of a list that the tool changed, as the server sent
-// them.
+// An inFlight counts the notifications outside of calls that wait for listeners. It preserves an
+// order of the server: if a tool changes a list, the notification about the list is delivered
+// before the result of the tool.
 type inFlight struct {
 	n    atomic.Int64
 	slow atomic.Bool // set after a wait timed out; nothing waits until all notifications are delivered

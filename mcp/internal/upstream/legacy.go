@@ -31,7 +31,7 @@ type legacy struct {
 	outsideSlots chan struct{} // a value for each server request outside of calls that is being handled
 
 	asksFirst    atomic.Bool // set if the server did not respond to a list before its own request was refused
-	rootsRefused atomic.Bool // set if that request was for the roots, and the server does not know yet that it can get them
+	rootsRefused atomic.Bool // set if the refused request was for the roots, and the server was not yet notified that they are available
 
 	parkedPlaces *share.Budget // number of parked calls
 	parkedBytes  *share.Budget // bytes of parked calls
@@ -221,7 +221,7 @@ func (e *legacy) route(k *call, r *serverRequest) {
 
 // deliver passes a request of the server to a call.
 func (e *legacy) deliver(k *call, r *serverRequest) {
-	if r.unnamed && !e.options.OneClient { // already now: until the owner sees it, no other call may begin
+	if r.unnamed && !e.options.OneClient { // the turn is taken now, as no other call may begin before the call's goroutine handles the request
 		r.turn = e.callTurn.try(k.caller)
 	}
 	stop := func() { k.events.put(event{kind: withdrawn, request: r}) }

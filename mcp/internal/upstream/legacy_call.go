@@ -287,7 +287,7 @@ func (p *legacyCall) dropOpen() {
 	}
 }
 
-// releaseTurn lets the next call run that needs the turn.
+// releaseTurn releases the turn, so that the next call that needs it can run.
 func (p *legacyCall) releaseTurn() {
 	if p.holdsTurn {
 		p.holdsTurn, p.yield = false, nil
