@@ -50,17 +50,17 @@ type breaker struct {
 	state   atomic.Int32
 	running atomic.Int64 // running requests to the server, without subscriptions
 
-	mu         sync.Mutex
-	unanswered int // requests in a row without a response
-	times      int // number of consecutive times that the breaker opened
-	until      time.Time
-	cause      error // error of the last request without a response
-	heard      time.Time
-	pinging    time.Time // the time of the first unanswered ping; zero if the last ping was answered
-	silence    int       // the number of the present silence, or of the next one
-	excused    time.Time // the time until which a request that began before the silence explains it
-	doubted    bool      // set if a request got no response in time, so that a ping is due
-	mute       error     // why the connection was ended because the server sends nothing; else nil
+	mu           sync.Mutex
+	unanswered   int // requests in a row without a response
+	times        int // number of consecutive times that the breaker opened
+	until        time.Time
+	cause        error // error of the last request without a response
+	lastActivity time.Time
+	pinging      time.Time // the time of the first unanswered ping; zero if the last ping was answered
+	silence      int       // the number of the present silence, or of the next one
+	excused      time.Time // the time until which a request that began before the silence explains it
+	doubted      bool      // set if a request got no response in time, so that a ping is due
+	mute         error     // why the connection was ended because the server sends nothing; else nil
 }
 
 // An arrival holds the time when a request came, and the number of the silence in which it came. A
@@ -72,7 +72,7 @@ type arrival struct {
 }
 
 func newBreaker(name string, next mcp.Handler, changed func()) *breaker {
-	return &breaker{name: name, next: next, changed: changed, wake: make(chan struct{}, 1), heard: time.Now(), silence: 1}
+	return &breaker{name: name, next: next, changed: changed, wake: make(chan struct{}, 1), lastActivity: time.Now(), silence: 1}
 }
 
 // Handle passes a request on to the server, or returns the reason why the breaker refuses it.
@@ -99,9 +99,9 @@ func (b *breaker) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 // pass passes a request on, and records its progress notifications as signs of life.
 func (b *breaker) pass(ctx context.Context, req *mcp.Request, came arrival) (mcp.Result, error) {
 	if req.Meta.ProgressToken != nil && req.Peer != nil {
-		heard := *req
-		heard.Peer = &heardPeer{req.Peer, b}
-		req = &heard
+		watched := *req
+		watched.Peer = &breakerPeer{req.Peer, b}
+		req = &watched
 	}
 	result, err := b.next.Handle(ctx, req)
 	switch {
@@ -136,7 +136,7 @@ func (b *breaker) note(ctx context.Context, came arrival, err error) {
 			b.mu.Lock()
 			seen := b.state.Swap(calm) == open || b.isSlow()
 			b.unanswered, b.times, b.cause, b.doubted = 0, 0, nil, false
-			b.speaks()
+			b.noteActivity()
 			b.mu.Unlock()
 			if seen {
 				b.changed()
@@ -145,13 +145,13 @@ func (b *breaker) note(ctx context.Context, came arrival, err error) {
 	case ctx.Err() == nil:
 		b.failed(err)
 		if errors.Is(err, context.DeadlineExceeded) { // the deadline of the server's entry in the configuration
-			b.doubt()
+			b.pingSoon()
 		}
 	case !came.at.IsZero() && time.Since(came.at) >= patientTime:
 		b.failed(fmt.Errorf("a client gave up a request after %v without a response", time.Since(came.at).Round(time.Second)))
 		fallthrough
 	default:
-		b.doubt()
+		b.pingSoon()
 	}
 }
 
@@ -164,8 +164,8 @@ func isResponse(err error) bool {
 	return ok && status.Status < http.StatusInternalServerError
 }
 
-// doubt makes a ping due soon.
-func (b *breaker) doubt() {
+// pingSoon makes a ping due soon.
+func (b *breaker) pingSoon() {
 	b.mu.Lock()
 	b.doubted = true
 	b.state.CompareAndSwap(calm, wary)
@@ -224,7 +224,7 @@ func (b *breaker) trouble(when string) error {
 		return &mcp.PrivateError{Private: why, Public: "(its operator sees why)", Err: &brokenError{
 			fmt.Sprintf("server %q does not respond, so that it is not asked: its last %d requests got no response %s; it is tried again %s: try again then, or restart it", b.name, b.unanswered, why, when), b.cause}}
 	case b.isSlow():
-		return fmt.Errorf("server %q has not answered a ping since %s: %s", b.name, b.pinging.Format(time.TimeOnly), b.prospect())
+		return fmt.Errorf("server %q has not answered a ping since %s: %s", b.name, b.pinging.Format(time.TimeOnly), b.nextStep())
 	}
 	return nil
 }

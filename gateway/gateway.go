@@ -85,12 +85,12 @@ type Gateway struct {
 	count   int       // counts all members ever added
 	added   time.Time // when the last member was added
 	// remembers is set if the definitions of any member were remembered.
-	remembers bool
-	removed   bool          // set after a member was removed
-	offer     *offer        // the offer of all members; nil when it must be made again
-	renewed   chan struct{} // closed when the offer changes
-	changes   *changes.Feed
-	hearings  []*hearing // the receivers of log messages; see logs.go
+	remembers    bool
+	removed      bool          // set after a member was removed
+	offer        *offer        // the offer of all members; nil when it must be made again
+	renewed      chan struct{} // closed when the offer changes
+	changes      *changes.Feed
+	logListeners []*logListener // the receivers of log messages; see logs.go
 }
 
 // New returns a gateway without members. Close it when done.
@@ -243,7 +243,7 @@ func (g *Gateway) Close() error {
 
 // Handle responds from the kept lists, or passes the request on to the member that it is for.
 func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	g.meet(req)
+	g.noteClient(req)
 	return g.routed(req, func() (mcp.Result, error) { return g.handle(ctx, req) })
 }
 

@@ -43,7 +43,7 @@ func (m *member) checkHealth(ctx context.Context, c *mcp.Client, b *breaker) err
 			continue
 		case <-timer.C:
 		}
-		ping, cancel := context.WithDeadline(ctx, b.pings())
+		ping, cancel := context.WithDeadline(ctx, b.beginPing())
 		err := c.Ping(ping)
 		late := errors.Is(err, context.DeadlineExceeded) // the deadline of the ping, or an earlier one of the client
 		cancel()
@@ -51,14 +51,14 @@ func (m *member) checkHealth(ctx context.Context, c *mcp.Client, b *breaker) err
 			return context.Cause(ctx)
 		}
 		last = time.Now()
-		if err := b.pinged(err, late); err != nil {
+		if err := b.endPing(err, late); err != nil {
 			return err
 		}
 	}
 }
 
-// pings records that a ping is sent, and returns its deadline.
-func (b *breaker) pings() time.Time {
+// beginPing records that a ping is sent, and returns its deadline.
+func (b *breaker) beginPing() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
@@ -69,8 +69,8 @@ func (b *breaker) pings() time.Time {
 	return earlier(now.Add(healthTime), end)
 }
 
-// pinged records the outcome of a ping. It returns the reason to restart the server, or nil.
-func (b *breaker) pinged(err error, late bool) error {
+// endPing records the outcome of a ping. It returns the reason to restart the server, or nil.
+func (b *breaker) endPing(err error, late bool) error {
 	answered := err == nil || isResponse(err)
 	b.mu.Lock()
 	b.doubted = false
@@ -78,13 +78,13 @@ func (b *breaker) pinged(err error, late bool) error {
 	end, busy := b.end()
 	switch {
 	case answered:
-		b.speaks()
+		b.noteActivity()
 		if was == open { // one more request without a response opens the breaker again, for longer
 			b.unanswered = maxUnanswered - 1
 			b.state.Store(wary)
 		}
 	case !late: // an error of a ping is not silence
-		b.ends()
+		b.endSilence()
 	}
 	if !answered {
 		b.state.CompareAndSwap(calm, wary)
@@ -124,7 +124,7 @@ func (b *breaker) end() (at time.Time, busy bool) {
 	case b.pinging.IsZero():
 		return time.Time{}, false
 	case b.running.Load() > 0:
-		return b.heard.Add(maxBusyTime), true
+		return b.lastActivity.Add(maxBusyTime), true
 	case b.excused.After(b.pinging):
 		return b.excused.Add(maxSilentTime), false
 	}
@@ -174,24 +174,25 @@ func (b *breaker) current() int {
 	return b.silence
 }
 
-// hears records a notification of the server about a running request.
-func (b *breaker) hears() {
+// noteNotification records a notification of the server about a running request.
+func (b *breaker) noteNotification() {
 	b.mu.Lock()
 	seen := b.isSlow()
-	b.speaks()
+	b.noteActivity()
 	b.mu.Unlock()
 	if seen {
 		b.changed()
 	}
 }
 
-// speaks ends a silence. The caller holds the lock.
-func (b *breaker) speaks() {
-	b.heard = time.Now()
-	b.ends()
+// noteActivity records that the server sent something, which ends a silence. The caller holds the
+// lock.
+func (b *breaker) noteActivity() {
+	b.lastActivity = time.Now()
+	b.endSilence()
 }
 
-func (b *breaker) ends() {
+func (b *breaker) endSilence() {
 	if !b.pinging.IsZero() {
 		b.pinging = time.Time{}
 		b.silence++
@@ -201,8 +202,8 @@ func (b *breaker) ends() {
 // isSlow reports whether status reports a ping as unanswered. The caller holds the lock.
 func (b *breaker) isSlow() bool { return !b.pinging.IsZero() && time.Since(b.pinging) >= slowPing }
 
-// prospect describes the next step for a silent server. The caller holds the lock.
-func (b *breaker) prospect() string {
+// nextStep describes the next step for a silent server. The caller holds the lock.
+func (b *breaker) nextStep() string {
 	end, busy := b.end()
 	switch {
 	case b.mute != nil:
@@ -213,15 +214,15 @@ func (b *breaker) prospect() string {
 	return "it is restarted if it answers none until " + end.Format(time.TimeOnly) + ", as no request runs that it could be busy with"
 }
 
-// A heardPeer is the Peer of a request. It reports notifications of the server to the breaker.
-type heardPeer struct {
+// A breakerPeer is the Peer of a request. It reports notifications of the server to the breaker.
+type breakerPeer struct {
 	mcp.Peer
 	b *breaker
 }
 
-func (p *heardPeer) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	p.b.hears()
+func (p *breakerPeer) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	p.b.noteNotification()
 	return p.Peer.Notify(ctx, method, params)
 }
 
-func (p *heardPeer) Unwrap() mcp.Peer { return p.Peer }
+func (p *breakerPeer) Unwrap() mcp.Peer { return p.Peer }

@@ -138,17 +138,17 @@ func (m *member) instanceFor(req *mcp.Request, whose any, of identity) (*instanc
 		i = nil
 	}
 	limit := cmp.Or(m.around.Load().MaxInstances, defaultInstances)
-	if !m.several() && (i == nil || i.users == 0) {
+	if !m.limitsUsers() && (i == nil || i.users == 0) {
 		if err := is.mayUse(of, limit); err != nil {
 			return nil, m.full(err)
 		}
 	}
 	if i == nil {
-		if err := is.makeRoom(of, limit, m.several()); err != nil {
+		if err := is.makeRoom(of, limit, m.limitsUsers()); err != nil {
 			return nil, m.full(err)
 		}
 		if m.ctx.Err() != nil {
-			return nil, m.gone(req, errClosed)
+			return nil, m.goneError(req, errClosed)
 		}
 		i = &instance{ready: make(chan struct{}), again: make(chan struct{}, 1), rearranged: make(chan struct{}, 1), era: eras.Of(&req.Meta), of: of}
 		i.ctx, i.cancel = context.WithCancelCause(m.ctx)
@@ -255,7 +255,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
-		cancel(m.attend(ctx, c, asked, func(h *hearing) bool { return m.hearsInstance(ctx, h, whose) }, func(ctx context.Context, changes *pending) error {
+		cancel(m.attend(ctx, c, asked, func(h *logListener) bool { return m.getsInstanceLogs(ctx, h, whose) }, func(ctx context.Context, changes *pending) error {
 			m.followInstance(ctx, i, changes)
 			return nil
 		}))

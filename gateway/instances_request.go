@@ -35,7 +35,7 @@ func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Resu
 	}
 	known := m.knownNow()
 	if i != nil && m.wasEnded(err) {
-		return result, m.endedAs(ctx, known, req, err)
+		return result, m.endedError(ctx, known, req, err)
 	}
 	cut := i != nil && errors.Is(err, mcp.ErrClosed) && errors.Is(context.Cause(i.ctx), errRestarted)
 	lost := i != nil && errors.Is(err, mcp.ErrLost) && i.isLost()
@@ -60,7 +60,7 @@ func (m *member) knownNow() *definitions.Definitions {
 
 // askInstance sends a request to the instance for it. It also returns that instance, or nil.
 func (m *member) askInstance(ctx context.Context, req *mcp.Request) (mcp.Result, *instance, error) {
-	if err := m.await(ctx, req, func() bool { return m.standsBehind() == nil }); err != nil {
+	if err := m.await(ctx, req, func() bool { return m.waitError() == nil }); err != nil {
 		return mcp.Result{}, nil, err
 	}
 	whose, err := m.identityOf(ctx, req)
@@ -102,13 +102,13 @@ func (m *member) awaitInstance(ctx context.Context, req *mcp.Request, i *instanc
 			case i.err == nil:
 				return nil
 			case m.staying.Err() != nil:
-				return m.gone(req, i.err)
+				return m.goneError(req, i.err)
 			}
 			return &memberError{m.name, i.err}
 		case <-ticker.C:
 			m.notifyStarting(ctx, req, ticks)
 		case <-m.leaving(req):
-			return m.gone(req, fmt.Errorf("server %q: %w", m.name, errClosed))
+			return m.goneError(req, fmt.Errorf("server %q: %w", m.name, errClosed))
 		case <-ctx.Done():
 			return notYet{fmt.Errorf("server %q is not connected yet: %w", m.name, context.Cause(ctx))}
 		}

@@ -6,9 +6,11 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-// several reports whether each user has a separate limit. With Whose, one user may have several
+// limitsUsers reports whether each user has a separate limit. With Whose, one user may have several
 // instances, so a separate limit keeps enough instances for other users.
-func (m *member) several() bool { return m.upstream.Whose != nil && m.upstream.Isolation == PerUser }
+func (m *member) limitsUsers() bool {
+	return m.upstream.Whose != nil && m.upstream.Isolation == PerUser
+}
 
 // makeRoom ends an unused instance if the limit is reached, and fails if all are in use. If several
 // is set, each user may have at most limit instances, and all users together limit*limit. The

@@ -20,54 +20,54 @@ import (
 // it.
 const lateTime = 10 * time.Second
 
-// A hearing is a listen request of a client.
-type hearing struct {
+// A logListener is a listen request of a client.
+type logListener struct {
 	listener *changes.Listener
 	has      func(*member) bool // reports whether a member is offered to the client
 	req      *mcp.Request
 }
 
-// hear passes log messages to the client of a listen request until over is called.
-func (g *Gateway) hear(h *hearing) (over func()) {
+// addLogListener passes log messages to the client of a listen request until over is called.
+func (g *Gateway) addLogListener(h *logListener) (over func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.hearings = append(g.hearings, h)
+	g.logListeners = append(g.logListeners, h)
 	return func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		i := slices.Index(g.hearings, h)
-		g.hearings = slices.Delete(g.hearings, i, i+1)
+		i := slices.Index(g.logListeners, h)
+		g.logListeners = slices.Delete(g.logListeners, i, i+1)
 	}
 }
 
-// pass sends a log message of a member to the clients for which hears reports true.
-func (g *Gateway) pass(m *member, hears func(*hearing) bool, params json.RawMessage) {
+// pass sends a log message of a member to the clients for which gets reports true.
+func (g *Gateway) pass(m *member, gets func(*logListener) bool, params json.RawMessage) {
 	g.mu.RLock()
-	all := slices.Clone(g.hearings)
+	all := slices.Clone(g.logListeners)
 	g.mu.RUnlock()
 	if len(all) == 0 {
 		return
 	}
 	params = slices.Clone(params)
 	for _, h := range all {
-		if h.has(m) && hears(h) {
+		if h.has(m) && gets(h) {
 			h.listener.Pass(notifyMessage, params)
 		}
 	}
 }
 
-// hearsShared reports whether a client may get log messages of the connection that all clients
+// getsSharedLogs reports whether a client may get log messages of the connection that all clients
 // share.
-func (m *member) hearsShared(h *hearing) bool {
+func (m *member) getsSharedLogs(h *logListener) bool {
 	if m.isolated() {
 		return false // this connection only reads the lists, for no client
 	}
 	return m.users.may(h.req)
 }
 
-// hearsInstance reports whether a client may get log messages of an instance. With
+// getsInstanceLogs reports whether a client may get log messages of an instance. With
 // [Upstream.Whose] no client gets them, as Whose is not called for each message.
-func (m *member) hearsInstance(ctx context.Context, h *hearing, whose any) bool {
+func (m *member) getsInstanceLogs(ctx context.Context, h *logListener, whose any) bool {
 	if m.upstream.Whose != nil {
 		return false
 	}

@@ -347,8 +347,8 @@ var errRead = errors.New("what the server offers was read")
 // lost. It returns the reason. Before the first reading, it calls early if calls need not wait for
 // the lists: they are known and there is no Check. After the first reading, it calls read. The
 // breaker asked wraps the connection.
-func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, early, read func()) error {
-	return m.attend(ctx, c, asked, m.hearsShared, func(ctx context.Context, changes *pending) error {
+func (m *member) follow(ctx context.Context, c *mcp.Client, b *breaker, early, read func()) error {
+	return m.attend(ctx, c, b, m.getsSharedLogs, func(ctx context.Context, changes *pending) error {
 		if !m.isolated() {
 			m.stale.Store(changes)
 			defer m.stale.Store(nil)
@@ -377,9 +377,9 @@ func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, earl
 
 // attend checks the health of a connection and listens for changes of the lists. It runs until ctx
 // is done, the connection is lost or then returns an error, and returns the reason. It calls then
-// when the server acknowledged the subscription or failed to do so in time. The function hears
+// when the server acknowledged the subscription or failed to do so in time. The function gets
 // selects the clients that get log messages.
-func (m *member) attend(ctx context.Context, c *mcp.Client, asked *breaker, hears func(*hearing) bool, then func(context.Context, *pending) error) error {
+func (m *member) attend(ctx context.Context, c *mcp.Client, b *breaker, gets func(*logListener) bool, then func(context.Context, *pending) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -392,10 +392,10 @@ func (m *member) attend(ctx context.Context, c *mcp.Client, asked *breaker, hear
 		}
 	})
 	if m.upstream.Handler == nil {
-		running.Go(func() { cancel(m.checkHealth(ctx, c, asked)) })
+		running.Go(func() { cancel(m.checkHealth(ctx, c, b)) })
 	}
 	changes, agreed := newPending(), make(chan struct{})
-	running.Go(func() { m.listen(ctx, c, changes, hears, sync.OnceFunc(func() { close(agreed) })) })
+	running.Go(func() { m.listen(ctx, c, changes, gets, sync.OnceFunc(func() { close(agreed) })) })
 	limit := time.NewTimer(agreeTime)
 	defer limit.Stop()
 	select {

@@ -44,15 +44,15 @@ const (
 )
 
 // listen subscribes to changes of the member's lists until ctx is done or the member refuses. It
-// adds the kinds of lists to read again to changed. The function hears selects the clients that get
+// adds the kinds of lists to read again to changed. The function gets selects the clients that get
 // log messages that belong to no call. It calls agreed when the member first acknowledged or
 // refused.
-func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, hears func(*hearing) bool, agreed func()) {
+func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, gets func(*logListener) bool, agreed func()) {
 	params, _ := json.Marshal(map[string]any{"notifications": mcp.AllLists()}) // cannot fail
 	for again := false; ; again = true {
 		req := mcp.NewRequest("subscriptions/listen", params)
 		req.Meta.Capabilities = &mcp.ClientCapabilities{}
-		req.Peer = &listsPeer{member: m, changed: changed, hears: hears, acknowledged: func() {
+		req.Peer = &listsPeer{member: m, changed: changed, gets: gets, acknowledged: func() {
 			if again {
 				changed.add(offered(c))
 			}
@@ -81,7 +81,7 @@ func isRefused(err error) bool {
 type listsPeer struct {
 	member       *member
 	changed      *pending
-	hears        func(*hearing) bool
+	gets         func(*logListener) bool
 	acknowledged func()
 }
 
@@ -91,7 +91,7 @@ func (p *listsPeer) Notify(_ context.Context, method string, params json.RawMess
 	case notifyAcknowledged:
 		p.acknowledged()
 	case notifyMessage:
-		p.member.gateway.pass(p.member, p.hears, params)
+		p.member.gateway.pass(p.member, p.gets, params)
 	}
 	if c := revision.Changed(method); c != "" {
 		p.changed.add(bitsOf(func(k kind) bool { return k.Capability == c }))
@@ -251,9 +251,9 @@ func (g *Gateway) listen(ctx context.Context, req *mcp.Request, has func(*member
 	}
 	l := g.changes.Listen(wanted, since)
 	defer l.Close()
-	defer g.hear(&hearing{l, has, req})()
+	defer g.addLogListener(&logListener{l, has, req})()
 	if g.options.OneClient {
-		defer g.first.listens(&listening{req.Peer, has})()
+		defer g.first.register(&listening{req.Peer, has})()
 		for _, m := range g.all() {
 			if has(m) {
 				m.meetClient()

@@ -32,7 +32,7 @@ func (k kind) prefixed() bool { return k.Key == "name" }
 type kinds uint8
 
 var (
-	allKinds, namedInTurn = theKinds()
+	allKinds, namedInTurn = listKinds()
 	every, named          = bitsOf(func(kind) bool { return true }), bitsOf(kind.prefixed)
 
 	toolKind, _     = listedBy("tools/list")
@@ -42,9 +42,9 @@ var (
 	skillKind, _    = listedBy(skills.MethodList)
 )
 
-// theKinds returns all kinds, and all kinds in the order in which names are assigned. Resources
+// listKinds returns all kinds, and all kinds in the order in which names are assigned. Resources
 // come before tools, as tools refer to them.
-func theKinds() (all, inTurn []kind) {
+func listKinds() (all, inTurn []kind) {
 	for _, m := range revision.Lists() {
 		all = append(all, kind{m, 1 << slices.IndexFunc(revision.Changes(), func(c revision.Change) bool { return c.Capability == m.Capability })})
 	}

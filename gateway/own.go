@@ -56,7 +56,7 @@ func (o *offer) exposed(m *member, k kind, own string) string {
 	if k.prefixed() {
 		return m.publicName(k, own)
 	}
-	return o.known(m, own, newMatching())
+	return o.clientURI(m, own, newMatching())
 }
 
 // exposedRef returns the ref of a completion with the name or URI that clients of the gateway use.

@@ -63,7 +63,7 @@ func (p *part) offers(k kind, exposed string, m *member, name string) presence {
 
 // Handle responds like [Gateway.Handle], within the part.
 func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	p.gateway.meet(req)
+	p.gateway.noteClient(req)
 	return p.gateway.routed(req, func() (mcp.Result, error) { return p.handle(ctx, req) })
 }
 

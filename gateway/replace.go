@@ -134,9 +134,9 @@ func (m *member) running() (n int) {
 	return n
 }
 
-// standsBehind returns the reason why the member cannot start yet because it waits for the one that
+// waitError returns the reason why the member cannot start yet because it waits for the one that
 // it replaces, or nil.
-func (m *member) standsBehind() error {
+func (m *member) waitError() error {
 	before := m.before.Load()
 	if before == nil || !m.upstream.Program {
 		return nil
@@ -162,14 +162,14 @@ func (m *member) leaving(req *mcp.Request) <-chan struct{} {
 	return m.staying.Done()
 }
 
-// gone returns the error of a request that did not reach its member. It wraps ErrRemoved if another
-// member may get the request. It returns err if the gateway is closed.
-func (m *member) gone(req *mcp.Request, err error) error {
+// goneError returns the error of a request that did not reach its member. It wraps ErrRemoved if
+// another member may get the request. It returns err if the gateway is closed.
+func (m *member) goneError(req *mcp.Request, err error) error {
 	switch {
 	case m.gateway.ctx.Err() != nil:
 		return err
 	case continues(req):
-		return m.endedFor(err)
+		return m.removedError(err)
 	}
 	return fmt.Errorf("server %q: %w", m.name, ErrRemoved)
 }
@@ -180,20 +180,20 @@ func (m *member) wasEnded(err error) bool {
 	return errors.Is(err, mcp.ErrClosed) && m.ctx.Err() != nil && m.gateway.ctx.Err() == nil
 }
 
-// endedAs returns the error of a request whose member was ended while it had the request. If the
+// endedError returns the error of a request whose member was ended while it had the request. If the
 // member was replaced and a second request changes nothing, the error makes the gateway send the
 // request to the present member.
-func (m *member) endedAs(ctx context.Context, known *definitions.Definitions, req *mcp.Request, err error) error {
+func (m *member) endedError(ctx context.Context, known *definitions.Definitions, req *mcp.Request, err error) error {
 	if errors.Is(context.Cause(m.staying), errReplaced) && !continues(req) && repeats(known, req) {
 		note.Repeat(ctx, m.name)
-		return m.gone(req, err)
+		return m.goneError(req, err)
 	}
-	return m.endedFor(err)
+	return m.removedError(err)
 }
 
-// endedFor returns the error of a request whose member was removed or replaced while it had the
+// removedError returns the error of a request whose member was removed or replaced while it had the
 // request.
-func (m *member) endedFor(err error) error {
+func (m *member) removedError(err error) error {
 	what := "removed by the operator of the gateway"
 	if errors.Is(context.Cause(m.staying), errReplaced) {
 		what = "started anew, as its configuration changed,"

@@ -44,7 +44,7 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		return result, err
 	}
 	if m.wasEnded(err) {
-		return result, m.endedAs(ctx, known, req, err)
+		return result, m.endedError(ctx, known, req, err)
 	}
 	cut := errors.Is(err, mcp.ErrClosed) && m.wasCut(connected)
 	if !cut && (!errors.Is(err, mcp.ErrLost) || !m.ended(connected)) || !repeats(known, req) {
@@ -153,7 +153,7 @@ func (m *member) await(ctx context.Context, req *mcp.Request, there func() bool)
 	leaving := m.leaving(req)
 	select {
 	case <-leaving:
-		return m.gone(req, errClosed)
+		return m.goneError(req, errClosed)
 	default:
 		if done {
 			return nil
@@ -179,11 +179,11 @@ func (m *member) await(ctx context.Context, req *mcp.Request, there func() bool)
 		case <-ticker.C:
 			ticks++
 			m.notifyStarting(ctx, req, ticks)
-			if err := m.standsBehind(); err != nil && time.Duration(ticks)*startingPause >= behindTime {
+			if err := m.waitError(); err != nil && time.Duration(ticks)*startingPause >= behindTime {
 				return err
 			}
 		case <-leaving:
-			return m.gone(req, unavailable)
+			return m.goneError(req, unavailable)
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", unavailable, context.Cause(ctx))
 		}

@@ -91,8 +91,8 @@ func (m *member) ownURI(uri string) string {
 	return ownScheme + url.PathEscape(m.name) + "/" + uri
 }
 
-// cutOwn reverses ownURI; ok is false for a URI that does not name the member.
-func (m *member) cutOwn(uri string) (own string, ok bool) {
+// parseOwnURI reverses ownURI; ok is false for a URI that does not name the member.
+func (m *member) parseOwnURI(uri string) (own string, ok bool) {
 	if view, ok := strings.CutPrefix(uri, ownViews+url.PathEscape(m.name)+"/"); ok {
 		return apps.Scheme + view, true
 	}
@@ -106,7 +106,7 @@ func (n *naming) mayHave(m *member, uri string) bool {
 		return true
 	}
 	return !slices.ContainsFunc(n.members, func(other *member) bool {
-		_, others := other.cutOwn(uri)
+		_, others := other.parseOwnURI(uri)
 		return other != m && others
 	})
 }
@@ -145,7 +145,7 @@ func (o *offer) owners(uri string, w *matching) (owners []resource, sure bool) {
 	}
 	if strings.HasPrefix(uri, ownScheme) || strings.HasPrefix(uri, ownViews) {
 		for _, m := range o.members {
-			if own, ok := m.cutOwn(uri); ok && o.has(m, own, w) {
+			if own, ok := m.parseOwnURI(uri); ok && o.has(m, own, w) {
 				return []resource{{member: m, uri: own}}, true
 			}
 		}
@@ -182,7 +182,7 @@ func (o *offer) owners(uri string, w *matching) (owners []resource, sure bool) {
 		owners = []resource{{member: skill.member, uri: uri}}
 	}
 	if len(owners) == 0 {
-		return o.mayMean(uri, w), false
+		return o.candidates(uri, w), false
 	}
 	return owners, !slices.ContainsFunc(owners, func(r resource) bool { return !r.member.isSettled() }) // otherwise the member may list the URI later
 }
@@ -211,10 +211,10 @@ func sameURI(uri string) string {
 	return uri
 }
 
-// mayMean returns the resources that a URI without exact match may identify: resources with a
+// candidates returns the resources that a URI without exact match may identify: resources with a
 // template that a server may read that way. The most specific template comes first. The servers
 // decide whether the resource exists.
-func (o *offer) mayMean(uri string, w *matching) (owners []resource) {
+func (o *offer) candidates(uri string, w *matching) (owners []resource) {
 	if strings.HasPrefix(uri, ownScheme) || strings.HasPrefix(uri, ownViews) {
 		return nil
 	}
@@ -258,9 +258,9 @@ func (o *offer) has(m *member, uri string, w *matching) bool {
 	})
 }
 
-// known returns the URI by which clients know a resource of a member. It is the member's own URI,
-// unless that leads to another member.
-func (o *offer) known(m *member, uri string, w *matching) string {
+// clientURI returns the URI by which clients know a resource of a member. It is the member's own
+// URI, unless that leads to another member.
+func (o *offer) clientURI(m *member, uri string, w *matching) string {
 	if first, _ := o.owners(uri, w); len(first) > 0 && first[0].member == m || !o.has(m, uri, w) {
 		return uri
 	}
@@ -391,7 +391,7 @@ func (o *offer) translated(m *member, method string, result mcp.Result, asked *r
 		if asked != nil && uri == asked.own {
 			return asked.asked
 		}
-		return o.known(m, uri, w)
+		return o.clientURI(m, uri, w)
 	}}
 	var translated json.RawMessage
 	switch method {

@@ -22,7 +22,7 @@ func (g *Gateway) Server(name string) mcp.Handler {
 		m.waitsForClient.Store(true)
 	}
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-		g.meet(req)
+		g.noteClient(req)
 		return g.routed(req, func() (mcp.Result, error) {
 			m := g.member(name)
 			if m == nil {

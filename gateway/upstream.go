@@ -202,9 +202,9 @@ type listening struct {
 	has  func(*member) bool // reports whether the request covers a server
 }
 
-// listens registers a listen request of the client until over is called. A legacy client can get
+// register registers a listen request of the client until over is called. A legacy client can get
 // requests through it.
-func (f *firstClient) listens(l *listening) (over func()) {
+func (f *firstClient) register(l *listening) (over func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.listening = append(f.listening, l)
@@ -231,9 +231,9 @@ func (f *firstClient) ask(ctx context.Context, m *member, q mcp.ServerRequest) (
 	return peer.Ask(ctx, q)
 }
 
-// meet stores the metadata of the first request if the gateway has only one client. Its members
-// then connect, as that request declares the client's capabilities.
-func (g *Gateway) meet(req *mcp.Request) {
+// noteClient stores the metadata of the first request if the gateway has only one client. Its
+// members then connect, as that request declares the client's capabilities.
+func (g *Gateway) noteClient(req *mcp.Request) {
 	if g.options.OneClient {
 		g.first.setMeta(&req.Meta)
 	}

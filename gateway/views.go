@@ -30,7 +30,7 @@ func (o *offer) renameView(m *member, e *listed) {
 	if e.view == "" {
 		return
 	}
-	if known := o.known(m, e.view, newMatching()); known != e.view {
+	if known := o.clientURI(m, e.view, newMatching()); known != e.view {
 		e.raw = jsonrpc.With(e.raw, "_meta", apps.Link{URI: known}.In(jsonrpc.Get(e.raw, "_meta")))
 	}
 }
