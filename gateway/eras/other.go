@@ -27,7 +27,7 @@ func Of(m *mcp.Meta) string {
 // the revision of the connection. Other does not suggest the modern era for a program whose error
 // omits the newest revision, as the program may support the legacy era only.
 func Other(spoken string, program bool, req *mcp.Request, result mcp.Result, err error) string {
-	if !revision.MethodNamed(req.Method).Asks || !canBeAsked(req.Meta.Capabilities) {
+	if !revision.MethodNamed(req.Method).Asks || !acceptsRequests(req.Meta.Capabilities) {
 		return ""
 	}
 	text := fault(result, err)
@@ -42,7 +42,7 @@ func Other(spoken string, program bool, req *mcp.Request, result mcp.Result, err
 	return definitions.Modern
 }
 
-func canBeAsked(c *mcp.ClientCapabilities) bool {
+func acceptsRequests(c *mcp.ClientCapabilities) bool {
 	return c != nil && (c.Elicitation != nil || c.Sampling != nil || c.Roots != nil)
 }
 

@@ -176,9 +176,9 @@ func (s *Server) end() (closed bool) {
 	return true
 }
 
-// turn records that the server can send requests only in the given era. It returns false if the
-// connection has that era, or if the era has changed before.
-func (s *Server) turn(c *mcp.Client, era string) bool {
+// changeEra records that the server can send requests only in the given era. It returns false if
+// the connection has that era, or if the era has changed before.
+func (s *Server) changeEra(c *mcp.Client, era string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.client != c || s.tried || s.era == era || s.options.Revision != "" {
@@ -229,7 +229,7 @@ func (s *Server) try(ctx context.Context, req *mcp.Request) (result mcp.Result, 
 	}
 	defer func() { again = s.end() && again }()
 	result, err = c.Handle(ctx, req)
-	if era = Other(c.Revision(), s.options.Program, req, result, err); era == "" || !s.turn(c, era) {
+	if era = Other(c.Revision(), s.options.Program, req, result, err); era == "" || !s.changeEra(c, era) {
 		return result, "", false, err
 	}
 	return result, era, Repeats(req, definition(ctx, c, req)), err

@@ -125,32 +125,32 @@ type Reviewer struct {
 	options Options
 
 	mu     sync.RWMutex
-	last   map[guard.Kind]judged // names of the last list
-	before map[guard.Kind]judged // names of the list before, which may follow on further pages of the last one
-	first  map[guard.Kind]bool   // set if the server was not known when the last list began
-	noted  map[guard.Kind]int    // number of recorded pages
+	last   map[guard.Kind]listState // names of the last list
+	before map[guard.Kind]listState // names of the list before, which may follow on further pages of the last one
+	first  map[guard.Kind]bool      // set if the server was not known when the last list began
+	noted  map[guard.Kind]int       // number of recorded pages
 }
 
-// judged holds the names in one list.
-type judged struct {
+// listState holds the names in one list.
+type listState struct {
 	withheld map[string]Withheld // by name
 	passed   map[string]bool     // names of definitions that passed
 }
 
 // of returns the withheld definition with a name, and reports whether the list withheld or passed
 // that name.
-func (j judged) of(name string) (w Withheld, withheld, passed bool) {
+func (j listState) of(name string) (w Withheld, withheld, passed bool) {
 	w, withheld = j.withheld[name]
 	return w, withheld, j.passed[name]
 }
 
 // New returns a Reviewer that has seen no list yet.
 func New(o Options) *Reviewer {
-	return &Reviewer{options: o, last: map[guard.Kind]judged{}, before: map[guard.Kind]judged{}, first: map[guard.Kind]bool{}, noted: map[guard.Kind]int{}}
+	return &Reviewer{options: o, last: map[guard.Kind]listState{}, before: map[guard.Kind]listState{}, first: map[guard.Kind]bool{}, noted: map[guard.Kind]int{}}
 }
 
 // update changes the state of each name in j to its state in later, if later contains the name.
-func (j judged) update(later judged) {
+func (j listState) update(later listState) {
 	for name, w := range later.withheld {
 		if _, withheld, passed := j.of(name); withheld || passed {
 			delete(j.passed, name)
@@ -210,23 +210,23 @@ func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 // maxNoted is the maximum number of withheld definitions in a note.
 const maxNoted = 100
 
-// A noted is the note about a list.
-type noted struct {
-	Server   string      `json:"server"`
-	Withheld []notedItem `json:"withheld"`
-	More     int         `json:"more,omitempty"`
+// A listNote is the note about a list.
+type listNote struct {
+	Server   string         `json:"server"`
+	Withheld []listNoteItem `json:"withheld"`
+	More     int            `json:"more,omitempty"`
 }
 
-type notedItem struct {
+type listNoteItem struct {
 	Kind guard.Kind `json:"kind"`
 	Name string     `json:"name"`
 	Why  string     `json:"why"`
 }
 
-func notedOf(server string, withheld []Withheld) noted {
-	n := noted{Server: server, More: max(0, len(withheld)-maxNoted)}
+func notedOf(server string, withheld []Withheld) listNote {
+	n := listNote{Server: server, More: max(0, len(withheld)-maxNoted)}
 	for _, w := range withheld[:len(withheld)-n.More] {
-		n.Withheld = append(n.Withheld, notedItem{w.Definition.Kind, w.Definition.Name, w.Why()})
+		n.Withheld = append(n.Withheld, listNoteItem{w.Definition.Kind, w.Definition.Name, w.Why()})
 	}
 	return n
 }
@@ -388,7 +388,7 @@ func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, passed []string, p
 	crossed := r.noted[kind] != page.noted
 	r.noted[kind]++
 	before := r.last[kind]
-	now := judged{map[string]Withheld{}, map[string]bool{}}
+	now := listState{map[string]Withheld{}, map[string]bool{}}
 	switch whole, pending := r.before[kind]; {
 	case page.next || crossed:
 		maps.Copy(now.withheld, before.withheld)

@@ -88,7 +88,7 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	}
 	decision, effect := decide(ctx, p, in)
 	hidden := decision.Redact()
-	stands, standsIn := standsFor(req)
+	stands, standsIn := impliedMethod(req)
 	for _, form := range otherForms(req, in, stands) {
 		as, one := decide(ctx, p, form)
 		if policy.Strictest(one, effect) == one && (one != effect || form.Resource == in.Resource) {
@@ -109,7 +109,7 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 		}
 	}
 	if n := mcp.NoterOf(ctx, note.Policy); n != nil {
-		n.Note(note.Policy, decided{d.options.Server, effect, decision.Effect, decision.RuleName(), decision.Reason, d.options.Shadow})
+		n.Note(note.Policy, decisionNote{d.options.Server, effect, decision.Effect, decision.RuleName(), decision.Reason, d.options.Shadow})
 	}
 	switch {
 	case d.options.Shadow:
@@ -122,8 +122,8 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	return denied(req, &decision, why)
 }
 
-// A decided is the note of a decision.
-type decided struct {
+// A decisionNote is the note of a decision.
+type decisionNote struct {
 	Server string        `json:"server"`
 	Effect policy.Effect `json:"effect"` // the final effect
 	Said   policy.Effect `json:"said"`   // the effect of the rule, such as ask
@@ -133,7 +133,7 @@ type decided struct {
 }
 
 // Decision implements [note.Decider].
-func (d decided) Decision() (note.Decision, bool) {
+func (d decisionNote) Decision() (note.Decision, bool) {
 	reason := d.Reason
 	if d.Shadow {
 		reason = "in the shadow: " + reason
@@ -172,9 +172,9 @@ func otherForms(req *mcp.Request, in policy.Input, stands string) (forms []polic
 	return forms
 }
 
-// standsFor returns a second method by which a request is also decided. Completions reveal a prompt
-// or the resources of a template, and methods of skills reveal resources.
-func standsFor(req *mcp.Request) (method string, does bool) {
+// impliedMethod returns a second method by which a request is also decided. Completions reveal a
+// prompt or the resources of a template, and methods of skills reveal resources.
+func impliedMethod(req *mcp.Request) (method string, does bool) {
 	switch req.Method {
 	case skills.MethodGet, skills.MethodDirectory:
 		return "resources/read", true
@@ -217,11 +217,11 @@ func unlisted(d *policy.Decision, name string) error {
 	if !strings.Contains(d.Reason, d.Rule.String()) {
 		why = fmt.Errorf("the tool %q is denied by %s", name, d.Rule)
 	}
-	return &mcp.Error{Code: mcp.CodeInvalidParams, Message: words(d, why), Data: refused.With(nil, refused.Rule)}
+	return &mcp.Error{Code: mcp.CodeInvalidParams, Message: refusalText(d, why), Data: refused.With(nil, refused.Rule)}
 }
 
-// words returns the text of the reason why a request is not allowed.
-func words(d *policy.Decision, why error) string {
+// refusalText returns the text of the reason why a request is not allowed.
+func refusalText(d *policy.Decision, why error) string {
 	text := "not allowed: " + d.Reason
 	if why != nil {
 		text += "; " + why.Error()
@@ -241,7 +241,7 @@ func withoutFolder(r *policy.Rule, text string) string {
 // denied returns the outcome of a request that is not allowed. For a call of a tool it is a result
 // with isError, which the model reads.
 func denied(req *mcp.Request, d *policy.Decision, why error) (mcp.Result, error) {
-	text := words(d, why)
+	text := refusalText(d, why)
 	if req.Method != "tools/call" {
 		return mcp.Result{}, &mcp.Error{Code: mcp.CodeInvalidParams, Message: text, Data: refused.With(nil, refused.Rule)}
 	}
@@ -384,7 +384,7 @@ func (d *decider) ask(ctx context.Context, req *mcp.Request, in *policy.Input, d
 	if shown != "" {
 		message += "\nArguments: " + plaintext.Unbroken(shown)
 	}
-	answer, err := mcp.ElicitRaw(mcp.WithRequest(ctx, req), mcp.ElicitRequest{Message: message, RequestedSchema: yesOrNo()})
+	answer, err := mcp.ElicitRaw(mcp.WithRequest(ctx, req), mcp.ElicitRequest{Message: message, RequestedSchema: questionSchema()})
 	switch {
 	case errors.Is(err, mcp.ErrInputRequired):
 		return policy.Ask, err
@@ -396,8 +396,8 @@ func (d *decider) ask(ctx context.Context, req *mcp.Request, in *policy.Input, d
 	return policy.Deny, mcp.ErrDeclined
 }
 
-// yesOrNo returns the schema of the form for the user.
-func yesOrNo() json.RawMessage {
+// questionSchema returns the schema of the form for the user.
+func questionSchema() json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String("type", "object")
 	w.Object("properties")

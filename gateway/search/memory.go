@@ -27,8 +27,8 @@ type search struct {
 	found map[string]string // queries by tool
 }
 
-// searched records the tools that a client found.
-func (r *recent) searched(req *mcp.Request, found map[string]string) {
+// record records the tools that a client found.
+func (r *recent) record(req *mcp.Request, found map[string]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.last == nil {
@@ -44,8 +44,9 @@ func (r *recent) searched(req *mcp.Request, found map[string]string) {
 	r.last[who] = search{time.Now(), found}
 }
 
-// used returns the query with which a client found a tool that it now calls, or an empty string.
-func (r *recent) used(req *mcp.Request, tool string) string {
+// queryFor returns the query with which a client found a tool that it now calls, or an empty
+// string.
+func (r *recent) queryFor(req *mcp.Request, tool string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.last[ratelimit.Caller(req)]
@@ -59,7 +60,7 @@ func (r *recent) used(req *mcp.Request, tool string) string {
 // in the index.
 func (s *searcher) use(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	result, err := s.next.Handle(ctx, req)
-	if query := s.recent.used(req, req.Name); query != "" && mcp.OutcomeOf(ctx, &result, err) == mcp.OutcomeOK {
+	if query := s.recent.queryFor(req, req.Name); query != "" && mcp.OutcomeOf(ctx, &result, err) == mcp.OutcomeOK {
 		s.index.Remember(req.Name, query)
 	}
 	return result, err

@@ -298,9 +298,9 @@ func (s *searcher) find(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	})
 	switch {
 	case len(texts) == 0:
-		return failed("queries is missing: a list of texts, one for each step")
+		return errorResult("queries is missing: a list of texts, one for each step")
 	case len(texts) > maxQueries:
-		return failed("there are more than %d queries; search for some of them first", maxQueries)
+		return errorResult("there are more than %d queries; search for some of them first", maxQueries)
 	}
 	queries := make([]toolsearch.Query, len(texts))
 	for i, text := range texts {
@@ -316,7 +316,7 @@ func (s *searcher) find(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 			}
 		}
 	}
-	s.recent.searched(req, found)
+	s.recent.record(req, found)
 	var tools []toolsearch.Tool
 	for _, hit := range hits {
 		if t, ok := s.index.Tool(hit.ID); ok {
@@ -342,7 +342,7 @@ func (s *searcher) find(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		text.Write(w.Bytes())
 		text.WriteByte('\n')
 	}
-	return said(text.String())
+	return textResult(text.String())
 }
 
 // describe handles describe_tool.
@@ -351,7 +351,7 @@ func (s *searcher) describe(_ context.Context, req *mcp.Request) (mcp.Result, er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if raw := s.tools[name]; raw != nil {
-		return said(string(raw))
+		return textResult(string(raw))
 	}
 	if s.options.Unavailable != nil {
 		if err := s.options.Unavailable(name); err != nil {
@@ -359,9 +359,9 @@ func (s *searcher) describe(_ context.Context, req *mcp.Request) (mcp.Result, er
 		}
 	}
 	if near := nearest.Name(name, slices.Sorted(maps.Keys(s.tools))); near != "" {
-		return failed("there is no tool %q; did you mean %q?", name, near)
+		return errorResult("there is no tool %q; did you mean %q?", name, near)
 	}
-	return failed("there is no tool %q; search_tools finds those that there are", name)
+	return errorResult("there is no tool %q; search_tools finds those that there are", name)
 }
 
 // call handles call_tool, and returns the tool's own result.
@@ -373,11 +373,11 @@ func (s *searcher) call(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	}
 	switch {
 	case (name == searchTool || name == describeTool || name == callTool) && !s.has(name):
-		return failed("%s is called by itself, not with call_tool", name)
+		return errorResult("%s is called by itself, not with call_tool", name)
 	case name == "":
-		return failed("name is missing: that of a tool which search_tools found")
+		return errorResult("name is missing: that of a tool which search_tools found")
 	case arguments != nil && arguments[0] != '{':
-		return failed("arguments is no object: give what the schema of %s asks for", name)
+		return errorResult("arguments is no object: give what the schema of %s asks for", name)
 	}
 	w := jsonrpc.NewObject(nil)
 	w.Members(req.Params, "name", "arguments")
@@ -391,10 +391,10 @@ func (s *searcher) call(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return s.use(ctx, &called)
 }
 
-func said(text string) (mcp.Result, error) {
+func textResult(text string) (mcp.Result, error) {
 	return mcp.Result{Value: &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}}, nil
 }
 
-func failed(format string, args ...any) (mcp.Result, error) {
+func errorResult(format string, args ...any) (mcp.Result, error) {
 	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(fmt.Sprintf(format, args...))}}}, nil
 }
