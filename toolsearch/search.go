@@ -177,7 +177,7 @@ func (s *scratch) parse(x *Index, text string) {
 	}
 	for i := range len(s.query) {
 		for _, other := range x.synonyms[s.query[i].stem] {
-			if len(s.query) < 2*maxQueryTerms && !s.asks(other) {
+			if len(s.query) < 2*maxQueryTerms && !s.hasTerm(other) {
 				s.query = append(s.query, term{stem: other, weight: x.weights.synonym * s.query[i].weight, of: i})
 			}
 		}
@@ -190,7 +190,7 @@ func (s *scratch) read(x *Index, text string, weight float64) {
 		if len(s.query) >= maxQueryTerms {
 			return false
 		}
-		if stem := x.stems.of(word); stem != "" && !s.asks(stem) {
+		if stem := x.stems.of(word); stem != "" && !s.hasTerm(stem) {
 			w := weight
 			if len(bytes.Trim(word, "0123456789")) == 0 {
 				w = min(w, x.weights.value)
@@ -201,7 +201,7 @@ func (s *scratch) read(x *Index, text string, weight float64) {
 	})
 }
 
-func (s *scratch) asks(stem string) bool {
+func (s *scratch) hasTerm(stem string) bool {
 	for i := range s.query {
 		if s.query[i].stem == stem {
 			return true
@@ -479,13 +479,13 @@ func (d *dense) queries(ctx context.Context, qs []Query) (vectors [][]float32, n
 		got, err := d.embed(limited, some, embedTimeout)
 		if err != nil {
 			if ctx.Err() == nil { // a cancellation by the caller is not a failure of the embedder
-				d.asked(false)
+				d.recordCall(false)
 			}
 			return nil, fmt.Sprintf("found by words alone: %v", err)
 		}
 		vectors = append(vectors, got...)
 	}
-	d.asked(true)
+	d.recordCall(true)
 	return vectors, ""
 }
 
@@ -497,8 +497,8 @@ func (d *dense) pause() time.Duration {
 	return time.Until(d.paused)
 }
 
-// asked records whether a call of the Embedder succeeded.
-func (d *dense) asked(well bool) {
+// recordCall records whether a call of the Embedder succeeded.
+func (d *dense) recordCall(well bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.failures++; well {

@@ -256,7 +256,7 @@ func (g *Gateway) add(ctx context.Context, s Server, replace bool) error {
 
 // surround sets the settings of a server, the layers around it, and its own middleware in u.
 func (g *Gateway) surround(s Server, u *gateway.Upstream) {
-	s.hold(u, g.layers.Plan().Settings.Servers[s.Name])
+	s.setOptions(u, g.layers.Plan().Settings.Servers[s.Name])
 	g.layers.Around(s.Server, u)
 	u.Middleware = append(u.Middleware, s.Middleware...)
 }

@@ -68,8 +68,8 @@ func InProcess(name string, h mcp.Handler) Server {
 	return Server{Server: layer.Server{Name: name}, Open: func(context.Context) (gateway.Upstream, error) { return gateway.Upstream{Handler: h}, nil }}
 }
 
-// hold sets the settings about instances and names of a server in u.
-func (s Server) hold(u *gateway.Upstream, own settings.Server) {
+// setOptions sets the settings about instances and names of a server in u.
+func (s Server) setOptions(u *gateway.Upstream, own settings.Server) {
 	if own.Prefix != nil {
 		u.Prefix, u.NoPrefix = *own.Prefix, *own.Prefix == ""
 	}

@@ -78,9 +78,9 @@ func decide(s *Stack, p *Plan, of Server) mcp.Middleware {
 	})
 }
 
-// hides returns a function that reports whether the rules of a profile always deny a tool. Such a
-// tool is in no list, and the error of a call to it names the rule's reason.
-func (p *Plan) hides(g *gateway.Gateway, profile string) func(gateway.Entry) bool {
+// deniedIn returns a function that reports whether the rules of a profile always deny a tool. Such
+// a tool is in no list, and the error of a call to it names the rule's reason.
+func (p *Plan) deniedIn(g *gateway.Gateway, profile string) func(gateway.Entry) bool {
 	book := p.Books[profile]
 	return func(e gateway.Entry) bool {
 		t, listed := g.Tool(e.Exposed)

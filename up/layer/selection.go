@@ -23,15 +23,15 @@ func selectPart(_ *Stack, p *Plan, part Part) mcp.Middleware {
 	case part.Server != "":
 		s.Servers = []string{part.Server}
 	case part.Profile != "":
-		s = gateway.Selection{Servers: part.settings.Servers, Keep: p.keeps(part.Profile), Hide: p.hides(part.Gateway, part.Profile)}
+		s = gateway.Selection{Servers: part.settings.Servers, Keep: p.selectedIn(part.Profile), Hide: p.deniedIn(part.Gateway, part.Profile)}
 	default:
 		return nil
 	}
 	return func(mcp.Handler) mcp.Handler { return part.Gateway.Only(s) }
 }
 
-// keeps returns a function that reports whether a profile contains an entry.
-func (p *Plan) keeps(profile string) func(gateway.Entry) bool {
+// selectedIn returns a function that reports whether a profile contains an entry.
+func (p *Plan) selectedIn(profile string) func(gateway.Entry) bool {
 	of := p.Settings.Profiles[profile]
 	patterns := of.Patterns()
 	return func(e gateway.Entry) bool {
