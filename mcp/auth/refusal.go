@@ -108,8 +108,8 @@ func (g *Guard) refuseToken(err error) *Refusal {
 
 // Forbidden returns the Refusal of a request that needs scopes which the token lacks. It lists all
 // scopes that the request needs, so that clients request them (step-up). The list includes the
-// scopes in Options.Needs. Some clients request only the listed scopes, and would otherwise lose
-// those.
+// scopes in Options.Needs. Otherwise clients that request only the listed scopes would lose the
+// scopes in Options.Needs.
 func (g *Guard) Forbidden(needs, has []string) *Refusal {
 	needs = append(slices.Clone(g.options.Needs), lacking(g.options.Needs, needs)...)
 	return g.refuse(http.StatusForbidden, "insufficient_scope", fmt.Errorf("the token has the scopes %q, and this needs %q", has, needs), needs...)

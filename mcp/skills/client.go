@@ -120,9 +120,9 @@ func digest(data []byte) string {
 }
 
 // ReadDirectory returns the files and folders in a folder on a server. The folder need not belong
-// to a skill. The server must support this ([ReadsDirectories]). The entry of a skill that is not
-// dynamic lists all of its files. Further files in the result must not be read as files of the
-// skill.
+// to a skill. The server must support this ([ReadsDirectories]). If the folder belongs to a skill
+// that is not dynamic, the skill's entry lists all of its files. Other files in the folder must not
+// be read as files of the skill.
 func ReadDirectory(ctx context.Context, c *mcp.Client, uri string) ([]*mcp.Resource, error) {
 	w := jsonrpc.NewObject(nil)
 	w.String("uri", uri)

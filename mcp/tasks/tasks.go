@@ -172,9 +172,10 @@ func (t *Tasks) Part(name string) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler { return calls(requests(next)) }
 }
 
-// Split returns the middleware of Part as two, for other middleware between them. The first, calls,
-// makes calls tasks. The second, requests, handles requests about tasks. Middleware between them
-// sees each call only once, even if it runs long as a task, and each request about a task.
+// Split returns the middleware of Part in two parts, so that other middleware can be placed between
+// them. The first, calls, makes calls tasks. The second, requests, handles requests about tasks.
+// Middleware between them sees each call only once, even if it runs long as a task, and each
+// request about a task.
 func (t *Tasks) Split(name string) (calls, requests mcp.Middleware) {
 	calls = func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
