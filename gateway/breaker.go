@@ -215,7 +215,7 @@ func (b *breaker) refusal() error {
 	return fmt.Errorf("server %q did not respond a moment ago, and does now; try again", b.name)
 }
 
-// trouble returns the fault of the server for users, or nil. The text when names the time of the
+// trouble returns the fault of the server for users, or nil. when is the text for the time of the
 // next trial. The caller holds the lock.
 func (b *breaker) trouble(when string) error {
 	switch {

@@ -25,8 +25,8 @@ const (
 // errReplaced is the cause of the dismissal of a member that another one replaces.
 var errReplaced = errors.New("the server is replaced")
 
-// Replace puts a new member in the place of the one with this name. The new member keeps its rank
-// among the others; see [Gateway.Add].
+// Replace replaces the member with the given name by a new one. The new member keeps its rank among
+// the others; see [Gateway.Add].
 //
 // Running requests continue at the old server for at most an hour, and [Status] counts them. They
 // end sooner if the old server stops answering pings and would be restarted anyway. Later requests,
@@ -75,7 +75,8 @@ func (m *member) follows(before *member) {
 	m.settle() // lists need not wait for the member
 }
 
-// A behind holds the state that a member gets once it no longer waits for the one that it replaces.
+// A behind holds the state that a member gets once it no longer waits for the member that it
+// replaces.
 type behind struct {
 	state    State
 	borrowed *definitions.Definitions // the definitions of the replaced member
@@ -134,7 +135,7 @@ func (m *member) running() (n int) {
 	return n
 }
 
-// waitError returns the reason why the member cannot start yet because it waits for the one that
+// waitError returns the reason why the member cannot start yet because it waits for the member that
 // it replaces, or nil.
 func (m *member) waitError() error {
 	before := m.before.Load()

@@ -73,10 +73,10 @@ func GrantOf(ctx context.Context, req *Request) Grant {
 	return g
 }
 
-// Allows checks whether who may access the object that was stored with the Grant. The context must
-// be the one of the request that who sent. Access requires the same client of the same user,
-// through the same part of a gateway. It also requires the scopes that the tool needed then and
-// needs now. The error is [ErrNotGranted], or a [*ScopeError] if scopes are missing.
+// Allows checks whether the principal who may access the object that was stored with the Grant. ctx
+// must be the context of a request of this principal. Access requires the same client of the same
+// user, through the same part of a gateway. It also requires the scopes that the tool needed then
+// and needs now. The error is [ErrNotGranted], or a [*ScopeError] if scopes are missing.
 func (g *Grant) Allows(ctx context.Context, who *Principal) error {
 	if !g.Owner.IsOf(who) || g.Part != granted.Part(ctx) {
 		return ErrNotGranted

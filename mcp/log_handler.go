@@ -8,10 +8,10 @@ import (
 )
 
 // LogHandler returns a [slog.Handler] that sends records to the client, as [LogWith] does. The
-// parameter logger is the name of the logger, or empty. The client is the one of the request in the
-// record's context. So use methods with a context, such as [slog.Logger.InfoContext]. The Handler
-// drops records without such a request, and records below the client's log level. The data of a
-// message is an object with the message and the attributes.
+// parameter logger is the name of the logger, or empty. The context of the record determines the
+// request, and thus the client, so use methods with a context, such as [slog.Logger.InfoContext].
+// The Handler drops records without such a request, and records below the client's log level. The
+// data of a message is an object with the message and the attributes.
 func LogHandler(logger string) slog.Handler {
 	return &logHandler{logger, func(h slog.Handler) slog.Handler { return h }}
 }

@@ -138,8 +138,8 @@ func ofObject(input json.RawMessage) (json.RawMessage, error) {
 }
 
 // fitsType returns an error if a written schema accepts values that a Go type cannot decode. Every
-// call with such a value would fail. The error names the place. The schema inferred is the one of
-// the Go type.
+// call with such a value would fail. The error names the place. inferred is the schema of the Go
+// type.
 func fitsType(written, inferred schema.View, path string) error {
 	wrote, can := string(written.Get("type")), string(inferred.Get("type"))
 	wider := wrote == `"integer"` && can == `"number"`

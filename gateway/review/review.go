@@ -106,8 +106,8 @@ func (m Mode) Judge(pins *guard.Pins, d guard.Definition, more bool) *Withheld {
 	return nil
 }
 
-// Compare compares a definition with the approved one and, in the mode Changes, with the one that
-// was first seen.
+// Compare compares a definition with the approved definition. In the mode Changes, it also compares
+// it with the first definition that was seen.
 func (m Mode) Compare(pins *guard.Pins, d guard.Definition) guard.Verdict {
 	if m == All {
 		return pins.Check(d)

@@ -168,7 +168,7 @@ func (s *Store) byKey(ctx context.Context, key string) (*login, error) {
 	return &l, nil
 }
 
-// save stores a login as the one that a server uses.
+// save stores a login, which the server then uses.
 func (s *Store) save(ctx context.Context, server string, l *login, hold state.Hold) error {
 	if err := s.put(ctx, l.key(), l, state.Write{Hold: hold}); err != nil {
 		return err

@@ -96,7 +96,7 @@ func (r *clientReply) isBroken(data []byte) bool {
 
 // receiveSeveral reads a body of JSON that is not just one message. It may contain several
 // messages, or one message with trailing data. If the body consists of events, receiveSeveral reads
-// the events. The error wrong is the one from reading the body as one message.
+// the events. wrong is the error that reading the body as one message returned.
 func (r *clientReply) receiveSeveral(resp *http.Response, body []byte, wrong error) (response *jsonrpc.Message, _ error) {
 	if httplink.FormOf(body) == httplink.FormEvents {
 		r.met(tolerance.ContentType)

@@ -139,7 +139,7 @@ func (p *legacyCall) run() {
 	}
 }
 
-// serve is the part of run until the call is over or first parked. It reports whether the call is
+// serve runs the call until it is over or parked for the first time. It reports whether the call is
 // over.
 func (p *legacyCall) serve() bool {
 	for p.final == nil && !p.cancelled {
