@@ -33,7 +33,6 @@ var errReplaced = errors.New("the server is replaced")
 // and requests that no server has yet, go to the new server. If the new server is a program, it
 // starts when the old one has ended, so that both can use the same file or port. Until then
 // requests wait; after 45 seconds they fail with the reason.
-// reason.
 //
 // A request that is ended after an hour is repeated if a second one changes nothing, and otherwise
 // fails with the reason. If the old server asked the client for input, the next round of that

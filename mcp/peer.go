@@ -122,7 +122,6 @@ func (s *State) All() map[string]json.RawMessage {
 // SaveState saves v for the next round of the running request, so that the handler need not repeat
 // earlier work. It does nothing if the request has only one round, because its client responds
 // while the handler waits.
-// handler waits.
 //
 // The client stores the sealed state. It can return the state more than once until the state
 // expires (see [ServeOptions]). So SaveState does not ensure that an action happens only once.

@@ -397,10 +397,9 @@ func (m *memory) drop(e *list.Element) string {
 // calls that failed, that the user did not want, or that the text of a server suggested. The Index
 // stores the first 512 bytes of the query unchanged, as long as the Index exists. The query must
 // not contain secrets.
-// unchanged, up to 512 bytes, as long as the Index exists; it must not have secrets.
+//
 // The Index stores the last 32 queries of each tool and the last 10,000 in total, each once. The
 // tool may be added later.
-// added later.
 func (x *Index) Remember(id, query string) {
 	x.remember([]Remembered{{id, query}})
 }

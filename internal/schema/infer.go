@@ -73,10 +73,10 @@ type schemer interface{ MCPSchema() json.RawMessage }
 //	a type with its own JSON method of that direction    {}: any value
 //	a type with MCPSchema() json.RawMessage     the result of that method
 //
-// Recursive types refer to themselves by $ref. A field is required unless it
-// has omitempty, omitzero or a default, is a pointer, or, for output, belongs
-// to an embedded pointer; required:"true" and required:"false" decide otherwise.
-// Struct tags, which win over docs:
+// Recursive types refer to themselves by $ref. A field is required, except in these cases: it has
+// omitempty, omitzero or a default, it is a pointer, or, for output, it belongs to an embedded
+// pointer. The tags required:"true" and required:"false" take precedence. The following struct tags
+// take precedence over Docs:
 //
 //	json      name, omitempty, omitzero, string, embed, -
 //	doc       description                  title    title
@@ -85,8 +85,8 @@ type schemer interface{ MCPSchema() json.RawMessage }
 //	pattern   regular expression (RE2); of the items, for a slice
 //	format    such as uri or email, not checked; of the items, for a slice
 //	default   JSON, or bare text for a string; see [Validator.Complete]
-//	example   as default
-//	header    x-mcp-header: HTTP header Mcp-Param-* that repeats the argument
+//	example   in the same form as default
+//	header    x-mcp-header: HTTP header Mcp-Param-* into which clients copy the argument
 //
 // The error for a type without a schema names the type, the field and the remedy.
 func For(t reflect.Type, o Options) (json.RawMessage, error) {

@@ -17,7 +17,6 @@ const (
 // tokens with a known prefix. In URLs, it replaces the userinfo, the values of the query, the
 // fragment and possible keys in the path. Secrets belong in Env all the same, as other users of the
 // machine can see arguments.
-// machine can see arguments.
 func (c *Command) String() string {
 	shown := []string{plaintext.Line(c.Name, maxShown)}
 	for _, arg := range redact.Arguments(c.Args) {

@@ -4,5 +4,4 @@
 // handles each request of a modern client separately. Legacy clients have sessions, with streams
 // that can be resumed. [Client] connects to a server of either era, even if the server supports
 // only the older HTTP+SSE transport.
-// transport.
 package streamable

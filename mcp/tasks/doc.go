@@ -4,5 +4,4 @@
 // its progress becomes the message of the task. Clients without the extension wait for the result
 // as usual. Tasks are stored in a [state.Store], and do not end with the client's connection. A
 // task whose process died is reported as failed.
-// reported as failed.
 package tasks
