@@ -1,7 +1,8 @@
-// Package event observes what clients and a Handler send each other, as steps: a request, what the server notifies and asks
-// meanwhile, what the client answers, and how it ends.
+// Package event observes the messages between clients and a Handler as steps: a request, the
+// server's notifications and questions during the request, the client's answers, and the outcome.
 //
-// [Tap] is the one middleware that does so. It wraps the Handler and the Peer of each request, encodes the result once, and tells
-// apart results, errors, requests that are cancelled and those that go on with another round. What becomes of the steps is a
-// [Sink]'s: messages for watchers (package traffic), the lines of a file (package recording), a trace (package host/trace).
+// [Tap] is middleware that wraps the Handler and the Peer of each request. It encodes each result
+// once. It distinguishes results, errors, cancelled requests and requests that continue with
+// another round. A [Sink] gets the steps. It may pass them on as messages to observers (package
+// traffic), write them to a file (package recording), or collect a trace (package host/trace).
 package event

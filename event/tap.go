@@ -9,7 +9,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Tap returns middleware that gives a Sink the steps of each request. The result that it passes on is encoded.
+// Tap returns middleware that passes the steps of each request to a Sink. It encodes the results
+// that it returns.
 func Tap(sink Sink) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -21,14 +22,15 @@ func Tap(sink Sink) mcp.Middleware {
 	}
 }
 
-// A tapped is a request whose steps are wanted, and its result, in one allocation.
+// A tapped holds a request that a Sink observes and its result, in one allocation.
 type tapped struct {
 	req    mcp.Request
 	peer   peer
 	result mcp.Result
 }
 
-// pending is the result with which a call goes on with another round, as far as a Handler knows it.
+// pending is the body of a [Pending] step. It lacks the server's questions, which the edge adds to
+// the result after the Handler has returned.
 const pending = `{"resultType":"input_required"}`
 
 func handle(ctx context.Context, sink Sink, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
@@ -53,7 +55,7 @@ func handle(ctx context.Context, sink Sink, req *mcp.Request, next mcp.Handler) 
 	return t.result, err
 }
 
-// fail makes the step one with an error.
+// fail makes s a Failure with the error, or a Cancelled if cancelled is set.
 func (s *Step) fail(err error, cancelled bool) {
 	if s.Kind = Failure; cancelled {
 		s.Kind = Cancelled
@@ -68,7 +70,7 @@ func (s *Step) fail(err error, cancelled bool) {
 	s.Body, s.Result, s.Err = w.Bytes(), nil, err
 }
 
-// A peer is the Peer of a request whose steps are wanted.
+// A peer is the Peer of a request that a Sink observes.
 type peer struct {
 	mcp.Peer
 	call Call
@@ -81,7 +83,8 @@ func (p *peer) Notify(ctx context.Context, method string, params json.RawMessage
 	return p.Peer.Notify(ctx, method, params)
 }
 
-// Ask implements [mcp.Peer]. A question that the client answers in its next round has no answer yet.
+// Ask implements [mcp.Peer]. It passes no Answer to the Sink if the client responds in its next
+// round.
 func (p *peer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	s := Step{Kind: Question, ID: p.call.NextID(), Method: q.Method, Key: q.Key, Body: q.Params, Request: p.req}
 	p.call.Step(ctx, s)
@@ -97,5 +100,5 @@ func (p *peer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, e
 	return result, err
 }
 
-// Unwrap is for [mcp.PeerAs].
+// Unwrap implements the method that [mcp.PeerAs] needs.
 func (p *peer) Unwrap() mcp.Peer { return p.Peer }

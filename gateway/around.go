@@ -7,21 +7,22 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// surroundings holds the parts of an Upstream that wrap a member, and that may change while its
-// connection and its requests go on.
+// surroundings holds the options and middleware of a member. They may change while its connection
+// and its requests go on.
 type surroundings struct {
 	Upstream
-	chain mcp.Handler // the member wrapped by Middleware
+	chain mcp.Handler // the member, wrapped by Middleware
 }
 
 func (m *member) surroundedAs(u Upstream) *surroundings {
 	return &surroundings{u, mcp.Chain(mcp.HandlerFunc(m.bottom), u.Middleware...)}
 }
 
-// Rearrange changes how a member is wrapped and named: Prefix, NoPrefix, Names, PromptNames,
-// Middleware, Check, MaxInstances, IdleTime, and Instance for connections that begin later. All
-// else stays, with the connection, and running requests end as they began. Clients get
-// list_changed. Rearrange fails if there is no such member or if u is not valid.
+// Rearrange changes the names and the middleware of a member. It takes Prefix, NoPrefix, Names,
+// PromptNames, Middleware, Check, MaxInstances and IdleTime from u. Instance applies to connections
+// that begin later. All other fields of u are ignored. The connection stays, and running requests
+// end as they began. Clients get list_changed. Rearrange fails if the gateway has no member with
+// that name, or if u is not valid.
 func (g *Gateway) Rearrange(name string, u Upstream) error {
 	m := g.member(name)
 	if m == nil {
@@ -48,8 +49,9 @@ func (u *Upstream) check(name string) error {
 	return nil
 }
 
-// show passes the known lists through next, and then wraps the member with it. A nil next means the
-// present surroundings. It returns the kinds of the lists that changed.
+// show makes the listings of the known lists with the surroundings next, and then sets next for the
+// member. If next is nil, show uses the present surroundings. It returns the kinds of the lists
+// that changed.
 func (m *member) show(next *surroundings) (changed kinds) {
 	for {
 		m.mu.RLock()
@@ -63,7 +65,7 @@ func (m *member) show(next *surroundings) (changed kinds) {
 			after = m.listingsOf(around, known, before)
 		}
 		m.mu.Lock()
-		current := m.own() == known && m.shown == shown // else another goroutine read, rearranged or showed it in the meantime
+		current := m.own() == known && m.shown == shown // false if another goroutine read, rearranged or showed the lists in the meantime
 		if current {
 			m.listings = after
 			if known != nil {

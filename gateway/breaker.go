@@ -18,68 +18,69 @@ const (
 	// fail at once.
 	maxUnanswered = 5
 	// firstTrialPause is the time until a ping tries whether the server responds again. It doubles
-	// up to lastTrialPause, until a request gets a response.
+	// after each failure, up to lastTrialPause, until a request gets a response.
 	firstTrialPause = 2 * time.Second
 	lastTrialPause  = time.Minute
-	// patientTime is the time after which a request that its client cancels counts as one without a
-	// response.
+	// patientTime is the minimum duration of a request after which its cancellation by the client
+	// counts as a missing response.
 	patientTime = 30 * time.Second
-	// slowPing is how long a ping is unanswered until status shows it.
+	// slowPing is the time after which status reports a ping as unanswered.
 	slowPing = 3 * time.Second
 )
 
-// The states of a breaker. Each request loads this one word.
+// The states of a breaker. Each request loads the state once.
 const (
 	calm int32 = iota
-	wary       // a request or ping got no response: the next ones are watched
+	wary       // a request or ping got no response; the next ones are watched
 	open       // requests fail at once
 )
 
-// A breaker guards one connection to a server. After some requests in a row without a response,
-// further ones fail at once until a ping gets a response. Requests then pass again, but one more
-// without a response opens the breaker. The error of a tool, and any other error that the server
-// sends, is a response.
+// A breaker guards one connection to a server. After maxUnanswered requests in a row without a
+// response, further requests fail at once until a ping gets a response. Requests then pass again,
+// but one more without a response opens the breaker. An error that the server sends counts as a
+// response.
 //
-// It also records since when the server is silent, and whether a running request explains that; see
-// health.go.
+// A breaker also records how long the server has been silent, and whether a running request
+// explains the silence; see health.go.
 type breaker struct {
 	name    string
 	next    mcp.Handler
-	changed func()        // is called when the status of the server changes
-	wake    chan struct{} // has capacity 1; a value makes the next ping earlier
+	changed func()        // called when the status of the server changes
+	wake    chan struct{} // capacity 1; a value makes the next ping earlier
 	state   atomic.Int32
-	running atomic.Int64 // counts the server's requests, without subscriptions
+	running atomic.Int64 // running requests to the server, without subscriptions
 
-	mu         sync.Mutex
-	unanswered int // counts requests in a row without a response
-	times      int // counts how often it opened in a row
-	until      time.Time
-	cause      error // the error of the last request without a response
-	heard      time.Time
-	pinging    time.Time // the time of the first unanswered ping; zero if the last ping was answered
-	silence    int       // numbers the present silence, or the next one
-	excused    time.Time // the time until which a request that came before the silence explains it
-	doubted    bool      // is set if a request got no response in time, so that a ping is due
-	mute       error     // the reason why the connection was ended as the server sends nothing; else nil
+	mu           sync.Mutex
+	unanswered   int // requests in a row without a response
+	times        int // number of consecutive times that the breaker opened
+	until        time.Time
+	cause        error // error of the last request without a response
+	lastActivity time.Time
+	pinging      time.Time // the time of the first unanswered ping; zero if the last ping was answered
+	silence      int       // the number of the present silence, or of the next one
+	excused      time.Time // the time until which a request that began before the silence explains it
+	doubted      bool      // set if a request got no response in time, so that a ping is due
+	mute         error     // why the connection was ended because the server sends nothing; else nil
 }
 
-// An arrival holds the time when a request came, and the number of the silence in which it came.
-// Such a request does not explain that silence. The zero value means that the breaker was calm.
+// An arrival holds the time when a request came, and the number of the silence in which it came. A
+// request that came during a silence does not explain it. The zero value means that the breaker was
+// calm.
 type arrival struct {
 	at      time.Time
 	silence int
 }
 
 func newBreaker(name string, next mcp.Handler, changed func()) *breaker {
-	return &breaker{name: name, next: next, changed: changed, wake: make(chan struct{}, 1), heard: time.Now(), silence: 1}
+	return &breaker{name: name, next: next, changed: changed, wake: make(chan struct{}, 1), lastActivity: time.Now(), silence: 1}
 }
 
-// Handle passes a request on, or returns the reason why it does not.
+// Handle passes a request on to the server, or returns the reason why the breaker refuses it.
 func (b *breaker) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if b.state.Load() == open {
 		return mcp.Result{}, b.refusal()
 	}
-	if req.Method == "subscriptions/listen" { // its end does not show the state of the server, and it does not keep a server busy
+	if req.Method == "subscriptions/listen" { // the end of a subscription does not show the state of the server, and a subscription does not keep a server busy
 		return b.next.Handle(ctx, req)
 	}
 	var came arrival
@@ -87,7 +88,7 @@ func (b *breaker) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 		came = b.arrives()
 	}
 	b.running.Add(1)
-	defer b.running.Add(-1) // after its response ended a silence: otherwise a ping in between would find a silence without a reason
+	defer b.running.Add(-1) // deferred until the response has ended a silence: otherwise a ping in between would find a silence without a reason
 	result, err := b.pass(ctx, req, came)
 	if err != nil || b.state.Load() != calm {
 		b.note(ctx, came, err)
@@ -95,12 +96,12 @@ func (b *breaker) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	return result, err
 }
 
-// pass passes a request on, and notes its progress notifications.
+// pass passes a request on, and records its progress notifications as signs of life.
 func (b *breaker) pass(ctx context.Context, req *mcp.Request, came arrival) (mcp.Result, error) {
 	if req.Meta.ProgressToken != nil && req.Peer != nil {
-		heard := *req
-		heard.Peer = &heardPeer{req.Peer, b}
-		req = &heard
+		watched := *req
+		watched.Peer = &breakerPeer{req.Peer, b}
+		req = &watched
 	}
 	result, err := b.next.Handle(ctx, req)
 	switch {
@@ -111,7 +112,7 @@ func (b *breaker) pass(ctx context.Context, req *mcp.Request, came arrival) (mcp
 			err = fmt.Errorf("%w: %w", why, mcp.ErrLost)
 		}
 	case err != nil && !isResponse(err) && came.silence != b.current():
-		b.excuse(0) // its handler in the server may go on, but its client has cancelled
+		b.excuse(0) // the server may still handle the request that the client cancelled
 	}
 	return result, err
 }
@@ -127,7 +128,7 @@ func (b *breaker) arrives() arrival {
 	return came
 }
 
-// note notes the outcome of a request. Its arrival is known only if the breaker was not calm.
+// note records the outcome of a request. The value came is zero if the breaker was calm.
 func (b *breaker) note(ctx context.Context, came arrival, err error) {
 	switch {
 	case err == nil || isResponse(err):
@@ -135,7 +136,7 @@ func (b *breaker) note(ctx context.Context, came arrival, err error) {
 			b.mu.Lock()
 			seen := b.state.Swap(calm) == open || b.isSlow()
 			b.unanswered, b.times, b.cause, b.doubted = 0, 0, nil, false
-			b.speaks()
+			b.noteActivity()
 			b.mu.Unlock()
 			if seen {
 				b.changed()
@@ -143,19 +144,18 @@ func (b *breaker) note(ctx context.Context, came arrival, err error) {
 		}
 	case ctx.Err() == nil:
 		b.failed(err)
-		if errors.Is(err, context.DeadlineExceeded) { // of the entry
-			b.doubt()
+		if errors.Is(err, context.DeadlineExceeded) { // the deadline of the server's entry in the configuration
+			b.pingSoon()
 		}
 	case !came.at.IsZero() && time.Since(came.at) >= patientTime:
 		b.failed(fmt.Errorf("a client gave up a request after %v without a response", time.Since(came.at).Round(time.Second)))
 		fallthrough
 	default:
-		b.doubt()
+		b.pingSoon()
 	}
 }
 
-// isResponse reports whether an error is one that the server sent, or one that does not show its
-// state.
+// isResponse reports whether the server sent err, or err does not show the state of the server.
 func isResponse(err error) bool {
 	if _, answered := errors.AsType[*mcp.Error](err); answered || errors.Is(err, mcp.ErrInputRequired) || errors.Is(err, mcp.ErrClosed) {
 		return true
@@ -164,8 +164,8 @@ func isResponse(err error) bool {
 	return ok && status.Status < http.StatusInternalServerError
 }
 
-// doubt requests a ping soon.
-func (b *breaker) doubt() {
+// pingSoon makes a ping due soon.
+func (b *breaker) pingSoon() {
 	b.mu.Lock()
 	b.doubted = true
 	b.state.CompareAndSwap(calm, wary)
@@ -180,7 +180,7 @@ func (b *breaker) hurry() {
 	}
 }
 
-// failed notes a request without a response.
+// failed records a request without a response.
 func (b *breaker) failed(err error) {
 	b.mu.Lock()
 	b.unanswered++
@@ -205,7 +205,7 @@ func (b *breaker) open() {
 	b.state.Store(open)
 }
 
-// refusal returns the error of a request that is not passed on.
+// refusal returns the error of a request that the breaker does not pass on.
 func (b *breaker) refusal() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -215,8 +215,8 @@ func (b *breaker) refusal() error {
 	return fmt.Errorf("server %q did not respond a moment ago, and does now; try again", b.name)
 }
 
-// trouble returns the fault of the server for users, or nil. The text when is the time of the next
-// trial. The caller holds the lock.
+// trouble returns the fault of the server for users, or nil. when is the text for the time of the
+// next trial. The caller holds the lock.
 func (b *breaker) trouble(when string) error {
 	switch {
 	case b.state.Load() == open:
@@ -224,12 +224,12 @@ func (b *breaker) trouble(when string) error {
 		return &mcp.PrivateError{Private: why, Public: "(its operator sees why)", Err: &brokenError{
 			fmt.Sprintf("server %q does not respond, so that it is not asked: its last %d requests got no response %s; it is tried again %s: try again then, or restart it", b.name, b.unanswered, why, when), b.cause}}
 	case b.isSlow():
-		return fmt.Errorf("server %q has not answered a ping since %s: %s", b.name, b.pinging.Format(time.TimeOnly), b.prospect())
+		return fmt.Errorf("server %q has not answered a ping since %s: %s", b.name, b.pinging.Format(time.TimeOnly), b.nextStep())
 	}
 	return nil
 }
 
-// standing returns the error of trouble, and whether requests fail at once.
+// standing returns the result of trouble, and reports whether requests fail at once.
 func (b *breaker) standing() (err error, isOpen bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 // calls counts running requests.
 type calls struct {
 	n       atomic.Int64
-	leaving atomic.Bool // is set while a goroutine waits for the count to be zero
+	leaving atomic.Bool // set while a goroutine waits for the count to be zero
 	once    sync.Once
-	none    chan struct{} // is closed at zero, if a goroutine waits for it
+	none    chan struct{} // closed at zero, if a goroutine waits for it
 }
 
 func (c *calls) begin() { c.n.Add(1) }

@@ -12,11 +12,12 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// maxInstructions is the maximum number of bytes of a member's instructions that clients get.
+// maxInstructions is the maximum number of bytes of a member's instructions that the gateway sends
+// to clients.
 const maxInstructions = 4 << 10
 
-// discover describes the gateway. Its members change, so it declares every capability that they
-// could have.
+// discover returns the description of the gateway. The members change, so it declares every
+// capability that a member could have.
 func (g *Gateway) discover(has func(*member) bool) (mcp.Result, error) {
 	self, err := json.Marshal(mcp.Implementation{Name: g.options.Name, Version: g.options.Version})
 	if err != nil {
@@ -25,7 +26,7 @@ func (g *Gateway) discover(has func(*member) bool) (mcp.Result, error) {
 	return g.introduction(self, g.instructions(has))
 }
 
-// introduction responds to server/discover; self may be nil.
+// introduction returns the result of server/discover. The description self may be nil.
 func (g *Gateway) introduction(self json.RawMessage, instructions string) (mcp.Result, error) {
 	d := mcp.DiscoverResult{
 		SupportedVersions: revision.Modern(),
@@ -76,7 +77,7 @@ func (g *Gateway) instructions(has func(*member) bool) string {
 	return strings.TrimSpace(b.String())
 }
 
-// complete passes completion/complete on to the member of the prompt or template in ref.
+// complete passes completion/complete on to the member that has the prompt or template in ref.
 func (g *Gateway) complete(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
 	ref := jsonrpc.Get(req.Params, "ref")
 	refType, _ := jsonrpc.Unquote(jsonrpc.Get(ref, "type"))

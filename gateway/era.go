@@ -6,15 +6,15 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Some servers that support both eras can send requests to their clients in one of them only, which
-// shows only when a call fails. A connection for one client is made in that client's era, as the
-// client itself would make it. One for all clients is modern until such a call fails. The member is
-// then connected to in the other era as soon as none of its requests runs, once in the life of a
-// process. That era is remembered with its definitions.
+// Some servers support both eras of the protocol but can send requests to their clients only in one
+// of them. This shows only when a call fails. The gateway makes a connection for one client in the
+// era of that client. It makes a connection for all clients in the modern era until such a call
+// fails. It then connects to the member in the other era once none of the member's requests runs,
+// at most once in a process. The era is remembered with the member's definitions.
 
-// LegacyFirst reports whether to use the legacy era with a server that supports both. This holds if
-// the server can send requests in that era only, or if the one client of a program uses it. See
-// [mcp.ClientOptions.LegacyFirst].
+// LegacyFirst reports whether to use the legacy era with a server that supports both. It returns
+// true if the server can send requests in that era only. For a program it also returns true if the
+// only client uses that era. See [mcp.ClientOptions.LegacyFirst].
 func (s *Start) LegacyFirst() bool {
 	s.member.mu.RLock()
 	era := s.member.era
@@ -26,7 +26,7 @@ func (s *Start) LegacyFirst() bool {
 }
 
 // otherEra reports whether a request failed because the member cannot send requests in the era of
-// its connection, and another connection is to be made.
+// its connection. It then arranges for a connection in the other era.
 func (m *member) otherEra(c *mcp.Client, req *mcp.Request, result mcp.Result, err error) bool {
 	if c == nil || m.upstream.Handler != nil || c.HasOneRevision() {
 		return false
@@ -57,10 +57,10 @@ func (m *member) otherEra(c *mcp.Client, req *mcp.Request, result mcp.Result, er
 	return change
 }
 
-// changeEra ends the connection for one in the other era, if that is due and no requests run but
-// those of the caller.
+// changeEra ends the connection if one in the other era is due and no other requests run. The
+// number callers counts the caller's own running requests.
 func (m *member) changeEra(callers int64) bool {
-	if !m.eraDue.Load() { // the case of nearly all requests
+	if !m.eraDue.Load() { // true for nearly all requests
 		return false
 	}
 	m.mu.Lock()

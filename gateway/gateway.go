@@ -22,45 +22,46 @@ import (
 // Limits and times.
 const (
 	maxMembers     = 1_000
-	maxMoves       = 10               // limits the members that a request is passed to in turn while they are replaced
-	maxListed      = 10_000           // limits the entries of one list of one member
-	maxListedBytes = 2 << 20          // limits the bytes of these entries
-	maxOfferBytes  = 12 << 20         // limits the bytes of one list of all members, which is one message
-	listTime       = 30 * time.Second // limits reading one list
-	firstBackoff   = time.Second      // is the time before a lost member is connected again
+	maxMoves       = 10               // maximum number of members that one request is passed to in turn while they are replaced
+	maxListed      = 10_000           // maximum entries of one list of one member
+	maxListedBytes = 2 << 20          // maximum bytes of these entries
+	maxOfferBytes  = 12 << 20         // maximum bytes of one list of all members, which is one message
+	listTime       = 30 * time.Second // timeout of reading one list
+	firstBackoff   = time.Second      // pause before the first reconnection to a lost member
 	lastBackoff    = 5 * time.Minute
-	firstListTime  = 10 * time.Second       // is how long lists wait for members without remembered definitions
-	moment         = 250 * time.Millisecond // is the same if definitions of other members are remembered
+	firstListTime  = 10 * time.Second       // how long a list waits for members without remembered definitions
+	moment         = 250 * time.Millisecond // the same limit if definitions of other members are remembered
 )
 
-// Options are optional; the zero value of each field means its default.
+// Options holds the settings of a Gateway. The zero value of each field is its default.
 type Options struct {
 	// NoPrefix offers tools and prompts under the names that the members give them. If two members
-	// have the same name, that of the one added later gets a suffix. So does a name that models do
-	// not accept.
+	// have the same name, the name of the member that was added later gets a suffix. A name that
+	// models do not accept also gets a suffix.
 	NoPrefix bool
 	// Conflicts is the rule for a name that two members have; the default is [Suffix].
 	Conflicts Conflicts
-	// OneClient is set if all requests come from one client. Members are connected when its first
-	// request has declared its capabilities; see [Start.Client].
+	// OneClient is set if all requests come from one client. The gateway then connects to members
+	// only after that client's first request, which declares its capabilities; see [Start.Client].
 	OneClient bool
-	// FirstList is how long lists wait, after the last member was added, for members whose
-	// definitions are not known yet; the default is 10 seconds. If definitions of other members are
-	// remembered, it is at most 250 milliseconds. Clients get list_changed for later definitions.
+	// FirstList is the maximum time that a list waits for members whose definitions are not known
+	// yet. It counts from the addition of the last member; the default is 10 seconds. If
+	// definitions of other members are remembered, a list waits for at most 250 milliseconds.
+	// Clients get list_changed for definitions that become known later.
 	FirstList time.Duration
-	// MaxStarts is how many programs start at the same time. The default is four for each processor
-	// and at least eight, as far as memory is free.
+	// MaxStarts is the maximum number of programs that start at the same time. The default is four
+	// for each processor and at least eight, fewer if too little memory is free.
 	MaxStarts int
-	// PublicErrors reduces errors for clients to [mcp.PublicError], without reasons of failures in
-	// requests of others. It is for gateways whose clients are different users. [Status] and logs
-	// have the whole error.
+	// PublicErrors reduces errors for clients to [mcp.PublicError], which hides failures in the
+	// requests of other clients. It is meant for gateways whose clients belong to different users.
+	// [Status] and logs contain the whole error.
 	PublicErrors bool
 	// Name and Version are sent to clients; the default name is junction.
 	Name, Version string
 	// Logger gets errors of members; the default is slog.Default().
 	Logger *slog.Logger
-	// OnChange is called after the state or the offer of members changed, by one goroutine, and not
-	// after Close. It must not call Close.
+	// OnChange is called after the state or the offer of members changed. One goroutine makes all
+	// calls, and none after Close. OnChange must not call Close.
 	OnChange func()
 }
 
@@ -68,7 +69,7 @@ type Options struct {
 // methods are safe for concurrent use.
 type Gateway struct {
 	options Options
-	id      string // is random; see loop.go
+	id      string // random; see loop.go
 	log     *slog.Logger
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -77,19 +78,19 @@ type Gateway struct {
 	first   firstClient
 
 	reporting sync.Mutex
-	reported  chan struct{} // is closed and replaced when the state or the offer of members changes
+	reported  chan struct{} // closed and replaced when the state or the offer of members changes
 
 	mu      sync.RWMutex
-	members []*member // are in the order in which they were added
-	count   int       // counts all members that ever existed
-	added   time.Time // when the last of them was added
-	// remembers is set if the definitions of a member were remembered.
-	remembers bool
-	removed   bool          // is set after a member was removed
-	offer     *offer        // the offer of all members; nil when it must be made again
-	renewed   chan struct{} // is closed when the offer changes
-	changes   *changes.Feed
-	hearings  []*hearing // the receivers of log messages; see logs.go
+	members []*member // in the order in which they were added or SetOrder put them
+	count   int       // counts all members ever added
+	added   time.Time // when the last member was added
+	// remembers is set if the definitions of any member were remembered.
+	remembers    bool
+	removed      bool          // set after a member was removed
+	offer        *offer        // the offer of all members; nil when it must be made again
+	renewed      chan struct{} // closed when the offer changes
+	changes      *changes.Feed
+	logListeners []*logListener // the receivers of log messages; see logs.go
 }
 
 // New returns a gateway without members. Close it when done.
@@ -119,19 +120,19 @@ func New(o Options) *Gateway {
 	return g
 }
 
-// Route returns a gateway over Handlers by name, for use in a program. Its members are ready as
-// soon as their lists are read.
+// Route returns a gateway over Handlers by name. It is meant for Handlers in the same program. Its
+// members are ready as soon as their lists are read. Route panics if a name is not valid.
 func Route(members map[string]mcp.Handler) *Gateway {
 	g := New(Options{})
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if err := g.AddHandler(name, members[name]); err != nil {
-			panic(fmt.Sprintf("gateway: %v", err)) // for a name that is not valid
+			panic(fmt.Sprintf("gateway: %v", err)) // a name is not valid
 		}
 	}
 	return g
 }
 
-// Add adds a server. Its remembered definitions are offered at once, and Upstream decides when it
+// Add adds a server. Clients get its remembered definitions at once, and u decides when the server
 // is started. Add fails if the name or u is not valid.
 func (g *Gateway) Add(name string, u Upstream) error {
 	m, err := g.add(name, u, nil)
@@ -142,12 +143,12 @@ func (g *Gateway) Add(name string, u Upstream) error {
 	return nil
 }
 
-// AddHandler adds a Handler in this process, with middleware like [Upstream.Middleware].
+// AddHandler adds a Handler of this process, with middleware as in [Upstream.Middleware].
 func (g *Gateway) AddHandler(name string, h mcp.Handler, around ...mcp.Middleware) error {
 	return g.Add(name, Upstream{Handler: h, Middleware: around})
 }
 
-// add puts a member in the place of another, or at the end.
+// add puts a new member in the place of inPlaceOf, or at the end if inPlaceOf is nil.
 func (g *Gateway) add(name string, u Upstream, inPlaceOf *member) (*member, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
@@ -188,8 +189,8 @@ func (g *Gateway) add(name string, u Upstream, inPlaceOf *member) (*member, erro
 	return m, nil
 }
 
-// await waits until the definitions of all members are known, at most FirstList after the last was
-// added. Clients get list_changed for later definitions. The error is that of ctx.
+// await waits until the definitions of all members are known, at most until FirstList after the
+// last member was added. It returns an error only if ctx is done.
 func (g *Gateway) await(ctx context.Context) error { return g.awaitOf(ctx, g.all()) }
 
 // awaitOf is like [Gateway.await] for some of the members.
@@ -207,11 +208,11 @@ func (g *Gateway) awaitOf(ctx context.Context, members []*member) error {
 	return context.Cause(ctx)
 }
 
-// Settle waits until the definitions of every member are known or its first attempt to connect
-// failed. Remembered definitions count as known.
+// Settle waits until, for each member, the definitions are known or the first attempt to connect
+// has failed. Remembered definitions count as known.
 func (g *Gateway) Settle(ctx context.Context) error { return settle(ctx, g.all()) }
 
-// all returns the present members. The slice is not changed later.
+// all returns the present members. The slice never changes.
 func (g *Gateway) all() []*member {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -240,9 +241,9 @@ func (g *Gateway) Close() error {
 	return nil
 }
 
-// Handle responds from the kept lists, or passes the request on to the member of its entry.
+// Handle responds from the kept lists, or passes the request on to the member that it is for.
 func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	g.meet(req)
+	g.noteClient(req)
 	return g.routed(req, func() (mcp.Result, error) { return g.handle(ctx, req) })
 }
 
@@ -250,8 +251,8 @@ func (g *Gateway) handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	return g.dispatch(ctx, req, everyone, nil, func(k kind) (mcp.Result, error) { return g.list(ctx, req, k, everyone) })
 }
 
-// dispatch responds to a request from a part of the offer: the members for which has reports true,
-// and the entries in offers. The function list returns the lists.
+// dispatch responds to a request from a part of the offer. The part consists of the members for
+// which has reports true and the entries in offers. The function list returns its lists.
 func (g *Gateway) dispatch(ctx context.Context, req *mcp.Request, has func(*member) bool, offers choice, list func(kind) (mcp.Result, error)) (mcp.Result, error) {
 	if k, listed := listedBy(req.Method); listed {
 		return list(k)
@@ -282,8 +283,8 @@ func unknownMethod(req *mcp.Request) error {
 	return mcp.Errorf(mcp.CodeMethodNotFound, "unknown method %q", req.Method)
 }
 
-// routed returns the result of ask, which finds the member of a request. If the member was replaced
-// or removed before it got the request, routed calls ask again with the present members.
+// routed returns the result of ask, which finds the member for a request. If the member was
+// replaced or removed before it got the request, routed calls ask again.
 func (g *Gateway) routed(req *mcp.Request, ask func() (mcp.Result, error)) (result mcp.Result, err error) {
 	for range maxMoves {
 		if result, err = ask(); !errors.Is(err, ErrRemoved) || req.Round > 0 {
@@ -293,7 +294,7 @@ func (g *Gateway) routed(req *mcp.Request, ask func() (mcp.Result, error)) (resu
 	return result, g.shown(err)
 }
 
-// shown returns an error in the form that clients may see.
+// shown returns an error in the form for clients.
 func (g *Gateway) shown(err error) error {
 	if err == nil || !g.options.PublicErrors {
 		return err
@@ -301,7 +302,7 @@ func (g *Gateway) shown(err error) error {
 	return mcp.PublicError(err)
 }
 
-// route passes a call on to the member of the entry's name.
+// route passes a request on to the member that has the named tool or prompt.
 func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers choice) (mcp.Result, error) {
 	m, name, err := g.find(ctx, k, req.Name)
 	if err != nil {
@@ -325,15 +326,17 @@ func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers ch
 	return g.current().translated(m, req.Method, result, nil)
 }
 
-// stateAskers is the key under which a request keeps the member that asked the client in the round
-// before. If that member is a gateway in this process, its own member follows.
+// stateAskers is the key of the request state for the member that asked the client in the previous
+// round. If that member is a gateway in this process, its own member follows in the list.
 const stateAskers = "gateway"
 
-// askerMark follows the name of an asker if another member has, or may have, had the name before.
+// askerMark is appended to the name of an asker if another member has, or may have, had the same
+// name before.
 const askerMark = "\x00"
 
-// takeAsker returns the member whose requests this round responds to, or an empty string in the
-// first round. No other member may get the responses, nor the state that the member sent.
+// takeAsker removes and returns the member that asked in the previous round, or an empty string in
+// the first round. No other member may get the client's responses or the state that the member
+// sent.
 func takeAsker(req *mcp.Request) string {
 	askers := askersOf(req)
 	if len(askers) == 0 {
@@ -345,7 +348,7 @@ func takeAsker(req *mcp.Request) string {
 
 func askersOf(req *mcp.Request) (askers []string) {
 	if kept := req.State.Get(stateAskers); len(kept) > 0 {
-		_ = json.Unmarshal(kept, &askers) // else no member asked
+		_ = json.Unmarshal(kept, &askers) // on an error, no member asked
 	}
 	return askers
 }
@@ -358,8 +361,8 @@ func setAskers(req *mcp.Request, askers []string) {
 	req.State.Set(stateAskers, encoded)
 }
 
-// ask passes a request of a client on to the member, with the member's own name of the entry. If
-// the member needs input, ask notes which member it is.
+// ask passes a request of a client on to the member. In renamed, the entry has the member's own
+// name. If the member needs input, ask records the member in the state.
 func (m *member) ask(ctx context.Context, req, renamed *mcp.Request) (mcp.Result, error) {
 	m.calls.begin()
 	m.users.note(req)
@@ -375,7 +378,7 @@ func (m *member) ask(ctx context.Context, req, renamed *mcp.Request) (mcp.Result
 	return result, err
 }
 
-// changedOffer makes the next list read the members again, and notifies clients.
+// changedOffer discards the offer, so that the next request makes it again, and notifies clients.
 func (g *Gateway) changedOffer(kinds kinds) {
 	g.mu.Lock()
 	g.offer = nil
@@ -390,7 +393,7 @@ func (g *Gateway) changedOffer(kinds kinds) {
 	g.report()
 }
 
-// report notes that the state or the offer of members changed.
+// report signals that the state or the offer of members changed.
 func (g *Gateway) report() {
 	g.reporting.Lock()
 	defer g.reporting.Unlock()

@@ -15,20 +15,21 @@ const (
 	healthPause = time.Minute
 	// healthTime is the timeout of a ping.
 	healthTime = 20 * time.Second
-	// maxSilentTime is how long a member may answer no ping while no running request explains that.
+	// maxSilentTime is how long a member may leave pings unanswered while no running request
+	// explains that.
 	maxSilentTime = time.Minute
-	// maxBusyTime is how long a member may send nothing while a request to it runs. A server that
-	// handles one request at a time answers no ping in that time, and ending it would end the
+	// maxBusyTime is how long a member may send nothing while it handles a request. A server that
+	// handles one request at a time answers no ping in that time, and a restart would end the
 	// request.
 	maxBusyTime = 30 * time.Minute
-	// inputTime is how long a user may take to give the input that a member waits for. For a modern
-	// client no request runs in that time.
+	// inputTime is how long a user may take to give the input that a member waits for. With a
+	// modern client, no request runs during that time.
 	inputTime = 10 * time.Minute
 )
 
-// checkHealth pings a member until ctx is done or it no longer answers, and returns the reason. So
-// a member that stopped responding is restarted before a client needs it, and one that responds
-// again gets requests again.
+// checkHealth pings a member until ctx is done or the member no longer answers, and returns the
+// reason. A member that stopped responding is thus restarted before a client needs it. A member
+// that responds again gets requests again.
 func (m *member) checkHealth(ctx context.Context, c *mcp.Client, b *breaker) error {
 	last := time.Now()
 	timer := time.NewTimer(healthPause)
@@ -42,7 +43,7 @@ func (m *member) checkHealth(ctx context.Context, c *mcp.Client, b *breaker) err
 			continue
 		case <-timer.C:
 		}
-		ping, cancel := context.WithDeadline(ctx, b.pings())
+		ping, cancel := context.WithDeadline(ctx, b.beginPing())
 		err := c.Ping(ping)
 		late := errors.Is(err, context.DeadlineExceeded) // the deadline of the ping, or an earlier one of the client
 		cancel()
@@ -50,14 +51,14 @@ func (m *member) checkHealth(ctx context.Context, c *mcp.Client, b *breaker) err
 			return context.Cause(ctx)
 		}
 		last = time.Now()
-		if err := b.pinged(err, late); err != nil {
+		if err := b.endPing(err, late); err != nil {
 			return err
 		}
 	}
 }
 
-// pings notes that a ping is sent, and returns its deadline.
-func (b *breaker) pings() time.Time {
+// beginPing records that a ping is sent, and returns its deadline.
+func (b *breaker) beginPing() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
@@ -68,8 +69,8 @@ func (b *breaker) pings() time.Time {
 	return earlier(now.Add(healthTime), end)
 }
 
-// pinged notes the outcome of a ping. It returns the reason to restart the server, or nil.
-func (b *breaker) pinged(err error, late bool) error {
+// endPing records the outcome of a ping. It returns the reason to restart the server, or nil.
+func (b *breaker) endPing(err error, late bool) error {
 	answered := err == nil || isResponse(err)
 	b.mu.Lock()
 	b.doubted = false
@@ -77,13 +78,13 @@ func (b *breaker) pinged(err error, late bool) error {
 	end, busy := b.end()
 	switch {
 	case answered:
-		b.speaks()
-		if was == open { // one more request without a response opens it again, for longer
+		b.noteActivity()
+		if was == open { // one more request without a response opens the breaker again, for longer
 			b.unanswered = maxUnanswered - 1
 			b.state.Store(wary)
 		}
-	case !late: // pings fail, which is not silence
-		b.ends()
+	case !late: // an error of a ping is not silence
+		b.endSilence()
 	}
 	if !answered {
 		b.state.CompareAndSwap(calm, wary)
@@ -91,7 +92,7 @@ func (b *breaker) pinged(err error, late bool) error {
 			if late && !busy {
 				b.times = 0 // as it is about to be restarted
 			}
-			b.open() // the cause stays that of the requests of clients
+			b.open() // the cause stays the error of the last client request
 		}
 	}
 	if late && !end.IsZero() && !time.Now().Before(end) {
@@ -108,30 +109,31 @@ func (b *breaker) pinged(err error, late bool) error {
 	return mute
 }
 
-// isMute returns the reason why the connection was ended as the server sends nothing, or nil.
+// isMute returns the reason why the connection was ended because the server sends nothing, or nil.
 func (b *breaker) isMute() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.mute
 }
 
-// end returns the time when the server is restarted if it stays silent; zero if it is not silent.
-// It also reports whether a running request explains the silence. The caller holds the lock.
+// end returns the time when the server is restarted if it stays silent, or the zero time if it is
+// not silent. It also reports whether a running request explains the silence. The caller holds the
+// lock.
 func (b *breaker) end() (at time.Time, busy bool) {
 	switch {
 	case b.pinging.IsZero():
 		return time.Time{}, false
 	case b.running.Load() > 0:
-		return b.heard.Add(maxBusyTime), true
+		return b.lastActivity.Add(maxBusyTime), true
 	case b.excused.After(b.pinging):
 		return b.excused.Add(maxSilentTime), false
 	}
 	return b.pinging.Add(maxSilentTime), false
 }
 
-// due returns the time of the next ping after the last one. The interval is healthPause. It is
-// shorter if a request got no response in time or a silence has no explanation. While requests fail
-// at once, the ping is due at the end of that time.
+// due returns the time of the next ping, given the time of the last one. The interval is
+// healthPause, or less if a request got no response in time or a silence has no explanation. While
+// the breaker is open, the ping is due at the end of that time.
 func (b *breaker) due(last time.Time) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,9 +156,9 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// excuse notes that a request explained the silence until now, and for a time d. A request that
-// came during the silence explains it only while it runs. Otherwise a client that retries would
-// keep a server from being restarted.
+// excuse records that a request explained the silence until now, and explains it for a further time
+// d. A request that came during the silence explains it only while it runs. Otherwise a client that
+// retries would prevent the restart of a server.
 func (b *breaker) excuse(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,35 +174,36 @@ func (b *breaker) current() int {
 	return b.silence
 }
 
-// hears notes a notification of the server about a running request.
-func (b *breaker) hears() {
+// noteNotification records a notification of the server about a running request.
+func (b *breaker) noteNotification() {
 	b.mu.Lock()
 	seen := b.isSlow()
-	b.speaks()
+	b.noteActivity()
 	b.mu.Unlock()
 	if seen {
 		b.changed()
 	}
 }
 
-// speaks ends a silence. The caller holds the lock.
-func (b *breaker) speaks() {
-	b.heard = time.Now()
-	b.ends()
+// noteActivity records that the server sent something, which ends a silence. The caller holds the
+// lock.
+func (b *breaker) noteActivity() {
+	b.lastActivity = time.Now()
+	b.endSilence()
 }
 
-func (b *breaker) ends() {
+func (b *breaker) endSilence() {
 	if !b.pinging.IsZero() {
 		b.pinging = time.Time{}
 		b.silence++
 	}
 }
 
-// isSlow reports whether status shows that a ping is unanswered. The caller holds the lock.
+// isSlow reports whether status reports a ping as unanswered. The caller holds the lock.
 func (b *breaker) isSlow() bool { return !b.pinging.IsZero() && time.Since(b.pinging) >= slowPing }
 
-// prospect describes the next step for a silent server. The caller holds the lock.
-func (b *breaker) prospect() string {
+// nextStep describes the next step for a silent server. The caller holds the lock.
+func (b *breaker) nextStep() string {
 	end, busy := b.end()
 	switch {
 	case b.mute != nil:
@@ -211,15 +214,15 @@ func (b *breaker) prospect() string {
 	return "it is restarted if it answers none until " + end.Format(time.TimeOnly) + ", as no request runs that it could be busy with"
 }
 
-// A heardPeer is the Peer of a request, which reports notifications of the server to the breaker.
-type heardPeer struct {
+// A breakerPeer is the Peer of a request. It reports notifications of the server to the breaker.
+type breakerPeer struct {
 	mcp.Peer
 	b *breaker
 }
 
-func (p *heardPeer) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	p.b.hears()
+func (p *breakerPeer) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	p.b.noteNotification()
 	return p.Peer.Notify(ctx, method, params)
 }
 
-func (p *heardPeer) Unwrap() mcp.Peer { return p.Peer }
+func (p *breakerPeer) Unwrap() mcp.Peer { return p.Peer }

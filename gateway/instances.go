@@ -15,18 +15,18 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Isolation decides which users or clients share a connection to a server, and so the state that
-// the server keeps. A program or a session is started for each connection.
+// Isolation decides which users or clients share one connection to a server, and so the server's
+// state. Each connection has its own program or session.
 type Isolation int
 
 const (
-	// Shared means one connection for all.
+	// Shared means one connection for all clients.
 	Shared Isolation = iota
-	// PerUser means one connection for each principal. Requests without a principal share one.
+	// PerUser means one connection for each principal. All requests without a principal share one.
 	PerUser
-	// PerClient means one connection for each connection of a client, or each session over HTTP.
-	// Modern revisions have no session over HTTP: there it is one for each principal and name of a
-	// client.
+	// PerClient means one connection for each client connection, or for each session over HTTP.
+	// Modern revisions have no session over HTTP. With them, PerClient means one connection for
+	// each combination of principal and client name.
 	PerClient
 )
 
@@ -35,14 +35,14 @@ const (
 	defaultInstances = 16
 	// defaultIdleTime is how long an unused instance is kept.
 	defaultIdleTime = 10 * time.Minute
-	// relistPause is the minimum time between two readings of the lists that are caused by
-	// instances with other lists at their start. If each user has their own lists, every instance
-	// differs.
+	// relistPause is the minimum pause before the lists are read again because an instance started
+	// with lists that differ from the known ones. Without this pause, a server whose lists depend
+	// on the user would be read at each start.
 	relistPause = time.Minute
 )
 
-// instances holds the connections of a member that is not shared, by the user or client that they
-// are for.
+// instances holds the connections of a member that is not shared. The keys identify users or
+// clients.
 type instances struct {
 	mu      sync.Mutex
 	all     map[any]*instance
@@ -51,38 +51,38 @@ type instances struct {
 
 // An instance is the connection of a member for one user or client.
 type instance struct {
-	ready      chan struct{} // is closed when client or err is set
+	ready      chan struct{} // closed when client or err is set
 	client     *mcp.Client
 	asked      *breaker    // wraps client
-	handler    mcp.Handler // wraps that, by [Upstream.Instance]
+	handler    mcp.Handler // wraps asked, by [Upstream.Instance]
 	err        error
-	again      chan struct{} // has capacity 1; a value makes its middleware see the lists again
-	rearranged chan struct{} // has capacity 1; see [Gateway.Rearrange]
+	again      chan struct{} // capacity 1; a value makes its middleware read the lists again
+	rearranged chan struct{} // capacity 1; see [Gateway.Rearrange]
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
-	era        string   // the era of the client that it was started for
-	of         identity // the share that it counts for; see countedAs
+	era        string   // the era of the client that the instance was started for
+	of         identity // the share that the instance counts for; see countedAs
 
 	// Guarded by the lock of instances:
-	users int       // counts running requests
-	used  time.Time // the time when the last of them ended, or when it failed
-	stale bool      // is set if it has the wrong era, so that it gets no further request; see era.go
+	users int       // running requests
+	used  time.Time // when the last request ended, or when the instance failed
+	stale bool      // set if the era is wrong: no further request uses the instance; see era.go
 }
 
-// isolated reports whether users or clients do not share the member. With one client only, it is
-// shared.
+// isolated reports whether users or clients do not share the member. If the gateway has only one
+// client, the member is shared.
 func (m *member) isolated() bool {
 	return m.upstream.Isolation != Shared && m.upstream.Handler == nil && !m.gateway.options.OneClient
 }
 
-// An identity names the user or client of an instance, if no connection or session does.
+// An identity identifies the user or client of an instance if no connection or session does.
 type identity struct {
 	issuer, subject string
 	grantee         string // the client that the user's credentials were issued to
 	client, version string // the client's own name and version
 }
 
-// identityOf returns the key of the instance that a request is for.
+// identityOf returns the key of the instance for a request.
 func (m *member) identityOf(ctx context.Context, req *mcp.Request) (any, error) {
 	if m.upstream.Whose != nil && m.upstream.Isolation == PerUser {
 		whose, err := m.upstream.Whose(ctx, req)
@@ -114,8 +114,8 @@ func principalOf(req *mcp.Request) (id identity) {
 	return id
 }
 
-// countedAs returns the share that an instance counts for while it is used: that of the principal,
-// or of an address of another machine. Clients of this machine without authentication cannot be
+// countedAs returns the share that an instance counts for while it is used. It is the principal, or
+// the address of another machine. Clients of this machine without authentication cannot be
 // distinguished.
 func countedAs(ctx context.Context, req *mcp.Request) identity {
 	id := principalOf(req)
@@ -125,9 +125,9 @@ func countedAs(ctx context.Context, req *mcp.Request) identity {
 	return id
 }
 
-// instanceFor returns the instance of a user or client, and counts a user of it, which must call
-// left. A failed instance is started again after a moment. At the limit, an unused instance is
-// ended.
+// instanceFor returns the instance for a user or client, and starts it if needed. It counts a
+// request in the instance; the caller must call left when the request ends. A failed instance is
+// started again after a moment. At the limit, an unused instance is ended.
 func (m *member) instanceFor(req *mcp.Request, whose any, of identity) (*instance, error) {
 	is := &m.instances
 	is.mu.Lock()
@@ -138,17 +138,17 @@ func (m *member) instanceFor(req *mcp.Request, whose any, of identity) (*instanc
 		i = nil
 	}
 	limit := cmp.Or(m.around.Load().MaxInstances, defaultInstances)
-	if !m.several() && (i == nil || i.users == 0) {
+	if !m.limitsUsers() && (i == nil || i.users == 0) {
 		if err := is.mayUse(of, limit); err != nil {
 			return nil, m.full(err)
 		}
 	}
 	if i == nil {
-		if err := is.makeRoom(of, limit, m.several()); err != nil {
+		if err := is.makeRoom(of, limit, m.limitsUsers()); err != nil {
 			return nil, m.full(err)
 		}
 		if m.ctx.Err() != nil {
-			return nil, m.gone(req, errClosed)
+			return nil, m.goneError(req, errClosed)
 		}
 		i = &instance{ready: make(chan struct{}), again: make(chan struct{}, 1), rearranged: make(chan struct{}, 1), era: eras.Of(&req.Meta), of: of}
 		i.ctx, i.cancel = context.WithCancelCause(m.ctx)
@@ -162,13 +162,13 @@ func (m *member) instanceFor(req *mcp.Request, whose any, of identity) (*instanc
 	return i, nil
 }
 
-// full returns the error of a request that gets no instance.
+// full returns the error of a request if the limit leaves no instance for it.
 func (m *member) full(err error) error {
 	text := fmt.Sprintf("server %q: %v; try again later, or allow more of them", m.name, err)
 	return &mcp.Error{Code: mcp.CodeInternalError, Message: text, Data: refused.With(nil, refused.Limit)}
 }
 
-// isOver reports whether an instance cannot be used any more. The caller holds the lock.
+// isOver reports whether no further request may use the instance. The caller holds the lock.
 func (i *instance) isOver() bool {
 	select {
 	case <-i.ready:
@@ -226,7 +226,8 @@ func (is *instances) count() int {
 	return len(is.all)
 }
 
-// runInstance connects an instance, and keeps it until it is lost or unused for long.
+// runInstance connects an instance, and keeps it until the connection is lost or unused for too
+// long.
 func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	defer i.cancel(nil)
 	c, err := m.dialInstance(ctx, whose, i.era)
@@ -254,7 +255,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
-		cancel(m.attend(ctx, c, asked, func(h *hearing) bool { return m.hearsInstance(ctx, h, whose) }, func(ctx context.Context, changes *pending) error {
+		cancel(m.attend(ctx, c, asked, func(h *logListener) bool { return m.getsInstanceLogs(ctx, h, whose) }, func(ctx context.Context, changes *pending) error {
 			m.followInstance(ctx, i, changes)
 			return nil
 		}))
@@ -266,7 +267,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 		}
 		select {
 		case <-time.After(left):
-		case <-i.rearranged: // as its idle time may have changed
+		case <-i.rearranged: // the idle time may have changed
 		case <-ctx.Done():
 		}
 	}
@@ -277,9 +278,9 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 }
 
 // followInstance reads the lists again when an instance notifies of a change, until ctx is done. It
-// also does so if an instance starts with other lists, as they may have changed while none was
-// connected. The lists are read by a connection of no user, as those of an instance may be meant
-// for its user only.
+// also reads them if an instance starts with other lists, as they may have changed while none was
+// connected. A connection that belongs to no user reads them, as the lists of an instance may be
+// meant for its user only.
 func (m *member) followInstance(ctx context.Context, i *instance, changes *pending) {
 	began := time.Now()
 	var due <-chan time.Time
@@ -302,7 +303,7 @@ func (m *member) followInstance(ctx context.Context, i *instance, changes *pendi
 		}
 		m.showLists(ctx, i)
 		m.want()
-		if idle.Wait(ctx, followPause) != nil { // as each reading costs the start of a program
+		if idle.Wait(ctx, followPause) != nil { // each reading starts a program
 			return
 		}
 	}
@@ -350,14 +351,15 @@ func (m *member) showLists(ctx context.Context, i *instance) {
 	}
 }
 
-// wake sends to a channel of each instance.
+// wake sends a value to the channel that the function of returns for each instance, unless the
+// channel is full.
 func (is *instances) wake(of func(*instance) chan struct{}) {
 	is.mu.Lock()
 	defer is.mu.Unlock()
 	for _, i := range is.all {
 		select {
 		case of(i) <- struct{}{}:
-		default: // a value is already in the channel
+		default: // already contains a value
 		}
 	}
 }
@@ -376,8 +378,8 @@ func (m *member) dialInstance(ctx context.Context, whose any, era string) (*mcp.
 	return m.upstream.Dial(ctx, &Start{member: m, release: release, whose: whose, era: era})
 }
 
-// forgetInstance removes an instance that was unused for the given time. With 0 it removes it
-// unless a request uses it. It returns the minimum time that is left.
+// forgetInstance removes an instance that was unused for the given time. If the time is 0, it
+// removes an instance that no request uses. It returns the remaining time.
 func (m *member) forgetInstance(whose any, i *instance, unused time.Duration) (left time.Duration) {
 	is := &m.instances
 	is.mu.Lock()

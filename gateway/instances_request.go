@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// handleIsolated passes a request on to its instance, which it starts if needed.
+// handleIsolated passes a request on to the instance for it, and starts the instance if needed.
 func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	result, i, err := m.askInstance(ctx, req)
 	if i != nil && m.otherEra(i.client, req, result, err) {
@@ -29,13 +29,13 @@ func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Resu
 	if err == nil || ctx.Err() != nil {
 		return result, err
 	}
-	if i == nil && errors.Is(err, errRestarted) { // before it got the request
+	if i == nil && errors.Is(err, errRestarted) { // the instance ended before it got the request
 		result, _, err = m.askInstance(ctx, req)
 		return result, err
 	}
 	known := m.knownNow()
 	if i != nil && m.wasEnded(err) {
-		return result, m.endedAs(ctx, known, req, err)
+		return result, m.endedError(ctx, known, req, err)
 	}
 	cut := i != nil && errors.Is(err, mcp.ErrClosed) && errors.Is(context.Cause(i.ctx), errRestarted)
 	lost := i != nil && errors.Is(err, mcp.ErrLost) && i.isLost()
@@ -58,9 +58,9 @@ func (m *member) knownNow() *definitions.Definitions {
 	return m.known
 }
 
-// askInstance also returns the instance that got the request, or nil.
+// askInstance sends a request to the instance for it. It also returns that instance, or nil.
 func (m *member) askInstance(ctx context.Context, req *mcp.Request) (mcp.Result, *instance, error) {
-	if err := m.await(ctx, req, func() bool { return m.standsBehind() == nil }); err != nil {
+	if err := m.await(ctx, req, func() bool { return m.waitError() == nil }); err != nil {
 		return mcp.Result{}, nil, err
 	}
 	whose, err := m.identityOf(ctx, req)
@@ -79,7 +79,8 @@ func (m *member) askInstance(ctx context.Context, req *mcp.Request) (mcp.Result,
 	return result, i, err
 }
 
-// isLost reports whether the connection of a connected instance has ended.
+// isLost reports whether the connection of an instance has ended. The instance must have been
+// connected.
 func (i *instance) isLost() bool {
 	select {
 	case <-i.client.Done():
@@ -89,8 +90,8 @@ func (i *instance) isLost() bool {
 	}
 }
 
-// awaitInstance waits until an instance is connected. The client gets progress notifications if it
-// asked for them.
+// awaitInstance waits until an instance is connected. It sends progress notifications to a client
+// that asked for them.
 func (m *member) awaitInstance(ctx context.Context, req *mcp.Request, i *instance) error {
 	ticker := time.NewTicker(startingPause)
 	defer ticker.Stop()
@@ -101,13 +102,13 @@ func (m *member) awaitInstance(ctx context.Context, req *mcp.Request, i *instanc
 			case i.err == nil:
 				return nil
 			case m.staying.Err() != nil:
-				return m.gone(req, i.err)
+				return m.goneError(req, i.err)
 			}
 			return &memberError{m.name, i.err}
 		case <-ticker.C:
 			m.notifyStarting(ctx, req, ticks)
 		case <-m.leaving(req):
-			return m.gone(req, fmt.Errorf("server %q: %w", m.name, errClosed))
+			return m.goneError(req, fmt.Errorf("server %q: %w", m.name, errClosed))
 		case <-ctx.Done():
 			return notYet{fmt.Errorf("server %q is not connected yet: %w", m.name, context.Cause(ctx))}
 		}

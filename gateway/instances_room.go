@@ -6,13 +6,15 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-// several reports whether each user has a limit of their own. With Whose a user has several
-// instances, and takes none of other users.
-func (m *member) several() bool { return m.upstream.Whose != nil && m.upstream.Isolation == PerUser }
+// limitsUsers reports whether each user has a separate limit. With Whose, one user may have several
+// instances, so a separate limit keeps enough instances for other users.
+func (m *member) limitsUsers() bool {
+	return m.upstream.Whose != nil && m.upstream.Isolation == PerUser
+}
 
-// makeRoom ends an unused instance if the limit is reached, and fails if all are in use. If users
-// have limits of their own, there are at most limit instances of a user, and limit*limit in all.
-// The caller holds the lock.
+// makeRoom ends an unused instance if the limit is reached, and fails if all are in use. If several
+// is set, each user may have at most limit instances, and all users together limit*limit. The
+// caller holds the lock.
 func (is *instances) makeRoom(of identity, limit int, several bool) error {
 	if !several {
 		if len(is.all) >= limit && !is.endUnused(func(*instance) bool { return true }) {
@@ -35,7 +37,7 @@ func (is *instances) makeRoom(of identity, limit int, several bool) error {
 	return nil
 }
 
-// mayUse returns an error if a user may use no further instance at the same time. A part of a
+// mayUse returns an error if a user may not use another instance at the same time. A part of the
 // common limit is reserved for users that use none. The caller holds the lock.
 func (is *instances) mayUse(of identity, limit int) error {
 	if of == (identity{}) {
@@ -53,8 +55,9 @@ func (is *instances) mayUse(of identity, limit int) error {
 	return nil
 }
 
-// endUnused ends an unused instance that some selects, of a user with the most instances, and there
-// the one unused for longest. The caller holds the lock.
+// endUnused ends an unused instance for which some reports true, and reports whether it found one.
+// It selects the user with the most instances, and of these the one unused for longest. The caller
+// holds the lock.
 func (is *instances) endUnused(some func(*instance) bool) bool {
 	has := map[identity]int{}
 	for _, i := range is.all {

@@ -22,8 +22,8 @@ import (
 )
 
 // readAll reads the lists of the given kinds, and returns the kinds that changed. A list that
-// cannot be read stays as it was. Only a lost connection ends the reading. With whole, lists of
-// other kinds become empty. Several connections take turns.
+// cannot be read stays unchanged. Only a lost connection ends the reading early. If whole is set,
+// lists of other kinds become empty. Only one goroutine reads at a time.
 func (m *member) readAll(ctx context.Context, c *mcp.Client, which kinds, whole bool) (changed kinds, err error) {
 	select {
 	case m.reading <- struct{}{}:
@@ -61,7 +61,7 @@ func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole boo
 		case errors.As(err, new(*cutError)):
 			cut[k.Name], err = err, nil
 		case errors.As(err, new(*partError)) && len(entries) >= len(now.List(k.Name)):
-			err = nil // the pages that were read are the list
+			err = nil // the pages that were read become the list
 		}
 		if err == nil {
 			now.SetList(k.Name, entries)
@@ -85,8 +85,8 @@ func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole boo
 	m.known, m.unread, m.listsCut, m.began = &now, unread, cut, began
 	m.mu.Unlock()
 	// The definitions are stored before middleware can report that one waits for approval, as
-	// approval uses the stored ones. Tools alone are enough to start the server later, which reads
-	// the other lists again.
+	// approval uses the stored definitions. Tools alone are enough to start the server later; it
+	// then reads the other lists again.
 	if useful := len(unread) == 0 || len(now.Tools) > 0; useful && (first || whole || !now.Equal(&before)) {
 		m.remember(&now)
 	}
@@ -99,7 +99,7 @@ func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole boo
 	return changed, nil
 }
 
-// setServerInfo sets the server's own description.
+// setServerInfo sets the server's description of itself.
 func (m *member) setServerInfo(c *mcp.Client, d *definitions.Definitions) {
 	d.Instructions, d.Revision, d.Server = c.Instructions(), c.Revision(), nil
 	d.Capabilities, _ = json.Marshal(c.Capabilities()) // encoding structs of strings never fails
@@ -108,7 +108,7 @@ func (m *member) setServerInfo(c *mcp.Client, d *definitions.Definitions) {
 	}
 }
 
-// remember stores the definitions for the next process.
+// remember stores the definitions for later processes.
 func (m *member) remember(d *definitions.Definitions) {
 	if m.upstream.OnRead != nil {
 		m.upstream.OnRead(d)
@@ -121,7 +121,7 @@ func (m *member) remember(d *definitions.Definitions) {
 	}
 }
 
-// forget withdraws the member's offer.
+// forget removes the member's entries from the offer.
 func (m *member) forget() {
 	m.mu.Lock()
 	any := len(m.listings) > 0
@@ -143,7 +143,7 @@ func (e *partError) Error() string { return "only the first pages can be read: "
 
 // A cutError reports that a list has more entries or bytes than the limit.
 type cutError struct {
-	entries int // counts the entries that are used
+	entries int // number of entries that are used
 	limit   string
 }
 
@@ -151,12 +151,12 @@ func (e *cutError) Error() string {
 	return fmt.Sprintf("it is cut after entry %d, as a list may have %s", e.entries, e.limit)
 }
 
-// errIntroduced keeps a client that only reads a list from sending server/discover, as the gateway
-// has sent it.
+// errIntroduced prevents a client that only reads a list from sending server/discover, which the
+// gateway has already sent.
 var errIntroduced = errors.New("the server has introduced itself")
 
-// readList reads one list of a member. With a cutError the returned entries are the list. With a
-// partError they are, unless more were known before.
+// readList reads one list of a member. If the error is a cutError, the returned entries are the
+// list. If it is a partError, they are the list unless more entries were known before.
 func (m *member) readList(ctx context.Context, c *mcp.Client, k kind) (entries []json.RawMessage, err error) {
 	if k.Name == skillKind.Name && !skills.Declared(c.Capabilities()) {
 		return nil, nil
@@ -192,8 +192,8 @@ func (m *member) readList(ctx context.Context, c *mcp.Client, k kind) (entries [
 	return entries, nil
 }
 
-// listingsOf returns the lists of a member for the offer, after its middleware. If middleware
-// fails, the list stays as it was before.
+// listingsOf returns the lists of a member for the offer, after its middleware. If middleware fails
+// for a list, the earlier list stays.
 func (m *member) listingsOf(around *surroundings, d *definitions.Definitions, before map[string]listing) map[string]listing {
 	all := map[string]listing{}
 	for _, k := range allKinds {
@@ -220,7 +220,7 @@ func (m *member) listingsOf(around *surroundings, d *definitions.Definitions, be
 	return all
 }
 
-// without returns the names that a member has and that a list lacks.
+// without returns the names of the entries in has that list lacks.
 func without(has []json.RawMessage, k kind, list []listed) (names []string) {
 	listed := map[string]bool{}
 	for _, e := range list {
@@ -234,7 +234,7 @@ func without(has []json.RawMessage, k kind, list []listed) (names []string) {
 	return names
 }
 
-// entry reads the fields of an entry that the gateway needs.
+// entry returns the fields of an entry that the gateway needs.
 func (m *member) entry(k kind, raw json.RawMessage) (listed, bool) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return listed{}, false
@@ -245,7 +245,7 @@ func (m *member) entry(k kind, raw json.RawMessage) (listed, bool) {
 		return listed{}, false
 	}
 	e := listed{name: name, raw: raw}
-	if k.Name == skillKind.Name { // as the skill decides which member has the files in its folder
+	if k.Name == skillKind.Name { // a skill decides which member has the files in its folder
 		if err := new(skills.Skill).UnmarshalJSON(raw); err != nil {
 			m.gateway.log.Warn("gateway: an entry that is no skill is omitted", "server", m.name, "error", err)
 			return listed{}, false
@@ -264,8 +264,8 @@ func (m *member) entry(k kind, raw json.RawMessage) (listed, bool) {
 	return e, true
 }
 
-// readTemplates parses the first templates of a list. The others, and those that are not valid, are
-// offered, but no request is routed by them.
+// readTemplates parses the first maxTemplates templates of a list. Clients get the others and the
+// invalid ones, too, but no request is routed by them.
 func (m *member) readTemplates(entries []listed) {
 	if len(entries) > maxTemplates {
 		m.gateway.log.Warn("gateway: only the first resource templates of a server are matched", "server", m.name, "templates", len(entries), "matched", maxTemplates)
@@ -283,8 +283,7 @@ func (m *member) isKnown() bool {
 }
 
 // withObjectSchema returns a tool whose input schema has the type object, as the specification
-// demands (server/tools). Clients that check it refuse the whole list for one tool without that
-// type.
+// demands (server/tools). Clients that check the type refuse the whole list if one tool lacks it.
 func withObjectSchema(tool json.RawMessage) json.RawMessage {
 	input := jsonrpc.Get(tool, "inputSchema")
 	object := schema.OfObject(input)

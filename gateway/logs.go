@@ -11,62 +11,63 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Log messages that a member sends without a call go to the client that used it last, if it
-// listens; its edge checks their level. If several users used the member, no client gets them. If
-// several clients of one user did, no client gets them until the messages about the earlier client
-// are over.
+// Log messages that a member sends outside of a call go to the client that used the member last, if
+// that client listens. The edge of the client checks their level. If several users have used the
+// member, no client gets the messages. If several clients of one user have used it, no client gets
+// them until messages about the earlier client have ended.
 
-// lateTime is how long after another client began to use a member its log messages are for neither
-// client.
+// lateTime is how long log messages of a member go to no client after another client began to use
+// it.
 const lateTime = 10 * time.Second
 
-// A hearing is a listen request of a client.
-type hearing struct {
+// A logListener is a listen request of a client.
+type logListener struct {
 	listener *changes.Listener
 	has      func(*member) bool // reports whether a member is offered to the client
 	req      *mcp.Request
 }
 
-// hear passes log messages to a listen request until over is called.
-func (g *Gateway) hear(h *hearing) (over func()) {
+// addLogListener passes log messages to the client of a listen request until over is called.
+func (g *Gateway) addLogListener(h *logListener) (over func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.hearings = append(g.hearings, h)
+	g.logListeners = append(g.logListeners, h)
 	return func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		i := slices.Index(g.hearings, h)
-		g.hearings = slices.Delete(g.hearings, i, i+1)
+		i := slices.Index(g.logListeners, h)
+		g.logListeners = slices.Delete(g.logListeners, i, i+1)
 	}
 }
 
-// pass passes a log message of a member to the clients that may get it.
-func (g *Gateway) pass(m *member, hears func(*hearing) bool, params json.RawMessage) {
+// pass sends a log message of a member to the clients for which gets reports true.
+func (g *Gateway) pass(m *member, gets func(*logListener) bool, params json.RawMessage) {
 	g.mu.RLock()
-	all := slices.Clone(g.hearings)
+	all := slices.Clone(g.logListeners)
 	g.mu.RUnlock()
 	if len(all) == 0 {
 		return
 	}
 	params = slices.Clone(params)
 	for _, h := range all {
-		if h.has(m) && hears(h) {
+		if h.has(m) && gets(h) {
 			h.listener.Pass(notifyMessage, params)
 		}
 	}
 }
 
-// hearsShared reports whether a client may get log messages of a connection that all clients share.
-func (m *member) hearsShared(h *hearing) bool {
+// getsSharedLogs reports whether a client may get log messages of the connection that all clients
+// share.
+func (m *member) getsSharedLogs(h *logListener) bool {
 	if m.isolated() {
-		return false // as it only reads the lists, for no client
+		return false // this connection only reads the lists, for no client
 	}
 	return m.users.may(h.req)
 }
 
-// hearsInstance reports the same for an instance. With [Upstream.Whose] the user of the instance is
-// not looked up for a log message, so no client gets it.
-func (m *member) hearsInstance(ctx context.Context, h *hearing, whose any) bool {
+// getsInstanceLogs reports whether a client may get log messages of an instance. With
+// [Upstream.Whose] no client gets them, as Whose is not called for each message.
+func (m *member) getsInstanceLogs(ctx context.Context, h *logListener, whose any) bool {
 	if m.upstream.Whose != nil {
 		return false
 	}
@@ -74,14 +75,14 @@ func (m *member) hearsInstance(ctx context.Context, h *hearing, whose any) bool 
 	return err == nil && id == whose
 }
 
-// users records which client used a member last, and whether others did before.
+// users records which client used a member last, and whether others used it before.
 type users struct{ last atomic.Pointer[user] }
 
 type user struct {
 	identity
 	caller any       // the session or connection of the client
-	others bool      // is set if another identity used the member, too
-	since  time.Time // when this client began to use it after another one; zero if there was no other
+	others bool      // set if another identity used the member, too
+	since  time.Time // when this client began to use the member after another one; zero if there was no other
 }
 
 // note records the client of a request.

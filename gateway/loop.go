@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// gatewaysKey is the member of _meta that holds the ids of the gateways that a result came through,
+// gatewaysKey is the member of _meta that lists the ids of the gateways that a result came through,
 // the nearest first. A gateway that finds its own id there would call itself without end.
 const gatewaysKey = "io.github.junction-mcp/gateways"
 
@@ -21,7 +21,7 @@ const (
 	maxGatewayID = 64 // bytes of one id
 )
 
-// gateways returns the ids of this gateway and of those behind it.
+// gateways returns the ids of this gateway and of the gateways behind it.
 func (g *Gateway) gateways() []string {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -38,11 +38,11 @@ func (g *Gateway) gateways() []string {
 	return ids
 }
 
-// missingKey is the member of _meta that lists the servers that are missing from a list, with the
-// reasons.
+// missingKey is the member of _meta that lists the servers whose entries are missing from a list,
+// with the reasons.
 const missingKey = "io.github.junction-mcp/missing"
 
-// maxWhy is the maximum number of bytes of such a reason.
+// maxWhy is the maximum number of bytes of one reason.
 const maxWhy = 300
 
 // listMeta returns the _meta of a list of the members for which has reports true.
@@ -57,8 +57,8 @@ func (g *Gateway) listMeta(method string, has func(*member) bool) json.RawMessag
 	return w.Bytes()
 }
 
-// writeMissing writes which members' entries a list lacks. It omits members for which has reports
-// false, as a client of a part must not get their names.
+// writeMissing writes the members whose entries a list lacks. It omits members for which has
+// reports false, as a client of a part must not get their names.
 func (g *Gateway) writeMissing(w *jsonrpc.Writer, method string, has func(*member) bool) {
 	g.mu.RLock()
 	members := g.members
@@ -86,7 +86,8 @@ func (g *Gateway) writeMissing(w *jsonrpc.Writer, method string, has func(*membe
 	}
 }
 
-// missing returns the reason why a list lacks entries of the member, or an empty string.
+// missing returns the reason why a list lacks entries of the member, or an empty string if it lacks
+// none.
 func (m *member) missing(method string) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -102,8 +103,8 @@ func (m *member) missing(method string) string {
 	return strings.ToValidUTF8(why[:min(len(why), maxWhy)], "")
 }
 
-// A loopCheck is a server whose results are searched for the id of the gateway that it is a member
-// of. It is used for the gateway's own requests, not for calls of clients.
+// A loopCheck is a Handler that searches the results of a member for the id of its gateway. The
+// gateway uses it for its own requests only, not for calls of clients.
 type loopCheck struct {
 	mcp.Handler
 	member *member
@@ -121,7 +122,7 @@ func (l *loopCheck) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, e
 	return r, nil
 }
 
-// A loopError reports that a member leads back to its gateway.
+// A loopError reports that a member leads back to its own gateway.
 type loopError struct{ server string }
 
 func (e *loopError) Error() string {
@@ -129,7 +130,7 @@ func (e *loopError) Error() string {
 }
 
 // leadsBack returns an error if the server's description names this gateway. It does not read a
-// list, for which such a server would wait.
+// list, as that server would wait for the list of this gateway.
 func (m *member) leadsBack(ctx context.Context, c *mcp.Client) error {
 	_, err := (&loopCheck{c, m}).Handle(ctx, mcp.NewRequest("server/discover", nil))
 	if loop := new(loopError); errors.As(err, &loop) {
@@ -152,8 +153,8 @@ func gatewaysIn(meta json.RawMessage) (ids []string) {
 	return ids
 }
 
-// noteGateways stores the ids of the gateways behind the member. It returns an error if this one is
-// among them.
+// noteGateways stores the ids of the gateways behind the member. It returns an error if this
+// gateway is among them.
 func (m *member) noteGateways(ids []string) error {
 	if slices.Contains(ids, m.gateway.id) {
 		return &loopError{m.name}

@@ -13,81 +13,81 @@ import (
 )
 
 const (
-	// shortLife is the minimum life of a connection whose end is not a failure, unless the member
-	// responded to a request.
+	// shortLife is the minimum duration of a connection for its end not to count as a failure,
+	// unless the member responded to a request.
 	shortLife = 10 * time.Second
 	// startingPause is the time between two progress notifications to a client whose call waits for
-	// a start.
+	// a member to start.
 	startingPause = time.Second
 )
 
 // A member is one server behind the gateway.
 type member struct {
 	gateway  *Gateway
-	ctx      context.Context // is done when the member is gone after it was removed or replaced
+	ctx      context.Context // done when the member is gone after it was removed or replaced
 	cancel   context.CancelFunc
-	staying  context.Context // is done when it is removed or replaced: no further request begins then; see replace.go
+	staying  context.Context // done when the member is removed or replaced: no further request begins then; see replace.go
 	dismiss  context.CancelCauseFunc
-	before   atomic.Pointer[member]  // the member that it replaces, while that still runs
-	behind   *behind                 // is nil if it does not wait for another member
-	done     chan struct{}           // is closed when none of its goroutines runs
-	calls    calls                   // counts running requests of clients
-	called   atomic.Bool             // is set if a client called a tool after lists were last listed
-	stale    atomic.Pointer[pending] // its changed lists; nil while they are not followed
+	before   atomic.Pointer[member]  // the member that this one replaces, while that still runs
+	behind   *behind                 // nil unless the member waits for another one
+	done     chan struct{}           // closed when none of the member's goroutines runs
+	calls    calls                   // running requests of clients
+	called   atomic.Bool             // set if a client called a tool since lists were last requested
+	stale    atomic.Pointer[pending] // the changed lists; nil while changes are not followed
 	users    users                   // records who used it; see logs.go
 	name     string
-	asker    string                 // is its name in the state of requests for which it needs input; see takeAsker
+	asker    string                 // its name in the state of requests for which it needs input; see takeAsker
 	prefixed atomic.Pointer[string] // the prefix of its tools and prompts; see names.go
-	index    int                    // orders starts: members with a lower index start first
+	index    int                    // order of starts: members with a lower index start first
 	upstream Upstream
 	waiting  mcp.Handler // wraps the member and waits for its tasks; see tasks.go
 	around   atomic.Pointer[surroundings]
-	settled  chan struct{} // is closed when its definitions are known or it failed once
+	settled  chan struct{} // closed when its definitions are known or its first attempt to connect failed
 	once     sync.Once
 
-	waitsForClient atomic.Bool   // is set if it has a client of its own, which it may ask once it is connected; see [Gateway.Server]
-	hasClient      chan struct{} // is closed when that client listens or sends a request
+	waitsForClient atomic.Bool   // set if it has a client of its own, which it may send requests to once it is connected; see [Gateway.Server]
+	hasClient      chan struct{} // closed when that client listens or sends a request
 	meetClient     func()        // closes hasClient
 
-	wake   chan struct{} // has capacity 1; a value means that a request needs the server
-	wanted atomic.Bool   // is set while a request waits for it to start
+	wake   chan struct{} // capacity 1; a value means that a request needs the server
+	wanted atomic.Bool   // set while a request waits for the member to start
 
-	instances instances     // is used if users or clients do not share the member
-	reading   chan struct{} // has capacity 1; holds a value while its lists are read
+	instances instances     // used if users or clients do not share the member
+	reading   chan struct{} // capacity 1; contains a value while the member's lists are read
 
-	responded atomic.Bool // is set by a response, and reset when the connection is lost
-	shares    atomic.Bool // is set if its results may name URIs that clients know as another member's; see resources.go
+	responded atomic.Bool // set by a response, and reset when the connection is lost
+	shares    atomic.Bool // set if its results may name URIs that clients know as another member's; see resources.go
 
 	mu        sync.RWMutex
 	state     State
 	doing     string // describes the progress of a start
 	err       error
-	failures  int                     // counts failed starts and connections of a short life in a row
+	failures  int                     // failed starts and connections of a short life in a row
 	retry     time.Time               // when it may be started again after more than one failure
-	attempts  int                     // counts failed attempts to start it
-	restarted bool                    // is set to request a new connection; see restart.go
+	attempts  int                     // failed attempts to start it
+	restarted bool                    // set to request a new connection; see restart.go
 	end       context.CancelCauseFunc // ends the present attempt to connect; nil before the first
-	changed   chan struct{}           // is closed and replaced when any of this changes
-	handler   mcp.Handler             // is nil while it is not connected
+	changed   chan struct{}           // closed and replaced when any of these fields changes
+	handler   mcp.Handler             // nil while it is not connected
 	client    *mcp.Client
-	ends      int         // counts lost connections
+	ends      int         // lost connections
 	endedBy   error       // the reason why the last one was lost
 	cut       *mcp.Client // the last connection that Restart ended
-	asked     *breaker    // guards client; nil for a Handler in this process
+	asked     *breaker    // wraps client; nil for a Handler in this process
 	listings  map[string]listing
-	listedOf  *definitions.Definitions // the definitions that listings were made of; nil without them
-	shown     uint64                   // counts how often listings were made
+	listedOf  *definitions.Definitions // the definitions that listings were made from; nil without listings
+	shown     uint64                   // how often listings were made
 	offered   offeredOnce              // see server.go
 	known     *definitions.Definitions // the remembered or read definitions; nil without them
-	began     time.Time                // when the last reading of the lists began
+	began     time.Time                // when the reading of the lists last began
 	unread    map[string]error         // the reasons why lists could not be read, by method; nil, or never changed
 	listsCut  map[string]error         // the reasons why only a part of a list is used, by method; nil, or never changed
 	gateways  []string                 // the ids of the gateways behind it; see loop.go
 
-	era        string      // the era in which it can ask, as in [definitions.Definitions]; see era.go
-	eraChanged bool        // is set if this process found the era
-	eraDue     atomic.Bool // is set if the present connection has the other era
-	changing   bool        // is set while the connection may be ended for that
+	era        string      // the era in which it can send requests, as in [definitions.Definitions]; see era.go
+	eraChanged bool        // set if this process found the era
+	eraDue     atomic.Bool // set if the present connection has the wrong era
+	changing   bool        // set while the connection may be ended because of its era
 }
 
 func newMember(g *Gateway, name string, u Upstream) *member {
@@ -126,7 +126,7 @@ func (m *member) isSettled() bool {
 	}
 }
 
-// lazy reports whether the member is started only when it is used.
+// lazy reports whether the member starts only when it is used.
 func (m *member) lazy() bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -152,7 +152,7 @@ func offered(c *mcp.Client) kinds {
 }
 
 // start begins to serve the member until it is removed or the gateway is closed. If before is not
-// nil, the member replaces it.
+// nil, the member replaces before.
 func (m *member) start(before *member) {
 	m.gateway.running.Go(func() {
 		defer close(m.done)
@@ -175,7 +175,8 @@ func (m *member) start(before *member) {
 	})
 }
 
-// run keeps the member connected, or connects to it whenever it is used, until ctx is done.
+// run connects to the member, and connects again after each loss or when it is used, until ctx is
+// done.
 func (m *member) run(ctx context.Context) {
 	if m.lazy() && !m.waitToConnect(ctx) {
 		return
@@ -204,8 +205,8 @@ func (m *member) run(ctx context.Context) {
 	}
 }
 
-// connect connects to the member and serves it until the connection is lost. It returns when it was
-// connected, zero if it was not, and the error.
+// connect connects to the member and serves it until the connection is lost. It returns the error,
+// and the time when it was connected, which is zero if it was not.
 func (m *member) connect(ctx context.Context) (began time.Time, err error) {
 	if m.gateway.options.OneClient && !m.waitForClient(ctx) {
 		return began, context.Cause(ctx)
@@ -228,8 +229,9 @@ func (m *member) connect(ctx context.Context) (began time.Time, err error) {
 	return began, m.serve(ctx, c, c)
 }
 
-// waitForClient waits until the one client has declared its capabilities. If the member has a
-// client of its own, it also waits until that listens. It returns false when ctx is done.
+// waitForClient waits until the only client has declared its capabilities. If the member has a
+// client of its own, it also waits until that client listens or sends a request. It returns false
+// when ctx is done.
 func (m *member) waitForClient(ctx context.Context) bool {
 	select {
 	case <-m.gateway.first.known:
@@ -247,7 +249,7 @@ func (m *member) waitForClient(ctx context.Context) bool {
 	}
 }
 
-// lost notes that the connection ended, or could not be made.
+// lost records that the connection ended, or could not be made.
 func (m *member) lost(began time.Time, err error) {
 	m.mu.Lock()
 	if m.failures++; errors.Is(err, errRead) {
@@ -270,14 +272,14 @@ func (m *member) lost(began time.Time, err error) {
 	}
 	m.wanted.Store(false)
 	select {
-	case <-m.wake: // removes the value of a request that got the error; another request sends its own
+	case <-m.wake: // removes the value of a request that got the error; other requests send their own
 	default:
 	}
 }
 
-// waitToConnect waits until the member is to be connected, for the first time or again. It returns
-// false when ctx is done. A lazy member waits for a request. Another waits for its time, or for a
-// request if it did not fail repeatedly.
+// waitToConnect waits until the gateway should connect to the member, for the first time or again.
+// It returns false when ctx is done. A lazy member waits for a request. Any other member waits
+// until its retry is due, or for a request if it did not fail repeatedly.
 func (m *member) waitToConnect(ctx context.Context) bool {
 	if m.isRestarted() {
 		return true
@@ -301,11 +303,11 @@ func (m *member) waitToConnect(ctx context.Context) bool {
 	}
 }
 
-// failed notes the reason why the member cannot be used. The offer is withdrawn if no definitions
-// are remembered.
+// failed records the reason why the member cannot be used. If no definitions are remembered, it
+// withdraws the offer.
 func (m *member) failed(err error) {
 	m.gateway.log.Debug("gateway: server lost", "server", m.name, "error", err)
-	if m.upstream.Memory == nil && !m.isolated() || !m.isKnown() { // else it may still offer the lists of before
+	if m.upstream.Memory == nil && !m.isolated() || !m.isKnown() { // otherwise the member may still offer the earlier lists
 		m.forget()
 	}
 	m.set(Failed, err)
@@ -318,7 +320,7 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 	if c == nil {
 		c = mcp.NewClientWith(h, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
 	}
-	if m.isolated() { // as calls have connections of their own
+	if m.isolated() { // calls have connections of their own
 		ctx, cancel := context.WithCancelCause(ctx)
 		return m.follow(ctx, c, newBreaker(m.name, h, m.gateway.report), func() {}, func() { cancel(errRead) })
 	}
@@ -332,7 +334,7 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 			m.mu.Lock()
 			m.handler, m.client, m.asked = h, c, asked
 			m.mu.Unlock()
-			m.set(s, nil) // wakes the requests that wait
+			m.set(s, nil) // wakes the waiting requests
 		}
 	}
 	return m.follow(ctx, c, asked, use(Connecting), use(Connected))
@@ -341,12 +343,12 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 // errRead is the reason for the end of a connection that was made to read the lists.
 var errRead = errors.New("what the server offers was read")
 
-// follow reads the lists, and again after each change, until ctx is done or the connection is lost.
-// It returns the reason. It calls early before the first reading if the lists are known and have no
-// Check, as calls need not wait for them. It calls read after the first reading. The breaker asked
-// wraps the connection.
-func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, early, read func()) error {
-	return m.attend(ctx, c, asked, m.hearsShared, func(ctx context.Context, changes *pending) error {
+// follow reads the lists once, and again after each change, until ctx is done or the connection is
+// lost. It returns the reason. Before the first reading, it calls early if calls need not wait for
+// the lists: they are known and there is no Check. After the first reading, it calls read. The
+// breaker asked wraps the connection.
+func (m *member) follow(ctx context.Context, c *mcp.Client, b *breaker, early, read func()) error {
+	return m.attend(ctx, c, b, m.getsSharedLogs, func(ctx context.Context, changes *pending) error {
 		if !m.isolated() {
 			m.stale.Store(changes)
 			defer m.stale.Store(nil)
@@ -375,9 +377,9 @@ func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, earl
 
 // attend checks the health of a connection and listens for changes of the lists. It runs until ctx
 // is done, the connection is lost or then returns an error, and returns the reason. It calls then
-// when the server acknowledged the subscription, or did not in time. The function hears selects the
-// clients that get log messages.
-func (m *member) attend(ctx context.Context, c *mcp.Client, asked *breaker, hears func(*hearing) bool, then func(context.Context, *pending) error) error {
+// when the server acknowledged the subscription or failed to do so in time. The function gets
+// selects the clients that get log messages.
+func (m *member) attend(ctx context.Context, c *mcp.Client, b *breaker, gets func(*logListener) bool, then func(context.Context, *pending) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -390,10 +392,10 @@ func (m *member) attend(ctx context.Context, c *mcp.Client, asked *breaker, hear
 		}
 	})
 	if m.upstream.Handler == nil {
-		running.Go(func() { cancel(m.checkHealth(ctx, c, asked)) })
+		running.Go(func() { cancel(m.checkHealth(ctx, c, b)) })
 	}
 	changes, agreed := newPending(), make(chan struct{})
-	running.Go(func() { m.listen(ctx, c, changes, hears, sync.OnceFunc(func() { close(agreed) })) })
+	running.Go(func() { m.listen(ctx, c, changes, gets, sync.OnceFunc(func() { close(agreed) })) })
 	limit := time.NewTimer(agreeTime)
 	defer limit.Stop()
 	select {

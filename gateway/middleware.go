@@ -13,9 +13,9 @@ import (
 )
 
 // bottom is the handler inside the member's middleware. It responds to list requests from the known
-// lists, and waits for them if the server was never connected. Other requests go to the server,
-// which is started if needed. Middleware does not see the server's own description, but may ask
-// before the server is connected.
+// lists, and waits for them if they are not known yet. It passes other requests on to the server,
+// which it starts if needed. Middleware gets an empty description of the server, as it may request
+// the description before the server is connected.
 func (m *member) bottom(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if req.Method == "server/discover" {
 		return mcp.Result{Value: mcp.DiscoverResult{SupportedVersions: revision.Modern()}}, nil
@@ -26,7 +26,7 @@ func (m *member) bottom(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	}
 	var known *definitions.Definitions
 	if err := m.await(ctx, req, func() bool { known = m.own(); return known != nil }); err != nil {
-		return mcp.Result{}, err // as an empty list would be wrong
+		return mcp.Result{}, err // an empty list would be wrong
 	}
 	w := jsonrpc.NewObject(nil)
 	w.Array(k.Member)
@@ -52,8 +52,9 @@ func (m *member) edited(around *surroundings, k kind, entries []json.RawMessage)
 	return edited, nil
 }
 
-// Reread passes the lists of a member through its middleware again, after the rules of that
-// changed. Clients get list_changed if the offer changes. Reread fails if there is no such member.
+// Reread passes the lists of a member through its middleware again, after the rules of the
+// middleware changed. Clients get list_changed if the offer changes. Reread fails if the gateway
+// has no member with that name.
 func (g *Gateway) Reread(name string) error {
 	m := g.member(name)
 	if m == nil {
@@ -77,9 +78,9 @@ func (g *Gateway) member(name string) *member {
 	return g.members[i]
 }
 
-// Definitions returns the lists of a server before its middleware, or the remembered ones; nil
-// while they are not known. They must not be changed. The maps tools and prompts hold the server's
-// own names by the names that clients see now.
+// Definitions returns the lists of a server before its middleware, or the remembered lists. It
+// returns nil while they are not known. Callers must not change them. The maps tools and prompts
+// contain the server's own names, with the names that clients see now as keys.
 func (g *Gateway) Definitions(server string) (d *definitions.Definitions, tools, prompts map[string]string) {
 	m := g.member(server)
 	if m == nil {
@@ -100,14 +101,15 @@ func (g *Gateway) Definitions(server string) (d *definitions.Definitions, tools,
 	return d, of(toolKind), of(promptKind)
 }
 
-// A Tool is the tool of a name that clients see.
+// A Tool is the tool that clients know under one name.
 type Tool struct {
-	Server     string          // the member that has it
-	Name       string          // the member's own name of it
-	Definition json.RawMessage // the definition that clients see, but with the member's own name; not to be changed
+	Server     string          // the member that has the tool
+	Name       string          // the member's own name for the tool
+	Definition json.RawMessage // the definition that clients see, but with the member's own name; must not be changed
 }
 
-// Tool returns the tool of a name; false if no member lists it now.
+// Tool returns the tool with a name that clients see. It returns false if no member lists the tool
+// now.
 func (g *Gateway) Tool(exposed string) (Tool, bool) {
 	f, ok := g.current().found[toolKind.Name][exposed]
 	if !ok {
@@ -116,8 +118,8 @@ func (g *Gateway) Tool(exposed string) (Tool, bool) {
 	return Tool{f.member.name, f.original, f.raw}, true
 }
 
-// Destination returns the member that a call of a tool goes to, and the member's own name of the
-// tool. It also finds tools that no client sees. The server is empty if the call goes to no member.
+// Destination returns the member that a call of a tool goes to, and the member's own name for the
+// tool. It also finds tools in no list. The server is empty if the call goes to no member.
 func (g *Gateway) Destination(exposed string) (server, tool string) {
 	m, own := g.current().find(toolKind, exposed)
 	if m == nil {
@@ -126,8 +128,8 @@ func (g *Gateway) Destination(exposed string) (server, tool string) {
 	return m.name, own
 }
 
-// ServerOf returns the name of the server that a request of a client goes to, as far as the offer
-// shows it in advance. It is empty for requests that go to all members, or to none.
+// ServerOf returns the name of the server that a client's request goes to, as far as the offer
+// shows that in advance. It returns an empty string for requests that go to all members or to none.
 func (g *Gateway) ServerOf(req *mcp.Request) string {
 	var m *member
 	if k, used := usedBy(req.Method); used {
@@ -144,7 +146,8 @@ func (g *Gateway) ServerOf(req *mcp.Request) string {
 }
 
 // Unavailable returns the reason why a tool is not known: the member with the prefix of its name
-// was never connected. The error is nil if its lists are known, or if no member has such a prefix.
+// was never connected. It returns a nil error if that member's lists are known, or if no member has
+// the prefix.
 func (g *Gateway) Unavailable(exposed string) (server string, err error) {
 	m, _ := g.current().find(toolKind, exposed)
 	if m == nil {
@@ -158,6 +161,6 @@ func (g *Gateway) Unavailable(exposed string) (server string, err error) {
 	return m.name, err
 }
 
-// ToolList returns the result of tools/list that clients get now, without waiting for members. It
-// must not be changed.
+// ToolList returns the result of tools/list that clients get now, without waiting for members.
+// Callers must not change it.
 func (g *Gateway) ToolList() json.RawMessage { return g.current().lists[toolKind.Name].JSON }

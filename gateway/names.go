@@ -14,12 +14,13 @@ import (
 const Separator = "__"
 
 const (
-	// maxNameLength is the maximum length of a member's name, which begins the names of all of its
-	// tools.
+	// maxNameLength is the maximum number of bytes of a member's name. The names of its tools begin
+	// with it.
 	maxNameLength = 64
-	// maxExposed is the maximum length of a tool's or prompt's name that hosts pass on to models.
+	// maxExposed is the maximum length of the name of a tool or prompt that hosts pass on to
+	// models.
 	maxExposed = 64
-	// digits is the length of the suffix of a changed name.
+	// digits is the length of the suffix that makes a name unique.
 	digits = 8
 )
 
@@ -34,7 +35,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// plain replaces all characters that names for models may not contain.
+// plain replaces each character that names for models may not contain with a hyphen.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		if isPlain(r) {
@@ -54,8 +55,9 @@ func suffix(words ...string) string {
 	return hex.EncodeToString(sum[:])[:digits]
 }
 
-// uniquePrefix returns the prefix of a member's tools: its name, with a suffix if characters beyond
-// ASCII were replaced, or if an earlier member has the same prefix.
+// uniquePrefix returns the prefix of a member's tools. It is the plain form of the member's name. A
+// suffix is added if the name has characters beyond ASCII, or if an earlier member has the same
+// prefix.
 func uniquePrefix(name string, before []*member) string {
 	p := plain(name)
 	foreign := strings.ContainsFunc(name, func(r rune) bool { return r > 127 })
@@ -66,7 +68,7 @@ func uniquePrefix(name string, before []*member) string {
 	return p + Separator
 }
 
-// prefixOf returns the prefix of a member's tools.
+// prefixOf returns the prefix for a member's tools by the present rules for names.
 func (g *Gateway) prefixOf(name string, u *Upstream, others []*member) string {
 	if g.options.NoPrefix || u.NoPrefix {
 		return ""
@@ -78,7 +80,7 @@ func (m *member) prefix() string { return *m.prefixed.Load() }
 
 func (m *member) setPrefix(p string) { m.prefixed.Store(&p) }
 
-// SetNames changes the rules for names, as in [Options.NoPrefix] and [Options.Conflicts]. Clients
+// SetNames changes the rules for names, as [Options.NoPrefix] and [Options.Conflicts] do. Clients
 // get list_changed.
 func (g *Gateway) SetNames(noPrefix bool, c Conflicts) {
 	g.mu.Lock()
@@ -91,9 +93,10 @@ func (g *Gateway) SetNames(noPrefix bool, c Conflicts) {
 	}
 }
 
-// SetOrder puts the servers into the order of these names, with the others behind them. If two
-// servers have the same name for a tool or prompt, or the same URI, the first one keeps it. The
-// default is the order in which they were added. Clients get list_changed if the order changes.
+// SetOrder puts the named servers first, in the order of names, and the other servers after them.
+// If two servers have the same name for a tool or prompt, or the same URI, the first server keeps
+// it. The default is the order in which servers were added. Clients get list_changed if the order
+// changes.
 func (g *Gateway) SetOrder(names []string) {
 	rank := make(map[string]int, len(names))
 	for i, name := range names {
@@ -103,7 +106,7 @@ func (g *Gateway) SetOrder(names []string) {
 	ordered := slices.SortedStableFunc(slices.Values(g.members), func(a, b *member) int { return rank[a.name] - rank[b.name] })
 	same := slices.Equal(ordered, g.members)
 	if !same {
-		g.members, g.offer = ordered, nil // makes a new array, as readers keep theirs
+		g.members, g.offer = ordered, nil // a new slice, as readers keep the old one
 	}
 	g.setPrefixes()
 	g.mu.Unlock()
@@ -112,7 +115,7 @@ func (g *Gateway) SetOrder(names []string) {
 	}
 }
 
-// setPrefixes gives all members their prefixes by the present rules for names. The caller holds the
+// setPrefixes sets the prefixes of all members by the present rules for names. The caller holds the
 // lock.
 func (g *Gateway) setPrefixes() {
 	for i, m := range g.members {
@@ -120,29 +123,29 @@ func (g *Gateway) setPrefixes() {
 	}
 }
 
-// Conflicts is the rule for a name of a tool or prompt that two members have. In each case [Status]
-// reports it.
+// Conflicts is the rule for a name of a tool or prompt that two members have. [Status] reports each
+// conflict.
 type Conflicts int
 
 const (
-	// Suffix gives the name of the member that was added later a suffix.
+	// Suffix adds a suffix to the name of the member that was added later.
 	Suffix Conflicts = iota
-	// First omits the name of the member that was added later.
+	// First omits the entry of the member that was added later.
 	First
-	// Refuse omits both, and the error of a call names the members.
+	// Refuse omits both entries. The error of a call names both members.
 	Refuse
 )
 
-// A naming gives the entries of one list of all members the names under which they are offered.
-// Both lists and calls use this table.
+// A naming assigns the names under which the entries of one list of all members are offered. Both
+// lists and calls use its table.
 type naming struct {
 	kind      kind
 	members   []*member
 	conflicts Conflicts
 	found     map[string]owned
-	refused   map[string]string // the reasons why no member has a name, by name
-	passed    map[string]bool   // names that a listed entry should have and does not have
-	shared    []*member         // members with URIs that another member has, too
+	refused   map[string]string // why no member has a name, by name
+	passed    map[string]bool   // names that a listed entry was to have but does not have
+	shared    []*member         // members with URIs that another member also has
 }
 
 func newNaming(k kind, members []*member, o *Options) *naming {
@@ -153,9 +156,9 @@ func newNaming(k kind, members []*member, o *Options) *naming {
 	return n
 }
 
-// refuse finds the names that two members have.
+// refuse finds the names that two members have, and refuses them.
 func (n *naming) refuse() {
-	by := map[string][]string{} // lists servers by name
+	by := map[string][]string{} // servers by name
 	for _, m := range n.members {
 		for _, e := range m.listing(n.kind).entries {
 			if wanted := n.wanted(m, e.name); !slices.Contains(by[wanted], m.name) {
@@ -178,7 +181,7 @@ func (n *naming) refuse() {
 	}
 }
 
-// publicName returns the name that a tool or prompt of the member should have.
+// publicName returns the wanted name of a tool or prompt of the member.
 func (m *member) publicName(k kind, name string) string {
 	if public := m.mapped(k, name); public != "" {
 		return public
@@ -186,7 +189,8 @@ func (m *member) publicName(k kind, name string) string {
 	return m.prefix() + name
 }
 
-// mapped returns the name that the options give a tool or prompt of the member; often empty.
+// mapped returns the name that the options set for a tool or prompt of the member. It is empty for
+// most.
 func (m *member) mapped(k kind, name string) string {
 	switch k.bit {
 	case toolKind.bit:
@@ -197,7 +201,7 @@ func (m *member) mapped(k kind, name string) string {
 	return ""
 }
 
-// wanted returns the name or URI that an entry of the member should have.
+// wanted returns the name or URI under which an entry should be offered.
 func (n *naming) wanted(m *member, name string) string {
 	if n.kind.prefixed() {
 		return m.publicName(n.kind, name)
@@ -205,8 +209,8 @@ func (n *naming) wanted(m *member, name string) string {
 	return name
 }
 
-// share notes a resource or template whose URI another member has, too. It returns a URI that only
-// this member has.
+// share records a resource or template whose URI another member also has. It returns a URI that
+// only this member has, or an empty string for entries without a URI.
 func (n *naming) share(r owned) (own string) {
 	if n.kind.prefixed() {
 		return ""
@@ -217,10 +221,10 @@ func (n *naming) share(r owned) (own string) {
 	return own
 }
 
-// expose returns the name under which an entry is offered, or an empty string if it is not. It also
-// returns why that name differs from the wanted one. Members must come in their order, as the first
-// one keeps a name. Other names, and those that models do not accept, get a suffix, which depends
-// only on the server's name and the entry's own name.
+// expose returns the name under which an entry is offered, or an empty string if it is not offered.
+// It also returns why that name differs from the wanted one. Callers pass members in their order,
+// as the first member keeps a name. A name that is taken, or that models do not accept, gets a
+// suffix. The suffix depends only on the server's name and the entry's own name.
 func (n *naming) expose(m *member, e listed) (exposed, why string) {
 	target, wanted := owned{m, e.name, e.raw, e.headers}, n.wanted(m, e.name)
 	if why := n.refused[wanted]; why != "" {
@@ -236,7 +240,7 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 	case taken && n.conflicts == First:
 		n.share(target)
 		return "", fmt.Sprintf("%s %q is omitted: server %q has that name, and comes first", n.kind.Noun, wanted, owner.member.name)
-	case taken && n.kind.Name == skillKind.Name: // as its files are in its entry, under the same URIs
+	case taken && n.kind.Name == skillKind.Name: // the files of a skill are in its entry, under the same URIs
 		return "", fmt.Sprintf("%s %q: server %q has it, too, and is asked for it", n.kind.Noun, wanted, owner.member.name)
 	case !n.kind.prefixed() && (taken || !n.mayHave(m, wanted)):
 		if _, twice := n.found[m.ownURI(e.name)]; twice {
@@ -270,7 +274,7 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 }
 
 // unlisted returns the tools or prompts that are in no list, by the names that they would have. If
-// a client calls one, the member's middleware returns the reason why it is not listed.
+// a client calls one, the member's middleware returns the reason why the list omits it.
 func (n *naming) unlisted() map[string]owned {
 	all := map[string]owned{}
 	for _, m := range n.members {
@@ -285,8 +289,8 @@ func (n *naming) unlisted() map[string]owned {
 }
 
 // contested reports whether a name begins with the prefix of an earlier member whose definitions
-// are not known yet, so that both may have it. Until they are known, no member has the name. So a
-// name never moves from one tool to another when a server is connected.
+// are not known yet, so that either member may have it. Until they are known, neither has the name.
+// So a name never moves from one tool to another when a server is connected.
 func (n *naming) contested(m *member, wanted string) bool {
 	if !n.kind.prefixed() || m.prefix() == "" {
 		return false

@@ -17,23 +17,23 @@ import (
 )
 
 const (
-	// followPause is the time after which a member without notifications of its lists is asked for
-	// them again.
+	// followPause is the interval of reading the lists of a member that does not notify of changes.
 	followPause = 30 * time.Second
-	// agreeTime is how long a member may take to acknowledge the subscription before its lists are
-	// read anyway.
+	// agreeTime is how long the gateway waits for a member to acknowledge the subscription before
+	// it reads the lists anyway.
 	agreeTime = 5 * time.Second
 	// rereadPause is the minimum time between two readings of changed lists. So a member whose
-	// lists change all the time does not slow down the others.
+	// lists change all the time does not slow down the other members.
 	rereadPause = time.Second
-	// watchPause is the time after which resources of a lost member are subscribed to again.
+	// watchPause is the pause before the gateway subscribes again to resources of a lost member.
 	watchPause = 5 * time.Second
 )
 
 const (
-	// freshTime is how long a client's list waits for lists that members reported as changed.
+	// freshTime is how long a list request of a client waits for lists that members reported as
+	// changed.
 	freshTime = 2 * time.Second
-	// arriveTime is how long after a call the gateway waits for notifications on another stream.
+	// arriveTime is how long the gateway waits after a call for notifications on another stream.
 	arriveTime = 20 * time.Millisecond
 )
 
@@ -44,14 +44,15 @@ const (
 )
 
 // listen subscribes to changes of the member's lists until ctx is done or the member refuses. It
-// adds the lists to read again to changed. The function hears selects the clients that get log
-// messages without a call. It calls agreed when the member first acknowledged or refused.
-func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, hears func(*hearing) bool, agreed func()) {
+// adds the kinds of lists to read again to changed. The function gets selects the clients that get
+// log messages that belong to no call. It calls agreed when the member first acknowledged or
+// refused.
+func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, gets func(*logListener) bool, agreed func()) {
 	params, _ := json.Marshal(map[string]any{"notifications": mcp.AllLists()}) // cannot fail
 	for again := false; ; again = true {
 		req := mcp.NewRequest("subscriptions/listen", params)
 		req.Meta.Capabilities = &mcp.ClientCapabilities{}
-		req.Peer = &listsPeer{member: m, changed: changed, hears: hears, acknowledged: func() {
+		req.Peer = &listsPeer{member: m, changed: changed, gets: gets, acknowledged: func() {
 			if again {
 				changed.add(offered(c))
 			}
@@ -69,8 +70,8 @@ func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, he
 	}
 }
 
-// isRefused reports whether the same request would fail again, as the method or its params are not
-// known. Other errors may pass.
+// isRefused reports whether the same request would fail again, because the server does not know its
+// method or params. Other errors may pass.
 func isRefused(err error) bool {
 	fault, is := errors.AsType[*mcp.Error](err)
 	return is && (fault.Code == mcp.CodeMethodNotFound || fault.Code == mcp.CodeInvalidParams || fault.Code == mcp.CodeInvalidRequest)
@@ -80,17 +81,17 @@ func isRefused(err error) bool {
 type listsPeer struct {
 	member       *member
 	changed      *pending
-	hears        func(*hearing) bool
+	gets         func(*logListener) bool
 	acknowledged func()
 }
 
-// Notify notes changed lists, and passes log messages on.
+// Notify records changed lists, and passes log messages on.
 func (p *listsPeer) Notify(_ context.Context, method string, params json.RawMessage) error {
 	switch method {
 	case notifyAcknowledged:
 		p.acknowledged()
 	case notifyMessage:
-		p.member.gateway.pass(p.member, p.hears, params)
+		p.member.gateway.pass(p.member, p.gets, params)
 	}
 	if c := revision.Changed(method); c != "" {
 		p.changed.add(bitsOf(func(k kind) bool { return k.Capability == c }))
@@ -98,7 +99,7 @@ func (p *listsPeer) Notify(_ context.Context, method string, params json.RawMess
 	return nil
 }
 
-// Ask asks the one client, if there is only one.
+// Ask sends a request of the member to the client, if the gateway has only one client.
 func (p *listsPeer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	return p.member.gateway.first.ask(ctx, p.member, q)
 }
@@ -124,13 +125,13 @@ func (m *member) readChanged(ctx context.Context, c *mcp.Client, changed *pendin
 // pending collects the kinds of the changed lists.
 type pending struct {
 	wake  chan struct{}
-	hurry chan struct{} // has capacity 1; a value means that a client waits for the reading
+	hurry chan struct{} // capacity 1; a value means that a client waits for the reading
 
 	mu    sync.Mutex
-	todo  kinds         // are changed
-	doing kinds         // are being read
-	next  chan struct{} // is closed when todo is read; nil if todo is empty
-	now   chan struct{} // is closed when doing is read
+	todo  kinds         // changed, not yet being read
+	doing kinds         // being read
+	next  chan struct{} // closed when todo is read; nil if todo is empty
+	now   chan struct{} // closed when doing is read
 }
 
 func newPending() *pending {
@@ -150,7 +151,8 @@ func (p *pending) add(k kinds) {
 	}
 }
 
-// take returns the kinds to read now. The caller calls done after reading them.
+// take returns the changed kinds, and marks them as being read. The caller calls done after reading
+// them.
 func (p *pending) take() kinds {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,8 +170,8 @@ func (p *pending) done() {
 	}
 }
 
-// pause waits before changed lists are read again, or until a client waits for them. It returns
-// false when ctx is done.
+// pause waits for d before changed lists are read again, or less if a client waits for them. It
+// returns false when ctx is done.
 func (p *pending) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -182,7 +184,7 @@ func (p *pending) pause(ctx context.Context, d time.Duration) bool {
 	return true
 }
 
-// read waits until the lists of these kinds that have changed are read.
+// read waits until all changed lists of the kinds k have been read again.
 func (p *pending) read(ctx context.Context, k kinds) {
 	p.mu.Lock()
 	over := p.next
@@ -205,9 +207,9 @@ func (p *pending) read(ctx context.Context, k kinds) {
 	}
 }
 
-// fresh waits until the lists of a kind that members reported as changed are read, at most
-// freshTime. A server with a URL may send the notification on another stream than a response, and a
-// moment later.
+// fresh waits until the lists of the kinds k that members reported as changed are read, for at most
+// freshTime. A server with a URL may send the notification on another stream than the response, a
+// moment after it.
 func (g *Gateway) fresh(ctx context.Context, k kinds) { g.freshOf(ctx, k, g.all()) }
 
 // freshOf is like [Gateway.fresh] for some of the members.
@@ -233,8 +235,8 @@ func (m *member) reread(ctx context.Context, k kinds) {
 	}
 }
 
-// listen acknowledges the whole filter of a client and then notifies it of changes of the lists. It
-// calls watch for updates of the resources, which begin as soon as their members acknowledge.
+// listen acknowledges the whole filter of a client, and then sends it notifications of changed
+// lists. It calls watch for updates of resources, which begin as soon as the members acknowledge.
 func (g *Gateway) listen(ctx context.Context, req *mcp.Request, has func(*member) bool, watch func(context.Context, *changes.Listener, *mcp.Request, []string)) (mcp.Result, error) {
 	var filter mcp.SubscriptionFilter
 	if raw := jsonrpc.Get(req.Params, "notifications"); raw != nil {
@@ -249,9 +251,9 @@ func (g *Gateway) listen(ctx context.Context, req *mcp.Request, has func(*member
 	}
 	l := g.changes.Listen(wanted, since)
 	defer l.Close()
-	defer g.hear(&hearing{l, has, req})()
+	defer g.addLogListener(&logListener{l, has, req})()
 	if g.options.OneClient {
-		defer g.first.listens(&listening{req.Peer, has})()
+		defer g.first.register(&listening{req.Peer, has})()
 		for _, m := range g.all() {
 			if has(m) {
 				m.meetClient()
@@ -283,23 +285,23 @@ func (g *Gateway) listen(ctx context.Context, req *mcp.Request, has func(*member
 // errClosed is the reason for the end of subscriptions when the gateway is closed.
 var errClosed = errors.New("the gateway is closed")
 
-// A watch records which members are subscribed to for the resources of one client.
+// A watch records the members that the gateway is subscribed to for the resources of one client.
 type watch struct {
 	gateway *Gateway
 	offers  choice
 	matches *matching
-	owned   map[*member]map[string]bool // the client's URIs for which each member is subscribed to
+	owned   map[*member]map[string]bool // the client's URIs in the subscription to each member
 }
 
-// A watchEnd reports that the subscription at a member ended.
+// A watchEnd reports that the subscription to a member ended.
 type watchEnd struct {
 	member *member
 	known  map[string][]string
 }
 
-// watch subscribes to updates of the resources at their members until ctx is done. It looks again
-// for a resource that no member offers when the offer changes, as its member may not be connected,
-// was removed or refused.
+// watch subscribes to updates of the resources at their members until ctx is done. If no member
+// offers a resource, watch looks for it again whenever the offer changes: its member may not be
+// connected, or was removed or refused.
 func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string, offers choice) {
 	w := &watch{g, offers, newListenMatching(), map[*member]map[string]bool{}}
 	ended := make(chan watchEnd)
@@ -352,8 +354,8 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 	}
 }
 
-// find returns the members to subscribe at. For each it maps the member's own URIs to those of the
-// client. It returns the URIs that no member offers as free.
+// find returns the members to subscribe to. For each member, it maps the member's own URIs to the
+// URIs of the client. free contains the URIs that no member offers.
 func (w *watch) find(uris []string) (free []string, found map[*member]map[string][]string) {
 	found = map[*member]map[string][]string{}
 	offer := w.gateway.current()
@@ -385,8 +387,8 @@ func (w *watch) find(uris []string) (free []string, found map[*member]map[string
 }
 
 // watch subscribes to updates of resources until ctx is done, or the member leaves or refuses. It
-// tries again if the member is lost or not connected. The map known holds the client's URIs by the
-// member's own URIs.
+// tries again if the member is lost or not connected. The map known has the member's own URIs as
+// keys and the client's URIs as values.
 func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, known map[string][]string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -411,7 +413,7 @@ func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Reques
 type watchPeer struct {
 	member *member
 	client *changes.Listener
-	known  map[string][]string // the client's URIs by the member's own URIs
+	known  map[string][]string // client's URIs by the member's own URIs
 }
 
 // Notify passes updates on. Changes before the subscription are not known, so its acknowledgement
@@ -437,7 +439,7 @@ func (p watchPeer) updated(quoted []byte) {
 	}
 }
 
-// Ask asks the one client, if there is only one.
+// Ask sends a request of the member to the client, if the gateway has only one client.
 func (p watchPeer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	return p.member.gateway.first.ask(ctx, p.member, q)
 }

@@ -17,22 +17,22 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// A kind is one of the lists that servers offer.
+// A kind is a kind of entries that servers list.
 type kind struct {
-	*revision.Method // is the method that lists it
+	*revision.Method // the method that lists the kind
 	bit              kinds
 }
 
-// prefixed reports whether entries get the member's prefix. This holds for entries with a name and
-// no URI.
+// prefixed reports whether names of this kind get the member's prefix. Entries with a name and no
+// URI do.
 func (k kind) prefixed() bool { return k.Key == "name" }
 
-// kinds is a set of kinds with a bit for each of [revision.Changes], which the kinds of one
-// capability share.
+// kinds is a set of kinds. It has one bit for each of [revision.Changes]; kinds with the same
+// capability share a bit.
 type kinds uint8
 
 var (
-	allKinds, namedInTurn = theKinds()
+	allKinds, namedInTurn = listKinds()
 	every, named          = bitsOf(func(kind) bool { return true }), bitsOf(kind.prefixed)
 
 	toolKind, _     = listedBy("tools/list")
@@ -42,9 +42,9 @@ var (
 	skillKind, _    = listedBy(skills.MethodList)
 )
 
-// theKinds returns the kinds, and the same in the order in which they get their names. Resources
+// listKinds returns all kinds, and all kinds in the order in which names are assigned. Resources
 // come before tools, as tools refer to them.
-func theKinds() (all, inTurn []kind) {
+func listKinds() (all, inTurn []kind) {
 	for _, m := range revision.Lists() {
 		all = append(all, kind{m, 1 << slices.IndexFunc(revision.Changes(), func(c revision.Change) bool { return c.Capability == m.Capability })})
 	}
@@ -71,7 +71,8 @@ func listedBy(method string) (k kind, found bool) {
 	return allKinds[i], true
 }
 
-// usedBy returns the kind whose entries a method uses by the names that clients see.
+// usedBy returns the kind of the entry that a request with this method uses. It reports false if
+// the entry is identified by URI.
 func usedBy(method string) (k kind, found bool) {
 	if m := revision.MethodNamed(method); m.Used {
 		for _, k := range allKinds {
@@ -86,34 +87,34 @@ func usedBy(method string) (k kind, found bool) {
 // A listing is one list of one member.
 type listing struct {
 	entries  []listed
-	unlisted []string // names of the member's tools or prompts that its middleware omits
+	unlisted []string // the names of tools or prompts that the member's middleware omits
 }
 
 type listed struct {
 	name     string // the member's own name or URI
 	raw      json.RawMessage
-	template *uritemplate.Template // of a resource template; nil if it does not conform to RFC 6570
-	loose    *uritemplate.Loose    // the same as any server may read it; nil if it may match nothing
+	template *uritemplate.Template // the parsed resource template; nil if it does not conform to RFC 6570
+	loose    *uritemplate.Loose    // the template as any server may read it; nil if it cannot match
 	headers  []paramheader.Field   // the arguments of a tool that headers repeat
 	view     string                // the URI of a tool's view; see views.go
 }
 
-// An offer holds the lists of all members at one moment. It does not change.
+// An offer holds the lists of all members at one moment. It is immutable.
 type offer struct {
 	members []*member
-	lists   map[string]*revision.Kept    // whole results by method
-	found   map[string]map[string]owned  // is keyed by method and exposed name
-	hidden  map[string]map[string]owned  // the same for entries that are in no list, but can be used
+	lists   map[string]*revision.Kept    // complete results by method
+	found   map[string]map[string]owned  // by method and exposed name
+	hidden  map[string]map[string]owned  // entries that are in no list but can be used, by method and exposed name
 	matches []match                      // templates, in order
-	spelled map[string]string            // URIs of resources that are not canonical, by their canonical form
-	omitted map[*member]int              // counts tools that are listed under no name
-	renamed map[*member][]string         // describes the entries that have another name than the wanted one
-	refused map[string]map[string]string // the reasons why no member has a name, by method and name
-	passed  map[string]map[string]bool   // names that a listed entry should have and does not have, by method
+	spelled map[string]string            // resource URIs that are not canonical, by their canonical form
+	omitted map[*member]int              // number of tools that no list contains
+	renamed map[*member][]string         // a text for each entry whose name is not the wanted one
+	refused map[string]map[string]string // why no member has a name, by method and name
+	passed  map[string]map[string]bool   // names that a listed entry was to have but does not have, by method
 	shared  map[*member]bool             // members whose results may name URIs of others; see resources.go
 }
 
-// owned is the entry of one exposed name.
+// owned is the entry with one exposed name.
 type owned struct {
 	member   *member
 	original string
@@ -121,7 +122,7 @@ type owned struct {
 	headers  []paramheader.Field
 }
 
-// current returns the present offer, and makes it if needed.
+// current returns the present offer. It makes the offer if needed.
 func (g *Gateway) current() *offer {
 	g.mu.RLock()
 	o := g.offer
@@ -146,7 +147,7 @@ func makeOffer(members []*member, options *Options) *offer {
 		w.Array(k.Member)
 		for _, m := range o.members {
 			entries := m.listing(k).entries
-			omitted := w.Len()+sizeOf(entries) > maxOfferBytes // only the list omits it; its names stay in use
+			omitted := w.Len()+sizeOf(entries) > maxOfferBytes // only the list omits them; their names stay in use
 			if omitted {
 				o.renamed[m] = append(o.renamed[m], fmt.Sprintf("%s: omitted, as the lists of all servers have more than %d MiB together", k.Member, maxOfferBytes>>20))
 			}
@@ -204,8 +205,8 @@ func sizeOf(entries []listed) (n int) {
 	return n
 }
 
-// find returns the member that offers an entry under a name, and its own name for it. If none does,
-// find waits for members that are still connecting.
+// find returns the member that offers an entry under a name, and the member's own name for it. If
+// no member does, find waits for members that are still connecting.
 func (g *Gateway) find(ctx context.Context, k kind, exposed string) (*member, string, error) {
 	if m, name := g.current().find(k, exposed); m != nil {
 		return m, name, nil
@@ -218,9 +219,9 @@ func (g *Gateway) find(ctx context.Context, k kind, exposed string) (*member, st
 	return m, name, nil
 }
 
-// find is like [Gateway.find] in the present offer. An entry that is not listed may still exist, as
-// servers hide tools. A listed entry has only the name in the list, which parts, scopes and logs
-// use.
+// find is like [Gateway.find] for this offer, without waiting. It also finds entries that are in no
+// list, as servers may hide tools. It finds a listed entry only under its name in the list, because
+// parts, scopes and logs use that name.
 func (o *offer) find(k kind, exposed string) (*member, string) {
 	if f, ok := o.found[k.Name][exposed]; ok {
 		return f.member, f.original
@@ -240,15 +241,15 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 			found, longest = m, prefix
 		}
 	}
-	if found == nil || found.mapped(k, exposed[len(longest):]) != "" { // as that tool has another name
+	if found == nil || found.mapped(k, exposed[len(longest):]) != "" { // that tool has another name
 		return nil, ""
 	}
 	return found, exposed[len(longest):]
 }
 
 // unknown returns the error for a tool or prompt that does not exist. It suggests only entries that
-// the client is offered. It names the servers that share a refused name only if the client is
-// offered everything.
+// the client gets. If several servers have the name, it names them only to a client that gets
+// everything.
 func (o *offer) unknown(k kind, name string, offers choice) error {
 	if why := o.refused[k.Name][name]; why != "" && offers == nil {
 		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q: %s; the operator of the gateway must give one of them another name", k.Noun, name, why)
@@ -277,8 +278,8 @@ func (o *offer) unknown(k kind, name string, offers choice) error {
 }
 
 // validateHeaders compares the headers of a call with the arguments that they repeat (2026-07-28
-// basic/transports/streamable-http, header validation). The gateway checks them, as the member does
-// not get these headers.
+// basic/transports/streamable-http, header validation). The gateway must check them, as the member
+// does not get these headers.
 func (o *offer) validateHeaders(req *mcp.Request) error {
 	fields := o.found[toolKind.Name][req.Name].headers
 	if req.ParamHeaders == nil || len(fields) == 0 {

@@ -8,9 +8,9 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Own returns a Handler in front of next, which leads to this gateway. In it the tools, prompts,
-// resources and templates of one member have the member's own names. URIs inside results stay those
-// of the gateway.
+// Own returns a Handler that passes requests on to next, which must lead to this gateway. Through
+// it, the tools, prompts, resources and templates of one member have the member's own names.
+// Results still contain the gateway's URIs.
 func (g *Gateway) Own(server string, next mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		o := g.current()
@@ -29,7 +29,7 @@ func (g *Gateway) Own(server string, next mcp.Handler) mcp.Handler {
 		}
 		result, err := next.Handle(ctx, req)
 		if k, listed := listedBy(req.Method); listed && err == nil {
-			return own(k, result, o, g.current()) // as the list comes from one of them
+			return own(k, result, o, g.current()) // the list was made from one of the two offers
 		}
 		return result, err
 	})
@@ -56,7 +56,7 @@ func (o *offer) exposed(m *member, k kind, own string) string {
 	if k.prefixed() {
 		return m.publicName(k, own)
 	}
-	return o.known(m, own, newMatching())
+	return o.clientURI(m, own, newMatching())
 }
 
 // exposedRef returns the ref of a completion with the name or URI that clients of the gateway use.
@@ -75,8 +75,8 @@ func (o *offer) exposedRef(m *member, ref []byte) []byte {
 	return jsonrpc.With(ref, key, jsonrpc.AppendString(nil, o.exposed(m, k, own)))
 }
 
-// own returns a list with the members' own names of its entries. The list comes from one of the
-// offers.
+// own returns a list with the members' own names of its entries. The list must have been made from
+// one of the offers.
 func own(k kind, result mcp.Result, offers ...*offer) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil {

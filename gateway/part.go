@@ -10,32 +10,32 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Selection is a part of a gateway's offer.
+// A Selection selects a part of a gateway's offer.
 type Selection struct {
-	// Servers lists the members in it; empty means all.
+	// Servers lists the names of the selected members; empty means all.
 	Servers []string
-	// Keep, if not nil, reports whether an entry of these members is in it. It must be safe for
-	// concurrent use, and always report the same for one entry.
+	// Keep, if not nil, reports whether an entry of these members is selected. It must be safe for
+	// concurrent use and always report the same for one entry.
 	Keep func(e Entry) bool
-	// Hide, if not nil, reports whether an entry is in no list although it can be called. The
-	// member's middleware then refuses the call with the reason. The rules for Keep apply to it,
-	// too.
+	// Hide, if not nil, reports whether lists omit an entry that clients may still call. The
+	// member's middleware then refuses the call with the reason. Hide must be safe for concurrent
+	// use and always report the same for one entry.
 	Hide func(e Entry) bool
 }
 
 // An Entry is a tool, prompt, resource, template or skill of a member.
 type Entry struct {
-	Kind    string // is tool, prompt, resource, resource template or skill
-	Server  string // the member that has it
+	Kind    string // tool, prompt, resource, resource template or skill
+	Server  string // the member that has the entry
 	Name    string // the member's own name, URI or template
 	Exposed string // the name that clients see
 }
 
-// Only returns a Handler that offers a part of the gateway's offer, under the same names. Other
-// entries can be neither called nor read through it.
+// Only returns a Handler for the selected part of the gateway's offer, under the same names.
+// Clients of the Handler can neither call nor read other entries.
 func (g *Gateway) Only(s Selection) mcp.Handler { return &part{gateway: g, selection: s} }
 
-// A part is a gateway with a part of its offer.
+// A part is the Handler for a part of a gateway's offer.
 type part struct {
 	gateway   *Gateway
 	selection Selection
@@ -63,7 +63,7 @@ func (p *part) offers(k kind, exposed string, m *member, name string) presence {
 
 // Handle responds like [Gateway.Handle], within the part.
 func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	p.gateway.meet(req)
+	p.gateway.noteClient(req)
 	return p.gateway.routed(req, func() (mcp.Result, error) { return p.handle(ctx, req) })
 }
 
@@ -109,12 +109,12 @@ type presence int
 
 const (
 	absent   presence = iota
-	unlisted          // is in no list, but can be used
+	unlisted          // in no list, but can be used
 	present
 )
 
-// A choice returns the presence of a member's entry for a client. A nil choice has all entries
-// present.
+// A choice returns the presence of a member's entry for a client. With a nil choice, all entries
+// are present.
 type choice func(k kind, exposed string, m *member, name string) presence
 
 func (c choice) has(k kind, exposed string, m *member, name string) bool {

@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// drainTime is how long running requests may take after their member was removed.
+// drainTime is how long running requests may continue after their member was removed.
 const drainTime = 5 * time.Second
 
 // ErrRemoved is wrapped by the errors of requests whose member was removed before it got them.
 var ErrRemoved = errors.New("the server was removed")
 
-// Remove removes a member. It is no longer offered, and its connection ends when its running
-// requests have; those that take longer than 5 seconds fail. Remove waits for that, at most until
-// ctx is done. It fails if there is no such member, or with the error of ctx.
+// Remove removes a member. Clients no longer get its entries, and its connection ends when its
+// running requests have ended. Requests that run for more than 5 seconds fail. Remove waits for
+// this, at most until ctx is done. It fails if the gateway has no member with that name, or with
+// the error of ctx.
 func (g *Gateway) Remove(ctx context.Context, name string) error {
 	g.mu.Lock()
 	i := slices.IndexFunc(g.members, func(m *member) bool { return m.name == name })
@@ -27,14 +28,14 @@ func (g *Gateway) Remove(ctx context.Context, name string) error {
 	m := g.members[i]
 	g.members = slices.Delete(slices.Clone(g.members), i, i+1)
 	g.offer, g.removed = nil, true
-	g.setPrefixes() // it may have had a prefix that another should have
+	g.setPrefixes() // the member may have had a prefix that another should have
 	g.mu.Unlock()
 	g.changedOffer(every)
 	return m.leave(ctx)
 }
 
-// leave ends a member that is no longer offered, and the members that it replaces and that still
-// run.
+// leave ends a member that is no longer offered, together with the members that it replaces and
+// that still run.
 func (m *member) leave(ctx context.Context) error {
 	m.dismiss(nil)
 	wait, cancel := context.WithTimeout(ctx, drainTime)

@@ -14,31 +14,32 @@ import (
 )
 
 const (
-	// finishTime is how long running requests may take after their member was replaced. It is
-	// longer than nearly all calls, but limited.
+	// finishTime is how long running requests may continue after their member was replaced. Nearly
+	// all calls are shorter.
 	finishTime = time.Hour
-	// behindTime is how long a request waits for those that the replaced member runs. Most clients
-	// cancel after a minute, and would not get the reason.
+	// behindTime is how long a request waits for the running requests of the replaced member. Most
+	// clients cancel after a minute, and would not get the reason.
 	behindTime = 45 * time.Second
 )
 
-// errReplaced is the reason for the dismissal of a member that another one replaces.
+// errReplaced is the cause of the dismissal of a member that another one replaces.
 var errReplaced = errors.New("the server is replaced")
 
-// Replace puts a member in the place of the one with this name, which keeps its rank among the
-// others; see [Gateway.Add].
+// Replace replaces the member with the given name by a new one. The new member keeps its rank among
+// the others; see [Gateway.Add].
 //
-// Running requests end at the old server, within an hour, and [Status] counts them. They end sooner
-// if the old server answers nothing and would be restarted anyway. Later requests, and those that
-// no server has yet, go to the new one. A program starts when the old one has ended, so that both
-// can use the same file or port. Until then requests wait, and after 45 seconds they fail with the
-// reason.
+// Running requests continue at the old server for at most an hour, and [Status] counts them. They
+// end sooner if the old server stops answering pings and would be restarted anyway. Later requests,
+// and requests that no server has yet, go to the new server. If the new server is a program, it
+// starts when the old one has ended, so that both can use the same file or port. Until then
+// requests wait; after 45 seconds they fail with the reason.
 //
-// A request that is ended after an hour is repeated if a second one changes nothing, and else fails
-// with the reason. If the old server asked the client for input, the next round of that request
-// fails, as no other server may get the user's response.
+// A request that is ended after an hour is repeated if a second one changes nothing, and otherwise
+// fails with the reason. If the old server asked the client for input, the next round of that
+// request fails, as no other server may get the user's response.
 //
-// Replace does not wait for any of this. It fails if there is no such member, or if u is not valid.
+// Replace does not wait for any of this. It fails if the gateway has no member with that name, or
+// if u is not valid.
 func (g *Gateway) Replace(name string, u Upstream) error {
 	before := g.member(name)
 	if before == nil {
@@ -55,8 +56,9 @@ func (g *Gateway) Replace(name string, u Upstream) error {
 	return nil
 }
 
-// follows makes a new member the replacement of another. While that has running requests, a program
-// offers the same lists, unless those of the new one are known.
+// follows makes a new member the replacement of another. If the new member is a program whose own
+// lists are not known yet, it offers the lists of the old member while that member still has
+// running requests.
 func (m *member) follows(before *member) {
 	m.before.Store(before)
 	if !m.upstream.Program || before.running() == 0 {
@@ -69,18 +71,19 @@ func (m *member) follows(before *member) {
 		m.known, m.behind.borrowed, m.listings, m.listedOf = before.known, before.known, before.listings, before.listedOf
 		before.mu.RUnlock()
 	}
-	m.settle() // so that lists need not wait for it
+	m.settle() // lists need not wait for the member
 }
 
-// A behind holds the state of a member after it no longer waits for the one that it replaces.
+// A behind holds the state that a member gets once it no longer waits for the member that it
+// replaces.
 type behind struct {
 	state    State
 	borrowed *definitions.Definitions // the definitions of the replaced member
 }
 
-// own returns the known definitions of the server itself, and not of the one that it replaces.
-// Middleware decides by the claims of a server, and may trust one of the two only. The caller holds
-// the member's lock.
+// own returns the known definitions of the server itself, and not the borrowed ones of the server
+// that it replaces. Middleware decides by the claims of a server, and may trust only one of the
+// two. The caller holds the member's lock.
 func (m *member) own() *definitions.Definitions {
 	if m.behind != nil && m.known == m.behind.borrowed {
 		return nil
@@ -88,13 +91,13 @@ func (m *member) own() *definitions.Definitions {
 	return m.known
 }
 
-// takeOver waits, for a program, until the member that it replaces has ended. It reports whether
-// the member is still to be served then.
+// takeOver waits until the replaced member has ended, if the new one is a program. It reports
+// whether the new member should then be served.
 func (m *member) takeOver(before *member) bool {
 	if !m.upstream.Program {
 		return true
 	}
-	<-before.done // finish ensures that it is closed
+	<-before.done // closed by finish at the latest
 	m.before.CompareAndSwap(before, nil)
 	m.mu.Lock()
 	state := m.state
@@ -103,7 +106,7 @@ func (m *member) takeOver(before *member) bool {
 		m.known = m.own() // the borrowed lists stay offered until its own are read
 	}
 	m.mu.Unlock()
-	m.set(state, nil) // wakes the requests that wait
+	m.set(state, nil) // wakes the waiting requests
 	return m.ctx.Err() == nil
 }
 
@@ -123,7 +126,7 @@ func (m *member) finish(next *member) {
 	m.gateway.report()
 }
 
-// running returns the number of running requests of the member and of those that it replaces.
+// running returns the number of running requests of the member and of the members that it replaces.
 func (m *member) running() (n int) {
 	for ; m != nil; m = m.before.Load() {
 		n += int(m.calls.n.Load())
@@ -131,9 +134,9 @@ func (m *member) running() (n int) {
 	return n
 }
 
-// standsBehind returns the reason why the member cannot start yet, if it waits for the one that it
-// replaces; else nil.
-func (m *member) standsBehind() error {
+// waitError returns the reason why the member cannot start yet because it waits for the member that
+// it replaces, or nil.
+func (m *member) waitError() error {
 	before := m.before.Load()
 	if before == nil || !m.upstream.Program {
 		return nil
@@ -145,13 +148,13 @@ func (m *member) standsBehind() error {
 	return fmt.Errorf("server %q is started anew, as its configuration changed, as soon as %s %s over that it runs as it was before; try again later", m.name, plaintext.Count(n, "request"), are)
 }
 
-// continues reports whether a request belongs to an earlier one of the same server, so that another
+// continues reports whether a request continues an earlier one at the same server, so that another
 // server cannot handle it.
 func continues(req *mcp.Request) bool {
 	return req.Round > 0 || strings.HasPrefix(req.Method, "tasks/")
 }
 
-// leaving returns a channel that is closed when the member no longer accepts this request.
+// leaving returns a channel that is closed when the member no longer accepts req.
 func (m *member) leaving(req *mcp.Request) <-chan struct{} {
 	if continues(req) {
 		return m.ctx.Done()
@@ -159,36 +162,38 @@ func (m *member) leaving(req *mcp.Request) <-chan struct{} {
 	return m.staying.Done()
 }
 
-// gone returns the error of a request that did not reach its member. If another member may get the
-// request, it wraps ErrRemoved. If the gateway is closed, it is err.
-func (m *member) gone(req *mcp.Request, err error) error {
+// goneError returns the error of a request that did not reach its member. It wraps ErrRemoved if
+// another member may get the request. It returns err if the gateway is closed.
+func (m *member) goneError(req *mcp.Request, err error) error {
 	switch {
 	case m.gateway.ctx.Err() != nil:
 		return err
 	case continues(req):
-		return m.endedFor(err)
+		return m.removedError(err)
 	}
 	return fmt.Errorf("server %q: %w", m.name, ErrRemoved)
 }
 
-// wasEnded reports whether an error is that of a request whose member was ended while it had the
-// request.
+// wasEnded reports whether err is the error of a request that its member got before the member was
+// ended.
 func (m *member) wasEnded(err error) bool {
 	return errors.Is(err, mcp.ErrClosed) && m.ctx.Err() != nil && m.gateway.ctx.Err() == nil
 }
 
-// endedAs returns the error of such a request. If the member was replaced and a second request
-// changes nothing, the error makes the gateway ask the present member.
-func (m *member) endedAs(ctx context.Context, known *definitions.Definitions, req *mcp.Request, err error) error {
+// endedError returns the error of a request whose member was ended while it had the request. If the
+// member was replaced and a second request changes nothing, the error makes the gateway send the
+// request to the present member.
+func (m *member) endedError(ctx context.Context, known *definitions.Definitions, req *mcp.Request, err error) error {
 	if errors.Is(context.Cause(m.staying), errReplaced) && !continues(req) && repeats(known, req) {
 		note.Repeat(ctx, m.name)
-		return m.gone(req, err)
+		return m.goneError(req, err)
 	}
-	return m.endedFor(err)
+	return m.removedError(err)
 }
 
-// endedFor returns the error of a request that a member had when it was removed or replaced.
-func (m *member) endedFor(err error) error {
+// removedError returns the error of a request whose member was removed or replaced while it had the
+// request.
+func (m *member) removedError(err error) error {
 	what := "removed by the operator of the gateway"
 	if errors.Is(context.Cause(m.staying), errReplaced) {
 		what = "started anew, as its configuration changed,"

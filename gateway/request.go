@@ -17,8 +17,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// handle passes a request on to the member, which is started if needed. If the member ended before
-// it responded, and a second request changes nothing, the request is repeated once.
+// handle passes a request on to the member, which it starts if needed. If the member ended before
+// it responded, and a second request changes nothing, handle repeats the request once.
 func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if m.isolated() {
 		return m.handleIsolated(ctx, req)
@@ -28,7 +28,7 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		return mcp.Result{}, err
 	}
 	m.mu.RLock()
-	connected, known := m.client, m.known // before it may be withdrawn
+	connected, known := m.client, m.known // read before the definitions may be withdrawn
 	m.mu.RUnlock()
 	result, err := m.send(ctx, h, req)
 	if m.otherEra(connected, req, result, err) {
@@ -44,7 +44,7 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		return result, err
 	}
 	if m.wasEnded(err) {
-		return result, m.endedAs(ctx, known, req, err)
+		return result, m.endedError(ctx, known, req, err)
 	}
 	cut := errors.Is(err, mcp.ErrClosed) && m.wasCut(connected)
 	if !cut && (!errors.Is(err, mcp.ErrLost) || !m.ended(connected)) || !repeats(known, req) {
@@ -55,7 +55,7 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	}
 	h, unready := m.ready(ctx, req)
 	switch {
-	case errors.Is(unready, ErrRemoved): // the member that replaces it gets the request
+	case errors.Is(unready, ErrRemoved): // the member that replaces this one gets the request
 		note.Repeat(ctx, m.name)
 		return result, unready
 	case h == nil:
@@ -65,8 +65,8 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return m.send(ctx, h, req)
 }
 
-// ended reports whether a connection of the member has ended. One that has not has repeated the
-// request by itself.
+// ended reports whether the connection c of the member has ended. A connection that has not ended
+// has repeated the request itself.
 func (m *member) ended(c *mcp.Client) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -87,8 +87,7 @@ func (m *member) send(ctx context.Context, h mcp.Handler, req *mcp.Request) (mcp
 	return result, err
 }
 
-// check returns the reason why a request is not sent, after the lists were read over its
-// connection.
+// check returns the reason not to send a request, after the lists were read over the connection.
 func (m *member) check(req *mcp.Request, check func(*mcp.Request) error) error {
 	var err error
 	list := ""
@@ -105,7 +104,7 @@ func (m *member) check(req *mcp.Request, check func(*mcp.Request) error) error {
 	return check(req)
 }
 
-// repeats reports whether a request may be made twice: it only reads, or the annotations of its
+// repeats reports whether a request may be sent twice: it only reads, or the annotations of its
 // tool claim that a second call changes nothing.
 func repeats(known *definitions.Definitions, req *mcp.Request) bool {
 	var tool json.RawMessage
@@ -138,15 +137,15 @@ func (m *member) usable() mcp.Handler {
 }
 
 // ready returns the Handler of the member. It starts a member that is idle or failed once, and
-// waits for its start as long as ctx allows. The client gets progress notifications if it asked for
-// them. After more failures in a row, ready fails at once until the next attempt is due.
+// waits for the start as long as ctx allows. It sends progress notifications to a client that asked
+// for them. After several failures in a row, ready fails at once until the next attempt is due.
 func (m *member) ready(ctx context.Context, req *mcp.Request) (h mcp.Handler, err error) {
 	err = m.await(ctx, req, func() bool { h = m.usable(); return h != nil })
 	return h, err
 }
 
-// await is like ready, but waits until there reports true. It calls there with the member's lock
-// held.
+// await is like ready, but waits until the function there returns true. It calls there with the
+// member's lock held.
 func (m *member) await(ctx context.Context, req *mcp.Request, there func() bool) error {
 	m.mu.RLock()
 	done, attempts := there(), m.attempts
@@ -154,7 +153,7 @@ func (m *member) await(ctx context.Context, req *mcp.Request, there func() bool)
 	leaving := m.leaving(req)
 	select {
 	case <-leaving:
-		return m.gone(req, errClosed)
+		return m.goneError(req, errClosed)
 	default:
 		if done {
 			return nil
@@ -180,11 +179,11 @@ func (m *member) await(ctx context.Context, req *mcp.Request, there func() bool)
 		case <-ticker.C:
 			ticks++
 			m.notifyStarting(ctx, req, ticks)
-			if err := m.standsBehind(); err != nil && time.Duration(ticks)*startingPause >= behindTime {
+			if err := m.waitError(); err != nil && time.Duration(ticks)*startingPause >= behindTime {
 				return err
 			}
 		case <-leaving:
-			return m.gone(req, unavailable)
+			return m.goneError(req, unavailable)
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", unavailable, context.Cause(ctx))
 		}
@@ -201,8 +200,9 @@ func (m *member) want() {
 	}
 }
 
-// notifyStarting notifies a client that asked for progress that its call waits for the server. The
-// values are tiny, so that those of the call itself are larger.
+// notifyStarting tells a client that asked for progress that its call waits for the server to
+// start. The progress values are tiny, so that the later progress values of the call itself are
+// larger.
 func (m *member) notifyStarting(ctx context.Context, req *mcp.Request, ticks int) {
 	if req.Meta.ProgressToken == nil || req.Peer == nil {
 		return
@@ -233,7 +233,7 @@ func (m *member) unavailable() error {
 	return notYet{fmt.Errorf("server %q is not connected yet (%v); try again in a moment", m.name, m.state)}
 }
 
-// A notYet reports that a member is not connected, and did not fail.
+// A notYet reports that a member is not connected yet, without a failure.
 type notYet struct{ error }
 
 func (e notYet) Unwrap() error { return e.error }
@@ -241,7 +241,7 @@ func (e notYet) Unwrap() error { return e.error }
 // Unanswered implements [unanswered.Error].
 func (e notYet) Unanswered() {}
 
-// A memberError is the reason why a member cannot be used. Its text names the member once.
+// A memberError is the reason why a member cannot be used. Its text names the member only once.
 type memberError struct {
 	name string
 	err  error

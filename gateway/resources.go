@@ -17,10 +17,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// Resources keep their URIs. If two members have the same URI, or one matches a template of both,
-// it belongs to the first. Clients know that of the other as junction:SERVER/URI. A URI of the form
-// ui://PATH becomes ui://junction/SERVER/PATH, as hosts accept views only with this beginning.
-// These URIs can be read, subscribed to and completed, and replace the member's own in its results.
+// Resources keep their URIs. If two members have the same URI, or a URI matches a template of both,
+// it belongs to the first member. Clients know the resource of the other member as
+// junction:SERVER/URI. A URI ui://PATH becomes ui://junction/SERVER/PATH, as hosts accept only
+// views whose URI begins with ui://. These URIs can be read, subscribed to and completed, and
+// replace the member's own URIs in its results.
 
 // The beginnings of URIs that name their server.
 const (
@@ -29,31 +30,31 @@ const (
 )
 
 const (
-	maxTranslated     = 1_000   // limits the translated URIs of one result; further ones stay as they are
-	maxTemplates      = 256     // limits the templates of one member that URIs are matched against; others are only listed
-	maxMatching       = 4 << 20 // limits the work for one request, in units of [uritemplate.Template.Cost]
-	maxListenMatching = 8 << 20 // limits the work with the templates of one member for all URIs of a listen
-	maxMemberMatching = 1 << 20 // limits the work with the templates of one member for one URI, so that others keep their part
+	maxTranslated     = 1_000   // maximum translated URIs of one result; others stay unchanged
+	maxTemplates      = 256     // maximum templates of one member that URIs are matched against; others are only listed
+	maxMatching       = 4 << 20 // maximum work for one request, in units of [uritemplate.Template.Cost]
+	maxListenMatching = 8 << 20 // maximum work with the templates of one member for all URIs of a listen request
+	maxMemberMatching = 1 << 20 // maximum work with the templates of one member for one URI, so that others keep their part
 )
 
-// A matching is the remaining work of matching for one request. Servers choose templates and URIs
-// in results, and clients choose URIs of requests, so their common cost is limited. A URI beyond
-// the limit belongs to no member.
+// A matching counts down the work of matching that one request may cause. Servers choose templates
+// and the URIs in results, and clients choose the URIs of requests, so their common cost needs a
+// limit. A URI beyond the limit belongs to no member.
 type matching struct {
 	left   int
-	most   int             // limits the work for one member
-	listen map[*member]int // the work for each member for all URIs; nil if each URI counts alone
+	most   int             // maximum work for one member
+	listen map[*member]int // work for each member and all URIs; nil if each URI counts alone
 }
 
 func newMatching() *matching { return &matching{left: maxMatching, most: maxMemberMatching} }
 
-// newListenMatching returns the matching of a listen, which may have many URIs. There the limit
-// holds for each member alone.
+// newListenMatching returns the matching of a listen request, which may have many URIs. Its limit
+// applies to each member separately.
 func newListenMatching() *matching {
 	return &matching{left: math.MaxInt, most: maxListenMatching, listen: map[*member]int{}}
 }
 
-// match reports whether a template of a member matches a URI. The integer at spent holds the work
+// match reports whether a template of a member matches a URI. It adds the work to spent, the work
 // of the member for this URI.
 func (w *matching) match(m *member, t *uritemplate.Template, uri string, spent *int) bool {
 	if t == nil {
@@ -67,7 +68,8 @@ func (w *matching) match(m *member, t *uritemplate.Template, uri string, spent *
 	return ok
 }
 
-// spend takes work from the rest. It returns false if the cost is too large or zero.
+// spend subtracts cost from the remaining work. It returns false if the cost is zero or exceeds a
+// limit.
 func (w *matching) spend(m *member, cost int, spent *int) bool {
 	if cost == 0 || cost > w.left || *spent+w.listen[m]+cost > w.most {
 		return false
@@ -81,7 +83,7 @@ func (w *matching) spend(m *member, cost int, spent *int) bool {
 	return true
 }
 
-// ownURI returns the URI or template that only this member has.
+// ownURI returns the form of a URI or template that only this member has.
 func (m *member) ownURI(uri string) string {
 	if view, ok := strings.CutPrefix(uri, apps.Scheme); ok {
 		return ownViews + url.PathEscape(m.name) + "/" + view
@@ -89,22 +91,22 @@ func (m *member) ownURI(uri string) string {
 	return ownScheme + url.PathEscape(m.name) + "/" + uri
 }
 
-// cutOwn reverses ownURI; ok is false for a URI that does not name the member.
-func (m *member) cutOwn(uri string) (own string, ok bool) {
+// parseOwnURI reverses ownURI; ok is false for a URI that does not name the member.
+func (m *member) parseOwnURI(uri string) (own string, ok bool) {
 	if view, ok := strings.CutPrefix(uri, ownViews+url.PathEscape(m.name)+"/"); ok {
 		return apps.Scheme + view, true
 	}
 	return strings.CutPrefix(uri, ownScheme+url.PathEscape(m.name)+"/")
 }
 
-// mayHave reports whether the member may offer a URI as its own. It may not if the URI names
-// another member.
+// mayHave reports whether the member may offer a URI as its own. A member may not offer a URI that
+// names another member.
 func (n *naming) mayHave(m *member, uri string) bool {
 	if !strings.HasPrefix(uri, ownScheme) && !strings.HasPrefix(uri, ownViews) {
 		return true
 	}
 	return !slices.ContainsFunc(n.members, func(other *member) bool {
-		_, others := other.cutOwn(uri)
+		_, others := other.parseOwnURI(uri)
 		return other != m && others
 	})
 }
@@ -114,11 +116,11 @@ type resource struct {
 	member *member
 	uri    string // the member's own URI
 
-	listed        string // the URI that clients see, if they used another spelling
-	template, own string // the exposed and the own form of a template that may match loosely; empty if it matches exactly
+	listed        string // the URI in lists, if the client used another spelling
+	template, own string // exposed and own form of a template that may match loosely; empty if it matches exactly
 }
 
-// isIn reports whether a client that used a URI is offered its target.
+// isIn reports whether a client that sent the URI asked is offered the resource.
 func (r *resource) isIn(offers choice, asked string) bool {
 	if r.template != "" && !offers.has(templateKind, r.template, r.member, r.own) {
 		return false
@@ -132,17 +134,18 @@ type match struct {
 	listed
 }
 
-// owners returns the resources that a URI may stand for. It is that of the member that lists the
-// URI, in any spelling, that the URI names, or whose skill has the file. Otherwise it is those with
-// a matching template. A skill precedes templates of other members only under skill://, where
-// templates match the files of all skills. If no member is found, sure is false.
+// owners returns the resources that a URI may identify. One resource is certain if a member lists
+// the URI in any spelling, the URI names the member, or a skill of the member contains the file.
+// Otherwise owners returns the resources with a matching template. Under skill://, where templates
+// match the files of all skills, a skill takes precedence over templates of other members. If
+// owners finds no member, sure is false.
 func (o *offer) owners(uri string, w *matching) (owners []resource, sure bool) {
 	if f, ok := o.found[resourceKind.Name][uri]; ok {
 		return []resource{{member: f.member, uri: f.original}}, true
 	}
 	if strings.HasPrefix(uri, ownScheme) || strings.HasPrefix(uri, ownViews) {
 		for _, m := range o.members {
-			if own, ok := m.cutOwn(uri); ok && o.has(m, own, w) {
+			if own, ok := m.parseOwnURI(uri); ok && o.has(m, own, w) {
 				return []resource{{member: m, uri: own}}, true
 			}
 		}
@@ -164,7 +167,7 @@ func (o *offer) owners(uri string, w *matching) (owners []resource, sure bool) {
 	}
 	var of *member
 	spent := 0
-	for _, t := range o.matches { // those of one member are next to each other
+	for _, t := range o.matches { // templates of one member are adjacent
 		if t.member != of {
 			of, spent = t.member, 0
 		}
@@ -179,26 +182,26 @@ func (o *offer) owners(uri string, w *matching) (owners []resource, sure bool) {
 		owners = []resource{{member: skill.member, uri: uri}}
 	}
 	if len(owners) == 0 {
-		return o.mayMean(uri, w), false
+		return o.candidates(uri, w), false
 	}
-	return owners, !slices.ContainsFunc(owners, func(r resource) bool { return !r.member.isSettled() }) // else it may list the URI later
+	return owners, !slices.ContainsFunc(owners, func(r resource) bool { return !r.member.isSettled() }) // otherwise the member may list the URI later
 }
 
-// whyRefused returns the reason why no member has a URI, in any spelling; empty if it is not
-// refused.
+// whyRefused returns the reason why no member has a URI, in any spelling. It returns an empty
+// string if the URI is not refused.
 func (o *offer) whyRefused(uri, same string) string {
 	refused := o.refused[resourceKind.Name]
 	return cmp.Or(refused[uri], refused[same], refused[o.spelled[same]])
 }
 
-// spell notes a URI of a resource, or a refused one, that clients may spell in another way.
+// spell records a URI of a resource, or a refused one, that clients may spell in another way.
 func (o *offer) spell(uri string) {
 	if same := sameURI(uri); same != uri && o.spelled[same] == "" {
 		o.spelled[same] = uri
 	}
 }
 
-// sameURI returns the common form of all spellings of a URI. URL types of libraries change the
+// sameURI returns the common form of all spellings of a URI. The URL types of libraries change the
 // spelling.
 func sameURI(uri string) string {
 	uri = uritemplate.Canonical(uri)
@@ -208,10 +211,10 @@ func sameURI(uri string) string {
 	return uri
 }
 
-// mayMean returns the resources that a URI without exact match may stand for: those with a template
-// that a server may read that way, the most specific first. The servers decide whether the resource
-// exists.
-func (o *offer) mayMean(uri string, w *matching) (owners []resource) {
+// candidates returns the resources that a URI without exact match may identify: resources with a
+// template that a server may read that way. The most specific template comes first. The servers
+// decide whether the resource exists.
+func (o *offer) candidates(uri string, w *matching) (owners []resource) {
 	if strings.HasPrefix(uri, ownScheme) || strings.HasPrefix(uri, ownViews) {
 		return nil
 	}
@@ -255,9 +258,9 @@ func (o *offer) has(m *member, uri string, w *matching) bool {
 	})
 }
 
-// known returns the URI by which clients know a resource of a member: its own, unless that leads to
-// another one.
-func (o *offer) known(m *member, uri string, w *matching) string {
+// clientURI returns the URI by which clients know a resource of a member. It is the member's own
+// URI, unless that leads to another member.
+func (o *offer) clientURI(m *member, uri string, w *matching) string {
 	if first, _ := o.owners(uri, w); len(first) > 0 && first[0].member == m || !o.has(m, uri, w) {
 		return uri
 	}
@@ -269,12 +272,12 @@ type place struct {
 	text     string
 	member   *member
 	template bool
-	other    *place // the nearest of another member that is a prefix of this one
-	outer    *place // the nearest of all that is a prefix of this one
+	other    *place // the nearest place of another member that is a prefix of this one
+	outer    *place // the nearest place of any member that is a prefix of this one
 }
 
-// noteOverlaps notes the members with a template that may match a URI which another member has, or
-// may have.
+// noteOverlaps records the members with a template that matches, or may match, a URI of another
+// member.
 func (o *offer) noteOverlaps() {
 	if len(o.matches) == 0 || len(o.members) < 2 {
 		return
@@ -291,7 +294,7 @@ func (o *offer) noteOverlaps() {
 	}
 	slices.SortStableFunc(places, func(a, b *place) int {
 		c := strings.Compare(a.text, b.text)
-		if c == 0 && a.template != b.template { // puts a template before the URIs that it may match
+		if c == 0 && a.template != b.template { // a template comes before the URIs that it may match
 			if c = 1; a.template {
 				c = -1
 			}
@@ -317,8 +320,8 @@ func (o *offer) noteOverlaps() {
 	}
 }
 
-// read passes resources/read on to the member that lists the URI, or to those with a template that
-// matches it. It goes to no other, as a URI may be a secret.
+// read passes resources/read on to the member that lists the URI, or to the members with a template
+// that matches it. No other member gets the request, as a URI may contain a secret.
 func (g *Gateway) read(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
 	owners, sure := g.current().owners(req.Name, newMatching())
 	if !sure {
@@ -346,7 +349,7 @@ func (g *Gateway) read(ctx context.Context, req *mcp.Request, offers choice) (mc
 	return mcp.Result{}, last
 }
 
-// ask reads the resource.
+// ask sends the read request to the member, and returns its result with the URIs that clients know.
 func (r resource) ask(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	renamed := req
 	if r.uri != req.Name {
@@ -359,8 +362,8 @@ func (r resource) ask(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	return r.member.gateway.current().translated(r.member, req.Method, result, &renaming{r.uri, req.Name})
 }
 
-// noResource returns the error for a URI that no member has. It names the servers that share a
-// refused URI only if the client is offered everything.
+// noResource returns the error for a URI that no member has. If several servers have the URI, it
+// names them only to a client that gets everything.
 func (o *offer) noResource(uri string, offers choice) error {
 	e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", uri)
 	if why := o.whyRefused(uri, sameURI(uri)); why != "" && offers == nil {
@@ -373,8 +376,8 @@ func (o *offer) noResource(uri string, offers choice) error {
 // A renaming holds a URI of a member, and the URI that the client used for it.
 type renaming struct{ own, asked string }
 
-// translated returns a result of a member with the URIs that clients know: those of resources, and
-// of links and embedded resources in results of tools and prompts.
+// translated returns a result of a member with the URIs that clients know. It replaces the URIs of
+// resources, and of links and embedded resources in results of tools and prompts.
 func (o *offer) translated(m *member, method string, result mcp.Result, asked *renaming) (mcp.Result, error) {
 	if result.TextOnly() {
 		return result, nil
@@ -388,7 +391,7 @@ func (o *offer) translated(m *member, method string, result mcp.Result, asked *r
 		if asked != nil && uri == asked.own {
 			return asked.asked
 		}
-		return o.known(m, uri, w)
+		return o.clientURI(m, uri, w)
 	}}
 	var translated json.RawMessage
 	switch method {
@@ -417,11 +420,11 @@ func (o *offer) translated(m *member, method string, result mcp.Result, asked *r
 // A translation replaces the URIs of resources.
 type translation struct {
 	known   func(uri string) string
-	uris    int // counts the URIs that were looked at
+	uris    int // number of URIs looked up
 	changed bool
 }
 
-// elements returns an object with each element of one of its arrays replaced by translate.
+// elements returns a copy of an object in which translate has replaced each element of one array.
 func (t *translation) elements(obj []byte, array string, translate func([]byte) []byte) json.RawMessage {
 	w := jsonrpc.NewObject(make([]byte, 0, len(obj)+256))
 	w.Members(obj, array)
@@ -447,7 +450,7 @@ func (t *translation) content(block []byte) []byte {
 	return block
 }
 
-// named returns an object with the URI that clients know.
+// named returns an object with the URI that clients know in its member uri.
 func (t *translation) named(obj []byte) []byte {
 	uri, ok := jsonrpc.Unquote(jsonrpc.Get(obj, "uri"))
 	if !ok {

@@ -9,13 +9,14 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// errRestarted is the reason for the end of a connection by Restart.
+// errRestarted is the cause of the end of a connection by Restart.
 var errRestarted = errors.New("the server is being restarted")
 
-// Restart ends the connection to a member, or the wait for its next attempt, and connects again at
-// once. The member's offer is withdrawn until it is read again, unless it is remembered. Restart
-// waits neither for this nor for the requests of a member that this one replaces. It fails if there
-// is no such member, or if that is a Handler in this process.
+// Restart ends the connection to a member, or the wait for the next attempt, and connects again at
+// once. Unless the member's definitions are remembered, clients do not get its entries until they
+// are read again. Restart does not wait for the new connection, nor for requests of members that
+// this one replaces. It fails if the gateway has no member with that name, or if the member is a
+// Handler in this process.
 func (g *Gateway) Restart(name string) error {
 	m := g.member(name)
 	if m == nil {
@@ -24,7 +25,7 @@ func (g *Gateway) Restart(name string) error {
 	if m.upstream.Handler != nil {
 		return fmt.Errorf("server %q is part of this program; there is nothing to restart", name)
 	}
-	for before := m.before.Load(); before != nil; before = before.before.Load() { // as it would wait for them
+	for before := m.before.Load(); before != nil; before = before.before.Load() { // the new connection would wait for the replaced members
 		before.cancel()
 	}
 	m.instances.end(errRestarted)
@@ -40,7 +41,8 @@ func (g *Gateway) Restart(name string) error {
 	return nil
 }
 
-// attempt returns the context of one attempt to connect and of the connection. Restart ends it.
+// attempt returns the context of one attempt to connect and of the resulting connection. Restart
+// ends the context.
 func (m *member) attempt(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	m.mu.Lock()
@@ -49,7 +51,7 @@ func (m *member) attempt(ctx context.Context) (context.Context, context.CancelCa
 	return ctx, end
 }
 
-// wasCut reports whether Restart ended a connection.
+// wasCut reports whether Restart ended the connection c.
 func (m *member) wasCut(c *mcp.Client) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -13,16 +13,16 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// Server returns a Handler for one server of the gateway, as a client of that server alone would
-// see it: with the server's own names, description and tasks. Requests of the server outside of
-// calls go to the client that listens on the Handler. With [Options.OneClient] the server is
-// connected when that client listens or sends a request.
+// Server returns a Handler for one server of the gateway. Its clients see the server as if it were
+// their only one, with the server's own names, description and tasks. Requests that the server
+// sends outside of calls go to the client that listens on the Handler. With [Options.OneClient],
+// the gateway connects to the server when that client listens or sends a request.
 func (g *Gateway) Server(name string) mcp.Handler {
 	if m := g.member(name); m != nil {
 		m.waitsForClient.Store(true)
 	}
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-		g.meet(req)
+		g.noteClient(req)
 		return g.routed(req, func() (mcp.Result, error) {
 			m := g.member(name)
 			if m == nil {
@@ -35,7 +35,7 @@ func (g *Gateway) Server(name string) mcp.Handler {
 
 // handleOwn responds to a request of a client that sees only this server.
 func (m *member) handleOwn(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	is := func(other *member) bool { return other.name == m.name } // also a replacement of it
+	is := func(other *member) bool { return other.name == m.name } // also a replacement of the member
 	if req.Method != "subscriptions/listen" {
 		m.meetClient()
 	}
@@ -60,7 +60,7 @@ func (m *member) handleOwn(ctx context.Context, req *mcp.Request) (mcp.Result, e
 	return mcp.Result{}, unknownMethod(req)
 }
 
-// listOwn returns a list of the member after its middleware.
+// listOwn returns a list of the member, after its middleware.
 func (m *member) listOwn(ctx context.Context, k kind) (mcp.Result, error) {
 	if _, err := m.awaitKnown(ctx); err != nil {
 		return mcp.Result{}, err
@@ -74,8 +74,8 @@ func (m *member) listOwn(ctx context.Context, k kind) (mcp.Result, error) {
 	return mcp.Result{JSON: w.Bytes(), Meta: m.gateway.listMeta(k.Name, func(other *member) bool { return other == m })}, nil
 }
 
-// awaitKnown returns the definitions of the member, for which it waits like a list. It fails if
-// they are not known, as an empty list would be wrong.
+// awaitKnown returns the definitions of the member. It waits for them like a list request. It fails
+// if they are still not known, as an empty list would be wrong.
 func (m *member) awaitKnown(ctx context.Context) (*definitions.Definitions, error) {
 	if err := m.gateway.awaitOf(ctx, []*member{m}); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (m *member) watchOwn(ctx context.Context, l *changes.Listener, req *mcp.Req
 	}
 }
 
-// takesRound returns an error if a further round of a request responds to another server than the
+// takesRound returns an error if a further round of a request responds to a server other than this
 // member.
 func (m *member) takesRound(req *mcp.Request) error {
 	asker := takeAsker(req)
@@ -111,8 +111,9 @@ func (m *member) takesRound(req *mcp.Request) error {
 		revision.ListOf(revision.MethodNamed(req.Method).Kind).Noun, req.Name, server)
 }
 
-// Offered returns a server's lists under its own names, after its middleware; nil while they are
-// not known. The result must not be changed. It is another pointer once the lists may have changed.
+// Offered returns a server's lists under the server's own names, after its middleware. It returns
+// nil while they are not known. Callers must not change the result. The same pointer means that the
+// lists have not changed.
 func (g *Gateway) Offered(server string) *definitions.Definitions {
 	m := g.member(server)
 	if m == nil {
@@ -137,14 +138,14 @@ func (g *Gateway) Offered(server string) *definitions.Definitions {
 	return m.offered.definitions
 }
 
-// An offeredOnce holds the last result of [Gateway.Offered] and the inputs of it.
+// An offeredOnce holds the last result of [Gateway.Offered] and the inputs that it was made from.
 type offeredOnce struct {
 	of          *definitions.Definitions
 	shown       uint64
 	definitions *definitions.Definitions
 }
 
-// Fresh waits until the changed lists of these servers are read, at most freshTime.
+// Fresh waits until the changed lists of these servers are read, for at most 2 seconds.
 func (g *Gateway) Fresh(ctx context.Context, servers ...string) {
 	ctx, cancel := context.WithTimeout(ctx, freshTime)
 	defer cancel()

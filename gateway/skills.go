@@ -12,11 +12,12 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// maxSkillURI is the maximum length in bytes of a URI that may be a file of a skill. Each of its
-// folders is looked up.
+// maxSkillURI is the maximum length in bytes of a URI that is looked up as a file of a skill. The
+// lookup tries each of its folders.
 const maxSkillURI = 2 << 10
 
-// skillOf returns the skill of a URI, or the innermost one whose folder contains it, or nil.
+// skillOf returns the skill with this URI, or the innermost skill whose folder contains the URI, or
+// nil.
 func (o *offer) skillOf(uri string) *owned {
 	found := o.found[skillKind.Name]
 	if len(uri) > maxSkillURI {
@@ -46,8 +47,8 @@ func (o *offer) withSkills(has func(mcp.ServerCapabilities) bool) []*member {
 	})
 }
 
-// getSkill passes skills/get on to the member that lists the skill. As a list may be partial, it
-// otherwise asks those that have skills.
+// getSkill passes skills/get on to the member that lists the skill. If no member lists it, getSkill
+// asks each member that has skills, as a list may be incomplete.
 func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
 	if err := g.await(ctx); err != nil {
 		return mcp.Result{}, err
@@ -61,9 +62,9 @@ func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, offers choice)
 	return askFirst(ctx, req, o.withSkills(skills.Declared), has, mcp.Errorf(mcp.CodeInvalidParams, "no skill is served at %.200q", uri))
 }
 
-// readDirectory passes resources/directory/read on to the member whose skill has the folder. If the
-// member does not support it, the skill's entry is used. A folder outside of all skills may belong
-// to any member that supports it.
+// readDirectory passes resources/directory/read on to the member whose skill contains the folder.
+// If the member does not support the method, the skill's entry is used. A folder outside of all
+// skills may belong to any member that supports the method.
 func (g *Gateway) readDirectory(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
 	if err := g.await(ctx); err != nil {
 		return mcp.Result{}, err
@@ -89,8 +90,8 @@ func (g *Gateway) readDirectory(ctx context.Context, req *mcp.Request, offers ch
 	return skills.AnswerDirectory(req, s)
 }
 
-// askFirst asks members in turn until one knows the subject of the request. If there are none, it
-// returns notFound.
+// askFirst sends the request to members in turn until one knows its subject. If there are no
+// members, it returns notFound.
 func askFirst(ctx context.Context, req *mcp.Request, members []*member, has func(*member) bool, notFound error) (mcp.Result, error) {
 	last := notFound
 	for _, m := range members {

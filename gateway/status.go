@@ -17,11 +17,11 @@ type State int
 const (
 	Connecting State = iota // for the first time, or again
 	Connected
-	Failed  // will be tried again
-	Waiting // waits to start, as the maximum number of programs is starting
-	Idle    // is connected when it is used
-	// Unresponsive means connected, but requests in a row got no response: further ones fail at
-	// once until a ping gets one.
+	Failed  // the gateway will try again
+	Waiting // to start, as the maximum number of programs is starting
+	Idle    // until it is used
+	// Unresponsive means that the member is connected, but several requests in a row got no
+	// response. Further requests fail at once until a ping gets a response.
 	Unresponsive
 )
 
@@ -36,23 +36,23 @@ type Status struct {
 	State State
 	// Note describes the progress of a start; often empty.
 	Note string
-	// Err is the reason of a failure, even while the member is tried again, or the reason why the
-	// last connection ended. It can also report lists that cannot be read or are cut, or why
+	// Err is the reason of the last failure, even while the gateway tries again, or the reason why
+	// the last connection ended. It also reports lists that cannot be read or are cut, and why
 	// requests fail at once. It is nil if there is no fault.
 	Err error
-	// Ends counts lost connections, and Ended is the reason of the last loss. The member may be
+	// Ends counts lost connections. Ended is the reason of the last loss; the member may be
 	// connected again.
 	Ends  int
 	Ended error
-	// Program is set if the server is a program that is started.
+	// Program is set if the gateway starts the server as a program.
 	Program bool
 	// Known is set if its definitions were remembered or read.
 	Known bool
-	// Read is when the server was last asked for them; zero if that is not known.
+	// Read is when the gateway last requested the definitions; zero if that is not known.
 	Read time.Time
-	// Tried is set once its definitions are known or it failed to connect.
+	// Tried is set once the definitions are known or the first attempt to connect failed.
 	Tried     bool
-	Revision  string              // the revision of the connection; empty in process
+	Revision  string              // revision of the connection; empty for a Handler in this process
 	Server    *mcp.Implementation // the server's own description; may be nil
 	Tools     int
 	Prompts   int
@@ -60,23 +60,22 @@ type Status struct {
 	Templates int
 	// Running counts requests of clients that run at the member or wait for it.
 	Running int
-	// Leaving counts running requests that the server got before it was replaced; see
-	// [Gateway.Replace].
+	// Leaving counts running requests of the servers that this one replaced; see [Gateway.Replace].
 	Leaving int
-	// Instances counts the connections if users or clients do not share one.
+	// Instances is the number of connections if users or clients do not share one.
 	Instances int
 	// MaxInstances is the maximum of Instances; 0 if users and clients share one connection. Users
-	// lists their users, or clients if the user is not known.
+	// lists the users of the connections, or the clients if the user is not known.
 	MaxInstances int
 	Users        []string
-	// Omitted counts tools that clients do not see, as their names are taken.
+	// Omitted counts tools that clients do not see because their names are taken.
 	Omitted int
-	// Renamed has a line for each tool, prompt and resource that is not offered under its wanted
-	// name, with the reason.
+	// Renamed contains a line for each tool, prompt and resource whose name differs from the wanted
+	// one, with the reason.
 	Renamed []string
 }
 
-// A ListError is the reason why a list of a connected server is not complete.
+// A ListError is the reason why a list of a connected server is incomplete.
 type ListError struct {
 	Method string // the method that lists
 	Err    error
@@ -88,7 +87,7 @@ func (e *ListError) Error() string { return e.Method + ": " + e.Err.Error() }
 // Unwrap returns Err.
 func (e *ListError) Unwrap() error { return e.Err }
 
-// Status describes every member, in their order.
+// Status returns the status of every member, in their order.
 func (g *Gateway) Status() []Status {
 	offer := g.current()
 	g.mu.RLock()
@@ -101,7 +100,8 @@ func (g *Gateway) Status() []Status {
 	return all
 }
 
-// StatusOf describes one member; false if there is none of this name.
+// StatusOf returns the status of one member. It returns false if the gateway has no member with
+// that name.
 func (g *Gateway) StatusOf(server string) (Status, bool) {
 	m := g.member(server)
 	if m == nil {
@@ -171,7 +171,7 @@ func (m *member) status() Status {
 	return s
 }
 
-// whose returns the names of the users or clients of the instances, if they have names.
+// whose returns the names of the users or clients of the instances, as far as they have names.
 func (is *instances) whose() (names []string) {
 	is.mu.Lock()
 	defer is.mu.Unlock()
@@ -213,7 +213,7 @@ func (m *member) set(s State, err error) {
 	m.gateway.report()
 }
 
-// note sets the description of a start.
+// note sets the text that describes the progress of a start.
 func (m *member) note(text string) {
 	m.mu.Lock()
 	same := m.doing == text || m.state != Connecting

@@ -10,12 +10,12 @@ import (
 // ownTasksKey marks the context of a request through [Gateway.Server].
 type ownTasksKey struct{}
 
-// waitForTasks waits for the tasks of calls. So all middleware sees a call that ends with its
-// result, and a client without support for tasks gets that.
+// waitForTasks returns a Handler that waits for the tasks of calls. So middleware sees a call end
+// with its final result, and a client without support for tasks gets that result.
 //
-// If the gateway is wrapped in [tasks.Tasks] with Others, a task of the member at once becomes one
-// of the gateway's client. Requests about it are then answered there, under an id of the gateway,
-// and a restarted gateway continues to wait.
+// If the gateway is wrapped in [tasks.Tasks] with Others, a task of the member becomes a task of
+// the gateway's client at once. The wrapper then answers requests about the task, under an id of
+// its own. A restarted gateway continues to wait for the task.
 //
 // A gateway that keeps no tasks gives none to clients, even if they declare support, as their
 // owners would not be known. But a client of [Gateway.Server] gets the tasks of that server, and
@@ -23,7 +23,7 @@ type ownTasksKey struct{}
 func waitForTasks(member mcp.Handler) mcp.Handler {
 	options := tasks.WaitOptions{OnTask: func(ctx context.Context, _, _ string, over bool) {
 		if !over {
-			_, _ = tasks.Begin(ctx) // if it cannot begin, the call lasts until its result
+			_, _ = tasks.Begin(ctx) // if the task cannot begin, the call lasts until its result
 		}
 	}}
 	own := tasks.Wait(options)(member)

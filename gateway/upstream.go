@@ -12,111 +12,114 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// An Upstream describes how and when a server is reached.
+// An Upstream describes a server: how and when the gateway connects to it, and how clients see it.
 type Upstream struct {
-	// Dial connects to the server. It is called in the background, and again when the connection
-	// was lost. Errors name the server.
+	// Dial connects to the server. The gateway calls it in the background, and again when the
+	// connection was lost. Its errors must name the server.
 	Dial func(ctx context.Context, s *Start) (*mcp.Client, error)
-	// Handler is a server in this process, in place of Dial.
+	// Handler is a server in this process. It is an alternative to Dial.
 	Handler mcp.Handler
-	// Prefix precedes [Separator] in the names of its tools and prompts; the default is the
-	// server's name. With NoPrefix they have no prefix, like [Options.NoPrefix] for all servers.
+	// Prefix precedes [Separator] in the names of the server's tools and prompts; the default is
+	// the server's name. With NoPrefix they have no prefix. [Options.NoPrefix] does the same for
+	// all servers.
 	Prefix   string
 	NoPrefix bool
-	// Names maps the server's own names of tools to those that clients see, and PromptNames those
-	// of prompts. The others get the prefix.
+	// Names maps the server's own names of tools to the names that clients see. PromptNames does
+	// the same for prompts. Names that are not in the maps get the prefix.
 	Names       map[string]string
 	PromptNames map[string]string
-	// Program is set if Dial starts a program on this machine. The number of simultaneous starts is
-	// limited.
+	// Program is set if Dial starts a program on this machine. The gateway limits the number of
+	// programs that start at the same time.
 	Program bool
-	// Memory stores the server's definitions. Without it the server is connected at once, and its
-	// offer is withdrawn when it is lost.
+	// Memory stores the server's definitions. Without it, the gateway connects to the server at
+	// once, and withdraws its entries when the connection is lost.
 	Memory *definitions.Entry
-	// Eager connects to the server at once, and again when it was lost, even if its definitions are
-	// remembered.
+	// Eager makes the gateway connect at once, and again when the connection was lost, even if the
+	// server's definitions are remembered.
 	Eager bool
-	// Isolation decides whether each user or client has a connection. The default, and that of a
-	// Handler, is [Shared]. The lists are read once for all of them.
+	// Isolation decides which users or clients share a connection. The default is [Shared], and a
+	// Handler is always shared. The lists are read once for all connections.
 	Isolation Isolation
 	// Whose, if not nil, returns the key of the connection for a request with [PerUser], in place
 	// of its principal. Requests with equal keys, compared by ==, share a connection. The lists are
-	// still read by a connection of no user. An error fails the request. Whose must be safe for
-	// concurrent use.
+	// still read over a connection that belongs to no user. An error fails the request. Whose must
+	// be safe for concurrent use.
 	Whose func(ctx context.Context, req *mcp.Request) (any, error)
-	// MaxInstances is the maximum number of these connections; the default is 16. An unused
-	// connection makes room for another. With Whose it is the maximum for each principal, and the
-	// total is its square. IdleTime is how long an unused connection is kept; the default is 10
-	// minutes.
+	// MaxInstances is the maximum number of connections with another Isolation than Shared; the
+	// default is 16. An unused connection is ended to make room for another. With Whose, the
+	// maximum applies to each principal, and the maximum for all is its square. IdleTime is how
+	// long an unused connection is kept; the default is 10 minutes.
 	MaxInstances int
 	IdleTime     time.Duration
-	// OnRead, if not nil, is called with the server's lists whenever they were read and have
-	// changed. It is for storing them for others than the gateway. They must not be changed.
+	// OnRead, if not nil, is called with the server's lists when they were read and have changed,
+	// so that the caller can store them. The function must not change them.
 	OnRead func(d *definitions.Definitions)
-	// OnEnd, if not nil, is called after the server was removed or replaced or its gateway closed,
-	// when none of its goroutines runs.
+	// OnEnd, if not nil, is called after the server was removed or replaced or the gateway was
+	// closed, when none of the server's goroutines runs.
 	OnEnd func()
-	// Middleware sees every request to the server, before it is started, and every list of its
-	// entries, even a remembered one. Requests have the server's own names and the client's
-	// Request; lists are read without a client. See [Gateway.Reread].
+	// Middleware sees every request before the server is started, and every list of the server's
+	// entries, even a remembered one. Requests have the server's own names, and the metadata and
+	// Peer of the client. Lists are read without a client. See [Gateway.Reread].
 	Middleware []mcp.Middleware
 	// Check, if not nil, returns the reason not to send a request, or nil. It is called for each
-	// request that Middleware let through, once the lists were read over its connection and passed
-	// through Middleware. So requests wait for the lists even if definitions are remembered. Calls
-	// of tools and requests for prompts fail if their list could not be read. Check must be safe
-	// for concurrent use. It is not called if users or clients have a connection each: these need
-	// Instance, which is required with Check.
+	// request that passed Middleware, once the lists were read over the present connection and
+	// passed through Middleware. So requests wait for the lists even if definitions are remembered.
+	// Calls of tools and requests for prompts fail if their list could not be read. Check must be
+	// safe for concurrent use. If Isolation is not Shared, Check is not called, and Instance must
+	// be set whenever Check is set.
 	Check func(req *mcp.Request) error
-	// Instance, if not nil, returns the middleware of one connection of a server with another
-	// Isolation than [Shared]. The middleware sees that connection's own lists of tools and prompts
-	// when these change, or Reread is called. Instance must be safe for concurrent use.
+	// Instance, if not nil, returns the middleware of one connection of a server whose Isolation is
+	// not [Shared]. The middleware sees the lists of tools and prompts of that connection when they
+	// change, and when Reread is called. Instance must be safe for concurrent use.
 	Instance func() mcp.Middleware
 }
 
-// A Start is one attempt to connect to a server. Its methods are for the Dial function that got it,
-// and safe for concurrent use.
+// A Start is one attempt to connect to a server. Its methods are for the Dial function that got it.
+// They are safe for concurrent use.
 type Start struct {
 	member  *member
 	release func()
 	whose   any
-	era     string // the era of the one client of the connection; empty if there may be several
+	era     string // the era of the connection's only client; empty if it may have several
 }
 
-// Client returns the metadata that the gateway's one client declared; nil if there may be several.
-// See [Options.OneClient].
+// Client returns the metadata that the gateway's only client declared. It returns nil if the
+// gateway may have several clients. See [Options.OneClient].
 func (s *Start) Client() *mcp.Meta { return s.member.gateway.first.meta() }
 
-// Whose returns the result of [Upstream.Whose] for the connection; nil for one of no user.
+// Whose returns the result of [Upstream.Whose] for the connection. It returns nil for a connection
+// that belongs to no user.
 func (s *Start) Whose() any { return s.whose }
 
-// Note describes the progress of the start in a few words, for users; see [Status].
+// Note sets the text that [Status] shows for the progress of the start. It should have a few words.
 func (s *Start) Note(text string) { s.member.note(text) }
 
-// Yield lets the next program start although this one is not ready, as others need not wait for its
-// present work.
+// Yield lets the next program start although this one is not ready. It is for phases of a start
+// during which other programs need not wait.
 func (s *Start) Yield() { s.release() }
 
-// A startQueue limits the number of programs that start at the same time. The order is: those that
-// a request waits for, those that failed least often, those that were added first. Once definitions
-// of servers are remembered, one place is kept for programs that a request waits for. So programs
-// that start only to be read, or that fail at every start, do not delay them.
+// A startQueue limits the number of programs that start at the same time. Programs that a request
+// waits for come first, then those that failed least often, then those that were added first. Once
+// definitions of servers are remembered, the queue reserves one place for programs that a request
+// waits for. So programs that start only to be read, or that fail at every start, do not delay
+// them.
 type startQueue struct {
 	mu      sync.Mutex
 	free    int
-	alone   bool // is set if there is only one place, for all programs
-	keep    bool // keeps the last place for programs that a request waits for
+	alone   bool // set if there is only one place, for all programs
+	keep    bool // reserves the last place for programs that a request waits for
 	waiting []*queuedStart
 }
 
 // A queuedStart is one member's place in the queue.
 type queuedStart struct {
 	member *member
-	failed int           // counts its failed starts
-	ready  chan struct{} // is closed when it may start
+	failed int           // number of its failed starts
+	ready  chan struct{} // closed when it may start
 }
 
-// wait waits until the member may start. The function release ends its start; it is nil if ctx is
-// done first. If the member cannot start at once, wait calls waits.
+// wait waits until the member may start. The caller calls release when the start has ended; release
+// is nil if ctx is done first. If the member cannot start at once, wait calls waits.
 func (q *startQueue) wait(ctx context.Context, m *member, waits func()) (release func()) {
 	t := &queuedStart{m, m.failedStarts(), make(chan struct{})}
 	q.mu.Lock()
@@ -140,7 +143,7 @@ func (q *startQueue) wait(ctx context.Context, m *member, waits func()) (release
 		q.waiting = slices.Delete(q.waiting, i, i+1)
 	}
 	q.mu.Unlock()
-	if i < 0 { // its turn came at the same moment
+	if i < 0 { // the turn of the member came at the same moment
 		q.release()
 	}
 	return nil
@@ -153,7 +156,8 @@ func (q *startQueue) release() {
 	q.next()
 }
 
-// again starts programs if there is room now.
+// again starts waiting programs if there is room. If keep is set, the queue reserves its last place
+// from now on.
 func (q *startQueue) again(keep bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -185,7 +189,7 @@ func (q *startQueue) next() {
 // A firstClient holds the metadata and subscriptions of the client of a gateway with one client.
 type firstClient struct {
 	once       sync.Once
-	known      chan struct{} // is closed when clientMeta is set
+	known      chan struct{} // closed when clientMeta is set
 	clientMeta mcp.Meta
 
 	mu        sync.Mutex
@@ -195,12 +199,12 @@ type firstClient struct {
 // A listening is a listen request of the client.
 type listening struct {
 	peer mcp.Peer
-	has  func(*member) bool // reports whether it covers a server
+	has  func(*member) bool // reports whether the request covers a server
 }
 
-// listens registers a listen request of the client until over is called. A legacy client can get
-// requests on it.
-func (f *firstClient) listens(l *listening) (over func()) {
+// register registers a listen request of the client until over is called. A legacy client can get
+// requests through it.
+func (f *firstClient) register(l *listening) (over func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.listening = append(f.listening, l)
@@ -212,9 +216,9 @@ func (f *firstClient) listens(l *listening) (over func()) {
 	}
 }
 
-// ask sends the client a request that a member made outside of calls, such as for the roots at its
-// start. If the client does not listen to that member, or cannot get requests that way, the request
-// has to wait for its next call.
+// ask sends the client a request that a member made outside of calls, such as one for the roots
+// when the member starts. If the client does not listen to that member, or cannot get requests that
+// way, ask returns [mcp.ErrInputRequired].
 func (f *firstClient) ask(ctx context.Context, m *member, q mcp.ServerRequest) (json.RawMessage, error) {
 	f.mu.Lock()
 	i := slices.IndexFunc(f.listening, func(l *listening) bool { return l.has(m) })
@@ -227,9 +231,9 @@ func (f *firstClient) ask(ctx context.Context, m *member, q mcp.ServerRequest) (
 	return peer.Ask(ctx, q)
 }
 
-// meet lets the members of a gateway for one client connect, as its first request declares the
-// capabilities.
-func (g *Gateway) meet(req *mcp.Request) {
+// noteClient stores the metadata of the first request if the gateway has only one client. Its
+// members then connect, as that request declares the client's capabilities.
+func (g *Gateway) noteClient(req *mcp.Request) {
 	if g.options.OneClient {
 		g.first.setMeta(&req.Meta)
 	}

@@ -5,12 +5,12 @@ import (
 	"github.com/junction-mcp/junction/mcp/apps"
 )
 
-// A tool names the document that shows its results by the URI of a resource (extension
-// io.modelcontextprotocol/ui). That resource need not be listed. A URI that another member has,
-// too, is renamed like that of any resource. Otherwise a host would show the results of one
-// server's tool in the document of another server.
+// A tool names a view, the document that shows its results, by the URI of a resource (extension
+// io.modelcontextprotocol/ui). The resource need not be listed. A URI that another member also has
+// is renamed, as for any resource. Otherwise a host would show the results of one server's tool in
+// the document of another server.
 
-// exposeViews gives the unlisted views of a member the URIs that clients know.
+// exposeViews assigns URIs for clients to the unlisted views of a member.
 func (n *naming) exposeViews(m *member) {
 	if n.kind.Name != resourceKind.Name {
 		return
@@ -25,12 +25,12 @@ func (n *naming) exposeViews(m *member) {
 	}
 }
 
-// renameView gives a tool the URI of its view that clients know.
+// renameView changes the URI of a tool's view to the one that clients know.
 func (o *offer) renameView(m *member, e *listed) {
 	if e.view == "" {
 		return
 	}
-	if known := o.known(m, e.view, newMatching()); known != e.view {
+	if known := o.clientURI(m, e.view, newMatching()); known != e.view {
 		e.raw = jsonrpc.With(e.raw, "_meta", apps.Link{URI: known}.In(jsonrpc.Get(e.raw, "_meta")))
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// An Implementation describes a program that speaks MCP (schema.ts Implementation). It is for
-// display and logs; no decision may depend on it.
+// An Implementation describes MCP client or server software (schema.ts Implementation). It is meant
+// for display and logs; no decision may depend on it.
 type Implementation struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`
@@ -29,8 +29,8 @@ type Icon struct {
 	Theme    string   `json:"theme,omitempty"` // "light" or "dark"
 }
 
-// ClientCapabilities lists the requests that a client answers (schema.ts ClientCapabilities). A nil
-// member was not declared.
+// ClientCapabilities lists the requests that a client supports (schema.ts ClientCapabilities). Nil
+// fields were not declared.
 type ClientCapabilities struct {
 	Roots        *RootsCapability           `json:"roots,omitempty"`
 	Sampling     *SamplingCapability        `json:"sampling,omitempty"`
@@ -39,26 +39,26 @@ type ClientCapabilities struct {
 	Extensions   map[string]json.RawMessage `json:"extensions,omitempty"`
 }
 
-// RootsCapability declares that the client answers roots/list.
+// RootsCapability declares that the client supports roots/list.
 type RootsCapability struct {
 	ListChanged bool `json:"listChanged,omitempty"` // legacy revisions only
 }
 
-// SamplingCapability declares that the client answers sampling/createMessage.
+// SamplingCapability declares that the client supports sampling/createMessage.
 type SamplingCapability struct {
-	Context *struct{} `json:"context,omitempty"` // includeContext may differ from "none"
+	Context *struct{} `json:"context,omitempty"` // includeContext with other values than "none"
 	Tools   *struct{} `json:"tools,omitempty"`   // tools and toolChoice
 }
 
-// ElicitationCapability declares that the client answers elicitation/create. With neither member
-// set the client supports forms.
+// ElicitationCapability declares that the client supports elicitation/create. If both fields are
+// nil, the client supports forms.
 type ElicitationCapability struct {
 	Form *struct{} `json:"form,omitempty"`
 	URL  *struct{} `json:"url,omitempty"`
 }
 
-// ServerCapabilities lists the features of a server (schema.ts ServerCapabilities). A nil member is
-// not offered.
+// ServerCapabilities lists the features of a server (schema.ts ServerCapabilities). The server does
+// not offer a feature whose field is nil.
 type ServerCapabilities struct {
 	Tools        *ListCapability            `json:"tools,omitempty"`
 	Resources    *ResourcesCapability       `json:"resources,omitempty"`
@@ -69,18 +69,18 @@ type ServerCapabilities struct {
 	Extensions   map[string]json.RawMessage `json:"extensions,omitempty"`
 }
 
-// ListCapability declares a list, and with ListChanged notifications of its changes.
+// ListCapability declares a list. ListChanged declares notifications of its changes.
 type ListCapability struct {
 	ListChanged bool `json:"listChanged,omitempty"`
 }
 
-// ResourcesCapability declares resources, and with its members notifications of their changes.
+// ResourcesCapability declares resources. Its fields declare notifications of their changes.
 type ResourcesCapability struct {
 	Subscribe   bool `json:"subscribe,omitempty"`
 	ListChanged bool `json:"listChanged,omitempty"`
 }
 
-// List returns the declaration of the lists of a capability such as "tools", or nil if it is not
+// List returns the declared lists of a capability such as "tools", or nil if the capability is not
 // declared.
 func (c *ServerCapabilities) List(name string) *ListCapability {
 	at := memberOf(c, name)
@@ -94,7 +94,7 @@ func (c *ServerCapabilities) List(name string) *ListCapability {
 	return list
 }
 
-// Declare declares the lists of a capability such as "tools" and every notification of their
+// Declare declares the lists of a capability such as "tools", with all notifications of their
 // changes.
 func (c *ServerCapabilities) Declare(name string) {
 	all := reflect.New(memberOf(c, name).Type().Elem())
@@ -104,7 +104,7 @@ func (c *ServerCapabilities) Declare(name string) {
 	memberOf(c, name).Set(all)
 }
 
-// A SubscriptionFilter selects the changes of which a client wants to be notified
+// A SubscriptionFilter selects the changes that a client wants notifications of
 // (basic/patterns/subscriptions).
 type SubscriptionFilter struct {
 	ToolsListChanged      bool     `json:"toolsListChanged,omitempty"`
@@ -121,7 +121,7 @@ func AllLists() (f SubscriptionFilter) {
 	return f
 }
 
-// Lists returns the methods of the notifications for the lists that the filter selects.
+// Lists returns the methods of the list_changed notifications that the filter selects.
 func (f SubscriptionFilter) Lists() (notifications []string) {
 	for _, list := range revision.Changes() {
 		if memberOf(&f, list.Filter).Bool() {
@@ -145,8 +145,8 @@ func (f SubscriptionFilter) OfferedBy(c *ServerCapabilities) SubscriptionFilter 
 	return f
 }
 
-// memberOf returns the field of the struct that of points to whose JSON name is name, or the zero
-// Value.
+// memberOf returns the field with the given JSON name in a struct, or the zero Value. of is a
+// pointer to the struct.
 func memberOf(of any, name string) reflect.Value {
 	v := reflect.ValueOf(of).Elem()
 	for i := range v.NumField() {
@@ -157,9 +157,9 @@ func memberOf(of any, name string) reflect.Value {
 	return reflect.Value{}
 }
 
-// Allow returns the protocol error for a request that needs a capability which the client did not
-// declare, or nil. A nil receiver declares nothing. Every [Peer] calls Allow before it sends the
-// request.
+// Allow returns the protocol error for a request of the server that needs a capability which the
+// client did not declare, or nil. A nil receiver declares no capability. Every [Peer] calls Allow
+// before it sends the request.
 func (c *ClientCapabilities) Allow(q ServerRequest) error {
 	if c == nil {
 		c = &ClientCapabilities{}

@@ -3,9 +3,9 @@ package mcp
 // A Carriage describes how a request travels between client and server, for logs and traces.
 // Unknown fields are zero.
 type Carriage struct {
-	Revision        string // the revision spoken with the server
+	Revision        string // protocol revision of the connection
 	ID              string // the id of the JSON-RPC message, as text
-	Session         string // a digest of the HTTP session's id; the id itself would let its reader use the session
+	Session         string // digest of the HTTP session's id; with the id itself, a reader could use the session
 	Network         string // "pipe", "tcp", "unix" or "quic"
 	Protocol        string // "http"
 	ProtocolVersion string // version of Protocol, such as "1.1"
@@ -22,8 +22,8 @@ func CarriageOf(req *Request) Carriage {
 	return Carriage{}
 }
 
-// WatchCarriage returns a copy of a request for a [Client]. The Client calls see with the Carriage
-// each time before it sends the request, from any goroutine.
+// WatchCarriage returns a copy of a request to pass to a [Client]. The Client calls see with the
+// Carriage before each time it sends the request, from any goroutine.
 func WatchCarriage(req *Request, see func(Carriage)) *Request {
 	if req.Peer == nil {
 		return req
@@ -33,13 +33,13 @@ func WatchCarriage(req *Request, see func(Carriage)) *Request {
 	return &watched
 }
 
-// A carriedPeer is a Peer to which a connection reports how it sends the request.
+// A carriedPeer is a Peer that learns from a connection how it sends the request.
 type carriedPeer struct {
 	Peer
 	see func(Carriage)
 }
 
-// Sent is called by a connection before it sends the request.
+// Sent reports how the request is sent. A connection calls it before it sends the request.
 func (p *carriedPeer) Sent(c Carriage) {
 	p.see(c)
 	if inner, ok := PeerAs[interface{ Sent(Carriage) }](p.Peer); ok {
@@ -47,5 +47,5 @@ func (p *carriedPeer) Sent(c Carriage) {
 	}
 }
 
-// Unwrap implements the lookup of [PeerAs].
+// Unwrap implements the method that [PeerAs] needs.
 func (p *carriedPeer) Unwrap() Peer { return p.Peer }

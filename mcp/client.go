@@ -15,8 +15,8 @@ import (
 	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
-// A Client sends requests to a server. Its methods list, call, read, get, complete and listen are
-// built on Handle. It is also a [Handler], so a server transport around a Client is a proxy. All
+// A Client sends requests to a server. Its methods for listing, calling, reading and so on use
+// Handle. A Client is also a [Handler], so a server transport around a Client is a proxy. All
 // methods are safe for concurrent use.
 type Client struct {
 	handler  Handler
@@ -30,20 +30,19 @@ type Client struct {
 	watching sync.WaitGroup
 }
 
-// ClientOptions are optional; the zero value of each field means its default. The callbacks decide
-// which capabilities are declared to servers: a nil callback is not declared.
+// ClientOptions holds the settings of a Client. The zero value of each field is its default. The
+// Client declares the capabilities of the callbacks that are not nil.
 type ClientOptions struct {
 	// Info describes the client to servers; the default is the name of Junction.
 	Info Implementation
-	// Name names the server in errors and logs. The default is the transport's own description: its
-	// command or URL.
+	// Name is the name of the server in errors and logs. The default is the command or the URL in
+	// the transport.
 	Name string
 
-	// OnElicit asks the user; req is a form or a URL to visit. In the accepted content of a form,
-	// missing members get the form's defaults, and entered values are checked against the form. If
-	// OnElicit fails, the server receives a form that the user dismissed. If OnSample or OnRoots
-	// fails, the server's request fails with the error's text. All these errors are logged to
-	// Logger.
+	// OnElicit asks the user to fill in a form or to visit a URL. In the accepted content of a
+	// form, missing members get the form's defaults, and other members are checked against the
+	// form. If OnElicit fails, the server receives the result of a dismissed form. If OnSample or
+	// OnRoots fails, the server receives an error with the same text. Logger gets all these errors.
 	OnElicit func(ctx context.Context, req ElicitRequest) (*ElicitResult, error)
 	// ElicitURL declares that OnElicit can send the user to a web page.
 	ElicitURL bool
@@ -54,66 +53,69 @@ type ClientOptions struct {
 	// OnRoots returns the roots that the server may work in.
 	OnRoots func(ctx context.Context) ([]Root, error)
 
-	// OnProgress receives progress, unless [WatchProgress] gave the request a callback of its own.
+	// OnProgress receives the progress of requests, except of those for which [WatchProgress] set
+	// another function.
 	OnProgress func(p ProgressUpdate)
 	// OnLog receives the server's log messages of LogLevel and above.
 	OnLog func(m LogMessage)
-	// LogLevel is the least severe level to receive. The default is none, or info if OnLog is set.
+	// LogLevel is the least severe level of log messages to receive. The default is info if OnLog
+	// is set, and otherwise none.
 	LogLevel LogLevel
 
-	// Bridge is for a Client behind a proxy. The Client declares all that clients further down may
-	// support, and passes a server's request to the Peer of the request that it belongs to. Roots
-	// are not declared: a server keeps them for its session, which several clients share.
+	// Bridge is set for a Client behind a proxy. The Client then declares all capabilities that the
+	// proxy's clients may support. It passes each request of the server to the Peer of the request
+	// that it belongs to. It does not declare roots, as a server stores them for its session, which
+	// several clients share.
 	Bridge bool
-	// OneClient, with Bridge, holds the declarations of the one client that all requests come from.
-	// The server receives exactly these. Requests that the server sends at any time go to that
-	// client.
+	// OneClient, with Bridge, holds the metadata of the only client that requests come from. The
+	// server receives exactly the capabilities in it. Requests that the server sends outside of
+	// calls also go to that client.
 	OneClient *Meta
-	// Capabilities are declared in addition to those of the callbacks: experimental ones and
-	// extensions.
+	// Capabilities lists capabilities to declare in addition to the capabilities that the callbacks
+	// imply. It may contain experimental capabilities and extensions.
 	Capabilities ClientCapabilities
 
-	// Middleware wraps every request that goes to the server after the connection was made, and its
-	// result. This includes the Client's own requests that no cache serves, and requests passed on
-	// by [Client.Handle]. The first element sees a request first. Requests from the server are part
-	// of the request that they belong to.
+	// Middleware wraps every request to the server after the connection was made. This includes the
+	// Client's own requests, except those that the cache serves, and requests passed to
+	// [Client.Handle]. The first element sees a request first. Requests from the server reach it
+	// through the Peer of the request that they belong to.
 	Middleware []Middleware
 
-	// Revision, if not empty, is the only revision to speak; by default the Client finds one. A
-	// client in the same process speaks no revision: its requests fail with a [RevisionError]
-	// unless Revision is a modern one.
+	// Revision is the only protocol revision to use. If it is empty, the Client negotiates one. A
+	// client of a Handler in the same process uses no revision. Its requests fail with a
+	// [RevisionError] unless Revision is empty or a modern one.
 	Revision string
-	// LegacyFirst selects the legacy era for a server that supports both. Some servers can send
+	// LegacyFirst uses the legacy era with a server that supports both. Some servers can send
 	// requests to the client in a session, but not during modern requests. Over Streamable HTTP,
-	// set it only for a server that is known to do so in a session: a server without sessions
-	// responds to a handshake too, and cannot send requests then.
+	// set it only for a server that is known to have sessions. A server without sessions also
+	// responds to a handshake, and then cannot send requests.
 	LegacyFirst bool
-	// Timeout is how long a request may take without progress. It is paused while the server waits
-	// for the client; log messages do not restart it. The default is 60 seconds; a negative value
-	// means no limit. With Bridge a positive value also applies to requests passed on by
-	// [Client.Handle].
+	// Timeout is how long a request may take without progress. The time stops while the server
+	// waits for the client; log messages do not restart it. The default is 60 seconds; a negative
+	// value means no limit. With Bridge, it applies to requests passed to [Client.Handle] only if
+	// it is positive.
 	Timeout time.Duration
-	// MaxTimeout is how long a request may take in total; the default is 30 minutes.
+	// MaxTimeout is the maximum duration of a request in total; the default is 30 minutes.
 	MaxTimeout time.Duration
-	// ConnectTimeout is how long connecting may take in total; the default is 2 minutes.
+	// ConnectTimeout is the maximum duration of connecting in total; the default is 2 minutes.
 	ConnectTimeout time.Duration
-	// ProbeTimeout is how long a server may take to respond to the first, modern request before it
-	// is treated as a legacy server. The default is 5 seconds, or half of the remaining connect
-	// time if that is less.
+	// ProbeTimeout is how long the Client waits for a response to the first, modern request before
+	// it treats the server as a legacy server. The default is 5 seconds, or half of the remaining
+	// connect time if that is less.
 	ProbeTimeout time.Duration
-	// Starting, if not nil, reports whether the server is still being installed or started. As long
-	// as it is, ProbeTimeout begins again: the duration of a start does not depend on the revision.
-	// Starting must be safe for concurrent use.
+	// Starting, if not nil, reports whether the server is still being installed or started. While
+	// it returns true, ProbeTimeout starts again, as the duration of a start does not depend on the
+	// revision. Starting must be safe for concurrent use.
 	Starting func() bool
-	// ParkTimeout is how long a call of a bridge waits for its client to return with a response;
-	// the default is 10 minutes.
+	// ParkTimeout is how long a call through a bridge waits for the client's next round with the
+	// responses; the default is 10 minutes.
 	ParkTimeout time.Duration
-	// NoCache requests every list from the server, even those that the server declared cacheable.
+	// NoCache disables the cache for results that the server declared cacheable.
 	NoCache bool
-	// Wire, if not nil, receives the messages from and to the server.
+	// Wire, if not nil, receives the messages to and from the server.
 	Wire Wire
-	// Logger receives the server's faults, mostly at debug level; the default is slog.Default().
-	// Records about violations of the specification have the attribute [LogBreach].
+	// Logger receives records of the server's faults, mostly at debug level; the default is
+	// slog.Default(). Records of violations of the specification have the attribute [LogBreach].
 	Logger *slog.Logger
 
 	self *Meta
@@ -121,9 +123,9 @@ type ClientOptions struct {
 
 const methodPing = "ping"
 
-// LogBreach is the attribute of log records of a client or its transport about a violation of the
-// specification that does not end the connection. Its value states the rule of the specification,
-// and where it is.
+// LogBreach is the attribute of log records about a violation of the specification that does not
+// end the connection. Clients and their transports write these records. The value of the attribute
+// states the violated rule and its place in the specification.
 const LogBreach = tolerance.LogBreach
 
 const (
@@ -131,9 +133,9 @@ const (
 	defaultMaxTimeout = 30 * time.Minute
 )
 
-// Dial connects to the server behind a transport, in whichever revision it speaks and, over HTTP,
-// whichever transport. The error names the server, the expected message and the received one. Close
-// the client when done.
+// Dial connects to the server behind a transport. It negotiates the protocol revision and, over
+// HTTP, also the transport. The error names the server, the expected message and the received one.
+// The caller must close the Client.
 func Dial(ctx context.Context, t Transport) (*Client, error) {
 	return DialWith(ctx, t, ClientOptions{})
 }
@@ -160,8 +162,8 @@ func DialWith(ctx context.Context, t Transport, o ClientOptions) (*Client, error
 }
 
 // NewClient returns a client of a Handler in the same process. Requests run in the goroutine of
-// their caller. A request that is cancelled, or ended by [Client.Close], therefore returns when the
-// Handler returns.
+// their caller. A request that is cancelled, or ended by [Client.Close], therefore returns only
+// when the Handler returns.
 func NewClient(h Handler) *Client { return NewClientWith(h, ClientOptions{}) }
 
 // NewClientWith is like [NewClient], with options.
@@ -208,7 +210,7 @@ func newClient(o ClientOptions) *Client {
 	return c
 }
 
-// introduce stores the server's own description.
+// introduce stores the description that the server sent.
 func (c *Client) introduce(r Result) error {
 	body, err := r.Encoded()
 	if err != nil {
@@ -227,16 +229,17 @@ func (c *Client) introduce(r Result) error {
 	return nil
 }
 
-// Server returns the server's own description, or nil if it sent none. It is for display only.
+// Server returns the description that the server sent, or nil. It is meant for display only.
 func (c *Client) Server() *Implementation { return c.info }
 
 // Capabilities returns the capabilities of the server.
 func (c *Client) Capabilities() ServerCapabilities { return c.discover.Capabilities }
 
-// Instructions returns the server's instructions for a model; they are often empty.
+// Instructions returns the server's instructions for a model, which are often empty.
 func (c *Client) Instructions() string { return c.discover.Instructions }
 
-// Revision returns the protocol revision spoken with the server. It is empty in process.
+// Revision returns the protocol revision of the connection. It is empty for a Handler in the same
+// process.
 func (c *Client) Revision() string {
 	if c.conn == nil {
 		return ""
@@ -251,7 +254,7 @@ func (c *Client) HasOneRevision() bool { return c.options.Revision != "" }
 func (c *Client) Name() string { return c.options.Name }
 
 // Done returns a channel that is closed when the connection to the server is lost and the Client
-// can no longer be used. The channel is nil in process.
+// can no longer be used. The channel is nil for a Handler in the same process.
 func (c *Client) Done() <-chan struct{} {
 	if c.conn == nil {
 		return nil
@@ -259,7 +262,7 @@ func (c *Client) Done() <-chan struct{} {
 	return c.conn.Done()
 }
 
-// Err returns the reason why the connection is lost, or nil while it is open.
+// Err returns the reason for the loss of the connection, or nil while it is open.
 func (c *Client) Err() error {
 	if c.conn == nil {
 		return nil
@@ -268,9 +271,9 @@ func (c *Client) Err() error {
 }
 
 // Close ends the connection and everything that belongs to it: running requests, streams and the
-// server's process. Running requests are cancelled at the server. They and all later requests fail
-// with an error that wraps [ErrClosed]. Close waits only a moment for a server that takes no
-// messages.
+// server's process. It cancels running requests at the server. They and all later requests fail
+// with an error that wraps [ErrClosed]. If the server accepts no messages, Close waits only a
+// moment.
 func (c *Client) Close() error {
 	c.closing(ErrClosed)
 	var err error
@@ -281,7 +284,7 @@ func (c *Client) Close() error {
 	return err
 }
 
-// Handle passes a request of another client on to the server.
+// Handle passes a request of another client on to the server. It implements [Handler].
 func (c *Client) Handle(ctx context.Context, req *Request) (Result, error) {
 	if !c.options.Bridge || c.options.Timeout <= 0 || req.Method == methodListen || req.Peer == nil {
 		return c.handler.Handle(ctx, req)
@@ -307,7 +310,7 @@ func (c *Client) Ping(ctx context.Context) error {
 	return err
 }
 
-// do sends a request of the client itself, with its capabilities, callbacks and timeouts.
+// do sends a request of the Client itself, with its own capabilities, callbacks and timeouts.
 func (c *Client) do(ctx context.Context, req *Request) (Result, error) {
 	result, generation, ok := c.cache.get(req)
 	if ok {
@@ -343,8 +346,8 @@ func (c *Client) send(ctx context.Context, req *Request) (Result, error) {
 	return result, err
 }
 
-// named returns a protocol error with the name of the server added. In process the server does not
-// know that name, and a tool that returns the error must not pass it on as its own.
+// named returns an error whose protocol error names the server. A Handler in the same process does
+// not know the server's name. A tool that returns the error must not pass it on as its own.
 func (c *Client) named(err error) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Server != "" {
@@ -358,7 +361,8 @@ func (c *Client) named(err error) error {
 	return &namedError{err, &named}
 }
 
-// A namedError wraps an [Error] and replaces it in the chain with a copy that names the server.
+// A namedError wraps an error. In its chain, it replaces the [Error] with a copy that names the
+// server.
 type namedError struct {
 	error
 	named *Error
@@ -366,7 +370,7 @@ type namedError struct {
 
 func (e *namedError) Unwrap() error { return e.error }
 
-// As sets target to the copy with the server's name.
+// As sets target to the copy that names the server.
 func (e *namedError) As(target any) bool {
 	to, ok := target.(**Error)
 	if ok {
@@ -405,9 +409,9 @@ func (o *ClientOptions) name(t Transport) string {
 	return t.String()
 }
 
-// introduction returns the client's description and capabilities. A bridge that serves many clients
-// declares no roots: the server may request them at any time and keeps the result, so it cannot
-// distinguish the clients.
+// introduction returns the client's description and capabilities for the server. A bridge for
+// several clients declares no roots. A server may request roots at any time and stores the result,
+// so it cannot distinguish the clients.
 func (o *ClientOptions) introduction() Meta {
 	if o.OneClient != nil {
 		m := *o.OneClient

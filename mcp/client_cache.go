@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// Limits of the results of one server that a client keeps.
+// Limits of the results of one server that a client caches.
 const (
 	maxCached      = 256      // results
 	maxCachedSize  = 4 << 20  // bytes of one result
@@ -19,13 +19,13 @@ const (
 	maxCacheTTL    = 24 * time.Hour
 )
 
-// A cache keeps results while the server declares them fresh (2026-07-28 server/utilities/caching),
-// at most until the server notifies of a change. A nil cache keeps nothing.
+// A cache stores results for as long as the server declared them fresh (2026-07-28
+// server/utilities/caching), at most until a notification of a change. A nil cache stores nothing.
 type cache struct {
 	mu         sync.Mutex
 	entries    map[cacheKey]cached
 	bytes      int // of entries
-	generation int // number of changes that the server announced
+	generation int // number of changes that the server notified of
 }
 
 type cacheKey struct{ method, params string }
@@ -40,7 +40,8 @@ func newCache() *cache { return &cache{entries: make(map[cacheKey]cached)} }
 
 func keyOf(req *Request) cacheKey { return cacheKey{req.Method, string(req.Params)} }
 
-// get returns the cached result of a request, or else the generation to pass to put.
+// get returns the cached result of a request. If there is none, it returns the generation to pass
+// to put.
 func (c *cache) get(req *Request) (result Result, generation int, ok bool) {
 	if c == nil || !revision.MethodNamed(req.Method).Cached {
 		return Result{}, 0, false
@@ -58,8 +59,8 @@ func (c *cache) get(req *Request) (result Result, generation int, ok bool) {
 	return e.result, 0, true
 }
 
-// put stores a result, unless a change was announced since generation: the result may be older than
-// that change.
+// put stores a result, unless the server notified of a change since generation, as the result may
+// be older than the change.
 func (c *cache) put(req *Request, r *Result, generation int) {
 	size := len(r.JSON) + len(r.Meta) + len(req.Params)
 	if c == nil || r.TTL <= 0 || r.JSON == nil || r.Type != "" && r.Type != resultComplete || !revision.MethodNamed(req.Method).Cached || size > maxCachedSize {
@@ -75,7 +76,7 @@ func (c *cache) put(req *Request, r *Result, generation int) {
 		clear(c.entries)
 		c.bytes = 0
 	}
-	kept := r.WithJSON(slices.Clone(r.JSON)) // frees the rest of the message that the result came in
+	kept := r.WithJSON(slices.Clone(r.JSON)) // the copy does not keep the whole message in memory
 	kept.Meta = slices.Clone(r.Meta)
 	c.entries[keyOf(req)] = cached{kept, size, time.Now().Add(min(r.TTL, maxCacheTTL))}
 	c.bytes += size
@@ -87,7 +88,7 @@ func (c *cache) remove(key cacheKey) {
 	delete(c.entries, key)
 }
 
-// drop removes the entries that a notification declares changed.
+// drop removes the entries that may be stale after a notification.
 func (c *cache) drop(method string, params json.RawMessage) {
 	if c == nil {
 		return
@@ -110,8 +111,8 @@ func (c *cache) drop(method string, params json.RawMessage) {
 	}
 }
 
-// depends reports whether an update of one resource makes a result stale: a read of that resource,
-// and every result about skills, because the resource may be a file of a skill.
+// depends reports whether an update of one resource makes a result stale. This holds for a read of
+// that resource, and for all results about skills, as the resource may be a file of a skill.
 func (key cacheKey) depends(uri string) bool {
 	if key.method != methodResourcesRead {
 		return strings.HasPrefix(key.method, "skills/")

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// A ToolFailure is the error that [Call] returns when the tool itself failed: a result with
+// A ToolFailure is the error of [Call] if the tool itself failed, that is, if its result has
 // isError.
 type ToolFailure struct {
 	Server, Tool string
@@ -38,9 +38,9 @@ func (r *CallToolResult) Text() string {
 	return strings.Join(parts, "\n")
 }
 
-// Call calls a tool with arguments in and returns its result as an Out. It decodes the structured
-// content if there is any. Otherwise it takes the text: as it is if Out is a string, else as JSON.
-// The error is a [*ToolFailure] if the tool failed.
+// Call calls a tool with the arguments in, and returns its result as an Out. It decodes the
+// structured content of the result. If there is none, it uses the text: unchanged if Out is a
+// string, and otherwise as JSON. The error is a [*ToolFailure] if the tool failed.
 func Call[Out any](ctx context.Context, c *Client, tool string, in any) (Out, error) {
 	var out Out
 	result, err := c.CallTool(ctx, tool, in)
@@ -66,8 +66,8 @@ func Call[Out any](ctx context.Context, c *Client, tool string, in any) (Out, er
 	return out, nil
 }
 
-// CallTool calls a tool. arguments is nil or any value that encodes to a JSON object. If the tool
-// fails, CallTool returns a result with IsError set and no error.
+// CallTool calls a tool. The arguments are nil, or any value that encodes to a JSON object. If the
+// tool fails, CallTool returns a result with IsError set, and no error.
 func (c *Client) CallTool(ctx context.Context, tool string, arguments any) (*CallToolResult, error) {
 	params, err := named(tool, arguments)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *Client) CallTool(ctx context.Context, tool string, arguments any) (*Cal
 	return result, nil
 }
 
-// named returns parameters with a name and, unless they are nil, arguments.
+// named returns params with a name and, unless arguments is nil, with arguments.
 func named(name string, arguments any) (json.RawMessage, error) {
 	w := jsonrpc.NewObject(nil)
 	w.String("name", name)
@@ -137,13 +137,13 @@ func (c *Client) Complete(ctx context.Context, req CompletionRequest) (*Completi
 	return &result.Completion, nil
 }
 
-// Do sends any request and returns the members of its result, one JSON object. params is one JSON
-// object or nil.
+// Do sends a request with any method, and returns its result. The params are one JSON object or
+// nil.
 func (c *Client) Do(ctx context.Context, method string, params json.RawMessage) (Result, error) {
 	return c.do(ctx, NewRequest(method, params))
 }
 
-// request sends a request and decodes its result into into.
+// request sends a request and decodes its result into the value that into points to.
 func (c *Client) request(ctx context.Context, method string, params json.RawMessage, into any) (meta json.RawMessage, err error) {
 	req := NewRequest(method, params)
 	result, err := c.do(ctx, req)

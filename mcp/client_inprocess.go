@@ -8,14 +8,14 @@ import (
 
 var errNoProtocol = errors.New("a Handler of this process is asked without a protocol: use DialWith with stream.Pipe")
 
-// inProcess connects a Client to a Handler of this process.
+// An inProcess connects a Client to a Handler in this process.
 type inProcess struct {
 	next    Handler
 	client  *Client
 	refused error // if not nil, the error of every request
 }
 
-// Handle implements [Handler]. As over a transport, a request whose context is done does not run,
+// Handle implements [Handler]. As with a transport, a request whose context is done does not run,
 // and Close ends running requests.
 func (p *inProcess) Handle(ctx context.Context, req *Request) (Result, error) {
 	switch {

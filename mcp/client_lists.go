@@ -16,11 +16,11 @@ import (
 	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
-// maxPages is the largest number of pages that a list may have.
+// maxPages is the maximum number of pages of a list.
 const maxPages = 1_000
 
-// Tools lists the server's tools and requests each page when it is needed. The sequence ends after
-// an error.
+// Tools lists the server's tools. It requests each page when the caller needs it. The sequence ends
+// after an error.
 func (c *Client) Tools(ctx context.Context) iter.Seq2[*Tool, error] {
 	return each[Tool](ctx, c, methodToolsList, "tools")
 }
@@ -40,8 +40,8 @@ func (c *Client) Prompts(ctx context.Context) iter.Seq2[*Prompt, error] {
 	return each[Prompt](ctx, c, methodPromptsList, "prompts")
 }
 
-// each decodes the entries of all pages. An entry that cannot be decoded is omitted and logged, so
-// that the others remain usable.
+// each decodes the entries of all pages. It logs and omits an entry that cannot be decoded, so that
+// the others remain usable.
 func each[T any](ctx context.Context, c *Client, method, list string) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for raw, err := range c.List(ctx, method, list) {
@@ -61,18 +61,18 @@ func each[T any](ctx context.Context, c *Client, method, list string) iter.Seq2[
 	}
 }
 
-// List lists the entries of any list method as raw JSON; list is the name of the array in the
-// result. If a page after the first fails through the server's fault, or a cursor occurs twice, the
-// list ends with the pages before it. The Logger then gets a record with [LogBreach].
+// List lists the entries of any list as raw JSON. The parameter list is the name of the array in
+// the result. If the server fails to send a page after the first, or repeats a cursor, the sequence
+// ends with the pages before it. The Logger then gets a record with [LogBreach].
 func (c *Client) List(ctx context.Context, method, list string) iter.Seq2[json.RawMessage, error] {
 	return c.ListWith(ctx, method, list, nil)
 }
 
-// ListWith is like [Client.List], for a method with parameters next to the cursor: one JSON object,
+// ListWith is like [Client.List], for a method with further parameters. These are one JSON object,
 // or nil.
 func (c *Client) ListWith(ctx context.Context, method, list string, params json.RawMessage) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
-		seen := map[[sha256.Size]byte]bool{} // by hash, because a cursor can be long
+		seen := map[[sha256.Size]byte]bool{} // by hash, as a cursor can be long
 		var before [sha256.Size]byte         // hash of the previous page's entries
 		first, params := params, params
 		for page := range maxPages {
@@ -105,16 +105,16 @@ func (c *Client) ListWith(ctx context.Context, method, list string, params json.
 	}
 }
 
-// maxFault is the largest number of characters of the reason for a failed page in logs.
+// maxFault is the maximum number of characters of an error in the log record about a failed page.
 const maxFault = 200
 
-// met records a tolerance that the server needed.
+// met records that a tolerance was needed for the server.
 func (c *Client) met(ctx context.Context, t tolerance.Tolerance, where string) {
 	t.Met(ctx, c.options.logger(), c.options.Name, where)
 }
 
-// isServersFault reports whether a request failed through an error or a missing response of the
-// server while the connection continues and the client has access.
+// isServersFault reports whether a request failed because of the server. This is an error or a
+// missing response, while the connection continues and the client has access.
 func isServersFault(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return false
@@ -126,7 +126,7 @@ func isServersFault(ctx context.Context, err error) bool {
 	return errors.As(err, new(*Error)) || errors.As(err, new(*jsonrpc.Error)) || errors.Is(err, loose.ErrNoObject) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// eachOf yields the elements of an array in an object. It returns false if yield does.
+// eachOf yields the elements of an array in an object. It returns false if yield returned false.
 func eachOf(body json.RawMessage, list string, yield func(json.RawMessage, error) bool) bool {
 	array := jsonrpc.Get(body, list)
 	if len(array) == 0 || array[0] != '[' {
@@ -140,9 +140,9 @@ func eachOf(body json.RawMessage, list string, yield func(json.RawMessage, error
 	return more
 }
 
-// WatchTools yields the server's tools, and again after each notification that they changed, until
-// ctx is done. If a list fails, it continues with the next change. It ends when the notifications
-// end.
+// WatchTools yields the server's tools, and yields them again after each notification of a change,
+// until ctx is done. After an error, it continues with the next change. It ends when the
+// subscription ends.
 func (c *Client) WatchTools(ctx context.Context) iter.Seq2[[]*Tool, error] {
 	return func(yield func([]*Tool, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

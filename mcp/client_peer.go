@@ -12,9 +12,9 @@ import (
 
 type progressKey struct{}
 
-// WatchProgress returns a context in which requests of a [Client] report their progress to f. For
-// each request f runs in one goroutine at a time, and it delays the following notifications.
-// Progress extends the request's timeout.
+// WatchProgress returns a context in which requests of a [Client] report their progress to f. There
+// is at most one call of f at a time for each request, and it delays further notifications.
+// Progress extends the timeout of the request.
 func WatchProgress(ctx context.Context, f func(p ProgressUpdate)) context.Context {
 	return context.WithValue(ctx, progressKey{}, f)
 }
@@ -33,7 +33,7 @@ type clientPeer struct {
 	listens  bool // the request is a subscriptions/listen
 }
 
-// Notify passes a notification to its callback.
+// Notify calls the callback for a notification.
 func (p *clientPeer) Notify(_ context.Context, method string, params json.RawMessage) error {
 	switch method {
 	case notificationProgress:
@@ -60,7 +60,7 @@ func (p *clientPeer) Notify(_ context.Context, method string, params json.RawMes
 	return nil
 }
 
-// Ask passes a server request to its callback.
+// Ask calls the callback for a request of the server.
 func (p *clientPeer) Ask(ctx context.Context, q ServerRequest) (json.RawMessage, error) {
 	o := &p.client.options
 	if err := o.self.Capabilities.Allow(q); err != nil {
@@ -83,13 +83,13 @@ func (p *clientPeer) Ask(ctx context.Context, q ServerRequest) (json.RawMessage,
 		return schema.Encode(nil, listRootsResult{roots})
 	}
 	if p.listens && o.OneClient != nil {
-		return nil, ErrInputRequired // the one client receives it with its next request
+		return nil, ErrInputRequired // the client receives it with its next request
 	}
 	return nil, Errorf(CodeMethodNotFound, "%s: this client cannot be asked that", q.Method)
 }
 
-// failed logs the error of a callback and returns it. Without the log the author of the callback
-// would not see that it failed.
+// failed logs the error of a callback and returns it. Without the log record, the author of the
+// callback would not see the error.
 func (p *clientPeer) failed(ctx context.Context, callback string, err error) error {
 	if !errors.Is(err, ErrInputRequired) && ctx.Err() == nil {
 		p.client.options.logger().Warn("mcp: a callback of the client failed", "callback", callback, "server", p.client.options.Name, "error", err)
@@ -108,7 +108,7 @@ func (p *clientPeer) askElicit(ctx context.Context, o *ClientOptions, q ServerRe
 		if err = p.failed(ctx, "OnElicit", err); errors.Is(err, ErrInputRequired) || ctx.Err() != nil {
 			return nil, err
 		}
-		result = nil // a modern server takes no error there
+		result = nil // a modern server does not accept an error there
 	}
 	if result == nil {
 		result = &ElicitResult{Action: ElicitCancel}
@@ -121,7 +121,7 @@ func (p *clientPeer) askElicit(ctx context.Context, o *ClientOptions, q ServerRe
 	return schema.Encode(nil, result)
 }
 
-// completed returns an accepted form with its defaults filled in, after checking it.
+// completed checks an accepted form, and adds its defaults.
 func completed(req ElicitRequest, result *ElicitResult) (*ElicitResult, error) {
 	form, err := schema.Compile(req.RequestedSchema)
 	if err != nil {
@@ -147,7 +147,7 @@ func (p *clientPeer) askSample(ctx context.Context, o *ClientOptions, q ServerRe
 	return schema.Encode(nil, result)
 }
 
-// A Notification is a message of a subscription (basic/patterns/subscriptions).
+// A Notification is a notification in a subscription (basic/patterns/subscriptions).
 type Notification struct {
 	// Method is the method of the notification, such as "notifications/tools/list_changed".
 	Method string
@@ -156,14 +156,14 @@ type Notification struct {
 }
 
 // Listen calls f with each notification that the filter selects, until ctx is done or the server
-// ends the subscription. It returns the reason, nil if the server ended it. f runs in one goroutine
-// at a time.
+// ends the subscription. It returns nil if the server ended it, and otherwise the reason. There is
+// at most one call of f at a time.
 func (c *Client) Listen(ctx context.Context, filter SubscriptionFilter, f func(Notification)) error {
 	return c.ListenWith(ctx, filter, f, nil)
 }
 
-// ListenWith is like [Client.Listen], but first calls agreed, if not nil, with the part of the
-// filter that the server offers. From then on no notification is missed.
+// ListenWith is like [Client.Listen]. Before the first call of f, it calls agreed, if not nil, with
+// the part of the filter that the server supports. No notification after that is missed.
 func (c *Client) ListenWith(ctx context.Context, filter SubscriptionFilter, f func(Notification), agreed func(SubscriptionFilter)) error {
 	w := jsonrpc.NewObject(nil)
 	if err := schema.EncodeMember(&w, "notifications", filter); err != nil {

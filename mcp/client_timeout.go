@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/internal/idle"
 )
 
-// A limitedPeer is the Peer of a request that is passed on for a limited time. Progress restarts
+// A limitedPeer is the Peer of a request that a bridge passes on with a timeout. Progress restarts
 // the idle timer, and a request to the client pauses it. Other notifications, such as log messages,
 // do not show that the server works on the request.
 type limitedPeer struct {
@@ -31,10 +31,10 @@ func (p *limitedPeer) Ask(ctx context.Context, q ServerRequest) (json.RawMessage
 	return p.Peer.Ask(ctx, q)
 }
 
-// Unwrap implements the lookup of [PeerAs].
+// Unwrap implements the method that [PeerAs] needs.
 func (p *limitedPeer) Unwrap() Peer { return p.Peer }
 
-// limited returns a context that ends a request which makes no progress for too long or takes too
+// limited returns a context that ends when a request makes no progress for too long, or takes too
 // long in total.
 func limited(ctx context.Context, o *ClientOptions) (context.Context, *idle.Timer, func()) {
 	limit, total := o.Timeout, o.MaxTimeout

@@ -10,11 +10,11 @@ import (
 
 const methodComplete = "completion/complete"
 
-// maxCompletions is the largest number of values in a response (schema.ts CompleteResult).
+// maxCompletions is the maximum number of values in a result (schema.ts CompleteResult).
 const maxCompletions = 100
 
-// A CompletionReference names the owner of an argument: a prompt by name, or a resource template by
-// URI template.
+// A CompletionReference identifies the prompt or resource template that an argument belongs to. A
+// prompt is identified by name, a resource template by its URI template.
 type CompletionReference struct {
 	Type string `json:"type"` // "ref/prompt" or "ref/resource"
 	Name string `json:"name,omitempty"`
@@ -27,7 +27,7 @@ const (
 	RefResource = "ref/resource"
 )
 
-// A CompletionRequest requests completions of an argument that the user is typing
+// A CompletionRequest requests completions for an argument that the user is typing
 // (server/utilities/completion).
 type CompletionRequest struct {
 	Ref      CompletionReference `json:"ref"`
@@ -35,18 +35,18 @@ type CompletionRequest struct {
 	Context  *CompletionContext  `json:"context,omitempty"`
 }
 
-// A CompletionArgument is the argument and the text typed for it so far.
+// A CompletionArgument is an argument, with the text that the user has typed for it so far.
 type CompletionArgument struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// A CompletionContext holds the arguments that already have a value.
+// A CompletionContext contains the arguments that already have values.
 type CompletionContext struct {
 	Arguments map[string]string `json:"arguments,omitempty"`
 }
 
-// A Completion is the result of a CompletionRequest. It holds at most 100 values; further ones are
+// A Completion is the result of a CompletionRequest. At most 100 values are sent; further ones are
 // dropped.
 type Completion struct {
 	Values  []string `json:"values"`
@@ -57,8 +57,9 @@ type Completion struct {
 // A Completer returns completions for one reference.
 type Completer func(ctx context.Context, req CompletionRequest) (*Completion, error)
 
-// CompleteFrom returns a Completer that completes arguments from fixed words. words maps the name
-// of an argument to its values; those that begin with the typed text match, regardless of case.
+// CompleteFrom returns a Completer that completes arguments from fixed values. The map words
+// contains the values of each argument by name. A value matches if it begins with the typed text,
+// regardless of case.
 func CompleteFrom(words map[string][]string) Completer {
 	return func(_ context.Context, req CompletionRequest) (*Completion, error) {
 		c := &Completion{}
@@ -71,15 +72,15 @@ func CompleteFrom(words map[string][]string) Completer {
 	}
 }
 
-// AddCompletion registers the Completer for the arguments of a prompt (by name) or of a resource
-// template (by its URI template). The prompt or template must be registered first. AddCompletion
-// panics on a mistake, and if the reference already has a Completer.
+// AddCompletion registers a Completer for the arguments of a prompt or a resource template. The
+// prompt or template must be registered first. AddCompletion panics if an argument is invalid, and
+// if the reference already has a Completer.
 func (s *Server) AddCompletion(ref CompletionReference, complete Completer) {
 	must(s.registerCompletion(ref, complete, adding))
 }
 
-// SetCompletion is like [Server.AddCompletion], for registrations made from data: it replaces the
-// reference's Completer and returns an error instead of panicking.
+// SetCompletion is like [Server.AddCompletion], for registrations at run time. It replaces the
+// reference's Completer, and returns an error instead of panicking.
 func (s *Server) SetCompletion(ref CompletionReference, complete Completer) error {
 	return s.registerCompletion(ref, complete, setting)
 }
@@ -104,8 +105,8 @@ func (s *Server) registerCompletion(ref CompletionReference, complete Completer,
 
 func completionKey(ref CompletionReference) string { return ref.Type + " " + ref.Name + ref.URI }
 
-// complete handles completion/complete. A reference that exists but has no Completer gets an empty
-// list.
+// complete handles completion/complete. For a reference that exists but has no Completer, it
+// returns an empty list.
 func (s *Server) complete(ctx context.Context, req *Request) (Result, error) {
 	var c CompletionRequest
 	if err := schema.DecodeLoose(req.Params, &c); err != nil {

@@ -21,16 +21,17 @@ const (
 )
 
 // Content is one block of the output of a tool, a prompt or a model. Type decides which other
-// fields are used. [Text], [Image], [Audio], [Embed] and [Link] return the usual ones.
+// fields are used. The functions [Text], [Image], [Audio], [Embed] and [Link] return the most
+// common blocks.
 type Content struct {
 	Type string
 
-	Text     string // text
-	Data     []byte // image, audio: decoded
-	MIMEType string // image, audio
+	Text     string // for text
+	Data     []byte // for image and audio; decoded
+	MIMEType string // for image and audio
 
-	Resource *ResourceContents // resource: embedded
-	Link     *Resource         // resource_link
+	Resource *ResourceContents // for resource; the embedded contents
+	Link     *Resource         // for resource_link
 
 	ToolUse    *ToolUse    // tool_use
 	ToolResult *ToolResult // tool_result
@@ -38,8 +39,8 @@ type Content struct {
 	Annotations *Annotations
 	Meta        json.RawMessage // _meta, one JSON object or nil
 
-	// Raw is the whole block if Type is none of the types above, so that content of a newer peer is
-	// not lost.
+	// Raw is the whole block if Type is not one of the constants above, so that content of a newer
+	// peer is not lost.
 	Raw json.RawMessage
 }
 
@@ -123,7 +124,7 @@ func (c *Content) AppendJSON(dst []byte) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// writeMembers writes the type and the members of details, a struct.
+// writeMembers writes the type of the block and the members of the struct details.
 func (c *Content) writeMembers(w *jsonrpc.Writer, details any) error {
 	w.String("type", c.Type)
 	err := w.EncodedMembers(func(dst []byte) ([]byte, error) { return schema.Encode(dst, details) })
@@ -158,7 +159,7 @@ func appendContents(dst []byte, contents []Content) ([]byte, error) {
 // MarshalJSON encodes the block.
 func (c Content) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil) }
 
-// UnmarshalJSON decodes a block of any type. It stores a block of unknown type in Raw.
+// UnmarshalJSON decodes a block of any type. It stores a block of an unknown type in Raw.
 func (c *Content) UnmarshalJSON(data []byte) error {
 	var w struct {
 		Type        string            `json:"type"`
@@ -202,7 +203,7 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decodeBase64 decodes standard base64 and accepts missing padding, which some servers omit.
+// decodeBase64 decodes standard base64. It accepts missing padding, which some servers omit.
 func decodeBase64(s string) ([]byte, error) {
 	if len(s)%4 != 0 {
 		return base64.RawStdEncoding.DecodeString(s)
@@ -210,7 +211,7 @@ func decodeBase64(s string) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(s)
 }
 
-// ResourceContents holds the contents of one resource: text or bytes.
+// ResourceContents holds the contents of one resource, either text or bytes.
 type ResourceContents struct {
 	URI      string
 	MIMEType string

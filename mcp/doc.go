@@ -1,7 +1,7 @@
 // Package mcp implements the Model Context Protocol: servers and clients for every revision, and
 // middleware and proxies between them.
 //
-// Everything is a [Handler], which handles one request, as in net/http. A [Server] is a Handler
+// The central type is [Handler], which handles one request, as in net/http. A [Server] is a Handler
 // made of registered tools, resources and prompts:
 //
 //	s := mcp.NewServer("weather", "1.0")
@@ -16,22 +16,22 @@
 //
 // A [Middleware] wraps a Handler on either side.
 //
-// Handlers support modern requests only: those of revision 2026-07-28 and later, with metadata on
-// every request, and without handshake or session. Earlier revisions are legacy: transports
-// translate the messages of such clients and servers in both directions. So any client works with
-// any server.
+// Handlers support only modern requests, as in revision 2026-07-28 and later. These have metadata
+// in every request, and no handshake or session. Earlier revisions are called legacy. The
+// transports translate the messages of legacy clients and servers in both directions, so any client
+// works with any server.
 //
-// During a call a tool can send requests to the client with [Elicit], [Sample] and [Roots], and
-// notifications with [Progress] and [Log]. If the client responds only between two rounds of a
-// request, these functions return [ErrInputRequired]. The tool returns it too, and runs again from
-// the top when the response has come.
+// During a call, a tool can send requests to the client with [Elicit], [Sample] and [Roots], and
+// notifications with [Progress] and [Log]. If the client can respond only with its next round of
+// the request, these functions return [ErrInputRequired]. The tool must return that error, and runs
+// again from the top when the response has arrived.
 //
 // Each transport is a package: stdio and command, streamable (Streamable HTTP), httpsse (HTTP+SSE
 // of 2024-11-05, deprecated since 2025-03-26) and stream (sockets, memory).
 //
-// Functions whose name ends in With take options. Methods whose name begins with Add register what
-// a program knows when it is written; they panic on a mistake. Methods whose name begins with Set
-// register what comes from data; they replace an existing entry and return an error.
+// Functions whose name ends in With take options. Methods whose name begins with Add are for
+// registrations in the source code; they panic if an argument is invalid. Methods whose name begins
+// with Set are for registrations from data; they replace an existing entry and return an error.
 //
 // The API may change until version 0.1.0. Roots, sampling and logging to clients are deprecated in
 // revision 2026-07-28 (SEP-2577).

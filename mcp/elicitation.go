@@ -22,15 +22,15 @@ const (
 
 // An ElicitRequest asks the user for input (client/elicitation).
 type ElicitRequest struct {
-	// Key names the request; see [ServerRequest]. It may be empty and is not sent to legacy
+	// Key identifies the request; see [ServerRequest]. It may be empty. It is not sent to legacy
 	// clients.
 	Key string `json:"-"`
-	// Mode is [ElicitForm] (or empty) or [ElicitURL].
+	// Mode is [ElicitForm], [ElicitURL], or empty, which means ElicitForm.
 	Mode string `json:"mode,omitempty"`
-	// Message describes the wanted input and its purpose to the user.
+	// Message tells the user which input is wanted, and for which purpose.
 	Message string `json:"message"`
-	// RequestedSchema describes the form: a flat object of strings, numbers,
-	// booleans and choices. Forms must not ask for secrets.
+	// RequestedSchema describes the form: a flat object of strings, numbers, booleans and choices.
+	// Forms must not ask for secrets.
 	RequestedSchema json.RawMessage `json:"requestedSchema,omitzero"`
 	// URL is the address of the page that the user visits.
 	URL string `json:"url,omitempty"`
@@ -45,31 +45,32 @@ const (
 	ElicitCancel  = "cancel"  // the user made no choice
 )
 
-// An ElicitResult holds the user's reaction to an [ElicitRequest].
+// An ElicitResult holds the user's response to an [ElicitRequest].
 type ElicitResult struct {
 	Action string `json:"action"`
-	// Content holds the form's values if Action is [ElicitAccept]: one JSON
-	// object that fits the requested schema.
+	// Content contains the values of the form if Action is [ElicitAccept]. It is one JSON object
+	// that fits the requested schema.
 	Content json.RawMessage `json:"content,omitzero"`
 }
 
-// Errors of [Elicit] if the user did not fill in the form.
+// The errors of [Elicit] if the user did not fill in the form.
 var (
 	ErrDeclined  = errors.New("the user declined")
 	ErrDismissed = errors.New("the user dismissed the question without a choice")
 )
 
-// Elicit asks the user of the running request to fill in a form and returns the form as a T. T is a
-// struct whose fields are strings, numbers, booleans, or slices of strings with an enum. Its tags
-// are those of the arguments of tools. The error is [ErrDeclined] or [ErrDismissed] if the user did
-// not fill it in, and an [*Error] if the client does not support elicitation. It is
-// [ErrInputRequired] if the response comes with the next round. Return any of them unchanged.
+// Elicit asks the user of the running request to fill in a form, and returns the form as a T. T
+// must be a struct whose fields are strings, numbers, booleans, or slices of strings with an enum.
+// Its tags are the same as for arguments of tools. The error is [ErrDeclined] or [ErrDismissed] if
+// the user did not fill in the form. It is an [*Error] if the client does not support elicitation,
+// and [ErrInputRequired] if the response comes with the next round. The tool should return any of
+// these errors unchanged.
 func Elicit[T any](ctx context.Context, message string) (T, error) {
 	return ElicitWith[T](ctx, ElicitRequest{Message: message})
 }
 
-// ElicitWith is like [Elicit], with a Key or with a form of your own, whose accepted values fit T.
-// Mode must be empty or [ElicitForm]; for a URL use [ElicitRaw].
+// ElicitWith is like [Elicit], with a Key or a form of the caller. Accepted values of the form must
+// fit T. Mode must be empty or [ElicitForm]; for a URL, use [ElicitRaw].
 func ElicitWith[T any](ctx context.Context, req ElicitRequest) (T, error) {
 	var value T
 	if req.Mode != "" && req.Mode != ElicitForm {
@@ -98,9 +99,9 @@ func ElicitWith[T any](ctx context.Context, req ElicitRequest) (T, error) {
 	return value, nil
 }
 
-// ElicitRaw asks the user with a form known only at run time, or with a URL. In an accepted form
-// omitted members have their defaults, and the form fits the requested schema. A request that the
-// client could not show, such as mode URL without a URL, is not sent.
+// ElicitRaw asks the user with a form that is known only at run time, or with a URL. In an accepted
+// form, omitted members have their defaults, and the content fits the requested schema. ElicitRaw
+// does not send a request that a client could not show, such as one with mode url and no URL.
 func ElicitRaw(ctx context.Context, req ElicitRequest) (*ElicitResult, error) {
 	if err := req.check(); err != nil {
 		return nil, fmt.Errorf("elicitation: %w", err)
@@ -172,7 +173,7 @@ func checkedElicitResult(req ElicitRequest, response json.RawMessage) (*ElicitRe
 	return &result, nil
 }
 
-// elicitForm infers the schema of a form and checks that it is a valid form.
+// elicitForm infers the schema of a form from a type, and checks that it is a valid form.
 func elicitForm(t reflect.Type) (json.RawMessage, error) {
 	form, err := schema.For(t, TypeSchemas(nil).of(t))
 	if err != nil {
@@ -185,8 +186,8 @@ func elicitForm(t reflect.Type) (json.RawMessage, error) {
 	return form, nil
 }
 
-// flatForm checks that every property is of a kind that forms may have, and removes keywords that
-// the specification does not allow in forms.
+// flatForm checks that the type of every property is allowed in forms. It removes keywords that the
+// specification does not allow in forms.
 func flatForm(form json.RawMessage) (json.RawMessage, error) {
 	for p := range schema.Look(form).Properties() {
 		switch kind := jsonrpc.Get(p.Raw(), "type"); string(kind) {

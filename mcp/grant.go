@@ -9,15 +9,16 @@ import (
 	"github.com/junction-mcp/junction/internal/granted"
 )
 
-// A Grantee identifies the holder of credentials: a user, acting through one client, with some
-// scopes. It is comparable; scopes are normalized, so their order does not matter. Different
-// grantees of the same user may have different permissions.
+// A Grantee identifies the holder of credentials: a user with some scopes, acting through one
+// client. Grantee is a comparable type; scopes are normalized, so their order does not matter.
+// Different grantees of the same user may have different permissions.
 type Grantee struct {
 	Issuer, Subject, ClientID string
 	Scopes                    string // sorted, without duplicates, separated by single spaces
 }
 
-// Grantee returns the holder of the principal's credentials. It returns the zero Grantee for nil.
+// Grantee returns the holder of the principal's credentials. For a nil Principal, it returns the
+// zero Grantee.
 func (p *Principal) Grantee() Grantee {
 	if p == nil {
 		return Grantee{}
@@ -29,7 +30,7 @@ func (p *Principal) Grantee() Grantee {
 	return Grantee{p.Issuer, p.Subject, p.ClientID, strings.Join(slices.Compact(slices.Clone(scopes)), " ")}
 }
 
-// IsOf reports whether both are the same client of the same user, whatever their scopes. A nil
+// IsOf reports whether p and other are the same client of the same user, with any scopes. A nil
 // Principal is an unauthenticated caller.
 func (p *Principal) IsOf(other *Principal) bool {
 	if p == nil || other == nil {
@@ -38,7 +39,7 @@ func (p *Principal) IsOf(other *Principal) bool {
 	return p.Issuer == other.Issuer && p.Subject == other.Subject && p.ClientID == other.ClientID
 }
 
-// Lacks returns those of the scopes that the principal does not have.
+// Lacks returns the elements of scopes that the principal does not have.
 func (p *Principal) Lacks(scopes []string) (missing []string) {
 	for _, scope := range scopes {
 		if p == nil || !slices.Contains(p.Scopes, scope) {
@@ -48,33 +49,34 @@ func (p *Principal) Lacks(scopes []string) (missing []string) {
 	return missing
 }
 
-// ErrNotGranted is the error of [Grant.Allows] for something that belongs to another caller.
-// Respond as if it did not exist.
+// ErrNotGranted is the error of [Grant.Allows] if the object belongs to another caller. Respond as
+// if the object did not exist.
 var ErrNotGranted = errors.New("it belongs to another caller")
 
-// A Grant is the authorization of something that outlives its request: a task or a long result. It
-// is stored with that, and [Grant.Allows] decides who may access it.
+// A Grant is the authorization for an object that outlives its request, such as a task or a long
+// result. It is stored with the object, and [Grant.Allows] decides about later access to the
+// object.
 type Grant struct {
 	Owner *Principal `json:"owner,omitempty"` // nil if unauthenticated
 	Part  string     `json:"part,omitempty"`  // part of a gateway that the request came through
-	Tool  string     `json:"tool,omitempty"`  // called tool, by the name that decides its scopes
+	Tool  string     `json:"tool,omitempty"`  // called tool, by the name that decides the needed scopes
 	Needs []string   `json:"needs,omitempty"` // scopes that the tool needed
-	// Decided reports whether middleware decided which scopes the tool needs; these are Needs.
-	// Otherwise all scopes of the owner are needed.
+	// Decided is set if middleware decided which scopes the tool needs; Needs contains them.
+	// Otherwise access needs all scopes of the owner.
 	Decided bool `json:"decided,omitempty"`
 }
 
-// GrantOf returns the Grant of something that is stored for a request.
+// GrantOf returns the Grant for an object that is stored for a request.
 func GrantOf(ctx context.Context, req *Request) Grant {
 	g := Grant{Owner: req.Principal, Part: granted.Part(ctx)}
 	g.Tool, g.Needs, g.Decided = granted.Decided(ctx)
 	return g
 }
 
-// Allows checks whether who may access what was stored with the Grant. ctx is the context of the
-// request that who sends. It must be the same client of the same user, through the same part of a
-// gateway. It must hold the scopes that the tool needed then and needs now. The error is
-// [ErrNotGranted], or a [*ScopeError] if scopes are missing.
+// Allows checks whether the principal who may access the object that was stored with the Grant. ctx
+// must be the context of a request of this principal. Access requires the same client of the same
+// user, through the same part of a gateway. It also requires the scopes that the tool needed then
+// and needs now. The error is [ErrNotGranted], or a [*ScopeError] if scopes are missing.
 func (g *Grant) Allows(ctx context.Context, who *Principal) error {
 	if !g.Owner.IsOf(who) || g.Part != granted.Part(ctx) {
 		return ErrNotGranted

@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// A StatusError reports that a server responded over HTTP with a status other than success. Errors
-// of a [Client] and of [Dial] wrap it. A program can use [errors.As] to find the refused request
-// and, in the header WWW-Authenticate, how to authenticate.
+// A StatusError reports that a server responded over HTTP with a status that does not mean success.
+// Errors of a [Client] and of [Dial] wrap it. With [errors.As], a program can find the refused
+// request, and in the header WWW-Authenticate how to authenticate.
 type StatusError struct {
 	// Status is the HTTP status, such as [http.StatusUnauthorized].
 	Status int
@@ -17,9 +17,9 @@ type StatusError struct {
 	Method string
 	// URL is the address of the request, without user information, query and fragment.
 	URL string
-	// Body is the beginning of the response's body, on one line and without control characters.
+	// Body is the beginning of the response body, on one line and without control characters.
 	Body string
-	// Fault is the JSON-RPC error in the body, or nil if there was none.
+	// Fault is the JSON-RPC error in the body, or nil.
 	Fault *Error
 }
 

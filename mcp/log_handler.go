@@ -7,21 +7,21 @@ import (
 	"log/slog"
 )
 
-// LogHandler returns a [slog.Handler] that sends records to the client, as [LogWith] does with the
-// given name of a logger (empty for none). The client is that of the request in the record's
-// context, so use methods with a context, such as [slog.Logger.InfoContext]. The Handler drops
-// other records and those below the client's log level. The data is an object of the message and
-// the attributes.
+// LogHandler returns a [slog.Handler] that sends records to the client, as [LogWith] does. The
+// parameter logger is the name of the logger, or empty. The context of the record determines the
+// request, and thus the client, so use methods with a context, such as [slog.Logger.InfoContext].
+// The Handler drops records without such a request, and records below the client's log level. The
+// data of a message is an object with the message and the attributes.
 func LogHandler(logger string) slog.Handler {
 	return &logHandler{logger, func(h slog.Handler) slog.Handler { return h }}
 }
 
 type logHandler struct {
 	logger string
-	with   func(slog.Handler) slog.Handler // adds the groups and attributes so far
+	with   func(slog.Handler) slog.Handler // adds all groups and attributes so far
 }
 
-// withoutOwn drops attributes that the log message already has or the client does not need.
+// withoutOwn removes attributes that the log message has already, or that the client does not need.
 func withoutOwn(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.LevelKey || a.Key == slog.TimeKey) {
 		return slog.Attr{}

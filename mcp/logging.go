@@ -11,10 +11,10 @@ import (
 
 const notificationMessage = "notifications/message"
 
-// A LogLevel is a severity of RFC 5424 (server/utilities/logging).
+// A LogLevel is a severity as in RFC 5424 (server/utilities/logging).
 type LogLevel string
 
-// The levels, least severe first.
+// The levels, the least severe first.
 const (
 	LogDebug     LogLevel = "debug"
 	LogInfo      LogLevel = "info"
@@ -26,7 +26,8 @@ const (
 	LogEmergency LogLevel = "emergency"
 )
 
-// Severity returns the level's rank: 1 for debug to 8 for emergency, 0 for an unknown level.
+// Severity returns the rank of the level, from 1 for debug to 8 for emergency. It returns 0 for an
+// unknown level.
 func (l LogLevel) Severity() int {
 	switch l {
 	case LogDebug:
@@ -49,7 +50,7 @@ func (l LogLevel) Severity() int {
 	return 0
 }
 
-// A LogMessage is a log message of a server.
+// A LogMessage is a log message from a server.
 type LogMessage struct {
 	Level  LogLevel        `json:"level"`
 	Logger string          `json:"logger,omitempty"`
@@ -57,14 +58,15 @@ type LogMessage struct {
 }
 
 // Log sends a log message to the client of the running request, if the client wants messages of
-// this severity. data is any value that JSON can hold; it must not contain secrets. Log fails if
-// data cannot be encoded, if the level is unknown, or if the client cannot be reached.
+// this severity. The data are any value that JSON can represent; they must not contain secrets. Log
+// fails if the data cannot be encoded, if the level is unknown, or if the client cannot be reached.
 //
 // Logging to clients is deprecated in revision 2026-07-28 (SEP-2577). Clients that request messages
-// still get them. For diagnosis use log/slog or traces.
+// still get them. For diagnosis, use log/slog or traces.
 func Log(ctx context.Context, level LogLevel, data any) error { return LogWith(ctx, "", level, data) }
 
-// LogWith is like [Log], with the name of the logger that the message comes from; empty for none.
+// LogWith is like [Log]. It also sends the name of the logger that the message comes from, which
+// may be empty.
 func LogWith(ctx context.Context, logger string, level LogLevel, data any) error {
 	req := RequestFrom(ctx)
 	if req == nil {

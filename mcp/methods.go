@@ -9,15 +9,15 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// askMethods lists the protocol's methods of requests from a server to its client.
+// askMethods lists the methods of the requests that a server may send to its client.
 var askMethods = []string{methodElicit, methodSample, methodRootsList}
 
-// HandleMethod registers f for requests of a method that the protocol does not define, such as
-// "com.example/reindex", for clients of every revision. Begin the method with a domain of yours,
-// and declare an extension in [ServerOptions.Capabilities] so that clients can find it. The
-// request's parameters are in [Request.Params]; the context works with [Progress], [Log] and
-// [Elicit]. The rules for errors and panics are those of a [Handler] and of tools. HandleMethod
-// panics if f is nil, if the protocol defines the method, or if it is already registered.
+// HandleMethod registers f for requests with a method that the protocol does not define, such as
+// "com.example/reindex", in every revision. The method should begin with a domain of the program's
+// author. Declare an extension in [ServerOptions.Capabilities], so that clients can find the
+// method. The params of the request are in [Request.Params]. The context works with [Progress],
+// [Log] and [Elicit]. Errors and panics are handled like errors and panics of tools. HandleMethod
+// panics if f is nil, if the protocol defines the method, or if the method is already registered.
 func (s *Server) HandleMethod(method string, f HandlerFunc) {
 	must(s.registerMethod(method, f))
 }

@@ -8,27 +8,28 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// An Outcome is one word for how a request ended. Logs, traces, metrics and audits use the same
-// words.
+// An Outcome describes in one word how a request ended. Logs, traces, metrics and audit logs use
+// the same words.
 type Outcome string
 
 // The outcomes.
 const (
-	// OutcomeOK is for a result.
+	// OutcomeOK means a result.
 	OutcomeOK Outcome = "ok"
-	// OutcomeToolError is for a result of a tool that failed.
+	// OutcomeToolError means a result of a tool that failed.
 	OutcomeToolError Outcome = "tool_error"
-	// OutcomeInputRequired is for a request that needs responses from the client first. The client
-	// sends it again with the responses.
+	// OutcomeInputRequired means that the request first needs responses from the client. The client
+	// sends the request again with the responses.
 	OutcomeInputRequired Outcome = "input_required"
-	// OutcomeCancelled is for a request that the caller cancelled or the server's shutdown ended.
+	// OutcomeCancelled means that the client cancelled the request, or that the shutdown of the
+	// server ended it.
 	OutcomeCancelled Outcome = "cancelled"
-	// OutcomeError is for a protocol error; [ErrorOf] returns its code.
+	// OutcomeError means a protocol error; [ErrorOf] returns its code.
 	OutcomeError Outcome = "error"
 )
 
-// OutcomeOf returns the outcome of a request for which Handle, called with ctx, returned result and
-// err. It does not change result.
+// OutcomeOf returns the outcome of a request. The arguments are the context with which Handle was
+// called, and its results. OutcomeOf does not change result.
 func OutcomeOf(ctx context.Context, result *Result, err error) Outcome {
 	switch {
 	case errors.Is(err, ErrInputRequired), err == nil && result.Type == resultInputRequired:
@@ -43,7 +44,7 @@ func OutcomeOf(ctx context.Context, result *Result, err error) Outcome {
 	return OutcomeError
 }
 
-// toolFailed reports whether the result is that of a tool with isError set.
+// toolFailed reports whether the result is a tool's result with isError set.
 func (r *Result) toolFailed() bool {
 	if r.JSON != nil {
 		return bytes.Contains(r.JSON, []byte(`"isError"`)) && string(jsonrpc.Get(r.JSON, "isError")) == "true"

@@ -8,26 +8,26 @@ import (
 	"sync"
 )
 
-// A Peer sends messages to the client of a request while the request runs: Notify sends a
-// notification, Ask a request. Both are safe for concurrent use.
+// A Peer sends messages to the client of a request while the request runs. Notify sends
+// notifications, and Ask sends requests. Both must be safe for concurrent use.
 type Peer interface {
-	// Notify sends a notification that belongs to the request: progress, a log message, or, for
-	// subscriptions/listen, a selected change. params is one JSON object or nil; the progress token
-	// and the subscription id are added on the way. Notifications that the client did not ask for
-	// are dropped without an error, so callers need not check. The error reports that the client
+	// Notify sends a notification that belongs to the request: progress, a log message or, for
+	// subscriptions/listen, a selected change. The params are one JSON object or nil. The progress
+	// token and the subscription id are added later. Notifications that the client did not request
+	// are dropped without an error, so callers need not check. An error means that the client
 	// cannot be reached.
 	Notify(ctx context.Context, method string, params json.RawMessage) error
 
-	// Ask sends a request to the client and returns its bare result. The error is an [*Error] if
-	// the client did not declare the capability (see [ClientCapabilities.Allow]) or responded with
-	// an error. If the client responds only between two rounds and has not responded to this
-	// request yet, the error is [ErrInputRequired]. Return it: the Handler runs again from the top
-	// when the response has come.
+	// Ask sends a request to the client and returns its result. The error is an [*Error] if the
+	// client did not declare the capability (see [ClientCapabilities.Allow]) or responded with an
+	// error. The error is [ErrInputRequired] if the client responds only between two rounds and has
+	// not responded to this request yet. The caller must return that error. The Handler runs again
+	// from the top when the response has arrived.
 	Ask(ctx context.Context, q ServerRequest) (json.RawMessage, error)
 }
 
-// NoPeer is the Peer of a request that a program makes for itself: it drops notifications and
-// refuses requests to the client. Other Peers that drop or refuse embed it.
+// NoPeer is the Peer of a request that a program makes for itself. It drops notifications and
+// refuses requests to the client. Other Peers that do so embed it.
 type NoPeer struct{}
 
 // Notify drops the notification.
@@ -41,22 +41,22 @@ func (NoPeer) Ask(_ context.Context, q ServerRequest) (json.RawMessage, error) {
 // A ServerRequest is a request to the client: elicitation/create, sampling/createMessage or
 // roots/list (client features).
 type ServerRequest struct {
-	// Key names the request among all that one request makes to the client. If it is empty, a name
-	// is made from the content. That is right unless a Handler sends the same request twice and
-	// wants the responses in a certain order.
+	// Key identifies the request among all requests to the client that one request makes. If it is
+	// empty, a key is made from the content. Set it only if a Handler sends the same request twice
+	// and needs the responses in a certain order.
 	Key string
-	// Method is the method of the request in the specification.
+	// Method is the method of the request.
 	Method string
 	// Params is one JSON object, or nil.
 	Params json.RawMessage
 }
 
-// ErrInputRequired is the error of [Peer.Ask], possibly wrapped, if the response will only come
-// with the next round of the request (basic/patterns/mrtr).
+// ErrInputRequired is the error of [Peer.Ask], possibly wrapped, if the response comes only with
+// the next round of the request (basic/patterns/mrtr).
 var ErrInputRequired = errors.New("input required: return this error; the request runs again when the client has answered")
 
-// Parallel runs functions that send requests to the client concurrently, and joins their errors. A
-// client that can respond to several requests at once receives them at once.
+// Parallel concurrently runs functions that send requests to the client, and joins their errors. A
+// client that can respond to several requests at once gets them together.
 //
 //	err := mcp.Parallel(
 //		func() (err error) { name, err = mcp.Elicit[Name](ctx, "Who are you?"); return },
@@ -72,14 +72,14 @@ func Parallel(ask ...func() error) error {
 	return errors.Join(errs...)
 }
 
-// State is the data that a request carries from one round to the next. It is sealed on the wire, so
-// the client can neither read nor change it. It is safe for concurrent use.
+// A State holds the data that a request transfers from one round to the next. It is sealed while
+// the client has it, so the client can neither read nor change it. It is safe for concurrent use.
 type State struct {
 	mu      sync.Mutex
 	entries map[string]json.RawMessage
 }
 
-// Get returns the value stored under the key, or nil.
+// Get returns the value for a key, or nil.
 func (s *State) Get(key string) json.RawMessage {
 	if s == nil {
 		return nil
@@ -89,8 +89,8 @@ func (s *State) Get(key string) json.RawMessage {
 	return s.entries[key]
 }
 
-// Set stores a JSON value under the key; nil removes it. Keep the whole State small: it travels
-// with the client. A nil State ignores the call.
+// Set stores a JSON value under a key; nil removes the value. The whole State should be small, as
+// the client receives and returns it. Set on a nil State does nothing.
 func (s *State) Set(key string, value json.RawMessage) {
 	if s == nil {
 		return
@@ -119,12 +119,12 @@ func (s *State) All() map[string]json.RawMessage {
 	return all
 }
 
-// SaveState saves v for the next round of the running request, so that earlier work need not be
-// repeated. It does nothing if a request has one round only, because the client responds while the
-// handler waits.
+// SaveState saves v for the next round of the running request, so that the handler need not repeat
+// earlier work. It does nothing if the request has only one round, because its client responds
+// while the handler waits.
 //
-// The client carries the sealed state and can return it more than once until it expires (see
-// [ServeOptions]). So SaveState does not ensure that something is done only once.
+// The client stores the sealed state. It can return the state more than once until the state
+// expires (see [ServeOptions]). So SaveState does not ensure that an action happens only once.
 func SaveState(ctx context.Context, key string, v any) error {
 	req := RequestFrom(ctx)
 	if req == nil || req.State == nil {
@@ -138,8 +138,8 @@ func SaveState(ctx context.Context, key string, v any) error {
 	return nil
 }
 
-// LoadState decodes into v the value that an earlier round of the running request saved under the
-// key. It reports false if there is none.
+// LoadState decodes the value that an earlier round of the running request saved under a key into
+// v. It reports false if there is no such value.
 func LoadState(ctx context.Context, key string, v any) (bool, error) {
 	req := RequestFrom(ctx)
 	if req == nil {
@@ -153,8 +153,8 @@ func LoadState(ctx context.Context, key string, v any) (bool, error) {
 }
 
 // Disconnect tells the transport that the client need not keep its connection open for the running
-// request. A transport that can resume closes the connection now, and the client returns for the
-// result. On other transports Disconnect does nothing.
+// request. A transport that can resume closes the connection now, and the client connects again for
+// the result. On other transports, Disconnect does nothing.
 func Disconnect(ctx context.Context) {
 	if req := RequestFrom(ctx); req != nil {
 		if d, ok := PeerAs[interface{ Disconnect() }](req.Peer); ok {
@@ -163,9 +163,9 @@ func Disconnect(ctx context.Context) {
 	}
 }
 
-// PeerAs returns the first T in the chain of a Peer, the Peer that it wraps, and so on. It finds
-// additional methods of a transport's Peer behind Peers of middleware. These return the wrapped
-// Peer from a method Unwrap.
+// PeerAs returns the first T in a chain of Peers: p, the Peer that p wraps, and so on. It finds
+// additional methods of a transport's Peer behind Peers of middleware. A Peer of middleware must
+// return the wrapped Peer from a method Unwrap.
 func PeerAs[T any](p Peer) (found T, is bool) {
 	for p != nil {
 		if found, is = p.(T); is {
@@ -182,7 +182,7 @@ func PeerAs[T any](p Peer) (found T, is bool) {
 
 type requestKey struct{}
 
-// A requestContext is a context that holds its request, in one allocation.
+// A requestContext is a context together with its request, in one allocation.
 type requestContext struct {
 	context.Context
 	req *Request
@@ -195,9 +195,9 @@ func (c *requestContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// WithRequest returns a context in which the functions of this package that send to the client
-// ([Progress], [Log], [Elicit], …) find the request. The [Server] calls it for every feature it
-// runs.
+// WithRequest returns a context with a request. The functions of this package that send messages to
+// the client ([Progress], [Log], [Elicit], …) use it. A [Server] calls WithRequest for each
+// request.
 func WithRequest(ctx context.Context, req *Request) context.Context {
 	return &requestContext{ctx, req}
 }
@@ -208,10 +208,10 @@ func RequestFrom(ctx context.Context) *Request {
 	return req
 }
 
-// errNoRequest is the error if a handler uses another context than the one it was called with.
+// errNoRequest is the error if a handler does not pass on the context with which it was called.
 var errNoRequest = errors.New("mcp: this context belongs to no request; pass on the context that the handler was called with")
 
-// ask sends a request to the client of the context's request.
+// ask sends a request to the client of the request in ctx.
 func ask(ctx context.Context, q ServerRequest) (json.RawMessage, error) {
 	req := RequestFrom(ctx)
 	if req == nil || req.Peer == nil {
@@ -220,7 +220,7 @@ func ask(ctx context.Context, q ServerRequest) (json.RawMessage, error) {
 	return req.Peer.Ask(ctx, q)
 }
 
-// notify sends a notification to the client of the context's request.
+// notify sends a notification to the client of the request in ctx.
 func notify(ctx context.Context, method string, params []byte) error {
 	req := RequestFrom(ctx)
 	if req == nil || req.Peer == nil {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// A PrivateError is an error whose text is partly only for the operator of this program, such as
-// the end of a server's standard error. If several users share the server, that text may hold the
-// input of another user. The text of a PrivateError and of errors that wrap it is complete;
-// [PublicError] returns the text for others.
+// A PrivateError is an error with a part of its text that only the operator of this program should
+// see, such as the end of a server's standard error. If several users share the server, that part
+// may contain input of another user. The text of a PrivateError, and of errors that wrap it, is
+// complete. [PublicError] returns an error with the text for others.
 type PrivateError struct {
 	// Err is the error; its text contains Private.
 	Err error
-	// Private is the confidential part of the text. Public is its replacement for others.
+	// Private is the confidential part of the text. Public replaces it for others.
 	Private, Public string
 }
 
@@ -23,18 +23,19 @@ func (e *PrivateError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *PrivateError) Unwrap() error { return e.Err }
 
-// PublicError returns an error that wraps err and has a text that any client may read: the private
-// parts of every [PrivateError] in it are replaced. It returns err itself if err wraps none.
+// PublicError returns an error that wraps err and whose text any client may read. The text contains
+// the replacement for the private part of each [PrivateError] in err. If err wraps none,
+// PublicError returns err.
 func PublicError(err error) error {
 	parts := privateParts(err, nil)
 	if len(parts) == 0 {
 		return err
 	}
-	slices.SortFunc(parts, func(a, b *PrivateError) int { return cmp.Compare(len(b.Private), len(a.Private)) }) // longest first: one may contain another
+	slices.SortFunc(parts, func(a, b *PrivateError) int { return cmp.Compare(len(b.Private), len(a.Private)) }) // the longest first, as one may contain another
 	whole := err.Error()
 	text := whole
 	for _, p := range parts {
-		if !strings.Contains(whole, p.Private) { // the text was cut and may still contain part of Private
+		if !strings.Contains(whole, p.Private) { // the text was cut, and may still contain a part of Private
 			return &publicError{"the server failed; " + p.Public, err}
 		}
 		text = strings.ReplaceAll(text, p.Private, p.Public)
@@ -42,7 +43,7 @@ func PublicError(err error) error {
 	return &publicError{text, err}
 }
 
-// privateParts appends the PrivateErrors in the tree of err to to.
+// privateParts appends the PrivateErrors in the tree of err to the slice to.
 func privateParts(err error, to []*PrivateError) []*PrivateError {
 	if p, is := err.(*PrivateError); is {
 		to = append(to, p)
@@ -60,8 +61,8 @@ func privateParts(err error, to []*PrivateError) []*PrivateError {
 	return to
 }
 
-// A publicError replaces the text of an error. [errors.Is] and [errors.As] still find what it
-// wraps.
+// A publicError replaces the text of an error. [errors.Is] and [errors.As] still find the wrapped
+// errors.
 type publicError struct {
 	text string
 	err  error

@@ -8,10 +8,11 @@ import (
 
 const notificationProgress = "notifications/progress"
 
-// Progress notifies the client of the progress of the running request (basic/patterns/progress):
-// progress of total, in any unit. A total of 0 means unknown; message is shown with it and may be
-// empty. Progress does nothing if the client did not ask for progress. Each call must increase
-// progress, or it is dropped. The error reports that the client cannot be reached.
+// Progress notifies the client of the progress of the running request (basic/patterns/progress).
+// The values progress and total have any common unit; a total of 0 means unknown. The message,
+// which may be empty, is shown with them. Progress does nothing if the client did not ask for
+// progress. A call is dropped unless progress has increased. An error means that the client cannot
+// be reached.
 func Progress(ctx context.Context, progress, total float64, message string) error {
 	req := RequestFrom(ctx)
 	if req == nil {

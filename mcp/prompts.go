@@ -26,7 +26,7 @@ type Prompt struct {
 	Meta        json.RawMessage  `json:"_meta,omitzero"`
 }
 
-// A PromptArgument is one argument of a prompt; its value is always text.
+// A PromptArgument is one argument of a prompt. The value of an argument is always text.
 type PromptArgument struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitempty"`
@@ -66,8 +66,8 @@ func (r *GetPromptResult) AppendJSON(dst []byte) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// A PromptHandler returns a prompt filled in with arguments. All required arguments are present. An
-// error that is not an [*Error] becomes an internal error.
+// A PromptHandler returns a prompt with its arguments filled in. All required arguments are
+// present. An error that is not an [*Error] becomes an internal error.
 type PromptHandler func(ctx context.Context, arguments map[string]string) (*GetPromptResult, error)
 
 // A prompt is a registered prompt.
@@ -76,11 +76,11 @@ type prompt struct {
 	get       PromptHandler
 }
 
-// AddPrompt registers a prompt whose arguments are known only at run time, and its handler. It
-// panics on a mistake and if the name is taken.
+// AddPrompt registers a prompt whose arguments are known only at run time, with its handler. It
+// panics if the prompt is invalid or the name is in use.
 func (s *Server) AddPrompt(p Prompt, get PromptHandler) { must(s.registerPrompt(p, get, adding)) }
 
-// SetPrompt registers a prompt made from data and replaces one of the same name. It returns an
+// SetPrompt registers a prompt from data, and replaces a prompt with the same name. It returns an
 // error if the prompt is invalid.
 func (s *Server) SetPrompt(p Prompt, get PromptHandler) error {
 	return s.registerPrompt(p, get, setting)
@@ -117,15 +117,16 @@ func checkPrompt(p Prompt, get PromptHandler) error {
 	return nil
 }
 
-// AddPrompt registers f as a prompt. The fields of In become the prompt's arguments, by their
-// names, their tags `doc` and `title`, and whether they are required. All fields must be strings.
-// AddPrompt panics if In is anything else or if the name is taken.
+// AddPrompt registers f as a prompt. The fields of In become the arguments of the prompt. An
+// argument gets its name, its tags `doc` and `title`, and whether it is required from the field.
+// All fields must be strings. AddPrompt panics if In is not a struct of strings, or if the name is
+// in use.
 func AddPrompt[In any](s *Server, name string, f func(context.Context, In) (*GetPromptResult, error)) {
 	AddPromptWith(s, Prompt{Name: name}, f)
 }
 
 // AddPromptWith is like [AddPrompt], for a prompt with a title, a description and other members.
-// Arguments must be nil because they come from In.
+// The field Arguments must be nil, as In determines the arguments.
 func AddPromptWith[In any](s *Server, p Prompt, f func(context.Context, In) (*GetPromptResult, error)) {
 	if p.Arguments != nil {
 		panic(fmt.Sprintf("mcp: prompt %q: Arguments are set, and come from %v: omit them, or use Server.AddPrompt", p.Name, reflect.TypeFor[In]()))
@@ -151,7 +152,7 @@ func AddPromptWith[In any](s *Server, p Prompt, f func(context.Context, In) (*Ge
 	})
 }
 
-// promptArguments returns the arguments of a prompt from the inferred schema.
+// promptArguments returns the arguments of a prompt from the schema of In.
 func promptArguments[In any](types TypeSchemas) ([]PromptArgument, error) {
 	inferred, err := inferObject(reflect.TypeFor[In](), types)
 	if err != nil {
@@ -167,7 +168,7 @@ func promptArguments[In any](types TypeSchemas) ([]PromptArgument, error) {
 	return arguments, nil
 }
 
-// RemovePrompt removes prompts; unknown names are ignored.
+// RemovePrompt removes prompts by name. It ignores unknown names.
 func (s *Server) RemovePrompt(names ...string) {
 	s.prompts.remove(names...)
 }

@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// maxNameLength is the length of the longest allowed name of a tool or prompt, in bytes.
-// maxToolName is the recommended maximum for tools (server/tools).
+// maxNameLength is the maximum length of the name of a tool or prompt in bytes. maxToolName is the
+// recommended maximum for tools (server/tools).
 const (
 	maxNameLength = 256
 	maxToolName   = 128
 )
 
-// A registration is one of the two ways to register a feature. Add… registers what a program knows
-// when it is written. It panics on a mistake and if the name is taken, like http.Handle. Set…
-// registers what comes from data: it replaces an existing feature and returns an error.
+// A registration is one of the two ways to register a feature. Methods named Add… are for
+// registrations in the source code. They panic if an argument is invalid or the name is in use,
+// like http.Handle. Methods named Set… are for registrations from data. They replace an existing
+// feature, and return an error.
 type registration int
 
 const (
@@ -23,14 +24,14 @@ const (
 	setting
 )
 
-// must panics if err is not nil, for a mistake in the program.
+// must panics if err is not nil, as the program has a mistake.
 func must(err error) {
 	if err != nil {
 		panic("mcp: " + err.Error())
 	}
 }
 
-// taken returns the error of Add… if the name is in use.
+// taken returns the error of an Add… method if the name is in use.
 func taken(kind, name, set string) error {
 	return fmt.Errorf("%s %q is registered already: choose another name, or replace it with %s", kind, name, set)
 }
@@ -48,8 +49,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkToolName checks the name of a tool. A name in the program must also follow the
-// specification's recommendation, because some hosts and models refuse other names.
+// checkToolName checks the name of a tool. A name in the source code must also follow the
+// recommendation of the specification, as some hosts and models refuse other names.
 func checkToolName(name string, how registration) error {
 	if err := checkName(name); err != nil || how == setting {
 		return err

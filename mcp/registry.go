@@ -20,24 +20,24 @@ type entry[F any] struct {
 	feature F
 }
 
-// A registry holds the features of one kind. Readers take no lock: they use a snapshot, which the
-// first read after a change makes again. Thousands of consecutive registrations therefore cost one
+// A registry holds the features of one kind. Readers take no lock, but use a snapshot. The first
+// read after a change makes a new snapshot. So thousands of consecutive registrations cost only one
 // snapshot.
 type registry[F any] struct {
-	lists   *revision.Method // array in the result of the list method; empty if there is no such method
+	lists   *revision.Method // method that lists the features; empty if there is none
 	size    int              // entries on one page
-	changed func()           // called when the list changed
+	changed func()           // called when the list has changed
 
 	mu      sync.Mutex
 	entries map[string]*entry[F]
-	ever    atomic.Bool // a feature was registered once: the capability stays declared
+	ever    atomic.Bool // set when a feature was first registered; the capability then stays declared
 	snap    atomic.Pointer[snapshot[F]]
 }
 
-// A snapshot is the immutable content of a registry at one moment.
+// A snapshot is the immutable content of a registry at one time.
 type snapshot[F any] struct {
 	byName map[string]*entry[F]
-	sorted []*entry[F] // by name: the order of the list, the same for every client
+	sorted []*entry[F] // by name; the order of the list, which is the same for every client
 	pages  []*revision.Kept
 }
 
@@ -46,8 +46,8 @@ func (r *registry[F]) open(lists *revision.Method, size int, changed func()) {
 	r.lists, r.size, r.changed = lists, size, changed
 }
 
-// put registers a feature and reports whether it did. Only setting may replace one of the same
-// name.
+// put registers a feature, and reports whether it succeeded. Only with setting may it replace a
+// feature with the same name.
 func (r *registry[F]) put(e *entry[F], how registration) bool {
 	changed := false
 	defer func() {
@@ -113,7 +113,7 @@ func (r *registry[F]) read() *snapshot[F] {
 	return s
 }
 
-// page returns the entries from index at on, encoded as the result of a list method.
+// page returns the entries from index at on, as the result of a list method.
 func (s *snapshot[F]) page(member string, at, size int) json.RawMessage {
 	end := min(at+size, len(s.sorted))
 	n := len(member) + 32
@@ -132,8 +132,8 @@ func (s *snapshot[F]) page(member string, at, size int) json.RawMessage {
 	return w.Bytes()
 }
 
-// list handles a list request. The cursor names the last entry that the client has, so a change of
-// the list between two pages neither repeats nor loses other entries.
+// list handles a list request. The cursor contains the name of the last entry that the client has.
+// So a change of the list between two pages neither repeats nor loses other entries.
 func (r *registry[F]) list(params json.RawMessage) (Result, error) {
 	s := r.read()
 	raw := memberOrNil(params, "cursor")
@@ -156,7 +156,7 @@ func (r *registry[F]) list(params json.RawMessage) (Result, error) {
 	return Result{JSON: s.page(r.lists.Member, at, r.size)}, nil
 }
 
-// memberOrNil is like jsonrpc.Get, but returns nil for a member that is null.
+// memberOrNil is like jsonrpc.Get, but also returns nil for a member that is null.
 func memberOrNil(params json.RawMessage, name string) json.RawMessage {
 	if raw := jsonrpc.Get(params, name); string(raw) != "null" {
 		return raw
@@ -164,7 +164,7 @@ func memberOrNil(params json.RawMessage, name string) json.RawMessage {
 	return nil
 }
 
-// cursorPrefix marks cursors of this package. Its number identifies the format.
+// cursorPrefix begins the cursors of this package. The number in it is the version of the format.
 const cursorPrefix = "j1:"
 
 func decodeCursor(cursor string) (last string, ok bool) {

@@ -34,7 +34,7 @@ type Resource struct {
 	Meta        json.RawMessage `json:"_meta,omitzero"`
 }
 
-// A ResourceTemplate describes many resources by a URI template (RFC 6570).
+// A ResourceTemplate describes several resources by a URI template (RFC 6570).
 type ResourceTemplate struct {
 	URITemplate string          `json:"uriTemplate"`
 	Name        string          `json:"name"`
@@ -62,15 +62,15 @@ func (r *ReadResourceResult) AppendJSON(dst []byte) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// A ResourceHandler reads the resource with the given URI. variables holds the percent-decoded
-// values of the template's variables in the URI, those of a list joined with commas. It is nil for
-// a resource without template. The values come from the client: check them before using them in a
-// path or a query. An error that is not an [*Error] becomes an internal error. Return
-// [ErrResourceNotFound] if the URI has no resource.
+// A ResourceHandler reads the resource with the given URI. For a resource of a template, variables
+// contains the percent-decoded values of the template's variables. The values of a list are joined
+// with commas. For other resources, variables is nil. The values come from the client: check them
+// before you use them in a path or a query. The error should be [ErrResourceNotFound] if the
+// resource does not exist. An error that is not an [*Error] becomes an internal error.
 type ResourceHandler func(ctx context.Context, uri string, variables map[string]string) (*ReadResourceResult, error)
 
-// ErrResourceNotFound is sent with the code that the client's revision has for a resource that does
-// not exist.
+// ErrResourceNotFound reports that a resource does not exist. It is sent with the error code that
+// the client's revision defines for this.
 var ErrResourceNotFound = &Error{Code: CodeInvalidParams, Message: "resource not found"}
 
 // A template is a registered resource template.
@@ -79,14 +79,14 @@ type template struct {
 	read  ResourceHandler
 }
 
-// AddResource registers a resource and its handler. It panics on a mistake, such as a URI without a
-// scheme, and if the URI is taken.
+// AddResource registers a resource and its handler. It panics if the resource is invalid, for
+// example if its URI has no scheme, and if the URI is in use.
 func (s *Server) AddResource(r Resource, read ResourceHandler) {
 	must(s.registerResource(r, read, adding))
 }
 
-// SetResource registers a resource made from data and replaces one with the same URI. It returns an
-// error if the resource is invalid.
+// SetResource registers a resource from data, and replaces a resource with the same URI. It returns
+// an error if the resource is invalid.
 func (s *Server) SetResource(r Resource, read ResourceHandler) error {
 	return s.registerResource(r, read, setting)
 }
@@ -120,21 +120,21 @@ func (s *Server) AddText(r Resource, text string) {
 	})
 }
 
-// RemoveResource removes resources by URI; unknown URIs are ignored.
+// RemoveResource removes resources by URI. It ignores unknown URIs.
 func (s *Server) RemoveResource(uris ...string) {
 	s.resources.remove(uris...)
 }
 
 // AddResourceTemplate registers a template and the handler of its resources. If several templates
-// match a URI, the one that sorts first is used. A template may have up to 2 KiB, 32 variables, and
-// prefixes of 256 characters in total. URIs above 8 KiB match no template. AddResourceTemplate
-// panics on a mistake and if the template is already registered.
+// match a URI, the first one in the order of the list is used. A template may have up to 2 KiB, 32
+// variables, and prefixes of 256 characters in total. URIs of more than 8 KiB match no template.
+// AddResourceTemplate panics if the template is invalid or already registered.
 func (s *Server) AddResourceTemplate(t ResourceTemplate, read ResourceHandler) {
 	must(s.registerTemplate(t, read, adding))
 }
 
-// SetResourceTemplate registers a template made from data and replaces the same one if it is
-// registered. It returns an error if the template is invalid.
+// SetResourceTemplate registers a template from data, and replaces the registration of the same
+// template. It returns an error if the template is invalid.
 func (s *Server) SetResourceTemplate(t ResourceTemplate, read ResourceHandler) error {
 	return s.registerTemplate(t, read, setting)
 }
@@ -160,13 +160,13 @@ func (s *Server) registerTemplate(t ResourceTemplate, read ResourceHandler, how 
 	return nil
 }
 
-// RemoveResourceTemplate removes templates; unknown ones are ignored.
+// RemoveResourceTemplate removes templates. It ignores unknown ones.
 func (s *Server) RemoveResourceTemplate(templates ...string) {
 	s.templates.remove(templates...)
 }
 
-// ResourceUpdated notifies the clients that subscribed to the resource of a change. It does not
-// wait for them.
+// ResourceUpdated notifies clients of a change of a resource that they subscribed to. It does not
+// wait for the clients.
 func (s *Server) ResourceUpdated(uri string) {
 	s.changes.Add(changes.Change{Method: notificationUpdated, URI: uri})
 }
@@ -200,7 +200,7 @@ func (s *Server) findResource(uri string) (ResourceHandler, map[string]string) {
 		return e.feature, nil
 	}
 	if uri == "" {
-		return nil, nil // a template that consists of variables only would match
+		return nil, nil // a template with nothing but variables would match
 	}
 	for _, e := range s.templates.read().sorted {
 		if variables, ok := e.feature.match.Match(uri); ok {

@@ -31,9 +31,9 @@ type ListResourceTemplatesResult struct {
 	NextCursor        string              `json:"nextCursor,omitempty"`
 }
 
-// CallTool decodes the result of tools/call and returns a copy; use [Result.With] to make a changed
-// Result. The error reports that the result has another type. The same holds for the following
-// methods.
+// CallTool decodes the result of tools/call, and returns a copy. Use [Result.With] to make a
+// changed Result. The error reports that the result has another type. The following methods do the
+// same for other results.
 func (r *Result) CallTool() (*CallToolResult, error) {
 	into := new(CallToolResult)
 	if v, ok := r.Value.(*CallToolResult); ok && r.JSON == nil && v != nil {
@@ -91,9 +91,9 @@ func (r *Result) ListResourceTemplates() (*ListResourceTemplatesResult, error) {
 	return readAs[ListResourceTemplatesResult](r, "a list of resource templates")
 }
 
-// With returns the result with another object: a value of one of the types above, or any value that
-// encodes to a JSON object. Type, Meta and the caching hints stay. Members that the type does not
-// have are lost.
+// With returns the result with another object. The value is of one of the types above, or any value
+// that encodes to a JSON object. Type, Meta and the caching hints stay. Members that the type of
+// value lacks are lost.
 func (r Result) With(value any) Result {
 	r.JSON, r.Value = nil, value
 	return r
@@ -113,7 +113,7 @@ func readAs[T any](r *Result, what string) (*T, error) {
 	return into, nil
 }
 
-// read decodes a complete result into into.
+// read decodes a complete result into the value that into points to.
 func (r *Result) read(what string, into any) error {
 	if r.Type != "" && r.Type != resultComplete {
 		return fmt.Errorf("expected %s, got a result of type %q", what, r.Type)

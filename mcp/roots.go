@@ -9,27 +9,27 @@ import (
 
 const methodRootsList = "roots/list"
 
-// A Root is a folder or file in which the client lets the server work (client/roots).
+// A Root is a folder or file that the client gives the server access to (client/roots).
 type Root struct {
 	URI  string          `json:"uri"` // file://…
 	Name string          `json:"name,omitempty"`
 	Meta json.RawMessage `json:"_meta,omitzero"`
 }
 
-// listRootsResult is the wire form of the response to roots/list.
+// A listRootsResult is the result of roots/list.
 type listRootsResult struct {
 	Roots []Root `json:"roots"`
 }
 
-// Roots requests the roots of the running request's client. The error is an [*Error] if the client
-// has none, and [ErrInputRequired] if the response comes with the next round. Return either
-// unchanged.
+// Roots requests the roots from the client of the running request. The error is an [*Error] if the
+// client has no roots, and [ErrInputRequired] if the response comes with the next round. The tool
+// should return these errors unchanged.
 //
 // Roots are deprecated in revision 2026-07-28 (SEP-2577). Clients that declare them still respond.
-// Prefer folders as arguments of tools.
+// Prefer folders in the arguments of tools.
 func Roots(ctx context.Context) ([]Root, error) { return RootsWith(ctx, "") }
 
-// RootsWith is like [Roots], with the Key of a [ServerRequest].
+// RootsWith is like [Roots], with a key for the request; see [ServerRequest].
 func RootsWith(ctx context.Context, key string) ([]Root, error) {
 	response, err := ask(ctx, ServerRequest{Key: key, Method: methodRootsList})
 	if err != nil {

@@ -12,7 +12,7 @@ const methodSample = "sampling/createMessage"
 
 // A CreateMessageRequest is a request to the client's language model (client/sampling).
 type CreateMessageRequest struct {
-	// Key names the request; see [ServerRequest].
+	// Key identifies the request; see [ServerRequest].
 	Key              string            `json:"-"`
 	Messages         []SamplingMessage `json:"messages"`
 	MaxTokens        int               `json:"maxTokens"`
@@ -26,13 +26,13 @@ type CreateMessageRequest struct {
 	ToolChoice       *ToolChoice       `json:"toolChoice,omitempty"`
 }
 
-// A ToolChoice decides whether the model may ("auto"), must ("required") or must not ("none") use
-// tools.
+// A ToolChoice decides whether the model may use tools ("auto"), must use them ("required") or must
+// not use them ("none").
 type ToolChoice struct {
 	Mode string `json:"mode,omitempty"`
 }
 
-// ModelPreferences describe the model that the server prefers. Priorities range from 0 to 1.
+// ModelPreferences describes the model that the server prefers. Priorities are between 0 and 1.
 type ModelPreferences struct {
 	Hints                []ModelHint `json:"hints,omitempty"`
 	CostPriority         *float64    `json:"costPriority,omitempty"`
@@ -40,7 +40,7 @@ type ModelPreferences struct {
 	IntelligencePriority *float64    `json:"intelligencePriority,omitempty"`
 }
 
-// A ModelHint is a part of the name of a model or a family of models.
+// A ModelHint is a part of the name of a model or of a family of models.
 type ModelHint struct {
 	Name string `json:"name,omitempty"`
 }
@@ -52,8 +52,8 @@ type SamplingMessage struct {
 	Meta    json.RawMessage `json:"_meta,omitzero"`
 }
 
-// SamplingContent holds the blocks of a message. One block is encoded alone and several as an
-// array, because revisions before 2025-11-25 have no arrays here.
+// SamplingContent contains the blocks of a message. A single block is encoded without an array, as
+// revisions before 2025-11-25 have no arrays here.
 type SamplingContent []Content
 
 // MarshalJSON encodes the blocks.
@@ -64,7 +64,7 @@ func (c SamplingContent) MarshalJSON() ([]byte, error) {
 	return appendContents(nil, c)
 }
 
-// UnmarshalJSON decodes one block or an array of them.
+// UnmarshalJSON decodes one block or an array of blocks.
 func (c *SamplingContent) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '[' {
 		return schema.DecodeLoose(data, (*[]Content)(c))
@@ -90,7 +90,7 @@ type ToolResult struct {
 	Meta              json.RawMessage `json:"_meta,omitzero"`
 }
 
-// A CreateMessageResult is the message of the model.
+// A CreateMessageResult is the message from the model.
 type CreateMessageResult struct {
 	Role       Role            `json:"role"`
 	Content    SamplingContent `json:"content"`
@@ -100,11 +100,11 @@ type CreateMessageResult struct {
 }
 
 // Sample sends a request to the language model of the running request's client. The error is an
-// [*Error] if the client has no model or refused, and [ErrInputRequired] if the response comes with
-// the next round. Return any of them unchanged.
+// [*Error] if the client has no model or refused the request, and [ErrInputRequired] if the
+// response comes with the next round. The tool should return these errors unchanged.
 //
 // Sampling is deprecated in revision 2026-07-28 (SEP-2577). Clients that declare it still respond.
-// Prefer a model of your own.
+// Prefer to call a model directly.
 func Sample(ctx context.Context, req CreateMessageRequest) (*CreateMessageResult, error) {
 	if req.MaxTokens <= 0 {
 		return nil, fmt.Errorf("sampling: MaxTokens must be positive")

@@ -24,12 +24,13 @@ const defaultPageSize = 1_000
 // A Server is a [Handler] made of registered features: tools, resources, prompts and completions.
 // All its methods are safe for concurrent use, also while it serves.
 //
-// A Server is independent of transports and sessions. Serve it with one of the transport packages
-// (stdio, streamable, …), any number of times at once. In the same process, pass it to [NewClient].
+// A Server does not depend on transports or sessions. Serve it with one of the transport packages
+// (stdio, streamable, …), or with several at the same time. In the same process, pass it to
+// [NewClient].
 type Server struct {
 	info    Implementation
 	options ServerOptions
-	stamp   json.RawMessage // the _meta of every result, which names the server
+	stamp   json.RawMessage // _meta of every result, which names the server
 	log     *slog.Logger
 
 	tools      registry[tool]
@@ -38,54 +39,54 @@ type Server struct {
 	prompts    registry[prompt]
 	completers registry[Completer]
 	methods    registry[HandlerFunc]
-	features   []feature // of these registries, the most frequently used first
+	features   []feature // features in these registries, the most frequently used first
 
 	extending  sync.Mutex
-	extensions map[string]json.RawMessage // declared in addition to those of the options
+	extensions map[string]json.RawMessage // declared in addition to the extensions in the options
 
 	changes     *changes.Feed
 	subscribers subscribers
 }
 
-// ServerOptions are optional; the zero value of each field means its default.
+// ServerOptions holds the settings of a Server. The zero value of each field is its default.
 type ServerOptions struct {
 	// Title, Description, WebsiteURL and Icons describe the server to users.
 	Title, Description, WebsiteURL string
 	Icons                          []Icon
-	// Instructions describe to a model how to use the server.
+	// Instructions tell a model how to use the server.
 	Instructions string
 	// PageSize is the number of entries on one page of a list; the default is 1,000.
 	PageSize int
-	// ListTTL is how long clients may cache lists and the discovery (server/utilities/caching). The
-	// default is 0, which suits a server whose features change; clients that listen are notified
-	// anyway.
+	// ListTTL is how long clients may cache lists and the result of server/discover
+	// (server/utilities/caching). The default is 0, which suits a server whose features change.
+	// Clients that listen get notifications of changes in any case.
 	ListTTL time.Duration
-	// ListScope decides which clients may share the cached lists; the default is private.
+	// ListScope decides which clients may share a cached list. The default is [CachePrivate].
 	ListScope CacheScope
 	// NoLogging omits the logging capability, for a server that never logs to its clients.
 	NoLogging bool
-	// Capabilities are declared in addition to those of the registered features: extensions and
-	// experimental ones, each with its settings (a JSON object), and lists that start empty.
-	// Clients read the capabilities when they connect. So a server that may register its first tool
-	// later declares &ListCapability{} for Tools. The flags inside are always set, because a Server
-	// notifies clients of every change.
+	// Capabilities are declared in addition to the capabilities of the registered features. They
+	// may be extensions and experimental ones, each with its settings (a JSON object), and lists
+	// that start empty. Clients read the capabilities when they connect. So a server that may
+	// register its first tool later should set Tools to &ListCapability{}. The fields of a
+	// capability need not be set, as a Server declares all notifications of changes.
 	Capabilities ServerCapabilities
-	// OnSubscribe is called when the first client subscribes to the resource uri, so that the
-	// server can start to watch it. ctx is done when the last client has unsubscribed. An error
-	// refuses the subscription; the next client causes another call. Calls for different URIs are
-	// concurrent. Further clients of a URI cause no call, so middleware, not OnSubscribe, decides
-	// which clients may subscribe. OnSubscribe must find changes from before the subscription
-	// itself and call [Server.ResourceUpdated], which reaches clients that return. By default every
-	// subscription is accepted.
+	// OnSubscribe, if not nil, is called when the first client subscribes to the resource uri, so
+	// that the server can start to watch the resource. The context is done when the last client has
+	// unsubscribed. An error refuses the subscription; the next client causes another call. Calls
+	// for different URIs are concurrent. Further clients of the same URI cause no call. So use
+	// middleware to decide which clients may subscribe. OnSubscribe should detect changes from
+	// before the subscription, and call [Server.ResourceUpdated] for them, which reaches clients
+	// that connect again. By default, every subscription is accepted.
 	OnSubscribe func(ctx context.Context, uri string) error
-	// TypeSchemas holds schemas of types that tools and prompts use and that have no method
+	// TypeSchemas contains schemas for types that tools and prompts use and that have no method
 	// MCPSchema, such as types of other modules.
 	TypeSchemas TypeSchemas
-	// Logger receives internal errors; the default is slog.Default().
+	// Logger receives records of internal errors. The default is slog.Default().
 	Logger *slog.Logger
 }
 
-// NewServer returns a server without features. It panics if name is empty.
+// NewServer returns a Server without features. It panics if name is empty.
 func NewServer(name, version string) *Server {
 	return NewServerWith(name, version, ServerOptions{})
 }
@@ -129,14 +130,14 @@ func NewServerWith(name, version string, o ServerOptions) *Server {
 	return s
 }
 
-// stampOf returns the _meta that names the server.
+// stampOf returns the _meta that contains the name of the server.
 func stampOf(info Implementation) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	_ = schema.EncodeMember(&w, revision.MetaServerInfo, info) // strings only: cannot fail
 	return w.Bytes()
 }
 
-// Handle handles one request. A panic of a feature becomes an error.
+// Handle handles one request. It implements [Handler]. A panic of a feature becomes an error.
 func (s *Server) Handle(ctx context.Context, req *Request) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -150,8 +151,8 @@ func (s *Server) Handle(ctx context.Context, req *Request) (result Result, err e
 	return result, nil
 }
 
-// ended adds the server and the request to a bare context error. The result still wraps
-// context.Canceled or context.DeadlineExceeded.
+// ended adds the server and the request to an error that is just the error of ctx. The result still
+// wraps context.Canceled or context.DeadlineExceeded.
 func (s *Server) ended(ctx context.Context, req *Request, err error) error {
 	if bare := ctx.Err(); bare != nil && err == bare {
 		return fmt.Errorf("server %q: %s %q: %w", s.info.Name, req.Method, req.Name, err)
@@ -159,14 +160,14 @@ func (s *Server) ended(ctx context.Context, req *Request, err error) error {
 	return err
 }
 
-// panicked returns the response to a request whose handler panicked.
+// panicked returns the error for a request whose handler panicked.
 func (s *Server) panicked(req *Request, p any) *Error {
 	s.log.Error("mcp: panic in a handler", "method", req.Method, "name", req.Name, "panic", p, "stack", string(debug.Stack()))
 	return Errorf(CodeInternalError, "%s %q failed: the server's handler panicked", req.Method, req.Name)
 }
 
-// dispatch runs the feature of a method. If the server does not declare its capability, the method
-// does not exist.
+// dispatch runs the feature for a method. If the server does not declare the capability of the
+// method, the method does not exist.
 func (s *Server) dispatch(ctx context.Context, req *Request) (Result, error) {
 	for i := range s.features {
 		f := &s.features[i]
@@ -190,14 +191,14 @@ func (s *Server) dispatch(ctx context.Context, req *Request) (Result, error) {
 	return Result{}, Errorf(CodeMethodNotFound, "unknown method %q", req.Method)
 }
 
-// A feature is a method that reads a registry.
+// A feature is a method that uses a registry.
 type feature struct {
 	*revision.Method
 	entries
 	answer HandlerFunc // nil if the method lists the entries
 }
 
-// entries is the interface of a registry for any kind of feature.
+// entries is the part of a registry that does not depend on the type of its features.
 type entries interface {
 	open(lists *revision.Method, size int, changed func())
 	declared() bool
@@ -214,7 +215,8 @@ func (s *Server) has(capability string) bool {
 	return s.options.Capabilities.List(capability) != nil
 }
 
-// capabilities returns the capabilities of the options and of everything registered so far.
+// capabilities returns the capabilities in the options, and the capabilities of all features
+// registered so far.
 func (s *Server) capabilities() *ServerCapabilities {
 	c := s.options.Capabilities
 	for _, f := range s.features {
@@ -235,10 +237,10 @@ func (s *Server) capabilities() *ServerCapabilities {
 	return &c
 }
 
-// Declare declares an extension, such as "com.example/reindex", with its settings, one JSON object;
-// nil means {}. Clients receive it when they connect. Settings in [ServerOptions.Capabilities] take
-// precedence, and a later call over an earlier one. Declare is for packages that add a feature to a
-// Server.
+// Declare declares an extension, such as "com.example/reindex", with its settings. The settings are
+// one JSON object; nil means {}. Clients get them when they connect. Settings in
+// [ServerOptions.Capabilities] take precedence, and a later call replaces an earlier one. Declare
+// is meant for packages that add a feature to a Server.
 func (s *Server) Declare(extension string, settings json.RawMessage) {
 	if settings == nil {
 		settings = json.RawMessage(`{}`)
@@ -251,7 +253,7 @@ func (s *Server) Declare(extension string, settings json.RawMessage) {
 	s.extensions[extension] = settings
 }
 
-// DiscoverResult is a server's description of its features (server/discover).
+// A DiscoverResult is a server's description of its features (server/discover).
 type DiscoverResult struct {
 	SupportedVersions []string           `json:"supportedVersions"`
 	Capabilities      ServerCapabilities `json:"capabilities"`

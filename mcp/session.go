@@ -5,16 +5,17 @@ import (
 	"sync"
 )
 
-// A Session holds a server's data about one client between the client's requests. It exists for
-// clients of legacy revisions only. It belongs to their connection or HTTP session and is lost when
-// that ends.
+// A Session stores a server's data about one client between the client's requests. Only clients of
+// legacy revisions have a Session. It belongs to their connection or HTTP session, and its data are
+// lost when that ends.
 //
-// The modern revision has no sessions: the requests of one client may go to any replica, and
-// several users may share a connection. A server for both eras stores data of a user under
-// [Request.Principal]. It stores data of a piece of work under a handle that one tool returns and
-// others take as an argument. Data that one call needs in its next round belongs in [SaveState].
+// The modern revision has no sessions. The requests of one client may go to any replica, and
+// several users may share a connection. A server for both eras should store data of a user under
+// [Request.Principal]. It should store data of a piece of work under a handle that one tool returns
+// and other tools take as an argument. Data that a call needs in its next round belong in
+// [SaveState].
 //
-// Its methods are safe for concurrent use. A nil Session holds nothing.
+// The methods are safe for concurrent use. A nil Session contains no values.
 type Session struct {
 	mu     sync.Mutex
 	values map[any]any
@@ -24,8 +25,9 @@ type Session struct {
 }
 
 // Context returns a context that is done when the session ends. Use it to release resources:
-// context.AfterFunc(session.Context(), release). A session ends with its connection. Over HTTP it
-// ends when the client ends it or is idle for too long. The context of a nil Session is never done.
+// context.AfterFunc(session.Context(), release). A session ends with its connection. Over HTTP, it
+// ends when the client ends it, or when it was idle for too long. The context of a nil Session is
+// never done.
 func (s *Session) Context() context.Context {
 	if s == nil {
 		return context.Background()
@@ -41,7 +43,7 @@ func (s *Session) Context() context.Context {
 	return s.ctx
 }
 
-// End ends the session. Transports call it once.
+// End ends the session. The transport calls it once.
 func (s *Session) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,8 +52,8 @@ func (s *Session) End() {
 	}
 }
 
-// Value returns the value under the key, or nil. As with a context, use a key type of your own to
-// avoid collisions between packages.
+// Value returns the value for a key, or nil. As for a context, the key should have a type that the
+// package defines, to avoid collisions with other packages.
 func (s *Session) Value(key any) any {
 	if s == nil {
 		return nil
@@ -61,8 +63,8 @@ func (s *Session) Value(key any) any {
 	return s.values[key]
 }
 
-// SetValue sets the value under a comparable key; nil removes it. It reports whether there is a
-// session that holds it.
+// SetValue sets the value for a comparable key; nil removes the value. It reports false if s is
+// nil.
 func (s *Session) SetValue(key, value any) bool {
 	if s == nil {
 		return false

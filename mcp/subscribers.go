@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// subscribers counts the subscribers to resources of a server with [ServerOptions.OnSubscribe].
+// subscribers counts the subscribers of resources, for a server with [ServerOptions.OnSubscribe].
 type subscribers struct {
 	mu      sync.Mutex
 	watches map[string]*watch // by URI
@@ -22,8 +22,8 @@ type watch struct {
 	count  int                // number of subscribers; guarded by subscribers.mu
 }
 
-// subscribe adds a subscriber of the resource and waits until OnSubscribe has accepted the first
-// one. Unless it fails, the caller must call unsubscribe.
+// subscribe adds a subscriber of a resource. It waits until OnSubscribe has accepted the first
+// subscriber. If it succeeds, the caller must call unsubscribe.
 func (s *Server) subscribe(ctx context.Context, uri string) (*watch, error) {
 	t := &s.subscribers
 	t.mu.Lock()
@@ -35,7 +35,7 @@ func (s *Server) subscribe(ctx context.Context, uri string) (*watch, error) {
 			t.watches = map[string]*watch{}
 		}
 		t.watches[uri] = w
-		go s.beginWatch(ctx, w) // in a goroutine of its own, because the first subscriber may leave before the others
+		go s.beginWatch(ctx, w) // in a separate goroutine, as the first subscriber may leave before the others
 	}
 	w.count++
 	t.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *Server) subscribe(ctx context.Context, uri string) (*watch, error) {
 	}
 }
 
-// beginWatch calls OnSubscribe and ends the watch if that fails.
+// beginWatch calls OnSubscribe. If that fails, it ends the watch.
 func (s *Server) beginWatch(ctx context.Context, w *watch) {
 	defer close(w.ready)
 	defer func() {
@@ -65,7 +65,7 @@ func (s *Server) beginWatch(ctx context.Context, w *watch) {
 	w.err = s.options.OnSubscribe(ctx, w.uri)
 }
 
-// unsubscribe removes one subscriber of each watch.
+// unsubscribe removes one subscriber from each watch.
 func (s *Server) unsubscribe(watches []*watch) {
 	s.subscribers.mu.Lock()
 	defer s.subscribers.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *Server) unsubscribe(watches []*watch) {
 	}
 }
 
-// end ends a watch. Another watch may already have taken its place. The caller holds t.mu.
+// end ends a watch. A new watch may already have replaced it in the map. The caller holds t.mu.
 func (t *subscribers) end(w *watch) {
 	if t.watches[w.uri] == w {
 		delete(t.watches, w.uri)

@@ -14,16 +14,16 @@ const (
 	notificationAcknowledged = "notifications/subscriptions/acknowledged"
 
 	// ChangesKey is a member of _meta that marks a position in the sequence of a server's changes.
-	// A server sends it with the result of server/discover, with the acknowledgement of
-	// subscriptions/listen, and with each notification that follows. A client that was disconnected
-	// returns the last one with its next subscriptions/listen and is notified at once of the
-	// changes in between. The value is opaque.
+	// A server sends it in the result of server/discover, in the acknowledgement of
+	// subscriptions/listen, and in each notification after that. A client that was disconnected
+	// sends the last mark in its next subscriptions/listen, and gets notifications of the changes
+	// in between. The value is opaque.
 	ChangesKey = changes.MarkKey
 
 	maxResourceSubscriptions = 10_000 // URIs in one filter
 )
 
-// listen handles subscriptions/listen. It acknowledges the filter and then sends notifications
+// listen handles subscriptions/listen. It acknowledges the filter, and then sends notifications
 // until the request ends.
 func (s *Server) listen(ctx context.Context, req *Request) error {
 	sub, err := s.beginListen(ctx, req)
@@ -41,7 +41,7 @@ func (s *Server) listen(ctx context.Context, req *Request) error {
 // A subscription is one running subscriptions/listen.
 type subscription struct {
 	listener        *changes.Listener
-	watches         []*watch // to unsubscribe from at the end
+	watches         []*watch // watches to unsubscribe from at the end
 	acknowledgement json.RawMessage
 }
 
@@ -67,7 +67,7 @@ func (s *Server) beginListen(ctx context.Context, req *Request) (*subscription, 
 	return sub, nil
 }
 
-// filterOf decodes the filter of a listen request.
+// filterOf decodes the filter in a listen request.
 func filterOf(params json.RawMessage) (*SubscriptionFilter, error) {
 	raw := memberOrNil(params, "notifications")
 	if len(raw) == 0 || raw[0] != '{' {
@@ -83,8 +83,8 @@ func filterOf(params json.RawMessage) (*SubscriptionFilter, error) {
 	return f, nil
 }
 
-// supported returns the part of the filter that the server supports, and the resources that it
-// watches for it.
+// supported returns the part of the filter that the server supports, and the watches of the
+// resources in it.
 func (s *Server) supported(ctx context.Context, f *SubscriptionFilter) (*SubscriptionFilter, []*watch) {
 	agreed := f.OfferedBy(s.capabilities())
 	if s.options.OnSubscribe == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// isStructured reports whether values of the type become structured content.
+// isStructured reports whether values of a type become structured content.
 func isStructured(t reflect.Type) bool {
 	switch t {
 	case reflect.TypeFor[Content](), reflect.TypeFor[[]Content](), reflect.TypeFor[*CallToolResult](), reflect.TypeFor[CallToolResult](), reflect.TypeFor[struct{}]():
@@ -19,17 +19,17 @@ func isStructured(t reflect.Type) bool {
 	return t.Kind() != reflect.String && t.Kind() != reflect.Interface
 }
 
-// An Output is an Out of a tool with more than its value: content for the model, metadata, or a
+// An Output is an output of a tool with more than a value: content for the model, metadata, or a
 // failure.
 type Output[T any] struct {
-	// Value is the output of the tool; the output schema is that of T. A nil pointer means no
-	// value, which only a failed tool may return.
+	// Value is the output of the tool. The output schema is the schema of T. A nil pointer means no
+	// value, which is allowed only if the tool failed.
 	Value T
-	// Content is the content for the model; nil means the content that Value alone would have.
+	// Content is the content for the model. If it is nil, the content is made from Value.
 	Content []Content
-	// Meta is the result's _meta, one JSON object or nil.
+	// Meta is the result's _meta: one JSON object, or nil.
 	Meta json.RawMessage
-	// IsError reports that the tool failed. Value is not checked then.
+	// IsError reports that the tool failed. The schema of Value is then not checked.
 	IsError bool
 }
 
@@ -81,8 +81,9 @@ func valueType[Out any]() reflect.Type {
 	return reflect.TypeFor[Out]()
 }
 
-// encoderFor chooses, once per tool, how an Out is encoded. check is nil if every Out fits the
-// output schema. Otherwise the value is encoded at once so that it can be checked.
+// encoderFor returns the function that encodes an Out. It is called once for each tool. If check is
+// not nil, the function encodes the value at once and validates it. If check is nil, every Out fits
+// the output schema.
 func encoderFor[Out any](check *schema.Validator, textOnly bool) func(Out) (Result, error) {
 	t := reflect.TypeFor[Out]()
 	switch {
@@ -116,7 +117,7 @@ func encoderFor[Out any](check *schema.Validator, textOnly bool) func(Out) (Resu
 	}
 }
 
-// asText returns a result that has the value as text only, for models.
+// asText returns a result that contains the value only as text, for models.
 func asText(out any) (Result, error) {
 	if shown, ok := out.(interface{ Content() []Content }); ok {
 		return Result{Value: &CallToolResult{Content: shown.Content()}}, nil
@@ -125,8 +126,8 @@ func asText(out any) (Result, error) {
 	return Result{Value: textResult(text)}, err
 }
 
-// checkResult is like checkOutput, for the result of an Out that is content, text, or of an
-// interface type.
+// checkResult is like checkOutput, for the result of an Out that is content, text, or an interface
+// type.
 func checkResult(check *schema.Validator, result *Result) error {
 	if check == nil {
 		return nil
@@ -145,8 +146,8 @@ func checkResult(check *schema.Validator, result *Result) error {
 	return checkOutput(check, r)
 }
 
-// checkOutput validates structured content against the output schema, if there is one. A failed
-// tool needs no structured content.
+// checkOutput validates structured content against the output schema, if there is one. If the tool
+// failed, structured content is not needed.
 func checkOutput(check *schema.Validator, r *CallToolResult) error {
 	switch {
 	case check == nil, r != nil && r.IsError:
@@ -157,14 +158,14 @@ func checkOutput(check *schema.Validator, r *CallToolResult) error {
 	return check.Validate(r.StructuredContent)
 }
 
-// badOutput returns the error for an output that does not fit the tool's declared schema. That is a
-// bug in the program, so it is logged too.
+// badOutput returns the error for an output that does not fit the tool's output schema. It also
+// logs the error, as it is a bug in the program.
 func (s *Server) badOutput(tool string, err error) *Error {
 	s.log.Error("mcp: the output of a tool does not fit its output schema", "tool", tool, "error", err)
 	return Errorf(CodeInternalError, "tool %q failed: its output does not fit its output schema: %v", tool, err)
 }
 
-// unstructured returns the result for a value that is already content, or for text.
+// unstructured returns the result for a value that is content or text.
 func unstructured(out any) Result {
 	switch v := out.(type) {
 	case nil, struct{}:
@@ -186,7 +187,7 @@ func unstructured(out any) Result {
 	return Result{Value: &structured[any]{value: out}}
 }
 
-// textResult is a result of one text block, the most frequent result.
+// A textResult is a result with one block of text, which is the most frequent result.
 type textResult string
 
 func (t textResult) AppendJSON(dst []byte) ([]byte, error) {
@@ -198,7 +199,7 @@ func (t textResult) AppendJSON(dst []byte) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// structured is a result whose value is encoded once and also copied into a text block.
+// A structured is a result whose value is encoded once, and also sent as a block of text.
 type structured[T any] struct {
 	value   T
 	encoded json.RawMessage // the encoded value, if the check needed it

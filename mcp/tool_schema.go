@@ -12,21 +12,21 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// TypeSchemas holds JSON Schemas of types that have no method MCPSchema, such as types of other
+// TypeSchemas contains JSON Schemas for types that have no method MCPSchema, such as types of other
 // modules.
 type TypeSchemas map[reflect.Type]json.RawMessage
 
 // SchemaOf returns the JSON Schema that [AddTool] infers from T. Use it to change a detail and pass
-// it as [Tool.InputSchema], or to build other schemas. SchemaOf panics if T has no schema; the
-// panic names the type, the field and the remedy. The rules from Go types to schemas are in
+// the result as [Tool.InputSchema], or to build other schemas. SchemaOf panics if T has no schema.
+// The panic names the type, the field and the remedy. The rules from Go types to schemas are in
 // docs/server.md.
 //
-// The schema of a type with a method MCPSchema() json.RawMessage is the result of that method,
-// wherever the type is used. So an enum or a union is written once. For types of other modules use
+// If a type has a method MCPSchema() json.RawMessage, its schema is the result of that method in
+// every place. So an enum or a union is written only once. For types of other modules, use
 // [SchemaWith] and [ServerOptions.TypeSchemas].
 func SchemaOf[T any]() json.RawMessage { return SchemaWith[T](nil) }
 
-// SchemaWith is like [SchemaOf], with schemas for types of other modules within T.
+// SchemaWith is like [SchemaOf], with schemas for types of other modules inside T.
 func SchemaWith[T any](types TypeSchemas) json.RawMessage {
 	t := reflect.TypeFor[T]()
 	inferred, err := schema.For(t, types.of(t))
@@ -36,13 +36,13 @@ func SchemaWith[T any](types TypeSchemas) json.RawMessage {
 	return inferred
 }
 
-// of returns the options to infer the schema of t.
+// of returns the options for inferring the schema of t.
 func (types TypeSchemas) of(t reflect.Type) schema.Options {
 	return schema.Options{Docs: schema.DocsOf(t), Types: types}
 }
 
-// completeTool completes a tool's description from its types. It returns the validators of the
-// input and, if the output may not fit its schema, of the output.
+// completeTool completes a tool's description from its types. It returns the validator of the
+// input. If the output may not fit its schema, it also returns the validator of the output.
 func completeTool(t *Tool, in, out reflect.Type, f any, types TypeSchemas) (input, output *schema.Validator, err error) {
 	if t.Description == "" {
 		t.Description = schema.FuncDoc(f, in)
@@ -65,7 +65,7 @@ func completeTool(t *Tool, in, out reflect.Type, f any, types TypeSchemas) (inpu
 	return input, output, err
 }
 
-// completeOutput is like [completeTool], for the output.
+// completeOutput does the same as [completeTool] for the output.
 func completeOutput(t *Tool, out reflect.Type, types TypeSchemas) (*schema.Validator, error) {
 	structured := isStructured(out) && !t.TextOnly
 	if t.OutputSchema != nil {
@@ -100,7 +100,7 @@ func compileOutput(output json.RawMessage) (*schema.Validator, error) {
 	return validate, nil
 }
 
-// inferObject infers the schema of arguments, which are always an object.
+// inferObject infers the schema of arguments, which are always one object.
 func inferObject(t reflect.Type, types TypeSchemas) (json.RawMessage, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -123,8 +123,8 @@ func inferObject(t reflect.Type, types TypeSchemas) (json.RawMessage, error) {
 
 var errNoObject = errors.New("arguments are an object: use a struct, or a map with string keys")
 
-// ofObject adds the missing type to the schema of arguments. The schema must declare an object
-// (schema.ts Tool): clients that check it reject the whole list otherwise.
+// ofObject adds the type to the schema of arguments if it is missing. The schema must declare an
+// object (schema.ts Tool), as clients that check it otherwise reject the whole list.
 func ofObject(input json.RawMessage) (json.RawMessage, error) {
 	switch kind := jsonrpc.Get(input, "type"); {
 	case string(kind) == `"object"`:
@@ -137,9 +137,9 @@ func ofObject(input json.RawMessage) (json.RawMessage, error) {
 	return jsonrpc.With(input, "type", []byte(`"object"`)), nil
 }
 
-// fitsType returns an error that names the place where a written schema accepts values that the Go
-// type cannot decode. inferred is the schema of that Go type. Without the check every such call
-// would fail.
+// fitsType returns an error if a written schema accepts values that a Go type cannot decode. Every
+// call with such a value would fail. The error names the place. inferred is the schema of the Go
+// type.
 func fitsType(written, inferred schema.View, path string) error {
 	wrote, can := string(written.Get("type")), string(inferred.Get("type"))
 	wider := wrote == `"integer"` && can == `"number"`

@@ -30,14 +30,14 @@ type Tool struct {
 	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
 	Meta         json.RawMessage  `json:"_meta,omitzero"`
 
-	// TextOnly, for [AddToolWith], sends the function's return value as text only, a struct as its
-	// JSON. There is no structured content and no OutputSchema. The field is not sent.
+	// TextOnly, for [AddToolWith], sends the function's return value only as text; a struct becomes
+	// its JSON. There is no structured content and no OutputSchema. The field is not sent.
 	TextOnly bool `json:"-"`
 }
 
-// ToolAnnotations are hints about a tool's effects. They are claims of the server: do not trust
-// those of an untrusted server. A nil hint was not declared and has the specification's default,
-// given at each field.
+// ToolAnnotations are hints about a tool's effects. They are claims of the server: do not trust the
+// hints of an untrusted server. A nil hint was not declared, and has the default value in the
+// specification, which is given at each field.
 type ToolAnnotations struct {
 	Title           string `json:"title,omitempty"`
 	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`    // does not change anything; default false
@@ -46,7 +46,8 @@ type ToolAnnotations struct {
 	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // reaches systems outside the server; default true
 }
 
-// ReadsOnly reports whether the annotations declare that a tool changes nothing. a may be nil.
+// ReadsOnly reports whether the annotations claim that a tool changes nothing. The receiver may be
+// nil.
 func (a *ToolAnnotations) ReadsOnly() bool {
 	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
 }
@@ -55,17 +56,17 @@ func (a *ToolAnnotations) ReadsOnly() bool {
 type CallToolResult struct {
 	// Content is the output for the model.
 	Content []Content
-	// StructuredContent is the output for programs, JSON of any type. It is nil if there is none;
+	// StructuredContent is the output for programs, which may be any JSON value. Nil means none;
 	// json.RawMessage("null") is a value.
 	StructuredContent json.RawMessage
-	// IsError reports that the tool failed. Content then gives the reason, so that the model can
-	// correct its call.
+	// IsError reports that the tool failed. Content should then contain the reason, so that the
+	// model can correct its call.
 	IsError bool
-	// Meta is _meta, one JSON object or nil.
+	// Meta is _meta: one JSON object, or nil.
 	Meta json.RawMessage
 }
 
-// result returns r as a Result, an empty one for nil.
+// result returns r as a Result. For nil, it returns an empty one.
 func (r *CallToolResult) result() Result {
 	if r == nil {
 		r = &CallToolResult{}
@@ -81,7 +82,7 @@ func ToolError(format string, args ...any) *CallToolResult {
 // AppendJSON appends the result as JSON, without Meta.
 func (r *CallToolResult) AppendJSON(dst []byte) ([]byte, error) { return r.appendWith(dst, nil) }
 
-// MarshalJSON encodes the result, Meta included.
+// MarshalJSON encodes the result, including Meta.
 func (r *CallToolResult) MarshalJSON() ([]byte, error) { return r.appendWith(nil, r.Meta) }
 
 func (r *CallToolResult) appendWith(dst []byte, meta json.RawMessage) ([]byte, error) {
@@ -117,12 +118,12 @@ func (r *CallToolResult) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A ToolHandler runs a tool whose schema is known only at run time. arguments is one JSON object
-// that was validated against the tool's input schema. Errors are treated as in [AddTool]; a nil
-// result means an empty one.
+// A ToolHandler runs a tool whose schema is known only at run time. The arguments are one JSON
+// object that was validated against the tool's input schema. Errors are handled as by [AddTool]. A
+// nil result means an empty one.
 type ToolHandler func(ctx context.Context, arguments json.RawMessage) (*CallToolResult, error)
 
-// runTool handles one call whose arguments are not validated yet.
+// A runTool handles one call whose arguments have not been validated.
 type runTool func(ctx context.Context, arguments json.RawMessage) (Result, error)
 
 // A tool is a registered tool.
@@ -133,32 +134,34 @@ type tool struct {
 }
 
 // AddTool registers f as a tool. The input schema is inferred from In and its struct tags (json,
-// doc, title, min, max, enum, pattern, format, default, required, header), the output schema from
-// Out. Descriptions are the doc comments that `go generate` collected (see cmd/mcpdoc).
+// doc, title, min, max, enum, pattern, format, default, required, header), and the output schema
+// from Out. Descriptions come from the doc comments that `go generate` collected (see cmd/mcpdoc).
 //
-// Arguments are validated before f runs. A call that does not fit gets a tool error that names the
-// argument, the expected value and the received one.
+// Arguments are validated before f runs. A call with invalid arguments gets a tool error that names
+// the argument, the expected value and the received one.
 //
-// A string as Out becomes one block of text. A [Content], []Content or *[CallToolResult] is used as
-// it is. struct{} is an empty result. Anything else is structured content, for programs. For models
-// it becomes the text of its JSON, or the result of its method Content() []Content if it has one.
-// An [Output] is one of these with content, metadata or a failure of its own.
+// If Out is a string, the result is one block of text. A [Content], []Content or *[CallToolResult]
+// is used unchanged. A struct{} means an empty result. Any other Out becomes structured content,
+// for programs. For models, the result also contains its JSON as text or, if it has a method
+// Content() []Content, the result of that method. An [Output] is one of these, with separate
+// content, metadata or a failure.
 //
-// An error of f becomes a tool error that the model can read. Exceptions are [ErrInputRequired] and
-// an [*Error] of this server, which becomes a protocol error. An error of another server, which a
-// [Client] returned, is a failure of the tool like any other. A panic in f fails only its own call.
+// An error of f becomes a tool error that the model can read. There are two exceptions:
+// [ErrInputRequired], and an [*Error] of this server, which becomes a protocol error. An error of
+// another server, which a [Client] returned, becomes a tool error. A panic in f fails only its own
+// call.
 //
-// AddTool panics on a mistake in the program. In and Out must have schemas, each struct tag must be
-// one of the above and fit its field. The name must be free and consist of letters, digits, '_',
-// '-', '.' and '/'. The panic names the type, the field and the remedy. Tools can be added while
-// the server runs; clients that listen are notified.
+// AddTool panics if the program has a mistake. In and Out must have schemas. Each struct tag must
+// be one of the above, and must fit its field. The name must not be in use, and must consist of
+// letters, digits, '_', '-', '.' and '/'. The panic names the type, the field and the remedy. Tools
+// can be added while the server runs; clients that listen are notified.
 func AddTool[In, Out any](s *Server, name string, f func(context.Context, In) (Out, error)) {
 	AddToolWith(s, Tool{Name: name}, f)
 }
 
-// AddToolWith is like [AddTool], for a tool with a description beyond its types. Non-zero fields of
-// t take precedence over inferred ones. AddToolWith also panics if the InputSchema has arguments
-// that do not fit In.
+// AddToolWith is like [AddTool], for a tool whose description contains more than its types.
+// Non-zero fields of t take precedence over inferred ones. AddToolWith also panics if arguments in
+// the InputSchema do not fit In.
 func AddToolWith[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, error)) {
 	if f == nil {
 		panic(fmt.Sprintf("mcp: tool %q: the function is nil", t.Name))
@@ -186,12 +189,13 @@ func AddToolWith[In, Out any](s *Server, t Tool, f func(context.Context, In) (Ou
 	must(s.putTool(t, run, adding))
 }
 
-// AddTool registers a tool whose input schema is not that of a Go type. Without an InputSchema it
-// accepts any object. It panics on a mistake and if the name is taken, like the function [AddTool].
+// AddTool registers a tool whose input schema does not come from a Go type. Without an InputSchema,
+// the tool accepts any object. Like the function [AddTool], it panics if the tool is invalid or the
+// name is in use.
 func (s *Server) AddTool(t Tool, f ToolHandler) { must(s.registerTool(t, f, adding)) }
 
-// SetTool registers a tool made from data and replaces one of the same name. It returns an error if
-// the tool is invalid. Of the name it requires only that it can be sent to clients.
+// SetTool registers a tool from data, and replaces a tool with the same name. It returns an error
+// if the tool is invalid. Any name is valid that can be sent to clients.
 func (s *Server) SetTool(t Tool, f ToolHandler) error { return s.registerTool(t, f, setting) }
 
 func (s *Server) registerTool(t Tool, f ToolHandler, how registration) error {
@@ -235,12 +239,12 @@ func (s *Server) Tool(name string) *Tool {
 	return &t
 }
 
-// RemoveTool removes tools; unknown names are ignored.
+// RemoveTool removes tools by name. It ignores unknown names.
 func (s *Server) RemoveTool(names ...string) {
 	s.tools.remove(names...)
 }
 
-// putTool registers a complete tool.
+// putTool registers a tool whose description is complete.
 func (s *Server) putTool(t Tool, run runTool, how registration) error {
 	if err := checkToolName(t.Name, how); err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
@@ -270,8 +274,8 @@ func decodeArguments[In any](validate *schema.Validator, arguments json.RawMessa
 	return in, err
 }
 
-// toolFailure returns an error for protocol errors and cancelled calls, and a tool error for
-// failures of the tool. An error of another server is a failure of the tool.
+// toolFailure returns protocol errors and the errors of cancelled calls as errors. It returns a
+// tool error for any other failure, including an error of another server.
 func toolFailure(ctx context.Context, err error) (Result, error) {
 	var e *Error
 	if errors.As(err, &e) && e.Server == "" || errors.Is(err, ErrInputRequired) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {

@@ -7,58 +7,59 @@ import (
 )
 
 // A Wire receives the messages of connections as they are sent and received, for inspection. It is
-// set in [ServeOptions] for clients and in [ClientOptions] for servers. A Handler or a Client in
-// the same process has no messages.
+// set in [ServeOptions] for clients, and in [ClientOptions] for servers. There are no messages
+// between a Client and a Handler in the same process.
 //
-// Its methods must be safe for concurrent use. They are called by the goroutines that carry the
-// messages, so they must not block.
+// Its methods must be safe for concurrent use. The goroutines that send and receive messages call
+// them, so they must not block.
 type Wire interface {
-	// Watching reports whether messages are wanted now. It is called for every message; if it
+	// Watching reports whether messages are wanted now. It is called for every message. If it
 	// returns false, no other method is called.
 	Watching() bool
 	// Passes receives a message before it is handled or sent. It returns the context for the work
-	// that the message causes. Values added to the context of a client's request are present when a
-	// request to a server is sent for it. So is a Noter added by [WithNoter], which code that works
-	// on the request can use.
+	// that the message causes. If Passes adds values to the context of a client's request, they are
+	// also present in Passes when a request to a server is sent because of it. The same holds for a
+	// Noter that [WithNoter] adds, which code that handles the request can use.
 	Passes(ctx context.Context, m WireMessage) context.Context
 }
 
-// A WireMessage is one message in transit. It is valid only during the call of Passes.
+// A WireMessage is one message of a connection. It is valid only during the call of Passes.
 type WireMessage struct {
-	// ToServer reports whether the message goes from the client to the server.
+	// ToServer is set if the message goes from the client to the server.
 	ToServer bool
 	// Message is one JSON-RPC message. It is nil if Err is set.
 	Message []byte
-	// Revision is the revision spoken. It is empty while unknown, and toward servers, where the
-	// messages contain it.
+	// Revision is the protocol revision of the connection. It is empty while unknown, and for
+	// messages of connections to servers, which contain the revision.
 	Revision string
 	// Client is the client's description of its software to this side. It is nil if unknown, and
-	// toward servers.
+	// for connections to servers.
 	Client *Implementation
 	// Err is the reason why a request to a server got no response.
 	Err error
-	// Transport is the kind of transport: [TransportStream], [TransportHTTP] or [TransportSSE]. It
-	// is empty if unknown.
+	// Transport is the kind of transport: [TransportStream], [TransportHTTP] or [TransportSSE], or
+	// empty if unknown.
 	Transport string
 }
 
 // Values of Transport in a [WireMessage].
 const (
-	TransportStream = "stream" // one stream of bytes in each direction: standard input and output, a socket, memory
+	TransportStream = "stream" // one byte stream in each direction: standard input and output, a socket, memory
 	TransportHTTP   = "http"   // Streamable HTTP
 	TransportSSE    = "sse"    // HTTP+SSE
 )
 
-// A Noter receives details of a request that its messages do not contain, such as its headers or
-// the rule that decided. Its methods are safe for concurrent use and do not block.
+// A Noter receives details of a request that its messages do not contain, such as its HTTP headers
+// or the rule that decided about it. Its methods must be safe for concurrent use and must not
+// block.
 type Noter interface {
-	// Note records a detail of a kind, such as "policy". note is encoded to JSON at once. A
-	// json.RawMessage is used as it is and must not change later; prefer it for many equal notes.
-	// note may contain only secrets that can be recognized by their name or form.
+	// Note records a detail of a kind, such as "policy". The note is encoded to JSON at once. A
+	// json.RawMessage is used unchanged, and must not change later; prefer it for many equal notes.
+	// A note may contain secrets only if their name or form makes them recognizable.
 	Note(kind string, note any)
 }
 
-// A noterContext is a context that holds its Noter, in one allocation.
+// A noterContext is a context together with its Noter, in one allocation.
 type noterContext struct {
 	context.Context
 	noter Noter
@@ -71,11 +72,11 @@ func (c *noterContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// WithNoter returns a context for a watched request, in which [NoterOf] finds n.
+// WithNoter returns a context for an observed request. [NoterOf] returns n for it.
 func WithNoter(ctx context.Context, n Noter) context.Context { return &noterContext{ctx, n} }
 
-// NoterOf returns the Noter of the context's request, or nil if it does not want notes of that
-// kind.
+// NoterOf returns the Noter of the request in ctx. It returns nil if no observer wants notes of
+// this kind.
 //
 //	if n := mcp.NoterOf(ctx, "cache"); n != nil {
 //		n.Note("cache", hit{Key: key})

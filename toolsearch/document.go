@@ -13,7 +13,7 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// field is a part of a tool's text with a separate weight.
+// field is a part of a tool's text that has its own weight.
 type field uint8
 
 const (
@@ -35,7 +35,7 @@ const (
 // lengths holds the number of words in each field.
 type lengths [fields]uint32
 
-// read returns the number of words of the tool itself, without remembered queries.
+// read returns the number of words in the tool's own texts, without remembered queries.
 func (l *lengths) read() (words int) {
 	for f, n := range l {
 		if field(f) != usageField {
@@ -50,7 +50,7 @@ type counts [fields]uint8
 
 // document holds the terms of one tool.
 type document struct {
-	terms   []termCounts // in no order, each term once
+	terms   []termCounts // words in the name, without repetitions
 	lengths lengths
 	named   int // number of different words in the name
 }
@@ -87,7 +87,7 @@ func (r *reader) read(t Tool) document {
 	return r.copied()
 }
 
-// remember returns d with these remembered queries instead of the earlier ones.
+// remember returns a copy of d with queries as its remembered queries.
 func (r *reader) remember(d *document, queries []string) document {
 	clear(r.at)
 	r.doc = document{terms: r.doc.terms[:0], lengths: d.lengths, named: d.named}
@@ -110,7 +110,7 @@ func (r *reader) copied() document {
 	return d
 }
 
-// text adds the words of a text to field f.
+// text adds the words of text to field f.
 func (r *reader) text(f field, text string) {
 	if r.full(f) {
 		return
@@ -134,7 +134,8 @@ func (r *reader) text(f field, text string) {
 	})
 }
 
-// counts returns the counts of a term. The pointer is valid until the next call.
+// counts returns the counts of a term, which it adds to the document if needed. The pointer is
+// valid until the next call.
 func (r *reader) counts(stem string) *counts {
 	i, ok := r.at[stem]
 	if !ok {
@@ -147,13 +148,13 @@ func (r *reader) counts(stem string) *counts {
 
 func (r *reader) full(f field) bool { return r.doc.lengths[f] >= maxFieldWords }
 
-// schema adds the arguments in a valid schema, or in a list of schemas, and in nested schemas.
+// schema adds the arguments of a valid schema, or of a list of schemas, including nested schemas.
 func (r *reader) schema(s []byte, depth int) {
 	if depth >= maxSchemaDepth || r.full(paramField) {
 		return
 	}
 	jsonrpc.EachElement(s, func(value []byte) bool {
-		if isObject(value) { // lists in lists are ignored
+		if isObject(value) { // nested lists are ignored
 			r.schema(value, depth)
 		}
 		return !r.full(paramField)
@@ -183,7 +184,7 @@ func isObject(s []byte) bool {
 	return i < len(s) && s[i] == '{'
 }
 
-// maxWord limits the bytes of a word that counts; a longer one is a key or a hash.
+// maxWord is the maximum number of bytes of an indexed word; a longer one is a key or a hash.
 const maxWord = 64
 
 // splitter splits a text into words. Words are in lower case and not stemmed. The zero value is
@@ -232,8 +233,9 @@ func classOf(r rune) class {
 }
 
 // split calls f with each word of text until f returns false. For an identifier in camelCase or
-// with digits it calls f with the parts and then with the whole; whole reports which. GitHub is as
-// often one word as readFile is two. The slice is valid during the call.
+// with digits, it calls f with each part and then with the whole identifier, and with whole set.
+// Both are needed, as GitHub is one word and readFile is two. The slice word is valid only during
+// the call.
 func (s *splitter) split(text string, f func(word []byte, whole bool) bool) {
 	s.reset()
 	last := other
@@ -266,7 +268,8 @@ func (s *splitter) split(text string, f func(word []byte, whole bool) bool) {
 	s.flush(f)
 }
 
-// boundary adds a cut before a rune of class c after one of class last.
+// boundary adds a cut if a new part begins between a rune of class last and one of class c. The
+// text after the second rune is rest.
 func (s *splitter) boundary(last, c class, rest string) {
 	if len(s.word) == 0 {
 		return
@@ -278,7 +281,7 @@ func (s *splitter) boundary(last, c class, rest string) {
 	case last == lower && c == upper:
 		cut = true
 	case last == upper && c == upper:
-		// The last capital letter of HTTPServer begins a part; that of APIs does not.
+		// The last capital letter of HTTPServer begins a part; the last one of APIs does not.
 		next, size := utf8.DecodeRuneInString(rest)
 		cut = classOf(next) == lower && (next != 's' || startsWithLetter(rest[size:]))
 	}
@@ -287,8 +290,8 @@ func (s *splitter) boundary(last, c class, rest string) {
 	}
 }
 
-// narrow returns the ASCII character for its wide form, which keyboards for Chinese, Japanese and
-// Korean produce. It returns any other character unchanged.
+// narrow returns the ASCII character for its full-width form, which input methods for Chinese,
+// Japanese and Korean produce. It returns any other character unchanged.
 func narrow(r rune) rune {
 	if '！' <= r && r <= '～' {
 		return r - '！' + '!'
@@ -313,7 +316,7 @@ func (s *splitter) add(r rune) {
 	s.word = utf8.AppendRune(s.word, r)
 }
 
-// flush calls f with the current word, its parts first.
+// flush calls f with the parts of the current word, and then with the word.
 func (s *splitter) flush(f func(word []byte, whole bool) bool) bool {
 	defer s.reset()
 	if len(s.word) == 0 {
@@ -334,11 +337,11 @@ func (s *splitter) flush(f func(word []byte, whole bool) bool) bool {
 
 func (s *splitter) reset() { s.word, s.cuts = s.word[:0], s.cuts[:0] }
 
-// maxStems limits the cached stems; at the limit the cache is emptied.
+// maxStems is the maximum number of cached stems. At the limit the cache is emptied.
 const maxStems = 32_768
 
-// stems is a cache of stems: stemming takes a microsecond, and a catalogue repeats the same few
-// thousand words. It is safe for concurrent use.
+// stems is a cache of stems. Stemming takes a microsecond, and a catalogue of tools repeats the
+// same few thousand words. The cache is safe for concurrent use.
 type stems struct {
 	mu    sync.RWMutex
 	known map[string]string
@@ -365,8 +368,8 @@ func (s *stems) of(word []byte) string {
 	return stem
 }
 
-// stemOf returns the stem of a word in lower case. Words with other letters than those of English
-// are their own stems.
+// stemOf returns the stem of a lower-case word. A word with letters other than a to z is its own
+// stem.
 func stemOf(word string) string {
 	for i := range len(word) {
 		if word[i] < 'a' || word[i] > 'z' {
@@ -377,7 +380,7 @@ func stemOf(word string) string {
 }
 
 // isStopWord reports whether a word is too common in English to be useful. Words for the purpose of
-// a tool, like "get", are not stop words.
+// a tool, such as "get", are not stop words.
 func isStopWord(word string) bool {
 	switch word {
 	case "a", "an", "the", "this", "that", "these", "those", "such", "some", "any",
@@ -394,8 +397,8 @@ func isStopWord(word string) bool {
 	return false
 }
 
-// synonymGroups lists words that users and tools use for the same thing, one group a line. They are
-// general English and general computing; names of products do not belong here.
+// synonymGroups lists words that users and tools use for the same thing, one group in each line.
+// The groups contain general English and general computing words, but no names of products.
 const synonymGroups = `
 get fetch retrieve read obtain
 show view display
@@ -485,7 +488,7 @@ tag label
 comment reply remark
 `
 
-// synonyms holds the other stems of the groups of a stem.
+// synonyms maps each stem to the other stems in its groups.
 type synonyms map[string][]string
 
 func newSynonyms() synonyms {

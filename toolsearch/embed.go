@@ -17,31 +17,31 @@ import (
 const (
 	embedTimeout     = 2 * time.Second  // limit for the vectors of a search's queries
 	batchTimeouts    = 10               // limit for a batch of Index.Embed, in units of embedTimeout
-	embedWeight      = 0.4              // share of meaning in a fused score
+	embedWeight      = 0.4              // share of the score by meaning in a fused score
 	embedBatch       = 64               // texts of one call of an Embedder
 	maxEmbedText     = 2 << 10          // bytes of an embedded text
-	maxDimensions    = 8_192            // numbers of a vector
+	maxDimensions    = 8_192            // maximum numbers in a vector
 	maxVectors       = 16_384           // cached vectors; at the limit the cache is emptied
 	maxEmbedFailures = 3                // consecutive failures before searches pause embedding
 	embedPause       = 30 * time.Second // duration of this pause
 )
 
-// Embedder converts texts to vectors, so that texts of similar meaning have vectors of similar
-// direction. It must return one vector for each text, in their order, all of the same length of up
-// to 8,192, and return when ctx ends. An Index calls it with at most 64 texts of 2 KiB at a time,
-// from the goroutines that call the Index.
+// Embedder converts texts to vectors. Texts of similar meaning must have vectors of similar
+// direction. Embed must return one vector for each text, in their order, and return when ctx ends.
+// All vectors must have the same length of at most 8,192. An Index calls Embed from the goroutines
+// that call the Index, with at most 64 texts of at most 2 KiB at a time.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// dense holds the state for search by meaning. Its methods may be called on nil.
+// dense holds the state of search by meaning. A nil dense is valid.
 type dense struct {
 	embedder Embedder
 
-	embedding chan struct{} // holds one value while Index.Embed runs
+	embedding chan struct{} // contains a value while Index.Embed runs
 
 	mu         sync.Mutex
-	dimensions int // of all vectors; 0 until the first one
+	dimensions int // of all vectors; 0 until the first vector
 	cache      map[textHash][]float32
 	failures   int // consecutive failures
 	paused     time.Time
@@ -67,10 +67,11 @@ func (t *Tool) embedText() string {
 	return plaintext.Beginning(t.Server+": "+name+": "+t.Description, maxEmbedText)
 }
 
-// Embed computes the vectors of the tools without one. It returns when all have one or the Embedder
-// has failed; another call continues from there. Call it after SetServer; until then tools without
-// a vector are found by words. Vectors are cached by text, so a tool that returns costs nothing.
-// Without an Embedder it does nothing. Of several concurrent calls one works and the others wait.
+// Embed computes the vectors of all tools that have none. It returns when all tools have a vector,
+// or with an error when the Embedder failed; another call continues from there. Call Embed after
+// SetServer. Until then, searches find new tools by words only. Vectors are cached by text, so a
+// tool that is added again costs nothing. Without an Embedder, Embed does nothing. Of several
+// concurrent calls, one works and the others wait.
 func (x *Index) Embed(ctx context.Context) error {
 	d := x.dense
 	if d == nil {
@@ -99,7 +100,7 @@ func (x *Index) Embed(ctx context.Context) error {
 	}
 }
 
-// withoutVector returns some of the tools without a vector, after it assigned cached vectors.
+// withoutVector returns some of the tools without a vector. Before that, it assigns cached vectors.
 func (x *Index) withoutVector() []Tool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -119,7 +120,7 @@ func (x *Index) withoutVector() []Tool {
 	return out
 }
 
-// setVectors sets the vectors of tools, unless they have changed since.
+// setVectors sets the vectors of tools, except of tools whose texts have changed.
 func (x *Index) setVectors(tools []Tool, texts []string, vectors [][]float32) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -147,7 +148,7 @@ func (d *dense) keep(text string, v []float32) {
 	d.cache[hash(text)] = v
 }
 
-// embed returns vectors of length one.
+// embed returns the vectors of texts, scaled to length one.
 func (d *dense) embed(ctx context.Context, texts []string, timeout time.Duration) ([][]float32, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -170,7 +171,7 @@ func (d *dense) embed(ctx context.Context, texts []string, timeout time.Duration
 	return out, nil
 }
 
-// measure returns an error for a vector of another length than the first one.
+// measure returns an error if a vector does not have the length of the first vector.
 func (d *dense) measure(v []float32) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

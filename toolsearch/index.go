@@ -19,7 +19,7 @@ const (
 	maxServerWords = 500_000 // indexed words of the tools of one server
 )
 
-// Options configure an Index. The zero value is the tuned and measured configuration.
+// Options configure an Index. The zero value is the default.
 type Options struct {
 	// Embedder adds search by meaning; nil means search by words only.
 	Embedder Embedder
@@ -33,9 +33,9 @@ type Index struct {
 	synonyms synonyms
 	dense    *dense // nil without an Embedder
 
-	reading sync.Mutex // held while reading the texts of a server, and for changes of servers and byID
+	reading sync.Mutex // held while the texts of a server are read, and for changes of servers and byID
 
-	mu      sync.Mutex // held briefly for a change of any of these
+	mu      sync.Mutex // guards all following fields; held only for short times
 	servers map[string]*server
 	byID    map[string]*entry
 	memory  memory
@@ -50,10 +50,10 @@ type server struct {
 	tools []*entry
 }
 
-// entry is one tool.
+// entry is one tool of an Index.
 type entry struct {
 	tool   Tool
-	words  int // of its texts
+	words  int // words in the tool's texts
 	doc    document
 	vector []float32
 }
@@ -61,11 +61,11 @@ type entry struct {
 // table holds the data of searches. Only remembered queries change it in place.
 type table struct {
 	weights *weights
-	slots   []slot         // only their documents change
+	slots   []slot         // only the documents change
 	byID    map[string]int // indexes in slots
-	servers []Server       // indexes are server numbers
+	servers []Server       // by server number
 
-	mu     sync.RWMutex         // guards documents, terms and totals; never held during callbacks
+	mu     sync.RWMutex         // guards the documents in slots, terms and totals; never held during callbacks
 	terms  map[string][]posting // sorted by slot
 	totals totals
 }
@@ -82,7 +82,7 @@ type posting struct {
 	counts
 }
 
-// totals holds the sums over a set of tools that weights depend on.
+// totals holds the sums over a set of tools that are needed for the weights of words.
 type totals struct {
 	tools int
 	words [fields]uint64
@@ -123,12 +123,13 @@ func New(o Options) *Index {
 	return x
 }
 
-// SetServer replaces the tools of server. Without tools the server is removed, but its remembered
-// queries stay, because servers come back. about describes the server's purpose in a sentence; it
-// may be empty. Only changed tools are read again. Tool.Server is set to server. Of tools with the
-// same ID the first one counts. A tool with the ID of another server's tool is omitted, so that no
-// server can replace another's tools. At most 10,000 tools of a server are indexed; those after the
-// first 500,000 words are found by their names alone.
+// SetServer replaces the tools of a server. Only changed tools are read again. Without tools the
+// server is removed, but its remembered queries stay, as servers often return. The text about
+// describes the purpose of the server in a sentence; it may be empty. SetServer sets Tool.Server to
+// name. If several tools have the same ID, the first one counts. A tool with the ID of another
+// server's tool is omitted, so that no server can replace another server's tools. At most 10,000
+// tools of a server are indexed. Tools after the first 500,000 words are indexed by their names
+// alone.
 func (x *Index) SetServer(name, about string, tools []Tool) {
 	x.reading.Lock()
 	defer x.reading.Unlock()
@@ -137,7 +138,7 @@ func (x *Index) SetServer(name, about string, tools []Tool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, e := range next {
-		if queries := x.memory.queries(e.tool.ID); len(queries) > 0 && x.byID[e.tool.ID] != e { // it was read just now
+		if queries := x.memory.queries(e.tool.ID); len(queries) > 0 && x.byID[e.tool.ID] != e { // the tool was read just now
 			e.doc = r.remember(&e.doc, queries)
 		}
 	}
@@ -155,7 +156,7 @@ func (x *Index) SetServer(name, about string, tools []Tool) {
 	x.built.Store(nil)
 }
 
-// Tool returns the tool with an ID, and whether it exists.
+// Tool returns the tool with an ID, and reports whether it exists.
 func (x *Index) Tool(id string) (Tool, bool) {
 	t := x.table()
 	n, ok := t.byID[id]
@@ -168,7 +169,7 @@ func (x *Index) Tool(id string) (Tool, bool) {
 // Len returns the number of tools in the Index.
 func (x *Index) Len() int { return len(x.table().slots) }
 
-// admitted returns the tools of server that the Index accepts.
+// admitted returns the tools that the Index accepts from a server.
 func (x *Index) admitted(server string, tools []Tool) []Tool {
 	out := make([]Tool, 0, min(len(tools), maxServerTools))
 	seen := make(map[string]bool, cap(out))
@@ -186,7 +187,7 @@ func (x *Index) admitted(server string, tools []Tool) []Tool {
 	return out
 }
 
-// read returns the entries of tools. Unchanged tools keep their entries.
+// read returns the entries of tools. Unchanged tools keep their old entries.
 func (x *Index) read(r *reader, tools []Tool) []*entry {
 	entries := make([]*entry, len(tools))
 	words := 0
@@ -239,8 +240,8 @@ func (x *Index) build() *table {
 	return t
 }
 
-// replace sets the document of the tool in a slot to next, the last one of r. It differs only in
-// remembered queries.
+// replace sets the document of the tool in a slot to next, which is the last document of r. Only
+// remembered queries may differ.
 func (t *table) replace(slot int, r *reader, next document) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -265,7 +266,7 @@ func (t *table) replace(slot int, r *reader, next document) {
 	}
 }
 
-// put sets the posting of a term and a slot.
+// put adds p to the postings of a term, or replaces the posting of the same slot.
 func (t *table) put(stem string, p posting) {
 	list := t.terms[stem]
 	i, there := find(list, p.slot)
@@ -290,8 +291,8 @@ func find(list []posting, slot int) (i int, there bool) {
 	return slices.BinarySearchFunc(list, slot, func(p posting, slot int) int { return cmp.Compare(p.slot, slot) })
 }
 
-// Tool is a tool to search and show. Neither it nor its Schema may change after it was passed to an
-// Index.
+// Tool is a tool to search and show. A Tool and its Schema must not change after they were passed
+// to an Index.
 type Tool struct {
 	ID          string          `json:"id"`                    // unique in an Index; default Server + "__" + Name
 	Server      string          `json:"server,omitempty"`      // configured name of the server
@@ -301,22 +302,22 @@ type Tool struct {
 	Schema      json.RawMessage `json:"inputSchema,omitempty"` // JSON Schema of its arguments
 }
 
-// charsPerToken is the usual estimate for English text and JSON.
+// charsPerToken is the usual number of characters in a token, for English text and JSON.
 const charsPerToken = 4
 
-// Tokens estimates the tokens of text: its characters divided by four, rounded up. Tokenizers
-// differ from it, and from each other, by a third.
+// Tokens returns the estimated number of tokens of text: its characters divided by four, rounded
+// up. Tokenizers differ from the estimate, and from each other, by a third.
 func Tokens(text string) int { return tokens(utf8.RuneCountInString(text)) }
 
 func tokens(chars int) int { return (chars + charsPerToken - 1) / charsPerToken }
 
-// Tokens estimates the tokens of the definition of t in a request: its name, description and
-// schema. Models do not get the title.
+// Tokens returns the estimated number of tokens of the tool's definition in a request: its name,
+// description and schema. Models do not get the title.
 func (t Tool) Tokens() int {
 	return tokens(utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(t.Description) + utf8.RuneCount(t.Schema))
 }
 
-// withID returns t with its server and ID set.
+// withID returns t with its Server set, and its ID set if it was empty.
 func (t Tool) withID(server string) Tool {
 	t.Server = server
 	if t.ID == "" {
@@ -336,8 +337,8 @@ const (
 	maxRememberedIDSize = 512    // bytes of an ID with remembered queries
 )
 
-// fewTools limits the tools for which a table is changed in place; for more the next search builds
-// a new one.
+// fewTools is the maximum number of tools for which a table is changed in place. For more tools,
+// the next search builds a new table.
 const fewTools = 16
 
 // Remembered is a query after which a tool was used successfully.
@@ -346,8 +347,8 @@ type Remembered struct {
 	Query string `json:"query"` // at most 512 bytes
 }
 
-// memory holds the remembered queries, the oldest first. It is limited per tool and in total, and
-// has no duplicates.
+// memory holds the remembered queries without duplicates, the oldest first. Their number is limited
+// for each tool and in total.
 type memory struct {
 	order *list.List                 // of Remembered values
 	tools map[string][]*list.Element // by ID, the oldest first
@@ -362,7 +363,7 @@ func (m *memory) queries(id string) []string {
 	return out
 }
 
-// add remembers r as the newest and returns the IDs of the changed tools.
+// add adds r as the newest query, and returns the IDs of the tools whose queries changed.
 func (m *memory) add(r Remembered) (changed []string) {
 	for _, e := range m.tools[r.ID] {
 		if strings.EqualFold(e.Value.(Remembered).Query, r.Query) {
@@ -380,7 +381,7 @@ func (m *memory) add(r Remembered) (changed []string) {
 	return append(changed, r.ID)
 }
 
-// drop removes one query and returns the ID of its tool.
+// drop removes one query, and returns the ID of its tool.
 func (m *memory) drop(e *list.Element) string {
 	r := m.order.Remove(e).(Remembered)
 	own := m.tools[r.ID]
@@ -391,18 +392,19 @@ func (m *memory) drop(e *list.Element) string {
 	return r.ID
 }
 
-// Remember adds a query after which the tool with an ID was used successfully, so that similar
-// queries rank it higher. Only the caller knows what success means. It must not remember calls that
-// failed, unwanted calls, or calls that the text of a server suggested. The query is stored
-// unchanged, up to 512 bytes, as long as the Index exists; it must not have secrets.
+// Remember adds a query after which the tool with this ID was used successfully, so that similar
+// queries rank the tool higher. The caller decides about success. It must not pass the queries of
+// calls that failed, that the user did not want, or that the text of a server suggested. The Index
+// stores the first 512 bytes of the query unchanged, as long as the Index exists. The query must
+// not contain secrets.
 //
-// The last 32 queries of a tool and the last 10,000 in total are stored, each once. The tool may be
-// added later.
+// The Index stores the last 32 queries of each tool and the last 10,000 in total, each once. The
+// tool may be added later.
 func (x *Index) Remember(id, query string) {
 	x.remember([]Remembered{{id, query}})
 }
 
-// Restore remembers the queries that another Index returned from Memory, in that order.
+// Restore remembers queries that Memory of another Index returned, in that order.
 func (x *Index) Restore(m []Remembered) { x.remember(m) }
 
 // Memory returns all remembered queries, the oldest first, for storage as JSON and for Restore.
@@ -416,7 +418,7 @@ func (x *Index) Memory() []Remembered {
 	return out
 }
 
-// Forget drops the remembered queries of a tool, for example because its definition has changed.
+// Forget removes the remembered queries of a tool, for example because its definition has changed.
 func (x *Index) Forget(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -442,8 +444,8 @@ func (x *Index) remember(m []Remembered) {
 	x.reread(slices.Collect(maps.Keys(changed)))
 }
 
-// reread updates the remembered queries of tools in their documents. It changes the table only for
-// a few tools: for many, building a new one is faster. The caller holds x.mu.
+// reread updates the remembered queries in the documents of tools. It changes the table in place
+// only for few tools, as building a new table is faster for many. The caller holds x.mu.
 func (x *Index) reread(ids []string) {
 	r := newReader(&x.stems)
 	t := x.built.Load()

@@ -18,16 +18,17 @@ const (
 	maxRenderDepth  = 32    // depth of nested schemas whose texts are shortened
 )
 
-// brevity holds the maximum lengths of texts.
+// brevity holds the maximum numbers of characters of a tool's description and of a parameter's.
 type brevity struct{ description, parameter int }
 
-// Rendered fits the definitions of the hits of a search, the best first, into budget tokens,
-// default 1,200. Tools stay unchanged if they fit. Otherwise those that exceed their share are
-// shortened, in steps. Long descriptions are cut at the end of a sentence; those of parameters are
-// cut, too, and finally removed. Parts of a schema that only readers need (title, examples,
-// $comment) are removed. The valid arguments stay the same. If that is not enough, tools are
-// dropped from the end, but never the first, which may exceed the budget. An invalid schema stays
-// unchanged. Rendered does not change tools.
+// Rendered fits the definitions of a search's hits into budget tokens; the default is 1,200. The
+// tools must be ordered by rank, the best first. They stay unchanged if they fit. Otherwise
+// Rendered shortens the tools that exceed their share, in steps. It cuts long descriptions at the
+// end of a sentence; it also cuts the descriptions of parameters, and finally removes them. It
+// removes parts of a schema that do not affect which arguments are valid (title, examples,
+// $comment). If the tools still do not fit, it drops tools from the end. It never drops the first
+// tool, which may exceed the budget. An invalid schema stays unchanged. Rendered returns copies and
+// does not change tools.
 func Rendered(tools []Tool, budget int) []Tool {
 	budget = cmp.Or(max(budget, 0), defaultRendered)
 	out := append([]Tool(nil), tools...)
@@ -61,8 +62,8 @@ func cost(tools []Tool) int {
 	return sum
 }
 
-// sentences returns text cut to max characters, at the end of a sentence if that leaves at least
-// half of it.
+// sentences returns text cut to max characters. It cuts at the end of a sentence if that leaves at
+// least half of them.
 func sentences(text string, max int) string {
 	if utf8.RuneCountInString(text) <= max {
 		return text
@@ -79,7 +80,7 @@ func sentences(text string, max int) string {
 }
 
 // appendSchema appends a valid schema with descriptions of at most max characters, and without the
-// parts that only readers need.
+// parts that do not affect validation.
 func appendSchema(dst, s []byte, max, depth int) []byte {
 	if depth >= maxRenderDepth || !isObject(s) && s[0] != '[' {
 		return append(dst, s...)
@@ -87,7 +88,7 @@ func appendSchema(dst, s []byte, max, depth int) []byte {
 	if s[0] == '[' {
 		list := jsonrpc.NewArray(dst)
 		jsonrpc.EachElement(s, func(value []byte) bool {
-			if isObject(value) { // lists in lists are ignored
+			if isObject(value) { // nested lists are ignored
 				value = appendSchema(nil, value, max, depth)
 			}
 			list.Element(value)
@@ -121,8 +122,8 @@ func appendSchema(dst, s []byte, max, depth int) []byte {
 	})
 }
 
-// appendMembers appends the object s with the values that f appends. It omits a member if f returns
-// nil.
+// appendMembers appends the object s. The function f appends the value of each member; if f returns
+// nil, the member is omitted.
 func appendMembers(dst, s []byte, f func(dst, name, value []byte) []byte) []byte {
 	dst = append(dst, '{')
 	first := true
@@ -147,16 +148,17 @@ const (
 // Server is a server in an Overview.
 type Server struct {
 	Name  string // configured name
-	About string // purpose; only its first sentence is shown, cut to fit
+	About string // purpose; only its first sentence is shown, shortened if needed
 	Tools int    // number of its tools
 }
 
-// overviewHead explains to the model how to find unlisted tools.
+// overviewHead tells the model how to find unlisted tools.
 const overviewHead = `Most tools are not listed here. Find them with search_tools, which knows the tools of these servers (and how many each has). Whatever is asked, search before you say that it cannot be done.`
 
-// SearchTool returns the definition of the tool with which a model searches: name search_tools,
-// argument queries, one query for each step. Its text never changes, so that prompt caches hit;
-// Overview names the servers. A program that offers it handles its calls with SearchAll and Merge.
+// SearchTool returns the definition of the tool search_tools, with which a model searches. Its
+// argument queries contains one query for each step of a task. The definition never changes, so
+// that prompt caches hit; Overview names the servers. A program that offers the tool handles its
+// calls with SearchAll and Merge.
 func SearchTool() Tool {
 	return Tool{
 		ID:   "search_tools",
@@ -167,12 +169,13 @@ func SearchTool() Tool {
 	}
 }
 
-// Overview returns a text for a model that does not see the definitions of all tools: how to find
-// them, and the servers, each with the number of its tools and a short line about its purpose. It
-// costs at most budget tokens, default 1,600. If they do not fit, the lines are cut, then omitted,
-// then the numbers. Finally it lists as many names as fit, and the number of the others. Servers
-// are sorted by name, so that the same servers make the same text. Texts of servers are reduced to
-// one line without invisible characters.
+// Overview returns a text for a model that does not see the definitions of all tools. The text
+// tells how to find tools, and lists the servers, each with the number of its tools and a short
+// line about its purpose. It has at most budget tokens; the default is 1,600. If it would be
+// longer, Overview cuts the lines about the purpose, then omits them, then omits the numbers.
+// Finally it lists as many names as fit, and the number of other servers. Servers are sorted by
+// name, so that the same servers have the same text. Texts of servers are reduced to one line
+// without invisible characters.
 func Overview(servers []Server, budget int) string {
 	budget = cmp.Or(max(budget, 0), defaultOverview)
 	servers = slices.Clone(servers)
@@ -203,7 +206,8 @@ func overviewLines(servers []Server, about int) string {
 	return b.String()
 }
 
-// overviewNames returns as many names as fit. It omits words that most servers have in their names.
+// overviewNames returns a text with as many names of servers as fit. It omits words that most names
+// contain.
 func overviewNames(servers []Server, budget int) string {
 	const more = len(", and 1000000 more")
 	var b strings.Builder
@@ -235,7 +239,7 @@ func distinctive(name string) string {
 	return strings.Join(words, " ")
 }
 
-// firstSentence returns the beginning of a text, up to the first end of a sentence or line.
+// firstSentence returns the beginning of a text, up to the first end of a sentence or a line.
 func firstSentence(text string) string {
 	text = strings.TrimSpace(plaintext.Beginning(text, 1_000))
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
@@ -247,5 +251,5 @@ func firstSentence(text string) string {
 	return strings.TrimSuffix(strings.TrimSpace(text), ".")
 }
 
-// Servers returns the servers with tools in the Index, sorted by name, for an Overview.
+// Servers returns all servers in the Index that have tools, sorted by name, for Overview.
 func (x *Index) Servers() []Server { return slices.Clone(x.table().servers) }

@@ -14,48 +14,48 @@ import (
 )
 
 const (
-	defaultLimit  = 5       // hits of a query without a limit
-	maxLimit      = 100     // hits of a query
-	maxQueryBytes = 8 << 10 // bytes of a query that count
-	maxQueryTerms = 128     // different words of a query that count, and as many synonyms
+	defaultLimit  = 5       // hits of a query without Limit
+	maxLimit      = 100     // maximum Limit of a query
+	maxQueryBytes = 8 << 10 // bytes of a query that are used
+	maxQueryTerms = 128     // different words of a query that are used, and the same number of synonyms
 )
 
-// Query describes the wanted tools.
+// Query describes the tools to find.
 type Query struct {
-	// Text describes what the tool should do, in the user's words. One step of a task finds more
-	// than the whole task. At most 8 KiB and 128 different words count.
+	// Text describes the task of the tool in the user's words. A query for one step of a task finds
+	// more than a query for the whole task. The first 8 KiB and 128 different words are used.
 	Text string
-	// Limit is the maximum number of hits; default 5, at most 100.
+	// Limit is the maximum number of hits. The default is 5, the maximum 100.
 	Limit int
-	// Allow reports whether the caller may see the tool with an ID; nil allows all. It is called
-	// once for each tool and search, must be fast, and must not call the Index.
+	// Allow, if not nil, reports whether the caller may see the tool with this ID. It is called
+	// once for each tool in each search. It must be fast and must not call the Index.
 	Allow func(id string) bool
 }
 
 // Hit is a tool that matches a query.
 type Hit struct {
 	ID string `json:"id"`
-	// Score is between 0 and 1: the share of the highest possible score for the query. With search
-	// by meaning it is the weighted mean of two scores, relative to the best tool by words and to
-	// the best by meaning.
+	// Score is a share of the highest possible score for the query, between 0 and 1. With search by
+	// meaning, it is the weighted mean of two scores. One is relative to the best tool by words,
+	// the other to the best tool by meaning.
 	Score float64 `json:"score"`
 }
 
 // Results is the result of a search.
 type Results struct {
-	// Hits holds the best tool first. It is empty if no word of the query is known and no tool has
+	// Hits lists the best tool first. It is empty if no word of the query is known and no tool has
 	// a vector.
 	Hits []Hit `json:"hits"`
-	// Weak reports that probably no tool matches: the best tool's texts have too few of the query's
-	// words. The hits are returned anyway. It depends on words alone.
+	// Weak is set if probably no tool matches, as the texts of the best tool contain too few words
+	// of the query. It depends on words alone. Weak hits are still returned.
 	Weak bool `json:"weak,omitempty"`
-	// Note is the reason that an Embedder was not used, or not fully; it is empty otherwise. It is
-	// for logs and users.
+	// Note is the reason why the Embedder was not used, or was used for some tools only; otherwise
+	// empty. It is meant for logs and users.
 	Note string `json:"note,omitempty"`
 }
 
-// Search returns the tools that match q best. It never fails: if the Embedder fails or ctx ends, it
-// ranks by words alone and sets Note.
+// Search returns the tools that best match q. It never fails: if the Embedder fails or ctx ends,
+// Search ranks by words alone and sets Note.
 func (x *Index) Search(ctx context.Context, q Query) Results {
 	if x.dense == nil {
 		return x.search(&q, nil)
@@ -63,9 +63,9 @@ func (x *Index) Search(ctx context.Context, q Query) Results {
 	return x.SearchAll(ctx, []Query{q})[0]
 }
 
-// SearchAll runs several queries, one for each step of a task, and returns their results in order.
-// With an Embedder it gets the vectors of all of them at once. The caller must limit the number of
-// queries.
+// SearchAll runs several queries, one for each step of a task, and returns their results in the
+// same order. It gets the vectors of all queries with one call of the Embedder. The caller must
+// limit the number of queries.
 func (x *Index) SearchAll(ctx context.Context, qs []Query) []Results {
 	out := make([]Results, len(qs))
 	vectors, note := x.dense.queries(ctx, qs)
@@ -80,9 +80,10 @@ func (x *Index) SearchAll(ctx context.Context, qs []Query) []Results {
 	return out
 }
 
-// Merge merges the hits of several searches into one list of at most limit (default 5 for each). It
-// takes the best of each search, then the second of each, and so on, so that every step of a task
-// gets hits. A tool of several searches is listed once, with its best score.
+// Merge merges the hits of several searches into one list of at most limit hits. The default is 5
+// for each search. Merge takes the best hit of each search, then the second hit of each, and so on,
+// so that every step of a task gets hits. A tool that several searches found is listed once, with
+// its best score.
 func Merge(results []Results, limit int) []Hit {
 	limit = cmp.Or(max(limit, 0), defaultLimit*len(results))
 	var out []Hit
@@ -108,7 +109,7 @@ func Merge(results []Results, limit int) []Hit {
 	return out
 }
 
-// search ranks by words, and also by meaning if vector is not nil.
+// search ranks tools by words, and also by meaning if vector is not nil.
 func (x *Index) search(q *Query, vector []float32) Results {
 	s := x.scratch.Get().(*scratch)
 	defer x.scratch.Put(s)
@@ -142,20 +143,20 @@ func (x *Index) search(q *Query, vector []float32) Results {
 	return r
 }
 
-// term is a term of a query.
+// term is a word of a query, or a synonym of one.
 type term struct {
 	stem   string
 	weight float64
-	of     int     // index of the term of which this is a synonym, or -1
+	of     int     // index of the term that has this synonym, or -1
 	idf    float64 // set while scoring
 }
 
-// quotations matches quoted text; an apostrophe is a quotation mark only if no letter is on its
-// other side.
+// quotations matches quoted text. An apostrophe is a quotation mark only if the other side of it is
+// not a letter.
 var quotations = regexp.MustCompile("\"[^\"]*\"|`[^`]*`|“[^”]*”|„[^“]*“|«[^»]*»|「[^」]*」|\\B'[^']*(?:'\\w[^']*)*'\\B|‘[^’]*(?:’\\pL[^’]*)*’")
 
-// parse parses the terms of a query and their synonyms into s.query. Quoted parts and numbers are
-// mostly values for arguments, so they count less than the words around them.
+// parse stores the terms of a query and their synonyms in s.query. Quoted parts and numbers are
+// mostly values for arguments, so they count less than other words.
 func (s *scratch) parse(x *Index, text string) {
 	clear(s.query)
 	s.query = s.query[:0]
@@ -168,7 +169,7 @@ func (s *scratch) parse(x *Index, text string) {
 	}
 	s.read(x, text[start:], 1)
 	weight := x.weights.value
-	if len(s.query) == 0 { // all of it is quoted
+	if len(s.query) == 0 { // all of the text is quoted
 		weight = 1
 	}
 	for _, q := range quoted {
@@ -176,20 +177,20 @@ func (s *scratch) parse(x *Index, text string) {
 	}
 	for i := range len(s.query) {
 		for _, other := range x.synonyms[s.query[i].stem] {
-			if len(s.query) < 2*maxQueryTerms && !s.asks(other) {
+			if len(s.query) < 2*maxQueryTerms && !s.hasTerm(other) {
 				s.query = append(s.query, term{stem: other, weight: x.weights.synonym * s.query[i].weight, of: i})
 			}
 		}
 	}
 }
 
-// read adds the new terms of text.
+// read adds the terms of text that s.query does not contain yet.
 func (s *scratch) read(x *Index, text string, weight float64) {
 	s.split.split(text, func(word []byte, _ bool) bool {
 		if len(s.query) >= maxQueryTerms {
 			return false
 		}
-		if stem := x.stems.of(word); stem != "" && !s.asks(stem) {
+		if stem := x.stems.of(word); stem != "" && !s.hasTerm(stem) {
 			w := weight
 			if len(bytes.Trim(word, "0123456789")) == 0 {
 				w = min(w, x.weights.value)
@@ -200,7 +201,7 @@ func (s *scratch) read(x *Index, text string, weight float64) {
 	})
 }
 
-func (s *scratch) asks(stem string) bool {
+func (s *scratch) hasTerm(stem string) bool {
 	for i := range s.query {
 		if s.query[i].stem == stem {
 			return true
@@ -209,15 +210,15 @@ func (s *scratch) asks(stem string) bool {
 	return false
 }
 
-// scratch is the memory of one search, reused by the next one.
+// scratch is the memory of one search. Later searches reuse it.
 type scratch struct {
 	split   splitter
 	query   []term
 	scores  []float64 // by slot
-	named   []uint8   // by slot: query words in the name
-	servers []float64 // best score, by server number
-	allowed []bool    // by slot; empty means that everything is allowed
-	near    []float64 // by slot: similarity of its vector to that of the query
+	named   []uint8   // by slot: number of query words in the name
+	servers []float64 // best score of a tool, by server number
+	allowed []bool    // by slot; empty means that all tools are allowed
+	near    []float64 // by slot: similarity of the tool's vector and the query's
 	hits    []ranked
 }
 
@@ -236,7 +237,7 @@ func zeroed[T any](s []T, n int) []T {
 	return s
 }
 
-// allow sets s.allowed.
+// allow sets s.allowed from the function allow; nil allows all tools.
 func (t *table) allow(s *scratch, allow func(string) bool) {
 	if allow == nil {
 		return
@@ -264,8 +265,8 @@ func (t *table) sums(s *scratch) totals {
 // allows reports whether the tool in a slot is allowed.
 func (s *scratch) allows(slot int) bool { return len(s.allowed) == 0 || s.allowed[slot] }
 
-// scoreWords adds the scores of the query's words to each allowed tool, and returns the highest
-// possible score.
+// scoreWords adds the scores of the query's words to the score of each allowed tool. It returns the
+// highest possible score.
 func (t *table) scoreWords(s *scratch, sums *totals) (highest float64) {
 	scale := t.weights.scale(sums)
 	for i := range s.query {
@@ -275,7 +276,7 @@ func (t *table) scoreWords(s *scratch, sums *totals) (highest float64) {
 		if q.of < 0 {
 			highest += q.weight * q.idf
 		} else {
-			// A rare synonym of a common word counts no more than the word.
+			// A rare synonym of a common word counts at most as much as the word.
 			q.idf = min(q.idf, s.query[q.of].idf)
 		}
 		for j := range list {
@@ -304,8 +305,8 @@ func (s *scratch) frequency(list []posting) int {
 	return n
 }
 
-// scoreNames raises the score of each tool by the share of its name that is in the query. Of tools
-// with equal matches, it prefers the one whose name has no other words.
+// scoreNames raises the score of each tool by the share of the words in its name that the query
+// contains. So among tools with equal matches, a tool whose name has no other words comes first.
 func (t *table) scoreNames(s *scratch) {
 	for n, words := range s.named {
 		if words > 0 {
@@ -314,8 +315,8 @@ func (t *table) scoreNames(s *scratch) {
 	}
 }
 
-// scoreServers adds to each tool with a score a share of the best score of its server: the steps of
-// a task often use one server.
+// scoreServers adds a share of a server's best score to each of its tools that has a score, as the
+// steps of a task often use one server.
 func (t *table) scoreServers(s *scratch) {
 	for n, score := range s.scores {
 		if score > 0 {
@@ -330,11 +331,11 @@ func (t *table) scoreServers(s *scratch) {
 	}
 }
 
-// evidence returns how strongly the words support the best tool. It is the tool's score, in units
-// of the rarest possible word, times the cube root of a quotient. The quotient is the tool's lead
-// over others, divided by the highest possible score in these units. So a third of a long query can
-// be convincing, and so can all of a short one. Words of many tools are less convincing. If most of
-// the query was found, the evidence is at least that share.
+// evidence returns how strongly the words support the best tool. The unit of scores is the weight
+// of the rarest possible word. The evidence is the tool's score times the cube root of a quotient:
+// the tool's lead over others, divided by the highest possible score. So a third of a long query
+// can be convincing, and so can all of a short one. Words that many tools have are less convincing.
+// If most of the query was found, the evidence is at least the share that was found.
 func evidence(s *scratch, tools int, highest float64) float64 {
 	found, next := s.best(tools)
 	if found == 0 {
@@ -348,8 +349,8 @@ func evidence(s *scratch, tools int, highest float64) float64 {
 	return max(found/unit*math.Cbrt(ahead*unit/highest), found/highest)
 }
 
-// best returns the highest score, and that of the first tool beyond the default limit, or of the
-// last tool if there are fewer.
+// best returns the highest score, and the score of the first tool after the default number of hits.
+// If there are fewer tools, next is the score of the last one.
 func (s *scratch) best(tools int) (best, next float64) {
 	var top [defaultLimit + 1]float64
 	for _, score := range s.scores {
@@ -363,7 +364,7 @@ func (s *scratch) best(tools int) (best, next float64) {
 	return top[0], top[max(0, min(tools, len(top))-1)]
 }
 
-// take fills s.hits with the best tools.
+// take stores the best tools in s.hits.
 func (t *table) take(s *scratch, limit int) {
 	for n, score := range s.scores {
 		if score > 0 {
@@ -372,7 +373,7 @@ func (t *table) take(s *scratch, limit int) {
 	}
 }
 
-// offer inserts h into the best hits, if it is one.
+// offer inserts h into s.hits if it is among the limit best.
 func (t *table) offer(s *scratch, limit int, h ranked) {
 	if len(s.hits) == limit {
 		if t.compare(h, s.hits[limit-1]) >= 0 {
@@ -386,7 +387,7 @@ func (t *table) offer(s *scratch, limit int, h ranked) {
 	}
 }
 
-// compare orders by score, the best first, and then by ID.
+// compare orders by descending score, and then by ID.
 func (t *table) compare(a, b ranked) int {
 	if c := cmp.Compare(b.score, a.score); c != 0 {
 		return c
@@ -394,21 +395,21 @@ func (t *table) compare(a, b ranked) int {
 	return strings.Compare(t.slots[a.slot].tool.ID, t.slots[b.slot].tool.ID)
 }
 
-// weights are the parameters of the ranking. They were tuned on two public sets of tools and
-// queries and tested on others; no rule is specific to a set.
+// weights holds the parameters of the ranking. They were tuned on two public sets of tools and
+// queries and tested on others. No parameter is specific to one set.
 type weights struct {
-	field   [fields]float64 // of a word in a field
-	norm    [fields]float64 // reduction of the weight of words in a long field, 0 to 1
-	cover   float64         // bonus for a name that is completely in the query, as a share of the score
+	field   [fields]float64 // weight of a word in a field
+	norm    [fields]float64 // how much the length of a field reduces the weight of its words, 0 to 1
+	cover   float64         // bonus if the query contains the whole name, as a share of the score
 	k1      float64         // saturation of repeated words
-	server  float64         // share of its server's best score that a tool gets
+	server  float64         // share of the best score of its server that a tool gets
 	synonym float64         // weight of a synonym relative to the word itself
 	value   float64         // weight of a quoted word or a number relative to another word
 	weak    float64         // evidence below which a match is weak
 }
 
-// mostAhead limits the lead of the best tool: its score divided by that of the first tool beyond
-// the default limit.
+// mostAhead is the maximum lead of the best tool that counts. The lead is its score divided by the
+// score of the first tool after the default number of hits.
 const mostAhead = 3
 
 // tuned returns the weights of an Index.
@@ -425,13 +426,13 @@ func tuned() weights {
 	}
 }
 
-// rarity returns the weight of a term that df of n tools have. It is positive.
+// rarity returns the weight of a term that df of n tools contain. It is positive.
 func rarity(n, df int) float64 {
 	return math.Log1p((float64(n-df) + 0.5) / (float64(df) + 0.5))
 }
 
-// scale holds weights for a set of tools: the weight of a word in a field is weight / (flat + slope
-// * length of the field).
+// scale holds the weights for a set of tools. The weight of a word in a field is weight / (flat +
+// slope * length of the field).
 type scale struct {
 	weight, flat, slope [fields]float64
 	k1                  float64
@@ -448,7 +449,7 @@ func (w *weights) scale(t *totals) scale {
 	return s
 }
 
-// saturated returns the weight of a term's occurrences in a tool, from 0 to below 1.
+// saturated returns the weight of a term's occurrences in one tool, at least 0 and below 1.
 func (s *scale) saturated(c *counts, l *lengths) float64 {
 	var sum float64
 	for f, n := range c {
@@ -459,7 +460,7 @@ func (s *scale) saturated(c *counts, l *lengths) float64 {
 	return sum / (s.k1 + sum)
 }
 
-// queries returns the vectors of queries, or nil and the reason. It may be called on nil.
+// queries returns the vectors of queries, or nil and a note with the reason. A nil dense is valid.
 func (d *dense) queries(ctx context.Context, qs []Query) (vectors [][]float32, note string) {
 	if d == nil || len(qs) == 0 {
 		return nil, ""
@@ -478,25 +479,26 @@ func (d *dense) queries(ctx context.Context, qs []Query) (vectors [][]float32, n
 		got, err := d.embed(limited, some, embedTimeout)
 		if err != nil {
 			if ctx.Err() == nil { // a cancellation by the caller is not a failure of the embedder
-				d.asked(false)
+				d.recordCall(false)
 			}
 			return nil, fmt.Sprintf("found by words alone: %v", err)
 		}
 		vectors = append(vectors, got...)
 	}
-	d.asked(true)
+	d.recordCall(true)
 	return vectors, ""
 }
 
-// pause returns the remaining pause of the embedder.
+// pause returns the remaining pause before the next call of the Embedder; it is not positive if
+// there is none.
 func (d *dense) pause() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return time.Until(d.paused)
 }
 
-// asked records the success or failure of a call of the embedder.
-func (d *dense) asked(well bool) {
+// recordCall records whether a call of the Embedder succeeded.
+func (d *dense) recordCall(well bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.failures++; well {
@@ -506,10 +508,10 @@ func (d *dense) asked(well bool) {
 	}
 }
 
-// scoreMeaning replaces the scores by words in s by fused ones. Each half is first scaled to the
-// range from 0 to 1. Words are scaled by the best score. Meaning is scaled by the distance from the
-// mean of the allowed tools, most of which are unrelated to the query. It returns a note if tools
-// have no vector.
+// scoreMeaning replaces the scores in s by fused ones. The scores by words and by meaning are first
+// scaled to the range from 0 to 1. The scale of words is the best score. The scale of meaning
+// begins at the mean of the allowed tools, most of which are unrelated to the query. scoreMeaning
+// returns a note if tools have no vector.
 func (t *table) scoreMeaning(s *scratch, vector []float32) (note string) {
 	bestByWords, _ := s.best(0)
 	s.near = zeroed(s.near, len(t.slots))
@@ -538,7 +540,7 @@ func (t *table) scoreMeaning(s *scratch, vector []float32) (note string) {
 	return ""
 }
 
-// fuse replaces scores by words, of which the best is given, by fused ones.
+// fuse replaces the scores by words by fused ones. The best score by words is bestByWords.
 func (t *table) fuse(s *scratch, bestByWords, mean, most float64) {
 	for n := range s.scores {
 		if bestByWords > 0 {
@@ -548,11 +550,11 @@ func (t *table) fuse(s *scratch, bestByWords, mean, most float64) {
 		meaning := 0.0
 		switch {
 		case !s.allows(n), len(p.vector) == 0:
-			continue // the missing half is assumed to be equal to the other
+			continue // the missing score is assumed to be equal to the other one
 		case most > mean:
 			meaning = max(0, (s.near[n]-mean)/(most-mean))
 		case most > 0:
-			meaning = 1 // all are equally near, for example a single tool
+			meaning = 1 // all are equally near, as with a single tool
 		}
 		s.scores[n] = (1-embedWeight)*s.scores[n] + embedWeight*meaning
 	}

@@ -18,14 +18,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Options are optional; the zero value of each field means its default.
+// Options holds the settings of a Gateway that are not in its Plan. The zero value of each field is
+// its default.
 type Options struct {
 	Layers layer.Options
-	// Gateway holds the options of the inner gateway. New sets NoPrefix and Conflicts from the
+	// Gateway holds the options of the inner gateway. New replaces NoPrefix and Conflicts by the
 	// settings.
 	Gateway gateway.Options
-	// Metrics, if not nil, gets the metrics of the layers. They must not be registered with it
-	// already.
+	// Metrics, if not nil, gets the metrics of the layers. The caller must not have registered them
+	// with it before.
 	Metrics prometheus.Registerer
 }
 
@@ -36,13 +37,13 @@ type Gateway struct {
 	layers  *layer.Stack
 	now     atomic.Pointer[served]
 
-	applying sync.Mutex // is held by Apply, also while Admit asks a user
+	applying sync.Mutex // held by Apply, also while Admit asks a user
 	mu       sync.Mutex
 	started  bool
-	prints   map[string]print // the prints of the servers that were added
+	prints   map[string]print // prints of the servers that were added
 }
 
-// served holds the handlers of a plan.
+// A served holds the handlers for one plan.
 type served struct {
 	plan              *Plan
 	whole             mcp.Handler
@@ -55,8 +56,8 @@ type print struct {
 	around string // changes if the layers around it must be replaced
 }
 
-// New returns a Gateway for a plan, whose servers [Gateway.Start] adds. Log, tasks and traces are
-// those of these settings until the Gateway is closed. The error names settings that are not valid.
+// New returns a Gateway for a plan. [Gateway.Start] adds the servers. The audit log, the tasks and
+// the traces keep these settings until the Gateway is closed. The error names invalid settings.
 func New(p *Plan, o Options) (*Gateway, error) {
 	layers, err := layer.Open(p.settings(), o.Layers)
 	if err != nil {
@@ -73,39 +74,39 @@ func New(p *Plan, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Close ends the tasks, the connections to servers and the layers. The layers write their last
-// data. Requests that run fail.
+// Close ends the tasks, closes the connections to servers, and closes the layers, which write their
+// last data. Running requests fail.
 func (g *Gateway) Close() error {
 	_ = g.layers.Tasks.Close() // while the servers can still be reached
 	return errors.Join(g.members.Close(), g.layers.Close())
 }
 
-// Members returns the inner gateway, without the layers around all of it, for the status and the
-// definitions of servers.
+// Members returns the inner gateway, without the layers around the whole gateway. It gives access
+// to the status and the definitions of servers.
 func (g *Gateway) Members() *gateway.Gateway { return g.members }
 
 // Layers returns the layers.
 func (g *Gateway) Layers() *layer.Stack { return g.layers }
 
-// Handle passes a request to the whole gateway. It implements [mcp.Handler].
+// Handle passes a request to the whole gateway, with all layers. It implements [mcp.Handler].
 func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	return g.now.Load().whole.Handle(ctx, req)
 }
 
-// Profile returns a handler for a profile of the settings, which finds the present profile at each
-// request. It is nil if there is no such profile now.
+// Profile returns a handler for a profile of the settings. The handler looks the profile up for
+// each request. Profile returns nil if no profile has this name now.
 func (g *Gateway) Profile(name string) mcp.Handler {
 	return g.present("profile", name, func(s *served) mcp.Handler { return s.profiles[name] })
 }
 
-// Server returns a handler for one server with its tools under its own names, which finds the
-// present server at each request. It is nil if there is no such server now.
+// Server returns a handler for one server, with its tools under their own names. The handler looks
+// the server up for each request. Server returns nil if no server has this name now.
 func (g *Gateway) Server(name string) mcp.Handler {
 	return g.present("server", name, func(s *served) mcp.Handler { return s.servers[name] })
 }
 
-// present returns a Handler that finds the present handler at each request. It is nil if there is
-// none now.
+// present returns a Handler that calls find for each request and passes the request to the result.
+// It returns nil if find returns nil now.
 func (g *Gateway) present(noun, name string, find func(*served) mcp.Handler) mcp.Handler {
 	if find(g.now.Load()) == nil {
 		return nil
@@ -118,8 +119,8 @@ func (g *Gateway) present(noun, name string, find func(*served) mcp.Handler) mcp
 	})
 }
 
-// Start adds the servers of the plan. Before Start, [Gateway.Apply] adds none, as the servers of a
-// gateway may depend on its first client.
+// Start adds the servers of the plan. Before Start, [Gateway.Apply] adds no servers, as they may
+// depend on the first client of the gateway.
 func (g *Gateway) Start(ctx context.Context) (d Diff) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -128,14 +129,15 @@ func (g *Gateway) Start(ctx context.Context) (d Diff) {
 	plan.admit(ctx)
 	g.replace(ctx, &plan, &d)
 	if !slices.ContainsFunc(plan.Servers, func(s Server) bool { return s.Print != "" }) {
-		_ = g.members.Settle(ctx) // as servers of this program start at once; the error is that of ctx
+		_ = g.members.Settle(ctx) // servers of this program start at once; an error comes from ctx
 	}
 	return d
 }
 
-// Apply replaces the plan. Requests that run end by the plan with which they began, and unchanged
-// servers keep running. Apply returns after removed servers have ended their requests. The error
-// names settings that are not valid; nothing has changed then. Calls of Apply wait for each other.
+// Apply replaces the plan. Running requests end under the plan with which they began, and unchanged
+// servers keep running. Apply returns after removed servers have ended their requests. If settings
+// are invalid, it returns an error that names them, and changes nothing. Concurrent calls of Apply
+// run one after the other.
 func (g *Gateway) Apply(ctx context.Context, next *Plan) (d Diff, err error) {
 	g.applying.Lock()
 	defer g.applying.Unlock()
@@ -157,13 +159,13 @@ func (g *Gateway) Apply(ctx context.Context, next *Plan) (d Diff, err error) {
 	left := g.replace(ctx, &plan, &d)
 	g.mu.Unlock()
 	for _, s := range g.members.Status() {
-		_ = g.members.Reread(s.Name) // as it was listed, the error is nil
+		_ = g.members.Reread(s.Name) // the server was just listed, so the error is nil
 	}
 	left()
 	return d, nil
 }
 
-// replace replaces the plan. The function left waits until removed servers have ended.
+// replace puts the plan into use. The function left waits until removed servers have ended.
 func (g *Gateway) replace(ctx context.Context, p *Plan, d *Diff) (left func()) {
 	g.members.SetNames(naming(p.settings()))
 	left = func() {}
@@ -181,7 +183,7 @@ func (g *Gateway) replace(ctx context.Context, p *Plan, d *Diff) (left func()) {
 	return left
 }
 
-// serve makes the Handlers for clients, and puts them into use.
+// serve makes the Handlers for clients from the plan, and puts them into use.
 func (g *Gateway) serve(p *Plan) {
 	s := &served{p, g.layers.Front(layer.Part{Gateway: g.members}), map[string]mcp.Handler{}, map[string]mcp.Handler{}}
 	for name := range p.settings().Profiles {
@@ -193,9 +195,9 @@ func (g *Gateway) serve(p *Plan) {
 	g.now.Store(s)
 }
 
-// change adds, replaces and removes servers until they are those of the plan. Removed servers are
-// no longer offered. The function left waits until they have ended their requests, and must be
-// called without the lock.
+// change adds, replaces and removes servers, so that the gateway has exactly the servers of the
+// plan. Clients no longer get removed servers. The function left waits until removed servers have
+// ended their requests. It must be called without the lock.
 func (g *Gateway) change(ctx context.Context, servers []Server, d *Diff) (left func()) {
 	prints := map[string]print{}
 	for _, s := range servers {
@@ -234,7 +236,7 @@ func (g *Gateway) change(ctx context.Context, servers []Server, d *Diff) (left f
 	return leaving.Wait
 }
 
-// add adds a server, or replaces the one of its name.
+// add adds a server, or replaces the server with its name if replace is set.
 func (g *Gateway) add(ctx context.Context, s Server, replace bool) error {
 	u, err := s.Open(ctx)
 	if err != nil {
@@ -252,9 +254,9 @@ func (g *Gateway) add(ctx context.Context, s Server, replace bool) error {
 	return err
 }
 
-// surround sets in u the settings of a server, the layers around it, and its own middleware.
+// surround sets the settings of a server, the layers around it, and its own middleware in u.
 func (g *Gateway) surround(s Server, u *gateway.Upstream) {
-	s.hold(u, g.layers.Plan().Settings.Servers[s.Name])
+	s.setOptions(u, g.layers.Plan().Settings.Servers[s.Name])
 	g.layers.Around(s.Server, u)
 	u.Middleware = append(u.Middleware, s.Middleware...)
 }
@@ -269,7 +271,7 @@ func (g *Gateway) printOf(s Server) (p print) {
 	return p
 }
 
-// naming returns the settings about names, and about equal names of two servers.
+// naming returns the settings about prefixes and about conflicts of names.
 func naming(s *settings.Settings) (noPrefix bool, c gateway.Conflicts) {
 	return s.Names == "none", map[string]gateway.Conflicts{"priority": gateway.First, "error": gateway.Refuse}[s.Conflicts] // the default is gateway.Suffix
 }

@@ -9,20 +9,21 @@ import (
 	"github.com/junction-mcp/junction/up/layer"
 )
 
-// A Plan describes what a Gateway serves. It must not change after a Gateway has it.
+// A Plan describes the servers of a Gateway and their settings. It must not change after it was
+// passed to a Gateway.
 type Plan struct {
-	// Settings is the object junction of a file of servers; see [settings.Parse]. Nil means that
-	// nothing is set.
+	// Settings is the object junction in a file of servers; see [settings.Parse]. Nil means no
+	// settings.
 	Settings *settings.Settings
-	// Layers, if not nil, is the result of [layer.Stack.Read], and replaces Settings.
+	// Layers, if not nil, is a result of [layer.Stack.Read]. It replaces Settings.
 	Layers *layer.Plan
-	// Servers are served in this order. If two have the same name for a tool, the earlier server
-	// gets it.
+	// Servers lists the servers in their order. If two servers have the same name for a tool, the
+	// earlier server keeps it.
 	Servers []Server
-	// Order, if not nil, lists names in another order, which replaces that of Servers.
+	// Order, if not nil, lists names of servers in the order to use instead.
 	Order []string
-	// Admit, if not nil, returns the servers in place of Servers. It is called once the settings
-	// are in use, and can ask a user which servers may start.
+	// Admit, if not nil, returns the servers to use instead of Servers. It is called once the
+	// settings are in use, and may ask a user which servers to start.
 	Admit func(ctx context.Context) []Server
 }
 
@@ -36,7 +37,7 @@ func (p *Plan) settings() *settings.Settings {
 	return p.Settings
 }
 
-// admit has Admit say which servers there are.
+// admit replaces Servers by the result of Admit, if Admit is not nil.
 func (p *Plan) admit(ctx context.Context) {
 	if p.Admit != nil {
 		p.Servers, p.Admit = p.Admit(ctx), nil
@@ -46,29 +47,29 @@ func (p *Plan) admit(ctx context.Context) {
 // A Server is one server of a Plan.
 type Server struct {
 	layer.Server
-	// Open returns how the server is reached. It is called whenever the server is added or
-	// replaced. The Gateway sets the settings in the result, and calls OnEnd even if the server
-	// could not be added.
+	// Open returns the Upstream of the server. It is called whenever the server is added or
+	// replaced. The Gateway sets the settings in the result. It calls OnEnd of the result even if
+	// it could not add the server.
 	Open func(ctx context.Context) (gateway.Upstream, error)
-	// Middleware wraps the server inside all layers; the first is the outermost. It replaces that
-	// of the Upstream. A change takes effect when the server or its settings change.
+	// Middleware wraps the server inside all layers; the first is the outermost. It replaces the
+	// Middleware of the Upstream. A change takes effect when the server or its settings change.
 	Middleware []mcp.Middleware
-	// PerUser gives each user a connection, regardless of the settings.
+	// PerUser makes a connection for each user, regardless of the settings.
 	PerUser bool
 	// Print identifies the inputs that the server is made from. [Gateway.Apply] replaces a server
-	// whose Print changed, or whose changed settings need a restart. It does not replace a server
-	// without a Print. Changes of [layer.Server], and settings that need no restart, take effect at
-	// once.
+	// if its Print changed, or if settings changed that need a restart. It does not replace a
+	// server without a Print. Changes of [layer.Server], and of settings that need no restart, take
+	// effect at once.
 	Print string
 }
 
-// InProcess returns a server that runs in this program.
+// InProcess returns a server that is a Handler in this program.
 func InProcess(name string, h mcp.Handler) Server {
 	return Server{Server: layer.Server{Name: name}, Open: func(context.Context) (gateway.Upstream, error) { return gateway.Upstream{Handler: h}, nil }}
 }
 
-// hold sets in u the settings about the instances and names of a server.
-func (s Server) hold(u *gateway.Upstream, own settings.Server) {
+// setOptions sets the settings about instances and names of a server in u.
+func (s Server) setOptions(u *gateway.Upstream, own settings.Server) {
 	if own.Prefix != nil {
 		u.Prefix, u.NoPrefix = *own.Prefix, *own.Prefix == ""
 	}
@@ -88,10 +89,10 @@ func (s Server) hold(u *gateway.Upstream, own settings.Server) {
 	}
 }
 
-// A Diff lists the changes of [Gateway.Apply].
+// A Diff lists the changes that [Gateway.Start] or [Gateway.Apply] made.
 type Diff struct {
 	Added, Changed, Removed []string // names of servers
-	Rules, Settings         bool     // report whether these changed
-	Waits                   bool     // is set if [Gateway.Start] has yet to add the servers
-	Failed                  []error  // the errors of servers that could not be added or changed; these are not served
+	Rules, Settings         bool     // reports whether these changed
+	Waits                   bool     // set if [Gateway.Start] has yet to add the servers
+	Failed                  []error  // errors of servers that could not be added or changed; these are not served
 }

@@ -15,24 +15,25 @@ import (
 	"github.com/junction-mcp/junction/up/layer"
 )
 
-// A Source makes a [Plan] of the files of a configuration. All fields but Launcher are optional.
+// A Source makes a [Plan] from the files of a configuration. All fields but Launcher are optional.
 type Source struct {
 	Launcher *launch.Launcher
-	// Settings, if not nil, replace those of the files.
+	// Settings, if not nil, replaces the settings in the files.
 	Settings *settings.Settings
-	// Listener is where the gateway is served, if it is: an entry that leads there is left out.
+	// Listener, if not nil, is the listener of the gateway. Entries whose URL leads to it are
+	// omitted.
 	Listener net.Listener
-	// Admit, if not nil, returns the served entries. It replaces [launch.Launcher.Admit].
+	// Admit, if not nil, returns the entries to serve. It replaces [launch.Launcher.Admit].
 	Admit func(ctx context.Context, entries []launch.Entry) []launch.Entry
 	// Open, if not nil, connects to a configured server. It replaces [Source.Upstream] with
-	// [launch.Launcher.Target], and is needed for the grant token-exchange.
+	// [launch.Launcher.Target]. The grant token-exchange requires it.
 	Open func(ctx context.Context, e launch.Entry) (gateway.Upstream, error)
 	// Memory, if not nil, returns the remembered definitions of a resolved server.
 	Memory func(e launch.Entry, s *config.Server) *definitions.Entry
 }
 
-// Plan returns the plan of a configuration from [launch.Launcher.Read]. Users are asked about its servers
-// when the plan is used.
+// Plan returns the plan for a configuration from [launch.Launcher.Read]. Users are asked about its
+// servers when the plan is put into use.
 func (s Source) Plan(c launch.Configuration) (*Plan, error) {
 	p := &Plan{Settings: s.Settings, Order: c.Names}
 	if p.Settings == nil {
@@ -62,7 +63,7 @@ func (s Source) Plan(c launch.Configuration) (*Plan, error) {
 	return p, nil
 }
 
-// Server returns the server of an entry.
+// Server returns the [Server] for an entry of a configuration.
 func (s Source) Server(e launch.Entry) Server {
 	one, d, l := Server{Server: layer.Server{Name: e.Name, Source: e.Source(), Command: e.Command(), OfProject: e.OfProject()}}, e.Definition, s.Launcher
 	if d == nil {
@@ -74,7 +75,7 @@ func (s Source) Server(e launch.Entry) Server {
 	}
 	one.Locked = func() map[string]string {
 		locked, err := l.Locked(d)
-		if err != nil || locked == nil || l.CheckLock(e, locked) != nil { // nothing is started then, nor listed
+		if err != nil || locked == nil || l.CheckLock(e, locked) != nil { // the server is then neither started nor listed
 			return nil
 		}
 		return locked.Definitions
@@ -84,17 +85,17 @@ func (s Source) Server(e launch.Entry) Server {
 		switch {
 		case s.Open != nil:
 			return s.Open(ctx, e)
-		case one.PerUser: // with one token for all, each user would act with the rights of the gateway
+		case one.PerUser: // with one token for all users, each would act with the rights of the gateway
 			return gateway.Upstream{}, fmt.Errorf("server %q: oauth.grant token-exchange needs Source.Open, which exchanges the token of each user", e.Name)
 		}
 		return s.Upstream(ctx, e, func(ctx context.Context, _ *gateway.Start) (launch.Target, error) { return l.Target(ctx, e) }), nil
 	}
-	text, _ := json.Marshal(d.Entry)                                                             // texts and numbers always encode
-	one.Print = fmt.Sprintf("%s %s %s %s %s", text, d.Source, d.Hash(), d, l.LockFingerprint(d)) // the members that are secret are in the hash
+	text, _ := json.Marshal(d.Entry)                                                             // encoding texts and numbers never fails
+	one.Print = fmt.Sprintf("%s %s %s %s %s", text, d.Source, d.Hash(), d, l.LockFingerprint(d)) // the hash covers the secret members
 	return one
 }
 
-// Upstream returns the upstream of a configured server. It calls target for each connection, because
+// Upstream returns the Upstream of a configured server. It calls target for each connection, as
 // variables may have other values by then.
 func (s Source) Upstream(ctx context.Context, e launch.Entry, target func(context.Context, *gateway.Start) (launch.Target, error)) gateway.Upstream {
 	d, l := e.Definition, s.Launcher

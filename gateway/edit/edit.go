@@ -12,26 +12,29 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Tool holds the changes of a tool. Empty fields change nothing.
+// A Tool holds the changes to a tool. Empty fields change nothing.
 type Tool struct {
-	Title, Description string // replace those of the server
-	// Fixed holds arguments with fixed JSON values. Clients do not see them in the schema, and
-	// values that they send are not used.
+	Title, Description string // replace the server's title and description
+	// Fixed holds arguments with fixed JSON values. The schema for clients omits them, and values
+	// that clients send are ignored.
 	Fixed map[string]json.RawMessage
-	// Defaults holds the values of arguments that a call omits. They are in the schema.
+	// Defaults holds the values of arguments that a call may omit. The schema contains them as
+	// defaults.
 	Defaults map[string]json.RawMessage
 }
 
-// Options hold the changes of a server's lists.
+// Options hold the changes to a server's lists.
 type Options struct {
-	// Keep, if not nil, reports whether a tool, prompt, resource or resource template is offered,
-	// by name or URI. Others can be neither called nor read. It must be safe for concurrent use,
-	// and always report the same for one name.
+	// Keep, if not nil, reports whether clients get a tool, prompt, resource or resource template,
+	// by name or URI. Clients can neither call nor read other entries. Keep must be safe for
+	// concurrent use and always report the same for one name.
 	Keep func(kind Kind, name string) bool
-	// Tags, if not nil, returns the tags of an entry, which clients get in its _meta as
-	// io.github.junction-mcp/tags. The rules for Keep apply to it, too.
+	// Tags, if not nil, returns the tags of an entry. Clients get them in its _meta as
+	// io.github.junction-mcp/tags. Tags must be safe for concurrent use and always return the same
+	// for one name.
 	Tags func(kind Kind, name string) []string
-	// Tools, Prompts and Resources hold changes by name, and by URI for resources and templates.
+	// Tools and Prompts hold changes by name. Resources holds changes of resources by URI, and of
+	// resource templates by template.
 	Tools     map[string]Tool
 	Prompts   map[string]Entry
 	Resources map[string]Entry
@@ -99,8 +102,8 @@ func (t *Tool) schema(in json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// arguments returns the arguments of a call with the fixed ones and the defaults that it omits, and
-// the names of these.
+// arguments returns the arguments of a call together with the fixed arguments and the defaults that
+// the call omits. The names of these are in added.
 func (t *Tool) arguments(given json.RawMessage) (all json.RawMessage, added []string) {
 	w := jsonrpc.NewObject(make([]byte, 0, len(given)+64))
 	for _, name := range slices.Sorted(maps.Keys(t.Defaults)) {

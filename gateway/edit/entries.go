@@ -23,16 +23,16 @@ const (
 // tagsKey is the member of _meta that holds the tags of an entry.
 const tagsKey = "io.github.junction-mcp/tags"
 
-// An Entry holds the changes of a tool, prompt, resource or resource template. Empty fields change
+// An Entry holds the changes to a tool, prompt, resource or resource template. Empty fields change
 // nothing.
 type Entry struct {
-	Title, Description string // replace those of the server
+	Title, Description string // replace the server's title and description
 	// Name replaces the name of a resource or template, which keeps its URI. The gateway changes
 	// names of tools and prompts.
 	Name string
 }
 
-// withheld returns the error of a request about an entry that is not offered; nil if it is.
+// withheld returns an error if the entry of a request is not offered, and nil otherwise.
 func (o *Options) withheld(req *mcp.Request) error {
 	if o.Keep == nil {
 		return nil
@@ -60,7 +60,7 @@ func (o *Options) withheld(req *mcp.Request) error {
 	return nil
 }
 
-// subscribable returns a listen request without the resources that are not offered.
+// subscribable returns a listen request without the resources that clients do not get.
 func (o *Options) subscribable(req *mcp.Request) *mcp.Request {
 	filter := jsonrpc.Get(req.Params, "notifications")
 	uris := jsonrpc.Get(filter, "resourceSubscriptions")

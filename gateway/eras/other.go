@@ -10,7 +10,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Of returns the era of a client, as package definitions names it; empty if it is not known.
+// Of returns the era of a client as package definitions names it. The result is empty if the era is
+// not known.
 func Of(m *mcp.Meta) string {
 	switch {
 	case m == nil || m.Revision == "":
@@ -21,12 +22,12 @@ func Of(m *mcp.Meta) string {
 	return definitions.Modern
 }
 
-// Other returns the era in which a server may be able to ask its client, if a request failed
-// because it cannot now. Else it returns an empty string. The parameter spoken is the revision of
-// the connection. A program that does not name the newest revision is not restarted, as it may
-// support the legacy era only.
+// Other returns the era in which a server may be able to send requests, if a request failed because
+// the server cannot send them now. Otherwise it returns an empty string. The parameter spoken is
+// the revision of the connection. Other does not suggest the modern era for a program whose error
+// omits the newest revision, as the program may support the legacy era only.
 func Other(spoken string, program bool, req *mcp.Request, result mcp.Result, err error) string {
-	if !revision.MethodNamed(req.Method).Asks || !canBeAsked(req.Meta.Capabilities) {
+	if !revision.MethodNamed(req.Method).Asks || !acceptsRequests(req.Meta.Capabilities) {
 		return ""
 	}
 	text := fault(result, err)
@@ -41,7 +42,7 @@ func Other(spoken string, program bool, req *mcp.Request, result mcp.Result, err
 	return definitions.Modern
 }
 
-func canBeAsked(c *mcp.ClientCapabilities) bool {
+func acceptsRequests(c *mcp.ClientCapabilities) bool {
 	return c != nil && (c.Elicitation != nil || c.Sampling != nil || c.Roots != nil)
 }
 
@@ -72,8 +73,8 @@ func fault(result mcp.Result, err error) string {
 	return text
 }
 
-// Repeats reports whether a request may be made twice: it only reads, or its tool claims to be
-// read-only or idempotent. The definition tool may be nil, and is used for calls only.
+// Repeats reports whether a request may be sent twice: it only reads, or its tool claims to be
+// read-only or idempotent. The definition tool is used for calls only, and may be nil.
 func Repeats(req *mcp.Request, tool []byte) bool {
 	switch {
 	case req.Round > 0 || req.Method == methodListen:
@@ -87,12 +88,11 @@ func Repeats(req *mcp.Request, tool []byte) bool {
 	return string(jsonrpc.Get(hints, "idempotentHint")) == "true" || string(jsonrpc.Get(hints, "readOnlyHint")) == "true"
 }
 
-// CallAgain is the advice for a client if the connection changes and the failed request is not
-// repeated.
+// CallAgain is the advice for a client when the era changes and its failed request is not repeated.
 const CallAgain = "Junction now connects to the server in the other era of the protocol, in which it may be able to ask: call again if nothing speaks against that."
 
-// Advised returns the outcome of a request for which [Other] found an era and which was not
-// repeated, with advice after its text.
+// Advised returns the outcome of a failed request that is not repeated, with advice after its text.
+// [Other] must have returned an era for the request.
 func Advised(result mcp.Result, err error, advice string) (mcp.Result, error) {
 	var e *mcp.Error
 	if errors.As(err, &e) {

@@ -19,19 +19,20 @@ const (
 	acknowledged = "notifications/subscriptions/acknowledged"
 )
 
-// Options describe how a server is connected.
+// Options describe how to connect to a server.
 type Options struct {
-	// Dial connects to the server. The era is the one in which it can ask; empty while that is not
-	// known. The request is the one that the connection is made for, or nil. The context ends with
-	// the Server. Dial is called again, once, after a request failed because the server cannot ask.
+	// Dial connects to the server. The parameter era is the era in which the server can send
+	// requests; it is empty while that is not known. The connection is made for req, which may be
+	// nil. The context ends with the Server. Dial is called a second time if a request failed
+	// because the server cannot send requests in the first era.
 	Dial func(ctx context.Context, req *mcp.Request, era string) (*mcp.Client, error)
 	// Program is set if Dial starts a program.
 	Program bool
-	// Revision is the only revision of Dial, so that the era does not change; empty if Dial
-	// negotiates it.
+	// Revision is the only revision that Dial uses, so that the era does not change. It is empty if
+	// Dial negotiates the revision.
 	Revision string
 	// Lost, if not nil, is called with the error if a connection could not be made, and with the
-	// client if it was lost.
+	// client if a connection was lost.
 	Lost func(c *mcp.Client, err error)
 	// Advice returns the advice for the client of a failed request that was not repeated; the
 	// default is [CallAgain].
@@ -40,24 +41,24 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// A Server is a connection to one server, which all calls of Handle share. It is made with the
-// first request. If the server cannot ask in the era of the connection, it is connected in the
-// other era once none of its requests runs. The failed request is repeated if [Repeats] allows it;
-// otherwise its outcome advises the client to call again. Subscriptions continue.
+// A Server is a connection to one server, which all calls of Handle share. The first request makes
+// the connection. If the server cannot send requests in the era of the connection, the Server
+// connects in the other era once no request runs. It repeats the failed request if [Repeats] allows
+// that. Otherwise the outcome advises the client to call again. Subscriptions continue.
 type Server struct {
 	options Options
 	ctx     context.Context
 	cancel  context.CancelFunc
-	dialing chan struct{} // holds a value while no goroutine connects
+	dialing chan struct{} // contains a value while no goroutine connects
 	watched sync.WaitGroup
 
 	mu      sync.Mutex
-	client  *mcp.Client   // is nil before the first request, while the era changes, and at the end
-	running int           // counts its requests, without subscriptions
-	era     string        // the era in which the server can ask
-	tried   bool          // is set once the era changed, which happens only once
-	due     bool          // is set if the connection has the other era
-	retired chan struct{} // is closed once the connection before is closed; nil if there was none
+	client  *mcp.Client   // nil before the first request, while the era changes, and after Close
+	running int           // running requests, without subscriptions
+	era     string        // the era in which the server can send requests
+	tried   bool          // set once the era changed, which happens at most once
+	due     bool          // set if the connection has the wrong era
+	retired chan struct{} // closed once the previous connection is closed; nil if there was none
 }
 
 // New returns a Server whose connections end with ctx, or with [Server.Close].
@@ -74,7 +75,7 @@ func New(ctx context.Context, o Options) *Server {
 	return s
 }
 
-// Close closes the connection. It waits for one that is being made.
+// Close closes the connection. If a connection is being made, Close waits for it and closes it.
 func (s *Server) Close() {
 	s.cancel()
 	<-s.dialing
@@ -140,7 +141,7 @@ func (s *Server) current() *mcp.Client {
 }
 
 // begin returns the connection for a request. If counted is set, the request counts as running
-// until end.
+// until end is called.
 func (s *Server) begin(ctx context.Context, req *mcp.Request, counted bool) (*mcp.Client, error) {
 	for {
 		s.mu.Lock()
@@ -159,7 +160,7 @@ func (s *Server) begin(ctx context.Context, req *mcp.Request, counted bool) (*mc
 }
 
 // end ends a request that begin counted. If no other request runs, it closes a connection of the
-// wrong era, and reports whether it did.
+// wrong era, and reports whether it closed one.
 func (s *Server) end() (closed bool) {
 	s.mu.Lock()
 	s.running--
@@ -175,9 +176,9 @@ func (s *Server) end() (closed bool) {
 	return true
 }
 
-// turn notes that the server can ask in an era only. It returns false if the connection has that
-// era, or the era changed before.
-func (s *Server) turn(c *mcp.Client, era string) bool {
+// changeEra records that the server can send requests only in the given era. It returns false if
+// the connection has that era, or if the era has changed before.
+func (s *Server) changeEra(c *mcp.Client, era string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.client != c || s.tried || s.era == era || s.options.Revision != "" {
@@ -218,8 +219,9 @@ func (s *Server) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return Advised(result, err, s.options.Advice(era))
 }
 
-// try makes a request once. If the server could not ask, it returns the era of the next connection.
-// The result again reports whether the request may be repeated on it now.
+// try sends a request once. If the server could not send a request of its own, try returns the era
+// of the next connection. The result again reports whether the request may be repeated on that
+// connection now.
 func (s *Server) try(ctx context.Context, req *mcp.Request) (result mcp.Result, era string, again bool, err error) {
 	c, err := s.begin(ctx, req, true)
 	if err != nil {
@@ -227,14 +229,14 @@ func (s *Server) try(ctx context.Context, req *mcp.Request) (result mcp.Result, 
 	}
 	defer func() { again = s.end() && again }()
 	result, err = c.Handle(ctx, req)
-	if era = Other(c.Revision(), s.options.Program, req, result, err); era == "" || !s.turn(c, era) {
+	if era = Other(c.Revision(), s.options.Program, req, result, err); era == "" || !s.changeEra(c, era) {
 		return result, "", false, err
 	}
 	return result, era, Repeats(req, definition(ctx, c, req)), err
 }
 
-// definition returns the definition of the called tool; nil for other requests, or if the tool is
-// not listed.
+// definition returns the definition of the called tool. It returns nil for other requests, or if
+// the tool is not listed.
 func definition(ctx context.Context, c *mcp.Client, req *mcp.Request) json.RawMessage {
 	if req.Method != methodCall {
 		return nil
@@ -250,8 +252,9 @@ func definition(ctx context.Context, c *mcp.Client, req *mcp.Request) json.RawMe
 	return nil
 }
 
-// A resumedPeer is the peer of a subscription that was acknowledged before. It notifies of all
-// lists, as they may have changed since.
+// A resumedPeer is the peer of a subscription that was acknowledged on an earlier connection.
+// Instead of a second acknowledgement, it sends notifications of all lists, as they may have
+// changed since.
 type resumedPeer struct{ mcp.Peer }
 
 // Unwrap implements the method that [mcp.PeerAs] needs.

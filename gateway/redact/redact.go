@@ -14,32 +14,32 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Places are the hidden places in calls of one tool.
+// Places are the places to hide in calls of one tool.
 type Places struct {
 	// Arguments are hidden from the server.
 	Arguments Paths
-	// Results are hidden from the client: in structuredContent, in _meta, and in each text that is
-	// JSON as a whole or in whole lines. The same holds for strings in structuredContent and in
-	// such texts. In other text nothing is found.
+	// Results are hidden from the client in structuredContent, in _meta, and in each text that is
+	// JSON as a whole or in whole lines. A string inside these may be JSON, too. Nothing is hidden
+	// in other text.
 	Results Paths
 }
 
 // None reports whether nothing is hidden.
 func (p Places) None() bool { return p.Arguments.None() && p.Results.None() }
 
-// And returns the places of p and of more.
+// And returns the places of p and more together.
 func (p Places) And(more Places) Places {
 	return Places{p.Arguments.and(more.Arguments), p.Results.and(more.Results)}
 }
 
-// Options hold the hidden places of a server.
+// Options hold the places to hide for a server.
 type Options struct {
-	All   Places            // holds for all tools; its Results also for resources that are JSON
-	Tools map[string]Places // further places of single tools, by name
+	All   Places            // for all tools; Results also for resources that are JSON
+	Tools map[string]Places // further places for single tools, by name
 }
 
-// Middleware returns middleware that hides places. A tool with hidden results has no outputSchema,
-// as its results need not conform to it.
+// Middleware returns middleware that hides places. It removes the outputSchema of a tool with
+// hidden results, as the changed results need not conform to it.
 func Middleware(o Options) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -58,12 +58,12 @@ func Middleware(o Options) mcp.Middleware {
 	}
 }
 
-// Of returns the hidden places of a tool, by the server's name for it.
+// Of returns the places to hide for a tool, by the server's name for the tool.
 func (o *Options) Of(tool string) Places {
 	return o.All.And(o.Tools[tool])
 }
 
-// Any returns the hidden places of all tools.
+// Any returns the places to hide for any tool.
 func (o *Options) Any() Places {
 	all := o.All
 	for _, name := range slices.Sorted(maps.Keys(o.Tools)) {
@@ -72,8 +72,8 @@ func (o *Options) Any() Places {
 	return all
 }
 
-// Handle passes a request on to next without the hidden arguments, and returns its result without
-// the hidden places.
+// Handle passes a request on to next without the hidden arguments. It returns the result of next
+// without the hidden places.
 func (p Places) Handle(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
 	if kept := p.Arguments.Hide(req.Arguments); len(kept) > 0 && !p.Arguments.None() {
 		if !bytes.Equal(kept, req.Arguments) {
@@ -101,7 +101,7 @@ func (p Paths) and(more Paths) Paths {
 	return Paths{append(p.parts[:len(p.parts):len(p.parts)], more.parts...)}
 }
 
-// list removes the schemas of tools with hidden results.
+// list removes the output schemas of tools with hidden results.
 func (o *Options) list(result mcp.Result, err error) (mcp.Result, error) {
 	if err != nil {
 		return result, err
@@ -124,8 +124,8 @@ func (o *Options) list(result mcp.Result, err error) (mcp.Result, error) {
 	return result.WithJSON(w.Bytes()), nil
 }
 
-// HideResult returns a result of a tool, or of resources/read, with the text *** in every place: in
-// structuredContent, in _meta, and in each text that is JSON. It does not change body.
+// HideResult returns a copy of a result of a tool, or of resources/read, with the text *** in each
+// place. It hides places in structuredContent, in _meta, and in each text that is JSON.
 func (p Paths) HideResult(body json.RawMessage) json.RawMessage {
 	if p.None() || len(body) == 0 || body[0] != '{' {
 		return body
@@ -133,7 +133,7 @@ func (p Paths) HideResult(body json.RawMessage) json.RawMessage {
 	return p.object(body)
 }
 
-// object hides places of an object: a result of a tool or of resources/read, a content block, or
+// object hides places in an object: a result of a tool or of resources/read, a content block, or
 // the contents of a resource.
 func (p Paths) object(body json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(make([]byte, 0, len(body)))
@@ -159,7 +159,7 @@ func (p Paths) object(body json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// each hides places of a list of content blocks, or of contents of resources.
+// each hides places in each element of an array of content blocks or resource contents.
 func (p Paths) each(items json.RawMessage) json.RawMessage {
 	if len(items) == 0 || items[0] != '[' {
 		return items
@@ -175,8 +175,8 @@ func (p Paths) each(items json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// meta hides places of a _meta. It leaves members of the protocol and of Junction, which do not
-// come from a server.
+// meta hides places in a _meta. It leaves members of the protocol and of Junction unchanged, as
+// they do not come from a server.
 func (p Paths) meta(meta json.RawMessage) json.RawMessage {
 	if len(meta) == 0 || meta[0] != '{' {
 		return meta

@@ -19,27 +19,29 @@ import (
 )
 
 const (
-	defaultMax  = 64 << 10         // limits the bytes of a result that is not cut
-	defaultKept = 64 << 20         // limits the bytes of kept results
-	keptTime    = 30 * time.Minute // is how long a result is kept
-	maxKind     = 255              // limits the bytes of a media type (RFC 6838, section 4.2); a longer one is not valid
+	defaultMax  = 64 << 10         // maximum bytes of a result that is not cut
+	defaultKept = 64 << 20         // maximum bytes of kept results
+	keptTime    = 30 * time.Minute // how long a result is kept
+	maxKind     = 255              // maximum bytes of a media type (RFC 6838, section 4.2); a longer one is not valid
 	scheme      = "result"
 )
 
-// Options are optional but for Server; the zero value of each other field means its default.
+// Options holds the settings of Middleware. Server is required; the zero value of each other field
+// is its default.
 type Options struct {
-	// Server is the first part of the resources' URIs, result://SERVER/ID. It must differ between
-	// the Handlers of a gateway.
+	// Server is the first part of the resources' URIs, result://SERVER/ID. The Handlers of one
+	// gateway must have different values.
 	Server string
-	// Max is the maximum number of bytes of text in a result; the default is 64 KiB. It is also the
-	// size of the preview of a larger one, and of a page.
+	// Max is the maximum number of bytes of text in a result; the default is 64 KiB. A larger
+	// result gets a preview of that size, and its pages have that size.
 	Max int
-	// Store keeps the results; nil means one of its own. Several Handlers may share one.
+	// Store keeps the results. If it is nil, Middleware makes a store. Several Handlers may share
+	// one.
 	Store *Store
 }
 
-// Middleware returns middleware that removes long texts from the results of tools. Such results
-// have no structuredContent, and so tools have no outputSchema.
+// Middleware returns middleware that moves long texts out of the results of tools. The changed
+// results have no structuredContent, so Middleware removes the outputSchema of all tools.
 func Middleware(o Options) mcp.Middleware {
 	o.Max = cmp.Or(o.Max, defaultMax)
 	if o.Store == nil {
@@ -51,7 +53,7 @@ func Middleware(o Options) mcp.Middleware {
 	}
 }
 
-// Is reports whether a URI, or a template, is that of long results of a server.
+// Is reports whether a URI or URI template belongs to the long results of a server.
 func Is(server, uri string) bool { return strings.HasPrefix(uri, prefix(server)) }
 
 func prefix(server string) string { return scheme + "://" + url.PathEscape(server) + "/" }
@@ -85,7 +87,7 @@ func (k *keeper) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return result, nil
 }
 
-// template writes the template by which clients and gateways find the server of these resources.
+// template writes the template by which clients and gateways find the server of the kept texts.
 func (k *keeper) template(w *jsonrpc.Writer) {
 	w.ObjectElement()
 	w.String("uriTemplate", k.prefix+"{id}{/page}")
@@ -94,7 +96,8 @@ func (k *keeper) template(w *jsonrpc.Writer) {
 	w.End()
 }
 
-// edited returns a list whose entries are written by each; more adds entries at the end.
+// edited returns a list in which each writes every entry. The function more, if not nil, adds
+// entries at the end.
 func edited(result mcp.Result, member string, each func(w *jsonrpc.Writer, entry []byte), more func(w *jsonrpc.Writer)) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil {
@@ -107,14 +110,14 @@ func edited(result mcp.Result, member string, each func(w *jsonrpc.Writer, entry
 		each(&w, entry)
 		return true
 	})
-	if more != nil && jsonrpc.Get(body, "nextCursor") == nil { // on the last page
+	if more != nil && jsonrpc.Get(body, "nextCursor") == nil { // the last page
 		more(&w)
 	}
 	w.End()
 	return result.WithJSON(w.Bytes()), nil
 }
 
-// shorten removes texts from a result that exceed Max in sum.
+// shorten removes long texts from a result until its texts have at most Max bytes together.
 func (k *keeper) shorten(ctx context.Context, req *mcp.Request, result mcp.Result) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil || len(body) <= k.options.Max {
@@ -149,7 +152,7 @@ func (k *keeper) shorten(ctx context.Context, req *mcp.Request, result mcp.Resul
 	return result.WithJSON(w.Bytes()), nil
 }
 
-// textOf returns the text of an item of a result: its own, or that of an embedded resource.
+// textOf returns the text of a content block, or of the resource embedded in it.
 func textOf(item []byte) (string, bool) {
 	if text, ok := jsonrpc.Unquote(jsonrpc.Get(item, "text")); ok {
 		return text, true
@@ -157,7 +160,7 @@ func textOf(item []byte) (string, bool) {
 	return jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(item, "resource"), "text"))
 }
 
-// replace writes the beginning of a text, and a link to all of it.
+// replace writes the first shown bytes of a text, and a link to the whole text.
 func (k *keeper) replace(ctx context.Context, w *jsonrpc.Writer, req *mcp.Request, item []byte, text string, shown int) {
 	kind := "text/plain"
 	if given, ok := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(item, "resource"), "mimeType")); ok && len(given) <= maxKind {
@@ -183,7 +186,7 @@ func (k *keeper) replace(ctx context.Context, w *jsonrpc.Writer, req *mcp.Reques
 	w.End()
 }
 
-// boundary returns the last start of a character at or before an offset.
+// boundary returns the last start of a character at or before the offset at.
 func boundary(text string, at int) int {
 	if at >= len(text) {
 		return len(text)
@@ -194,7 +197,7 @@ func boundary(text string, at int) int {
 	return at
 }
 
-// read responds to resources/read of a kept text.
+// read responds to resources/read with a kept text.
 func (k *keeper) read(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	id, page, paged := strings.Cut(strings.TrimPrefix(req.Name, k.prefix), "/")
 	text, kind, err := k.store.get(ctx, id, k.options.Server, req.Principal)

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// textCost is the approximate number of bytes for a kept text in addition to its own.
+// textCost is the approximate number of bytes that a kept text needs in addition to its own.
 const textCost = 512
 
 // A Store keeps long results for a while. It is safe for concurrent use.
@@ -20,13 +20,13 @@ type Store struct {
 	max int
 
 	mu    sync.Mutex
-	bytes *share.Held // counts bytes by user
+	bytes *share.Held // bytes by user
 	all   map[string]*text
-	order []string // lists ids, the oldest first
+	order []string // ids, the oldest first
 }
 
-// NewStore returns a store that keeps at most this many bytes; 0 means 64 MiB. Above that, the
-// oldest texts of the user with the most bytes are removed. All texts are removed after 30 minutes.
+// NewStore returns a store that keeps at most most bytes; 0 means 64 MiB. Above that, it removes
+// the oldest texts of the user with the most bytes. It removes each text after 30 minutes.
 func NewStore(most int) *Store {
 	return &Store{max: cmp.Or(most, defaultKept), bytes: share.NewHeld(), all: map[string]*text{}}
 }
@@ -34,7 +34,7 @@ func NewStore(most int) *Store {
 type text struct {
 	text, kind string
 	server     string
-	user       string // the user whose share it counts for
+	user       string // the user whose share contains the text
 	of         mcp.Grant
 	since      time.Time
 }
@@ -42,9 +42,9 @@ type text struct {
 // size returns the bytes of a text with its overhead.
 func (t *text) size() int { return len(t.text) + textCost }
 
-// add keeps a text and returns its id, which cannot be guessed. The text counts for the owner, else
-// for user, as [share.Of] returns it. Texts that are too old, and some if there are too many bytes,
-// are removed.
+// add keeps a text and returns its id, which cannot be guessed. The text counts for the owner of
+// the grant, or else for user, which is a result of [share.Of]. The call removes texts that are too
+// old, and further texts if the store has too many bytes.
 func (s *Store) add(of, kind, server, user string, by mcp.Grant) (id string) {
 	id = rand.Text()
 	if by.Owner != nil {
@@ -78,7 +78,7 @@ func (s *Store) forget(at int) {
 	s.order = slices.Delete(s.order, at, at+1)
 }
 
-// get returns a text of a server that the sender of a request may read. The error is that of
+// get returns a text of a server if who may read it. Otherwise it returns the error of
 // [mcp.Grant.Allows].
 func (s *Store) get(ctx context.Context, id, server string, who *mcp.Principal) (of, kind string, err error) {
 	s.mu.Lock()

@@ -1,4 +1,4 @@
-// Package retry repeats requests that got no response: the server could not be started or reached,
-// or its connection was lost. It is middleware around any Handler, and only for requests that may
-// be made twice.
+// Package retry repeats requests that got no response because the server could not be started or
+// reached, or the connection was lost. It is middleware around any Handler. It repeats only
+// requests that may be sent twice.
 package retry

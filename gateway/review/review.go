@@ -24,39 +24,40 @@ type Mode string
 
 const (
 	// Changes withholds definitions that changed since they were approved or, without approval,
-	// first seen. It also withholds new ones of a known server that the scanner of
-	// [github.com/junction-mcp/junction/guard] warns of. Other new definitions pass, and are noted
-	// by [guard.Pins.See], which is not an approval.
+	// since they were first seen. It also withholds new definitions of a known server if the
+	// scanner of [github.com/junction-mcp/junction/guard] warns of them. Other new definitions
+	// pass, and [guard.Pins.See] records them, which is not an approval.
 	Changes Mode = "changes"
 	// All withholds definitions that were never approved, even if they were seen.
 	All Mode = "all"
 )
 
-// Options hold the server whose definitions are compared, and the approved definitions.
+// Options hold the server to review, and the approved definitions.
 type Options struct {
 	// Server is the name under which definitions were approved; it is required.
 	Server string
-	// Pins returns the approved definitions. It is called for each list, and must be safe for
+	// Pins returns the approved definitions. It is called for each list and must be safe for
 	// concurrent use. It is required.
 	Pins func() *guard.Pins
-	// Mode is Changes by default.
+	// Mode is [Changes] by default.
 	Mode Mode
-	// Locked, if not nil, returns the hashes of definitions by a lock, with the keys "tool NAME"
-	// and "prompt NAME"; nil if the server is not locked. A locked definition counts as approved.
-	// All others are withheld unless a user approved them since. Locked is called for each list,
-	// and must be safe for concurrent use.
+	// Locked, if not nil, returns the hashes of the locked definitions, with the keys "tool NAME"
+	// and "prompt NAME". It returns nil if the server is not locked. A locked definition counts as
+	// approved. All others are withheld unless a user has approved them since. Locked is called for
+	// each list and must be safe for concurrent use.
 	Locked func() map[string]string
-	// Remedy is the action for the operator in errors, such as "run junction server approve files".
+	// Remedy completes the sentence "the operator can …" in errors, such as "run junction server
+	// approve files".
 	Remedy string
-	// Noter, if not nil, gets a [Change] when a list differs from those before it, regardless of
-	// the request for which it was read.
+	// Noter, if not nil, gets a [Change] when a list differs from earlier ones, regardless of the
+	// request for which it was read.
 	Noter mcp.Noter
 }
 
 // A Change is a note of the kind "review" about a list. One of its fields is empty.
 type Change struct {
-	Withheld []Withheld         // lists all withheld definitions, if one of them was not withheld before
-	Added    []guard.Definition // lists definitions that the server did not offer before; clients get them
+	Withheld []Withheld         // all withheld definitions, if one of them was not withheld before
+	Added    []guard.Definition // definitions that the server did not offer before; clients get them
 }
 
 // Withheld is a definition that clients do not get.
@@ -65,12 +66,12 @@ type Withheld struct {
 	Verdict    guard.Verdict
 	// Findings are the reasons why a new definition is withheld in the mode Changes.
 	Findings []guard.Finding
-	// Unlocked is set if it is withheld because it differs from the lock of this version of the
-	// server.
+	// Unlocked is set if the definition is withheld because it differs from the lock of this
+	// version of the server.
 	Unlocked bool
 }
 
-// Why returns the reason in a few words.
+// Why returns the reason for withholding the definition in a few words.
 func (w *Withheld) Why() string {
 	switch {
 	case w.Unlocked:
@@ -86,7 +87,7 @@ func (w *Withheld) Why() string {
 }
 
 // Judge compares a definition with the pins, and returns nil if it passes. If more is set, the
-// server offered definitions before, and a new one is scanned.
+// server has offered definitions before, so a new definition is scanned.
 func (m Mode) Judge(pins *guard.Pins, d guard.Definition, more bool) *Withheld {
 	w := &Withheld{Definition: d, Verdict: m.Compare(pins, d)}
 	switch {
@@ -105,8 +106,8 @@ func (m Mode) Judge(pins *guard.Pins, d guard.Definition, more bool) *Withheld {
 	return nil
 }
 
-// Compare compares a definition with the approved one and, in the mode Changes, with the one that
-// was first seen.
+// Compare compares a definition with the approved definition. In the mode Changes, it also compares
+// it with the first definition that was seen.
 func (m Mode) Compare(pins *guard.Pins, d guard.Definition) guard.Verdict {
 	if m == All {
 		return pins.Check(d)
@@ -124,32 +125,32 @@ type Reviewer struct {
 	options Options
 
 	mu     sync.RWMutex
-	last   map[guard.Kind]judged // the result of the last list
-	before map[guard.Kind]judged // of the list before, for names that may come on further pages of the last one
-	first  map[guard.Kind]bool   // is set if the server was not known when the last list began
-	noted  map[guard.Kind]int    // counts the noted pages
+	last   map[guard.Kind]listState // names of the last list
+	before map[guard.Kind]listState // names of the list before, which may follow on further pages of the last one
+	first  map[guard.Kind]bool      // set if the server was not known when the last list began
+	noted  map[guard.Kind]int       // number of recorded pages
 }
 
-// judged holds the definitions of one list.
-type judged struct {
-	withheld map[string]Withheld // withheld definitions by name
-	passed   map[string]bool     // the names of the others
+// listState holds the names in one list.
+type listState struct {
+	withheld map[string]Withheld // by name
+	passed   map[string]bool     // names of definitions that passed
 }
 
-// of returns the withheld definition of a name, and whether the list has the name as withheld or
-// passed.
-func (j judged) of(name string) (w Withheld, withheld, passed bool) {
+// of returns the withheld definition with a name, and reports whether the list withheld or passed
+// that name.
+func (j listState) of(name string) (w Withheld, withheld, passed bool) {
 	w, withheld = j.withheld[name]
 	return w, withheld, j.passed[name]
 }
 
 // New returns a Reviewer that has seen no list yet.
 func New(o Options) *Reviewer {
-	return &Reviewer{options: o, last: map[guard.Kind]judged{}, before: map[guard.Kind]judged{}, first: map[guard.Kind]bool{}, noted: map[guard.Kind]int{}}
+	return &Reviewer{options: o, last: map[guard.Kind]listState{}, before: map[guard.Kind]listState{}, first: map[guard.Kind]bool{}, noted: map[guard.Kind]int{}}
 }
 
-// update changes the names of a list to their state in a later one that has them.
-func (j judged) update(later judged) {
+// update changes the state of each name in j to its state in later, if later contains the name.
+func (j listState) update(later listState) {
 	for name, w := range later.withheld {
 		if _, withheld, passed := j.of(name); withheld || passed {
 			delete(j.passed, name)
@@ -164,24 +165,24 @@ func (j judged) update(later judged) {
 	}
 }
 
-// Around returns a Handler that withholds tools and prompts of the server next.
+// Around returns a Handler that passes requests on to next, and withholds its tools and prompts.
 func (r *Reviewer) Around(next mcp.Handler) mcp.Handler { return &reviewed{r, next, false} }
 
-// Lists is like Around, but passes calls on. It is for a server whose connections have a Reviewer
-// each, as definitions may differ by user.
+// Lists is like Around, but passes calls on unchecked. It is meant for a server that has a Reviewer
+// for each connection, because its definitions may differ by user.
 func (r *Reviewer) Lists(next mcp.Handler) mcp.Handler { return &reviewed{r, next, true} }
 
-// Check returns the reason to refuse a call of a tool or a request for a prompt: the definition is
-// withheld by the last list. The data of the error has "withheld": true. It is for callers that
-// read the lists of a server that was started for this request, such as a gateway
-// ([github.com/junction-mcp/junction/gateway.Upstream]). Other requests, and those before the first
-// list, have no error.
+// Check returns an error if the last list withheld the tool or prompt that a request uses. The data
+// of the error contains "withheld": true. Check is meant for callers that read the lists after the
+// server was started for the request, such as a gateway
+// ([github.com/junction-mcp/junction/gateway.Upstream]). It returns nil for other requests, and
+// before the first list.
 func (r *Reviewer) Check(req *mcp.Request) error {
 	_, err := r.check(req)
 	return err
 }
 
-// check is like Check, and reports whether a list was seen.
+// check is like Check. It also reports whether a list was seen.
 func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 	list := listOf(req.Method)
 	if list == nil || list.Name == req.Method {
@@ -200,7 +201,7 @@ func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 	}
 	if withheld {
 		fault := mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld until it is approved: it is %s; the operator of the gateway can %s", noun, req.Name, w.Why(), r.options.Remedy)
-		fault.Data = refused.With(json.RawMessage(`{"withheld":true}`), refused.Review) // for a client that does not find it in a list
+		fault.Data = refused.With(json.RawMessage(`{"withheld":true}`), refused.Review) // for a client that does not find the tool in a list
 		return true, fault
 	}
 	return listed, nil
@@ -209,28 +210,28 @@ func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 // maxNoted is the maximum number of withheld definitions in a note.
 const maxNoted = 100
 
-// noted is the note about a list.
-type noted struct {
-	Server   string      `json:"server"`
-	Withheld []notedItem `json:"withheld"`
-	More     int         `json:"more,omitempty"`
+// A listNote is the note about a list.
+type listNote struct {
+	Server   string         `json:"server"`
+	Withheld []listNoteItem `json:"withheld"`
+	More     int            `json:"more,omitempty"`
 }
 
-type notedItem struct {
+type listNoteItem struct {
 	Kind guard.Kind `json:"kind"`
 	Name string     `json:"name"`
 	Why  string     `json:"why"`
 }
 
-func notedOf(server string, withheld []Withheld) noted {
-	n := noted{Server: server, More: max(0, len(withheld)-maxNoted)}
+func notedOf(server string, withheld []Withheld) listNote {
+	n := listNote{Server: server, More: max(0, len(withheld)-maxNoted)}
 	for _, w := range withheld[:len(withheld)-n.More] {
-		n.Withheld = append(n.Withheld, notedItem{w.Definition.Kind, w.Definition.Name, w.Why()})
+		n.Withheld = append(n.Withheld, listNoteItem{w.Definition.Kind, w.Definition.Name, w.Why()})
 	}
 	return n
 }
 
-// reviewed is a server whose definitions a Reviewer may withhold.
+// A reviewed is the Handler of a server whose definitions a Reviewer may withhold.
 type reviewed struct {
 	*Reviewer
 	next      mcp.Handler
@@ -262,8 +263,8 @@ func (r *reviewed) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 	return r.next.Handle(ctx, req)
 }
 
-// listOf returns the method that lists the tools or prompts that a request uses or lists; nil for
-// other requests.
+// listOf returns the method that lists the tools or prompts that a request uses or lists. It
+// returns nil for other requests.
 func listOf(method string) *revision.Method {
 	m := revision.MethodNamed(method)
 	if !m.Used && m.Key == "" || m.Kind != revision.OfTool && m.Kind != revision.OfPrompt {
@@ -272,7 +273,7 @@ func listOf(method string) *revision.Method {
 	return revision.ListOf(m.Kind)
 }
 
-// list omits withheld definitions.
+// list passes a list request on, and omits withheld definitions from the result.
 func (r *reviewed) list(ctx context.Context, req *mcp.Request, of *revision.Method) (mcp.Result, error) {
 	kind, member := guard.Kind(of.Kind), of.Member
 	noted := r.pagesNoted(kind)
@@ -297,7 +298,7 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, of *revision.Meth
 	jsonrpc.EachElement(jsonrpc.Get(body, member), func(raw []byte) bool {
 		d, ok := read(kind, r.options.Server, raw)
 		if !ok {
-			return true // as an unreadable definition cannot be approved
+			return true // an unreadable definition cannot be approved
 		}
 		if held := r.judge(pins, locked, d, more); held != nil {
 			withheld = append(withheld, *held)
@@ -331,7 +332,7 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, of *revision.Meth
 	return result.WithJSON(w.Bytes()), nil
 }
 
-// locked returns the hashes of the lock.
+// locked returns the hashes in the lock, or nil.
 func (r *Reviewer) locked() map[string]string {
 	if r.options.Locked == nil {
 		return nil
@@ -339,7 +340,7 @@ func (r *Reviewer) locked() map[string]string {
 	return r.options.Locked()
 }
 
-// judge is like [Mode.Judge], but uses the lock if there is one.
+// judge is like [Mode.Judge], but uses the lock if the server has one.
 func (r *Reviewer) judge(pins *guard.Pins, locked map[string]string, d guard.Definition, more bool) *Withheld {
 	if locked == nil {
 		return r.options.Mode.Judge(pins, d, more)
@@ -351,8 +352,8 @@ func (r *Reviewer) judge(pins *guard.Pins, locked map[string]string, d guard.Def
 	return &Withheld{Definition: d, Verdict: verdict, Unlocked: true}
 }
 
-// more reports whether a list is compared with the earlier lists of the server. For a further page
-// it returns the same as for the first one.
+// more reports whether a list is compared with earlier lists of the server. For a further page it
+// returns the result of the first page.
 func (r *Reviewer) more(kind guard.Kind, pins *guard.Pins, next bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -365,29 +366,29 @@ func (r *Reviewer) more(kind guard.Kind, pins *guard.Pins, next bool) bool {
 
 // A place is the position of a page among the lists of a server.
 type place struct {
-	next  bool // is set if it is not the first page of its list
-	last  bool // is set if it is the last page of its list
-	noted int  // counts the pages that were noted when it was requested
+	next  bool // set unless it is the first page of its list
+	last  bool // set if it is the last page of its list
+	noted int  // number of pages recorded when it was requested
 }
 
-// pagesNoted returns the number of pages noted so far.
+// pagesNoted returns the number of pages recorded so far.
 func (r *Reviewer) pagesNoted(kind guard.Kind) int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.noted[kind]
 }
 
-// note stores the withheld and passed names of a page, and reports whether a withheld one was not
-// withheld before. A further page adds to the pages before it. Until the last page, names on no
-// page keep their state. A page during which another one was noted also only adds, as either may be
-// older, and names that one of them withholds are withheld.
+// note records the withheld and passed names of a page, and reports whether a name is withheld that
+// was not withheld before. A further page adds to the pages before it. Until the last page, names
+// on no page keep their state. If another page was recorded while this one was read, either may be
+// older. Then this page also only adds, and a name that one of them withholds is withheld.
 func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, passed []string, page place) (added bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	crossed := r.noted[kind] != page.noted
 	r.noted[kind]++
 	before := r.last[kind]
-	now := judged{map[string]Withheld{}, map[string]bool{}}
+	now := listState{map[string]Withheld{}, map[string]bool{}}
 	switch whole, pending := r.before[kind]; {
 	case page.next || crossed:
 		maps.Copy(now.withheld, before.withheld)
@@ -413,7 +414,8 @@ func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, passed []string, p
 	return added
 }
 
-// Definitions returns the tools and prompts of lists in the form of pins. It omits unreadable ones.
+// Definitions returns the tools and prompts in lists as definitions of package guard. It omits
+// unreadable ones.
 func Definitions(server string, tools, prompts []json.RawMessage) []guard.Definition {
 	var all []guard.Definition
 	for kind, list := range map[guard.Kind][]json.RawMessage{guard.Tool: tools, guard.Prompt: prompts} {
@@ -427,7 +429,7 @@ func Definitions(server string, tools, prompts []json.RawMessage) []guard.Defini
 	return all
 }
 
-// read returns a tool or prompt of a list in the form of a pin.
+// read returns a tool or prompt in a list as a definition of package guard.
 func read(kind guard.Kind, server string, raw json.RawMessage) (d guard.Definition, ok bool) {
 	if kind == guard.Prompt {
 		var p mcp.Prompt
@@ -439,13 +441,13 @@ func read(kind guard.Kind, server string, raw json.RawMessage) (d guard.Definiti
 	return Tool(server, &t), err == nil
 }
 
-// Prompt returns a prompt of a server in the form of a pin.
+// Prompt returns a prompt of a server as a definition of package guard.
 func Prompt(server string, p *mcp.Prompt) guard.Definition {
 	return guard.Definition{Kind: guard.Prompt, Server: server, Name: p.Name, Title: p.Title, Description: p.Description, Schema: encoded(p.Arguments), Icons: encoded(p.Icons)}
 }
 
-// Tool returns a tool of a server in the form of a pin. Its input schema is the one that gateways
-// offer, and its text names the view that shows it.
+// Tool returns a tool of a server as a definition of package guard. The input schema is the one
+// that gateways offer, and the text names the view that shows the tool's results.
 func Tool(server string, t *mcp.Tool) guard.Definition {
 	d := guard.Definition{Kind: guard.Tool, Server: server, Name: t.Name, Title: t.Title, Description: t.Description,
 		Schema: schema.OfObject(t.InputSchema), OutputSchema: t.OutputSchema, Annotations: encoded(t.Annotations), Icons: encoded(t.Icons)}

@@ -10,11 +10,12 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// ProjectFile is the file of a project's own rules, in its folder. They can only tighten.
+// ProjectFile is the path of a project's own rules inside its folder. These rules can only tighten
+// the user's rules.
 const ProjectFile = ".junction/policy.json"
 
-// A Book is a policy with the files that it was read from. It does not change, and is safe for
-// concurrent use.
+// A Book is a policy with the files that it was read from. It is immutable and safe for concurrent
+// use.
 type Book struct {
 	*policy.Policy
 	Files []*policy.File
@@ -22,9 +23,9 @@ type Book struct {
 	Trusted, Public []string
 }
 
-// ReadBook reads the rules at paths, where "" is the user's own file, and those of the project in
-// the current folder. The latter can only tighten. A named file must exist. ReadBook calls ignored,
-// if not nil, with each ignored rule of the project.
+// ReadBook reads the rules at paths, where "" means the user's own file, and then the rules of the
+// project in the current folder. The project's rules can only tighten the others. A named file must
+// exist. ReadBook calls ignored, if not nil, with the error of each ignored rule of the project.
 func ReadBook(p place.Place, ignored func(error), paths ...string) (*Book, error) {
 	book := new(Book)
 	var all []policy.Rule
@@ -69,7 +70,8 @@ func ReadBook(p place.Place, ignored func(error), paths ...string) (*Book, error
 	return book, nil
 }
 
-// UserFile returns the path of the named file of rules, or of the user's own if name is empty.
+// UserFile returns the absolute path of the file of rules with this name, or of the user's own file
+// if name is empty.
 func UserFile(p place.Place, name string) (string, error) {
 	if name != "" {
 		return p.Path(name), nil
@@ -81,11 +83,11 @@ func UserFile(p place.Place, name string) (string, error) {
 	return filepath.Join(folder, "junction", "policy.json"), nil
 }
 
-// tightened returns the default effect of files after another one is added.
+// tightened returns the default effect after another file is added.
 func tightened(before policy.Options, next *policy.File, tighten bool) policy.Options {
 	least := before.Default
 	if tighten && least == "" {
-		least = policy.Ask // is built in
+		least = policy.Ask // the built-in default
 	}
 	if policy.Strictest(least, next.Default) == least {
 		return before
@@ -93,7 +95,7 @@ func tightened(before policy.Options, next *policy.File, tighten bool) policy.Op
 	return policy.Options{Default: next.Default, DefaultSource: next.DefaultSource}
 }
 
-// Paths returns the paths of the files that exist.
+// Paths returns the paths of the files that were read.
 func (b *Book) Paths() []string {
 	paths := []string{}
 	for _, f := range b.Files {

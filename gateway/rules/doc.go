@@ -4,7 +4,8 @@
 //	h = rules.Middleware(rules.Options{Server: "files", Policy: func(context.Context) *policy.Policy { return p }})(h)
 //
 // Tools that are denied with any arguments are not listed, and cannot be called. If a rule asks
-// about a call, the call waits for the client's user, by elicitation. If the client does not
-// support that, the call is refused with the reason. In a gateway the middleware of each server is
-// in gateway.Upstream.Middleware, so that a rule decides before the server is started.
+// about a call, the middleware asks the client's user by elicitation, and the call waits for the
+// answer. If the client does not support elicitation, the call is refused with the reason. In a
+// gateway the middleware of each server belongs in gateway.Upstream.Middleware, so that a rule
+// decides before the server is started.
 package rules

@@ -22,31 +22,32 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// maxShown is the maximum number of bytes of arguments in a request to the user. Calls with more
+// maxShown is the maximum number of bytes of arguments in a question to the user. Calls with more
 // are refused.
 const maxShown = 4 << 10
 
-// Options hold the server whose requests are decided, and the rules.
+// Options hold the rules, and the server to which they apply.
 type Options struct {
-	// Policy returns the present rules, or nil. It is called for each request with its context, and
-	// with another one for lists. It must be safe for concurrent use, and is required.
+	// Policy returns the present rules, or nil. It is called for each request with the context of
+	// that request, and for lists with another context. It must be safe for concurrent use, and is
+	// required.
 	Policy func(ctx context.Context) *policy.Policy
 	// Profile, if not nil, returns the profile of a request.
 	Profile func(ctx context.Context) string
 	// Server and Origin identify the server in rules; see [policy.Input].
 	Server, Origin string
-	// Trusted, if not nil, reports whether the server's annotations of its tools are trusted now.
-	// It must be safe for concurrent use.
+	// Trusted, if not nil, reports whether the annotations in the server's definitions of tools are
+	// trusted now. It must be safe for concurrent use.
 	Trusted func(ctx context.Context) bool
-	// Shadow lets every request pass, and only notes the decisions.
+	// Shadow lets every request pass. Decisions are only recorded.
 	Shadow bool
 }
 
-// Middleware returns middleware that decides about calls of tools, and, if a rule covers them,
-// about prompts, resources, skills and completions. The default of the policy is for tools only. A
-// completion is also decided as its prompts/get or resources/read, with the template as the
-// resource. The methods skills/get and resources/directory/read are also decided as resources/read.
-// In these cases ask means deny.
+// Middleware returns middleware that decides about calls of tools. It also decides about prompts,
+// resources, skills and completions, but only if a rule covers them, as the default of the policy
+// is for tools only. A completion is also decided as prompts/get, or as resources/read of its
+// template. The methods skills/get and resources/directory/read are also decided as resources/read.
+// For all of these, the effect ask means deny.
 func Middleware(o Options) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return &decider{options: o, next: next}
@@ -59,16 +60,16 @@ type decider struct {
 	next    mcp.Handler
 
 	mu    sync.RWMutex
-	tools map[string]claims // those of the last list
+	tools map[string]claims // the tools in the last list
 }
 
-// claims holds a server's description of a tool.
+// claims holds a server's own description of a tool.
 type claims struct {
 	title       string
 	annotations policy.Annotations
 }
 
-// Handle decides about a request, and passes it on if that is allowed.
+// Handle passes a request on if the rules allow it.
 func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	switch req.Method {
 	case "tools/list":
@@ -87,7 +88,7 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	}
 	decision, effect := decide(ctx, p, in)
 	hidden := decision.Redact()
-	stands, standsIn := standsFor(req)
+	stands, standsIn := impliedMethod(req)
 	for _, form := range otherForms(req, in, stands) {
 		as, one := decide(ctx, p, form)
 		if policy.Strictest(one, effect) == one && (one != effect || form.Resource == in.Resource) {
@@ -108,31 +109,31 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 		}
 	}
 	if n := mcp.NoterOf(ctx, note.Policy); n != nil {
-		n.Note(note.Policy, decided{d.options.Server, effect, decision.Effect, decision.RuleName(), decision.Reason, d.options.Shadow})
+		n.Note(note.Policy, decisionNote{d.options.Server, effect, decision.Effect, decision.RuleName(), decision.Reason, d.options.Shadow})
 	}
 	switch {
 	case d.options.Shadow:
 		return d.next.Handle(ctx, req)
 	case effect == policy.Allow:
 		return d.pass(ctx, req, hidden)
-	case req.Method == "tools/call" && p.Hides(in.Server, in.Tool, in.Annotations): // it is in no list: the call fails like that of a tool that does not exist
+	case req.Method == "tools/call" && p.Hides(in.Server, in.Tool, in.Annotations): // the tool is in no list: the call fails like one of a tool that does not exist
 		return mcp.Result{}, unlisted(&decision, req.SentName())
 	}
 	return denied(req, &decision, why)
 }
 
-// A decided is the note of a decision.
-type decided struct {
+// A decisionNote is the note of a decision.
+type decisionNote struct {
 	Server string        `json:"server"`
-	Effect policy.Effect `json:"effect"` // is the final effect
-	Said   policy.Effect `json:"said"`   // is the effect of the rule, such as ask
+	Effect policy.Effect `json:"effect"` // the final effect
+	Said   policy.Effect `json:"said"`   // the effect of the rule, such as ask
 	Rule   string        `json:"rule"`
 	Reason string        `json:"reason"`
-	Shadow bool          `json:"shadow,omitempty"` // is set if the request passed regardless of the effect
+	Shadow bool          `json:"shadow,omitempty"` // set if the request passed regardless of the effect
 }
 
 // Decision implements [note.Decider].
-func (d decided) Decision() (note.Decision, bool) {
+func (d decisionNote) Decision() (note.Decision, bool) {
 	reason := d.Reason
 	if d.Shadow {
 		reason = "in the shadow: " + reason
@@ -150,8 +151,8 @@ func decide(ctx context.Context, p *policy.Policy, in policy.Input) (policy.Deci
 	return decision, decision.Effect
 }
 
-// otherForms returns further inputs by which a request is decided: with the method that it stands
-// for, and with the resolved form of a resource's URI. Servers read all spellings of it alike
+// otherForms returns further inputs by which a request is decided: one with the method stands, and
+// one with the resolved form of a resource's URI. Servers treat all spellings of a URI alike
 // (/%73ecret, /a/../secret).
 func otherForms(req *mcp.Request, in policy.Input, stands string) (forms []policy.Input) {
 	if stands != "" {
@@ -159,7 +160,7 @@ func otherForms(req *mcp.Request, in policy.Input, stands string) (forms []polic
 		as.Method = stands
 		forms = append(forms, as)
 	}
-	if in.Resource == "" || req.Method == "completion/complete" { // its resource is a template
+	if in.Resource == "" || req.Method == "completion/complete" { // the resource of a completion is a template
 		return forms
 	}
 	if same := uritemplate.Resolved(in.Resource); same != in.Resource {
@@ -171,9 +172,9 @@ func otherForms(req *mcp.Request, in policy.Input, stands string) (forms []polic
 	return forms
 }
 
-// standsFor returns the method by which a request is decided, too. Completions reveal the prompt,
-// or the resources of the template, that they are for, and methods of skills reveal resources.
-func standsFor(req *mcp.Request) (method string, does bool) {
+// impliedMethod returns a second method by which a request is also decided. Completions reveal a
+// prompt or the resources of a template, and methods of skills reveal resources.
+func impliedMethod(req *mcp.Request) (method string, does bool) {
 	switch req.Method {
 	case skills.MethodGet, skills.MethodDirectory:
 		return "resources/read", true
@@ -186,7 +187,7 @@ func standsFor(req *mcp.Request) (method string, does bool) {
 	return "", false
 }
 
-// pass passes a request on without the parts of it and of its result that rules hide.
+// pass passes a request on, and hides the parts of its arguments and its result that rules name.
 func (d *decider) pass(ctx context.Context, req *mcp.Request, hidden policy.Redact) (mcp.Result, error) {
 	if len(hidden.Arguments)+len(hidden.Results) == 0 {
 		return d.next.Handle(ctx, req)
@@ -199,8 +200,8 @@ func (d *decider) pass(ctx context.Context, req *mcp.Request, hidden policy.Reda
 	return redact.Places{Arguments: arguments, Results: results}.Handle(ctx, req, d.next)
 }
 
-// Refusal returns the error of a call of a tool that is always denied, and so in no list; nil for
-// other tools. The name is the one that clients use.
+// Refusal returns the error of a call of a tool that is always denied and therefore in no list. It
+// returns nil for other tools. The name is the one that clients use.
 func Refusal(ctx context.Context, p *policy.Policy, in policy.Input, name string) error {
 	if !p.Hides(in.Server, in.Tool, in.Annotations) {
 		return nil
@@ -209,18 +210,18 @@ func Refusal(ctx context.Context, p *policy.Policy, in policy.Input, name string
 	return unlisted(&decision, name)
 }
 
-// unlisted returns an error that names the rule that denies an unlisted tool, which otherwise looks
-// like a typing error.
+// unlisted returns an error that names the rule that denies an unlisted tool. Without the rule, the
+// call would look like a typing error.
 func unlisted(d *policy.Decision, name string) error {
 	var why error
 	if !strings.Contains(d.Reason, d.Rule.String()) {
 		why = fmt.Errorf("the tool %q is denied by %s", name, d.Rule)
 	}
-	return &mcp.Error{Code: mcp.CodeInvalidParams, Message: words(d, why), Data: refused.With(nil, refused.Rule)}
+	return &mcp.Error{Code: mcp.CodeInvalidParams, Message: refusalText(d, why), Data: refused.With(nil, refused.Rule)}
 }
 
-// words returns the reason why a request is not allowed.
-func words(d *policy.Decision, why error) string {
+// refusalText returns the text of the reason why a request is not allowed.
+func refusalText(d *policy.Decision, why error) string {
 	text := "not allowed: " + d.Reason
 	if why != nil {
 		text += "; " + why.Error()
@@ -228,8 +229,8 @@ func words(d *policy.Decision, why error) string {
 	return withoutFolder(d.Rule, text)
 }
 
-// withoutFolder returns a text for clients without the folder of the rule's file, as clients must
-// not learn names of folders.
+// withoutFolder removes the folder of the rule's file from a text for clients, as they must not
+// learn names of folders.
 func withoutFolder(r *policy.Rule, text string) string {
 	if name := filepath.Base(r.Source); r.Source != "" && name != r.Source {
 		text = strings.ReplaceAll(text, r.Source, name)
@@ -237,17 +238,18 @@ func withoutFolder(r *policy.Rule, text string) string {
 	return text
 }
 
-// denied returns the result of a request that is not allowed. A model reads the result of a tool.
+// denied returns the outcome of a request that is not allowed. For a call of a tool it is a result
+// with isError, which the model reads.
 func denied(req *mcp.Request, d *policy.Decision, why error) (mcp.Result, error) {
-	text := words(d, why)
+	text := refusalText(d, why)
 	if req.Method != "tools/call" {
 		return mcp.Result{}, &mcp.Error{Code: mcp.CodeInvalidParams, Message: text, Data: refused.With(nil, refused.Rule)}
 	}
 	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(text)}}, Meta: refused.With(nil, refused.Rule)}, nil
 }
 
-// input returns a request as input of rules. It fails if the definition of the called tool cannot
-// be read.
+// input returns the input for the rules from a request. It fails if the definition of the called
+// tool cannot be read.
 func (d *decider) input(ctx context.Context, req *mcp.Request) (policy.Input, error) {
 	in := policy.Input{Method: req.Method, Server: d.options.Server, Origin: d.options.Origin, Trusted: d.options.Trusted != nil && d.options.Trusted(ctx), Arguments: req.Arguments}
 	if req.Meta.Client != nil {
@@ -276,8 +278,8 @@ func (d *decider) input(ctx context.Context, req *mcp.Request) (policy.Input, er
 	return in, nil
 }
 
-// claims returns the server's description of the called tool. If the tool was never listed, it
-// reads the list. It returns the zero value if the tool is not in it or the server refuses the
+// claims returns the server's own description of the called tool. It reads the list if the tool was
+// never listed. It returns the zero value if the list lacks the tool or the server refuses the
 // list. If the server cannot be reached, it returns the error, as the tool cannot be called either.
 func (d *decider) claims(ctx context.Context, req *mcp.Request) (claims, error) {
 	d.mu.RLock()
@@ -310,7 +312,7 @@ func Annotations(definition json.RawMessage) policy.Annotations {
 	return c.annotations
 }
 
-// read returns the name and claims of a definition.
+// read returns the name in a tool's definition, and its claims.
 func read(raw json.RawMessage) (name string, c claims) {
 	name, _ = jsonrpc.Unquote(jsonrpc.Get(raw, "name"))
 	hints := jsonrpc.Get(raw, "annotations")
@@ -332,7 +334,7 @@ func read(raw json.RawMessage) (name string, c claims) {
 	return name, c
 }
 
-// list omits the tools that are always denied.
+// list passes tools/list on, and omits tools that are always denied.
 func (d *decider) list(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	result, err := d.next.Handle(ctx, req)
 	if err != nil {
@@ -359,7 +361,7 @@ func (d *decider) list(ctx context.Context, req *mcp.Request) (mcp.Result, error
 		return true
 	})
 	d.mu.Lock()
-	if before := d.tools; before != nil && jsonrpc.Get(req.Params, "cursor") != nil { // for a further page
+	if before := d.tools; before != nil && jsonrpc.Get(req.Params, "cursor") != nil { // a further page
 		before = maps.Clone(before)
 		maps.Copy(before, tools)
 		tools = before
@@ -369,8 +371,7 @@ func (d *decider) list(ctx context.Context, req *mcp.Request) (mcp.Result, error
 	return result.WithJSON(w.Bytes()), nil
 }
 
-// ask asks the user of the client whether a request may be handled. If it may not, why is the
-// reason.
+// ask asks the user of the client whether a request may pass. If it may not, why is the reason.
 func (d *decider) ask(ctx context.Context, req *mcp.Request, in *policy.Input, decision *policy.Decision) (effect policy.Effect, why error) {
 	if req.Meta.Capabilities.Allow(mcp.ServerRequest{Method: "elicitation/create"}) != nil {
 		return policy.Deny, errors.New("the client cannot ask its user; a rule that allows it would")
@@ -383,7 +384,7 @@ func (d *decider) ask(ctx context.Context, req *mcp.Request, in *policy.Input, d
 	if shown != "" {
 		message += "\nArguments: " + plaintext.Unbroken(shown)
 	}
-	answer, err := mcp.ElicitRaw(mcp.WithRequest(ctx, req), mcp.ElicitRequest{Message: message, RequestedSchema: yesOrNo()})
+	answer, err := mcp.ElicitRaw(mcp.WithRequest(ctx, req), mcp.ElicitRequest{Message: message, RequestedSchema: questionSchema()})
 	switch {
 	case errors.Is(err, mcp.ErrInputRequired):
 		return policy.Ask, err
@@ -395,8 +396,8 @@ func (d *decider) ask(ctx context.Context, req *mcp.Request, in *policy.Input, d
 	return policy.Deny, mcp.ErrDeclined
 }
 
-// yesOrNo returns the form for the user.
-func yesOrNo() json.RawMessage {
+// questionSchema returns the schema of the form for the user.
+func questionSchema() json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String("type", "object")
 	w.Object("properties")

@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	maxSearchers = 1_000            // limits the clients whose last search is kept
-	usedTime     = 10 * time.Minute // is the time after a search in which the call of a tool that it found counts as its use
+	maxSearchers = 1_000            // maximum number of clients whose last search is kept
+	usedTime     = 10 * time.Minute // how long after a search a call of a found tool counts as its use
 )
 
-// recent holds the last search of each client. A query that found a tool which was then used finds
-// it sooner the next time.
+// recent holds the last search of each client. If a client calls a tool that it found, the index
+// remembers the query, so that the query ranks this tool higher next time.
 type recent struct {
 	mu   sync.Mutex
 	last map[any]search
 }
 
-// A search is the last one of a client.
+// A search is the last search of a client.
 type search struct {
 	at    time.Time
 	found map[string]string // queries by tool
 }
 
-// searched stores the tools that a client found.
-func (r *recent) searched(req *mcp.Request, found map[string]string) {
+// record records the tools that a client found.
+func (r *recent) record(req *mcp.Request, found map[string]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.last == nil {
@@ -44,8 +44,9 @@ func (r *recent) searched(req *mcp.Request, found map[string]string) {
 	r.last[who] = search{time.Now(), found}
 }
 
-// used returns the query with which a client found a tool that it calls now, or an empty string.
-func (r *recent) used(req *mcp.Request, tool string) string {
+// queryFor returns the query with which a client found a tool that it now calls, or an empty
+// string.
+func (r *recent) queryFor(req *mcp.Request, tool string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.last[ratelimit.Caller(req)]
@@ -55,10 +56,11 @@ func (r *recent) used(req *mcp.Request, tool string) string {
 	return s.found[tool]
 }
 
-// use calls a tool. If the call succeeds, it remembers the query with which the client found it.
+// use calls a tool. If the call succeeds, use stores the query with which the client found the tool
+// in the index.
 func (s *searcher) use(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	result, err := s.next.Handle(ctx, req)
-	if query := s.recent.used(req, req.Name); query != "" && mcp.OutcomeOf(ctx, &result, err) == mcp.OutcomeOK {
+	if query := s.recent.queryFor(req, req.Name); query != "" && mcp.OutcomeOf(ctx, &result, err) == mcp.OutcomeOK {
 		s.index.Remember(req.Name, query)
 	}
 	return result, err

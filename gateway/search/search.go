@@ -19,12 +19,12 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
-// A Mode decides when search replaces tools.
+// A Mode decides when search tools replace the other tools.
 type Mode string
 
 // The modes.
 const (
-	Auto   Mode = "auto"   // if the tools cost more than the budget
+	Auto   Mode = "auto"   // when the tools cost more than the budget
 	All    Mode = "all"    // never
 	Search Mode = "search" // always
 )
@@ -34,39 +34,41 @@ const (
 	searchTool   = "search_tools"
 	describeTool = "describe_tool"
 	callTool     = "call_tool"
-	ownTools     = 3 // is their number
+	ownTools     = 3 // number of these tools
 )
 
 const (
-	defaultBudget = 10_000  // in tokens of definitions, above which Auto searches
-	maxQueries    = 8       // in one search
+	defaultBudget = 10_000  // tokens of definitions above which Auto replaces tools
+	maxQueries    = 8       // queries in one search
 	maxQuery      = 2_000   // characters of one query
-	maxHits       = 5       // of one query
+	maxHits       = 5       // results of one query
 	maxFound      = 1_500   // tokens of the definitions in the result of one search
 	maxOverview   = 1_000   // tokens of the description of search_tools
 	maxRead       = 4 << 20 // bytes of arguments of call_tool
 )
 
-// Options are optional; the zero value of each field means its default.
+// Options holds the settings of Middleware. The zero value of each field is its default.
 type Options struct {
 	// Mode is Auto by default.
 	Mode Mode
-	// Budget is the number of tokens of all definitions above which Auto searches; the default is
-	// 10,000.
+	// Budget is the number of tokens of all definitions above which Auto replaces tools; the
+	// default is 10,000.
 	Budget int
-	// Pinned are patterns of names that are always listed: * matches any characters, ? one.
+	// Pinned lists patterns of the names of tools that are always listed: * matches any characters,
+	// ? one.
 	Pinned []string
-	// Server returns the server of a tool, its description, and the server's own name of the tool.
-	// They group tools and find them by their own names. If it is nil, there is one group, with the
-	// listed names.
+	// Server returns the server of a tool, the description of that server, and the server's own
+	// name for the tool. The search groups tools by server and finds them by their own names. If
+	// Server is nil, all tools are in one group, with their listed names.
 	Server func(tool string) (name, about, own string)
 	// Unavailable, if not nil, returns the reason why a tool that is not listed may still exist,
-	// such as that its server is not connected; else nil. It must be safe for concurrent use.
+	// such as a server that is not connected. It returns nil for other tools. It must be safe for
+	// concurrent use.
 	Unavailable func(tool string) error
 }
 
 // Middleware returns middleware that lists search_tools, describe_tool and call_tool in place of
-// tools. It panics if a pattern is not valid.
+// the other tools. It panics if a pattern is not valid.
 func Middleware(o Options) mcp.Middleware {
 	if o.Mode == "" {
 		o.Mode = Auto
@@ -84,7 +86,7 @@ func Middleware(o Options) mcp.Middleware {
 	}
 }
 
-// A searcher wraps one Handler.
+// A searcher lists, finds and calls the tools of one Handler.
 type searcher struct {
 	options Options
 	next    mcp.Handler
@@ -94,12 +96,12 @@ type searcher struct {
 	mu     sync.Mutex
 	read   []json.RawMessage // the pages that the other fields were made from
 	tools  map[string]json.RawMessage
-	hidden bool            // is set if search replaces tools
-	listed json.RawMessage // the list for clients then
-	groups map[string]bool // the servers in the index
+	hidden bool            // set if search tools replace the others
+	listed json.RawMessage // the list for clients if hidden is set
+	groups map[string]bool // servers in the index
 }
 
-// Handle lists, finds, describes and calls tools, and passes other requests on.
+// Handle responds to requests for tools, and passes other requests on.
 func (s *searcher) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if s.options.Mode == All || req.Method != "tools/list" && req.Method != "tools/call" {
 		return s.next.Handle(ctx, req)
@@ -122,7 +124,7 @@ func (s *searcher) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 		return mcp.Result{}, err
 	}
 	s.mu.Lock()
-	own := s.hidden && s.tools[req.Name] == nil // else a server has a tool of that name
+	own := s.hidden && s.tools[req.Name] == nil // otherwise a server has a tool of that name
 	s.mu.Unlock()
 	if !own {
 		return s.next.Handle(ctx, req)
@@ -130,11 +132,11 @@ func (s *searcher) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 	return answer(ctx, req)
 }
 
-// list returns the tools, or those that replace them.
+// list returns the list of tools, or of the search tools that replace them.
 func (s *searcher) list(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	result, err := s.next.Handle(ctx, req)
 	if err != nil || jsonrpc.Get(req.Params, "cursor") != nil {
-		return result, err // for a further page: the first one had a cursor, so the client chose it
+		return result, err // a request for a further page: the first page had a cursor, so the client got the original list
 	}
 	if err := s.readFrom(ctx, req, &result); err != nil {
 		return mcp.Result{}, err
@@ -147,7 +149,7 @@ func (s *searcher) list(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return result.WithJSON(s.listed), nil
 }
 
-// refresh reads the tools, which is cheap if they did not change.
+// refresh reads the tools. It is cheap if they did not change.
 func (s *searcher) refresh(ctx context.Context, req *mcp.Request) error {
 	list := listRequest(req, nil)
 	result, err := s.next.Handle(ctx, list)
@@ -168,7 +170,8 @@ func listRequest(req *mcp.Request, params json.RawMessage) *mcp.Request {
 // maxPages is the maximum number of pages of a list.
 const maxPages = 1_000
 
-// readFrom reads the list that begins with a page, and indexes it unless it is indexed already.
+// readFrom reads all pages of the list that begins with first, and indexes them unless they are
+// indexed already.
 func (s *searcher) readFrom(ctx context.Context, req *mcp.Request, first *mcp.Result) error {
 	body, err := first.Encoded()
 	if err != nil {
@@ -221,7 +224,7 @@ func (s *searcher) indexed(pages []json.RawMessage) {
 				t.Server, t.Name, about[server] = server, cmp.Or(own, t.Name), of
 			}
 			s.tools[t.ID] = raw
-			if apps.Of(jsonrpc.Get(raw, "_meta")).For(apps.Model) { // else it is for views only
+			if apps.Of(jsonrpc.Get(raw, "_meta")).For(apps.Model) { // otherwise the tool is for views only
 				byServer[t.Server] = append(byServer[t.Server], t)
 			}
 			cost += toolsearch.Tokens(string(raw))
@@ -260,7 +263,7 @@ func (s *searcher) offer(pinned []json.RawMessage) json.RawMessage {
 	w.Array("tools")
 	tool := func(name, description string, schema json.RawMessage, readOnly bool) {
 		if s.tools[name] != nil {
-			return // as a server has one of that name
+			return // a server has a tool of that name
 		}
 		w.ObjectElement()
 		w.String("name", name)
@@ -295,9 +298,9 @@ func (s *searcher) find(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	})
 	switch {
 	case len(texts) == 0:
-		return failed("queries is missing: a list of texts, one for each step")
+		return errorResult("queries is missing: a list of texts, one for each step")
 	case len(texts) > maxQueries:
-		return failed("there are more than %d queries; search for some of them first", maxQueries)
+		return errorResult("there are more than %d queries; search for some of them first", maxQueries)
 	}
 	queries := make([]toolsearch.Query, len(texts))
 	for i, text := range texts {
@@ -313,7 +316,7 @@ func (s *searcher) find(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 			}
 		}
 	}
-	s.recent.searched(req, found)
+	s.recent.record(req, found)
 	var tools []toolsearch.Tool
 	for _, hit := range hits {
 		if t, ok := s.index.Tool(hit.ID); ok {
@@ -339,7 +342,7 @@ func (s *searcher) find(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		text.Write(w.Bytes())
 		text.WriteByte('\n')
 	}
-	return said(text.String())
+	return textResult(text.String())
 }
 
 // describe handles describe_tool.
@@ -348,7 +351,7 @@ func (s *searcher) describe(_ context.Context, req *mcp.Request) (mcp.Result, er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if raw := s.tools[name]; raw != nil {
-		return said(string(raw))
+		return textResult(string(raw))
 	}
 	if s.options.Unavailable != nil {
 		if err := s.options.Unavailable(name); err != nil {
@@ -356,9 +359,9 @@ func (s *searcher) describe(_ context.Context, req *mcp.Request) (mcp.Result, er
 		}
 	}
 	if near := nearest.Name(name, slices.Sorted(maps.Keys(s.tools))); near != "" {
-		return failed("there is no tool %q; did you mean %q?", name, near)
+		return errorResult("there is no tool %q; did you mean %q?", name, near)
 	}
-	return failed("there is no tool %q; search_tools finds those that there are", name)
+	return errorResult("there is no tool %q; search_tools finds those that there are", name)
 }
 
 // call handles call_tool, and returns the tool's own result.
@@ -370,11 +373,11 @@ func (s *searcher) call(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	}
 	switch {
 	case (name == searchTool || name == describeTool || name == callTool) && !s.has(name):
-		return failed("%s is called by itself, not with call_tool", name)
+		return errorResult("%s is called by itself, not with call_tool", name)
 	case name == "":
-		return failed("name is missing: that of a tool which search_tools found")
+		return errorResult("name is missing: that of a tool which search_tools found")
 	case arguments != nil && arguments[0] != '{':
-		return failed("arguments is no object: give what the schema of %s asks for", name)
+		return errorResult("arguments is no object: give what the schema of %s asks for", name)
 	}
 	w := jsonrpc.NewObject(nil)
 	w.Members(req.Params, "name", "arguments")
@@ -388,10 +391,10 @@ func (s *searcher) call(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return s.use(ctx, &called)
 }
 
-func said(text string) (mcp.Result, error) {
+func textResult(text string) (mcp.Result, error) {
 	return mcp.Result{Value: &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}}, nil
 }
 
-func failed(format string, args ...any) (mcp.Result, error) {
+func errorResult(format string, args ...any) (mcp.Result, error) {
 	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(fmt.Sprintf(format, args...))}}}, nil
 }

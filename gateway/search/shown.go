@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
-// Shown returns how many tools of list, the result of tools/list, clients see, how many there are,
-// and whether search replaces the others.
+// Shown returns the number of tools in list, the result of tools/list, that clients see, and the
+// number of all tools in it. It also reports whether search tools replace the others.
 func (o Options) Shown(list json.RawMessage) (shown, of int, searched bool) {
 	cost, pinned := 0, 0
 	jsonrpc.EachElement(jsonrpc.Get(list, "tools"), func(raw []byte) bool {
@@ -28,7 +28,7 @@ func (o Options) Shown(list json.RawMessage) (shown, of int, searched bool) {
 	return pinned + ownTools, of, true
 }
 
-// replaces reports whether search replaces tools whose definitions have this cost in tokens.
+// replaces reports whether search tools replace tools whose definitions cost this many tokens.
 func (o *Options) replaces(cost int) bool {
 	return o.Mode == Search || o.Mode != All && cost > cmp.Or(o.Budget, defaultBudget)
 }
@@ -40,7 +40,7 @@ func (o *Options) isPinned(name string) bool {
 	})
 }
 
-// has reports whether a server has a tool of that name.
+// has reports whether a server has a tool with this name.
 func (s *searcher) has(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

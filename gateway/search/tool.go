@@ -11,10 +11,10 @@ import (
 
 const (
 	maxTags = 20 // of one tool
-	maxTag  = 64 // characters of one
+	maxTag  = 64 // characters of one tag
 )
 
-// toolOf returns a definition in the form of the index.
+// toolOf converts a definition to the form of the index.
 func toolOf(raw json.RawMessage) toolsearch.Tool {
 	text := func(name string) string {
 		text, _ := jsonrpc.Unquote(jsonrpc.Get(raw, name))
@@ -30,7 +30,7 @@ func toolOf(raw json.RawMessage) toolsearch.Tool {
 // tagsKey is the member of _meta that holds the tags of a tool; see package edit.
 const tagsKey = "io.github.junction-mcp/tags"
 
-// tagsOf returns the tags of a tool, so that a query with one finds it.
+// tagsOf returns the tags of a tool. A query that contains a tag finds the tool.
 func tagsOf(raw json.RawMessage) (tags []string) {
 	jsonrpc.EachElement(jsonrpc.Get(jsonrpc.Get(raw, "_meta"), tagsKey), func(quoted []byte) bool {
 		if tag, ok := jsonrpc.Unquote(quoted); ok {

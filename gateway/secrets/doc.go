@@ -1,3 +1,3 @@
-// Package secrets refuses calls whose arguments contain a secret, and withholds results that do. It
-// finds keys and tokens by their form. It is middleware around one server.
+// Package secrets refuses calls whose arguments contain a secret, and withholds results that
+// contain one. It recognizes keys and tokens by their form. It is middleware around one server.
 package secrets

@@ -12,15 +12,15 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Options select the messages that are searched.
+// Options select the messages to search for secrets.
 type Options struct {
-	// Arguments refuses calls with a secret in their arguments, before the server gets them.
+	// Arguments refuses calls with a secret in their arguments. The server does not get the call.
 	Arguments bool
-	// Results withholds results with a secret. The call has run then.
+	// Results withholds results with a secret. The server has then executed the call.
 	Results bool
 }
 
-// Middleware returns middleware that lets no secret pass to a server, or from it.
+// Middleware returns middleware that stops secrets on the way to a server or from it.
 func Middleware(o Options) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -49,7 +49,7 @@ func Middleware(o Options) mcp.Middleware {
 	}
 }
 
-// A found is the note of a secret.
+// A found is the note of a found secret.
 type found struct {
 	In    string `json:"in"`
 	Found string `json:"found"`
@@ -58,10 +58,10 @@ type found struct {
 
 // Decision implements [note.Decider].
 func (f found) Decision() (note.Decision, bool) {
-	return note.Decision{Effect: "deny", Rule: "secrets", Reason: f.why, Refused: f.In == "arguments"}, true // else the call has run
+	return note.Decision{Effect: "deny", Rule: "secrets", Reason: f.why, Refused: f.In == "arguments"}, true // in a result, the call was executed
 }
 
-// named returns the kinds of the secrets that were found, or an empty string.
+// named returns the kinds of the secrets in found, or an empty string.
 func named(found []guard.Finding) string {
 	var kinds []string
 	for _, f := range found {
@@ -75,7 +75,8 @@ func named(found []guard.Finding) string {
 // maxNamed is the maximum number of secrets in an error.
 const maxNamed = 3
 
-// withheld returns the result of a call that does not pass. A model reads the result of a tool.
+// withheld returns the outcome of a call that does not pass. For a call of a tool it is a result
+// with isError, which the model reads.
 func withheld(ctx context.Context, req *mcp.Request, f found) (mcp.Result, error) {
 	if n := mcp.NoterOf(ctx, note.Secrets); n != nil {
 		n.Note(note.Secrets, f)

@@ -1,5 +1,5 @@
-// Package admission limits the connections of a server, so that connections without an admitted
-// request do not keep others out.
+// Package admission limits the connections of a server. Connections on which no request was
+// admitted cannot keep other clients out.
 package admission
 
 import (
@@ -12,17 +12,17 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-// A Listener accepts connections. A connection without an admitted request is a guest. If there are
-// too many guests, the oldest of the address with the most makes room for a new one. After an
-// admitted request it is a member, as long as its caller has a share of the members, and otherwise
-// stays a guest.
+// A Listener accepts connections. Each connection starts as a guest. When there are too many
+// guests, the Listener closes the oldest guest of the address that has the most. A guest becomes a
+// member after an admitted request, if its caller's share of the members is not used up; otherwise
+// it stays a guest.
 type Listener struct {
 	net.Listener
 
 	mu      sync.Mutex
 	guests  *share.Budget
 	members *share.Budget
-	of      map[string]*queue.List // guests by address, oldest first
+	of      map[string]*queue.List // guests by address, the oldest first
 }
 
 // Limit limits the connections of a listener. The server that accepts them must use [ConnContext].
@@ -30,16 +30,16 @@ func Limit(l net.Listener, guests, members *share.Budget) *Listener {
 	return &Listener{Listener: l, guests: guests, members: members, of: map[string]*queue.List{}}
 }
 
-// A guest is a connection.
+// A guest is a connection of a [Listener], either a guest or a member.
 type guest struct {
 	net.Conn
 	all *Listener
 
-	// The lock of the Listener guards these.
+	// The Listener's mu guards these fields.
 	address  string
-	place    *queue.Element // among the guests; nil: not a guest
+	place    *queue.Element // in the list of guests; nil if the connection is not a guest
 	isMember bool
-	caller   string // caller whose share of members it uses
+	caller   string // caller whose share of the members the connection uses
 	closed   bool
 }
 
@@ -59,7 +59,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return g, nil
 }
 
-// enter adds a guest and returns the one that made room, or nil. The caller holds the lock.
+// enter adds g to the guests. It returns the guest that must be closed to make room, or nil. The
+// caller holds the lock.
 func (l *Listener) enter(g *guest) (lost *guest) {
 	if ok, from := l.guests.Borrow(g.address); !ok {
 		if from == "" { // this address has the most
@@ -84,7 +85,7 @@ func (l *Listener) enter(g *guest) (lost *guest) {
 	return lost
 }
 
-// leave removes a connection. The caller holds the lock.
+// leave removes the connection from the guests or the members. The caller holds the lock.
 func (l *Listener) leave(g *guest) {
 	if g.place != nil {
 		of := l.of[g.address]
@@ -109,7 +110,7 @@ func (g *guest) Close() error {
 	return g.Conn.Close()
 }
 
-// letIn makes the connection a member, if its caller has a share left.
+// letIn makes the connection a member if its caller's share is not used up.
 func (g *guest) letIn(caller string) {
 	l := g.all
 	l.mu.Lock()
@@ -123,15 +124,16 @@ func (g *guest) letIn(caller string) {
 
 type admittedKey struct{}
 
-// admitted is the state that the requests of one connection share. They are sequential except with
-// HTTP/2.
+// admitted is the state that all requests of one connection share. With HTTP/2 they can run
+// concurrently.
 type admitted struct {
 	guest *guest
 	once  sync.Once
 	isIn  atomic.Bool
 }
 
-// ConnContext serves [net/http.Server.ConnContext].
+// ConnContext must be used as [net/http.Server.ConnContext] of a server whose listener is a
+// [Listener].
 func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	if under, is := conn.(interface{ NetConn() net.Conn }); is { // TLS
 		conn = under.NetConn()
@@ -142,8 +144,8 @@ func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// LetIn records that a request with the context ctx was admitted, and the caller of its connection,
-// a key of internal/share.
+// LetIn records that a request with the context ctx was admitted. caller is the key, as
+// internal/share makes it, of the caller whose share the connection uses.
 func LetIn(ctx context.Context, caller string) {
 	a, _ := ctx.Value(admittedKey{}).(*admitted)
 	if a == nil {
@@ -155,8 +157,8 @@ func LetIn(ctx context.Context, caller string) {
 	})
 }
 
-// IsGuest reports whether a request with the context ctx came over a connection of a [Listener]
-// without an admitted request.
+// IsGuest reports whether the request with the context ctx came over a connection of a [Listener]
+// on which no request was admitted yet.
 func IsGuest(ctx context.Context) bool {
 	a, _ := ctx.Value(admittedKey{}).(*admitted)
 	return a != nil && !a.isIn.Load()

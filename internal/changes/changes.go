@@ -1,4 +1,4 @@
-// Package changes records the changes of a server and notifies listeners.
+// Package changes records the changes of a server and notifies listeners of them.
 package changes
 
 import (
@@ -14,38 +14,38 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// MarkKey is the member of _meta that holds a mark: the number of a server's changes that the
-// receiver has seen. It is opaque to others.
+// MarkKey is the member of _meta with a mark: the position in a server's sequence of changes up to
+// which the receiver was notified. Only the [Feed] that made a mark can interpret it.
 const MarkKey = "io.github.junction-mcp/changes"
 
 const (
-	maxRemembered = 1_024   // lists and resources whose last change a Feed stores
-	maxPending    = 1_024   // pending changes of a Listener that [Listener.Add] added
-	maxURI        = 8 << 10 // bytes of the URI of one of them
+	maxRemembered = 1_024   // lists and resources whose last change a Feed remembers
+	maxPending    = 1_024   // pending changes that [Listener.Add] added to one Listener
+	maxURI        = 8 << 10 // bytes of the URI of a change that [Listener.Add] adds
 
-	maxMessages     = 256     // pending notifications of a Listener that [Listener.Pass] added
-	maxMessageBytes = 1 << 20 // bytes of their parameters
+	maxMessages     = 256     // pending notifications that [Listener.Pass] added to one Listener
+	maxMessageBytes = 1 << 20 // bytes of the parameters of these notifications
 
-	maxQuick  = 16                    // notifications of lists in quick succession before they are paced
-	listPause = 10 * time.Millisecond // between the following ones
+	maxQuick  = 16                    // notifications of list changes in quick succession that are sent without a pause
+	listPause = 10 * time.Millisecond // pause between further such notifications
 )
 
-// A Change is the content of one notification: Method is its name, and URI the resource of
-// notifications/resources/updated.
+// A Change is the content of a notification: its method and, in notifications/resources/updated,
+// the URI of the resource.
 type Change struct {
 	Method string
 	URI    string
 }
 
-// A Feed numbers the changes of one server and passes them on to listeners. Adding a change never
-// waits for a listener. It is safe for concurrent use.
+// A Feed numbers the changes of one server and passes them to Listeners. Its methods never wait for
+// a Listener. A Feed is safe for concurrent use.
 type Feed struct {
-	epoch string // distinguishes the marks of this Feed from those of another
+	epoch string // distinguishes the marks of this Feed from the marks of other Feeds
 
 	mu        sync.Mutex
-	count     uint64            // of changes so far
-	last      map[Change]uint64 // number of the last change of each
-	forgotten uint64            // up to this number, changes that are not in last are possible too
+	count     uint64            // number of changes so far
+	last      map[Change]uint64 // number of the last occurrence of each change
+	forgotten uint64            // changes with numbers up to this one may be missing in last
 	listeners map[Change]map[*Listener]struct{}
 }
 
@@ -69,7 +69,7 @@ func (f *Feed) Add(c Change) {
 	}
 }
 
-// Mark returns the mark for all changes so far.
+// Mark returns the mark after all changes so far.
 func (f *Feed) Mark() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,7 +80,8 @@ func (f *Feed) mark(count uint64) string {
 	return f.epoch + "." + strconv.FormatUint(count, 10)
 }
 
-// known returns the number of changes of a mark. own is false for the mark of another Feed.
+// known returns the number of changes that a mark covers. own is false if another Feed made the
+// mark.
 func (f *Feed) known(mark string) (count uint64, own bool) {
 	epoch, number, _ := strings.Cut(mark, ".")
 	count, err := strconv.ParseUint(number, 10, 64)
@@ -90,30 +91,30 @@ func (f *Feed) known(mark string) (count uint64, own bool) {
 	return count, true
 }
 
-// A Listener collects the changes that one client wants. Repeated changes of one subject count as
-// one until they are taken.
+// A Listener collects the changes that one client wants. Equal changes count as one until the
+// Listener takes them.
 type Listener struct {
 	feed   *Feed
 	wanted []Change
-	wake   chan struct{} // a token while changes or messages are pending
+	wake   chan struct{} // capacity 1; contains a value while changes or messages are pending
 
-	// The feed's lock guards these.
-	mark    string // all changes up to here were taken
+	// The feed's mu guards these fields.
+	mark    string // covers all changes that were taken
 	pending []Change
-	queued  map[Change]struct{} // the same as a set
+	queued  map[Change]struct{} // the elements of pending
 
 	messages []message
-	bytes    int // of their parameters
+	bytes    int // size of the parameters of messages
 }
 
-// A message is a notification that is not a change, such as one of a log.
+// A message is a notification that is not a change, such as a log message.
 type message struct {
 	method string
 	params json.RawMessage
 }
 
-// Listen returns a Listener for the wanted changes, which must be closed. Changes since a mark are
-// pending at once. The mark of another Feed counts as none, and an empty one as all.
+// Listen returns a Listener for the wanted changes. The caller must close it. Changes since a mark
+// are pending at once: none for an empty mark, and all wanted changes for the mark of another Feed.
 func (f *Feed) Listen(wanted []Change, since string) *Listener {
 	l := &Listener{feed: f, wanted: wanted, wake: make(chan struct{}, 1)}
 	f.mu.Lock()
@@ -139,7 +140,7 @@ func (f *Feed) Listen(wanted []Change, since string) *Listener {
 	return l
 }
 
-// add adds a pending change. The caller holds the feed's lock.
+// add adds a pending change. The caller holds the feed's mu.
 func (l *Listener) add(c Change) {
 	if _, queued := l.queued[c]; queued {
 		return
@@ -159,8 +160,9 @@ func (l *Listener) awake() {
 	}
 }
 
-// Pass passes on a notification that is not a change: it has no mark and is not repeated. It is
-// dropped if too many wait. params must not change afterwards.
+// Pass adds a notification that is not a change. It has no mark and is not repeated after an
+// interruption. If too many notifications are pending, Pass drops it. The caller must not change
+// params afterwards.
 func (l *Listener) Pass(method string, params json.RawMessage) {
 	l.feed.mu.Lock()
 	defer l.feed.mu.Unlock()
@@ -170,8 +172,8 @@ func (l *Listener) Pass(method string, params json.RawMessage) {
 	}
 }
 
-// Add adds a pending change for this Listener only. It is dropped if too many are pending or its
-// URI is too long.
+// Add adds a pending change to this Listener only. It drops the change if too many changes are
+// pending or if its URI is too long.
 func (l *Listener) Add(c Change) {
 	l.feed.mu.Lock()
 	defer l.feed.mu.Unlock()
@@ -180,14 +182,14 @@ func (l *Listener) Add(c Change) {
 	}
 }
 
-// Mark returns the mark up to which all changes were taken.
+// Mark returns the mark that covers all changes taken so far.
 func (l *Listener) Mark() string {
 	l.feed.mu.Lock()
 	defer l.feed.mu.Unlock()
 	return l.mark
 }
 
-// Close ends the Listener.
+// Close removes the Listener from its Feed.
 func (l *Listener) Close() {
 	l.feed.mu.Lock()
 	defer l.feed.mu.Unlock()
@@ -199,12 +201,13 @@ func (l *Listener) Close() {
 	}
 }
 
-// Forward passes messages and then changes to notify, each change with the mark up to which all
-// changes were passed. It ends when ctx is done or notify fails. If lists change many times in
-// quick succession it pauses between their notifications, so that further changes are joined.
+// Forward passes the pending messages and then the pending changes to notify, until ctx is done or
+// notify returns an error. Each change carries the mark of all changes passed so far. If lists
+// change many times in quick succession, Forward pauses between the notifications, which merges
+// repeated changes.
 func (l *Listener) Forward(ctx context.Context, notify func(ctx context.Context, method string, params json.RawMessage) error) error {
-	var last time.Time // last notification of a list, or end of the pause after it
-	quick := 0         // notifications of lists without a pause between
+	var last time.Time // time of the last notification of a list change, or end of the pause after it
+	quick := 0         // number of such notifications since the last pause
 	for {
 		select {
 		case <-ctx.Done():
@@ -252,7 +255,8 @@ func (l *Listener) takeMessages() []message {
 	return taken
 }
 
-// take returns and clears the pending changes, with the marks before and after them.
+// take returns and clears the pending changes. before and after are the marks before and after
+// these changes.
 func (l *Listener) take() (pending []Change, before, after string) {
 	l.feed.mu.Lock()
 	defer l.feed.mu.Unlock()
@@ -270,7 +274,7 @@ func params(uri, mark string) json.RawMessage {
 	return w.Bytes()
 }
 
-// WriteMark writes a mark as the _meta of the object in w.
+// WriteMark writes the _meta of the object in w, with a mark.
 func WriteMark(w *jsonrpc.Writer, mark string) {
 	w.Object("_meta")
 	w.String(MarkKey, mark)

@@ -1,4 +1,4 @@
-// Package commandline defines the error of a wrong command line.
+// Package commandline defines the error for a wrong command line.
 package commandline
 
 import "fmt"

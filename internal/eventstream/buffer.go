@@ -6,27 +6,27 @@ import (
 )
 
 const (
-	firstBuffer   = 4 << 10  // memory of a stream with little input
-	keptBuffer    = 64 << 10 // a larger buffer is freed after the event that needed it
+	firstBuffer   = 4 << 10  // initial size, sufficient for a stream with little input
+	keptBuffer    = 64 << 10 // a larger buffer is released after the event that needed it
 	minRead       = 512
 	maxEmptyReads = 100
 )
 
-// buffer holds input that was not delivered: bytes[start:pos] are the lines of an unfinished event,
-// bytes[pos:end] was not examined.
+// buffer contains the input that was not delivered. bytes[start:pos] are the lines of an incomplete
+// event, and bytes[pos:end] is the input that was not examined yet.
 type buffer struct {
 	bytes           []byte
 	start, pos, end int
 	lf, cr          mark
 
-	large int // size for an event like the last one that outgrew keptBuffer
+	large int // size to allocate for another event as large as the last one that exceeded keptBuffer
 }
 
-// pending returns the number of bytes of the unfinished event.
+// pending returns the number of bytes of the incomplete event.
 func (b *buffer) pending() int { return b.end - b.start }
 
-// line returns the next line without its end, and moves after it. CRLF is the end of one line and
-// of an empty one.
+// line returns the next line without its line end, and advances past it. It treats CRLF as two line
+// ends: the end of the line and of an empty line.
 func (b *buffer) line() (line []byte, ok bool) {
 	lf := b.lf.find(b.bytes, b.pos, b.end, '\n')
 	cr := b.cr.find(b.bytes, b.pos, b.end, '\r')
@@ -42,11 +42,11 @@ func (b *buffer) line() (line []byte, ok bool) {
 	return line, true
 }
 
-// mark holds the next position of a byte, so that no part of the buffer is searched twice.
+// mark remembers where a byte occurs next, so that find searches no part of the buffer twice.
 type mark struct {
-	at       int // position, if found
+	at       int // its position, if found
 	found    bool
-	searched int // none before this position
+	searched int // the byte does not occur before this position
 }
 
 // find returns the index of the first c in buf[pos:end], or -1.
@@ -65,7 +65,7 @@ func (m *mark) find(buf []byte, pos, end int, c byte) int {
 	return m.at
 }
 
-// fill reads once from src, after the current content.
+// fill reads from src once and appends the input to the buffer.
 func (b *buffer) fill(src io.Reader, maxEvent int) error {
 	if len(b.bytes)-b.end < minRead {
 		b.makeRoom(maxEvent)
@@ -80,8 +80,9 @@ func (b *buffer) fill(src io.Reader, maxEvent int) error {
 	return io.ErrNoProgress
 }
 
-// makeRoom moves the unfinished event to the front, or into a larger buffer if it fills most of
-// this one. Large events are rarely alone, so it makes room for another in one step.
+// makeRoom moves the incomplete event to the front of the buffer, or into a larger buffer if the
+// event fills most of this one. Large events rarely come alone, so the larger buffer also has room
+// for the next one.
 func (b *buffer) makeRoom(maxEvent int) {
 	size := max(len(b.bytes), firstBuffer)
 	if b.pending() > size/4*3 {
@@ -99,7 +100,8 @@ func (b *buffer) makeRoom(maxEvent int) {
 	}
 }
 
-// move moves the undelivered content to the front of dst, which becomes the buffer or is the same.
+// move moves the undelivered input to the front of dst, which becomes the buffer. dst may be the
+// buffer itself.
 func (b *buffer) move(dst []byte) {
 	b.end = copy(dst, b.bytes[b.start:b.end])
 	b.bytes = dst
@@ -111,9 +113,9 @@ func (b *buffer) move(dst []byte) {
 	b.start = 0
 }
 
-// take returns the bytes of the event between two offsets, which the caller may keep, and removes
-// the event. A large event that fills a good part of the buffer keeps the buffer instead of being
-// copied.
+// take returns the bytes of the current event between two offsets, and removes the event. The
+// caller owns the returned bytes. If a large event fills a third of the buffer or more, take
+// returns a part of the buffer instead of a copy.
 func (b *buffer) take(from, to int) []byte {
 	data := b.bytes[b.start+from : b.start+to : b.start+to]
 	large := len(b.bytes) > keptBuffer

@@ -10,30 +10,30 @@ import (
 
 // Event is one event of a stream.
 type Event struct {
-	// ID identifies the event for a client that resumes. It is valid only if HasID is set: an empty
-	// ID then clears the previous one.
+	// ID identifies the event for clients that resume the stream. It is valid only if HasID is set.
+	// If it is empty and HasID is set, it clears the previous id.
 	ID    string
 	HasID bool
 
 	// Name is the event's type; empty means "message".
 	Name string
 
-	// Data is nil in an event without a data field, and empty but not nil in one whose data field
-	// is empty. Its lines are separated by '\n'.
+	// Data contains the lines of the data fields, separated by '\n'. It is nil if the event has no
+	// data field, and empty but not nil if the only data field is empty.
 	Data []byte
 
-	// Retry is the time to wait before a new connection, sent in whole milliseconds. It is valid
-	// only if HasRetry is set.
+	// Retry is the time that clients must wait before they connect again. It is sent in whole
+	// milliseconds. It is valid only if HasRetry is set.
 	Retry    time.Duration
 	HasRetry bool
 }
 
-// AppendEvent appends e in its sent form, blank line included, and returns the extended buffer. It
-// appends nothing for an event without any field.
+// AppendEvent appends the encoding of e, including the final blank line, to dst and returns the
+// extended buffer. It appends nothing if e has no field.
 //
-// Each line of Data is sent as a line. CR, LF and CRLF all end a line, and the reader gets LF for
-// each. AppendEvent omits an ID with a NUL or a line end, a Name with a line end, and a negative
-// Retry.
+// CR, LF and CRLF in Data end a line. Each line is sent in a field of its own, and the reader joins
+// the lines with LF. AppendEvent omits an ID that contains NUL or a line end, a Name that contains
+// a line end, and a negative Retry.
 func AppendEvent(dst []byte, e Event) []byte {
 	start := len(dst)
 	if e.Name != "" && !strings.ContainsAny(e.Name, "\r\n") {
@@ -63,8 +63,8 @@ func appendField(dst []byte, name, value string) []byte {
 	return append(dst, '\n')
 }
 
-// appendData appends each line of text as a field. It puts a space before it unless it is empty;
-// readers remove exactly one.
+// appendData appends each line of text as a data field. It writes a space before a line that is not
+// empty; readers remove exactly one.
 func appendData(dst []byte, text []byte) []byte {
 	const prefix = "data:"
 	dst = slices.Grow(dst, len(prefix)+len(text)+len(" \n\n"))
@@ -84,8 +84,8 @@ func appendData(dst []byte, text []byte) []byte {
 	}
 }
 
-// cutLine cuts text around its first line end: CR, LF or CRLF. Text with hasCR is searched byte by
-// byte; searching for LF alone is far faster.
+// cutLine cuts text around its first line end: CR, LF or CRLF. If hasCR is false, text contains no
+// CR, and the search is much faster.
 func cutLine(text []byte, hasCR bool) (line, rest []byte, found bool) {
 	end := -1
 	if hasCR {

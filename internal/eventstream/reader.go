@@ -10,41 +10,43 @@ import (
 	"time"
 )
 
-// DefaultMaxEvent is the default limit of an event of a [Reader], in bytes.
+// DefaultMaxEvent is the default maximum size of an event, in bytes.
 const DefaultMaxEvent = 16 << 20
 
-// ErrTooLarge is wrapped by the error for an event over the reader's limit.
+// ErrTooLarge is wrapped by the error for an event that exceeds the reader's limit.
 var ErrTooLarge = errors.New("event too large")
 
 // A Reader reads the events of one stream. It is not safe for concurrent use.
 type Reader struct {
 	src      io.Reader
 	maxEvent int
-	err      error // final: src is not read any more
+	err      error // permanent; src is not read after it
 	buf      buffer
 
-	begun  bool // a line was read, so a byte order mark has no meaning any more
-	skipLF bool // the last line ended in CR: a following LF belongs to it
+	begun  bool // a line was read, so a byte order mark is not skipped any more
+	skipLF bool // the last line ended in CR; an LF after it belongs to the line end
 
-	event Event // fields so far, except Data
+	event Event // fields so far, without Data
 	data  span
 	has   bool // the event has a field to deliver
 
-	whole   func(data []byte) bool // see AcceptUnended; may be nil
+	whole   func(data []byte) bool // argument of AcceptUnended; may be nil
 	unended func()
-	asked   bool // whole was called for the data
-	looked  int  // bytes passed to whole for this event
-	early   bool // the last event was delivered before its blank line, which may still come
+	asked   bool // whole was called with the current data
+	looked  int  // bytes passed to whole during this event
+	early   bool // the last event was delivered before its blank line, which can still follow
 }
 
-// span is the data of an event so far: a part of the buffer, relative to the start of the event.
+// span is the part of the buffer that contains an event's data so far. Its offsets are relative to
+// the start of the event.
 type span struct {
 	from, to int
 	set      bool
 }
 
-// NewReader returns a reader of the events in r. An event may have up to maxEvent bytes, including
-// the names and ends of all its lines except the blank one; 0 means [DefaultMaxEvent].
+// NewReader returns a reader of the events in r. maxEvent is the maximum size of an event in bytes,
+// including the names and line ends of all its fields but not the blank line; 0 means
+// [DefaultMaxEvent].
 func NewReader(r io.Reader, maxEvent int) *Reader {
 	if maxEvent <= 0 {
 		maxEvent = DefaultMaxEvent
@@ -52,22 +54,22 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 	return &Reader{src: r, maxEvent: min(maxEvent, math.MaxInt/4)}
 }
 
-// AcceptUnended makes the reader deliver an event without its blank line if whole reports that its
-// data is complete, whatever follows. It does so as soon as there is no more input, and at the end
-// of the stream, where the last line need not end either. whole may use the data only until it
-// returns. The reader calls unended when the blank line turns out to be missing. Call AcceptUnended
-// before [Reader.Next].
+// AcceptUnended makes the reader deliver events whose final blank line is missing, if whole reports
+// that their data is complete. The reader delivers such an event as soon as no more input is
+// available, and at the end of the stream. At the end of the stream the line end of the last line
+// may be missing too. whole must not use its argument after it returns. The reader calls unended
+// once it finds that the blank line is missing. AcceptUnended must be called before [Reader.Next].
 func (r *Reader) AcceptUnended(whole func(data []byte) bool, unended func()) {
 	r.whole, r.unended = whole, unended
 }
 
-// Next returns the next event as soon as its blank line has been read. The event's Data belongs to
-// the caller.
+// Next returns the next event as soon as its blank line has been read. The caller owns the event's
+// Data.
 //
-// An event is delivered if it has data, an id or a retry time. At the end of the stream an event
-// without its blank line is dropped, and the error is [io.EOF]. Other errors of the stream are
-// returned unchanged. For an event over the limit the error wraps [ErrTooLarge]. Every error is
-// final.
+// Next skips events without data, id and retry time. At the end of the stream it drops an
+// incomplete event and returns [io.EOF]. It returns other errors of the stream unchanged. For an
+// event that exceeds the limit, the error wraps [ErrTooLarge]. After an error, all later calls
+// return the same error.
 func (r *Reader) Next() (Event, error) {
 	for {
 		line, ok := r.line()
@@ -98,7 +100,8 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// endLine ends the last line of a finished stream, if it has no end.
+// endLine adds the missing line end of the last line of a finished stream. It reports whether it
+// did.
 func (r *Reader) endLine() bool {
 	if r.whole == nil || r.buf.pos == r.buf.end {
 		return false
@@ -111,29 +114,29 @@ func (r *Reader) endLine() bool {
 	return true
 }
 
-// Bytes that are passed to whole for one event: a fixed number, plus a multiple of the size of its
-// data.
+// Limits on the bytes that are passed to whole for one event: a constant, and a multiple of the
+// size of its data.
 const (
 	freeLooks = 256 << 10
 	looksEach = 16
 )
 
-// isWhole reports whether the event is complete without further input. It calls whole once for each
-// line of data, within the limit above, and again at the end of the stream.
+// isWhole reports whether the event's data is complete without further input. It calls whole once
+// after each line of data, within the limit above, and always at the end of the stream.
 func (r *Reader) isWhole() bool {
 	if r.whole == nil || !r.data.set || r.asked {
 		return false
 	}
 	n := r.data.to - r.data.from
 	if r.looked > freeLooks+looksEach*n && r.err == nil {
-		return false // otherwise a stream that comes line by line would cost quadratic time
+		return false // without this limit, the time for a stream that arrives line by line is quadratic
 	}
 	r.asked, r.looked = true, r.looked+n
 	return r.whole(r.buf.bytes[r.buf.start+r.data.from : r.buf.start+r.data.to])
 }
 
-// notEnded reports the missing blank line of the last event. If the stream broke, it is unknown
-// whether the line is missing.
+// notEnded calls unended if the blank line of the last event is missing. If the stream failed, it
+// is unknown whether the line is missing.
 func (r *Reader) notEnded() {
 	if r.early && (r.err == nil || r.err == io.EOF) {
 		r.unended()
@@ -141,8 +144,8 @@ func (r *Reader) notEnded() {
 	r.early = false
 }
 
-// tooLarge reports whether the event exceeds the limit with a complete line, or with the part of an
-// incomplete one. A blank line does not count.
+// tooLarge reports whether the event exceeds the limit. whole tells whether line is complete; if
+// not, the limit applies to the input so far. A blank line does not count.
 func (r *Reader) tooLarge(line []byte, whole bool) bool {
 	b := &r.buf
 	if whole {
@@ -151,14 +154,15 @@ func (r *Reader) tooLarge(line []byte, whole bool) bool {
 	return b.pos < b.end && b.end-b.start > r.maxEvent
 }
 
-// fail drops the buffer, so that a reader that is kept costs nothing.
+// fail releases the buffer and returns the permanent error. A failed reader therefore needs little
+// memory.
 func (r *Reader) fail() error {
 	r.buf = buffer{}
 	r.reset()
 	return r.err
 }
 
-// line returns the next line without its end, if it is complete.
+// line returns the next line without its line end. ok is false if the line is incomplete.
 func (r *Reader) line() (line []byte, ok bool) {
 	if r.skipLF && r.buf.pos < r.buf.end {
 		r.skipLF = false
@@ -178,8 +182,8 @@ func (r *Reader) line() (line []byte, ok bool) {
 	return line, true
 }
 
-// field handles a line that is not blank. Input before an event's first field is dropped at once,
-// so that comments never add up to a large event.
+// field processes a line that is not blank. It drops all input before an event's first field at
+// once, so that comments do not count as part of a large event.
 func (r *Reader) field(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -200,8 +204,8 @@ func (r *Reader) field(line []byte) {
 	}
 }
 
-// addData adds a line of data: the last line, or its tail. It moves a second line up to the first
-// within the buffer, over the bytes between them.
+// addData adds a line, which ends at the current position, to the event's data. It moves every line
+// after the first one forward, over the line end and the name of its field.
 func (r *Reader) addData(line []byte) {
 	r.has, r.asked = true, false
 	lineEnd := r.buf.pos - 1 - r.buf.start
@@ -221,8 +225,7 @@ func (r *Reader) setID(value []byte) {
 	r.has, r.event.HasID, r.event.ID = true, true, string(value)
 }
 
-// setRetry sets the retry time in milliseconds. One that is too large for a Duration means the
-// longest.
+// setRetry sets the retry time, given in milliseconds. It limits it to the range of time.Duration.
 func (r *Reader) setRetry(value []byte) {
 	ms, err := strconv.ParseUint(string(value), 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {

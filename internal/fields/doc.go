@@ -1,4 +1,5 @@
-// Package fields makes tables of the fields of structs from their tags: a [Table] of a struct that
-// is written as JSON, and [Params] of a filter. Encoders, filters, flags, parameters of URLs and
-// tables of the documentation range over them, so that a new field is one line.
+// Package fields derives tables from the fields of structs and their tags: a [Table] of the members
+// of a struct that is written as JSON, and [Params] of the fields of a filter. Encoders, filters,
+// command-line flags, URL parameters and tables in the documentation use these tables. A new field
+// therefore needs only one line of code.
 package fields

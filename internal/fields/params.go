@@ -12,14 +12,14 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Params holds the fields of a filter F that users set by a flag or by a parameter of a URL: those
-// with the tag doc. Their tags are
+// Params contains the fields of a filter F that users set by a command-line flag or a URL
+// parameter: those with the tag doc. The following tags apply:
 //
-//	name:"tool"           name of the flag or parameter; default the field's name in lower case
-//	doc:"…"               the usage; its first WORD in capitals is the name of the value
-//	enum:"a,b"            the valid values; a user may give several, with commas
-//	match:"equal"         comparison of an object's member: equal, part (ignoring case), since, until
-//	member:"name"         of the object; default the parameter's
+//	name:"tool"           name of the flag or parameter; by default the field's name in lower case
+//	doc:"…"               usage text; its first WORD in capitals is the placeholder of the value
+//	enum:"a,b"            valid values; users may give several, separated by commas
+//	match:"equal"         comparison with an object's member: equal, part (ignoring case), since, until
+//	member:"name"         name of the object's member; by default the name of the parameter
 type Params[F any] struct{ list []Param }
 
 // A Param is one row of Params.
@@ -29,9 +29,9 @@ type Param struct {
 	Enum []string
 
 	match, member string
-	at            int // index of the field
+	at            int // index of the field in F
 	list, truth   bool
-	number        int // bits
+	number        int // size of the number in bits; 0 if the field is not a number
 }
 
 // ParamsOf returns the parameters of F.
@@ -67,10 +67,9 @@ func ParamsOf[F any]() *Params[F] {
 	return &all
 }
 
-// List returns the rows.
 func (p *Params[F]) List() []Param { return p.list }
 
-// A FlagSet has the methods of a pflag.FlagSet that define flags.
+// A FlagSet has the methods of pflag.FlagSet that define flags.
 type FlagSet interface {
 	String(name, value, usage string) *string
 	StringArray(name string, value []string, usage string) *[]string
@@ -78,7 +77,7 @@ type FlagSet interface {
 	Int(name string, value int, usage string) *int
 }
 
-// Flags defines the flags of all parameters except those named in but. The returned function sets
+// Flags defines the flags of all parameters whose names are not in but. The returned function sets
 // the fields of the flags that were given.
 func (p *Params[F]) Flags(set FlagSet, but ...string) func(*F) error {
 	given := map[string]func() []string{}
@@ -114,10 +113,10 @@ func (p *Params[F]) Flags(set FlagSet, but ...string) func(*F) error {
 	}
 }
 
-// capitals matches the name of the value in a usage.
+// capitals matches the placeholder of the value in a usage text.
 var capitals = regexp.MustCompile(`\b[A-Z]+\b`)
 
-// Query sets the fields of F from parameters of a URL. Other fields stay unchanged.
+// Query sets the fields of F from URL parameters. It leaves the other fields unchanged.
 func (p *Params[F]) Query(f *F, query map[string][]string) error {
 	return p.read(f, "", func(name string) []string { return query[name] })
 }
@@ -136,9 +135,9 @@ func (p *Params[F]) read(f *F, dashes string, given func(name string) []string) 
 	return nil
 }
 
-// A ParamError is the error of a parameter with an invalid value.
+// A ParamError is the error for an invalid value of a parameter.
 type ParamError struct {
-	Name string // with the dashes of a flag
+	Name string // including the dashes of a flag
 	Got  string
 	Err  error
 }
@@ -146,7 +145,6 @@ type ParamError struct {
 func (e *ParamError) Error() string { return e.Name + ": " + e.Err.Error() }
 func (e *ParamError) Unwrap() error { return e.Err }
 
-// set sets the field of a parameter.
 func (p *Param) set(field reflect.Value, given []string) error {
 	value := given[0]
 	switch {
@@ -185,7 +183,7 @@ func (p *Param) set(field reflect.Value, given []string) error {
 	return nil
 }
 
-// parseTime parses a point in time written by a user.
+// parseTime parses a time typed by a user: a duration before now, or a date with an optional time.
 func parseTime(text string) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil {
 		return time.Now().Add(-ago), nil
@@ -198,7 +196,7 @@ func parseTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("expected a time such as 2026-11-23T12:00:00Z, a date, or how long ago, such as 24h, got %q", text)
 }
 
-// Fits returns a function that reports whether f selects an object, which must be valid JSON.
+// Fits returns a function that reports whether f selects an object. The object must be valid JSON.
 func (p *Params[F]) Fits(f *F) func(object []byte) bool {
 	var conditions []func(object []byte) bool
 	for i := range p.list {
@@ -217,7 +215,7 @@ func (p *Params[F]) Fits(f *F) func(object []byte) bool {
 	}
 }
 
-// fits returns the condition of one field.
+// fits returns the condition that one field imposes on an object.
 func (p *Param) fits(field reflect.Value) func(object []byte) bool {
 	member := p.member
 	value := func(object []byte) string {
@@ -243,7 +241,7 @@ func (p *Param) fits(field reflect.Value) func(object []byte) bool {
 	}
 }
 
-// Markdown returns a row of a table for each parameter, with dashes before its name.
+// Markdown returns a row of a Markdown table for each parameter, with dashes before its name.
 func (p *Params[F]) Markdown(dashes string) string {
 	var b strings.Builder
 	for i := range p.list {
@@ -252,7 +250,7 @@ func (p *Params[F]) Markdown(dashes string) string {
 	return b.String()
 }
 
-// quoted matches a text that pages show as code.
+// quoted matches a quoted word, which pages show as code.
 var quoted = regexp.MustCompile(`(^|[ (])'([^']+)'`)
 
 // tableRow appends a row of a table in Markdown.

@@ -12,14 +12,15 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// A Table has the fields of T that are written as members of a JSON object, in order. Their tags are
+// A Table contains the fields of T that are written as members of a JSON object, in order. The
+// following tags apply:
 //
-//	json:"name,omitzero"  as in encoding/json; also omitempty
-//	field:"name"          the same, if encoding/json writes the field differently from the table
-//	layout:"15:04"        of a time, which is then in UTC; default RFC 3339 with all digits
-//	unit:"us"             of a duration: microseconds; default nanoseconds
-//	redact:"class"        a possible secret: [Table.Append] uses a [Hider], [Table.Texts] visits it
-//	doc:"…"               description of the value; 'words' in quotes are code
+//	json:"name,omitzero"  as in encoding/json; omitempty is supported too
+//	field:"name"          takes precedence over json, for fields that encoding/json writes differently
+//	layout:"15:04"        format of a time, in UTC; by default RFC 3339 with nanoseconds
+//	unit:"us"             writes a duration in microseconds; by default in nanoseconds
+//	redact:"class"        marks a possible secret for the [Hider] of [Table.Append] and for [Table.Texts]
+//	doc:"…"               description of the value; 'words' in quotes are shown as code
 type Table[T any] struct {
 	fields []Field
 	rows   []row
@@ -33,22 +34,22 @@ type Field struct {
 	*row
 }
 
-// A row is the part of a Field that write uses.
+// A row is the part of a Field that the function write uses.
 type row struct {
 	key    jsonrpc.Key
 	offset uintptr
-	size   uintptr // offset of a word that is 0 if the field is omitted; or noSize
+	size   uintptr // offset of a word that is 0 if the field must be omitted; or noSize
 	kind   kind
 	omit   omit
-	class  string // of redaction; empty: none
+	class  string // class of redaction; empty without redaction
 	unit   int64
 	layout string
-	rows   []row // of an object
+	rows   []row // fields of an object
 }
 
 const noSize = ^uintptr(0)
 
-// A kind is the type of a field and the form in which it is written.
+// A kind is the type and the JSON form of a field.
 type kind uint8
 
 const (
@@ -61,25 +62,25 @@ const (
 	moment
 	raw
 	texts
-	object // a pointer to a struct
+	object // pointer to a struct
 )
 
-// An omit selects the values that are not written.
+// An omit selects the values of a field that are omitted.
 type omit uint8
 
 const (
 	never omit = iota
 	zero
-	empty // also lists without elements
+	empty // zero values, and lists without elements
 )
 
-// A Hider returns values without secrets.
+// A Hider returns its argument without secrets.
 type Hider interface {
 	Text(value string) string
 	JSON(value json.RawMessage) json.RawMessage
 }
 
-// Of returns the table of T. It panics if a field of T has an unsupported type.
+// Of returns the table of T. It panics if T has a field of an unsupported type.
 func Of[T any]() *Table[T] {
 	fields, rows := fieldsOf(reflect.TypeFor[T]())
 	return &Table[T]{fields, rows}
@@ -152,19 +153,18 @@ func kindOf(typ reflect.Type) kind {
 	panic(fmt.Sprintf("fields: a field of type %v cannot be written", typ))
 }
 
-// Fields returns the rows.
 func (t *Table[T]) Fields() []Field { return t.fields }
 
-// Append appends v as a JSON object. Unless h is nil, it replaces the values with the tag redact by
-// the results of h.
+// Append appends v to dst as a JSON object. Unless h is nil, it replaces the values of fields with
+// the tag redact by the results of h.
 func (t *Table[T]) Append(dst []byte, v *T, h Hider) []byte {
 	w := jsonrpc.NewObject(dst)
 	write(&w, t.rows, unsafe.Pointer(v), h)
 	return w.Bytes()
 }
 
-// Texts calls visit with each field of v that is a string to redact, its class, and its index among
-// these.
+// Texts calls visit for each string field of v with the tag redact. n counts these fields from 0,
+// and class is the value of the tag.
 func (t *Table[T]) Texts(v *T, visit func(n int, class string, value *string)) {
 	n := 0
 	for i := range t.rows {
@@ -175,7 +175,7 @@ func (t *Table[T]) Texts(v *T, visit func(n int, class string, value *string)) {
 	}
 }
 
-// write writes the fields of the struct at an address.
+// write writes the fields of the struct at address at.
 func write(w *jsonrpc.Writer, rows []row, at unsafe.Pointer, h Hider) {
 	for i := range rows {
 		r := &rows[i]
@@ -275,7 +275,8 @@ func (r *row) texts(w *jsonrpc.Writer, values []string, h Hider) {
 	w.End()
 }
 
-// Text returns the field's member of an object that Append wrote, for display, or "".
+// Text returns the value of the field for display. written is an object that [Table.Append] wrote.
+// Text returns "" if the field is absent.
 func (f *Field) Text(written json.RawMessage) string {
 	value := jsonrpc.Get(written, f.Name)
 	if unquoted, is := jsonrpc.Unquote(value); is {
@@ -291,7 +292,7 @@ func (f *Field) Text(written json.RawMessage) string {
 // IsNumber reports whether the field is written as a number.
 func (f *Field) IsNumber() bool { return f.kind >= number && f.kind <= fraction }
 
-// Markdown returns a row of a table for each field.
+// Markdown returns a row of a Markdown table for each field.
 func (t *Table[T]) Markdown() string {
 	var b strings.Builder
 	for i := range t.fields {

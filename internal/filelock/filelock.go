@@ -1,5 +1,5 @@
-// Package filelock locks files between processes, and replaces them atomically. The system frees a
-// lock when its process ends in any way.
+// Package filelock locks files between processes and replaces files atomically. The operating
+// system releases a lock when its process ends, even after a crash.
 package filelock
 
 import (
@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// lockPause is the time between two attempts to take a lock.
+// lockPause is the pause between two attempts to take a lock.
 const lockPause = 20 * time.Millisecond
 
-// ErrLocked means that another process has the lock.
+// ErrLocked is returned if another process holds the lock.
 var ErrLocked = errors.New("locked")
 
 // A File is an open file with a lock.
 type File struct{ *os.File }
 
-// Wait takes the lock of a file, which it creates if it is missing and leaves in place. It waits
-// until ctx is done; the error is then ErrLocked with ctx's cause.
+// Wait takes the lock of a file. It creates the file if it is missing; unlock does not remove it.
+// Wait waits until ctx is done; the error then wraps ErrLocked and the cause of ctx.
 func Wait(ctx context.Context, path string) (unlock func(), err error) {
 	for {
 		f, err := Try(path)
@@ -41,14 +41,14 @@ func Wait(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// Replace replaces a file by means of a new one next to it: no reader sees a partial file. The data
-// is on the disk when Replace returns.
+// Replace replaces a file atomically: it writes a new file in the same folder and renames it. When
+// Replace returns, the data is stored on the disk.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary.Name()) // gone after the rename
+	defer os.Remove(temporary.Name()) // fails after the rename
 	_, err = temporary.Write(data)
 	if err := errors.Join(err, temporary.Chmod(mode), temporary.Sync(), temporary.Close()); err != nil {
 		return err
@@ -59,9 +59,9 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	return SyncFolder(filepath.Dir(path))
 }
 
-// SyncFolder waits until the names of the files in a folder are on the disk. Without it a file that
-// was created, renamed or removed may have its old name after a crash of the machine. Windows does
-// this itself.
+// SyncFolder waits until the names of the files in a folder are stored on the disk. Without it, a
+// file that was created, renamed or removed may have its old name again after a crash of the
+// machine. On Windows it does nothing, as the system does this itself.
 func SyncFolder(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -71,7 +71,7 @@ func SyncFolder(dir string) error {
 		return err
 	}
 	err = f.Sync()
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) { // unsupported by the file system
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) { // the file system does not support it
 		err = nil
 	}
 	return errors.Join(err, f.Close())

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Try takes the lock of a file, which it creates if it is missing, or fails with ErrLocked. Closing
-// the file frees it.
+// Try takes the lock of a file, which it creates if it is missing. If another process holds the
+// lock, the error is ErrLocked. Closing the file releases the lock.
 func Try(path string) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -25,7 +25,7 @@ func Try(path string) (*File, error) {
 	return &File{f}, nil
 }
 
-// Close frees the lock and closes the file. Closing alone does not free the lock while a program that
+// Close releases the lock and closes the file. Closing alone does not release the lock while a program that
 // this process starts still has a copy of the descriptor, between fork and exec.
 func (f *File) Close() error {
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)

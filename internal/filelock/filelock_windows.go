@@ -9,8 +9,8 @@ import (
 // sharingViolation is ERROR_SHARING_VIOLATION.
 const sharingViolation syscall.Errno = 32
 
-// Try opens a file exclusively, and creates it if it is missing, or fails with ErrLocked. Closing
-// the file frees it.
+// Try opens a file exclusively. It creates the file if it is missing. If another process has opened
+// it, the error is ErrLocked. Closing the file releases the lock.
 func Try(path string) (*File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package filename compares, shortens and stamps paths of files.
+// Package filename makes paths absolute, finds changed files and reads small files.
 package filename
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Absolute returns a path that is independent of the working folder.
+// Absolute returns the absolute form of a path, or the path itself if there is none.
 func Absolute(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		return full
@@ -36,7 +36,7 @@ func URL(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// ReadAtMost reads a file of at most most bytes.
+// ReadAtMost reads a file. It returns an error if the file has more than most bytes.
 func ReadAtMost(path string, most int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -50,7 +50,8 @@ func ReadAtMost(path string, most int) ([]byte, error) {
 	return data, err
 }
 
-// Stamp returns a text that changes with the file; empty without a file.
+// Stamp returns a text that changes when the file changes. It returns "" if the file does not
+// exist.
 func Stamp(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package form parses the forms of elicitations (client/elicitation): their fields, the valid input
-// of a user for each, and the JSON of the result. Other code displays a form and asks; this package
-// decides which input fits.
+// Package form parses the forms of elicitations (specification: client/elicitation). It knows the
+// fields of a form, checks a user's input for each field, and encodes the result as JSON.
+// Displaying a form and reading the input are tasks of the callers.
 package form

@@ -8,15 +8,15 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// maxFields limits the fields of a form.
+// maxFields is the maximum number of fields of a form.
 const maxFields = 100
 
-// A Field is one member of a form (schema.ts PrimitiveSchemaDefinition).
+// A Field is one field of a form (schema.ts PrimitiveSchemaDefinition).
 type Field struct {
 	Name     string   `json:"-"`
 	Required bool     `json:"-"`
 	Choices  []Choice `json:"-"`
-	Several  bool     `json:"-"` // any number of the choices, as a list
+	Several  bool     `json:"-"` // the value is a list of any number of choices
 	check    *schema.Validator
 
 	Type        string          `json:"type"`
@@ -33,7 +33,7 @@ type Field struct {
 	MaxItems    *int            `json:"maxItems"`
 
 	Enum      []json.RawMessage `json:"enum"`
-	EnumNames []string          `json:"enumNames"` // revisions before 2025-11-25
+	EnumNames []string          `json:"enumNames"` // titles of Enum in revisions before 2025-11-25
 	OneOf     []titled          `json:"oneOf"`
 	Items     struct {
 		Enum  []json.RawMessage `json:"enum"`
@@ -47,13 +47,13 @@ type titled struct {
 	Title string          `json:"title"`
 }
 
-// A Choice is one of the possible values of a field. Title may be empty.
+// A Choice is one allowed value of a field. Title may be empty.
 type Choice struct {
 	Value json.RawMessage
 	Title string
 }
 
-// Read parses the fields of a form, in order, from its requestedSchema. A form without one has no
+// Read parses the requestedSchema of a form and returns its fields in order. A nil schema has no
 // fields.
 func Read(form json.RawMessage) ([]*Field, error) {
 	var top struct {
@@ -81,9 +81,9 @@ func Read(form json.RawMessage) ([]*Field, error) {
 	return fields, nil
 }
 
-// Secret reports whether input for the field should not be shown on the screen: by its name, such
-// as password, or its schema. A server must not request secrets in a form (elicitation, Security
-// Considerations), but some do.
+// Secret reports whether the user's input should not be visible on the screen, because of the
+// field's name, such as password, or because of its schema. A server must not request secrets in a
+// form (elicitation, Security Considerations), but some servers do.
 func (f *Field) Secret() bool {
 	if f.Type != "string" || len(f.Choices) > 0 {
 		return false

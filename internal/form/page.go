@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Doubts returns warnings for a user before visiting a page.
+// Doubts returns warnings to show before a user visits a page.
 func Doubts(page *url.URL) []string {
 	var warnings []string
 	if page.Scheme == "http" && page.Hostname() != "localhost" && page.Hostname() != "127.0.0.1" {

@@ -12,7 +12,8 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// PlainValue returns a JSON value in the form that a user types.
+// PlainValue returns a JSON value in the form in which users type it: a string without quotes, and
+// other values as JSON.
 func PlainValue(raw json.RawMessage) string {
 	if text, ok := jsonrpc.Unquote(raw); ok {
 		return text
@@ -20,7 +21,7 @@ func PlainValue(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// Parse converts a user's input to the field's value. The error contains the expectation.
+// Parse converts a user's input to a value of the field. The error describes the valid input.
 func (f *Field) Parse(typed string) (json.RawMessage, error) {
 	value, err := f.value(strings.TrimSpace(typed))
 	if err != nil {
@@ -29,7 +30,7 @@ func (f *Field) Parse(typed string) (json.RawMessage, error) {
 	return value, f.Check(value)
 }
 
-// Check checks a value of the field against its schema and its format.
+// Check checks a value against the field's schema and format.
 func (f *Field) Check(value json.RawMessage) error {
 	if err := f.check.Validate(value); err != nil {
 		return err
@@ -63,8 +64,8 @@ func (f *Field) value(typed string) (json.RawMessage, error) {
 	return jsonrpc.AppendString(nil, typed), nil
 }
 
-// Pick returns the choice, or the list of choices, that a user typed: by number, title or value.
-// The case of letters matters only between choices that differ in nothing else.
+// Pick returns the choice, or the list of choices, that a user typed as a number, a title or a
+// value. It ignores case, unless choices differ only in case.
 func (f *Field) Pick(typed string) (json.RawMessage, error) {
 	if f.Several {
 		return f.chooseSeveral(typed)
@@ -90,7 +91,7 @@ func (f *Field) choose(typed string) (json.RawMessage, error) {
 func (f *Field) chooseSeveral(typed string) (json.RawMessage, error) {
 	w := jsonrpc.NewArray(nil)
 	if typed != "none" {
-		if value, err := f.choose(typed); err == nil { // its title may have spaces
+		if value, err := f.choose(typed); err == nil { // a title may contain spaces
 			w.Element(value)
 			return w.Bytes(), nil
 		}
@@ -105,7 +106,7 @@ func (f *Field) chooseSeveral(typed string) (json.RawMessage, error) {
 	return w.Bytes(), nil
 }
 
-// checkFormat checks formats, which schemas only annotate.
+// checkFormat checks the format of a string. Validators of schemas ignore formats.
 func (f *Field) checkFormat(value json.RawMessage) error {
 	text, ok := jsonrpc.Unquote(value)
 	if !ok || text == "" {
@@ -135,7 +136,7 @@ func (f *Field) checkFormat(value json.RawMessage) error {
 	return nil
 }
 
-// Describe describes the valid input.
+// Describe returns a description of the valid input.
 func (f *Field) Describe() string {
 	var words []string
 	switch {
@@ -183,7 +184,7 @@ func between(least, most *float64, unit string) string {
 	return strings.TrimRight(", "+said+" "+unit, " ")
 }
 
-// Encode returns the result: an object with the values that are not nil.
+// Encode returns the result of the form: an object with the values that are not nil.
 func Encode(fields []*Field, values []json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	for i, value := range values {

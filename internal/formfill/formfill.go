@@ -1,5 +1,5 @@
-// Package formfill is a browser for tests: it keeps cookies, follows redirects, and fills in login
-// forms.
+// Package formfill implements a browser for tests. It keeps cookies, follows redirects and fills in
+// login forms.
 package formfill
 
 import (
@@ -17,53 +17,55 @@ import (
 
 const (
 	pageSize = 1 << 20 // bytes
-	steps    = 20      // requests of one visit
+	steps    = 20      // maximum number of requests of one visit
 )
 
-// A Browser is the browser of one user. Fields holds the input for form fields, by name.
+// A Browser is the browser of one user. Fields maps the names of form fields to the user's input.
 type Browser struct {
 	Fields map[string]string
 	client *http.Client
 }
 
-// New returns a browser without cookies. sends sends its requests; nil means over the network.
+// New returns a browser without cookies. sends performs its requests; nil means
+// [http.DefaultTransport].
 func New(fields map[string]string, sends http.RoundTripper) *Browser {
 	jar, _ := cookiejar.New(nil) // never fails
 	return &Browser{fields, &http.Client{Transport: sends, Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// A Page is a page in the browser.
+// A Page is a page that the browser loaded.
 type Page struct {
 	URL    *url.URL
 	Status int
 	Header http.Header
 	Text   string
-	// Action, Values and Fields describe its form: its target, its values, and the fields to type
-	// into. Action is empty without a form.
+	// Action, Values and Fields describe the page's form: the URL it is sent to, its preset values,
+	// and the names of the fields that the user fills in. Action is empty if the page has no form.
 	Action string
 	Values url.Values
 	Fields []string
 }
 
-// Get opens a page without following redirects.
+// Get loads a page without following redirects.
 func (b *Browser) Get(ctx context.Context, at string) (*Page, error) {
 	return b.send(ctx, http.MethodGet, at, nil)
 }
 
-// Send sends a form, with the header Origin like browsers.
+// Send sends a form with an Origin header, as browsers do.
 func (b *Browser) Send(ctx context.Context, at string, values url.Values) (*Page, error) {
 	return b.send(ctx, http.MethodPost, at, values)
 }
 
-// Show continues from a page by redirects, and by forms for whose fields the browser has input. It
-// returns the first page where neither applies.
+// Show loads a page, follows redirects, and sends forms for whose fields the browser has input. It
+// returns the first page that neither redirects nor has such a form.
 func (b *Browser) Show(ctx context.Context, at string) (*Page, error) {
 	p, _, err := b.walk(ctx, at, func(string) bool { return false })
 	return p, err
 }
 
-// Visit continues like Show until an address for which ends is true, which it returns without
-// visiting it. With a nil ends it returns the address of the first page without a form.
+// Visit is like [Browser.Show], but stops at the first address for which ends returns true. It
+// returns this address without visiting it. If ends is nil, it returns the address of the first
+// page without a form.
 func (b *Browser) Visit(ctx context.Context, at string, ends func(to string) bool) (string, error) {
 	p, to, err := b.walk(ctx, at, func(to string) bool { return ends != nil && ends(to) })
 	switch {
@@ -75,7 +77,8 @@ func (b *Browser) Visit(ctx context.Context, at string, ends func(to string) boo
 	return "", fmt.Errorf("%w: %s: HTTP status %d: %.2000s", ErrNoForm, p.URL, p.Status, p.Text)
 }
 
-// walk continues to the first page without a next one, or to an address for which ends is true.
+// walk loads pages until it reaches a page that leads no further, or an address for which ends
+// returns true.
 func (b *Browser) walk(ctx context.Context, at string, ends func(to string) bool) (p *Page, to string, err error) {
 	p, err = b.Get(ctx, at)
 	for range steps {
@@ -129,7 +132,7 @@ func (b *Browser) send(ctx context.Context, method, at string, values url.Values
 	return p, p.readForm()
 }
 
-// readForm finds the form of a page.
+// readForm sets Action, Values and Fields from the page's form.
 func (p *Page) readForm() error {
 	root, err := html.Parse(strings.NewReader(p.Text))
 	if err != nil {
@@ -162,7 +165,7 @@ func (p *Page) readForm() error {
 	return nil
 }
 
-// Fill returns the form of a page with the input of the browser's user.
+// Fill returns the values of a page's form, including the user's input.
 func (b *Browser) Fill(p *Page) url.Values {
 	for _, name := range p.Fields {
 		p.Values.Set(name, b.Fields[name])
@@ -170,10 +173,10 @@ func (b *Browser) Fill(p *Page) url.Values {
 	return p.Values
 }
 
-// ErrNoForm is returned for a page without a form, where the browser cannot continue.
+// ErrNoForm is returned for a page without a form at which the browser cannot continue.
 var ErrNoForm = errors.New("the page has no form")
 
-// Next returns the redirect target of a page, or "".
+// Next returns the URL to which a page redirects, or "".
 func (p *Page) Next() string {
 	to, err := p.URL.Parse(p.Header.Get("Location"))
 	if p.Header.Get("Location") == "" || err != nil {

@@ -1,4 +1,4 @@
-// Package idle ends requests that are silent for too long.
+// Package idle ends requests that show no activity for too long.
 package idle
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Timer calls a function after a time without activity of a request. It pauses while a user is
-// asked. A nil Timer does nothing. It is safe for concurrent use.
+// A Timer calls a function when a request has shown no activity for some time. It can be paused
+// while a user is asked. The methods of a nil Timer do nothing. A Timer is safe for concurrent use.
 type Timer struct {
 	limit time.Duration
 
@@ -18,12 +18,12 @@ type Timer struct {
 	stopped bool
 }
 
-// After returns a Timer that calls over after limit.
+// After returns a Timer that calls over after limit without activity.
 func After(limit time.Duration, over func()) *Timer {
 	return &Timer{limit: limit, timer: time.AfterFunc(limit, over)}
 }
 
-// Restart restarts the time after activity of the request.
+// Restart records activity of the request: the full time begins again.
 func (t *Timer) Restart() {
 	if t == nil {
 		return
@@ -35,7 +35,8 @@ func (t *Timer) Restart() {
 	}
 }
 
-// Hold pauses the Timer until each release has been called.
+// Hold pauses the Timer until release is called. If several calls of Hold are active, it continues
+// after the last release.
 func (t *Timer) Hold() (release func()) {
 	if t == nil {
 		return func() {}
@@ -64,7 +65,7 @@ func (t *Timer) Stop() {
 	t.timer.Stop()
 }
 
-// Wait waits for d or until ctx is done, and returns why it is.
+// Wait waits for the duration d or until ctx is done. It returns the error of ctx, or nil.
 func Wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// AppendRequest appends a request to dst. params must be valid JSON and are copied unchanged, line
-// breaks included; nil means none.
+// AppendRequest appends a request to dst. params must be valid JSON; it is copied unchanged,
+// including line breaks. nil means that the request has no params.
 func AppendRequest(dst []byte, id ID, method string, params []byte) []byte {
 	w := NewMessage(slices.Grow(dst, 48+len(id)+len(method)+len(params)), id)
 	w.buf = AppendString(append(w.buf, methodMember...), method)
@@ -16,13 +16,13 @@ func AppendRequest(dst []byte, id ID, method string, params []byte) []byte {
 	return w.Bytes()
 }
 
-// AppendNotification appends a notification to dst; params are as in [AppendRequest].
+// AppendNotification appends a notification to dst. params is as in [AppendRequest].
 func AppendNotification(dst []byte, method string, params []byte) []byte {
 	return AppendRequest(dst, "", method, params)
 }
 
-// AppendResult appends a response to dst. result must be valid JSON and is copied unchanged; nil is
-// written as an empty object.
+// AppendResult appends a response with a result to dst. result must be valid JSON and is copied
+// unchanged; nil is written as an empty object.
 func AppendResult(dst []byte, id ID, result []byte) []byte {
 	if result == nil {
 		result = []byte(`{}`)
@@ -32,8 +32,8 @@ func AppendResult(dst []byte, id ID, result []byte) []byte {
 	return w.Bytes()
 }
 
-// AppendError appends an error response to dst. The zero id is written as null, for a request whose
-// id could not be read.
+// AppendError appends an error response to dst. The zero ID is written as null: it means that the
+// id of the request could not be read.
 func AppendError(dst []byte, id ID, e *Error) []byte {
 	w := NewMessage(dst, id.orNull())
 	w.Object("error")
@@ -45,8 +45,8 @@ func AppendError(dst []byte, id ID, e *Error) []byte {
 	return w.Bytes()
 }
 
-// With returns a copy of a valid object in which the named member has the given value. An empty obj
-// is the empty object.
+// With returns a copy of a valid object in which the member name has the given value. An empty obj
+// is treated as an empty object.
 func With(obj []byte, name string, value []byte) json.RawMessage {
 	w := NewObject(make([]byte, 0, len(obj)+len(name)+len(value)+6))
 	w.Members(obj, name)

@@ -2,15 +2,17 @@ package jsonrpc
 
 import "encoding/json"
 
-// IsBatch reports whether data is a batch: its first byte after white space is '['.
+// IsBatch reports whether data is a batch, that is, whether its first byte after white space is
+// '['.
 func IsBatch(data []byte) bool {
 	i := SkipSpace(data, 0)
 	return i < len(data) && data[i] == '['
 }
 
-// SplitBatch returns the elements of a batch, in order, as sub-slices of data. An empty array, more
-// than max elements, and a value that is not an array are [InvalidRequest]; malformed JSON is
-// [ParseError]. A repeated name in an element is left to [Parse], so that only that element fails.
+// SplitBatch returns the elements of a batch, in order, as sub-slices of data. It returns an
+// [InvalidRequest] error for an empty array, for more than max elements, and for a value that is
+// not an array. It returns a [ParseError] for malformed JSON. It accepts elements with repeated
+// member names; [Parse] rejects such an element alone.
 func SplitBatch(data []byte, max int, l Limits) ([]json.RawMessage, *Error) {
 	s := newScanner(data, l)
 	if s.document(nil, nil); s.err != nil {

@@ -6,9 +6,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Canonical returns JSON in canonical form: members in order, no white space, strings with the
-// fewest escapes, and numbers by [Decimal]. RFC 8785 would convert each number to a float64 and
-// make different large ids equal. It reports false if raw is not JSON.
+// Canonical returns raw in a canonical form: sorted members, no white space, strings with as few
+// escapes as possible, and numbers as [Decimal] returns them. RFC 8785 is not used because it
+// converts numbers to float64, which makes different large ids equal. Canonical reports false if
+// raw is not valid JSON.
 func Canonical(raw []byte) ([]byte, bool) {
 	v := jsontext.Value(bytes.Clone(raw))
 	if v.Compact(jsontext.ReorderRawObjects(true), jsontext.PreserveRawStrings(false)) != nil {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Decimal returns a JSON number as digits without outer zeros and a power of ten, as -12e-1, which
-// is the same for all its spellings. It returns a number unchanged if no int32 holds its exponent;
-// such numbers are equal only if their spellings are.
+// Decimal returns a normal form of a JSON number: its digits without leading and trailing zeros,
+// and a power of ten, such as -12e-1. All spellings of a number have the same normal form. If the
+// exponent does not fit in an int32, Decimal returns s unchanged.
 func Decimal(s string) string {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")
 	power := 0

@@ -12,16 +12,16 @@ const (
 	ParseError     = -32700 // not JSON, not UTF-8, or nested too deeply
 	InvalidRequest = -32600 // JSON, but not a message
 	MethodNotFound = -32601 // unknown method
-	InvalidParams  = -32602 // params refused by the method
-	InternalError  = -32603 // failure of the receiver
+	InvalidParams  = -32602 // params that the method rejects
+	InternalError  = -32603 // failure in the receiver
 )
 
-// Error is the error object of a response, and the error of every function in this package. They
-// return *Error instead of error to give callers the code. Compare it with nil before storing it in
-// a variable of type error.
+// Error is the error object of a response, and the error type of every function in this package.
+// The functions return *Error instead of error, so that callers have the code. A nil *Error must
+// not be stored in a variable of type error.
 type Error struct {
-	Code    int             // one of the constants above, or the application's own
-	Message string          // a sentence for users
+	Code    int             // one of the constants above, or a code that the application defines
+	Message string          // sentence for users
 	Data    json.RawMessage // any JSON value; nil if absent
 }
 
@@ -35,12 +35,14 @@ func (e *Error) Error() string {
 	return e.Message + " (" + strconv.Itoa(e.Code) + ")"
 }
 
-// expected returns the error for unexpected input at offset i of data.
+// expected returns the error for unexpected input at offset i of data. what describes the expected
+// input.
 func expected(code int, data []byte, i int, what string) *Error {
 	return Errorf(code, "offset %d: expected %s, found %s", i, what, found(data, i))
 }
 
-// found describes the input at offset i: one character at most, because the rest may be secret.
+// found describes the input at offset i. It shows at most one character, as the input may be
+// secret.
 func found(data []byte, i int) string {
 	if i >= len(data) {
 		return "the end of the input"

@@ -2,14 +2,14 @@ package jsonrpc
 
 import "strconv"
 
-// maxID is the maximum length of an id in bytes, quotes included. Ids are kept while a request
-// runs, so a peer must not choose their size.
+// maxID is the maximum length of an id in bytes, including quotes. Ids are stored while a request
+// runs, so their size must be limited.
 const maxID = 256
 
 // ID is a request id exactly as in the message: the raw JSON text of a string or an integer, such
-// as `7`, `"a"` or `9007199254740993`. The empty ID means that there is none. IDs are comparable. 1
-// and "1" differ, and so do two spellings of one string ("a" and "\u0061"); generated string ids
-// should need no escapes.
+// as `7`, `"a"` or `9007199254740993`. The empty ID means that there is no id. IDs are comparable.
+// 1 and "1" differ, and so do two spellings of one string, such as "a" and "\u0061". Programs that
+// generate string ids should therefore avoid characters that need escapes.
 type ID string
 
 // IntID returns the id with the number n.
@@ -21,10 +21,11 @@ func StringID(s string) ID { return ID(AppendString(nil, s)) }
 // IsZero reports whether there is no id.
 func (id ID) IsZero() bool { return id == "" }
 
-// IsString reports whether the id is a string; otherwise it is a number or absent.
+// IsString reports whether the id is a string. Otherwise it is a number, or there is none.
 func (id ID) IsString() bool { return len(id) > 0 && id[0] == '"' }
 
-// orNull returns the id of a response: null if that of the request could not be read.
+// orNull returns the id to write into a response: null if id is zero because the id of the request
+// could not be read.
 func (id ID) orNull() ID {
 	if id.IsZero() {
 		return "null"
@@ -32,7 +33,8 @@ func (id ID) orNull() ID {
 	return id
 }
 
-// checkID returns "" if the valid JSON value raw can be an id, and the expectation otherwise.
+// checkID returns "" if the valid JSON value raw can be an id. Otherwise it returns a description
+// of the expected form.
 func checkID(raw []byte) (fault string) {
 	if len(raw) > maxID {
 		return "an id of at most " + strconv.Itoa(maxID) + " bytes"

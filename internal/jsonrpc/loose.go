@@ -8,30 +8,30 @@ import (
 	"unicode/utf8"
 )
 
-// Odd has a bit for each form that [ParseLoose] accepts and [Parse] refuses.
+// Odd is a set of forms that [ParseLoose] accepts and [Parse] rejects.
 type Odd uint16
 
-// Forms that ParseLoose accepts.
+// The forms that [ParseLoose] accepts.
 const (
 	OddMark      Odd = 1 << iota // a byte order mark at the start
-	OddSurrogate                 // half of a surrogate pair, escaped: replaced by U+FFFD
-	OddBytes                     // bytes in a string that are not UTF-8: each replaced by U+FFFD
+	OddSurrogate                 // an escaped surrogate without its partner: replaced by U+FFFD
+	OddBytes                     // bytes in a string that are not valid UTF-8: each replaced by U+FFFD
 	OddControl                   // control characters in a string: escaped
 	OddNaN                       // NaN or Infinity: replaced by null
-	OddNull                      // members of the envelope that are null, treated as absent
-	OddVersion                   // a number as the version
-	OddNumber                    // an id or code that is an integer with a fraction or an exponent
-	OddParams                    // an empty array as params, treated as none
-	OddError                     // an error in another form
-	OddID                        // set by code that knows the request: the id has another form in it
+	OddNull                      // null as a member of the envelope: treated as absent
+	OddVersion                   // a number as the version of JSON-RPC
+	OddNumber                    // an integer with a fraction or an exponent as an id or a code
+	OddParams                    // an empty array as params: treated as absent
+	OddError                     // an error that is not an object with a code and a message
+	OddID                        // an id in another form than in the request; set by code that knows the request
 
 	OddAny Odd = 1<<iota - 1
 )
 
-// ParseLoose is [Parse] for messages of other programs: if Parse refuses data, it also accepts the
-// allowed forms. The message's Odd holds those it met. Repeated names and ids that are not integers
-// are refused as by Parse. An id such as 3.0 stays in a request, for its response, and becomes 3 in
-// a response.
+// ParseLoose is like [Parse] for messages of other programs. If Parse rejects data, ParseLoose also
+// accepts the forms in allowed. The field Odd of the message contains the forms that occurred.
+// Repeated names and ids that are not integers are errors, as in Parse. An id such as 3.0 is kept
+// in a request, so that the response has the same id; in a response it becomes 3.
 func ParseLoose(data []byte, l Limits, allowed Odd) (Message, *Error) {
 	msg, fault := Parse(data, l)
 	if fault == nil {
@@ -59,7 +59,7 @@ func ParseLoose(data []byte, l Limits, allowed Odd) (Message, *Error) {
 	return again, nil
 }
 
-// loosen interprets the members, and records in odd the forms that strict reading refuses.
+// loosen interprets members in forms that strict parsing rejects, and records these forms in odd.
 func (env *envelope) loosen() {
 	env.loose = true
 	for _, v := range []*span{&env.id, &env.method, &env.params, &env.result, &env.err} {
@@ -82,7 +82,7 @@ func (env *envelope) loosen() {
 	}
 }
 
-// readError reads an error of any form: its text becomes the message.
+// readError reads an error of any form. Its text becomes the message.
 func (env *envelope) readError() *Error {
 	code, message, data := env.errorMembers()
 	e := &Error{Code: InternalError, Data: data}
@@ -119,11 +119,11 @@ func (env *envelope) readError() *Error {
 	return e
 }
 
-// Plain returns an id that is an integer with a fraction or an exponent, such as 3.0, in plain
-// digits. It returns other ids unchanged.
+// Plain returns an id such as 3.0, an integer with a fraction or an exponent, in plain digits. It
+// returns other ids unchanged.
 func (id ID) Plain() ID {
 	if id == "" || id[0] != '-' && !isDigit(id[0]) || !strings.ContainsAny(string(id), ".eE") || Valid([]byte(id), Limits{}) != nil {
-		return id // true and false contain an e as well
+		return id // the literals true and false contain an e too
 	}
 	digits, zeros, _ := strings.Cut(Decimal(string(id)), "e")
 	n := 0
@@ -139,13 +139,14 @@ func (id ID) Plain() ID {
 	return ID(digits + strings.Repeat("0", n))
 }
 
-// plainDigits is the maximum number of digits of an integer with a fraction or an exponent: all of
-// an int64.
+// plainDigits is the maximum number of digits of an id that Plain converts. It is sufficient for
+// every int64.
 const plainDigits = 19
 
-// MendText returns a copy of JSON text with the faults inside its strings replaced or escaped, and
-// null for values that are not numbers. Other faults stay. If backslashes may belong to characters
-// of another encoding, so that a string might end elsewhere, it returns the text unchanged, and 0.
+// MendText returns a copy of JSON text in which invalid parts of strings are replaced or escaped,
+// and values such as NaN are replaced by null. It also returns the forms that it replaced. Other
+// errors remain. If a backslash may be a part of a character in another encoding, the ends of
+// strings are uncertain. MendText then returns the text unchanged, and 0.
 func MendText(data []byte) ([]byte, Odd) {
 	var odd Odd
 	i := 0
@@ -195,16 +196,16 @@ func MendText(data []byte) ([]byte, Odd) {
 	return out, odd
 }
 
-// endsAfterSlashes reports whether the backslashes at the beginning of data are followed by a
-// quote. Their number decides whether the quote ends the string. The first may be the second byte
-// of a character, as in Shift JIS and GBK.
+// endsAfterSlashes reports whether a quote follows the backslashes at the beginning of data. The
+// number of backslashes decides whether this quote ends the string. But the first backslash may be
+// the second byte of a character in Shift JIS or GBK.
 func endsAfterSlashes(data []byte) bool {
 	rest := bytes.TrimLeft(data, `\`)
 	return len(rest) > 0 && rest[0] == '"'
 }
 
-// escapeEnd returns the length of the escape at the beginning of data, and whether it is half of a
-// surrogate pair. Invalid escapes are left for [Parse] to refuse.
+// escapeEnd returns the length of the escape at the beginning of data. half is set if the escape is
+// a surrogate without its partner. [Parse] rejects other invalid escapes.
 func escapeEnd(data []byte) (n int, half bool) {
 	if n, fault := escapeLen(data, 0); fault == "" {
 		return n, false

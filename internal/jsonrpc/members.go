@@ -6,25 +6,25 @@ import (
 	"iter"
 )
 
-// fewMembers is the number of members that an index holds without allocating.
+// fewMembers is the number of members that an index can store without an allocation.
 const fewMembers = 8
 
 // Members is an index of the top-level members of one object, in order of appearance. Values are
 // sub-slices of the input, which must not change while the index is in use. The zero value is the
-// index of an empty object. Several goroutines may read it at once.
+// index of an empty object. Concurrent reads are safe.
 type Members struct {
 	src     []byte
 	count   int
-	escaped bool // some name has escapes
+	escaped bool // at least one name contains escapes
 	few     [fewMembers]member
 	more    []member
 }
 
-// member holds offsets into Members.src; the name has its quotes.
+// member contains offsets into Members.src. The name includes its quotes.
 type member struct{ name, nameEnd, value, valueEnd uint32 }
 
-// Index validates obj like [Valid] and indexes its members. A value that is not an object is
-// [InvalidRequest].
+// Index validates obj, as [Valid] does, and indexes its members. If obj is not an object, the error
+// has the code [InvalidRequest].
 func Index(obj []byte, l Limits) (Members, *Error) {
 	s := newScanner(obj, l)
 	var m Members
@@ -58,8 +58,8 @@ func (m *Members) at(i int) *member {
 	return &m.more[i-fewMembers]
 }
 
-// find returns the member called name, or nil. The search is linear, because params and results
-// have few members.
+// find returns the member with the given name, or nil. The search is linear, because params and
+// results have few members.
 func (m *Members) find(name string) *member {
 	for i := range m.count {
 		one := m.at(i)
@@ -71,7 +71,7 @@ func (m *Members) find(name string) *member {
 	return nil
 }
 
-// sameName reports whether the literal raw represents name.
+// sameName reports whether the JSON string literal raw represents name.
 func sameName(raw []byte, name string) bool {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1:len(raw)-1]) == name
@@ -80,7 +80,7 @@ func sameName(raw []byte, name string) bool {
 	return ok && text == name
 }
 
-// named reports whether the literal raw represents one of names.
+// named reports whether the JSON string literal raw represents one of names.
 func named(raw []byte, names []string) bool {
 	escaped := bytes.IndexByte(raw, '\\') >= 0
 	for _, name := range names {
@@ -91,8 +91,8 @@ func named(raw []byte, names []string) bool {
 	return false
 }
 
-// Get returns the value of the member called name, or nil. Names are compared after unescaping and
-// are case-sensitive.
+// Get returns the value of the member with the given name, or nil. Names are case-sensitive and are
+// compared after unescaping.
 func (m *Members) Get(name string) json.RawMessage {
 	one := m.find(name)
 	if one == nil {
@@ -104,13 +104,13 @@ func (m *Members) Get(name string) json.RawMessage {
 // Len returns the number of members.
 func (m *Members) Len() int { return m.count }
 
-// At returns the i'th member: its name in quotes, with its escapes, and its value.
+// At returns the name of the i'th member, with its quotes and escapes, and its value.
 func (m *Members) At(i int) (quoted, value []byte) {
 	one := m.at(i)
 	return m.src[one.name:one.nameEnd], m.src[one.value:one.valueEnd:one.valueEnd]
 }
 
-// All iterates over the names, unescaped, and their values in order of appearance.
+// All iterates over the unescaped names and the values of the members, in order of appearance.
 func (m *Members) All() iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		for i := range m.count {

@@ -15,7 +15,7 @@ const (
 	Response                     // a result or an error
 )
 
-// String returns the name of the kind in the specification.
+// String returns the name of the kind as the specification writes it.
 func (k Kind) String() string {
 	switch k {
 	case Request:
@@ -33,22 +33,23 @@ func (k Kind) String() string {
 type Message struct {
 	Kind    Kind
 	Odd     Odd             // zero except after ParseLoose
-	ID      ID              // zero in notifications, and in errors without the id of a request
-	Method  string          // requests and notifications
+	ID      ID              // zero in notifications, and in an error response whose request could not be identified
+	Method  string          // set in requests and notifications
 	Params  json.RawMessage // an object; nil if absent or null
 	Result  json.RawMessage // any value; nil in error responses
-	Error   *Error          // nil unless the response is an error
-	Members Members         // of Params, or of Result if that is an object
+	Error   *Error          // nil except in error responses
+	Members Members         // index of Params, or of Result if it is an object
 }
 
-// Raw returns the message as passed to [Parse], with white space around it.
+// Raw returns the input of [Parse], including white space around the message.
 func (m *Message) Raw() []byte { return m.Members.src }
 
-// Parse parses exactly one message; white space around it is allowed. On failure the error has the
-// specified code, and the Message holds only the ID, if one could be read, for the response.
+// Parse parses exactly one message, which may have white space around it. If it fails, the error
+// has the code that the specification requires. The Message then contains only the ID, if it could
+// be read, for the error response.
 //
-// It allocates one string for ID and Method together, the error of an error response, and space for
-// objects with more than 16 members.
+// Parse allocates one string for ID and Method together, the error of an error response, and memory
+// for objects with more than 16 members.
 func Parse(data []byte, l Limits) (msg Message, fault *Error) {
 	s := newScanner(data, l)
 	var top Members
@@ -67,16 +68,16 @@ func Parse(data []byte, l Limits) (msg Message, fault *Error) {
 	return msg, nil
 }
 
-// envelope holds the members of a message that JSON-RPC defines; nil if absent.
+// envelope contains the members of a message that JSON-RPC defines.
 type envelope struct {
 	data                                     []byte
 	jsonrpc, id, method, params, result, err span
 
-	loose bool // see loosen
+	loose bool // set by loosen
 	odd   Odd
 }
 
-// span is a value in envelope.data; end is 0 if there is none.
+// span is the location of a value in envelope.data. end is 0 if the value is absent.
 type span struct{ start, end uint32 }
 
 func (v span) absent() bool { return v.end == 0 }
@@ -111,7 +112,7 @@ func newEnvelope(top *Members) envelope {
 
 func (env *envelope) raw(v span) []byte { return env.data[v.start:v.end:v.end] }
 
-// refuse returns the error for the unexpected value v.
+// refuse returns the error for the unexpected value v. what describes the expected value.
 func (env *envelope) refuse(v span, what string) *Error {
 	return expected(InvalidRequest, env.data, int(v.start), what)
 }
@@ -137,7 +138,7 @@ func (env *envelope) check() *Error {
 	return nil
 }
 
-// readID returns the id of a refused message, or the zero ID.
+// readID returns the id of a rejected message, or the zero ID.
 func (env *envelope) readID() ID {
 	if env.id.absent() || checkID(env.raw(env.id)) != "" && env.odd&OddNumber == 0 {
 		return ""
@@ -145,7 +146,6 @@ func (env *envelope) readID() ID {
 	return ID(env.raw(env.id))
 }
 
-// fill fills msg from a checked envelope.
 func (env *envelope) fill(msg *Message) *Error {
 	hasMethod, hasResult, hasError := !env.method.absent(), !env.result.absent(), !env.err.absent()
 	switch {
@@ -199,7 +199,7 @@ func (env *envelope) fillCall(msg *Message) *Error {
 	return nil
 }
 
-// idAndMethod returns two parts of one string, for a single allocation.
+// idAndMethod returns the id and the method as parts of one string, to need only one allocation.
 func (env *envelope) idAndMethod() (ID, string) {
 	id, method := env.raw(env.id), env.raw(env.method)
 	plain := method[1 : len(method)-1]
@@ -212,7 +212,7 @@ func (env *envelope) idAndMethod() (ID, string) {
 	return ID(both[:len(id)]), both[len(id):]
 }
 
-// strictError reads an error in the form of JSON-RPC.
+// strictError reads an error object that conforms to JSON-RPC.
 func (env *envelope) strictError(msg *Message) *Error {
 	if env.data[env.err.start] != '{' {
 		return env.refuse(env.err, "error to be an object")

@@ -7,30 +7,31 @@ import (
 	"math/bits"
 )
 
-// fewNames is the number of names of one object that are compared with each other; more are hashed.
+// fewNames is the number of names of one object that are compared with each other. More names are
+// hashed.
 const fewNames = 16
 
-// inDecoded marks the length of a name in scanner.decoded.
+// inDecoded is a flag in name.length: the name is in scanner.decoded.
 const inDecoded = 1 << 31
 
-// name is a member name without its quotes. Names of up to eight bytes are equal if the structs
-// are, except names in decoded.
+// name is a member name without its quotes. Two names of at most eight bytes that are not in
+// scanner.decoded are equal if head and length are equal.
 type name struct {
 	head   uint64 // the first eight bytes
-	offset uint32 // in scanner.data, or in scanner.decoded
-	length uint32 // in bytes, with the flag inDecoded
+	offset uint32 // offset in scanner.data, or in scanner.decoded
+	length uint32 // length in bytes, with the flag inDecoded
 }
 
-// nameSet holds the names of one open object. It is on the stack of the function that scans the
-// object; further names are in scanner.spill.
+// nameSet contains the names of an object that is being scanned. It is on the stack of the function
+// that scans the object. Names beyond fewNames are in scanner.spill.
 type nameSet struct {
-	seen  uint64 // a bit for each name, chosen by a cheap hash; without the bit there is no such name
+	seen  uint64 // has a bit for each name, chosen by a cheap hash; if the bit of a name is not set, the name is absent
 	count int
-	base  int // start of this object's names in scanner.spill
+	base  int // index in scanner.spill at which this object's names begin
 	few   [fewNames]name
 }
 
-// name returns the name of the quoted member name at data[start:end].
+// name returns the name in quotes at data[start:end].
 func (s *scanner) name(start, end int, escaped bool) name {
 	text, n := s.data[start+1:end-1], name{offset: uint32(start + 1)}
 	if escaped {
@@ -66,8 +67,8 @@ func (s *scanner) equal(a, b name) bool {
 		(a.length&^inDecoded <= 8 || bytes.Equal(s.text(a), s.text(b)))
 }
 
-// add adds n to set and reports whether it was absent. It does not detect repeats among more than
-// fewNames names: closeNames does.
+// add adds n to set and reports whether n was absent. It does not detect repeated names beyond
+// fewNames; closeNames does.
 func (s *scanner) add(set *nameSet, n name) bool {
 	set.count++
 	if set.count > fewNames {
@@ -87,7 +88,8 @@ func (s *scanner) add(set *nameSet, n name) bool {
 	return true
 }
 
-// closeNames finds a repeat in an object with many names and releases them.
+// closeNames looks for a repeated name in an object with more than fewNames names, and removes the
+// names of the object from spill.
 func (s *scanner) closeNames(set *nameSet) (repeat name, found bool) {
 	if set.count <= fewNames {
 		return name{}, false
@@ -98,7 +100,7 @@ func (s *scanner) closeNames(set *nameSet) (repeat name, found bool) {
 	return repeat, found
 }
 
-// repeat returns a name that occurs twice in many. The hash is seeded, so that a peer cannot choose
+// repeat returns a name that occurs twice in many. It seeds the hash, so that a peer cannot choose
 // colliding names.
 func (s *scanner) repeat(many []name) (name, bool) {
 	size := 1 << bits.Len(uint(2*len(many)))

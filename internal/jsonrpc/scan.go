@@ -6,11 +6,11 @@ import (
 	"math"
 )
 
-// Limits limits the cost of one message. The zero value means the defaults. The transport limits
-// the size of a message; more than 2 GiB are refused here as well.
+// Limits limits the cost of one message. Zero fields mean the defaults. Transports must limit the
+// size of a message; this package rejects only messages larger than 2 GiB.
 type Limits struct {
-	Depth   int // nested arrays and objects; default 128
-	Members int // members of one object; default 10,000
+	Depth   int // maximum depth of nested arrays and objects; default 128
+	Members int // maximum number of members of an object; default 10,000
 }
 
 func (l Limits) depth() int {
@@ -27,26 +27,27 @@ func (l Limits) members() int {
 	return 10_000
 }
 
-// Valid returns the reason why data is not one JSON value under the rules of this package, or nil.
+// Valid returns nil if data is one JSON value under the rules of this package, and otherwise the
+// reason why it is not.
 func Valid(data []byte, l Limits) *Error {
 	s := newScanner(data, l)
 	return s.document(nil, nil)
 }
 
-// scanner validates JSON. Its methods take the offset of their input and return the offset after
-// it. On failure they set err and report false.
+// scanner validates JSON. Its methods scan the input at an offset and return the offset after it.
+// If they fail, they set err and report false.
 type scanner struct {
 	data    []byte
 	depth   int
 	members int
 
-	err   *Error // reason why scanning stopped
-	shape *Error // first fault that does not stop it, so that a later id is still read
+	err   *Error // reason why the scan stopped
+	shape *Error // first error that does not stop the scan; the id after it can still be read
 
-	spill   []name       // names of open objects that do not fit in their nameSet
-	decoded []byte       // names with escapes
-	table   []uint32     // for repeat
-	seed    maphash.Seed // for repeat
+	spill   []name       // names of unfinished objects that do not fit in their nameSets
+	decoded []byte       // names without their escapes
+	table   []uint32     // used by repeat
+	seed    maphash.Seed // used by repeat
 }
 
 func newScanner(data []byte, l Limits) scanner {
@@ -58,8 +59,8 @@ func (s *scanner) fail(i int, what string) (int, bool) {
 	return i, false
 }
 
-// document scans one value with white space around it. If it is an object, index receives its
-// members, and inner the members of its params or result; both may be nil.
+// document scans one value, with white space around it. If the value is an object, document stores
+// its members in index, and the members of its params or result in inner. Both may be nil.
 func (s *scanner) document(index, inner *Members) *Error {
 	if len(s.data) > math.MaxInt32 {
 		return Errorf(ParseError, "expected at most 2 GiB, found %d bytes", len(s.data))
@@ -82,7 +83,7 @@ func (s *scanner) document(index, inner *Members) *Error {
 	return s.shape
 }
 
-// value scans the value at i, inside depth arrays and objects.
+// value scans the value at i. depth is the number of arrays and objects around it.
 func (s *scanner) value(i, depth int, index *Members) (int, bool) {
 	if i >= len(s.data) {
 		return s.fail(i, "a value")
@@ -112,7 +113,7 @@ func (s *scanner) value(i, depth int, index *Members) (int, bool) {
 	}
 }
 
-// object scans the object at i, at the given depth of arrays and objects.
+// object scans the object at i. depth is the depth of the object itself.
 func (s *scanner) object(i, depth int, index, inner *Members) (int, bool) {
 	if depth > s.depth {
 		return s.tooDeep(i)
@@ -157,7 +158,7 @@ func (s *scanner) object(i, depth int, index, inner *Members) (int, bool) {
 	}
 }
 
-// memberName scans the name at i and adds it to set.
+// memberName scans the member name at i and adds it to set.
 func (s *scanner) memberName(i int, set *nameSet) (start, end int, n name, ok bool) {
 	if i >= len(s.data) || s.data[i] != '"' {
 		s.fail(i, "a member name in quotes")
@@ -179,7 +180,7 @@ func (s *scanner) memberName(i int, set *nameSet) (start, end int, n name, ok bo
 	return i, end, n, true
 }
 
-// colon scans the colon after a name, and the white space around it.
+// colon scans the colon after a name, and white space around it.
 func (s *scanner) colon(i int) (int, bool) {
 	if i = SkipSpace(s.data, i); i >= len(s.data) || s.data[i] != ':' {
 		return s.fail(i, "':' after a member name")
@@ -187,13 +188,14 @@ func (s *scanner) colon(i int) (int, bool) {
 	return SkipSpace(s.data, i+1), true
 }
 
-// holdsMembers reports whether n names the indexed part of an envelope.
+// holdsMembers reports whether n is the name of the envelope member whose members are indexed:
+// params or result.
 func (s *scanner) holdsMembers(n name) bool {
 	text := s.text(n)
 	return string(text) == "params" || string(text) == "result"
 }
 
-// repeated records that n occurs twice in one object.
+// repeated records an error: n occurs twice in one object.
 func (s *scanner) repeated(n name) {
 	if s.shape != nil {
 		return

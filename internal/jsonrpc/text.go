@@ -10,20 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// Each byte of a word: the lowest bit, the highest bit, and the bytes that end a plain run.
+// Constants with a bit in each byte of a word: the lowest bit, and the highest bit.
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
 )
 
 // plainEnd returns the offset of the first byte of s at or after i that is not plain in a JSON
-// string. Such bytes are a quote, a backslash, a control character or a byte of a longer UTF-8
-// sequence.
-//
-// It reads eight bytes at a time. Each subtraction sets the highest bit of the bytes it looks for.
-// A borrow can only corrupt bytes above a real hit, so the lowest hit is exact.
+// string. Bytes that are not plain are quotes, backslashes, control characters and bytes of
+// multi-byte UTF-8 sequences.
 func plainEnd[T string | []byte](s T, i int) int {
-	for ; i+16 <= len(s); i += 16 { // two words a turn are a quarter faster than one
+	for ; i+16 <= len(s); i += 16 { // two words in each iteration are 25 percent faster than one
 		if hits := notPlain(s[i : i+8]); hits != 0 {
 			return i + bits.TrailingZeros64(hits)>>3
 		}
@@ -43,11 +40,12 @@ func plainEnd[T string | []byte](s T, i int) int {
 	return i
 }
 
-// notPlain returns a word in which the highest bit of the first of eight bytes that is not plain is set, and that of none before it.
+// notPlain examines the eight bytes of w. The lowest bit set in its result is the highest bit of
+// the first byte that is not plain; it returns 0 if all bytes are plain.
 //
-// Each subtraction sets the highest bit of the bytes it looks for, and of those from 0x80 on. The first looks for quotes and control
-// characters, which are below '!' when the bit that a quote differs by from a space is changed. A borrow can only spoil bytes above a
-// real hit.
+// Each of the two subtractions sets the highest bit of the bytes that it looks for, and of bytes
+// from 0x80 on. The first looks for quotes and control characters: after the XOR, both are less
+// than '!'. The second looks for backslashes. A borrow can only change bytes above the first hit.
 func notPlain[T string | []byte](w T) uint64 {
 	_ = w[7]
 	x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
@@ -55,8 +53,8 @@ func notPlain[T string | []byte](w T) uint64 {
 	return (((x ^ lowBits*('"'^' ')) - lowBits*'!') | ((x ^ lowBits*'\\') - lowBits)) & highBits
 }
 
-// runeLen returns the length of the valid UTF-8 sequence of two bytes or more
-// at offset i, or 0 if there is none (Unicode 15, table 3-7).
+// runeLen returns the length of the valid UTF-8 sequence of two or more bytes at offset i, or 0 if
+// there is none (Unicode 15, table 3-7).
 func runeLen[T string | []byte](s T, i int) int {
 	c, n := s[i], len(s)-i
 	switch {
@@ -91,7 +89,7 @@ func runeLen[T string | []byte](s T, i int) int {
 	return 4
 }
 
-// runesLen returns the length of the run of such sequences at i.
+// runesLen returns the total length of the consecutive multi-byte sequences at i.
 func runesLen[T string | []byte](s T, i int) int {
 	start := i
 	for i < len(s) && s[i] >= utf8.RuneSelf {
@@ -105,7 +103,8 @@ func runesLen[T string | []byte](s T, i int) int {
 }
 
 // scanString validates the string whose opening quote is at i. It returns the offset after the
-// closing quote or, on a fault, the offset of the fault and the expectation.
+// closing quote. If the string is invalid, it returns the offset of the fault and a description of
+// the expected input.
 func scanString(data []byte, i int) (end int, escaped bool, fault string) {
 	i++
 	for {
@@ -132,8 +131,9 @@ func scanString(data []byte, i int) (end int, escaped bool, fault string) {
 	}
 }
 
-// escapeLen returns the length of the escape at i; a surrogate pair is one. On a fault it returns
-// the distance to the fault and the expectation.
+// escapeLen returns the length of the escape at i. A surrogate pair counts as one escape. If the
+// escape is invalid, escapeLen returns the distance to the fault and a description of the expected
+// input.
 func escapeLen(data []byte, i int) (n int, fault string) {
 	if i+1 >= len(data) {
 		return 1, "an escape"
@@ -159,7 +159,7 @@ func escapeLen(data []byte, i int) (n int, fault string) {
 	return 0, "a surrogate escape to be one of a pair"
 }
 
-// hex4 reads the four hexadecimal digits at i.
+// hex4 decodes the four hexadecimal digits at i.
 func hex4(data []byte, i int) (r rune, ok bool) {
 	if i+4 > len(data) {
 		return 0, false
@@ -180,8 +180,9 @@ func hex4(data []byte, i int) (r rune, ok bool) {
 	return r, true
 }
 
-// Unquote returns the string that the JSON string literal raw represents. It reports false if raw
-// is not exactly one valid literal without white space around it. It allocates only the string.
+// Unquote returns the string that the JSON string literal raw represents. It reports false unless
+// raw is exactly one valid literal, without white space around it. The string is its only
+// allocation.
 func Unquote(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
@@ -212,7 +213,7 @@ func Unquote(raw []byte) (string, bool) {
 	return b.String(), true
 }
 
-// unescape decodes the valid escape at i and returns its length.
+// unescape decodes the valid escape at i. It returns the character and the length of the escape.
 func unescape(data []byte, i int) (r rune, n int) {
 	switch c := data[i+1]; c {
 	case 'b':
@@ -238,10 +239,11 @@ func unescape(data []byte, i int) (r rune, n int) {
 }
 
 // AppendString appends s to dst as a JSON string. It escapes only quotes, backslashes and control
-// characters. Each byte that is not valid UTF-8 becomes U+FFFD.
+// characters. It replaces each byte that is not valid UTF-8 by U+FFFD.
 func AppendString(dst []byte, s string) []byte { return appendQuoted(dst, s) }
 
-// AppendStringBytes is [AppendString] for bytes, such as JSON text embedded in a string.
+// AppendStringBytes is like [AppendString] for a byte slice, such as JSON text that is embedded in
+// a string.
 func AppendStringBytes(dst, b []byte) []byte { return appendQuoted(dst, b) }
 
 func appendQuoted[T string | []byte](dst []byte, s T) []byte {
@@ -269,10 +271,11 @@ func appendQuoted[T string | []byte](dst []byte, s T) []byte {
 	return append(dst, '"')
 }
 
-// shortEscapes has the letters of short escapes by the escaped byte; 0 for other bytes.
+// shortEscapes maps bytes to the letters of their short escapes. The letter is 0 for bytes that
+// have none.
 var shortEscapes = [256]byte{'"': '"', '\\': '\\', '\n': 'n', '\t': 't', '\r': 'r', '\b': 'b', '\f': 'f'}
 
-// appendEscape appends the representation of c in a JSON string.
+// appendEscape appends the escape of c.
 func appendEscape(dst []byte, c byte) []byte {
 	if letter := shortEscapes[c]; letter != 0 {
 		return append(dst, '\\', letter)
@@ -288,7 +291,7 @@ func appendLongEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
-// AppendBase64String appends b to dst as a JSON string in standard base64 with padding.
+// AppendBase64String appends b to dst as a JSON string in padded standard base64.
 func AppendBase64String(dst, b []byte) []byte {
 	dst = slices.Grow(dst, base64.StdEncoding.EncodedLen(len(b))+2)
 	dst = append(dst, '"')
@@ -296,8 +299,8 @@ func AppendBase64String(dst, b []byte) []byte {
 	return append(dst, '"')
 }
 
-// JoinLines turns JSON over several lines into one line, for connections with one message a line.
-// Line ends can only occur between tokens, where a space is equivalent.
+// JoinLines converts JSON text to a single line, in place, for connections with one message per
+// line. Line ends in JSON are possible only between tokens, where a space has the same meaning.
 func JoinLines(message []byte) {
 	for _, end := range []byte{'\n', '\r'} {
 		rest := message

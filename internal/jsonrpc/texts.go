@@ -6,7 +6,9 @@ import (
 	"strings"
 )
 
-// EachText calls f with each string in a valid JSON value and its path, until f returns false.
+// EachText calls f for each string in a valid JSON value, until f returns false. The argument at of
+// f is the path of the string; at of EachText is the path of value. more is false if f returned
+// false.
 func EachText(at string, value []byte, f func(at, text string) bool) (more bool) {
 	value = bytes.TrimSpace(value)
 	if text, is := Unquote(value); is {

@@ -16,8 +16,8 @@ func SkipSpace(data []byte, i int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// SkipValue returns the offset after the value that starts at i. data must be valid; otherwise the
-// end is unspecified, but never beyond len(data). It reports false if there is no complete value.
+// SkipValue returns the offset after the value that starts at i. It reports false if the value is
+// incomplete. data must be valid JSON; otherwise end is unspecified, but at most len(data).
 func SkipValue(data []byte, i int) (end int, ok bool) {
 	if i < 0 || i >= len(data) {
 		return len(data), false
@@ -37,7 +37,7 @@ func SkipValue(data []byte, i int) (end int, ok bool) {
 
 func endsScalar(c byte) bool { return c == ',' || c == '}' || c == ']' || c == ':' || isSpace(c) }
 
-// skipString jumps from quote to quote; an odd number of backslashes before one escapes it.
+// skipString searches for the closing quote. A quote after an odd number of backslashes is escaped.
 func skipString(data []byte, i int) (end int, ok bool) {
 	start := i + 1
 	for i = start; ; i++ {
@@ -75,8 +75,8 @@ func skipContainer(data []byte, i int) (end int, ok bool) {
 	return len(data), false
 }
 
-// enter returns the offset of the first member or element of the object or array in data that
-// begins with open, and whether there is one.
+// enter returns the offset of the first member or element of the object or array in data, and
+// whether there is one. open is its opening bracket.
 func enter(data []byte, open byte) (i int, ok bool) {
 	i = SkipSpace(data, 0)
 	if i >= len(data) || data[i] != open {
@@ -86,8 +86,8 @@ func enter(data []byte, open byte) (i int, ok bool) {
 	return i, i < len(data) && data[i] != open+2
 }
 
-// next returns the offset of the member or element after the value that ends at i, and whether
-// there is one.
+// next returns the offset of the next member or element, and whether there is one. i is the end of
+// the previous value.
 func next(data []byte, i int) (int, bool) {
 	i = SkipSpace(data, i)
 	if i >= len(data) || data[i] != ',' {
@@ -96,7 +96,8 @@ func next(data []byte, i int) (int, bool) {
 	return SkipSpace(data, i+1), true
 }
 
-// memberAt returns the ends and starts of the parts of the member at i.
+// memberAt returns the offsets of the parts of the member at i: the end of its name, and the start
+// and the end of its value.
 func memberAt(obj []byte, i int) (nameEnd, value, end int, ok bool) {
 	if i >= len(obj) || obj[i] != '"' {
 		return 0, 0, 0, false
@@ -113,8 +114,8 @@ func memberAt(obj []byte, i int) (nameEnd, value, end int, ok bool) {
 	return nameEnd, value, end, ok
 }
 
-// EachMember calls f with the name, in quotes and with its escapes, and the value of each member of
-// obj in turn, until f returns false. The object must be valid; other values have no members.
+// EachMember calls f for each member of obj in order, until f returns false. name has its quotes
+// and escapes. obj must be valid JSON. If it is not an object, EachMember does nothing.
 func EachMember(obj []byte, f func(name, value []byte) bool) {
 	for i, more := enter(obj, '{'); more; {
 		nameEnd, value, end, ok := memberAt(obj, i)
@@ -125,8 +126,8 @@ func EachMember(obj []byte, f func(name, value []byte) bool) {
 	}
 }
 
-// EachElement calls f with each element of arr in turn, until f returns false. The array must be
-// valid; other values have no elements.
+// EachElement calls f for each element of arr in order, until f returns false. arr must be valid
+// JSON. If it is not an array, EachElement does nothing.
 func EachElement(arr []byte, f func(value []byte) bool) {
 	for i, more := enter(arr, '['); more; {
 		end, ok := SkipValue(arr, i)
@@ -137,8 +138,8 @@ func EachElement(arr []byte, f func(value []byte) bool) {
 	}
 }
 
-// Get returns the value of one member of a valid object, or nil if it is absent or obj is not an
-// object. Names are compared after unescaping.
+// Get returns the value of a member of a valid object. It returns nil if the member is absent or
+// obj is not an object. Names are compared after unescaping.
 func Get(obj []byte, name string) json.RawMessage {
 	if len(obj) == 0 || obj[0] != '{' {
 		return nil

@@ -8,10 +8,9 @@ import (
 	"strconv"
 )
 
-// A Writer appends one JSON object or array to a buffer. It writes commas,
-// quotes and braces, so that no other code joins fragments of JSON. Names and
-// strings are escaped; raw values must be valid JSON. A Writer is used by one
-// goroutine.
+// A Writer appends one JSON object or array to a buffer. It writes all commas, quotes and brackets,
+// so callers never join fragments of JSON. It escapes names and strings. Raw values must be valid
+// JSON. A Writer is not safe for concurrent use.
 //
 //	w := jsonrpc.NewObject(dst)
 //	w.String("name", tool)
@@ -20,22 +19,22 @@ import (
 type Writer struct {
 	buf   []byte
 	more  bool   // a member or element precedes the next one
-	depth uint8  // number of open objects and arrays
-	array uint64 // bit i is set for an array at depth i
+	depth uint8  // number of nested objects and arrays that are open, without the outermost
+	array uint64 // bit i is set if there is an array at depth i
 }
 
-// NewObject opens an object at the end of dst, which may be nil.
+// NewObject returns a Writer of an object that is appended to dst. dst may be nil.
 func NewObject(dst []byte) Writer {
 	return Writer{buf: append(dst, '{')}
 }
 
-// NewArray opens an array at the end of dst, which may be nil.
+// NewArray returns a Writer of an array that is appended to dst. dst may be nil.
 func NewArray(dst []byte) Writer {
 	return Writer{buf: append(dst, '['), array: 1}
 }
 
-// Names of a message's members, in their form after another member. They are constants because
-// every message has them.
+// Member names of messages, as written after another member. They are constants because every
+// message contains them.
 const (
 	idMember     = `,"id":`
 	methodMember = `,"method":`
@@ -43,8 +42,8 @@ const (
 	resultMember = `,"result":`
 )
 
-// NewMessage opens a JSON-RPC message at the end of dst, with the version and, unless it is zero,
-// the id.
+// NewMessage returns a Writer of a JSON-RPC message that is appended to dst. It writes the version
+// and, unless id is zero, the id.
 func NewMessage(dst []byte, id ID) Writer {
 	dst = append(dst, `{"jsonrpc":"2.0"`...)
 	if !id.IsZero() {
@@ -53,7 +52,8 @@ func NewMessage(dst []byte, id ID) Writer {
 	return Writer{buf: dst, more: true}
 }
 
-// Bytes closes everything open and returns the buffer. The Writer must not be used afterwards.
+// Bytes closes all open objects and arrays, and returns the buffer. The Writer must not be used
+// afterwards.
 func (w *Writer) Bytes() []byte {
 	if w.depth == 0 && w.array == 0 {
 		return append(w.buf, '}')
@@ -64,37 +64,38 @@ func (w *Writer) Bytes() []byte {
 	return append(w.buf, w.closing())
 }
 
-// Len returns the length of the buffer so far, including its initial content.
+// Len returns the current length of the buffer, including its initial content.
 func (w *Writer) Len() int { return len(w.buf) }
 
-// Null writes a member that is null.
+// Null writes a member with the value null.
 func (w *Writer) Null(name string) { w.name(name); w.buf = append(w.buf, "null"...) }
 
-// String writes a member that is a string.
+// String writes a member with a string as its value.
 func (w *Writer) String(name, value string) {
 	w.name(name)
 	w.buf = AppendString(w.buf, value)
 }
 
-// StringBytes is [Writer.String] for bytes, such as JSON text shown as text.
+// StringBytes is like [Writer.String] for a byte slice, such as JSON text that becomes a string.
 func (w *Writer) StringBytes(name string, value []byte) {
 	w.name(name)
 	w.buf = AppendStringBytes(w.buf, value)
 }
 
-// Base64 writes a member that is a string with bytes in standard base64, padded.
+// Base64 writes a member with bytes as its value: a string in padded standard base64.
 func (w *Writer) Base64(name string, value []byte) {
 	w.name(name)
 	w.buf = AppendBase64String(w.buf, value)
 }
 
-// Number writes a member that is a finite number; an integer has no fraction.
+// Number writes a member with a finite number as its value. Integers are written without a
+// fraction.
 func (w *Writer) Number(name string, value float64) {
 	w.name(name)
 	w.number(value)
 }
 
-// NumberElement is [Writer.Number] for an element of an array.
+// NumberElement is like [Writer.Number], but writes an element of an array.
 func (w *Writer) NumberElement(value float64) {
 	w.comma()
 	w.number(value)
@@ -108,25 +109,25 @@ func (w *Writer) number(value float64) {
 	}
 }
 
-// Int writes a member that is an integer.
+// Int writes a member with an integer as its value.
 func (w *Writer) Int(name string, value int64) {
 	w.name(name)
 	w.buf = strconv.AppendInt(w.buf, value, 10)
 }
 
-// Bool writes a member that is a boolean.
+// Bool writes a member with a boolean as its value.
 func (w *Writer) Bool(name string, value bool) {
 	w.name(name)
 	w.buf = strconv.AppendBool(w.buf, value)
 }
 
-// ID writes a member that is an id; the zero ID is written as null.
+// ID writes a member with an id as its value. The zero ID is written as null.
 func (w *Writer) ID(name string, id ID) {
 	w.name(name)
 	w.buf = append(w.buf, id.orNull()...)
 }
 
-// Raw writes a member whose value is JSON; nil is written as null.
+// Raw writes a member with JSON as its value. nil is written as null.
 func (w *Writer) Raw(name string, value json.RawMessage) {
 	if value == nil {
 		w.Null(name)
@@ -136,14 +137,15 @@ func (w *Writer) Raw(name string, value json.RawMessage) {
 	w.buf = append(w.buf, value...)
 }
 
-// Encoded writes a member whose value encode appends to the buffer. On an error it writes nothing.
+// Encoded writes a member whose value the function encode appends to the buffer. If encode returns
+// an error, Encoded writes nothing.
 func (w *Writer) Encoded(name string, encode func(dst []byte) ([]byte, error)) error {
 	length, more := len(w.buf), w.more
 	w.name(name)
 	return w.encoded(length, more, encode)
 }
 
-// EncodedQuoted is [Writer.Encoded] with a quoted and escaped name.
+// EncodedQuoted is like [Writer.Encoded] for a name that is already quoted and escaped.
 func (w *Writer) EncodedQuoted(quoted []byte, encode func(dst []byte) ([]byte, error)) error {
 	length, more := len(w.buf), w.more
 	w.comma()
@@ -151,7 +153,7 @@ func (w *Writer) EncodedQuoted(quoted []byte, encode func(dst []byte) ([]byte, e
 	return w.encoded(length, more, encode)
 }
 
-// EncodedElement is [Writer.Encoded] for an element of an array.
+// EncodedElement is like [Writer.Encoded], but writes an element of an array.
 func (w *Writer) EncodedElement(encode func(dst []byte) ([]byte, error)) error {
 	length, more := len(w.buf), w.more
 	w.comma()
@@ -168,12 +170,12 @@ func (w *Writer) encoded(length int, more bool, encode func(dst []byte) ([]byte,
 	return nil
 }
 
-// EncodedMembers writes the members of the object that encode appends to the buffer. On an error it
-// writes nothing.
+// EncodedMembers writes the members of the object that the function encode appends to the buffer.
+// If encode returns an error, EncodedMembers writes nothing.
 func (w *Writer) EncodedMembers(encode func(dst []byte) ([]byte, error)) error {
 	at := len(w.buf)
 	if !w.more {
-		at-- // the brace of the object replaces the one in the buffer
+		at-- // the opening brace that encode writes replaces the one in the buffer
 	}
 	buf, err := encode(w.buf[:at])
 	for len(buf) > at && isSpace(buf[len(buf)-1]) {
@@ -195,15 +197,14 @@ func (w *Writer) EncodedMembers(encode func(dst []byte) ([]byte, error)) error {
 	return nil
 }
 
-// A Key is the name of a frequently written member, in its form after another member.
+// A Key is the name of a frequently written member, as written after another member.
 type Key string
 
-// KeyOf returns the Key of a name.
 func KeyOf(name string) Key {
 	return Key("," + string(AppendString(nil, name)) + ":")
 }
 
-// Key writes the name of a member. Its value is the next element.
+// Key writes the name of a member. The element that is written next becomes its value.
 func (w *Writer) Key(k Key) {
 	if !w.more {
 		k = k[1:]
@@ -211,14 +212,14 @@ func (w *Writer) Key(k Key) {
 	w.buf, w.more = append(w.buf, k...), false
 }
 
-// Object opens a member that is an object; End closes it.
+// Object opens a member with an object as its value. [Writer.End] closes the object.
 func (w *Writer) Object(name string) { w.name(name); w.open('{') }
 
-// Array opens a member that is an array; End closes it.
+// Array opens a member with an array as its value. [Writer.End] closes the array.
 func (w *Writer) Array(name string) { w.name(name); w.open('[') }
 
-// Members copies the members of the object obj, except those named in drop. obj must be valid;
-// other values have no members.
+// Members copies the members of obj whose names are not in drop. obj must be valid JSON. If it is
+// not an object, Members writes nothing.
 func (w *Writer) Members(obj json.RawMessage, drop ...string) {
 	w.buf = slices.Grow(w.buf, len(obj)+1)
 	for i, more := enter(obj, '{'); more; {
@@ -234,31 +235,32 @@ func (w *Writer) Members(obj json.RawMessage, drop ...string) {
 	}
 }
 
-// Element writes an element of an array; its value is JSON.
+// Element writes an element of an array. value must be valid JSON.
 func (w *Writer) Element(value json.RawMessage) {
 	w.comma()
 	w.buf = append(w.buf, value...)
 }
 
-// StringElement writes an element of an array that is a string.
+// StringElement writes a string as an element of an array.
 func (w *Writer) StringElement(value string) {
 	w.comma()
 	w.buf = AppendString(w.buf, value)
 }
 
-// StringElementBytes is [Writer.StringElement] for bytes.
+// StringElementBytes is like [Writer.StringElement] for a byte slice.
 func (w *Writer) StringElementBytes(value []byte) {
 	w.comma()
 	w.buf = AppendStringBytes(w.buf, value)
 }
 
-// ObjectElement opens an element of an array that is an object; End closes it.
+// ObjectElement opens an object as an element of an array. [Writer.End] closes the object.
 func (w *Writer) ObjectElement() { w.comma(); w.open('{') }
 
-// ArrayElement opens an element of an array that is an array; End closes it.
+// ArrayElement opens an array as an element of an array. [Writer.End] closes the inner array.
 func (w *Writer) ArrayElement() { w.comma(); w.open('[') }
 
-// End closes the innermost object or array that Object, Array or ObjectElement opened.
+// End closes the innermost object or array that Object, Array, ObjectElement or ArrayElement
+// opened.
 func (w *Writer) End() {
 	w.buf = append(w.buf, w.closing())
 	w.depth--
@@ -272,8 +274,8 @@ func (w *Writer) closing() byte {
 	return '}'
 }
 
-// open opens an object or array. It panics at a depth of 64, far beyond the messages of this
-// program.
+// open opens an object or array. It panics at a depth of 64, which no message of this program
+// reaches.
 func (w *Writer) open(bracket byte) {
 	w.depth++
 	if w.depth >= 64 {
@@ -294,7 +296,7 @@ func (w *Writer) comma() {
 	w.more = true
 }
 
-// name writes the name of a member. Nearly all names need no escapes.
+// name writes the name of a member. It has a fast path, as nearly all names need no escapes.
 func (w *Writer) name(name string) {
 	w.comma()
 	for i := range len(name) {

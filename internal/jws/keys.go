@@ -13,19 +13,20 @@ import (
 )
 
 const (
-	maxKeys    = 100  // of one signer
-	maxKeyBits = 8192 // of an RSA key: checking with larger ones takes long
-	minKeyBits = 2048 // smaller ones can be broken
+	maxKeys    = 100  // maximum number of keys of one signer
+	maxKeyBits = 8192 // maximum size of an RSA key; verification with larger keys is slow
+	minKeyBits = 2048 // minimum size of an RSA key; smaller keys are insecure
 	// Skew is the allowed difference between the clocks of this machine and of a signer.
 	Skew = 30 * time.Second
 )
 
-// Algorithms returns the accepted algorithms: never none, and never one with a shared key.
+// Algorithms returns the accepted signature algorithms. They never include none or an algorithm
+// with a shared key.
 func Algorithms() []jose.SignatureAlgorithm {
 	return []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512, jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA}
 }
 
-// Names returns the names of algorithms in metadata.
+// Names returns the names of algorithms, as metadata contains them.
 func Names(all []jose.SignatureAlgorithm) (names []string) {
 	for _, a := range all {
 		names = append(names, string(a))
@@ -36,7 +37,7 @@ func Names(all []jose.SignatureAlgorithm) (names []string) {
 // Keys are the published keys of a signer that can verify signatures.
 type Keys []jose.JSONWebKey
 
-// ReadKeys decodes a JWK Set (RFC 7517). It ignores keys of unknown kinds.
+// ReadKeys decodes a JWK Set (RFC 7517). It ignores keys of unsupported types.
 func ReadKeys(text []byte) (Keys, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -72,8 +73,8 @@ func canVerify(key *jose.JSONWebKey) bool {
 	return !isSecret
 }
 
-// Find returns the key that a header names, or nil. Without a name there must be only one that
-// fits. Other data about keys in a header, and their locations, are ignored.
+// Find returns the key that a header identifies, or nil. If the header has no key id, exactly one
+// key must fit. Find ignores keys in the header and URLs of keys.
 func (k Keys) Find(header jose.Header) (found *jose.JSONWebKey) {
 	for i, key := range k {
 		if key.Use != "" && key.Use != "sig" || key.Algorithm != "" && key.Algorithm != header.Algorithm || header.KeyID != "" && key.KeyID != header.KeyID {
@@ -102,7 +103,7 @@ func Unverified(token string, claims any) error {
 	return json.Unmarshal(text, claims)
 }
 
-// Texts is a string, several or, for null, none.
+// Texts is decoded from a string, an array of strings, or null.
 type Texts []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -114,10 +115,9 @@ func (t *Texts) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &(*t)[0])
 }
 
-// Seconds is a time (RFC 7519 section 2).
+// Seconds is a point in time in seconds since 1970 (RFC 7519 section 2).
 type Seconds float64
 
-// Time returns the time.
 func (s Seconds) Time() time.Time {
 	return time.Unix(int64(min(max(float64(s), 0), 1<<40)), 0)
 }

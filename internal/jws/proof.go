@@ -20,9 +20,9 @@ import (
 const (
 	// ProofTime is the validity of a proof.
 	ProofTime = time.Minute
-	// MaxID limits the id of an object that is used once, in bytes.
+	// MaxID is the maximum length, in bytes, of the id of an object that may be used only once.
 	MaxID     = 256
-	nonceTime = 2 * time.Minute // time for which a nonce is issued; it stays valid as long again
+	nonceTime = 2 * time.Minute // period for which the same nonce is issued; it remains valid for one more period
 	maxProof  = 8 << 10         // bytes
 )
 
@@ -31,19 +31,19 @@ func ProofAlgorithms() []jose.SignatureAlgorithm {
 	return []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.EdDSA, jose.PS256, jose.RS256}
 }
 
-// A Proof is a received proof, signed with its own key.
+// A Proof is a received proof, which is signed with the key that it contains.
 type Proof struct {
-	Thumbprint string // of the key (RFC 7638)
-	ID         string // for single use
+	Thumbprint string // thumbprint of the key (RFC 7638)
+	ID         string // identifies the proof, which may be used only once
 	Nonce      string
 	method     string
 	url        string
 	at         *Seconds
-	hash       string // of a token
+	hash       string // hash of the access token
 }
 
-// ReadProof parses a proof and checks that it is signed with its own key (RFC 9449 section 4.3, 1
-// to 7).
+// ReadProof parses a proof and checks that it is signed with the key that it contains (RFC 9449
+// section 4.3, checks 1 to 7).
 func ReadProof(headers []string) (*Proof, error) {
 	if len(headers) != 1 || len(headers[0]) > maxProof {
 		return nil, fmt.Errorf("there are %d, expected one of up to %d KiB", len(headers), maxProof>>10)
@@ -79,8 +79,8 @@ func ReadProof(headers []string) (*Proof, error) {
 	return &Proof{base64.RawURLEncoding.EncodeToString(thumbprint), claims.ID, claims.Nonce, claims.Method, claims.URL, claims.At, claims.Hash}, err
 }
 
-// Check checks that a proof was just made, for a request to this server (RFC 9449 section 4.3, 8 to
-// 11). It does not check whether the proof was used before.
+// Check checks that a proof was made recently for a request to this server (RFC 9449 section 4.3,
+// checks 8 to 11). It does not check whether the proof was used before.
 func (p *Proof) Check(method string, isHere func(*url.URL) bool, now time.Time) error {
 	u, err := url.Parse(p.url)
 	switch {
@@ -96,7 +96,7 @@ func (p *Proof) Check(method string, isHere func(*url.URL) bool, now time.Time) 
 	return nil
 }
 
-// IsOfKey reports whether a proof is signed with the key of a thumbprint.
+// IsOfKey reports whether a proof is signed with the key that has the given thumbprint.
 func (p *Proof) IsOfKey(thumbprint string) bool {
 	return subtle.ConstantTimeCompare([]byte(p.Thumbprint), []byte(thumbprint)) == 1
 }
@@ -107,18 +107,18 @@ func (p *Proof) IsOf(token string) bool {
 	return subtle.ConstantTimeCompare([]byte(p.hash), []byte(base64.RawURLEncoding.EncodeToString(hash[:]))) == 1
 }
 
-// Nonces are required in proofs, so that these cannot be made in advance. Only the holder of the
-// secret can make nonces.
+// Nonces makes and checks the nonces that proofs must contain. A client therefore cannot make
+// proofs in advance. Only holders of the secret can make nonces.
 type Nonces struct{ Secret []byte }
 
-// Now returns the nonce to issue at a time.
+// Now returns the nonce to issue at the given time.
 func (n Nonces) Now(at time.Time) string {
 	h := hmac.New(sha256.New, n.Secret)
 	h.Write(strconv.AppendInt(nil, at.UnixNano()/int64(nonceTime), 10))
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18])
 }
 
-// Holds reports whether a nonce was issued recently.
+// Holds reports whether a nonce is valid: it was issued in the current period or the previous one.
 func (n Nonces) Holds(nonce string, now time.Time) bool {
 	a := subtle.ConstantTimeCompare([]byte(nonce), []byte(n.Now(now)))
 	b := subtle.ConstantTimeCompare([]byte(nonce), []byte(n.Now(now.Add(-nonceTime))))

@@ -1,3 +1,3 @@
-// Package listfile keeps a list in a JSON file that only its user can read, and that several
-// processes read and change.
+// Package listfile stores a list in a JSON file that only its user can read. Several processes can
+// read and change the file concurrently.
 package listfile

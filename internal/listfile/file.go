@@ -17,25 +17,25 @@ import (
 
 const (
 	maxSize   = 8 << 20     // bytes
-	lookPause = time.Second // between two checks whether the file changed
+	lookPause = time.Second // minimum time between two checks for changes of the file
 )
 
-// A File is a list in a file. It is safe for concurrent use.
+// A File is a list that is stored in a file. It is safe for concurrent use.
 type File[T any] struct {
 	path string
-	what string // content of the file, for errors
+	what string // describes the content of the file in errors
 	name func(T) string
 
 	mu     sync.Mutex
 	all    []T
-	byName map[string]int // index of each in all; the first of several
+	byName map[string]int // indexes of the elements in all; of several with the same name, the first
 	looked time.Time
-	stamp  string // of the file that was read
+	stamp  string // stamp of the file that was read
 	fault  error  // error of the last check
 }
 
-// Open returns the list in a file, which may be missing. name returns the name of an element, for
-// Find. The error is that of reading the file.
+// Open returns the list in a file, which may be missing. name returns the name of an element;
+// [File.Find] searches for it. The error is set if the file cannot be read.
 func Open[T any](path, what string, name func(T) string) (*File[T], error) {
 	f := &File[T]{path: path, what: what, name: name}
 	f.mu.Lock()
@@ -50,7 +50,7 @@ func (f *File[T]) read() error {
 }
 
 func (f *File[T]) readChanged() error {
-	info, err := os.Stat(f.path) // not opened, since an open file cannot be replaced on Windows
+	info, err := os.Stat(f.path) // the file is not opened, as an open file cannot be replaced on Windows
 	if errors.Is(err, fs.ErrNotExist) {
 		f.all, f.byName, f.stamp = nil, nil, ""
 		return nil
@@ -86,7 +86,8 @@ func (f *File[T]) readChanged() error {
 	return nil
 }
 
-// Change changes the list, which other processes may change as well.
+// Change replaces the list by the result of change. It holds the lock of the file, so changes by
+// other processes are not lost.
 func (f *File[T]) Change(ctx context.Context, change func([]T) ([]T, error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,7 +115,7 @@ func (f *File[T]) Change(ctx context.Context, change func([]T) ([]T, error)) err
 	return f.read()
 }
 
-// All returns the list, oldest first.
+// All returns the list in the order of the file.
 func (f *File[T]) All() ([]T, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,8 +123,8 @@ func (f *File[T]) All() ([]T, error) {
 	return slices.Clone(f.all), err
 }
 
-// Find returns the element with a name. Changes of other processes are visible within a second.
-// While the file cannot be read it returns that error.
+// Find returns the element with a name. It notices changes by other processes within a second.
+// While the file cannot be read, Find returns the error of reading it.
 func (f *File[T]) Find(name string) (one T, found bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
-// Shapes of the results of requests to clients, by method. That of an elicitation depends on its
-// form.
+// Shapes of the results of requests to clients, by method. The shape of an elicitation's result
+// depends on the form; see elicited.
 var answers = map[string]*shape{
 	"sampling/createMessage": {kind: object, members: []member{
 		{name: "role", shape: aRole, need: true, orElse: `"assistant"`, why: tolerance.MissingMember},
@@ -28,15 +28,16 @@ var answers = map[string]*shape{
 var (
 	aRoot = &shape{kind: object, mend: namedRoot, members: []member{{name: "uri", shape: &shape{kind: name}, need: true}, {name: "name", shape: aText}, {name: "_meta", shape: anObject}}}
 
-	// aSampleBlock is a block of a model's output, including the use of a tool or its result.
+	// aSampleBlock is a block of a model's output, including uses of tools and their results.
 	aSampleBlock = &shape{kind: object, mend: mendSampleBlock, whole: sampleBlockWhole, members: append([]member{
 		{name: "id", shape: aText}, {name: "toolUseId", shape: aText}, {name: "input", shape: anObject}, {name: "content", shape: blocks}, {name: "isError", shape: aFlag}}, aBlock.members...)}
 
 	anAction = &shape{kind: text, words: []string{"accept", "decline", "cancel"}, mend: synonym(actions, tolerance.ActionWord)}
 )
 
-// Answer returns the result of a client in the form of schema.ts, and the tolerances needed. params
-// are those of the request. An unreadable result stays unchanged.
+// Answer returns the result of a client in the form that schema.ts requires, and the tolerances
+// that it needed. params are the parameters of the request. If the result is unreadable, Answer
+// returns it unchanged.
 func Answer(method string, params, result json.RawMessage) (json.RawMessage, []Found) {
 	s := answers[method]
 	if method == "elicitation/create" {
@@ -56,7 +57,7 @@ func Answer(method string, params, result json.RawMessage) (json.RawMessage, []F
 	return mended, m.found
 }
 
-// ReadAnswer is Answer that records the tolerances.
+// ReadAnswer is like [Answer], but also records the tolerances.
 func ReadAnswer(ctx context.Context, log *slog.Logger, method string, params, result json.RawMessage) json.RawMessage {
 	read, found := Answer(method, params, result)
 	for i := range found {
@@ -66,7 +67,7 @@ func ReadAnswer(ctx context.Context, log *slog.Logger, method string, params, re
 }
 
 // elicited returns the shape of the result of an elicitation with the form in params. Unreadable
-// values are not dropped, as the form could have a default for them.
+// values are not dropped, because the form may have defaults that would replace them.
 func elicited(params json.RawMessage) *shape {
 	content := &shape{kind: object, mend: textOfObject}
 	for p := range schema.Look(jsonrpc.Get(params, "requestedSchema")).Properties() {
@@ -78,18 +79,19 @@ func elicited(params json.RawMessage) *shape {
 		{name: "action", shape: anAction, need: true, vital: true}, {name: "content", shape: content, vital: true}, {name: "_meta", shape: anObject}}}
 }
 
-// maxFields is the number of fields of a form that are read: the bits of the set of present
+// maxFields is the number of fields of a form that are read. Each needs a bit in the set of present
 // members.
 const maxFields = 32
 
-// fields maps types of form fields to shapes.
+// fields maps the types of form fields to shapes.
 var fields = map[string]*shape{"string": aText, "number": aNumber, "integer": anInteger, "boolean": aFlag,
 	"array": {kind: list, of: aText, lost: tolerance.MemberLeftOut}}
 
-// actions maps synonyms to the actions of a user.
+// actions maps synonyms to the actions that schema.ts defines.
 var actions = map[string]string{"accepted": "accept", "declined": "decline", "reject": "decline", "rejected": "decline", "cancelled": "cancel", "canceled": "cancel"}
 
-// unacceptedContent drops malformed content of a form that was not accepted: no server reads it.
+// unacceptedContent drops the content of a form that was not accepted if it is malformed, as no
+// server reads it.
 func unacceptedContent(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	content := jsonrpc.Get(raw, "content")
 	if content == nil || content[0] == '{' {
@@ -111,7 +113,7 @@ func unacceptedContent(m *mender, s *shape, raw json.RawMessage) json.RawMessage
 	return m.rest(s, jsonrpc.Without(raw, "content"))
 }
 
-// textOfObject reads a string that contains the JSON of an object.
+// textOfObject reads a string that contains a JSON object as this object.
 func textOfObject(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	written, quoted := jsonrpc.Unquote(raw)
 	if !quoted {
@@ -128,7 +130,7 @@ func textOfObject(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	return m.rest(s, object)
 }
 
-// stopReason reads a known reason in another spelling, and keeps an unknown one.
+// stopReason reads a known stop reason in another spelling. It leaves an unknown reason unchanged.
 func stopReason(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	reason, quoted := jsonrpc.Unquote(raw)
 	if !quoted {
@@ -144,7 +146,7 @@ func stopReason(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// listedRoots reads a bare list of roots as the result.
+// listedRoots reads an array of roots as a result with these roots.
 func listedRoots(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	if raw[0] != '[' {
 		return nil
@@ -153,7 +155,7 @@ func listedRoots(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	return m.rest(s, jsonrpc.With(json.RawMessage("{}"), "roots", raw))
 }
 
-// namedRoot reads a bare URI as the root.
+// namedRoot reads a string as the URI of a root.
 func namedRoot(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	if uri, quoted := jsonrpc.Unquote(raw); !quoted || !strings.Contains(uri, "://") {
 		return nil
@@ -162,8 +164,8 @@ func namedRoot(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	return jsonrpc.With(json.RawMessage("{}"), "uri", raw)
 }
 
-// sampleBlockWhole reports whether a block of a model's output has the members that its type needs;
-// the bits are those of aSampleBlock.
+// sampleBlockWhole reports whether a block of a model's output has the members that its type
+// requires. Each bit of has stands for a member of aSampleBlock.
 func sampleBlockWhole(has uint32, kind []byte) bool {
 	const id, toolUseID, input, content = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 	need := uint32(0)
@@ -178,12 +180,12 @@ func sampleBlockWhole(has uint32, kind []byte) bool {
 	return has&need == need
 }
 
-// sampleMembers is the number of members of aSampleBlock before those of aBlock.
+// sampleMembers is the number of members of aSampleBlock before the members of aBlock.
 const sampleMembers = 5
 
 func isToolBlock(kind string) bool { return kind == "tool_use" || kind == "tool_result" }
 
-// mendSampleBlock is mendBlock for a model's output.
+// mendSampleBlock is like mendBlock, but for a block of a model's output.
 func mendSampleBlock(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	if raw[0] != '{' || !isToolBlock(foldKind(jsonrpc.Get(raw, "type"))) {
 		return mendBlock(m, s, raw)

@@ -13,8 +13,8 @@ import (
 	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
-// Shapes of a block of content, in a list and alone, and of messages with content. Their members
-// are those of all types of blocks.
+// Shapes of content blocks, in a list or alone, and of messages. A block's shape contains the
+// members of all types of blocks.
 var (
 	aBlock = &shape{kind: object, mend: mendBlock, whole: blockWhole, members: []member{{name: "type", shape: aText}, {name: "text", shape: anyText}, {name: "data", shape: aBase64}, {name: "mimeType", shape: aText},
 		{name: "resource", shape: contents}, {name: "uri", shape: aText}, {name: "name", shape: aText}, {name: "annotations", shape: annotation}, {name: "title", shape: aText},
@@ -24,7 +24,7 @@ var (
 	aSample  = &shape{kind: object, members: []member{{name: "role", shape: aRole, need: true}, {name: "content", shape: whatever, need: true}}}
 )
 
-// Bits of the members of aBlock, and of contents.
+// Bits of the members of aBlock, and of the members of contents.
 const (
 	blockType = 1 << iota
 	blockText
@@ -39,7 +39,7 @@ const (
 	contentsBlob = 1 << 2
 )
 
-// blockWhole reports whether a block has the members that its type needs.
+// blockWhole reports whether a block has the members that its type requires.
 func blockWhole(has uint32, kind []byte) bool {
 	need := uint32(blockType)
 	if has&need == 0 {
@@ -60,7 +60,7 @@ func blockWhole(has uint32, kind []byte) bool {
 	return has&need == need
 }
 
-// isPlain reports whether a quoted type has lower-case letters only.
+// isPlain reports whether a quoted type consists of lower-case letters and underscores.
 func isPlain(quoted []byte) bool {
 	for _, c := range quoted[1 : len(quoted)-1] {
 		if c != '_' && (c < 'a' || c > 'z') {
@@ -76,7 +76,8 @@ func foldKind(quoted []byte) string {
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-// known reports whether blocks of the type are checked; others stay unchanged.
+// known reports whether kind is a type of blocks that are checked. Blocks of other types stay
+// unchanged.
 func known(kind string) bool {
 	switch kind {
 	case "text", "image", "audio", "resource", "resource_link":
@@ -85,7 +86,8 @@ func known(kind string) bool {
 	return false
 }
 
-// mendBlock reads malformed blocks: other values, and objects with missing or different members.
+// mendBlock reads malformed blocks: values that are not objects, and objects with missing or
+// misnamed members.
 func mendBlock(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	switch {
 	case raw[0] == '"':
@@ -128,7 +130,8 @@ func mendBlock(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	return m.rest(s, raw)
 }
 
-// kindOf returns the type of a block without one, derived from its members, or "".
+// kindOf derives the type of a block that has none from its members. It returns "" if the type is
+// unclear.
 func (m *mender) kindOf(raw json.RawMessage, has func(string) bool) string {
 	mimeType, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "mimeType"))
 	family, _, _ := strings.Cut(mimeType, "/")
@@ -152,7 +155,7 @@ func textBlock(quoted []byte) json.RawMessage {
 	return w.Bytes()
 }
 
-// leftOut returns the block that replaces a dropped one, with the reason.
+// leftOut returns a text block that replaces a dropped block and contains the reason.
 func leftOut(m *mender, raw json.RawMessage) json.RawMessage {
 	kind, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "type"))
 	what := "a block of content without a type"
@@ -166,18 +169,19 @@ func leftOut(m *mender, raw json.RawMessage) json.RawMessage {
 	return textBlock(jsonrpc.AppendString(nil, "["+what+" is left out: "+why+"]"))
 }
 
-// splitMessage returns a message for each block of a message with a list of them.
+// splitMessage splits a message whose content is a list of blocks into messages with one block
+// each.
 func splitMessage(raw json.RawMessage) (messages []json.RawMessage) {
 	list := jsonrpc.Get(raw, "content")
 	if len(list) == 0 || list[0] != '[' {
 		return nil
 	}
 	role := jsonrpc.Get(raw, "role")
-	if len(role) > len(`" assistant "`) { // not a valid role
+	if len(role) > len(`" assistant "`) { // it cannot be a valid role
 		role = nil
 	}
 	messages = []json.RawMessage{}
-	jsonrpc.EachElement(list, func(block []byte) bool { // without its other members, which may be long and would be repeated
+	jsonrpc.EachElement(list, func(block []byte) bool { // the block's other members are not copied, as they may be long and would be repeated
 		w := jsonrpc.NewObject(make([]byte, 0, len(block)+48))
 		if role != nil {
 			w.Raw("role", role)
@@ -189,13 +193,13 @@ func splitMessage(raw json.RawMessage) (messages []json.RawMessage) {
 	return messages
 }
 
-// hasContents reports whether contents have their URI and either text or bytes.
+// hasContents reports whether the contents of a resource have a URI, and either text or blob.
 func hasContents(has uint32, _ []byte) bool {
 	is := has & (contentsText | contentsBlob)
 	return has&contentsURI != 0 && (is == contentsText || is == contentsBlob)
 }
 
-// mendContents reads contents of a resource that lack a member, or have both text and bytes.
+// mendContents reads contents of a resource that lack a member, or have both text and blob.
 func mendContents(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	if raw[0] == '"' && m.uri != "" {
 		m.add(tolerance.BlockForm)
@@ -228,8 +232,8 @@ func mendContents(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	return m.rest(s, raw)
 }
 
-// contentsAreText reports whether contents with both are text. If one is empty the other decides,
-// and otherwise the media type.
+// contentsAreText reports whether contents with both text and blob are text. If one of them is
+// empty, the other one counts; otherwise the media type decides.
 func contentsAreText(raw, text, blob json.RawMessage) bool {
 	data, _, ok := readBytes(blob)
 	if !ok || len(data) == 0 || string(text) == `""` {
@@ -239,8 +243,8 @@ func contentsAreText(raw, text, blob json.RawMessage) bool {
 	return mimeType == "" || strings.HasPrefix(mimeType, "text/") || strings.Contains(mimeType, "json") || strings.Contains(mimeType, "xml")
 }
 
-// readBytes decodes bytes in any form of base64, as a data URL, or as a JavaScript array. mimeType
-// is that of the data URL.
+// readBytes decodes bytes in any variant of base64, in a data URL, or in a JavaScript array.
+// mimeType is the media type in the data URL.
 func readBytes(raw json.RawMessage) (data []byte, mimeType string, ok bool) {
 	s, quoted := jsonrpc.Unquote(raw)
 	if !quoted {
@@ -282,7 +286,7 @@ func cutPrefixFold(s, prefix string) (rest string, found bool) {
 	return s[len(prefix):], true
 }
 
-// byteArray decodes an array of numbers, or the JSON of a Node.js Buffer.
+// byteArray decodes an array of numbers, or a Node.js Buffer as JSON.
 func byteArray(raw json.RawMessage) (data []byte, ok bool) {
 	if len(raw) > 0 && raw[0] == '{' && string(jsonrpc.Get(raw, "type")) == `"Buffer"` {
 		raw = jsonrpc.Get(raw, "data")
@@ -301,7 +305,7 @@ func byteArray(raw json.RawMessage) (data []byte, ok bool) {
 	return data, true
 }
 
-// mediaType returns the type of the bytes of an image or audio block.
+// mediaType returns the media type of an image or audio block. said is the type in the block.
 func mediaType(family, said string, data []byte) string {
 	if strings.HasPrefix(said, family+"/") {
 		return said
@@ -312,17 +316,18 @@ func mediaType(family, said string, data []byte) string {
 	return "application/octet-stream"
 }
 
-// Each byte of a word: its lowest bit, and its highest.
+// Constants with a bit in each byte of a word: the lowest bit, and the highest bit.
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
 )
 
-// Long base64 is checked byte by byte only in its first and last parts of this size.
+// partSize is the size of the first and last parts of long base64 text that are checked byte by
+// byte.
 const partSize = 4 << 10
 
-// isBase64 reports whether s is base64 of the standard alphabet with padding. Between the first and
-// last part of a long text it only searches for the bytes of other forms.
+// isBase64 reports whether s is base64 in the standard alphabet with padding. Between the first and
+// last parts of a long text, it only searches for bytes that other encodings use.
 func isBase64(s []byte) bool {
 	if len(s)%4 != 0 {
 		return false
@@ -347,7 +352,7 @@ func isAlphabet(s []byte) bool {
 	ok := uint64(highBits)
 	for ; len(s) >= 8; s = s[8:] {
 		x := binary.LittleEndian.Uint64(s)
-		y := x | 0x20*lowBits // letters are small, and '+', '/' and digits as before
+		y := x | 0x20*lowBits // converts letters to lower case; '+', '/' and digits stay the same
 		letters := (y + (0x80-'a')*lowBits) &^ (y + (0x7f-'z')*lowBits)
 		digits := (y + (0x80-'/')*lowBits) &^ (y + (0x7f-'9')*lowBits)
 		plus := (y + (0x80-'+')*lowBits) &^ (y + (0x7f-'+')*lowBits)

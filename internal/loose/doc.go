@@ -1,9 +1,9 @@
-// Package loose reads the results, notifications and requests of servers, and the results of
-// clients, whose members have other types than in schema.ts. It returns them in the form of
+// Package loose reads messages whose members have other types than schema.ts defines: results,
+// notifications and requests of servers, and results of clients. It converts them to the form of
 // schema.ts.
 //
-// [Fits] checks a message in one pass without allocating; nearly all messages fit. [Mend] returns a
-// copy of one that does not. It converts values with a recognizable meaning and drops unreadable
-// ones. It names each case by a row of package tolerance. [Answer] does both for a client's result.
-// Members that are not in schema.ts stay unchanged.
+// [Fits] checks a message in one pass without allocations; nearly all messages fit. [Mend] returns
+// a copy of a message that does not fit. It converts values whose meaning is clear, and drops
+// unreadable ones. It reports each kind of conversion as a tolerance of package tolerance. [Answer]
+// does both for the result of a client. Members that schema.ts does not define stay unchanged.
 package loose

@@ -12,15 +12,16 @@ import (
 	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
-// ErrNoObject is wrapped by errors of results that [Mend] leaves unchanged.
+// ErrNoObject is wrapped by the errors for results that are not objects and that [Mend] leaves
+// unchanged.
 var ErrNoObject = errors.New("expected a result that is an object")
 
-// Fits reports whether the result of a method has the types of schema.ts; members is its index.
+// Fits reports whether the members of a method's result have the types of schema.ts.
 func Fits(method string, members *jsonrpc.Members) bool {
 	return cmp.Or(results[method], anyResult).membersFit(members)
 }
 
-// FitsParams reports whether the parameters of a server's notification or request have the types of
+// FitsParams reports whether the params of a server's notification or request have the types of
 // schema.ts.
 func FitsParams(method string, params json.RawMessage) bool {
 	s := sent[method]
@@ -31,14 +32,14 @@ func FitsParams(method string, params json.RawMessage) bool {
 	return ok
 }
 
-// A Found is a tolerance that a message needed, and the first location that needed it.
+// A Found is a tolerance that a message needed, and the first location at which it did.
 type Found struct {
 	Tolerance tolerance.Tolerance
 	Where     string
 	More      int // number of further locations
 }
 
-// String returns the location and the number of further ones.
+// String returns the location, and the number of further ones.
 func (f *Found) String() string {
 	if f.More > 0 {
 		return f.Where + " and " + strconv.Itoa(f.More) + " more"
@@ -46,9 +47,9 @@ func (f *Found) String() string {
 	return f.Where
 }
 
-// Mend returns a result in the form of schema.ts, and the tolerances needed. uri is that of the
-// resource read, if any. A result that is not an object stays unchanged, except [] for a method
-// without members of its own.
+// Mend returns a result in the form of schema.ts, and the tolerances that it needed. uri is the URI
+// of the resource that was read, if any. Mend leaves a result that is not an object unchanged. The
+// exception is [] as the result of a method whose results have no members of their own.
 func Mend(method, uri string, result json.RawMessage) (json.RawMessage, []Found) {
 	s := results[method]
 	switch {
@@ -65,15 +66,15 @@ func Mend(method, uri string, result json.RawMessage) (json.RawMessage, []Found)
 	return mended, m.found
 }
 
-// MendParams is Mend for the parameters of a server's notification or request; ok is false if they
-// are unreadable.
+// MendParams is like [Mend], but for the params of a server's notification or request. ok is false
+// if they are unreadable.
 func MendParams(method string, params json.RawMessage) (mended json.RawMessage, found []Found, ok bool) {
 	var m mender
 	mended, ok = m.value(sent[method], params)
 	return mended, m.found, ok
 }
 
-// A mender mends one message.
+// A mender converts one message and records the tolerances that it needs.
 type mender struct {
 	uri   string
 	path  []string
@@ -81,7 +82,7 @@ type mender struct {
 	fault string // last unreadable member
 }
 
-// add records a tolerance at the current location.
+// add records a tolerance at the current path.
 func (m *mender) add(t tolerance.Tolerance) {
 	if i := slices.IndexFunc(m.found, func(f Found) bool { return f.Tolerance == t }); i >= 0 {
 		m.found[i].More++
@@ -90,7 +91,7 @@ func (m *mender) add(t tolerance.Tolerance) {
 	m.found = append(m.found, Found{Tolerance: t, Where: strings.Join(m.path, "")})
 }
 
-// within mends the part of the message at name.
+// within converts the part of the message at name.
 func (m *mender) within(name string, s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 	if len(m.path) > 0 && name[0] != '[' {
 		name = "." + name
@@ -104,7 +105,7 @@ func (m *mender) within(name string, s *shape, raw json.RawMessage) (json.RawMes
 	return mended, ok
 }
 
-// at records a tolerance at name.
+// at records a tolerance at name, relative to the current path.
 func (m *mender) at(name string, t tolerance.Tolerance) {
 	if len(m.path) > 0 && name[0] != '[' {
 		name = "." + name
@@ -114,7 +115,8 @@ func (m *mender) at(name string, t tolerance.Tolerance) {
 	m.path = m.path[:len(m.path)-1]
 }
 
-// value returns the value in its shape, unchanged if it fits. It reports false if it is unreadable.
+// value returns a value in the form of the shape s, or unchanged if it fits already. It reports
+// false if the value is unreadable.
 func (m *mender) value(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 	if _, fits := s.fits(raw, 0); fits {
 		return raw, true
@@ -143,7 +145,7 @@ func (m *mender) value(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 	case name:
 		return nil, false
 	case encoded:
-		if plain, quoted := jsonrpc.Unquote(raw); quoted && isBase64([]byte(plain)) { // with escapes
+		if plain, quoted := jsonrpc.Unquote(raw); quoted && isBase64([]byte(plain)) { // base64 with JSON escapes
 			return raw, true
 		}
 		data, _, ok := readBytes(raw)
@@ -155,7 +157,7 @@ func (m *mender) value(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 	return raw, true
 }
 
-// form records that a value is read as another one, which it returns.
+// form returns a value, and records that it was read from another form.
 func (m *mender) form(value json.RawMessage) (json.RawMessage, bool) {
 	m.add(tolerance.MemberForm)
 	return value, true
@@ -181,7 +183,7 @@ func (m *mender) text(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 
 func isNumber(raw []byte) bool { return raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9' }
 
-// number reads a number, possibly in a string.
+// number reads a number, which may be in a string.
 func (m *mender) number(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 	if value, quoted := jsonrpc.Unquote(raw); quoted {
 		raw = json.RawMessage(strings.TrimSpace(value))
@@ -197,7 +199,7 @@ func (m *mender) number(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 	return m.form(raw)
 }
 
-// flag reads a boolean, possibly in a string or as 1 or 0.
+// flag reads a boolean, which may be in a string or may be 1 or 0.
 func (m *mender) flag(raw json.RawMessage) (json.RawMessage, bool) {
 	value, quoted := jsonrpc.Unquote(raw)
 	if !quoted {
@@ -212,7 +214,7 @@ func (m *mender) flag(raw json.RawMessage) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// isEmptyList reports whether raw is [], which some languages write for the empty object.
+// isEmptyList reports whether raw is [], which some languages write for an empty object.
 func isEmptyList(raw []byte) bool { return raw[0] == '[' && jsonrpc.SkipSpace(raw, 1) == len(raw)-1 }
 
 func (m *mender) object(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
@@ -271,7 +273,7 @@ func (m *mender) object(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// rest is object for the end of a shape's mend function.
+// rest calls object at the end of a shape's mend function. It returns unreadable if object fails.
 func (m *mender) rest(s *shape, raw json.RawMessage) json.RawMessage {
 	if mended, ok := m.object(s, raw); ok {
 		return mended
@@ -279,7 +281,7 @@ func (m *mender) rest(s *shape, raw json.RawMessage) json.RawMessage {
 	return unreadable
 }
 
-// member mends a member of an object. It reports false if the member is dropped.
+// member converts a member of an object. It reports false if the member must be dropped.
 func (m *mender) member(member *member, raw json.RawMessage) (json.RawMessage, bool) {
 	mended, ok := m.within(member.name, member.shape, raw)
 	switch {
@@ -288,7 +290,7 @@ func (m *mender) member(member *member, raw json.RawMessage) (json.RawMessage, b
 	case member.orElse != "" && !member.need:
 		m.at(member.name, member.why)
 		return json.RawMessage(member.orElse), true
-	case member.need: // the caller records it, or drops the whole object
+	case member.need: // the caller records the fault or drops the whole object
 	case string(raw) == "null":
 		m.at(member.name, tolerance.NullMember)
 	default:
@@ -320,7 +322,7 @@ func (m *mender) list(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 			w.Element(mended)
 			return
 		}
-		m.found = before // other faults of a dropped part do not matter
+		m.found = before // discard other faults of a dropped part
 		m.at(at, s.lost)
 		if s.instead != nil {
 			w.Element(s.instead(m, value))

@@ -18,7 +18,7 @@ const (
 	flag
 	object
 	list
-	name    // a non-empty string; other types are not converted, as calls would not find it
+	name    // non-empty string; other types are not converted, as calls could not find the value
 	encoded // a base64 string
 	several // a value, or a list of such values
 )
@@ -26,40 +26,40 @@ const (
 // A shape is the expected form of a value.
 type shape struct {
 	kind    kind
-	words   []string // of a text: the allowed values
-	exact   bool     // of a text: numbers and booleans are not converted
-	members []member // of an object
-	of      *shape   // of a list: its elements
-	// whole, if set, reports whether an object with these members, and this value of the member
-	// type, is readable.
+	words   []string // allowed values of a text
+	exact   bool     // numbers and booleans are not converted to text
+	members []member // members of an object
+	of      *shape   // shape of the elements of a list
+	// whole, if set, reports whether an object is readable. has contains a bit for each member that
+	// is present; kind is the value of the member type.
 	whole func(has uint32, kind []byte) bool
-	// mend, if set, is tried first on a value that does not fit. Nil means that it does not apply,
-	// and unreadable that nothing else will.
+	// mend, if set, is the first attempt to convert a value that does not fit. It returns nil if it
+	// does not apply, and unreadable if no other conversion applies either.
 	mend func(m *mender, s *shape, raw json.RawMessage) json.RawMessage
-	// lost names a dropped element of a list; instead, if set, returns its replacement.
+	// lost is the tolerance for a dropped element of a list. instead, if set, returns a replacement
+	// for the element.
 	lost    tolerance.Tolerance
 	instead func(m *mender, raw json.RawMessage) json.RawMessage
-	// split, if set, returns the elements that one element of a list is read as.
+	// split, if set, returns the elements that replace one element of a list.
 	split func(raw json.RawMessage) []json.RawMessage
 }
 
-// A member is a member of an object.
+// A member describes a member of an object.
 type member struct {
 	name  string
 	shape *shape
-	need  bool // the object is unreadable without it
-	vital bool // and with an unreadable one
-	// orElse is the value of a needed member that is missing or unreadable, and why the row that
-	// names it.
+	need  bool // the object is unreadable without the member
+	vital bool // the object is unreadable if the member is
+	// orElse replaces a member that is missing or unreadable; why is the tolerance for this.
 	orElse string
 	why    tolerance.Tolerance
 }
 
-// unreadable is the result of a mend function that has tried everything.
+// unreadable is the result of a mend function for a value that no conversion can read.
 var unreadable = json.RawMessage{}
 
-// fits reports whether the value at i of valid JSON has the shape, and its end. The end is
-// undefined if it does not fit.
+// fits reports whether the value at offset i has the shape, and returns its end. data must be valid
+// JSON. end is undefined if the value does not fit.
 func (s *shape) fits(data []byte, i int) (end int, ok bool) {
 	c := data[i]
 	switch s.kind {
@@ -139,7 +139,7 @@ func (s *shape) listFits(data []byte, i int) (end int, ok bool) {
 }
 
 func (s *shape) objectFits(data []byte, i int) (end int, ok bool) {
-	var has uint32 // a bit for each member
+	var has uint32 // contains a bit for each member that is present
 	var kind []byte
 	if i = jsonrpc.SkipSpace(data, i+1); data[i] == '}' {
 		return i + 1, s.complete(0, nil)
@@ -166,7 +166,7 @@ func (s *shape) objectFits(data []byte, i int) (end int, ok bool) {
 	}
 }
 
-// find returns the index of the member with the quoted name, or -1.
+// find returns the index of the member with the given name, which is in quotes, or -1.
 func (s *shape) find(quoted []byte) int {
 	name := quoted[1 : len(quoted)-1]
 	for i := range name {
@@ -184,7 +184,7 @@ func (s *shape) find(quoted []byte) int {
 	return -1
 }
 
-// complete reports whether an object has all needed members.
+// complete reports whether an object has all members that it needs.
 func (s *shape) complete(has uint32, kind []byte) bool {
 	if s.whole != nil {
 		return s.whole(has, kind)
@@ -197,7 +197,7 @@ func (s *shape) complete(has uint32, kind []byte) bool {
 	return true
 }
 
-// membersFit is objectFits for an object with indexed members.
+// membersFit is like objectFits, but for the index of an object.
 func (s *shape) membersFit(members *jsonrpc.Members) bool {
 	var has uint32
 	for i := range members.Len() {

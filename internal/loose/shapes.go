@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
-// Shapes of the types of schema.ts that servers send. Members that a shape does not name may have
-// any value.
+// Shapes of types of schema.ts that servers send. A shape allows any value for members that it does
+// not contain.
 var (
 	whatever   = &shape{kind: anything}
 	aText      = &shape{kind: text}
@@ -48,7 +48,7 @@ var (
 	aLevel = &shape{kind: text, words: []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}, mend: synonym(levels, tolerance.LetterCase)}
 )
 
-// listedCapabilities returns the capabilities with lists as members.
+// listedCapabilities returns the members of server capabilities that describe lists.
 func listedCapabilities() (all []member) {
 	for _, list := range revision.Changes() {
 		all = append(all, member{name: list.Capability, shape: capability})
@@ -75,10 +75,10 @@ var results = map[string]*shape{
 
 var called = result(member{name: "content", shape: blocks, orElse: "[]", why: tolerance.ListForm}, member{name: "isError", shape: aFlag})
 
-// anyResult is the shape of the result of another method.
+// anyResult is the shape of the results of all other methods.
 var anyResult = result()
 
-// Shapes of the parameters of notifications and requests of servers, by method.
+// Shapes of the params of notifications and requests of servers, by method.
 var sent = map[string]*shape{
 	"notifications/progress": {kind: object, members: []member{{name: "progressToken", shape: aToken, need: true}, {name: "progress", shape: aNumber, need: true}, {name: "total", shape: aNumber}, {name: "message", shape: aText}}},
 	"notifications/message": {kind: object, members: []member{{name: "level", shape: aLevel, need: true, orElse: `"info"`, why: tolerance.LevelUnknown}, {name: "logger", shape: aText},
@@ -90,21 +90,20 @@ var sent = map[string]*shape{
 		{name: "temperature", shape: aNumber}, {name: "stopSequences", shape: texts}, {name: "includeContext", shape: &shape{kind: text, words: []string{"none", "thisServer", "allServers"}}}}},
 }
 
-// aToken is a progress token, and anID the id of a request. Tokens are numbers, as Junction
-// generates them.
+// Shapes of a progress token and of a request id. Junction generates progress tokens, as numbers.
 var (
 	aToken = &shape{kind: integer}
 	anID   = &shape{kind: anything}
 )
 
-// entry returns the shape of an entry of a list, with the members of all definitions.
+// entry returns the shape of a list entry. It has the members that all definitions have.
 func entry(key string, more ...member) *shape {
 	return &shape{kind: object, members: append([]member{{name: key, shape: &shape{kind: name}, need: true}, {name: "title", shape: aText}, {name: "description", shape: aText},
 		{name: "icons", shape: icons}, {name: "_meta", shape: anObject}}, more...)}
 }
 
-// located returns the shape of an entry with an address, key. It is also its name if that is
-// missing.
+// located returns the shape of a list entry whose address is in the member key. If the entry has no
+// name, its address becomes the name.
 func located(key string, more ...member) *shape {
 	s := entry(key, append(more, member{name: "name", shape: aText, need: true}, member{name: "mimeType", shape: aText}, member{name: "annotations", shape: annotation})...)
 	s.mend = func(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
@@ -118,7 +117,7 @@ func located(key string, more ...member) *shape {
 	return s
 }
 
-// result returns the shape of a result, with the members of all results.
+// result returns the shape of a result. It has the members that all results have.
 func result(more ...member) *shape {
 	return &shape{kind: object, members: append([]member{
 		{name: "_meta", shape: anObject},
@@ -128,13 +127,13 @@ func result(more ...member) *shape {
 	}, more...)}
 }
 
-// listed returns the shape of a page of a list.
+// listed returns the shape of one page of a list.
 func listed(name string, of *shape) *shape {
 	return result(member{name: name, shape: &shape{kind: list, of: of, lost: tolerance.EntryLeftOut}, need: true, orElse: "[]", why: tolerance.ListForm},
 		member{name: "nextCursor", shape: &shape{kind: text, exact: true, mend: cursor}})
 }
 
-// asText reads any value except null as a string: objects and arrays as their JSON.
+// asText reads any value except null as a string. Objects and arrays become their JSON text.
 func asText(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 	if string(raw) == "null" {
 		return nil
@@ -143,7 +142,7 @@ func asText(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 	return jsonrpc.AppendStringBytes(nil, raw)
 }
 
-// keepWord keeps an unknown resultType, which fails the request.
+// keepWord leaves an unknown resultType unchanged; it makes the request fail later.
 func keepWord(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 	name, quoted := jsonrpc.Unquote(raw)
 	switch {
@@ -161,7 +160,7 @@ func keepWord(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// cursor reads a number as a cursor.
+// cursor reads a number as a cursor, which is a string.
 func cursor(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 	if !isNumber(raw) {
 		return nil
@@ -170,7 +169,7 @@ func cursor(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 	return jsonrpc.AppendStringBytes(nil, raw)
 }
 
-// insteadOfTrue returns a function that reads true as an object.
+// insteadOfTrue returns a function that reads true as the given object.
 func insteadOfTrue(object string) func(*mender, *shape, json.RawMessage) json.RawMessage {
 	return func(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 		if string(raw) != "true" {
@@ -181,7 +180,7 @@ func insteadOfTrue(object string) func(*mender, *shape, json.RawMessage) json.Ra
 	}
 }
 
-// namedCapabilities reads a list of names as capabilities without settings.
+// namedCapabilities reads an array of names as an object of capabilities without settings.
 func namedCapabilities(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 	w, all := jsonrpc.NewObject(nil), true
 	seen := map[string]bool{}
@@ -200,7 +199,7 @@ func namedCapabilities(m *mender, _ *shape, raw json.RawMessage) json.RawMessage
 	return w.Bytes()
 }
 
-// namedImplementation reads a string as the name of an implementation.
+// namedImplementation reads a string as an implementation with this name.
 func namedImplementation(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 	if raw[0] != '"' {
 		return nil
@@ -212,9 +211,9 @@ func namedImplementation(m *mender, _ *shape, raw json.RawMessage) json.RawMessa
 	return w.Bytes()
 }
 
-// namedArguments reads an object of definitions by name as a list.
+// namedArguments reads an object that maps names to definitions as a list of definitions.
 func namedArguments(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
-	if raw[0] != '{' || isText(jsonrpc.Get(raw, "name")) { // it is a definition itself
+	if raw[0] != '{' || isText(jsonrpc.Get(raw, "name")) { // the object is a single definition
 		return nil
 	}
 	w, all := jsonrpc.NewArray(nil), true
@@ -237,10 +236,10 @@ func namedArguments(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 
 func isText(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }
 
-// levels maps the short names of syslog to levels.
+// levels maps the names of levels in syslog and other programs to the levels of schema.ts.
 var levels = map[string]string{"warn": "warning", "err": "error", "crit": "critical", "emerg": "emergency", "information": "info"}
 
-// synonym returns a function that replaces synonyms by the words of a shape.
+// synonym returns a function that replaces synonyms by the words of schema.ts.
 func synonym(words map[string]string, why tolerance.Tolerance) func(*mender, *shape, json.RawMessage) json.RawMessage {
 	return func(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 		text, _ := jsonrpc.Unquote(raw)

@@ -1,3 +1,3 @@
-// Package nearest finds the existing name most similar to one that does not exist, for "did you
-// mean".
+// Package nearest finds the existing name that is most similar to an unknown name, for messages
+// such as "did you mean".
 package nearest

@@ -4,9 +4,10 @@ import "strings"
 
 const maxCompared = 64 // bytes of a name
 
-// Name returns the name most similar to the typed one, the first of several, or "" if none is
-// close. At most a third of the letters may be wrong, missing or extra, or two neighbours may be
-// swapped. Case, underscores, hyphens and spaces do not matter.
+// Name returns the name that is most similar to the typed one, or "" if none is similar enough. Of
+// several equally similar names it returns the first. At most a third of the letters may be wrong,
+// missing or extra, or two neighbouring letters may be swapped. Case, underscores, hyphens and
+// spaces do not matter.
 func Name(typed string, names []string) string {
 	typed = fold(typed)
 	best, least := "", (len(typed)+1)/3+1
@@ -25,13 +26,13 @@ func Name(typed string, names []string) string {
 
 var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
-// fold returns the same text for cityName, city_name and city-name.
+// fold returns name without separators and in lower case, cut off at maxCompared bytes.
 func fold(name string) string {
 	name = name[:min(len(name), maxCompared)]
 	return separators.Replace(strings.ToLower(name))
 }
 
-// swapped reports whether the texts differ only by two swapped neighbouring bytes.
+// swapped reports whether the texts differ only in two neighbouring bytes that are swapped.
 func swapped(a, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -43,7 +44,8 @@ func swapped(a, b string) bool {
 	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
 
-// distance returns the number of bytes to insert, delete or replace (Levenshtein).
+// distance returns the minimum number of bytes to insert, delete or replace (the Levenshtein
+// distance).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -1,27 +1,27 @@
-// Package note lets code that works on a request report facts that its messages do not contain: a
-// rule that decided, a limit, a repetition, a form that the specification forbids. Traffic, the
-// audit log and metrics listen.
+// Package note lets code that handles a request report facts that are not part of its messages,
+// such as the rule that decided, a limit, a repetition, or a form that the specification forbids.
+// Recorded traffic, the audit log and metrics use these notes.
 package note
 
 import "context"
 
-// Kinds of notes. docs/console.md describes their content.
+// Kinds of notes. docs/console.md describes their contents.
 const (
-	HTTP      = "http"      // headers and status of an exchange
-	Policy    = "policy"    // decision of rules, or of the user of a chat
-	Limit     = "limit"     // a limit refused or delayed a request
+	HTTP      = "http"      // headers and status of an HTTP exchange
+	Policy    = "policy"    // decision by rules, or by the user of a chat
+	Limit     = "limit"     // a limit delayed or refused a request
 	Scopes    = "scopes"    // the user lacks scopes
 	Secrets   = "secrets"   // a secret was found
 	Review    = "review"    // definitions are withheld
 	Retry     = "retry"     // a request is sent again after a pause
 	Resent    = "resent"    // a request is sent again at once
 	Rewritten = "rewritten" // a layer changed the arguments or the result
-	Labels    = "labels"    // labels of the data that a call may carry
+	Labels    = "labels"    // labels of the data that a call may contain
 	Tolerance = "tolerance" // a form that the specification forbids was accepted
 )
 
-// IsHandling reports whether notes of a kind describe the handling of a request by layers: the
-// audit log and metrics listen to these.
+// IsHandling reports whether notes of a kind describe how layers handled a request. The audit log
+// and metrics use these kinds.
 func IsHandling(kind string) bool {
 	switch kind {
 	case Policy, Limit, Scopes, Secrets, Review, Retry, Resent, Rewritten:
@@ -33,20 +33,21 @@ func IsHandling(kind string) bool {
 // IsAgain reports whether notes of a kind are about a request that is sent to its server again.
 func IsAgain(kind string) bool { return kind == Retry || kind == Resent }
 
-// Starting is the member of the _meta of a progress notification of a gateway that starts the
-// server: it is not progress of the server.
+// Starting is a member of the _meta of a progress notification. It means that the gateway is
+// starting the server; the notification does not come from the server.
 const Starting = "io.github.junction-mcp/starting"
 
-// A Noter gets the notes of a request. It is an mcp.Noter.
+// A Noter receives the notes of a request. It has the methods of mcp.Noter.
 type Noter interface{ Note(kind string, note any) }
 
-// A listener is a Noter that listens to some kinds only.
+// A listener is a Noter that wants notes of some kinds only.
 type listener interface{ Hears(kind string) bool }
 
-// Key is the key of the Noter of a request in its context; see mcp.WithNoter.
+// Key is the context key of a request's Noter; see mcp.WithNoter.
 type Key struct{}
 
-// Of returns the Noter of the request with the context ctx, or nil if none listens to the kind.
+// Of returns the Noter of the request with the context ctx. It returns nil if there is none or if
+// it does not want notes of the kind.
 func Of(ctx context.Context, kind string) Noter {
 	n, _ := ctx.Value(Key{}).(Noter)
 	if !Hears(n, kind) {
@@ -55,11 +56,11 @@ func Of(ctx context.Context, kind string) Noter {
 	return n
 }
 
-// A wrapper is a Noter around another one.
+// A wrapper is a Noter that wraps another one.
 type wrapper interface{ Unwrap() Noter }
 
-// Find returns the first Noter of a type of the request with the context ctx: its own, or one that
-// it wraps. It returns the zero value without one.
+// Find returns the first Noter of type T of the request with the context ctx: the request's own
+// Noter, or one that it wraps. It returns the zero value if there is none.
 func Find[T Noter](ctx context.Context) (found T) {
 	n, _ := ctx.Value(Key{}).(Noter)
 	for n != nil {
@@ -75,7 +76,7 @@ func Find[T Noter](ctx context.Context) (found T) {
 	return found
 }
 
-// Hears reports whether a Noter, which may be nil, listens to a kind.
+// Hears reports whether a Noter, which may be nil, wants notes of a kind.
 func Hears(n Noter, kind string) bool {
 	if l, some := n.(listener); some {
 		return l.Hears(kind)
@@ -83,21 +84,21 @@ func Hears(n Noter, kind string) bool {
 	return n != nil
 }
 
-// A Decision is the part of notes about whether a request is handled; see [Decider].
+// A Decision is the part of a note that tells whether a request is handled; see [Decider].
 type Decision struct {
 	Effect string // allow, ask or deny
-	Rule   string // rule that decided, such as "policy.json:3" or "the limit of you"
+	Rule   string // the rule that decided, such as "policy.json:3" or "the limit of you"
 	Reason string
-	// Refused is set if the request is not handled for that reason.
+	// Refused is set if the request is refused for the reason in Reason.
 	Refused bool
-	// Whatever is set if the request is one too many, whatever its content.
+	// Whatever is set if the number of requests was the reason, and not the content of this one.
 	Whatever bool
 }
 
-// A Decider is a note that may hold a decision; ok is false without one.
+// A Decider is a note that may contain a decision. ok is false if it contains none.
 type Decider interface{ Decision() (d Decision, ok bool) }
 
-// A Refusal is the note of a layer that refuses a request.
+// A Refusal is the note of a layer that refused a request.
 type Refusal struct {
 	Server  string `json:"server,omitempty"`
 	Rule    string `json:"rule"`
@@ -109,40 +110,40 @@ func (r Refusal) Decision() (Decision, bool) {
 	return Decision{Effect: "deny", Rule: r.Rule, Reason: r.Refused, Refused: true}, true
 }
 
-// Refuse notes that the request with the context ctx is refused.
+// Refuse adds a note that the request with the context ctx is refused.
 func Refuse(ctx context.Context, kind string, r Refusal) {
 	if n := Of(ctx, kind); n != nil {
 		n.Note(kind, r)
 	}
 }
 
-// Parts of a call that a layer rewrites.
+// The parts of a call that a layer can rewrite.
 const (
 	Arguments = "arguments"
 	Result    = "result"
 )
 
-// A Change is the note of a layer that rewrote a part of a call. Notes contain no values.
+// A Change is the note of a layer that rewrote a part of a call. It contains no values.
 type Change struct {
 	Of      string   `json:"of"`                // Arguments or Result
-	By      string   `json:"by"`                // the layer
-	Members []string `json:"members,omitempty"` // of the part, if the layer knows them
+	By      string   `json:"by"`                // name of the layer
+	Members []string `json:"members,omitempty"` // rewritten members of the part, if the layer knows them
 }
 
-// Rewrite notes that a layer rewrote a part of the request with the context ctx.
+// Rewrite adds a note that a layer rewrote a part of the request with the context ctx.
 func Rewrite(ctx context.Context, of, by string, members ...string) {
 	if n := Of(ctx, Rewritten); n != nil {
 		n.Note(Rewritten, Change{of, by, members})
 	}
 }
 
-// An Again is the note of a request that is sent again.
+// An Again is the note about a request that is sent again.
 type Again struct {
 	Server string `json:"server,omitempty"`
 }
 
-// Repeat notes that the request with the context ctx is sent again at once, because its response
-// was lost or its server uses another era.
+// Repeat adds a note that the request with the context ctx is sent again at once, because its
+// response was lost or because its server uses another era.
 func Repeat(ctx context.Context, server string) {
 	if n := Of(ctx, Resent); n != nil {
 		n.Note(Resent, Again{server})

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Decode decodes a JSON object, which may begin with a byte order mark. It ignores members with
-// values of the wrong type.
+// Decode decodes a JSON object, which may begin with a byte order mark. It ignores members whose
+// values have the wrong type.
 func Decode(text []byte, into any) error {
 	err := json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), into)
 	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is && wrong.Field != "" {
@@ -19,8 +19,8 @@ func Decode(text []byte, into any) error {
 	return err
 }
 
-// Words is an array of strings, or one string with words separated by blanks. Values of another
-// type give none.
+// Words is decoded from an array of strings, or from a string with words separated by spaces.
+// Values of other types are decoded as no words.
 type Words []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -41,7 +41,8 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Seconds is a number, possibly in a string. Values of another type give 0.
+// Seconds is decoded from a number or from a string with a number. Values of other types are
+// decoded as 0.
 type Seconds float64
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -58,7 +59,8 @@ func (s *Seconds) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A Flag is true, or the string true. Values of another type are false.
+// A Flag is decoded from a boolean or from the string true. Values of other types are decoded as
+// false.
 type Flag bool
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -67,14 +69,15 @@ func (f *Flag) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A Fault is an error of an authorization server, instead of or in addition to the requested data.
+// A Fault is an error that an authorization server reports, instead of the requested data or
+// together with it.
 type Fault struct {
 	Code        string // such as invalid_grant; may be empty
 	Description string
 }
 
-// FaultOf returns the error in an object, or an empty Fault. RFC 6749 has strings; other servers
-// use an object or other members.
+// FaultOf returns the error in an object, or an empty Fault. RFC 6749 defines two string members;
+// some servers use an object or other members.
 func FaultOf(text []byte) (f Fault) {
 	var said struct {
 		Error       json.RawMessage `json:"error"`
@@ -100,9 +103,9 @@ func FaultOf(text []byte) (f Fault) {
 	return f
 }
 
-// FromForm converts a response in the form of a URL's query to a JSON object, or returns nil if it
-// is not one. GitHub sends tokens in this form. A repeated member is ambiguous, so the result is
-// nil.
+// FromForm converts a response that has the form of a URL query to a JSON object. GitHub sends
+// tokens in this form. FromForm returns nil if text does not have this form, or if it is ambiguous
+// because a member is repeated.
 func FromForm(text []byte) []byte {
 	values, err := url.ParseQuery(strings.TrimSpace(string(text)))
 	if err != nil || !values.Has("access_token") && !values.Has("error") {

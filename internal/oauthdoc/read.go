@@ -17,29 +17,30 @@ import (
 
 const (
 	maxDocument = 256 << 10 // bytes of a document
-	maxWords    = 200       // runes of a server's text that are repeated
+	maxWords    = 200       // runes of a server's text that an error contains
 )
 
-// ErrNone is the error if no place has a document.
+// ErrNone means that no place has the document.
 var ErrNone = errors.New("there is no such document")
 
-// A searchError holds the errors of all places.
+// A searchError is the error of a search in several places.
 type searchError struct {
 	text  string
 	cause error
 }
 
-// Error returns each place with its error.
+// Error returns all places with their errors.
 func (e *searchError) Error() string { return e.text }
 
-// Unwrap returns [ErrNone] if no place had such a document, or else the faults of those that had
-// one.
+// Unwrap returns [ErrNone] if no place had the document, and otherwise the faults of the documents
+// that were found.
 func (e *searchError) Unwrap() error { return e.cause }
 
-// Read reads a document at the first of several places that has it. Any other response, such as the
-// page of an application for unknown paths, leads to the next place. An unreachable place ends the
-// search, unless it only closes the connection. take decodes a document and returns its faults, or
-// ErrNone for another document. The error contains each place with its error.
+// Read reads a document from the first of several places that has it. The function take decodes a
+// document. It returns the faults of the document, or ErrNone if the text is another document, such
+// as a page for unknown paths; Read then tries the next place. If a place is unreachable, Read
+// stops, unless the place only closed the connection. The error of Read contains each place with
+// its error.
 func Read(ctx context.Context, client *http.Client, places []string, take func(text []byte) error) error {
 	e := &searchError{cause: ErrNone}
 	var faults []error
@@ -68,7 +69,7 @@ func Read(ctx context.Context, client *http.Client, places []string, take func(t
 	return e
 }
 
-// get reads one place. answered is false without a response.
+// get reads one place. answered is false if there was no response.
 func get(ctx context.Context, client *http.Client, place string) (text []byte, answered bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
 	if err != nil {
@@ -107,7 +108,8 @@ func get(ctx context.Context, client *http.Client, place string) (text []byte, a
 	return text, true, nil
 }
 
-// cause returns the error of a client without the URL, which a redirect changes.
+// cause returns an error of an [http.Client] without its URL, which differs from the requested one
+// after a redirect.
 func cause(err error) error {
 	if failed, is := errors.AsType[*url.Error](err); is {
 		return failed.Err
@@ -115,8 +117,8 @@ func cause(err error) error {
 	return err
 }
 
-// WellKnown returns the places of a document about a URL: with the URL's path after the name and,
-// unless pathOnly forbids it, without.
+// WellKnown returns the places of a document about the URL u. The path of u follows the well-known
+// name. Unless pathOnly is set, the place without this path is included as well.
 func WellKnown(u *url.URL, name string, pathOnly bool) (places []string) {
 	path := strings.TrimSuffix(u.EscapedPath(), "/")
 	place := Origin(u) + "/.well-known/" + name
@@ -129,8 +131,9 @@ func WellKnown(u *url.URL, name string, pathOnly bool) (places []string) {
 	return places
 }
 
-// Issuer returns the places of the metadata of an authorization server (RFC 8414 section 3.1). It
-// includes those of OpenID Connect Discovery, which also has one with the path first.
+// Issuer returns the places of the metadata of an authorization server (RFC 8414 section 3.1). They
+// include the places of OpenID Connect Discovery, one of which has the path of u before the
+// well-known name.
 func Issuer(u *url.URL) []string {
 	places := append(WellKnown(u, "oauth-authorization-server", true), WellKnown(u, "openid-configuration", true)...)
 	if own := OpenID(u); !slices.Contains(places, own) {
@@ -139,7 +142,7 @@ func Issuer(u *url.URL) []string {
 	return places
 }
 
-// OpenID returns the place of a provider's metadata in OpenID Connect Discovery.
+// OpenID returns the place of a provider's metadata under OpenID Connect Discovery.
 func OpenID(u *url.URL) string {
 	return Origin(u) + strings.TrimSuffix(u.EscapedPath(), "/") + "/.well-known/openid-configuration"
 }

@@ -6,11 +6,11 @@ import (
 )
 
 // Same reports whether two http or https URLs that identify an issuer or a resource are spellings
-// of one URL (RFC 3986 section 6.2). Scheme and host may have any case, and the default port may be
-// present. So may the slash of an otherwise empty path, and percent-encodings may have any case.
-// All other differences count, so that one issuer cannot pass for another at the same host: a slash
-// at the end of a longer path, dot segments, other encodings, the query. Texts with a fragment, a
-// user or a host outside ASCII must be identical.
+// of one URL (RFC 3986 section 6.2). Three differences do not count: the case of the scheme, the
+// host and percent-encodings, an explicit default port, and the slash as the only path. All other
+// differences count: a slash at the end of a longer path, dot segments, other encodings, and the
+// query. Otherwise one issuer could pass for another at the same host. Texts with a fragment, a
+// user or a host that is not ASCII must be identical.
 func Same(a, b string) bool {
 	if a == b {
 		return true
@@ -26,7 +26,7 @@ func normal(text string) (name string, ok bool) {
 		return "", false
 	}
 	_, rest, _ := strings.Cut(text, "://")
-	path := "" // as written: parsing makes some spellings equal
+	path := "" // taken from the text, because parsing makes some different spellings equal
 	if i := strings.IndexAny(rest, "/?"); i >= 0 && rest[i:] != "/" {
 		path = rest[i:]
 	}
@@ -58,7 +58,8 @@ func Path(encoded string) string {
 	return string(text)
 }
 
-// lower returns a text with ASCII letters in lower case: other letters belong to other hosts.
+// lower returns text with its ASCII letters in lower case. Other letters stay unchanged, as they
+// belong to other hosts.
 func lower(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

@@ -1,5 +1,5 @@
-// Package otlp sends telemetry to an OpenTelemetry collector: OTLP 1.x over HTTP, in JSON. The
-// exporters of OpenTelemetry itself depend on Protocol Buffers and gRPC.
+// Package otlp sends telemetry to an OpenTelemetry collector: OTLP 1.x over HTTP, encoded as JSON.
+// It exists because the exporters of the OpenTelemetry project depend on Protocol Buffers and gRPC.
 package otlp
 
 import (
@@ -18,25 +18,27 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// maxReply limits the bytes read of a collector's response.
+// maxReply is the maximum number of bytes that are read of a collector's response.
 const maxReply = 4 << 10
 
-// ErrUnwanted means that the collector will never accept this request.
+// ErrUnwanted means that the collector rejected a request permanently.
 var ErrUnwanted = errors.New("the collector does not take it")
 
-// A Collector is the target of requests. Its methods are safe for concurrent use.
+// A Collector is an OpenTelemetry collector to which requests are sent. Its methods are safe for
+// concurrent use.
 type Collector struct {
 	URL    string
 	Header http.Header  // sent with every request
 	HTTP   *http.Client // required
 }
 
-// NewHTTP returns a client for a Collector.
+// NewHTTP returns an HTTP client for [Collector.HTTP].
 func NewHTTP() *http.Client {
 	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute}}
 }
 
-// Send sends an export request. The error wraps ErrUnwanted if a repetition is useless.
+// Send sends an export request. The error wraps ErrUnwanted if sending the request again is
+// useless.
 func (c *Collector) Send(ctx context.Context, request []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(request))
 	if err != nil {
@@ -60,17 +62,17 @@ func (c *Collector) Send(ctx context.Context, request []byte) error {
 	}
 }
 
-// HeaderVariables lists the variables of the environment with headers for collectors, which may be
-// secrets.
+// HeaderVariables lists the environment variables with headers for collectors. Their values may
+// contain secrets.
 var HeaderVariables = []string{
 	"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_LOGS_HEADERS",
 }
 
-// ServiceName is the attribute of a resource with the name of the program.
+// ServiceName is the resource attribute with the name of the program.
 const ServiceName = "service.name"
 
-// Headers parses the value of OTEL_EXPORTER_OTLP_HEADERS: name=value,name=value, with values
-// encoded as in a URL.
+// Headers parses the value of OTEL_EXPORTER_OTLP_HEADERS: name=value,name=value, where each value
+// is percent-encoded as in URLs.
 func Headers(text string) http.Header {
 	h := http.Header{}
 	for pair := range strings.SplitSeq(text, ",") {
@@ -82,8 +84,8 @@ func Headers(text string) http.Header {
 	return h
 }
 
-// Attributes parses the value of OTEL_RESOURCE_ATTRIBUTES: name=value,name=value, with values
-// encoded as in a URL.
+// Attributes parses the value of OTEL_RESOURCE_ATTRIBUTES: name=value,name=value, where each value
+// is percent-encoded as in URLs.
 func Attributes(text string) map[string]string {
 	all := map[string]string{}
 	for pair := range strings.SplitSeq(text, ",") {
@@ -95,9 +97,9 @@ func Attributes(text string) map[string]string {
 	return all
 }
 
-// Resource begins the single element of an array such as resourceLogs, with its resource: the
-// service, which overrides its attribute, and the attributes. The caller must end the element and
-// the array.
+// Resource opens an array such as resourceLogs and its only element, and writes the element's
+// resource. The attribute service.name is always service, even if attributes contains another
+// value. The caller must end the element and the array.
 func Resource(w *jsonrpc.Writer, array, service string, attributes map[string]string) {
 	w.Array(array)
 	w.ObjectElement()
@@ -113,7 +115,7 @@ func Resource(w *jsonrpc.Writer, array, service string, attributes map[string]st
 	w.End()
 }
 
-// Text writes an attribute to an array of them.
+// Text writes an attribute with a string value as an element of an array.
 func Text(w *jsonrpc.Writer, key, value string) {
 	w.ObjectElement()
 	w.String("key", key)

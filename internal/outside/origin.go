@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// SameOrigin reports whether two URLs have the same origin; the default port may be missing.
+// SameOrigin reports whether two URLs have the same origin. A missing port means the default port
+// of the scheme.
 func SameOrigin(a, b *url.URL) bool {
 	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && Port(a) == Port(b)
 }
 
-// Port returns the port of a URL, or else the default of http and https.
+// Port returns the port of a URL. If it is missing, Port returns the default port of http or https.
 func Port(u *url.URL) string {
 	switch p := u.Port(); {
 	case p != "":

@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-// special lists ranges in addition to those that net/netip knows as private: of carriers and
-// clouds, for examples, tests and protocols. It includes IPv6 ranges that contain an IPv4 address,
-// through which a translator reaches any other.
+// special lists ranges of special addresses, in addition to those that net/netip reports as
+// private: ranges of carriers and clouds, and ranges for examples, tests and protocols. It includes
+// IPv6 ranges whose addresses contain an IPv4 address, because a translator could reach any IPv4
+// address through them.
 var special = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
-	netip.MustParsePrefix("100.64.0.0/10"),    // carriers, and metadata services of clouds
-	netip.MustParsePrefix("168.63.129.16/32"), // Azure's services for its machines
+	netip.MustParsePrefix("100.64.0.0/10"),    // carriers, and metadata services of some clouds
+	netip.MustParsePrefix("168.63.129.16/32"), // services of Azure for its virtual machines
 	netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"),
 	netip.MustParsePrefix("192.88.99.0/24"),
@@ -30,24 +31,26 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("3fff::/20"),
 }
 
-// global is the assigned part of IPv6; everything else is special, including NAT64.
+// global is the range of IPv6 in which public addresses are assigned. Addresses outside it,
+// including NAT64, are not public.
 var global = netip.MustParsePrefix("2000::/3")
 
 // IsHere reports whether a host of a URL, without brackets, is this machine: localhost in lower
 // case, or a loopback address.
 func IsHere(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
-// Address reports whether an address belongs to the public internet. An address with a zone does
-// not.
+// Address reports whether an address belongs to the public internet. It reports false for an
+// address with a zone.
 func Address(a netip.Addr) bool {
 	a = a.Unmap()
 	return a.IsGlobalUnicast() && !a.IsPrivate() && (a.Is4() || global.Contains(a)) &&
 		!slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// Host reports whether a host of a URL, in ASCII and without brackets, may be a public one by its
-// name. Names of one label, names with a suffix of local networks, and other spellings of addresses
-// are not. The target of a name is known only after its lookup.
+// Host reports whether a host of a URL may be public, judging by its name alone. name must be in
+// ASCII and without brackets. Host reports false for names with only one label, names with a suffix
+// for local networks, and unusual spellings of addresses. Even a public name can be resolved to an
+// internal address, so callers must check the address too.
 func Host(name string) bool {
 	name = strings.TrimSuffix(strings.ToLower(name), ".")
 	if a, err := netip.ParseAddr(name); err == nil {

@@ -1,6 +1,7 @@
-// Package paramheader repeats parts of a request in HTTP headers and checks that they agree
-// (2026-07-28 basic/transports/streamable-http, request metadata). It handles the values of
-// Mcp-Name and Mcp-Param-*, and the arguments that a tool's schema marks with x-mcp-header.
+// Package paramheader copies parts of a request into HTTP headers, and checks that the headers
+// agree with the request (2026-07-28 basic/transports/streamable-http, request metadata). It
+// handles the values of Mcp-Name and Mcp-Param-*. The arguments to copy are marked with
+// x-mcp-header in a tool's schema.
 package paramheader
 
 import (
@@ -18,10 +19,10 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Prefix is the prefix of the canonical name of every header that repeats an argument.
+// Prefix is the prefix of the canonical names of all headers that contain an argument.
 const Prefix = "Mcp-Param-"
 
-// Annotation is the member of a property's schema that names its header.
+// Annotation is the member of a property's schema that contains the name of its header.
 const Annotation = "x-mcp-header"
 
 const (
@@ -32,15 +33,15 @@ const (
 	maxInteger = 1<<53 - 1
 )
 
-// A Field is one argument that HTTP clients repeat in a header.
+// A Field is an argument that HTTP clients copy into a header.
 type Field struct {
-	Path   []string // names from the root of the arguments
-	Header string   // canonical, with the prefix
+	Path   []string // names of members, from the arguments object down
+	Header string   // canonical name of the header, including the prefix
 	Kind   string   // "string", "integer" or "boolean"
 }
 
-// Fields returns the annotated arguments of a tool's input schema. The error contains the reason
-// why an annotation, and thus the tool, is invalid.
+// Fields returns the annotated arguments of a tool's input schema. If an annotation is invalid, the
+// tool is invalid too, and the error contains the reason.
 func Fields(schema json.RawMessage) ([]Field, error) {
 	if !Mentions(schema) {
 		return nil, nil
@@ -53,8 +54,9 @@ func Fields(schema json.RawMessage) ([]Field, error) {
 	return f.fields, f.err
 }
 
-// Mentions reports whether the JSON may have an annotation, which nearly all tools do not. Names
-// can have escapes.
+// Mentions reports whether the JSON may contain an annotation. It reports false for nearly all
+// tools. It reports true for text with numeric escapes, as these could spell the name of the
+// annotation.
 func Mentions(text json.RawMessage) bool {
 	return bytes.Contains(text, []byte(Annotation)) || bytes.Contains(text, []byte(`\u`))
 }
@@ -88,7 +90,7 @@ func (f *finder) add(path []string, property, raw []byte) {
 	f.reached++
 	where := strings.Join(path, ".")
 	token, ok := jsonrpc.Unquote(raw)
-	other, taken := f.seen[strings.ToLower(token)] // the name may be empty
+	other, taken := f.seen[strings.ToLower(token)] // the property's name may be empty
 	switch {
 	case !ok || !isToken(token):
 		f.err = fmt.Errorf("%s of %s: expected a header token of letters, digits and !#$%%&'*+-.^_`|~, got %.80s", Annotation, where, raw)
@@ -106,9 +108,9 @@ func (f *finder) add(path []string, property, raw []byte) {
 	f.fields = append(f.fields, Field{Path: path, Header: textproto.CanonicalMIMEHeaderKey(Prefix + token), Kind: kind})
 }
 
-// countAnnotations returns the number of annotations anywhere in a schema, to find those in
-// forbidden places. Values of "properties" are schemas by name, so a property called x-mcp-header
-// does not count.
+// countAnnotations counts the annotations anywhere in a schema, so that annotations in forbidden
+// places are noticed. The members of "properties" are names of properties, so a property called
+// x-mcp-header does not count.
 func countAnnotations(schema []byte, depth int) int {
 	if depth > maxDepth*2 || len(schema) == 0 {
 		return 0
@@ -135,7 +137,7 @@ func countAnnotations(schema []byte, depth int) int {
 	return n
 }
 
-// Value returns the argument as text. It reports false if it is absent or null.
+// Value returns the argument as text. It reports false if the argument is absent or null.
 func (f *Field) Value(arguments json.RawMessage) (string, bool, error) {
 	v := []byte(arguments)
 	for _, name := range f.Path {
@@ -155,7 +157,7 @@ func (f *Field) Value(arguments json.RawMessage) (string, bool, error) {
 		return "", false, fmt.Errorf("%s: expected %s, got %.40s", strings.Join(f.Path, "."), f.Kind, v)
 	}
 	if f.Kind != "integer" {
-		return string(v), true, nil // of the wrong type, which the tool's schema reports
+		return string(v), true, nil // if the type is wrong, validation against the tool's schema reports it
 	}
 	n, err := strconv.ParseFloat(string(v), 64)
 	if err != nil || n != math.Trunc(n) || math.Abs(n) > maxInteger {
@@ -164,7 +166,7 @@ func (f *Field) Value(arguments json.RawMessage) (string, bool, error) {
 	return strconv.FormatInt(int64(n), 10), true, nil
 }
 
-// Check compares the arguments with the headers of the request.
+// Check compares the arguments of a request with its headers.
 func Check(fields []Field, arguments json.RawMessage, headers map[string][]string) error {
 	for i := range fields {
 		if err := fields[i].check(arguments, headers[fields[i].Header]); err != nil {
@@ -204,7 +206,7 @@ func sameInteger(a, b string) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// Encode returns the header value that represents the text.
+// Encode returns the header value that represents text.
 func Encode(text string) string {
 	if isPlain(text) && !(strings.HasPrefix(text, sentinelStart) && strings.HasSuffix(text, sentinelEnd)) {
 		return text
@@ -212,7 +214,7 @@ func Encode(text string) string {
 	return sentinelStart + base64.StdEncoding.EncodeToString([]byte(text)) + sentinelEnd
 }
 
-// Decode returns the text that a header value represents.
+// Decode returns the text that value represents.
 func Decode(value string) (string, error) {
 	value = strings.Trim(value, " \t")
 	for i := 0; i < len(value); i++ {
@@ -234,7 +236,7 @@ func Decode(value string) (string, error) {
 	return value, nil
 }
 
-// isPlain reports whether the text can be in a header unchanged.
+// isPlain reports whether text can be used as a header value without encoding.
 func isPlain(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; c != '\t' && (c < ' ' || c > '~') {

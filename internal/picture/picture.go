@@ -1,4 +1,4 @@
-// Package picture finds the kind and size of pictures. It reads only headers.
+// Package picture determines the type and size of pictures from their headers.
 package picture
 
 import (
@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// MaxBytes limits a picture for a model: in base64 it is the 5 MiB that Anthropic and Groq
-	// accept, and no provider accepts less.
+	// MaxBytes is the maximum size of a picture that is sent to a model. Encoded in base64 it is 5
+	// MiB, the lowest limit of all supported providers (Anthropic and Groq).
 	MaxBytes = 15 << 18
-	// MaxSide limits the width and height of such a picture in pixels: Anthropic, Gemini, Mistral
-	// and xAI accept that.
+	// MaxSide is the maximum width and height of such a picture in pixels. Anthropic, Gemini,
+	// Mistral and xAI accept this size.
 	MaxSide = 8_000
 )
 
-// Kinds names the known kinds of pictures.
+// Kinds lists the supported types of pictures, for messages.
 const Kinds = "PNG, JPEG, GIF or WebP"
 
 var kinds = map[string]string{"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WebP"}
 
-// A Picture holds the data of a header.
+// A Picture contains the data that Read finds in a picture's header.
 type Picture struct {
 	Type          string // MIME type
 	Width, Height int
 	Bytes         int
 }
 
-// String returns the size in pixels and in bytes.
+// String returns the size in pixels and bytes.
 func (p Picture) String() string {
 	size := fmt.Sprintf("%d bytes", p.Bytes)
 	switch {
@@ -46,11 +46,11 @@ func (p Picture) String() string {
 	return fmt.Sprintf("%dx%d, %s", p.Width, p.Height, size)
 }
 
-// Is reports whether data begins like a picture.
+// Is reports whether data begins like a picture of a supported type.
 func Is(data []byte) bool { return kinds[http.DetectContentType(data)] != "" }
 
-// Read returns the data of a picture's header. The error contains the reason why it cannot be sent
-// to a model.
+// Read reads a picture's header. If the picture cannot be sent to a model, the error contains the
+// reason.
 func Read(data []byte) (Picture, error) {
 	mime := http.DetectContentType(data)
 	if kinds[mime] == "" {
@@ -72,8 +72,8 @@ func Read(data []byte) (Picture, error) {
 	return Picture{mime, size.Width, size.Height, len(data)}, nil
 }
 
-// webp reads the size in the first chunk of a WebP file, which has three kinds: lossy, lossless,
-// and extended (RFC 9649).
+// webp reads the size from the first chunk of a WebP file. There are three types of chunks: lossy,
+// lossless, and extended (RFC 9649).
 func webp(data []byte) (c image.Config, err error) {
 	if len(data) < 30 {
 		return c, image.ErrFormat

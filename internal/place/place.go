@@ -1,5 +1,5 @@
-// Package place finds variables, folders and programs in the environment and the folder of a
-// command.
+// Package place finds variables, folders and programs for a command that runs in another
+// environment or folder than the process.
 package place
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/junction-mcp/junction/internal/filename"
 )
 
-// A Place is the environment and the working folder of a command. The zero Place is that of the
-// process.
+// A Place is the environment and the working folder of a command. The zero Place means the
+// environment and folder of the process.
 type Place struct {
-	Vars []string // NAME=VALUE; the last of a name counts; nil: those of the process
-	Dir  string   // absolute; empty: the folder of the process
+	Vars []string // NAME=VALUE; the last entry with a name counts; nil means the environment of the process
+	Dir  string   // absolute; empty means the working folder of the process
 }
 
-// Environ returns the environment, as [os.Environ] does.
+// Environ returns the environment. It is like [os.Environ].
 func (p Place) Environ() []string {
 	if p.Vars == nil {
 		return os.Environ()
@@ -30,7 +30,7 @@ func (p Place) Environ() []string {
 	return p.Vars
 }
 
-// LookupEnv returns a variable, as [os.LookupEnv] does.
+// LookupEnv returns a variable, and whether it is set. It is like [os.LookupEnv].
 func (p Place) LookupEnv(name string) (value string, set bool) {
 	if p.Vars == nil {
 		return os.LookupEnv(name)
@@ -43,13 +43,13 @@ func (p Place) LookupEnv(name string) (value string, set bool) {
 	return value, set
 }
 
-// Getenv returns a variable, as [os.Getenv] does.
+// Getenv returns a variable, or "" if it is not set. It is like [os.Getenv].
 func (p Place) Getenv(name string) string {
 	value, _ := p.LookupEnv(name)
 	return value
 }
 
-// Getwd returns the working folder, as [os.Getwd] does.
+// Getwd returns the working folder. It is like [os.Getwd].
 func (p Place) Getwd() (string, error) {
 	if p.Dir == "" {
 		return os.Getwd()
@@ -57,15 +57,15 @@ func (p Place) Getwd() (string, error) {
 	return p.Dir, nil
 }
 
-// Path returns the name by which the process opens a file with this name in the place.
+// Path returns the path with which the process can open the file that is called name in p.
 func (p Place) Path(name string) string {
 	if p.Dir == "" || name == "" || filepath.IsAbs(name) {
 		return name
 	}
-	return p.Dir + string(filepath.Separator) + name // not cleaned, to keep a separator at the end
+	return p.Dir + string(filepath.Separator) + name // not cleaned, so that a separator at the end remains
 }
 
-// Abs returns an absolute path, as [filepath.Abs] does.
+// Abs returns the absolute form of a path in p. It is like [filepath.Abs].
 func (p Place) Abs(path string) (string, error) {
 	if p.Dir != "" && !filepath.IsAbs(path) {
 		return filepath.Join(p.Dir, path), nil
@@ -73,7 +73,7 @@ func (p Place) Abs(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// Absolute returns a path that is independent of the working folder.
+// Absolute is like [Place.Abs], but returns path itself if it has no absolute form.
 func (p Place) Absolute(path string) string {
 	if full, err := p.Abs(path); err == nil {
 		return full
@@ -81,10 +81,10 @@ func (p Place) Absolute(path string) string {
 	return path
 }
 
-// Real returns the absolute path of a file, without symbolic links.
+// Real returns the absolute path of a file, with symbolic links resolved.
 func (p Place) Real(path string) string { return filename.Real(p.Absolute(path)) }
 
-// Short returns a path with the home folder as ~.
+// Short returns path for display: ~ replaces the home folder.
 func (p Place) Short(path string) string {
 	home, err := p.UserHomeDir()
 	if err != nil {
@@ -96,7 +96,7 @@ func (p Place) Short(path string) string {
 	return path
 }
 
-// UserHomeDir returns the home folder, as [os.UserHomeDir] does.
+// UserHomeDir returns the home folder. It is like [os.UserHomeDir].
 func (p Place) UserHomeDir() (string, error) {
 	if p.Vars == nil {
 		return os.UserHomeDir()
@@ -111,7 +111,7 @@ func (p Place) UserHomeDir() (string, error) {
 	return "", fmt.Errorf("%s is not defined", name)
 }
 
-// UserConfigDir returns the folder of the user's configuration, as [os.UserConfigDir] does.
+// UserConfigDir returns the folder with the user's configuration. It is like [os.UserConfigDir].
 func (p Place) UserConfigDir() (string, error) {
 	if p.Vars == nil {
 		return os.UserConfigDir()
@@ -119,7 +119,7 @@ func (p Place) UserConfigDir() (string, error) {
 	return p.below("XDG_CONFIG_HOME", ".config", "Library/Application Support", "APPDATA")
 }
 
-// UserCacheDir returns the folder for caches of the user's programs, as [os.UserCacheDir] does.
+// UserCacheDir returns the folder for the user's cached data. It is like [os.UserCacheDir].
 func (p Place) UserCacheDir() (string, error) {
 	if p.Vars == nil {
 		return os.UserCacheDir()
@@ -127,7 +127,8 @@ func (p Place) UserCacheDir() (string, error) {
 	return p.below("XDG_CACHE_HOME", ".cache", "Library/Caches", "LOCALAPPDATA")
 }
 
-// below returns a folder from a variable or, by default, inside the home folder.
+// below returns the folder that a variable contains. If the variable is not set, it returns a
+// folder in the home folder.
 func (p Place) below(variable, unix, darwin, windows string) (string, error) {
 	folder := unix
 	switch runtime.GOOS {
@@ -149,8 +150,8 @@ func (p Place) below(variable, unix, darwin, windows string) (string, error) {
 	return filepath.Join(home, folder), err
 }
 
-// State returns the path of a file with state of Junction. It is in the folder in JUNCTION_STATE,
-// or else in Junction's own below the user's configuration.
+// State returns the path of a file with Junction's state. The file is in the folder that
+// JUNCTION_STATE contains, or else in the folder junction in the user's configuration folder.
 func (p Place) State(name string) (string, error) {
 	folder := p.Path(p.Getenv("JUNCTION_STATE"))
 	if folder == "" {
@@ -166,13 +167,13 @@ func (p Place) State(name string) (string, error) {
 	return filepath.Join(folder, name), nil
 }
 
-// Cache returns the path of cached data of Junction, below the user's cache folder.
+// Cache returns the path of Junction's cached data with a name, in the user's cache folder.
 func (p Place) Cache(name string) (string, error) {
 	dir, err := p.UserCacheDir()
 	return filepath.Join(dir, "junction", name), err
 }
 
-// LookPath finds a program, as [exec.LookPath] does.
+// LookPath finds a program. It is like [exec.LookPath].
 func (p Place) LookPath(name string) (string, error) {
 	if p.Vars == nil && p.Dir == "" {
 		return exec.LookPath(name)
@@ -182,7 +183,7 @@ func (p Place) LookPath(name string) (string, error) {
 	}
 	for _, dir := range filepath.SplitList(p.Getenv("PATH")) {
 		found, err := exec.LookPath(filepath.Join(p.Absolute(dir), name))
-		if err == nil && !filepath.IsAbs(dir) { // only the working folder has it, and no program there is run by its bare name
+		if err == nil && !filepath.IsAbs(dir) { // only the working folder contains the program, and a bare name never runs a program in it
 			err = &exec.Error{Name: name, Err: exec.ErrDot}
 		}
 		if err == nil || errors.Is(err, exec.ErrDot) {
@@ -192,7 +193,7 @@ func (p Place) LookPath(name string) (string, error) {
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
-// Paths returns the names by which the process opens files; see [Place.Path].
+// Paths returns the paths with which the process can open the named files; see [Place.Path].
 func (p Place) Paths(names []string) []string {
 	paths := make([]string, len(names))
 	for i, name := range names {
@@ -201,7 +202,7 @@ func (p Place) Paths(names []string) []string {
 	return paths
 }
 
-// Command returns a program to run in the place, as [exec.CommandContext] does.
+// Command returns a command that runs in p. It is like [exec.CommandContext].
 func (p Place) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	if p.Vars != nil || p.Dir != "" {
@@ -211,7 +212,7 @@ func (p Place) Command(ctx context.Context, name string, args ...string) *exec.C
 	return cmd
 }
 
-// Expand returns a path with the home folder in place of ~.
+// Expand replaces ~ at the beginning of path by the home folder.
 func (p Place) Expand(path string) string {
 	if rest, found := strings.CutPrefix(path, "~"); found && (rest == "" || rest[0] == '/') {
 		home, _ := p.UserHomeDir()
@@ -220,7 +221,8 @@ func (p Place) Expand(path string) string {
 	return path
 }
 
-// Tilde returns a path in the form of a sandbox profile: absolute, or relative to the home folder.
+// Tilde returns a path in the form that sandbox profiles use: absolute, or relative to the home
+// folder and with ~ at the beginning.
 func (p Place) Tilde(path string) string {
 	if path == "" || path == "~" || strings.HasPrefix(path, "~/") {
 		return path

@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	maxHead    = 1 << 20 // bytes before the body of a response
-	maxInterim = 5       // interim responses
+	maxHead    = 1 << 20 // maximum number of bytes before the body of a response
+	maxInterim = 5       // maximum number of interim responses before a response
 )
 
 var errHeadTooLong = fmt.Errorf("the headers of the response are longer than %d bytes", maxHead)
 
-// A conn is a connection to a server. One request uses it at a time.
+// A conn is a connection to a server. It carries one request at a time.
 type conn struct {
 	transport *transport
 	net       net.Conn
 	address   string
-	since     time.Time // start of its idle time
+	since     time.Time // time at which it became idle
 	r         *bufio.Reader
 	w         *bufio.Writer
-	left      int64 // bytes that may be read
-	sent      int64 // bytes of the request
-	refused   error // reason why not all of it was sent
+	left      int64 // number of bytes that may be read; see reading
+	sent      int64 // number of bytes of the request that were written
+	refused   error // reason why the request was not sent completely
 
-	raw  syscall.RawConn               // nil: cannot be tested for being open
-	ask  func(descriptor uintptr) bool // sets open
+	raw  syscall.RawConn               // nil if the connection cannot be checked with ask
+	ask  func(descriptor uintptr) bool // checks whether the connection is open, and sets open
 	open bool
 }
 
@@ -53,12 +53,13 @@ func newConn(t *transport, nc net.Conn, address string) *conn {
 	return c
 }
 
-// isOpen reports whether the server has neither closed an idle connection nor sent unexpected data.
+// isOpen reports whether an idle connection can be used again: the server has neither closed it nor
+// sent unexpected data.
 func (c *conn) isOpen() bool {
 	return c.raw.Read(c.ask) == nil && c.open
 }
 
-// reading limits the bytes read from a conn.
+// reading reads from a conn, and limits the number of bytes before the body.
 type reading struct{ *conn }
 
 func (r reading) Read(p []byte) (int, error) {
@@ -70,7 +71,7 @@ func (r reading) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// writing counts the bytes written to a conn.
+// writing writes to a conn, and counts the bytes.
 type writing struct{ *conn }
 
 func (w writing) Write(p []byte) (int, error) {
@@ -80,7 +81,8 @@ func (w writing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// exchange sends a request and reads the head of the response. It closes the connection on error.
+// exchange sends a request and reads the response up to its body. It closes the connection if an
+// error occurs.
 func (c *conn) exchange(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	stop := context.AfterFunc(ctx, func() { _ = c.net.SetDeadline(time.Unix(1, 0)) })
@@ -109,7 +111,7 @@ func (c *conn) roundTrip(req *http.Request) (*http.Response, error) {
 		if c.refused == nil || c.sent == 0 {
 			return nil, err
 		}
-		resp, none := c.response(req) // a server may respond and close before it reads everything, for example to require a login
+		resp, none := c.response(req) // a server may respond and close the connection before it has read the request, for example to require a login
 		if none != nil {
 			return nil, fmt.Errorf("%w; %w", c.refused, none)
 		}
@@ -118,7 +120,7 @@ func (c *conn) roundTrip(req *http.Request) (*http.Response, error) {
 	return c.response(req)
 }
 
-// response reads the head of a response.
+// response reads a response up to its body. It skips interim responses.
 func (c *conn) response(req *http.Request) (*http.Response, error) {
 	for range maxInterim + 1 {
 		resp, err := http.ReadResponse(c.r, req)
@@ -136,7 +138,7 @@ func (c *conn) response(req *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("expected a response after at most %d that announce it", maxInterim)
 }
 
-// because returns the cause of a failed request.
+// because returns the cause of a failed request: the cause of ctx if it is done, and otherwise err.
 func because(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -144,12 +146,13 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// A body returns its connection to the transport after it was read to its end.
+// A body is the body of a response. When it has been read to its end, it returns its connection to
+// the transport.
 type body struct {
 	io.ReadCloser
 	ctx  context.Context
 	stop func() bool
-	last bool                 // the connection serves no further request
+	last bool                 // no further request may use the connection
 	conn atomic.Pointer[conn] // nil after the end of the body
 
 	closed atomic.Bool
@@ -170,7 +173,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the connection unless the body was read to its end.
+// Close closes the connection, unless the body was read to its end.
 func (b *body) Close() error {
 	b.closed.Store(true)
 	b.end(false)

@@ -1,8 +1,9 @@
 // Package plainhttp sends small POST requests over plain HTTP/1.1 on the goroutine of their caller.
 //
-// An [http.Transport] gives each connection a goroutine that reads and one that writes, and passes
-// every request and response between them. A gateway sends a few hundred bytes to a server on the
-// same machine or network, and this passing costs more than the rest of the exchange. Everything
-// else is left to the http.Transport: https, proxies, large bodies, other methods, and systems
-// other than Unix, where an idle connection cannot be tested for being open.
+// An [http.Transport] has two goroutines for each connection, one that reads and one that writes,
+// and passes every request and response between them. A gateway often sends a few hundred bytes to
+// a server on the same machine or network. For such a request, the communication between the
+// goroutines costs more than all other work. The package passes all other requests to the
+// http.Transport: https, proxies, large bodies, and other methods. It also does so on systems other
+// than Unix, where it cannot check whether an idle connection is still open.
 package plainhttp

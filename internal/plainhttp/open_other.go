@@ -2,7 +2,7 @@
 
 package plainhttp
 
-// canAsk is set if a connection can be tested for being open.
+// canAsk is set if the system can check whether an idle connection is open.
 const canAsk = false
 
 func hasNothing(uintptr) bool { return false }

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// canAsk is set if a connection can be tested for being open.
+// canAsk is set if the system can check whether an idle connection is open.
 const canAsk = true
 
-// hasNothing reports whether there is nothing to read, not even an end.
+// hasNothing reports whether a connection has nothing to read, neither data nor its end.
 func hasNothing(descriptor uintptr) bool {
 	var one [1]byte
 	n, err := syscall.Read(int(descriptor), one[:])

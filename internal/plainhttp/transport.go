@@ -12,16 +12,17 @@ import (
 )
 
 const (
-	maxBody   = 32 << 10 // bytes; the capacity of two sockets, with the headers, as a server may respond before it reads
+	maxBody   = 32 << 10 // bytes; with the headers, it fits in the buffers of two sockets, as a server may respond before it has read the request
 	maxHeader = 16 << 10
-	maxIdle   = 512 // connections to all servers
+	maxIdle   = 512 // maximum number of idle connections to all servers
 	idleTime  = 90 * time.Second
 )
 
-// New returns a RoundTripper that handles the requests of this package itself and leaves others to
-// base. base must not change any more. Like base it is safe for concurrent use. It differs from
-// base in that it requests no compression. Its responses end with the context of the request. New
-// returns base itself if it has limits that this package does not support.
+// New returns a RoundTripper that sends small POST requests as the package describes, and passes
+// all others to base. base must not change afterwards. The RoundTripper is safe for concurrent use.
+// In contrast to base, it does not request compression, and the body of a response fails when the
+// context of the request is done. If base has settings that the package does not support, New
+// returns base.
 func New(base *http.Transport) http.RoundTripper {
 	if !canAsk || base.DisableKeepAlives || isLimited(base) {
 		return base
@@ -42,9 +43,9 @@ type transport struct {
 	base *http.Transport
 
 	mu    sync.Mutex
-	idle  []*conn // most recently used last
+	idle  []*conn // the most recently used one is last
 	timer *time.Timer
-	over  bool // CloseIdleConnections was called without a request since: none is kept
+	over  bool // CloseIdleConnections was called after the last request: connections are closed instead of kept
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -75,8 +76,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err == nil {
 			return resp, nil
 		}
-		// The server may have closed a connection just before it was used again. It may have acted
-		// on a part of the data sent.
+		// The server may have closed the connection just before this request. A request of which no
+		// byte was sent can be repeated safely.
 		if !used || c.sent > 0 || ctx.Err() != nil {
 			return nil, err
 		}
@@ -88,7 +89,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// takes reports whether this package handles a request.
+// takes reports whether this package sends a request itself.
 func (t *transport) takes(req *http.Request) bool {
 	u, h := req.URL, req.Header
 	if req.Method != http.MethodPost || u == nil || u.Scheme != "http" || u.Hostname() == "" || !isASCII(u.Host) {
@@ -106,7 +107,7 @@ func (t *transport) takes(req *http.Request) bool {
 			size += int64(len(name) + len(value))
 		}
 		if strings.IndexFunc(name, isOdd) >= 0 || slices.ContainsFunc(values, hasControl) {
-			return false // base returns the error
+			return false // base returns the error for it
 		}
 	}
 	return size <= maxBody+maxHeader && !t.proxied(req) && httptrace.ContextClientTrace(req.Context()) == nil
@@ -120,7 +121,7 @@ func (t *transport) proxied(req *http.Request) bool {
 	return err != nil || proxy != nil
 }
 
-// isOdd reports whether a character does not occur in the usual names of headers.
+// isOdd reports whether a character is unusual in a header name.
 func isOdd(r rune) bool {
 	return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }
@@ -158,7 +159,7 @@ func (t *transport) dial(ctx context.Context, address string) (*conn, error) {
 	return newConn(t, nc, address), nil
 }
 
-// take returns a connection that the server has not closed, or nil.
+// take returns an idle connection to the address that is still open, or nil.
 func (t *transport) take(address string) *conn {
 	for {
 		c := t.last(address)
@@ -182,7 +183,7 @@ func (t *transport) last(address string) *conn {
 	return nil
 }
 
-// keep keeps a connection for the next request.
+// keep stores a connection for the next request.
 func (t *transport) keep(c *conn) {
 	c.since = time.Now()
 	t.mu.Lock()
@@ -204,7 +205,7 @@ func (t *transport) keep(c *conn) {
 	}
 }
 
-// closeOld closes the connections that were idle for idleTime.
+// closeOld closes the connections that have been idle for idleTime.
 func (t *transport) closeOld() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -218,8 +219,8 @@ func (t *transport) closeOld() {
 	}
 }
 
-// CloseIdleConnections closes the idle connections, and those of running requests when these end.
-// [http.Client.CloseIdleConnections] calls it.
+// CloseIdleConnections closes the idle connections. A connection that is in use is closed when its
+// request ends. [http.Client.CloseIdleConnections] calls this method.
 func (t *transport) CloseIdleConnections() {
 	t.mu.Lock()
 	for _, c := range t.idle {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Count returns a number of things. The plural of the name gets an s, or es after an s: "1 tool",
-// "2 tools".
+// Count returns a number and a noun in singular or plural, such as "1 tool" or "2 tools". The
+// plural ends in s, or in es if the noun ends in s.
 func Count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -19,7 +19,8 @@ func Count(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing + "s"
 }
 
-// Beginning returns the longest prefix of s of at most n bytes that ends with a whole character.
+// Beginning returns the longest prefix of s that has at most n bytes and does not split a
+// character.
 func Beginning(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -30,7 +31,8 @@ func Beginning(s string, n int) string {
 	return s[:max(n, 0)]
 }
 
-// Short returns s if it has at most n bytes, otherwise its Beginning and an ellipsis.
+// Short returns s if it has at most n bytes. Otherwise it returns a prefix of at most n bytes and
+// an ellipsis.
 func Short(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -38,11 +40,11 @@ func Short(s string, n int) string {
 	return Beginning(s, n) + "…"
 }
 
-// plainWord matches a word that no shell changes.
+// plainWord matches a word without characters that have a meaning in a shell.
 var plainWord = regexp.MustCompile(`^[\w./:@%+=,-]+$`)
 
-// ShellWord returns a word as it can be typed. Servers choose names of files, hosts and tools, and
-// a shell executes "$(…)".
+// ShellWord returns word with the quotes that it needs in a shell. Words such as names of files,
+// hosts and tools can come from servers, and a shell executes "$(…)".
 func ShellWord(word string) string {
 	switch {
 	case plainWord.MatchString(word):
@@ -53,7 +55,7 @@ func ShellWord(word string) string {
 	return strconv.Quote(word)
 }
 
-// ShellWords returns words as they can be typed.
+// ShellWords returns words, with the quotes that they need in a shell, joined by spaces.
 func ShellWords(words []string) string {
 	var all []string
 	for _, word := range words {
@@ -62,10 +64,10 @@ func ShellWords(words []string) string {
 	return strings.Join(all, " ")
 }
 
-// maxNames limits the names that FirstNames returns.
+// maxNames is the number of names that FirstNames returns.
 const maxNames = 2
 
-// FirstNames returns the first names and the number of others.
+// FirstNames returns the first names, and the number of further names.
 func FirstNames(names []string) string {
 	some := make([]string, 0, maxNames+1)
 	for _, name := range names[:min(len(names), maxNames)] {

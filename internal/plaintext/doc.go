@@ -1,11 +1,12 @@
-// Package plaintext makes foreign text safe to print on a terminal and free of hidden content.
+// Package plaintext makes untrusted text safe to print on a terminal, and makes hidden characters
+// visible.
 //
 // Text of a server (descriptions, log lines, tool results) may contain escape sequences that move
-// the cursor or set the clipboard. It may contain characters that reverse the direction of text,
-// and characters that are invisible to users but not to a model. [Clean] replaces each of them by a
-// visible escape, so that nothing is hidden and nothing is executed. [Line] does the same for one
-// line of bounded length.
+// the cursor or set the clipboard. It may also contain characters that reverse the direction of
+// text, or characters that a model reads but a user cannot see. [Clean] replaces each of these
+// characters by a visible escape. [Line] does the same, and limits the result to one line of a
+// maximum length.
 //
-// The result is for display. It cannot be reversed: a backslash in the original looks like one of
-// an escape.
+// The result is meant for display. It cannot be converted back: a backslash in the original looks
+// like the backslash of an escape.
 package plaintext

@@ -7,25 +7,23 @@ import (
 	"unicode/utf8"
 )
 
-// Clean returns s with everything that a reader would not see, or that a
-// terminal would obey, written out as a Go escape:
+// Clean returns s with Go escapes in place of all characters that a reader would not see or that a
+// terminal would interpret:
 //
-//   - control characters (C0, DEL, C1), and with them every ANSI escape
-//     sequence, as \x1b or \u009b; only newline and tab stay as they are, and a
-//     carriage return is dropped where a newline follows it;
-//   - marks, embeddings, overrides and isolates that change the direction of
-//     text, as \u202e;
-//   - zero-width and other invisible characters: joiners, fillers, soft hyphens,
-//     the byte order mark, tag characters, variation selectors, as \u200b or
-//     \U000e0041. One variation selector 16 stays when it follows a symbol, and one
-//     joiner between two symbols, because that is how emoji are written; so does one
-//     joiner between letters of a script that is written with them, such as Persian
-//     or Hindi;
-//   - the line and paragraph separators, as \u2028;
-//   - each byte that is not valid UTF-8, as \xff.
+//   - Control characters (C0, DEL, C1), and thus every ANSI escape sequence, become escapes such as
+//     \x1b or \u009b. Only newlines and tabs stay. A carriage return before a newline is removed.
+//   - Marks, embeddings, overrides and isolates that change the direction of text become escapes
+//     such as \u202e.
+//   - Zero-width and other invisible characters become escapes such as \u200b or \U000e0041: joiners,
+//     fillers, soft hyphens, the byte order mark, tag characters and variation selectors. Some of
+//     them stay because normal text needs them: one variation selector 16 after a symbol and one
+//     joiner between two symbols, which emoji need, and one joiner between letters of a script that
+//     uses joiners, such as Persian or Hindi.
+//   - The line and paragraph separators become \u2028 and \u2029.
+//   - Each byte that is not valid UTF-8 becomes an escape such as \xff.
 //
-// Text without any of these is returned as it is, without allocation. Cleaning
-// twice changes nothing.
+// Clean returns text without such characters unchanged and without an allocation. Cleaning text a
+// second time does not change it.
 func Clean(s string) string {
 	first := indexHidden(s)
 	if first < 0 {
@@ -64,11 +62,10 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// Line returns s cleaned as by [Clean] on a single line of at most max runes. A run of newlines and
-// tabs becomes one space. Text that does not fit ends in an ellipsis, which counts as one rune. The
-// result is empty if max is not positive.
-//
-// Line reads no more of s than the result needs.
+// Line returns s, cleaned as [Clean] does, as a single line of at most max runes. It replaces each
+// run of newlines and tabs by one space. If the text is too long, it is cut, and the last rune is
+// an ellipsis. The result is empty if max is not positive. Line reads only as much of s as it
+// needs.
 func Line(s string, max int) string {
 	switch {
 	case max <= 0:
@@ -80,11 +77,11 @@ func Line(s string, max int) string {
 	if len(line) <= max {
 		return string(line)
 	}
-	// A joiner at the cut would join nothing.
+	// A joiner at the end would have nothing to join.
 	return strings.TrimRight(string(line[:max-1]), "\u200c\u200d") + "…"
 }
 
-// printable reports whether s has only visible ASCII characters and spaces.
+// printable reports whether s consists of visible ASCII characters and spaces.
 func printable(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -94,12 +91,12 @@ func printable(s string) bool {
 	return true
 }
 
-// Unbroken returns all of s cleaned as by [Clean] on a single line. It is for text that must be
-// seen whole and must not forge the beginning of a line.
+// Unbroken returns all of s, cleaned as [Clean] does, as a single line. It is meant for text that a
+// user must see completely and that must not be able to imitate another line.
 func Unbroken(s string) string { return fold(Clean(s)) }
 
-// prefix returns a part of s that gives more than max runes once it is cleaned and folded, or all
-// of s. Only runs of newlines and tabs become shorter.
+// prefix returns all of s, or a part of s that has more than max runes after cleaning and folding.
+// Only runs of newlines and tabs become shorter in these steps.
 func prefix(s string, max int) string {
 	runes, folding := 0, false
 	for i, r := range s {
@@ -115,7 +112,7 @@ func prefix(s string, max int) string {
 	return s
 }
 
-// fold replaces each run of newlines and tabs with one space.
+// fold replaces each run of newlines and tabs by one space.
 func fold(s string) string {
 	if !strings.ContainsAny(s, "\n\t") {
 		return s
@@ -136,7 +133,7 @@ func fold(s string) string {
 	return b.String()
 }
 
-// indexHidden returns the index of the first character that must be replaced, or -1.
+// indexHidden returns the index of the first character that Clean must replace, or -1.
 func indexHidden(s string) int {
 	last := escape
 	for i := 0; i < len(s); {
@@ -162,12 +159,12 @@ func invalid(r rune, size int) bool { return r == utf8.RuneError && size <= 1 }
 
 func hiddenASCII(c byte) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }
 
-// hidden reports whether r must be escaped when it follows last.
+// hidden reports whether r must be escaped if it follows last.
 func hidden(r, last rune) bool {
 	if r < utf8.RuneSelf {
 		return hiddenASCII(byte(r))
 	}
-	if r == emojiSelector && (unicode.Is(unicode.So, last) || last == 'ℹ' || last == '↔') { // symbols with a coloured form
+	if r == emojiSelector && (unicode.Is(unicode.So, last) || last == 'ℹ' || last == '↔') { // these symbols have a coloured form
 		return false
 	}
 	return unicode.Is(unicode.Cc, r) ||
@@ -176,21 +173,20 @@ func hidden(r, last rune) bool {
 			unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point)
 }
 
-// escape is the previous character at the start of the text, or after an escape.
+// escape stands for the previous character at the start of the text and after an escape.
 const escape rune = -1
 
-// emojiSelector selects the coloured form of the symbol before it.
+// emojiSelector selects the coloured form of the symbol that it follows.
 const emojiSelector = '\ufe0f'
 
-// Joiners.
 const (
 	nonJoiner = '\u200c'
 	joiner    = '\u200d'
 )
 
-// joinsAt reports whether r is a joiner that belongs between last and the rest: between symbols
-// that form one emoji, or letters whose script needs it. The end of the text counts as a fitting
-// rest.
+// joinsAt reports whether r is a joiner that is needed between the character last and the text
+// rest. Joiners are needed between symbols that form one emoji, and between letters of some
+// scripts. If rest is empty, joinsAt accepts a joiner after such a symbol or letter.
 func joinsAt(r, last rune, rest string) bool {
 	if r != joiner && r != nonJoiner {
 		return false
@@ -199,16 +195,16 @@ func joinsAt(r, last rune, rest string) bool {
 	if joining(last) && (size == 0 || joining(next)) {
 		return true
 	}
-	isPart := last == emojiSelector || last >= 0x1f3fb && last <= 0x1f3ff // its skin tone
+	isPart := last == emojiSelector || last >= 0x1f3fb && last <= 0x1f3ff // last is the symbol's selector or skin tone
 	return r == joiner && (isPart || joinable(last)) && (size == 0 || joinable(next))
 }
 
-// joinable reports whether r may be a part of an emoji of several symbols.
+// joinable reports whether r can be a part of an emoji that consists of several symbols.
 func joinable(r rune) bool { return r >= 0x2190 && unicode.Is(unicode.So, r) }
 
-// joining reports whether r is a letter or a mark of a script in which joiners are visible.
+// joining reports whether r is a letter or mark of a script in which joiners change the appearance.
 func joining(r rune) bool {
-	if r >= 0x64b && r <= 0x655 || r == 0x670 { // marks of Arabic, which other scripts use too
+	if r >= 0x64b && r <= 0x655 || r == 0x670 { // Arabic marks that other scripts use too
 		return true
 	}
 	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Nko, unicode.Mongolian, unicode.Devanagari, unicode.Bengali,

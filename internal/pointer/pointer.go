@@ -1,4 +1,4 @@
-// Package pointer parses paths into JSON: JSON Pointers (RFC 6901) of at least one part.
+// Package pointer parses JSON Pointers (RFC 6901) that have at least one part.
 package pointer
 
 import (
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Split returns the parts of a path, such as user and email of /user/email. The error names the
-// path.
+// Split returns the unescaped parts of a path, such as user and email for /user/email. The error
+// contains the path.
 func Split(path string) ([]string, error) {
 	text, found := strings.CutPrefix(path, "/")
 	switch {

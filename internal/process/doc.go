@@ -1,19 +1,19 @@
-// Package process runs a child process that communicates on its standard input and output, and ends
-// it together with all its descendants.
+// Package process runs a child process that communicates over its standard input and output. It
+// ends the child together with its descendants.
 //
-// Commands are often wrappers (npx, uvx, sh -c) whose real work is done by a grandchild. Every
-// child therefore leads a process group of its own, which is ended as a whole. First standard input
-// is closed, then the group is terminated, then killed, with a grace period before each step. The
-// same happens to the rest of a group when its leader exits by itself. A process that leaves the
-// group on purpose (setsid) is not followed and delays nothing: this side closes pipes that it
-// keeps open.
+// Commands are often wrappers (npx, uvx, sh -c) that start another process for the actual work. The
+// package therefore starts every child in a process group of its own, and ends the whole group. It
+// first closes the child's standard input, then terminates the group, and then kills it, with a
+// grace period before each of the last two steps. If the child exits by itself, the package ends
+// the remaining processes of the group in the same way. A process that left the group intentionally
+// (setsid) is not ended. It delays nothing, as the package closes its own ends of the pipes that
+// this process keeps open.
 //
-// Children get no parent death signal. On Linux that signal is tied to the thread that forked,
-// which the Go runtime may end at any time, and it reaches only the child itself. When this process
-// dies without closing anything, its children read the end of their standard input, at which an MCP
-// server exits.
+// Children have no parent death signal. On Linux this signal depends on the thread that started the
+// child, which the Go runtime may end at any time, and only the child itself receives it. If this
+// process dies, its children read the end of their standard input, at which an MCP server exits.
 //
-// On Windows there is no group to signal: only the child is killed after its grace period. It is
-// started in a console process group of its own, so that an interrupt typed at the console does not
-// reach it.
+// Windows has no signals for groups, so only the child is killed after its grace period. It runs in
+// a console process group of its own, so that it does not receive an interrupt that is typed at the
+// console.
 package process

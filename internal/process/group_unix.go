@@ -9,8 +9,9 @@ import (
 	"syscall"
 )
 
-// group is a process group, identified by its leader's process id. No other process gets that
-// number while the group has a member. The group is not signalled any more once it was found empty.
+// group is a process group, identified by the process id of its leader. No other process can have
+// this number while the group has a member. Once the group was found empty, no signals are sent to
+// it any more.
 type group struct{ id int }
 
 func groupLeader() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
@@ -21,9 +22,9 @@ func (g group) terminate() { syscall.Kill(-g.id, syscall.SIGTERM) }
 
 func (g group) kill() { syscall.Kill(-g.id, syscall.SIGKILL) }
 
-// empty reports whether the group has no process left to end. It must be called only after the
-// leader was reaped. It reaps members whose parents died and that this process inherited, as the
-// first process of a container does.
+// empty reports whether the group has no process that must be ended. It must be called only after
+// the leader was reaped. It also reaps members that this process inherited because their parents
+// died, which happens if this process is the first one of a container.
 func (g group) empty() bool {
 	for {
 		pid, err := syscall.Wait4(-g.id, nil, syscall.WNOHANG, nil)
@@ -35,11 +36,11 @@ func (g group) empty() bool {
 	if syscall.Kill(-g.id, 0) != nil {
 		return true
 	}
-	//lint:ignore SA4000 twice: one that was just born may be missed
 	return !g.living() && !g.living()
 }
 
-// signalled returns an error for a process that was killed by a signal, or nil.
+// signalled returns an error that describes the signal that killed a process, or nil if no signal
+// did.
 func signalled(state *os.ProcessState) error {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {
@@ -72,8 +73,8 @@ var signalNames = map[syscall.Signal]string{
 	syscall.SIGXFSZ: "SIGXFSZ",
 }
 
-// readNow reads from a pipe without waiting. It returns 0 or less at the end or without input.
-// Unlike a read of the file it ignores deadlines.
+// readNow reads from a pipe without waiting. It returns 0 or less if the pipe is empty or at its
+// end. In contrast to [os.File.Read] it ignores deadlines.
 func readNow(f *os.File, b []byte) (n int) {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// group holds only the child: without a job object its descendants cannot be found.
+// group contains only the child. Its descendants could be found only with a job object.
 type group struct{ child *os.Process }
 
 func groupLeader() *syscall.SysProcAttr {
@@ -14,15 +14,17 @@ func groupLeader() *syscall.SysProcAttr {
 
 func groupOf(leader *os.Process) group { return group{child: leader} }
 
-// terminate kills the child: a process without a console window receives no request to end.
+// terminate kills the child, because a process without a console window cannot receive a request to
+// end.
 func (g group) terminate() { g.child.Kill() }
 
 func (g group) kill() { g.child.Kill() }
 
 func (g group) empty() bool { return true }
 
-// signalled returns nil: a killed process has an exit status on Windows.
+// signalled returns nil, because a killed process has an exit status on Windows.
 func signalled(*os.ProcessState) error { return nil }
 
-// readNow returns 0: pipes have no deadlines on Windows, so nothing is left when reading is ended.
+// readNow returns 0. Pipes on Windows have no deadlines, so nothing remains to be read after the
+// end of reading.
 func readNow(*os.File, []byte) int { return 0 }

@@ -8,7 +8,8 @@ import (
 )
 
 // living reports whether the group has a member that is not a zombie. Orphans that died stay in the
-// group until the system's first process reaps them, which in a container may be late or never.
+// group until the first process of the system reaps them. In a container this may happen late or
+// never.
 func (g group) living() bool {
 	living := false
 	known := g.eachMember(func(stat [][]byte) bool {
@@ -18,8 +19,9 @@ func (g group) living() bool {
 	return living || !known
 }
 
-// eachMember calls f with the fields of /proc/pid/stat from the state on, for each process of the
-// group, until f returns false. known is false if the system does not provide them.
+// eachMember calls f for each process of the group, until f returns false. stat contains the fields
+// of /proc/pid/stat, beginning with the process's state. known is false if the system does not
+// provide these files.
 func (g group) eachMember(f func(stat [][]byte) bool) (known bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -35,8 +37,9 @@ func (g group) eachMember(f func(stat [][]byte) bool) (known bool) {
 		if name[0] < '0' || name[0] > '9' {
 			continue
 		}
-		stat, _ := os.ReadFile("/proc/" + name + "/stat") // empty for a process that has ended in the meantime
-		// "pid (name) state ppid pgrp ...": the name may contain anything, including parentheses.
+		stat, _ := os.ReadFile("/proc/" + name + "/stat") // empty if the process has ended since
+		// The content is "pid (name) state ppid pgrp ...". The name can contain any character,
+		// including parentheses.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		if len(fields) >= 15 && string(fields[2]) == id && !f(fields) {
 			break
@@ -45,11 +48,12 @@ func (g group) eachMember(f func(stat [][]byte) bool) (known bool) {
 	return true
 }
 
-// tick is the unit of processor time in /proc.
+// tick is the unit of CPU time in /proc.
 const tick = time.Second / 100
 
-// CPUTime returns the processor time that the processes of the child's group, and those that they
-// waited for, have used so far. It reports false if the system does not provide it.
+// CPUTime returns the CPU time that the processes of the child's group have used so far. It
+// includes the time of ended processes for which they waited. It reports false if the system does
+// not provide this data.
 func (p *Process) CPUTime() (used time.Duration, known bool) {
 	known = p.group.eachMember(func(stat [][]byte) bool {
 		for _, field := range stat[11:15] { // utime, stime, cutime and cstime

@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// pipeSize is the default capacity of a pipe on Linux, and more than that of other systems.
+// pipeSize is the default capacity of a pipe on Linux. On other systems pipes are smaller.
 const pipeSize = 64 << 10
 
-// output is the reading end of a pipe from the child. Descendants of the child may hold the other
-// end without limit, so reading can be ended from this side.
+// output is the reading end of a pipe from the child. Reading can be ended from this side, because
+// descendants of the child may keep the other end open for any time.
 type output struct {
 	file  *os.File
 	ended atomic.Bool
 
 	mu   sync.Mutex
-	left int // bytes that may be read after end
+	left int // number of bytes that may still be read after end
 }
 
 func newOutput(f *os.File) *output { return &output{file: f, left: pipeSize} }
 
-// end makes Read return the content of the pipe and then io.EOF, even if the other end is open. It
-// ends a blocked Read.
+// end makes Read return the current content of the pipe and then io.EOF, even if the other end is
+// open. It wakes a blocked Read.
 func (o *output) end() {
 	o.ended.Store(true)
 	if err := o.file.SetReadDeadline(time.Unix(1, 0)); errors.Is(err, os.ErrNoDeadline) {
@@ -45,8 +45,8 @@ func (o *output) Read(b []byte) (int, error) {
 	}
 }
 
-// readLeft reads the content of the pipe without waiting, at most its capacity, because the other
-// end may still be written.
+// readLeft reads the remaining content of the pipe without waiting. It reads at most the capacity
+// of a pipe, because the other end may still write.
 func (o *output) readLeft(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

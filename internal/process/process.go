@@ -16,26 +16,27 @@ import (
 
 // Command describes a program to start.
 type Command struct {
-	// Path is the program: a name that is searched in PATH, of Env if that is set, or a path. A
-	// relative path is relative to Dir.
+	// Path is the program: either a name, which is searched in the PATH of Env or of this process,
+	// or a path. A relative path is relative to Dir.
 	Path string
-	Args []string // without the program's name
+	Args []string // arguments without the program's name
 
-	Env []string // complete environment as "key=value"; nil means this process's own
-	Dir string   // working directory; empty means this process's own
+	Env []string // complete environment as "key=value"; nil means the environment of this process
+	Dir string   // working directory; empty means the working directory of this process
 
-	Grace time.Duration   // for each step of stopping; 0 means 2 seconds
-	Kill  <-chan struct{} // may be nil; once closed, a child that is to stop is killed without grace
+	Grace time.Duration   // grace period before each step of ending the child; 0 means 2 seconds
+	Kill  <-chan struct{} // may be nil; once it is closed, a child that is being ended is killed without a grace period
 
-	// Launch, if set, starts the command instead of its own Start, for example confined. The
-	// function that it returns is called once, after the child was reaped and its group is empty.
+	// Launch, if set, starts cmd in place of cmd.Start, for example in a sandbox. The returned
+	// function is called once, after the child was reaped and when its group is empty.
 	Launch func(cmd *exec.Cmd) (ended func(), err error)
 
-	StderrTail int // bytes of standard error kept; 0 means 16 KiB
+	StderrTail int // number of bytes of standard error that are kept; 0 means 16 KiB
 
-	// OnStderr, if set, is called with each line of standard error, cleaned for display and cut at
-	// 8 KiB, from one goroutine. It may block: lines that come too fast are dropped, and a separate
-	// line has their number. It must return, and must not call Close, which waits for it.
+	// OnStderr, if set, is called with each line of standard error. Lines are cleaned for display
+	// and cut at 8 KiB. All calls are made by one goroutine. OnStderr may block. Lines that arrive
+	// too fast are dropped, and their number is reported in a line of its own. OnStderr must return
+	// in the end. It must not call Close, because Close waits for it.
 	OnStderr func(line string)
 }
 
@@ -43,14 +44,14 @@ const (
 	defaultGrace      = 2 * time.Second
 	defaultStderrTail = 16 << 10
 
-	// hurriedTime is the grace period of each step after Hurry.
+	// hurriedTime is the maximum grace period of each step after Hurry.
 	hurriedTime = 100 * time.Millisecond
 
-	// stderrWait limits how long Exited waits for the end of standard error. The end comes at once
-	// unless another process holds it.
+	// stderrWait is the maximum time that Exited waits for the end of standard error. Usually there
+	// is nothing to wait for, unless another process keeps standard error open.
 	stderrWait = 100 * time.Millisecond
 
-	// killWait limits the wait for a killed process that the kernel does not end.
+	// killWait is the maximum time to wait for a killed process that the kernel does not end.
 	killWait = 10 * time.Second
 )
 
@@ -80,7 +81,7 @@ type Process struct {
 	running             sync.WaitGroup
 }
 
-// Start starts a command. The error names the command and contains a remedy.
+// Start starts a command. The error contains the command and a remedy.
 func Start(c Command) (*Process, error) {
 	path, err := lookPath(c)
 	if err != nil {
@@ -110,7 +111,7 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// start makes the pipes and starts the child.
+// start creates the pipes and starts the child.
 func (p *Process) start(launch func(*exec.Cmd) (func(), error)) (err error) {
 	var files []*os.File
 	defer func() {
@@ -153,19 +154,20 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// PID returns the child's process id, which is also that of its group.
+// PID returns the child's process id, which is also the id of its group.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Stderr returns the end of the child's standard error so far, cleaned for display. It starts at a
-// line, if there are lines.
+// Stderr returns the last output of the child on standard error, cleaned for display. It begins at
+// the start of a line, if possible.
 func (p *Process) Stderr() string { return p.log.text() }
 
-// Exited returns a channel that is closed when the child was reaped and Stderr holds its last
+// Exited returns a channel that is closed when the child was reaped and Stderr contains its last
 // output.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// ExitError returns how the child ended: nil for status 0, and an error such as "exited with status
-// 3" or "killed by SIGKILL" otherwise. It is nil until Exited.
+// ExitError returns nil if the child exited with status 0. Otherwise it returns an error such as
+// "exited with status 3" or "killed by SIGKILL". It returns nil while the channel of Exited is
+// open.
 func (p *Process) ExitError() error {
 	select {
 	case <-p.exited:
@@ -175,9 +177,9 @@ func (p *Process) ExitError() error {
 	}
 }
 
-// Read reads from the child's standard output. At its end the error is io.EOF. The end comes when
-// the child and all processes that share its output have closed it or ended. It comes at the latest
-// a grace period after the child exited. After Close the error is os.ErrClosed.
+// Read reads from the child's standard output. It returns io.EOF when the child and all processes
+// that share its output have closed it or ended. It returns io.EOF at the latest when a grace
+// period has passed after the child exited. After Close the error wraps os.ErrClosed.
 func (p *Process) Read(b []byte) (int, error) {
 	n, err := p.stdout.Read(b)
 	switch {
@@ -192,9 +194,9 @@ func (p *Process) Read(b []byte) (int, error) {
 	}
 }
 
-// Write writes to the child's standard input. It blocks while the child does not read, until Close,
-// after which the error wraps os.ErrClosed. If the child has ended or closed its input, the error
-// contains how it ended, if known, and wraps io.ErrClosedPipe.
+// Write writes to the child's standard input. It blocks while the child does not read. After Close
+// the error wraps os.ErrClosed. If the child has ended or closed its standard input, the error
+// wraps io.ErrClosedPipe and contains the child's exit status, if known.
 func (p *Process) Write(b []byte) (int, error) {
 	n, err := p.stdin.Write(b)
 	if err == nil {
@@ -213,8 +215,8 @@ func (p *Process) Write(b []byte) (int, error) {
 	return n, fmt.Errorf("write to %s: %w", p.name, err)
 }
 
-// cause removes the operation and the file from an error of package os, since the names of pipes
-// are meaningless.
+// cause removes the operation and the file name from an error of package os, because names of pipes
+// mean nothing to users.
 func cause(err error) error {
 	if path, ok := errors.AsType[*os.PathError](err); ok {
 		return path.Err
@@ -222,7 +224,7 @@ func cause(err error) error {
 	return err
 }
 
-// described is an error with its own text instead of that of the wrapped error.
+// described is an error whose text replaces the text of the wrapped error.
 type described struct {
 	text string
 	err  error

@@ -12,20 +12,20 @@ import (
 	"syscall"
 )
 
-// lookPath finds the program of c. It returns a path that does not depend on the working directory
-// unless c.Path does.
+// lookPath finds the program of c. The returned path is relative only if c.Path is a relative path;
+// it is then relative to c.Dir.
 func lookPath(c Command) (string, error) {
 	switch {
 	case c.Path == "":
 		return "", errors.New("no command given")
 	case strings.ContainsAny(c.Path, separators) && !filepath.IsAbs(c.Path):
-		return c.Path, nil // relative to Dir: checked when it is started
+		return c.Path, nil // relative to Dir; checked when the program is started
 	case c.Env == nil || strings.ContainsAny(c.Path, separators):
 		return exec.LookPath(c.Path)
 	}
 	for _, dir := range filepath.SplitList(searchPath(c.Env)) {
 		if !filepath.IsAbs(dir) {
-			continue // a bare name never runs a program of the working directory
+			continue // a bare name never runs a program in the working directory
 		}
 		if path, err := exec.LookPath(filepath.Join(dir, c.Path)); err == nil {
 			return path, nil
@@ -34,10 +34,11 @@ func lookPath(c Command) (string, error) {
 	return "", exec.ErrNotFound
 }
 
-// WithoutStarts runs f while this process starts no other. A starting program inherits files open
-// for writing until it executes. A program written at that moment cannot be executed until then
-// ("text file busy", go.dev/issue/22315). So f opens, writes and closes it. f must not block, since
-// it blocks all starts, and must start nothing.
+// WithoutStarts runs f while this process starts no programs. A child inherits files that are open
+// for writing until it executes its program. During this time, a program that is being written to
+// such a file cannot be executed ("text file busy", go.dev/issue/22315). f should therefore open,
+// write and close the file. All starts wait for f, so f must not block, and it must not start
+// programs.
 func WithoutStarts(f func() error) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -47,7 +48,8 @@ func WithoutStarts(f func() error) error {
 // separators are the characters that make a command a path instead of a name.
 const separators = "/" + string(filepath.Separator)
 
-// searchPath returns the PATH of an environment; the last one counts, as in os/exec.
+// searchPath returns the PATH of an environment. If there are several, the last one counts, as in
+// os/exec.
 func searchPath(env []string) (path string) {
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
@@ -58,8 +60,8 @@ func searchPath(env []string) (path string) {
 	return path
 }
 
-// startError returns an error with the command and a remedy. It omits arguments, which may hold
-// secrets.
+// startError returns an error with the command and a remedy. It omits the arguments, which may
+// contain secrets.
 func startError(c Command, err error) error {
 	return fmt.Errorf("start %q: %w", c.Path, explained(c, err))
 }

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	maxLine     = 8 << 10 // bytes of a line of standard error, before and after cleaning
-	queuedLines = 256     // lines that wait for OnStderr
+	maxLine     = 8 << 10 // maximum size in bytes of a line of standard error, before and after cleaning
+	queuedLines = 256     // maximum number of lines that wait for OnStderr
 )
 
-// stderrLog keeps the end of a child's standard error and passes on its lines.
+// stderrLog stores the last part of a child's standard error and passes its lines to onLine.
 type stderrLog struct {
 	onLine func(string)
-	lines  chan stderrLine // to onLine; closed at the end of standard error
+	lines  chan stderrLine // queue of onLine; closed at the end of standard error
 
 	mu      sync.Mutex
 	keep    int
-	tail    []byte // cleaned lines, each with its '\n'; little more than twice keep
-	partial []byte // the raw line without an end yet; at most maxLine+1
-	missed  int    // lines dropped since the last one in the queue
+	tail    []byte // cleaned lines, each with its '\n'; a little more than 2*keep bytes at most
+	partial []byte // incomplete raw line; at most maxLine+1 bytes
+	missed  int    // number of lines dropped since the last one that was added to lines
 }
 
 type stderrLine struct {
-	missed int // lines dropped before this one
+	missed int // number of lines dropped before this one
 	text   string
 }
 
@@ -37,7 +37,7 @@ func newStderrLog(keep int, onLine func(string)) *stderrLog {
 	return &stderrLog{keep: keep, onLine: onLine, lines: make(chan stderrLine, queuedLines)}
 }
 
-// readFrom reads r to its end without waiting for onLine.
+// readFrom reads r to its end. It never waits for onLine.
 func (l *stderrLog) readFrom(r io.Reader) {
 	defer close(l.lines)
 	b := make([]byte, maxLine)
@@ -49,20 +49,20 @@ func (l *stderrLog) readFrom(r io.Reader) {
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if len(l.partial) > 0 { // a last line without an end
+		if len(l.partial) > 0 { // the last line may have no line end
 			l.endLine()
 		}
 		return
 	}
 }
 
-// deliver calls onLine with each line until the end.
+// deliver calls onLine for each line, until the end of standard error.
 func (l *stderrLog) deliver() {
 	for line := range l.lines {
 		l.reportMissed(line.missed)
 		l.onLine(line.text)
 	}
-	l.reportMissed(l.missed) // constant after the end
+	l.reportMissed(l.missed) // it does not change after the end
 }
 
 func (l *stderrLog) reportMissed(n int) {
@@ -71,7 +71,8 @@ func (l *stderrLog) reportMissed(n int) {
 	}
 }
 
-// text returns the end of the output, at most keep bytes, from the start of a line if possible.
+// text returns the last part of the output, at most keep bytes. It begins at the start of a line,
+// if possible.
 func (l *stderrLog) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +120,7 @@ func (l *stderrLog) endLine() {
 	line := cleanLine(l.partial)
 	l.partial = l.partial[:0]
 	l.tail = append(append(l.tail, line...), '\n')
-	if kept := l.keep + len("x\n"); len(l.tail) > 2*kept { // text checks the byte before
+	if kept := l.keep + len("x\n"); len(l.tail) > 2*kept { // text examines the byte before the last keep bytes
 		l.tail = append(l.tail[:0], l.tail[len(l.tail)-kept:]...)
 	}
 	if l.onLine == nil {
@@ -133,7 +134,7 @@ func (l *stderrLog) endLine() {
 	}
 }
 
-// cleanLine returns a line without colours, safe to print, and cut if it is too long.
+// cleanLine returns a line without colours, safe to print, and cut to maxLine bytes.
 func cleanLine(line []byte) string {
 	s := plaintext.Beginning(string(line), maxLine)
 	cut := len(s) < len(line)
@@ -149,7 +150,7 @@ func cleanLine(line []byte) string {
 }
 
 // withoutColours removes the escape sequences for colours and styles (ESC [ ... m), which programs
-// often write to logs.
+// often write to their logs.
 func withoutColours(s string) string {
 	const introducer = "\x1b["
 	if !strings.Contains(s, introducer) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// wait reaps the child and ends the rest of its group.
+// wait reaps the child and ends the remaining processes of its group.
 func (p *Process) wait() {
 	p.exitErr = p.cmd.Wait()
 	if state := p.cmd.ProcessState; p.exitErr != nil && state != nil {
@@ -28,16 +28,16 @@ func (p *Process) wait() {
 	p.stderr.end()
 }
 
-// Close ends the child and everything in its group. It closes standard input, terminates the group
-// after a grace period, and kills it after another. It then closes the pipes, which ends a blocked
-// Read or Write.
+// Close ends the child and all processes in its group. It closes standard input, terminates the
+// group after a grace period, and kills it after another grace period. It then closes the pipes,
+// which ends a blocked Read or Write.
 //
-// A child with more output than a pipe holds cannot finish unless it is read from in the meantime,
-// and is terminated.
+// A child that has more output than a pipe can contain exits by itself only if its output is read
+// during Close. Otherwise Close terminates it.
 //
-// Close returns when the child was reaped and nothing of it is left in this process, at once if
-// that is so already. The error is about a child that could not be ended, not about its exit
-// status. Further calls wait for the first and return the same.
+// Close returns when the child was reaped and all goroutines of p have ended. If they have ended
+// already, it returns at once. It returns an error if the child could not be ended; the child's
+// exit status is not an error. Further calls wait for the first call and return the same error.
 func (p *Process) Close() error {
 	p.closeOnce.Do(func() {
 		p.closed.Store(true)
@@ -55,18 +55,18 @@ func (p *Process) Close() error {
 	return p.closeErr
 }
 
-// Terminate is [Process.Close] for a child with no work to finish. It skips the grace period
-// between the end of standard input and the request to end.
+// Terminate is like [Process.Close], but for a child that has no work to finish. It skips the grace
+// period between closing standard input and terminating the group.
 func (p *Process) Terminate() error {
 	p.hasty.Store(true)
 	return p.Close()
 }
 
-// Hurry shortens the grace period of the following steps to 100 ms. It is for a child that did not
-// respond in time, since its caller does not wait for its end either.
+// Hurry limits the grace periods of all following steps to 100 ms. It is meant for a child that did
+// not respond in time, so that its caller does not wait for the end of the child too.
 func (p *Process) Hurry() { p.hurried.Store(true) }
 
-// step returns the time limit of a step of stopping.
+// step returns the grace period of a step of ending the child.
 func (p *Process) step() time.Duration {
 	if p.hurried.Load() {
 		return min(p.grace, hurriedTime)
@@ -74,8 +74,8 @@ func (p *Process) step() time.Duration {
 	return p.grace
 }
 
-// stop ends the group step by step, until the child is reaped and its group is empty. It runs once;
-// other calls wait for it.
+// stop ends the group step by step, until the child was reaped and its group is empty. It runs
+// once; other calls wait for the first one.
 func (p *Process) stop() {
 	p.stopOnce.Do(func() {
 		p.stdin.Close()
@@ -95,9 +95,9 @@ func (p *Process) stop() {
 	})
 }
 
-// gone waits until the child is reaped and its group is empty, and reports whether they are. The
-// system does not report when a group becomes empty, so gone polls with growing pauses. It stops
-// waiting once kill is closed.
+// gone waits until the child was reaped and its group is empty, and reports whether this happened
+// in time. The system does not notify when a group becomes empty, so gone polls with growing
+// pauses. It stops waiting when kill is closed.
 func (p *Process) gone(within time.Duration, kill <-chan struct{}) bool {
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()

@@ -1,4 +1,4 @@
-// Package proxied finds the client of a request that came through proxies.
+// Package proxied finds the client address of a request that passed through proxies.
 package proxied
 
 import (
@@ -9,16 +9,17 @@ import (
 	"strings"
 )
 
-// maxHops limits the examined proxies of one request.
+// maxHops is the maximum number of proxies that are examined for one request.
 const maxHops = 20
 
-// Trusted holds the trusted proxies. The zero value trusts none.
+// Trusted is a set of trusted proxies. The zero value trusts none.
 type Trusted struct {
 	networks []netip.Prefix
-	sockets  bool // connections to a Unix socket come from a proxy
+	sockets  bool // all peers that connect to a Unix socket are trusted proxies
 }
 
-// Parse parses networks such as 10.0.0.0/8, addresses, and unix, for all clients of a Unix socket.
+// Parse parses a list of trusted proxies. An element is a network such as 10.0.0.0/8, an address,
+// or unix for all peers that connect to a Unix socket.
 func Parse(all []string) (t Trusted, err error) {
 	for _, text := range all {
 		if text == "unix" {
@@ -37,8 +38,8 @@ func Parse(all []string) (t Trusted, err error) {
 	return t, nil
 }
 
-// Handler returns a handler that sets RemoteAddr to the address of the client, as far as trusted
-// proxies name it.
+// Handler returns a handler that calls next. It sets RemoteAddr to the address of the client if
+// trusted proxies report this address.
 func (t Trusted) Handler(next http.Handler) http.Handler {
 	if len(t.networks) == 0 && !t.sockets {
 		return next
@@ -56,9 +57,9 @@ func (t Trusted) trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(t.networks, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
-// client returns the client of a request, or an invalid address if no trusted proxy names it. A
-// proxy appends to one of the two headers and may pass on a client's value of the other, so
-// different ones are ignored.
+// client returns the address of a request's client, or an invalid address if no trusted proxy
+// reports one. A proxy appends to one of two headers, and may pass on a value of the other header
+// that the client set. If the headers lead to different clients, client ignores both.
 func (t Trusted) client(r *http.Request) netip.Addr {
 	at, isAddress := parseAddr(r.RemoteAddr)
 	if isAddress && !t.trusts(at) || !isAddress && !t.sockets {
@@ -76,8 +77,8 @@ func (t Trusted) client(r *http.Request) netip.Addr {
 	return found[0]
 }
 
-// walk reads hops from the nearest on, each named by the one before it, up to the first that is not
-// trusted.
+// walk examines the hops of a header from the last one on, and returns the first address that is
+// not trusted. Each hop was added by the proxy in the hop after it.
 func (t Trusted) walk(hops []string, valueOf func(hop string) string) (client netip.Addr) {
 	for i, hop := range slices.Backward(hops) {
 		a, is := parseAddr(strings.TrimSpace(valueOf(hop)))
@@ -91,8 +92,9 @@ func (t Trusted) walk(hops []string, valueOf func(hop string) string) (client ne
 	return client
 }
 
-// forwardedFor returns the client in an element of Forwarded (RFC 7239). A proxy that appends an
-// element ignores quotes that a client left open, so commas always end elements.
+// forwardedFor returns the client address in an element of the header Forwarded (RFC 7239). A
+// client could leave a quote open, which the appending proxy ignores. Commas therefore end elements
+// even within quotes.
 func forwardedFor(hop string) string {
 	for _, pair := range strings.Split(hop, ";") {
 		if name, value, _ := strings.Cut(strings.TrimSpace(pair), "="); strings.EqualFold(name, "for") {
@@ -102,7 +104,7 @@ func forwardedFor(hop string) string {
 	return ""
 }
 
-// parseAddr parses an address with or without a port.
+// parseAddr parses an address, with or without a port.
 func parseAddr(text string) (a netip.Addr, ok bool) {
 	if at, err := netip.ParseAddrPort(text); err == nil {
 		return at.Addr().Unmap().WithZone(""), true

@@ -1,5 +1,5 @@
-// Package rebinding refuses HTTP requests that a web page may have sent without its user's
-// knowledge: by DNS rebinding to a server on this machine, or across origins
+// Package rebinding rejects HTTP requests that a web page may have sent without the knowledge of
+// its user: by DNS rebinding to a server on this machine, or across origins
 // (basic/transports/streamable-http, security).
 package rebinding
 
@@ -13,22 +13,24 @@ import (
 	"strings"
 )
 
-// A Guard decides by the Host and Origin headers. The zero Guard is the default one; it must not
-// change while it is in use.
+// A Guard checks the Host and Origin headers of requests. The zero Guard has the default settings.
+// A Guard must not be changed while it is in use.
 //
-// A rebound page sends the name of its own site in both headers. So a Host is accepted only if no
-// foreign site can have it: localhost, the address of the connection, and the names in Hosts.
-// Browsers only send requests over TCP, so the Host of other requests is not checked.
+// With DNS rebinding, the requests of a page contain the host name of the page's own site in both
+// headers. A Guard therefore accepts only hosts that no foreign site can have: localhost, the
+// address of the connection, and the names in Hosts. It does not check the host of requests that
+// arrived over other networks than TCP, as browsers cannot send these.
 type Guard struct {
-	// Hosts lists further names, without a port, under which the server may be reached. "*" allows
-	// every name.
+	// Hosts lists further host names, without ports, under which clients reach the server. "*"
+	// allows every name.
 	Hosts []string
-	// Origins lists allowed origins, each scheme://host[:port]. The server's own is always allowed,
-	// and those on localhost if the server was reached there. "*" allows every origin.
+	// Origins lists allowed origins, in the form scheme://host[:port]. The origin of the server
+	// itself is always allowed. Origins on localhost are allowed if the request was sent to
+	// localhost. "*" allows every origin.
 	Origins []string
 }
 
-// Check returns the reason why the request is refused, or nil.
+// Check returns nil if the request is allowed, and otherwise the reason why not.
 func (g *Guard) Check(r *http.Request) error {
 	local, isTCP := localAddress(r)
 	name := hostname(r.Host)
@@ -69,20 +71,20 @@ func (g *Guard) originAllowed(r *http.Request, origin string, onLocalhost bool) 
 	return onLocalhost && isLocal(u.Hostname()) || strings.EqualFold(u.Host, r.Host)
 }
 
-// Shares reports whether pages of the request's origin may read responses. These are the origins in
-// Origins or, if there are none, every allowed origin. With a list, a page on localhost may send
-// requests but is not meant to read responses.
+// Shares reports whether pages of the request's origin may read responses. If Origins is empty,
+// pages of every allowed origin may; otherwise only pages of the listed origins may. If Origins is
+// not empty, a page on localhost can therefore send requests without reading responses.
 func (g *Guard) Shares(r *http.Request) bool {
 	return len(g.Origins) == 0 || g.lists(r.Header.Get("Origin"))
 }
 
-// lists reports whether an origin is one of Origins.
+// lists reports whether an origin is one of g.Origins.
 func (g *Guard) lists(origin string) bool {
 	return slices.ContainsFunc(g.Origins, func(allowed string) bool { return allowed == "*" || strings.EqualFold(allowed, origin) })
 }
 
-// localAddress returns the local address of the request; isTCP is false only if it is known to be
-// of another kind.
+// localAddress returns the local address of the request's connection. isTCP is false only if the
+// connection is known to use another network.
 func localAddress(r *http.Request) (_ netip.Addr, isTCP bool) {
 	addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	switch addr := addr.(type) {
@@ -91,7 +93,7 @@ func localAddress(r *http.Request) (_ netip.Addr, isTCP bool) {
 	case *net.TCPAddr:
 		return addr.AddrPort().Addr().Unmap().WithZone(""), true
 	}
-	at, err := netip.ParseAddrPort(addr.String()) // wrapped by the program's listener
+	at, err := netip.ParseAddrPort(addr.String()) // another type of address, of a listener that wraps connections
 	return at.Addr().Unmap().WithZone(""), err == nil || strings.HasPrefix(addr.Network(), "tcp")
 }
 

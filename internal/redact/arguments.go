@@ -2,15 +2,16 @@ package redact
 
 import "strings"
 
-// Arguments returns a copy of a program's arguments for display, one for one. It hides
+// Arguments returns a copy of a program's arguments for display. Each element of the result stands
+// for one argument. It hides
 //
-//   - the argument after a flag with a sensitive name, or -H, except the name of a variable after a
-//     flag such as --token-env;
-//   - the value of NAME=value if the name is sensitive or the value looks like a secret, and after -e
-//     or --env for any name;
-//   - the value of "Name: value" by the same rules;
+//   - the argument after -H or after a flag with a sensitive name, unless the flag takes the name of
+//     a variable, such as --token-env;
+//   - the value of NAME=value if the name is sensitive or the value looks like a secret, and the
+//     value after -e or --env for any name;
+//   - the value of "Name: value" in the same cases;
 //   - words that look like secrets;
-//   - in URLs, also inside longer texts and assignments, the parts that [URL] hides.
+//   - in URLs, also within longer texts and assignments, the parts that [URL] hides.
 func Arguments(args []string) []string {
 	shown := make([]string, len(args))
 	before := ""
@@ -21,13 +22,12 @@ func Arguments(args []string) []string {
 	return shown
 }
 
-// argument hides the secrets in an argument; before is the preceding one.
+// argument hides the secrets in an argument. before is the argument before it.
 func argument(before, arg string) string {
 	if takesSecret(before) && !namesVariable(before, arg) || Looks(arg) {
 		return Hidden
 	}
-	// The header comes first: an apparent assignment in it may be the padding of a credential in
-	// base64.
+	// The header is checked first: a "=" in it may be the base64 padding of a credential.
 	header, content, isHeader := strings.Cut(arg, ":")
 	isHeader = isHeader && !(isURL(arg) && strings.HasPrefix(content, "//"))
 	name, value, assigned := strings.Cut(arg, "=")
@@ -46,11 +46,11 @@ func argument(before, arg string) string {
 	return within(arg)
 }
 
-// withoutValue returns the name of a hidden value with a mark for the value.
+// withoutValue returns the name of a hidden value, with a placeholder for the value.
 func withoutValue(name string) string {
 	const mark = "://"
 	if i := strings.LastIndex(name, mark) + len(mark); i >= len(mark) && !strings.Contains(name[i:], "/") {
-		return within(name[:i]) + Hidden // the value may end user information that begins in the name
+		return within(name[:i]) + Hidden // the value may continue user information that begins in the name
 	}
 	if name = within(name); name == Hidden {
 		return name
@@ -58,13 +58,13 @@ func withoutValue(name string) string {
 	return name + "=" + Hidden
 }
 
-// takesSecret reports whether the argument after this one is a secret.
+// takesSecret reports whether arg is a flag whose value, the next argument, is a secret.
 func takesSecret(arg string) bool {
 	return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") && (Named(arg) || arg == "-H")
 }
 
-// namesVariable reports whether a flag takes the name of a variable with the secret, and the value
-// is such a name.
+// namesVariable reports whether a flag takes the name of the variable that contains the secret, and
+// value is such a name.
 func namesVariable(flag, value string) bool {
 	if !strings.HasPrefix(flag, "-") || !strings.HasSuffix(strings.ToLower(flag), "-env") || value == "" {
 		return false
@@ -77,10 +77,10 @@ func namesVariable(flag, value string) bool {
 	return true
 }
 
-// setsVariable reports whether a flag sets a variable of an environment.
+// setsVariable reports whether a flag sets an environment variable.
 func setsVariable(flag string) bool { return flag == "-e" || flag == "--env" }
 
-// asks reports whether a URL in a text has a query or fragment.
+// asks reports whether a URL in a text has a query or a fragment.
 func asks(text string) bool {
 	_, rest, _ := strings.Cut(text, "://")
 	return strings.ContainsAny(rest, "?#")

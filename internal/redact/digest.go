@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// Digest returns a text that is equal for equal secrets. It does not disclose a secret that cannot
-// be guessed. It returns "" for "".
+// Digest returns a digest of a secret. Equal secrets have equal digests. A digest does not disclose
+// a secret, unless the secret can be guessed. The digest of "" is "".
 func Digest(text string) string {
 	if text == "" {
 		return ""

@@ -10,14 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// A Shape is the regular expression of a kind of [Token].
+// A Shape is the compiled regular expression of a type of [Token].
 type Shape struct {
 	Kind    string
-	Sign    string // part of every token of the kind, searched first
+	Sign    string // text that every token of the kind contains; it is searched first
 	Pattern *regexp.Regexp
 }
 
-// Shapes returns the shapes of all tokens, compiled at the first use. They must not be changed.
+// Shapes returns the shapes of all tokens, compiled at the first call. The caller must not change
+// them.
 var Shapes = sync.OnceValue(func() (all []Shape) {
 	for _, t := range tokens {
 		all = append(all, Shape{t.Kind, t.Sign, regexp.MustCompile(t.Pattern)})
@@ -25,24 +26,26 @@ var Shapes = sync.OnceValue(func() (all []Shape) {
 	return all
 })
 
-// First and last line of a private key.
+// The first and the last line of a private key.
 var (
 	keyBegin = regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----`)
 	keyEnd   = regexp.MustCompile(`-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----`)
 )
 
-// found gets the position and kind of a secret in a text. It returns false to end the search.
+// found receives the position and the kind of a secret in a text. It returns false to end the
+// search.
 type found func(start, end int, kind string) bool
 
-// A detector finds secrets in a text and reports whether f always returned true. With loose it also
-// finds possible secrets.
+// A detector finds secrets in a text and calls f for each. If loose is set, it also finds possible
+// secrets. It reports whether f returned true for all of them.
 type detector func(text string, loose bool, f found) bool
 
-// detectors find secrets of all kinds.
+// detectors contains the detectors of all kinds of secrets.
 var detectors = [...]detector{eachPrivateKey, eachToken, eachAssigned, eachAuthorization, eachUserInfo}
 
-// Find calls f with the positions of secrets in a text, kind by kind, until f returns false. It
-// mistakes few other words for secrets, and ignores common examples in documentation.
+// Find calls f with the position of each secret in a text, until f returns false. It searches for
+// one kind after the other. It rarely mistakes other words for secrets, and it ignores common
+// examples of documentation.
 func Find(text string, f func(start, end int, kind string) bool) { find(text, false, f) }
 
 func find(text string, loose bool, f found) {
@@ -53,13 +56,14 @@ func find(text string, loose bool, f found) {
 	}
 }
 
-// Replace returns text with each secret that [Find] finds replaced by the result of by.
+// Replace returns text with each secret that [Find] finds replaced by the result of the function
+// by.
 func Replace(text string, by func(secret, kind string) string) string {
 	return replace(text, false, by)
 }
 
-// Hide returns text with a mark in place of each secret and possible secret: values after the name
-// of a secret, and words that begin like a token. The text may be the beginning of a longer one.
+// Hide returns text in which mark replaces each secret and each possible secret. Possible secrets
+// are values after a sensitive name, and words that begin like a token. The text may have been cut.
 func Hide(text, mark string) string {
 	if scan(text, plain)&suspect == 0 {
 		return text
@@ -85,7 +89,7 @@ func replace(text string, loose bool, by func(secret, kind string) string) strin
 	var out strings.Builder
 	at := 0
 	for _, p := range places {
-		if p.start < at { // inside a replaced one, or overlapping it: only the rest remains
+		if p.start < at { // if the secret overlaps one that was replaced, only the part after it remains
 			p.start = at
 		}
 		if p.end <= p.start {
@@ -121,10 +125,10 @@ func eachPrivateKey(text string, _ bool, f found) bool {
 	}
 }
 
-// eachToken finds tokens of known services. With loose, it also finds long words that begin like
-// one.
+// eachToken finds tokens of known services. If loose is set, it also finds long words that begin
+// like a token.
 func eachToken(text string, loose bool, f found) bool {
-	const shortest = 15 // of a token with the characters around it
+	const shortest = 15 // minimum length of a token and the characters around it
 	more := true
 	EachRun(text, shortest, func(start, end int) bool {
 		run := text[start:end]
@@ -139,20 +143,20 @@ func eachToken(text string, loose bool, f found) bool {
 	return more && (!loose || eachTokenStart(text, f))
 }
 
-// escapedSpace replaces the escapes of line ends and tabs in JSON and program output by spaces of
+// escapedSpace replaces escapes of line ends and tabs, as in JSON and program output, by spaces of
 // the same length.
 var escapedSpace = strings.NewReplacer(`\n`, "  ", `\r`, "  ", `\t`, "  ")
 
-// beginsLine reports whether an escape of white space ends at a position, so that its letter
-// belongs to no word.
+// beginsLine reports whether an escape of white space ends at a position. The letter of the escape
+// is then not a part of the following word.
 func beginsLine[T string | []byte](text T, at int) bool {
 	return at >= 2 && text[at-2] == '\\' && isEscapeOfSpace(text[at-1])
 }
 
 func isEscapeOfSpace(c byte) bool { return c == 'n' || c == 'r' || c == 't' }
 
-// EachRun calls f with the positions of runs of at least shortest bytes without white space, until
-// f returns false.
+// EachRun calls f with the position of each run of at least shortest bytes without white space,
+// until f returns false.
 func EachRun(text string, shortest int, f func(start, end int) bool) {
 	start := 0
 	for i := 0; i <= len(text); i++ {
@@ -188,18 +192,18 @@ func eachShape(run string, loose bool, f found) bool {
 }
 
 const (
-	// openers are the characters before a value in program output: JSON in a text, settings,
-	// commands.
+	// openers are the characters that can precede a value in program output, such as JSON, settings
+	// and commands.
 	openers = "\"'`([{<=,:;|&"
-	// enders are the characters after a value.
+	// enders are the characters that can follow a value.
 	enders = " \t\r\n\"'`)]}>,;|&<\\"
 )
 
-// schemes are words for the use of the token after them.
+// schemes are the words that can precede a token in a header.
 var schemes = [...]string{"authorization:", "bearer ", "basic "}
 
-// eachTokenStart finds long words that begin like a token. A scheme counts only at the beginning of
-// a value.
+// eachTokenStart finds long words that begin like a token. It recognizes a scheme only at the
+// beginning of a value.
 func eachTokenStart(text string, f found) bool {
 	const long = 16
 	for i := 0; i < len(text); i++ {
@@ -207,7 +211,7 @@ func eachTokenStart(text string, f found) bool {
 			continue
 		}
 		begin := i
-		for _, scheme := range schemes { // in their order in a header
+		for _, scheme := range schemes { // in the order in which a header contains them
 			if hasPrefix(text[i:], scheme) {
 				i += len(scheme)
 				i += len(text[i:]) - len(strings.TrimLeft(text[i:], " "))
@@ -274,14 +278,16 @@ func isCredential(c byte) bool {
 	return isWord(c) || strings.IndexByte("+/-=.~", c) >= 0
 }
 
-// isProse reports whether a value is an ordinary word, as in "basic information".
+// isProse reports whether a value is an ordinary word, such as the second one of "basic
+// information".
 func isProse(value string) bool {
 	const longest = 20
 	value = strings.TrimRight(value, ".")
 	return len(value) < longest && value != "" && strings.Trim(value[1:], "abcdefghijklmnopqrstuvwxyz") == "" && isLetter(value[0])
 }
 
-// eachUserInfo finds passwords in URLs. With loose, it finds all user information with a password.
+// eachUserInfo finds passwords in URLs. If loose is set, it finds all user information that
+// contains a password.
 func eachUserInfo(text string, loose bool, f found) bool {
 	ends := " \t\r\n/?#\"'<>`"
 	if loose {
@@ -314,11 +320,11 @@ func eachUserInfo(text string, loose bool, f found) bool {
 	}
 }
 
-// endsValue are the bytes that end the value of a setting.
+// endsValue contains the bytes that end the value of a setting.
 const endsValue = " \t\r\n\"',;)}]<>"
 
-// wholeValue returns the end of the value that continues at at: detectors examine only its
-// beginning.
+// wholeValue returns the end of the value that continues at offset at. It is needed where a
+// detector has examined only the beginning of the value.
 func wholeValue(text string, at int, within func(byte) bool) int {
 	for at < len(text) && within(text[at]) {
 		at++
@@ -326,11 +332,11 @@ func wholeValue(text string, at int, within func(byte) bool) int {
 	return at
 }
 
-// kindAssigned is the kind of the secrets of [eachAssigned].
+// kindAssigned is the kind of the secrets that [eachAssigned] finds.
 const kindAssigned = "value of a password, token or key"
 
-// eachAssigned finds random values of settings with the name of a secret: "api_key = …", "token:
-// …". With loose, it finds all their values.
+// eachAssigned finds values of settings with a sensitive name that look random, such as "api_key =
+// …" or "token: …". If loose is set, it finds all values of such settings.
 func eachAssigned(text string, loose bool, f found) bool {
 	const long = 200
 	for i := 0; i < len(text); i++ {
@@ -367,10 +373,10 @@ func eachAssigned(text string, loose bool, f found) bool {
 	return true
 }
 
-// namesSecret reports whether text ends in the name of a secret.
+// namesSecret reports whether text ends in a sensitive name.
 func namesSecret(text string) bool {
 	text = strings.TrimRight(text, " \t\"'")
-	var letters [40]byte // letters of the name, in lower case, right-aligned
+	var letters [40]byte // letters of the name in lower case, right-aligned
 	at := len(letters)
 	for i := len(text) - 1; i >= 0 && at > 0 && text[i] != '.' && isNameByte(text[i]); i-- {
 		if isLetter(text[i]) {
@@ -381,7 +387,7 @@ func namesSecret(text string) bool {
 	return isCertain(letters[at:]) || endsInToken(letters[at:])
 }
 
-// isExample reports whether a secret is a common example in documentation.
+// isExample reports whether a secret is a common example of documentation.
 func isExample(s string) bool {
 	upper := strings.ToUpper(s)
 	for _, mark := range []string{"EXAMPLE", "XXXX", "YOUR", "PLACEHOLDER", "REDACTED", "CHANGEME", "****", "....", "1234567890ABCDEF", "ABCDEFGH", "USER:PASS", "<", "${"} {
@@ -392,8 +398,8 @@ func isExample(s string) bool {
 	return false
 }
 
-// isRandom reports whether s has the character distribution of a generated value: digits and
-// letters, and at least 3 bits for each character.
+// isRandom reports whether the characters of s are distributed as in a generated value: s contains
+// digits and letters, and has at least 3 bits of entropy per character.
 func isRandom(s string) bool {
 	var counts [128]int
 	digits, letters := 0, 0
@@ -421,10 +427,10 @@ func isRandom(s string) bool {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// isWord reports whether a byte belongs to a word, like \w in a regular expression.
+// isWord reports whether a byte is a part of a word, like \w in a regular expression.
 func isWord(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' || c == '_' }
 
-// isNameByte reports whether a byte belongs to the name of a setting.
+// isNameByte reports whether a byte can be a part of a setting's name.
 func isNameByte(c byte) bool { return nameBytes[c] }
 
 var nameBytes = func() (is [256]bool) {

@@ -2,16 +2,16 @@ package redact
 
 import "strings"
 
-// A given reads the value of a setting whose name is that of a secret: one value, or a list. The
-// text may be JSON inside strings, where \" is a quotation mark, and may be cut off.
+// A given parses the value of a setting with a sensitive name: a single value or a list. The text
+// may be JSON within a string, in which quotation marks are written as \", and it may be cut off.
 type given struct {
 	text  string
 	at    int  // current position
-	named bool // the name is in quotes, as in JSON
+	named bool // the name is in quotation marks, as in JSON
 	found found
 }
 
-// values calls found with the values and reports whether it always returned true.
+// values calls found for each value, and reports whether found returned true for all of them.
 func (g *given) values() bool {
 	g.space()
 	if !g.named || g.at == len(g.text) || g.text[g.at] != '[' {
@@ -50,12 +50,12 @@ func (g *given) value() bool {
 		return g.word(rest)
 	}
 	from, to := g.at+start, g.at+end
-	g.at = min(to+slashes+1, len(g.text)) // after the quotation mark
+	g.at = min(to+slashes+1, len(g.text)) // after the closing quotation mark
 	return from == to || g.found(from, to, kindAssigned)
 }
 
-// closing returns the end of the string whose quotation marks are preceded by that many
-// backslashes.
+// closing returns the end of a string. slashes is the number of backslashes before each of its two
+// quotation marks.
 func closing(text string, at, slashes int) int {
 	run := 0
 	for i := at; i < len(text); i++ {
@@ -73,7 +73,7 @@ func closing(text string, at, slashes int) int {
 	return len(text)
 }
 
-// word reads a value without quotation marks, after an optional scheme.
+// word finds a value without quotation marks, which may follow a scheme such as "bearer ".
 func (g *given) word(rest string) bool {
 	const ends, long = " \t\r\n,;\"'&}]", 6
 	for _, scheme := range []string{"bearer ", "basic ", "token ", "digest "} {
@@ -89,9 +89,9 @@ func (g *given) word(rest string) bool {
 	}
 	from, to := g.at, g.at+end
 	if g.at = to; end > 1 && (rest[end-1] == ':' || rest[end-1] == '=') {
-		g.at-- // it may be the name of another setting, as in YAML
+		g.at-- // the value may be the name of another setting, as in YAML
 	}
-	if strings.Trim(rest[:end], "*&#") == "" { // hidden already
+	if strings.Trim(rest[:end], "*&#") == "" { // it is hidden already
 		return true
 	}
 	if end < long && !(g.named && end > 0 && (rest[0] == '-' || rest[0] >= '0' && rest[0] <= '9')) {

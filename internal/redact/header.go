@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Header returns the value of an HTTP header without possible secrets. For a header that is not
-// known to be harmless it returns [Hidden].
+// Header returns the value of an HTTP header without possible secrets. It returns [Hidden] for a
+// header that is not known to be harmless.
 func Header(name, value string) string {
 	switch {
 	case IsPlainHeader(name):
-		return value // apparent secrets in texts are hidden later, as everywhere
+		return value // apparent secrets in such a value are hidden later, as in all texts
 	case isHeader(name, "Mcp-Name"), isHeader(name, "Location"), isHeader(name, "Content-Location"):
 		return URI(value)
-	case isHeader(name, "Www-Authenticate"): // it contains where to log in, and why
+	case isHeader(name, "Www-Authenticate"): // the header tells clients where and why to log in
 		parts := strings.Split(value, `"`)
 		for i := 1; i < len(parts); i += 2 {
 			parts[i] = Text(parts[i], len(parts[i]))
@@ -27,7 +27,7 @@ func isHeader(name, canonical string) bool {
 	return name == canonical || len(name) == len(canonical) && strings.EqualFold(name, canonical)
 }
 
-// IsPlainHeader reports whether an HTTP header never holds secrets.
+// IsPlainHeader reports whether an HTTP header never contains secrets.
 func IsPlainHeader(name string) bool {
 	switch name {
 	case "Accept", "Accept-Encoding", "Accept-Language", "Access-Control-Allow-Headers", "Access-Control-Allow-Methods", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Allow",

@@ -9,23 +9,23 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Limits are the limits of the result of [JSON].
+// Limits limits the result of [JSON].
 type Limits struct {
-	Text  int // characters of one string; the rest is cut
-	Bytes int // in total
-	Depth int // nested objects and arrays; deeper values are cut
-	// Shown, if not nil, reports which members with a sensitive name hold no secret.
+	Text  int // maximum number of characters of a string; longer strings are cut
+	Bytes int // maximum size of the result
+	Depth int // maximum depth of nested objects and arrays; deeper values are cut
+	// Shown, if not nil, reports whether a member with a sensitive name contains no secret.
 	Shown func(name string) bool
-	// Hidden, if not nil, reports which other members hold a secret.
+	// Hidden, if not nil, reports whether a member with another name contains a secret.
 	Hidden func(name string) bool
 }
 
-// Cut replaces the rest of a text, and values nested too deeply.
+// Cut replaces the end of a text that is too long, and values that are nested too deeply.
 const Cut = "…"
 
 // JSON returns a valid JSON value without secrets. It hides the values of members with sensitive
-// names ([Named]), and strings and names that look like secrets or contain one. In URLs it hides
-// the parts that [URL] hides, and it treats strings that are JSON in the same way. whole is false
+// names ([Named]), and strings and names that are or contain apparent secrets. In URLs it hides the
+// parts that [URL] hides. Strings that contain JSON are processed in the same way. whole is false
 // if the result would exceed l.Bytes.
 func JSON(data json.RawMessage, l Limits) (shown json.RawMessage, whole bool) {
 	if len(data) == 0 {
@@ -34,7 +34,7 @@ func JSON(data json.RawMessage, l Limits) (shown json.RawMessage, whole bool) {
 	return AppendJSON(make([]byte, 0, min(len(data)+64, l.Bytes)), data, l)
 }
 
-// AppendJSON is [JSON], appended to dst.
+// AppendJSON is like [JSON], but appends the result to dst.
 func AppendJSON(dst []byte, data json.RawMessage, l Limits) (shown []byte, whole bool) {
 	i := jsonrpc.SkipSpace(data, 0)
 	if i == len(data) {
@@ -46,17 +46,17 @@ func AppendJSON(dst []byte, data json.RawMessage, l Limits) (shown []byte, whole
 	return l.walk(dst, data[i:])
 }
 
-// walk is separate from AppendJSON, as it puts the limits on the heap.
+// walk is a function of its own because it causes l to be allocated on the heap.
 func (l Limits) walk(dst []byte, data json.RawMessage) (shown []byte, whole bool) {
 	s := &display{Limits: &l, end: len(dst) + l.Bytes}
 	dst, _ = Walk{Rewriter: s}.append(dst, data, Place{})
 	return dst, len(dst) <= s.end
 }
 
-// AsIs reports whether [JSON] returns data unchanged, which is true of most messages. It may report
-// false for such data. Until it finds anything to hide, it passes members to member: those of the
-// outermost object at depth 1, and of the objects in it at depth 2. It passes the name without
-// quotes, and data from the value on. member may be nil.
+// AsIs reports whether [JSON] would return data unchanged, which is the case for most messages. It
+// sometimes reports false for data that JSON would not change. AsIs calls member, unless it is nil,
+// for members of the outermost object (depth 1) and of the objects in it (depth 2), until it finds
+// something to hide. name is without quotes, and rest is the data from the member's value on.
 func (l *Limits) AsIs(data []byte, member func(depth int, name, rest []byte)) bool {
 	if len(data) > l.Bytes || l.Hidden != nil {
 		return false
@@ -100,7 +100,7 @@ func (l *Limits) AsIs(data []byte, member func(depth int, name, rest []byte)) bo
 	return depth == 0
 }
 
-// A display rewrites JSON for display.
+// A display is the [Rewriter] that hides secrets for display.
 type display struct {
 	*Limits
 	end int // maximum length of the output
@@ -129,13 +129,13 @@ func (s *display) Name(dst, quoted []byte, p *Place) ([]byte, bool) {
 	return jsonrpc.AppendString(dst, name), replaced
 }
 
-// Value implements [Rewriter]. The Name of a place is set if it hides the value.
+// Value implements [Rewriter]. If p.Name is not empty, the value is a secret because of its name.
 func (s *display) Value(dst, raw []byte, p *Place) ([]byte, bool) {
 	switch {
 	case p.Name != "" && raw[0] != 't' && raw[0] != 'f' && raw[0] != 'n':
 		return jsonrpc.AppendString(dst, Hidden), true
 	case len(dst) > s.end:
-		return append(dst, "null"...), true // the whole result is dropped
+		return append(dst, "null"...), true // the caller drops the whole result
 	case p.Depth > s.Depth:
 		return jsonrpc.AppendString(dst, Cut), true
 	case raw[0] != '"':
@@ -151,7 +151,7 @@ func (s *display) Value(dst, raw []byte, p *Place) ([]byte, bool) {
 	return jsonrpc.AppendString(dst, Text(text, s.Text)), true
 }
 
-// hides reports whether a member's name makes its value a secret.
+// hides reports whether a member with this name contains a secret, whatever its value.
 func (l *Limits) hides(name string) bool {
 	if Named(name) {
 		return l.Shown == nil || !l.Shown(name)
@@ -159,7 +159,7 @@ func (l *Limits) hides(name string) bool {
 	return l.Hidden != nil && l.Hidden(name)
 }
 
-// ordinary reports whether a name is common in messages, so that it needs no examination.
+// ordinary reports whether a name is so common in messages that it needs no further check.
 func ordinary[T string | []byte](name T) bool {
 	switch string(name) {
 	case "jsonrpc", "id", "method", "params", "name", "arguments", "_meta", "result", "content", "type", "text", "isError", "structuredContent", "resultType", "version",
@@ -171,7 +171,7 @@ func ordinary[T string | []byte](name T) bool {
 	return false
 }
 
-// Text returns at most most characters of a text, without secrets.
+// Text returns a text without secrets, cut to at most most characters.
 func Text(text string, most int) string {
 	if runes := 0; len(text) > most {
 		for i := range text {
@@ -187,7 +187,7 @@ func Text(text string, most int) string {
 	if Looks(text) {
 		return Hidden
 	}
-	var shown strings.Builder // result with the secrets in URLs hidden
+	var shown strings.Builder // the result, in which secrets in URLs are hidden
 	rest := text
 	for word := range strings.FieldsSeq(text) {
 		hidden := ""
@@ -196,7 +196,7 @@ func Text(text string, most int) string {
 			return Hidden
 		case strings.Contains(word, "://"):
 			hidden = urlsIn(word)
-		case strings.Contains(word, "@") && (strings.Contains(word, "//") || strings.Contains(word, `\/\/`)): // a URL without a scheme, or in the form of JSON
+		case strings.Contains(word, "@") && (strings.Contains(word, "//") || strings.Contains(word, `\/\/`)): // a URL without a scheme, or in JSON with escaped slashes
 			hidden = Hidden
 		default:
 			continue

@@ -6,11 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// names is the only list of names of secrets, in lower-case letters only.
+// names is the only list of sensitive names. They are written in lower-case letters without
+// separators.
 var names = [...]struct {
-	part    string   // a name that contains it may be that of a secret
-	endings []string // a value whose name ends in one of these is a secret in any form
-	typed   bool     // input of users into a field whose name contains the part is a secret
+	part    string   // a value may be a secret if its name contains part
+	endings []string // a value is a secret in any form if its name ends in one of these
+	typed   bool     // a user's input in a field is a secret if the field's name contains part
 }{
 	{"token", []string{"accesstoken", "refreshtoken", "idtoken", "authtoken", "sessiontoken", "bearertoken", "apitoken"}, true},
 	{"secret", []string{"secret"}, true},
@@ -34,7 +35,7 @@ var names = [...]struct {
 	{"dsn", []string{"dsn"}, false},
 }
 
-// oneTime is too short to match inside names: they must begin or end with it.
+// oneTime is too short to be searched within names. A name must begin or end with it.
 const oneTime = "otp"
 
 func isOneTime[T string | []byte](letters T) bool {
@@ -42,7 +43,7 @@ func isOneTime[T string | []byte](letters T) bool {
 	return n >= 0 && (letters[0] == oneTime[0] || letters[n] == oneTime[0]) && (string(letters[n:]) == oneTime || string(letters[:len(oneTime)]) == oneTime)
 }
 
-// sensitive, endings and typed are the columns of names.
+// sensitive, endings and typed contain the columns of names.
 var sensitive, endings, typed = func() (parts, ends, ofFields []string) {
 	for _, n := range names {
 		parts, ends = append(parts, n.part), append(ends, n.endings...)
@@ -53,18 +54,18 @@ var sensitive, endings, typed = func() (parts, ends, ofFields []string) {
 	return parts, ends, ofFields
 }()
 
-// Endings returns the endings of names, in lower-case letters only, whose values are secrets in any
-// form. The slice belongs to the caller.
+// Endings returns the endings of names whose values are secrets in any form, in lower-case letters
+// without separators. The caller may append to the slice, but must not change its elements.
 func Endings() []string { return endings[:len(endings):len(endings)] }
 
-// IsProtocol reports whether a name that resembles that of a secret belongs to a member of the
-// protocol.
+// IsProtocol reports whether a name belongs to a member of the protocol, although it resembles a
+// sensitive name.
 func IsProtocol(name string) bool { return name == "progressToken" }
 
-var separators = strings.NewReplacer("-", "", "_", "", ".", "") // a new one would take 5 KB each time
+var separators = strings.NewReplacer("-", "", "_", "", ".", "") // a Replacer is 5 KB and is therefore made only once
 
-// Named reports whether a flag, variable, header or setting with this name may hold a secret. Case,
-// hyphens, underscores and dots do not matter.
+// Named reports whether a flag, variable, header or setting with this name may contain a secret. It
+// ignores case, hyphens, underscores and dots.
 func Named(name string) bool {
 	if is, sure := named(name); sure {
 		return is
@@ -85,15 +86,15 @@ func containsAny(letters string, parts []string) bool {
 	return false
 }
 
-// Typed reports whether users type a secret into a field with this name. It must not be shown on a
-// screen.
+// Typed reports whether a form field with this name is meant for a secret. A user's input in such a
+// field must not be visible on the screen.
 func Typed(name string) bool {
 	letters := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
-	return letters == "pin" || isOneTime(letters) || containsAny(letters, typed) // elsewhere a pin may be that of a chip
+	return letters == "pin" || isOneTime(letters) || containsAny(letters, typed) // only in form fields is a pin a secret; elsewhere it may be the pin of a chip
 }
 
-// Certain reports whether a member with this name holds a secret, in any form. Only the letters of
-// the name matter.
+// Certain reports whether a member with this name contains a secret, whatever the form of its
+// value. It ignores all characters of the name that are not letters.
 func Certain(name string) bool {
 	const longest = 64
 	if len(name) > longest {
@@ -120,8 +121,8 @@ func isCertain(letters []byte) bool {
 	return false
 }
 
-// Holds reports whether a member holds a secret: by its name or, for ambiguous names, also by its
-// value.
+// Holds reports whether a member contains a secret, because of its name or, if the name is
+// ambiguous, because of its name and its value.
 func Holds(name, value string) bool {
 	const shortest = 8
 	switch {
@@ -133,8 +134,8 @@ func Holds(name, value string) bool {
 	return Named(name) && len(value) >= shortest && strings.ContainsAny(value, "0123456789") && !strings.ContainsAny(value, " \t\r\n")
 }
 
-// letterOf maps a byte of a name to its letter, or to 0 if it does not count. From utf8.RuneSelf on
-// this is unknown.
+// letterOf maps a byte of a name to itself, with letters in lower case, or to 0 if the byte is
+// ignored. Values from utf8.RuneSelf on mean that the name needs a closer check.
 var letterOf = func() (of [256]byte) {
 	for c := range of {
 		of[c] = byte(c)
@@ -142,11 +143,11 @@ var letterOf = func() (of [256]byte) {
 	for c := 'A'; c <= 'Z'; c++ {
 		of[c] |= 0x20
 	}
-	of['-'], of['_'], of['.'], of[0] = 0, 0, 0, utf8.RuneSelf // NUL is not worth a closer look here
+	of['-'], of['_'], of['.'], of[0] = 0, 0, 0, utf8.RuneSelf // NUL is so rare that it is left to the closer check
 	return of
 }()
 
-// named is [Named]. It is not sure of names that are long or not ASCII.
+// named is like [Named], but is not sure about names that are long or not ASCII.
 func named[T string | []byte](name T) (is, sure bool) {
 	var letters [64]byte
 	if len(name) > len(letters) {
@@ -184,18 +185,18 @@ func named[T string | []byte](name T) (is, sure bool) {
 	return false, true
 }
 
-// endsInToken reports whether a name ends in token and is not a member of the protocol.
+// endsInToken reports whether a name ends in token and does not belong to a member of the protocol.
 func endsInToken(letters []byte) bool {
 	return bytes.HasSuffix(letters, []byte("token")) && string(letters) != "progresstoken"
 }
 
-// A nameEnd describes the name in the text before = or :.
+// A nameEnd describes the name in the text before a = or :.
 type nameEnd struct {
-	certain bool // the value is a secret
+	certain bool // the value is certainly a secret
 	quoted  bool // the name is in quotes
 }
 
-// lastPairs holds the last two letters of the names for [endOfName].
+// lastPairs contains the last two letters of sensitive names, for [endOfName].
 var lastPairs = func() (p pairs) {
 	for _, ending := range append(Endings(), "token", oneTime, accountKey) {
 		p[ending[len(ending)-2]] |= 1 << (ending[len(ending)-1] & 0x1f)
@@ -203,11 +204,11 @@ var lastPairs = func() (p pairs) {
 	return p
 }()
 
-// accountKey is the name before the only token that the table identifies by a name.
+// accountKey is the name before the value of the only token type that is recognized by a name.
 const accountKey = "accountkey"
 
-// endOfName reads the name at the end of a text. The name may continue after an underscore, as in
-// password_2. In raw text \t is a tab.
+// endOfName examines the name at the end of a text. The name may have a suffix after an underscore,
+// as in password_2. If raw is set, \t in text is an escaped tab.
 func endOfName[T string | []byte](text T, raw bool) (n nameEnd) {
 	i := len(text)
 	for ; i > 0; i-- {
@@ -227,7 +228,7 @@ func endOfName[T string | []byte](text T, raw bool) (n nameEnd) {
 		i--
 		under = under || text[i] == '_' && end-i <= longestSuffix
 	}
-	if end-i < len(oneTime) { // no name is shorter
+	if end-i < len(oneTime) { // no sensitive name is shorter
 		return n
 	}
 	if last := end - 2; !under && last >= i && isLetter(text[last]) && isLetter(text[last+1]) && !lastPairs.has(text[last], text[last+1]) {

@@ -6,9 +6,9 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// nested returns a string that is JSON itself, or has lines of JSON, such as the body of a request.
-// The values with sensitive names in it are hidden. ok is false if there are none. left is the
-// number of bytes left for the output.
+// nested unquotes a string that is JSON, or contains lines of JSON, such as the body of a request,
+// and hides the values with sensitive names in it. ok is false if it hides nothing. left is the
+// number of bytes that remain for the output.
 func (l *Limits) nested(quoted []byte, depth, left int) (text string, ok bool) {
 	if !l.mayName(quoted[1 : len(quoted)-1]) {
 		return "", false
@@ -20,13 +20,13 @@ func (l *Limits) nested(quoted []byte, depth, left int) (text string, ok bool) {
 	return Text(text, l.Text), ok
 }
 
-// mayName reports whether a string, in its JSON form, may contain a quoted name whose value may be
-// hidden.
+// mayName reports whether a string, given in its JSON form, may contain a quoted name whose value
+// must be hidden.
 func (l *Limits) mayName(body []byte) bool {
-	return bytes.Contains(body, []byte(`\u0022`)) || l.mayNamePlainly(body) // the form in which .NET writes each quotation mark
+	return bytes.Contains(body, []byte(`\u0022`)) || l.mayNamePlainly(body) // .NET escapes quotation marks in this way
 }
 
-// mayNamePlainly is mayName for strings without numeric escapes.
+// mayNamePlainly is like mayName, but for a string without numeric escapes.
 func (l *Limits) mayNamePlainly(body []byte) bool {
 	for {
 		_, behind, found := bytes.Cut(body, []byte(`\"`))
@@ -37,10 +37,10 @@ func (l *Limits) mayNamePlainly(body []byte) bool {
 		if end < 0 {
 			return false
 		}
-		name := bytes.TrimRight(behind[:end], `\`) // of a deeper string
+		name := bytes.TrimRight(behind[:end], `\`) // these backslashes belong to a more deeply nested string
 		if is, sure := named(name); !sure || is || l.Hidden != nil && l.Hidden(string(name)) {
 			return true
 		}
-		body = behind[end:] // the end of one may begin the next
+		body = behind[end:] // the quotation mark that ends a name can begin the next one
 	}
 }

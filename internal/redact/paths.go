@@ -8,10 +8,12 @@ import (
 	"github.com/junction-mcp/junction/internal/pointer"
 )
 
-// Paths are locations in JSON, as lists of names and indexes; * matches any.
+// Paths is a list of locations in JSON. Each location is a list of names and indexes, in which *
+// matches any name or index.
 type Paths [][]string
 
-// ParsePaths parses paths, each a JSON Pointer (RFC 6901). The error names the path.
+// ParsePaths parses paths, each of which is a JSON Pointer (RFC 6901). The error contains the
+// invalid path.
 func ParsePaths(paths ...string) (all Paths, err error) {
 	for _, path := range paths {
 		parts, err := pointer.Split(path)
@@ -23,26 +25,27 @@ func ParsePaths(paths ...string) (all Paths, err error) {
 	return all, nil
 }
 
-// Hide returns data, one JSON value, with [Hidden] at every path, or data itself if it has none of
-// them. A path continues into a text that is JSON. The paths of again begin in each such text.
+// Hide returns data, which must be one JSON value, with the values at all paths replaced by
+// [Hidden]. It returns data itself if no path exists in it. Paths continue within texts that are
+// JSON. The paths in again are applied to each such text, beginning at its root.
 func (p Paths) Hide(data json.RawMessage, again Paths) json.RawMessage {
 	w := Walk{again: again}
 	w.Rewriter = places{&w}
 	return w.from(data, Place{paths: p})
 }
 
-// HideMember is Hide for the value of a member of the value where the paths begin. The paths also
-// begin in each text that is JSON.
+// HideMember is like Hide, but for the value of the member name of the object where the paths
+// begin. It also applies the paths to each text that is JSON, beginning at its root.
 func (p Paths) HideMember(name string, value json.RawMessage) json.RawMessage {
 	w := Walk{again: p}
 	w.Rewriter = places{&w}
 	return w.from(value, Place{paths: p.below(func() string { return name })})
 }
 
-// here is the path of a value that is hidden as a whole.
+// here is the list of the remaining paths at a value that is hidden completely.
 var here = Paths{nil}
 
-// below returns the remaining paths inside a member or element.
+// below returns the remaining paths within the member or element with the given name.
 func (p Paths) below(name func() string) (deeper Paths) {
 	if len(p) == 0 {
 		return nil
@@ -59,7 +62,7 @@ func (p Paths) below(name func() string) (deeper Paths) {
 	return deeper
 }
 
-// places rewrites the values at the paths of a walk.
+// places is the [Rewriter] that hides the values at the paths of a walk.
 type places struct{ walk *Walk }
 
 // Name implements [Rewriter].
@@ -68,7 +71,7 @@ func (r places) Name(dst, quoted []byte, _ *Place) ([]byte, bool) {
 		return append(dst, quoted...), false
 	}
 	name, _ := jsonrpc.Unquote(quoted)
-	return jsonrpc.AppendString(dst, name), false // only the escapes differ
+	return jsonrpc.AppendString(dst, name), false // name is the same; only its escapes differ
 }
 
 // Value implements [Rewriter].

@@ -2,32 +2,33 @@ package redact
 
 import "unicode/utf8"
 
-// Findings of scan in a text.
+// Results of scan: properties of a text.
 const (
-	suspect = 1 << iota // may hold a secret and needs a closer look
-	wide                // not only ASCII
-	odd                 // must be written differently as JSON
+	suspect = 1 << iota // the text may contain a secret and needs a closer check
+	wide                // the text is not only ASCII
+	odd                 // the text must be written differently in JSON
 )
 
-// A reading is the form of a text for scan.
+// A reading tells scan how to interpret a text.
 type reading int
 
 const (
 	plain    reading = iota
-	raw              // between the quotes of JSON
-	rawNamed         // like raw, but names in quotes are checked elsewhere
+	raw              // the content of a JSON string, between the quotation marks
+	rawNamed         // like raw, but names in quotation marks are checked elsewhere
 )
 
-// scan examines each byte of a text once. A text that is not suspect is returned unchanged by
-// [Text]: no word of it begins like a token, and it has no URL and no private key. In raw text, the
-// content between the quotes of JSON, the escapes must be those of [jsonrpc.AppendString], or the
-// text is odd.
+// scan examines each byte of a text once and returns its properties. [Text] returns a text
+// unchanged if it is not suspect, that is, if no word in it begins like a token and it contains no
+// URL and no private key. A raw text is odd if its escapes are not those that
+// [jsonrpc.AppendString] writes.
 //
-// Nearly all texts have nothing to hide, and every text of every watched message is scanned.
+// Nearly all texts contain nothing to hide, and scan runs for every text in every displayed
+// message, so it must be fast.
 func scan[T string | []byte](text T, of reading) (found int) {
 	isRaw := of != plain
 	begins, at, slashes := true, false, false
-	word := 0 // start of the word, or -1 if the extent of the word is unknown
+	word := 0 // start of the current word, or -1 if it is unknown where the word begins or ends
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if begins && i+1 < len(text) && tokenPairs.has(c, text[i+1]) && isNearToken(text[i:]) {
@@ -58,7 +59,7 @@ func scan[T string | []byte](text T, of reading) (found int) {
 		case control:
 			begins, word = true, -1
 			found |= odd
-		case high: // perhaps the last byte of a space
+		case high: // possibly the last byte of a space
 			begins, word = true, -1
 			found |= wide
 		case equals:
@@ -110,8 +111,8 @@ func scan[T string | []byte](text T, of reading) (found int) {
 	return found | suspectIf(at && slashes)
 }
 
-// beginsTokenBehind reports whether the backslash at i begins an escape of white space before a
-// word that needs a closer look.
+// beginsTokenBehind reports whether the backslash at i begins an escape of white space that is
+// followed by a word that needs a closer check.
 func beginsTokenBehind[T string | []byte](text T, i int) bool {
 	return i+3 < len(text) && isEscapeOfSpace(text[i+1]) && tokenPairs.has(text[i+2], text[i+3]) && isNearToken(text[i+2:])
 }
@@ -132,10 +133,10 @@ func (l *Limits) keeps(body []byte) bool {
 	return found == 0 || found == wide && utf8.Valid(body)
 }
 
-// Classes of bytes for scan.
+// The classes into which scan divides bytes.
 const (
 	letter = iota
-	opener // a token may begin after it
+	opener // a token can begin after it
 	space
 	control
 	high
@@ -150,7 +151,7 @@ const (
 var classes = func() (of [256]uint8) {
 	for c := range of {
 		switch {
-		case c < ' ', c == '"': // do not occur in JSON strings
+		case c < ' ', c == '"': // does not occur within JSON strings
 			of[c] = control
 		case c >= utf8.RuneSelf:
 			of[c] = high
@@ -163,8 +164,8 @@ var classes = func() (of [256]uint8) {
 	return of
 }()
 
-// pairs holds the first two letters of words, to compare few other words with them. Case does not
-// matter.
+// pairs contains the first two letters of words, ignoring case. It avoids most comparisons with
+// these words.
 type pairs [256]uint32
 
 func pairsOf(lists ...[]string) (p pairs) {
@@ -183,7 +184,7 @@ var (
 	sensitivePairs = pairsOf(sensitive)
 )
 
-// byLetter holds words by their first letters. Case does not matter.
+// byLetter contains words by their first letter, ignoring case.
 type byLetter [32][]string
 
 func lettersOf(lists ...[]string) (of byLetter) {
@@ -195,8 +196,8 @@ func lettersOf(lists ...[]string) (of byLetter) {
 	return of
 }
 
-// tokenStarts holds the beginnings of tokens, and nearStarts those of words that need a closer
-// look.
+// tokenStarts contains the beginnings of tokens. nearStarts contains the beginnings of all words
+// that need a closer check.
 var (
 	tokenStarts = lettersOf(starts, prefixes)
 	nearStarts  = lettersOf(starts, prefixes, nearly)
@@ -205,7 +206,7 @@ var (
 // beginsLikeToken reports whether a text begins like a token.
 func beginsLikeToken[T string | []byte](text T) bool { return beginsLike(text, &tokenStarts) }
 
-// isNearToken reports whether a text begins like a token or nearly so, and needs a closer look.
+// isNearToken reports whether a text begins with a word that needs a closer check.
 func isNearToken[T string | []byte](text T) bool { return beginsLike(text, &nearStarts) }
 
 func beginsLike[T string | []byte](text T, words *byLetter) bool {
@@ -217,16 +218,16 @@ func beginsLike[T string | []byte](text T, words *byLetter) bool {
 	return false
 }
 
-// beginsNearToken reports whether a word that needs a closer look begins at i, which must not be 0.
+// beginsNearToken reports whether a word that needs a closer check begins at i. i must not be 0.
 func beginsNearToken[T string | []byte](text T, i int) bool {
 	return i+1 < len(text) && tokenPairs.has(text[i], text[i+1]) && !isWord(text[i-1]) && isNearToken(text[i:])
 }
 
-// plainURL returns the end of the URL whose scheme is the whole word from begin to colon, or 0. The
-// URL may only have a host, a port and short names, all of which [URL] leaves unchanged, and must
-// be followed by a space or the end.
+// plainURL returns the end of a URL, or 0 if the URL is not plain. begin and colon are the start
+// and the end of its scheme. A plain URL consists of a host, a port and short names, which [URL]
+// leaves unchanged, and is followed by a space or the end of the text.
 func plainURL[T string | []byte](text T, begin, colon int) (end int) {
-	const long = 20 // bytes of a name that may be a key
+	const long = 20 // minimum length of a name that may be a key
 	if begin < 0 || begin >= colon || !hasPrefix(text[colon:], "://") {
 		return 0
 	}
@@ -276,7 +277,7 @@ func isPlain(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '.' || c == '-' || c == '_'
 }
 
-// hasPrefix ignores the case of ASCII letters.
+// hasPrefix reports whether text begins with prefix. It ignores the case of ASCII letters.
 func hasPrefix[T string | []byte](text T, prefix string) bool {
 	if len(text) < len(prefix) {
 		return false

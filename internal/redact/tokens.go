@@ -2,22 +2,22 @@ package redact
 
 import "strings"
 
-// A Token is a kind of token with a characteristic beginning.
+// A Token is a type of token that has a characteristic beginning.
 type Token struct {
-	// Kind is its name, such as "GitHub token".
+	// Kind is the name of the type, such as "GitHub token".
 	Kind string
-	// Starts holds its beginnings. A word with such a beginning is hidden if enough follows. A word
-	// that begins with one of Sure is always hidden, ignoring case.
+	// Starts contains beginnings of such tokens. A word with one of these beginnings is hidden if
+	// it is long enough. A word with a beginning in Sure is always hidden, ignoring case.
 	Starts, Sure []string
-	// Nearly holds beginnings of words that are hidden only if they are complete tokens.
+	// Nearly contains beginnings of words that are hidden only if they match Pattern.
 	Nearly []string
-	// Sign is a part of every such token, searched first. Pattern is the regular expression of the
-	// complete token, for code that must not mistake other words.
+	// Sign is a text that every such token contains; it is searched first. Pattern is the regular
+	// expression of the complete token, for code that must not mistake other words for tokens.
 	Sign, Pattern string
 }
 
-// tokens is the only list of tokens. Both the hiding in logs and traffic and guard's search in
-// texts use it.
+// tokens is the only list of token types. It is used to hide tokens in logs and traffic, and the
+// gateway's guard uses it to find tokens in texts.
 var tokens = [...]Token{
 	{Kind: "GitHub token", Sure: []string{"ghp_"}, Starts: []string{"gho_", "ghs_", "ghu_", "ghr_"}, Sign: "gh", Pattern: `\bgh[pousr]_[A-Za-z0-9]{30,255}\b`},
 	{Kind: "GitHub token", Sure: []string{"github_pat_"}, Sign: "github_pat_", Pattern: `\bgithub_pat_[A-Za-z0-9_]{22,255}\b`},
@@ -47,24 +47,24 @@ var tokens = [...]Token{
 	{Kind: "JSON web token", Starts: []string{"eyJ"}, Sign: "eyJ", Pattern: `\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`},
 }
 
-// Hidden replaces a secret.
+// Hidden is the text that replaces a secret.
 const Hidden = "***"
 
-// Tokens returns the kinds of tokens. The slice belongs to the caller; its elements must not be
-// changed.
+// Tokens returns the types of tokens. The caller may change the slice, but not the slices in its
+// elements.
 func Tokens() []Token { return append([]Token(nil), tokens[:]...) }
 
-// starts holds the beginnings of words that are hidden in any case and of any length.
+// starts contains the beginnings of words that are hidden in any case and of any length.
 var starts = append([]string{"authorization:", "bearer "}, startsOf(func(t *Token) []string { return t.Sure })...)
 
-// prefixes holds the beginnings of other hidden words. Shorter words with them are names of
-// programs and settings.
+// prefixes contains the beginnings of other words that are hidden. Short words with these
+// beginnings are not hidden, as they are often names of programs and settings.
 var prefixes = append([]string{"Basic ", "pk-"}, startsOf(func(t *Token) []string { return t.Starts })...)
 
-// nearly holds the beginnings of words that are hidden if they are complete tokens.
+// nearly contains the beginnings of words that are hidden only if they are complete tokens.
 var nearly = startsOf(func(t *Token) []string { return t.Nearly })
 
-// signBehindColon is the sign of the tokens that contain a colon.
+// signBehindColon is the sign of token types that contain a colon.
 const signBehindColon = ":AA"
 
 func startsOf(which func(*Token) []string) (all []string) {
@@ -74,17 +74,17 @@ func startsOf(which func(*Token) []string) (all []string) {
 	return all
 }
 
-// privateKey ends the first line of a private key, except for hyphens and a word.
+// privateKey is the text that the first line of every private key contains.
 const privateKey = "PRIVATE KEY"
 
-// Looks reports whether a value has the form of a secret: a token with the beginning of a
-// well-known service's, or a private key.
+// Looks reports whether a value has the form of a secret: it begins like a token of a well-known
+// service or is a private key.
 func Looks(value string) bool {
-	const enough = 9 // bytes after a prefix
+	const enough = 9 // minimum number of bytes after a prefix
 	if value == "" {
 		return false
 	}
-	first := value[0] | 0x20 // most words end here, and every word of every watched message is examined
+	first := value[0] | 0x20 // most words need no further check, and every word of every displayed message is examined
 	for _, start := range starts {
 		if start[0] == first && len(value) >= len(start) && strings.EqualFold(value[:len(start)], start) {
 			return true

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// variable matches a variable that is not replaced yet, as in https://${HOST}/mcp.
+// variable matches a variable that was not replaced yet, as in https://${HOST}/mcp.
 var variable = regexp.MustCompile(`\$\{[^}]*\}`)
 
-// withVariables returns a text with each variable replaced by as.
+// withVariables returns text with each variable replaced by as.
 func withVariables(text, as string) string {
 	if !strings.Contains(text, "${") {
 		return text
@@ -17,13 +17,13 @@ func withVariables(text, as string) string {
 	return variable.ReplaceAllString(text, as)
 }
 
-// URL returns a URL for display. It lacks user information, the values of its query, the fragment,
-// and segments of its path that look generated. Of the query's names only plain words remain. A
-// text that cannot be parsed as a URL is hidden. Variables, as in https://${HOST}/mcp, remain, and
-// may be the beginning of the URL.
+// URL returns a URL for display. It removes or hides the user information, the values in the query,
+// the fragment, and path segments that look generated. It keeps the names in the query only if they
+// are plain words. It keeps variables, as in https://${HOST}/mcp, even at the beginning of the URL.
+// It hides a text that cannot be parsed as a URL.
 //
-// The URL may have text around it, as in --url=https://example.com, and other URLs after it. Then
-// all text that may belong to a query is hidden.
+// The text may have a prefix before the URL, as in --url=https://example.com, and further URLs
+// after it. URL then hides all text that may be a part of a query.
 func URL(text string) string {
 	if IsPlainURL(text) {
 		return text
@@ -41,19 +41,20 @@ func urlByParts(text string) string {
 	if strings.ContainsAny(before, " /?") {
 		return beginning + afterScheme(rest)
 	}
-	name := strings.LastIndexByte(before, '=') + 1 // after --url=
+	name := strings.LastIndexByte(before, '=') + 1 // the position after --url=
 	if !readable(beginning[name:], rest) {
 		return text[:name] + Hidden
 	}
 	return beginning + afterScheme(rest)
 }
 
-// noURL are characters that surround URLs in JSON, HTML and Markdown, and occur in none.
+// noURL contains the characters that surround URLs in JSON, HTML and Markdown, and never occur
+// within URLs.
 const noURL = "\"<>`"
 
-// urlsIn returns a word with the secrets in its URLs hidden.
+// urlsIn returns a word in which the secrets in URLs are hidden.
 func urlsIn(word string) string {
-	if strings.Contains(word, "@") { // it may follow a password with such characters
+	if strings.Contains(word, "@") { // a password before the @ may contain such characters
 		return URL(word)
 	}
 	var shown strings.Builder
@@ -62,7 +63,7 @@ func urlsIn(word string) string {
 		if end < 0 {
 			end = len(word)
 		}
-		part := strings.TrimRight(word[:end], `\`) // before a quotation mark inside a string
+		part := strings.TrimRight(word[:end], `\`) // without the backslashes before a quotation mark in a nested string
 		switch {
 		case isOpen && part != "":
 			shown.WriteString(Hidden)
@@ -71,7 +72,7 @@ func urlsIn(word string) string {
 		default:
 			shown.WriteString(part)
 		}
-		isOpen = isOpen || strings.Contains(part, "://") && strings.HasSuffix(part, "=") // the value is in quotation marks
+		isOpen = isOpen || strings.Contains(part, "://") && strings.HasSuffix(part, "=") // the value after = is in quotation marks
 		end = min(end+1, len(word))
 		shown.WriteString(word[len(part):end])
 		word = word[end:]
@@ -80,13 +81,13 @@ func urlsIn(word string) string {
 }
 
 // IsPlainURL reports whether a text is a URL with a short host, an optional port, and a path of
-// short names. Such a URL has no secret, no escape, and only ASCII.
+// short names. Such a URL consists of ASCII characters without escapes, and contains no secret.
 func IsPlainURL(text string) bool {
 	end := plainURL(text, 0, strings.IndexByte(text, ':'))
 	return end > 0 && end == len(text)
 }
 
-// readable reports whether the parts form a URL; its beginning may be missing.
+// readable reports whether scheme and rest form a valid URL. scheme may be empty.
 func readable(scheme, rest string) bool {
 	if scheme == "" {
 		scheme = "https://"
@@ -96,14 +97,14 @@ func readable(scheme, rest string) bool {
 	return err == nil && strings.EqualFold(u.Scheme+"://", scheme)
 }
 
-// isURL reports whether an argument is a URL, and not a text that contains one.
+// isURL reports whether an argument is a URL, and not just a text that contains one.
 func isURL(arg string) bool {
 	scheme, _, found := strings.Cut(arg, "://")
 	return found && !strings.ContainsAny(scheme, "= /?")
 }
 
-// URI returns the URI of a resource for display, without user information, query and fragment. Its
-// path remains in any form, as it identifies the resource.
+// URI returns the URI of a resource for display, without user information, query and fragment. It
+// never changes the path, as the path identifies the resource.
 func URI(uri string) string {
 	if !strings.ContainsAny(uri, "?#:") {
 		return uri
@@ -118,7 +119,7 @@ func URI(uri string) string {
 	return uri + hidden
 }
 
-// afterScheme hides the secrets in a URL after its scheme.
+// afterScheme hides the secrets in the part of a URL after its scheme.
 func afterScheme(rest string) string {
 	rest, _, hasFragment := strings.Cut(rest, "#")
 	rest, query, hasQuery := strings.Cut(rest, "?")
@@ -139,7 +140,8 @@ func afterScheme(rest string) string {
 	return shown
 }
 
-// isPlainWord reports whether a name consists of letters and is therefore not a key.
+// isPlainWord reports whether a name consists of letters and separators, so that it is probably not
+// a key.
 func isPlainWord(name string) bool {
 	const longest = 30
 	return name != "" && len(name) <= longest && !strings.ContainsFunc(name, func(r rune) bool {
@@ -147,14 +149,15 @@ func isPlainWord(name string) bool {
 	})
 }
 
-// segments returns the host and path segments of a URL, with secrets hidden; keys in the path only
-// if keys is set. Other URLs in the path have a host too. Nothing after an invalid host is shown.
+// segments returns the host and the path segments of a URL with secrets hidden. It hides segments
+// that look like keys only if keys is set. It treats a URL in the path in the same way, including
+// its host. After an invalid host, it hides everything.
 func segments(rest string, keys bool) []string {
 	all := strings.Split(rest, "/")
 	for i, segment := range all {
 		if keys && i > 0 && looksRandom(segment) {
 			all[i] = Hidden
-			if strings.HasSuffix(segment, ":") { // perhaps the scheme of another URL
+			if strings.HasSuffix(segment, ":") { // the segment may be the scheme of another URL
 				all[i] += ":"
 			}
 		}
@@ -178,7 +181,7 @@ func segments(rest string, keys bool) []string {
 	return all
 }
 
-// looksRandom reports whether a segment is a long word with digits, like keys in paths.
+// looksRandom reports whether a path segment looks like a key: a long word with digits.
 func looksRandom(segment string) bool {
 	return len(segment) >= 20 && strings.ContainsAny(segment, "0123456789") && !strings.ContainsAny(segment, "${}@")
 }

@@ -9,43 +9,46 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// maxTexts limits the nesting of texts that are JSON. Deeper ones are hidden as a whole.
+// maxTexts is the maximum depth of texts that are JSON within each other. Deeper texts are hidden
+// completely.
 const maxTexts = 8
 
-// A Rewriter defines the replacements of names and values in a [Walk].
+// A Rewriter replaces names and values during a [Walk].
 type Rewriter interface {
-	// Name appends the replacement of a name, both in quotes, and reports whether they differ. It
-	// may set the Name of p.
+	// Name appends the replacement of a name, including its quotes, and reports whether it differs
+	// from the name. It may set p.Name.
 	Name(dst, quoted []byte, p *Place) (_ []byte, replaced bool)
-	// Value appends the replacement of a value and reports true. With false the value stays, or the
-	// walk continues into it. For an object or array, raw is only the first byte.
+	// Value appends the replacement of a value and reports true. If it reports false, the value is
+	// kept, or, if it is an object, array or JSON text, the walk continues within it. If the value
+	// is an object or array, raw is only its first byte.
 	Value(dst, raw []byte, p *Place) (_ []byte, replaced bool)
 }
 
 // A Place is the location of a value.
 type Place struct {
-	Name    string // set by the Rewriter; elements of an array have that of the array
-	Depth   int    // objects and arrays around it
-	Texts   int    // texts that are JSON around it
-	Renamed int    // for the Rewriter: renamed members of this object so far
-	paths   Paths  // remaining paths from here
+	Name    string // set by the Rewriter; elements of an array have the Name of the array
+	Depth   int    // number of objects and arrays around the value
+	Texts   int    // number of texts that are JSON around the value
+	Renamed int    // for use by the Rewriter: number of members of this object that were renamed so far
+	paths   Paths  // paths that remain below this place
 }
 
-// A Walk reads JSON once and rewrites it.
+// A Walk reads JSON text once and rewrites it.
 type Walk struct {
 	Rewriter
-	// Verbatim keeps everything that is not replaced, byte by byte. Otherwise white space is
-	// dropped.
+	// Verbatim preserves the bytes of everything that is not replaced. Otherwise white space is
+	// removed.
 	Verbatim bool
-	// Deep returns the replacement of a text inside too many texts; nil means [Hidden].
+	// Deep returns the replacement of a text that is nested in too many texts; nil means [Hidden].
 	Deep func(text string) string
 
-	again   Paths // paths that also begin in each text that is JSON
+	again   Paths // paths that also apply to each text that is JSON, beginning at its root
 	data    []byte
 	changed bool
 }
 
-// JSON returns data, one JSON value, rewritten, or data itself without changes.
+// JSON returns data, which must be one JSON value, rewritten. It returns data itself if nothing
+// changes.
 func (w Walk) JSON(data []byte) []byte { return w.from(data, Place{}) }
 
 func (w Walk) from(data []byte, p Place) []byte {
@@ -64,8 +67,9 @@ func (w Walk) append(dst, data []byte, p Place) (_ []byte, changed bool) {
 	return dst, w.changed
 }
 
-// Text returns a text rewritten if it is JSON as a whole, ignoring blanks around it, or has lines
-// that are. Its size does not matter, nor do repeated names: its readers may accept them.
+// Text rewrites a text that is JSON, ignoring white space around it, or that contains lines of
+// JSON. It accepts texts of any size and objects with repeated names, as the readers of the text
+// may accept these.
 func (w Walk) Text(text string, p *Place) (_ string, changed bool) {
 	value := strings.TrimFunc(text, blank)
 	if value == "" {
@@ -101,10 +105,11 @@ func (w Walk) Text(text string, p *Place) (_ string, changed bool) {
 	return b.String(), changed
 }
 
-// blank reports whether a character around JSON is invisible. Files of Windows begin with U+FEFF.
+// blank reports whether a character around JSON is invisible. Files written on Windows often begin
+// with U+FEFF.
 func blank(r rune) bool { return unicode.IsSpace(r) || r == '\uFEFF' }
 
-// value appends the value at i and returns its end. ok is false if there is none.
+// value appends the value at i and returns its end. ok is false if there is no value.
 func (w *Walk) value(dst []byte, i int, p *Place) (_ []byte, end int, ok bool) {
 	if i >= len(w.data) {
 		return dst, i, false
@@ -131,13 +136,13 @@ func (w *Walk) value(dst []byte, i int, p *Place) (_ []byte, end int, ok bool) {
 	return append(dst, w.data[i:end]...), end, true
 }
 
-// members appends the object or array at i. Invalid content ends it.
+// members appends the object or array at i, up to its end or to the first invalid content.
 func (w *Walk) members(dst []byte, i int, p *Place) (_ []byte, end int) {
 	isObject := w.data[i] == '{'
 	closing := w.data[i] + 2
 	dst = append(dst, w.data[i])
 	child := Place{Depth: p.Depth + 1, Texts: p.Texts}
-	whole := len(dst) // length of the valid output
+	whole := len(dst) // length of the output up to the last complete member
 	i++
 	for n := 0; ; n++ {
 		if dst, i = w.space(dst, i); i >= len(w.data) || w.data[i] == closing {
@@ -165,7 +170,7 @@ func (w *Walk) members(dst []byte, i int, p *Place) (_ []byte, end int) {
 	return append(dst, closing), min(i+1, len(w.data))
 }
 
-// name appends the name at i and the text between it and its value.
+// name appends the name at i, and the text between it and its value.
 func (w *Walk) name(dst []byte, i int, object, p *Place) (_ []byte, value int, ok bool) {
 	end, ok := jsonrpc.SkipValue(w.data, i)
 	if !ok || w.data[i] != '"' {

@@ -1,6 +1,6 @@
-// Package refused marks results and errors of requests that a gateway itself refused, so that its
-// client can distinguish them from those of the server. Marks set by servers are removed: see
-// [Without].
+// Package refused marks results and errors of requests that the gateway itself refused. Clients can
+// then distinguish them from results and errors of the server. Marks that a server sets must be
+// removed; see [Without].
 package refused
 
 import (
@@ -9,34 +9,35 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Member is the member of a result's _meta, or of an error's data, with the reason of the refusal.
+// Member is the member of a result's _meta, or of an error's data, with the kind of check that
+// refused the request.
 const Member = "io.github.junction-mcp/refused"
 
-// By is the kind of check that refused a request; empty if the server responded or failed.
+// By is the kind of check that refused a request. It is empty if no check did.
 type By string
 
-// Checks that refuse requests.
+// The checks that refuse requests.
 const (
 	Rule    By = "rule"
 	Limit   By = "limit"
 	Review  By = "review"
 	Secrets By = "secrets"
 	Scope   By = "scope"
-	Audit   By = "audit" // the log cannot be written
+	Audit   By = "audit" // the audit log cannot be written
 )
 
-// In returns the mark in the _meta of a result or the data of an error.
+// In returns the mark in a result's _meta or an error's data.
 func In(object json.RawMessage) By {
 	text, _ := jsonrpc.Unquote(jsonrpc.Get(object, Member))
 	return By(text)
 }
 
-// With returns the _meta of a result, or the data of an error, with the mark. object may be nil.
+// With returns a result's _meta or an error's data with the mark added. object may be nil.
 func With(object json.RawMessage, by By) json.RawMessage {
 	return jsonrpc.With(object, Member, jsonrpc.AppendString(nil, string(by)))
 }
 
-// Without returns the object without the mark.
+// Without returns object without the mark.
 func Without(object json.RawMessage) json.RawMessage {
 	if jsonrpc.Get(object, Member) == nil {
 		return object
@@ -44,7 +45,7 @@ func Without(object json.RawMessage) json.RawMessage {
 	return jsonrpc.Without(object, Member)
 }
 
-// WithoutInTask returns a task without the mark in its result or error.
+// WithoutInTask returns a task without the mark in its result and its error.
 func WithoutInTask(task json.RawMessage) json.RawMessage {
 	for _, in := range [][2]string{{"result", "_meta"}, {"error", "data"}} {
 		outcome := jsonrpc.Get(task, in[0])

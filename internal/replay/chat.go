@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// chat is the wire format of chat completions.
+// chat is the wire format of OpenAI's chat completions.
 type chat struct{}
 
 type chatRequest struct {

@@ -1,17 +1,17 @@
-// Package replay simulates a model in the real wire formats, all of them streamed: chat completions
-// at any path that ends in /chat/completions, OpenAI's responses at /responses, and Anthropic's
-// messages at /messages. It serves tests: all code between a program and a provider runs, without a
-// provider.
+// Package replay simulates a model for tests. It serves three real wire formats, always streamed:
+// chat completions at paths that end in /chat/completions, OpenAI's responses at /responses, and
+// Anthropic's messages at /messages. With it, tests run all code between a program and a provider
+// without a provider.
 //
-// A recording is a list of [Turn]: conditions on each request, and its response. The response can
-// depend on results: [Turn.Then] makes texts and arguments from the results of the real tools.
+// A recording is a list of [Turn]: conditions on each request, and the response to it. A response
+// can depend on the results of real tools; see [Turn.Then].
 //
-// The request alone determines the turn, by the number of the assistant's messages in it. So
-// requests may be repeated, several conversations may run at once, and a conversation may continue
-// in another process. A tool is offered under its name or a longer one that ends in __ and its
-// name.
+// The number of assistant messages in a request selects the turn, so the package stores no state.
+// Requests may therefore be repeated, several conversations may run concurrently, and a
+// conversation may continue in another process. A tool may be offered under its own name, or under
+// a longer name that ends in __ and its name.
 //
-// A request that does not meet the conditions gets the status 400 with the reason, and so does one
-// that a strict provider would refuse ([model.Check]). If tools are in the system prompt (package
-// injected), calls are written into the text.
+// If a request does not meet the conditions of its turn, or if a strict provider would reject it
+// ([model.Check]), the response has the status 400 and contains the reason. If the tools are
+// described in the system prompt (package injected), calls are written as text.
 package replay

@@ -12,13 +12,13 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// maxBody limits a request, in bytes.
+// maxBody is the maximum size of a request in bytes.
 const maxBody = 32 << 20
 
-// A wire is the format of one kind of provider.
+// A wire is the wire format of a kind of provider.
 type wire interface {
 	read(header http.Header, body []byte) (*request, error)
-	// events returns the streamed events; a string is sent unchanged.
+	// events returns the events to stream. Data that is a string is sent unchanged.
 	events(a *answer) []event
 	failure(message string) any
 }
@@ -28,8 +28,8 @@ type event struct {
 	data any
 }
 
-// Handler plays turns. It is safe for concurrent use, keeps nothing between requests and requires
-// no key. Only tests may reach it.
+// Handler returns a handler that plays the turns. It is safe for concurrent use, stores no state
+// and requires no key. It must be reachable only for tests.
 func Handler(turns ...Turn) http.Handler {
 	return player(func(req *request) (*answer, error) {
 		n := req.turn()
@@ -44,9 +44,9 @@ func Handler(turns ...Turn) http.Handler {
 	})
 }
 
-// HandlerFunc plays the turn that say returns for the last message of a request, whose role is user
-// or tool. It serves conversations in an unknown order. Otherwise it is like [Handler]. It calls
-// say concurrently.
+// HandlerFunc is like [Handler], but calls say to choose the turn. The arguments of say are the
+// role (user or tool) and the text of the request's last message. It is meant for conversations
+// whose order is not known in advance. say must be safe for concurrent use.
 func HandlerFunc(say func(role, text string) Turn) http.Handler {
 	return player(func(req *request) (*answer, error) {
 		t := say(req.lastRole(), req.lastText())
@@ -54,7 +54,8 @@ func HandlerFunc(say func(role, text string) Turn) http.Handler {
 	})
 }
 
-// A player answers a request that a strict provider would accept.
+// A player returns the answer to a request. It is called only with requests that a strict provider
+// would accept.
 type player func(req *request) (*answer, error)
 
 func (play player) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -77,16 +78,16 @@ func (play player) serve(w http.ResponseWriter, httpReq *http.Request, by wire) 
 	}
 	a, err := play.handle(w, httpReq, by)
 	if err != nil {
-		data, _ := json.Marshal(by.failure("replay: " + err.Error())) // texts only: cannot fail
+		data, _ := json.Marshal(by.failure("replay: " + err.Error())) // never fails for texts
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write(data) // the client may be gone
+		_, _ = w.Write(data) // an error means that the client has disconnected
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, e := range by.events(a) {
 		if err := writeEvent(w, e); err != nil {
-			return // the client is gone
+			return // the client has disconnected
 		}
 	}
 }
@@ -125,13 +126,13 @@ func writeEvent(w http.ResponseWriter, e event) error {
 	return http.NewResponseController(w).Flush()
 }
 
-// halves returns a text in two pieces, to test the code that joins them.
+// halves splits a text in two, to test the code that joins the parts.
 func halves(s string) []string {
 	runes := []rune(s)
 	return []string{string(runes[:len(runes)/2]), string(runes[len(runes)/2:])}
 }
 
-// blocks are written by both wire formats as one text or as a list of blocks.
+// blocks is the content of a message. The wire formats allow a single text or a list of blocks.
 type blocks []block
 
 type block struct {
@@ -145,7 +146,7 @@ type block struct {
 	IsError   bool            `json:"is_error"`
 }
 
-// UnmarshalJSON decodes a string as one block, and null as none.
+// UnmarshalJSON decodes a string as one block, and null as no blocks.
 func (b *blocks) UnmarshalJSON(data []byte) error {
 	var text *string
 	if json.Unmarshal(data, &text) == nil {
@@ -163,7 +164,7 @@ func (b *blocks) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// texts returns the blocks as parts. Blocks other than text become media, whose content is not
+// texts converts the blocks to parts. Blocks other than text become media, whose content is not
 // used.
 func (b blocks) texts() []model.Part {
 	var parts []model.Part

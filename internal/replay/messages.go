@@ -59,7 +59,7 @@ func (messages) read(header http.Header, body []byte) (*request, error) {
 	return req, nil
 }
 
-// addMessage adds a message, or two if a user message follows results.
+// addMessage adds a message. If a user message contains both results and text, it adds two.
 func (r *request) addMessage(role model.Role, content blocks) error {
 	results, out := model.Message{Role: model.RoleTool}, model.Message{Role: role}
 	for _, b := range content {

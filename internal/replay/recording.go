@@ -8,39 +8,40 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Turn is one response, with conditions on the request before it.
+// Turn is one response, and the conditions that its request must meet.
 type Turn struct {
 	Expect Expect
-	// Text is the text of the model.
+	// Text is the text of the response.
 	Text string
-	// Calls are the tools that it calls after the text.
+	// Calls are the tool calls after the text.
 	Calls []Call
-	// Then, if set, makes text and calls from the texts of all results of the conversation; there
-	// must be at least one.
+	// Then, if set, returns a Turn with the text and calls of the response. results are the texts
+	// of all tool results in the conversation; there must be at least one.
 	Then func(results []string) Turn
 }
 
-// Call is a call of a tool.
+// Call is a tool call.
 type Call struct {
 	// Name is the tool's name without the prefix of the server.
 	Name string
-	// Arguments are encoded as JSON; nil means {}.
+	// Arguments is encoded as JSON; nil means {}.
 	Arguments any
 }
 
-// Expect holds conditions on a request. Empty fields are not checked.
+// Expect contains conditions on a request. Empty fields impose no condition.
 type Expect struct {
 	// Last is the role of the last message: user or tool.
 	Last string
-	// Contains are texts of the last message, or of the results in it.
+	// Contains lists texts that the last message, or the results in it, must contain.
 	Contains []string
-	// System are texts of the system prompt.
+	// System lists texts that the system prompt must contain.
 	System []string
-	// Tools must be offered, possibly among others.
+	// Tools lists tools that must be offered; others may be offered too.
 	Tools []string
 }
 
-// JSON decodes the first JSON in a result that fits v; there may be text around it.
+// JSON decodes the first JSON value in a result that can be decoded into v. There may be text
+// around it.
 func JSON(result string, v any) error {
 	for rest := result; ; {
 		at := strings.IndexAny(rest, "[{")
@@ -54,7 +55,7 @@ func JSON(result string, v any) error {
 	}
 }
 
-// met returns the first condition that a request does not meet, or nil.
+// met returns an error that describes the first condition that a request does not meet, or nil.
 func (e *Expect) met(req *request) error {
 	if last := req.lastRole(); e.Last != "" && e.Last != last {
 		return fmt.Errorf("expected the last message to be of %q, got one of %q", e.Last, last)
@@ -77,5 +78,5 @@ func (e *Expect) met(req *request) error {
 	return nil
 }
 
-// clip shortens a text for an error.
+// clip shortens a text for use in an error.
 func clip(s string) string { return plaintext.Short(s, 500) }

@@ -11,15 +11,15 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// A request is a request in one of the wire formats.
+// A request is a decoded request of any wire format.
 type request struct {
 	model.Request
 	model    string
 	stream   bool
-	injected bool // the system prompt contains the tools
-	// names maps the ids of calls to the names of the tools.
+	injected bool // the system prompt describes the tools
+	// names maps the ids of calls to the names of the called tools.
 	names map[string]string
-	// results holds the texts of all results of the conversation.
+	// results contains the texts of all tool results in the conversation.
 	results []string
 }
 
@@ -27,7 +27,7 @@ func newRequest(model string, stream bool) *request {
 	return &request{model: model, stream: stream, names: map[string]string{}}
 }
 
-// An answer is a turn for one request.
+// An answer is the response to one request.
 type answer struct {
 	id    string
 	model string
@@ -37,7 +37,7 @@ type answer struct {
 
 var response = regexp.MustCompile(`(?s)<tool_response name="[^"]*"[^>]*>\n(.*?)\n</tool_response>`)
 
-// read finds results, and tools written into the prompt.
+// read finds the tool results, and the tools that the system prompt describes.
 func (r *request) read() {
 	_, manual, found := strings.Cut(r.System, "<tools>\n")
 	if r.injected = len(r.Tools) == 0 && found; r.injected {
@@ -62,7 +62,7 @@ func (r *request) read() {
 	}
 }
 
-// turn returns the number of answers in the conversation.
+// turn returns the number of assistant messages in the conversation.
 func (r *request) turn() int {
 	n := 0
 	for i := range r.Messages {
@@ -92,7 +92,7 @@ func (r *request) lastText() string {
 	return text
 }
 
-// offered returns the full name of an offered tool.
+// offered returns the full name under which a tool is offered.
 func (r *request) offered(name string) (string, error) {
 	var names []string
 	for _, t := range r.Tools {
@@ -104,7 +104,7 @@ func (r *request) offered(name string) (string, error) {
 	return "", fmt.Errorf("expected the tool %q to be offered, got %s", name, clip(strings.Join(names, ", ")))
 }
 
-// play answers a request after n answers with the turn.
+// play returns the answer to a request that is preceded by n answers.
 func (t *Turn) play(req *request, n int) (*answer, error) {
 	if err := t.Expect.met(req); err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (t *Turn) play(req *request, n int) (*answer, error) {
 	return a, nil
 }
 
-// write turns calls into text, in the form that the manual describes.
+// write converts the calls to text, in the form that the system prompt requires.
 func (a *answer) write() {
 	var b strings.Builder
 	b.WriteString(a.text)

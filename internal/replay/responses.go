@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// responses is the wire format of OpenAI's Responses API. As with the provider, a thought must be
-// followed by the output that came with it.
+// responses is the wire format of OpenAI's Responses API. Like the provider, it requires that the
+// output that came with a thought follows the thought.
 type responses struct{}
 
 type responsesRequest struct {
@@ -68,7 +68,7 @@ func (responses) read(_ http.Header, body []byte) (*request, error) {
 	return req, nil
 }
 
-// addItem adds an item to the message that it belongs to.
+// addItem adds an item to the message to which it belongs.
 func (r *request) addItem(item *responseItem) error {
 	role, parts := model.RoleAssistant, []model.Part(nil)
 	switch item.Type {
@@ -93,7 +93,7 @@ func (r *request) addItem(item *responseItem) error {
 	return nil
 }
 
-// items returns the items of an answer: a thought, a text and calls.
+// items returns the output items of an answer: a thought, a text and calls.
 func (a *answer) items() []map[string]any {
 	items := []map[string]any{{"id": "rs_" + a.id, "type": "reasoning", "summary": []any{}, "encrypted_content": "gAAAA" + a.id}}
 	if a.text != "" {

@@ -2,19 +2,20 @@ package revision
 
 import "regexp"
 
-// maxFault limits the examined length of an error, in bytes.
+// maxFault is the maximum length in bytes of an error text that is examined.
 const maxFault = 1 << 10
 
-// Texts of servers that cannot ask their client in the era of the request. asking matches the name
-// of their request, or of the way to the client. missing matches the missing condition.
+// These expressions match error texts of servers that cannot send requests to their client in the
+// era of the request. asking matches the name of such a request, or of the channel to the client.
+// missing matches the condition that is not met.
 var (
 	asking  = regexp.MustCompile(`(?i)elicit|sampling|roots/list|list_?roots|create_?message|server-(initiated|to-client)|back-?channel`)
 	missing = regexp.MustCompile(`(?i)session|stateless|handshake|back-?channel|server-(initiated|to-client)|20\d\d-\d\d-\d\d|protocol (version|revision)`)
 )
 
-// CannotAsk reports whether the text of an error means that the server cannot ask its client in the
-// era of the request. There is no code for that. A server of both eras does not announce in which
-// of them it asks.
+// CannotAsk reports whether an error text means that the server cannot send a request to its client
+// in the era of the current request. No error code exists for this case, and a server that supports
+// both eras does not announce in which of them it can send requests.
 func CannotAsk(text string) bool {
 	return len(text) <= maxFault && asking.MatchString(text) && missing.MatchString(text)
 }

@@ -4,16 +4,16 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Error codes of some revisions only.
+// Error codes that only some revisions define.
 const (
 	CodeHeaderMismatch      = -32020
 	CodeMissingCapability   = -32021
 	CodeUnsupportedRevision = -32022
 
-	codeResourceNotFound = -32002 // until 2025-11-25; then invalid params
+	codeResourceNotFound = -32002 // used up to 2025-11-25; later revisions use the code for invalid params
 )
 
-// Error returns an error to a client in the form of the revision.
+// Error converts an error to the form that a client of the revision expects.
 func (r *Revision) Error(method string, e *jsonrpc.Error) *jsonrpc.Error {
 	if r.Modern {
 		if e.Code == codeResourceNotFound && method == "resources/read" {
@@ -25,14 +25,14 @@ func (r *Revision) Error(method string, e *jsonrpc.Error) *jsonrpc.Error {
 	case method == "resources/read" && e.Code == jsonrpc.InvalidParams && jsonrpc.Get(e.Data, "uri") != nil:
 		return &jsonrpc.Error{Code: codeResourceNotFound, Message: e.Message, Data: e.Data}
 	case r.Tasks && MethodNamed(method).Task && e.Code == CodeMissingCapability && HasTasks(jsonrpc.Get(e.Data, "requiredCapabilities")):
-		return &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: e.Message, Data: e.Data} // the tool needs a task
+		return &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: e.Message, Data: e.Data} // the tool requires a task
 	case e.Code <= CodeHeaderMismatch && e.Code >= CodeUnsupportedRevision:
 		return &jsonrpc.Error{Code: jsonrpc.InternalError, Message: e.Message, Data: e.Data}
 	}
 	return e
 }
 
-// ErrorFrom converts an error from a server of the revision to the form of the modern revision.
+// ErrorFrom converts an error of a server of the revision to the form of the modern revision.
 func (r *Revision) ErrorFrom(method, subject string, e *jsonrpc.Error) *jsonrpc.Error {
 	if e.Code != codeResourceNotFound || method != "resources/read" {
 		return e
@@ -46,7 +46,7 @@ func (r *Revision) ErrorFrom(method, subject string, e *jsonrpc.Error) *jsonrpc.
 	return &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: e.Message, Data: data}
 }
 
-// IsModern reports whether this error comes from a server with a modern revision
+// IsModern reports whether only a server with a modern revision can have sent this error
 // (basic/transports/stdio, "recognized modern error").
 func IsModern(e *jsonrpc.Error) bool {
 	switch e.Code {
@@ -56,7 +56,7 @@ func IsModern(e *jsonrpc.Error) bool {
 	return false
 }
 
-// Offered returns the revisions in an unsupported-revision error.
+// Offered returns the supported revisions that an unsupported-revision error contains.
 func Offered(e *jsonrpc.Error) []string {
 	var names []string
 	jsonrpc.EachElement(jsonrpc.Get(e.Data, "supported"), func(value []byte) bool {
@@ -68,7 +68,7 @@ func Offered(e *jsonrpc.Error) []string {
 	return names
 }
 
-// Unsupported returns the error for a modern request of an unsupported revision.
+// Unsupported returns the error for a modern request whose revision is not supported.
 func Unsupported(requested string) *jsonrpc.Error {
 	e := jsonrpc.Errorf(CodeUnsupportedRevision, "unsupported protocol version %.64q; supported: %v", requested, Modern())
 	w := jsonrpc.NewObject(nil)
@@ -78,7 +78,7 @@ func Unsupported(requested string) *jsonrpc.Error {
 	return e
 }
 
-// writeModern writes the names of the modern revisions as a member.
+// writeModern writes a member with the names of the modern revisions.
 func writeModern(w *jsonrpc.Writer, member string) {
 	w.Array(member)
 	for _, name := range Modern() {

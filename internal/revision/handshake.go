@@ -8,8 +8,8 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Handshake converts the result of server/discover (its own members and its _meta) into the result
-// of initialize.
+// Handshake converts the result of server/discover to a result of initialize. discovered contains
+// the result's own members, and meta is its _meta.
 func Handshake(r *Revision, discovered, meta json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String("protocolVersion", r.Name)
@@ -26,8 +26,8 @@ func Handshake(r *Revision, discovered, meta json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// Discovery converts the result of initialize into that of server/discover: its own members and its
-// _meta.
+// Discovery converts the result of initialize to a result of server/discover. discovered contains
+// the result's own members, and meta is its _meta.
 func Discovery(initialized json.RawMessage) (discovered, meta json.RawMessage) {
 	w := jsonrpc.NewObject(nil)
 	writeModern(&w, "supportedVersions")
@@ -39,7 +39,7 @@ func Discovery(initialized json.RawMessage) (discovered, meta json.RawMessage) {
 	return w.Bytes(), meta
 }
 
-// writeCapabilities writes the capabilities; none if they do not have the form of every revision.
+// writeCapabilities writes the capabilities. If they are not an object, it writes an empty one.
 func writeCapabilities(w *jsonrpc.Writer, from json.RawMessage, as func(json.RawMessage) json.RawMessage) {
 	if capabilities := jsonrpc.Get(from, "capabilities"); isObject(capabilities) {
 		w.Raw("capabilities", as(capabilities))
@@ -55,7 +55,8 @@ func writeInstructions(w *jsonrpc.Writer, from json.RawMessage) {
 	}
 }
 
-// ServerRequestParams returns the parameters of a request to a client of the revision.
+// ServerRequestParams converts the params of a request of a server to the form that a client of the
+// revision expects.
 func (r *Revision) ServerRequestParams(method string, params json.RawMessage) json.RawMessage {
 	if params = r.lower(params, method); r.Modern || method != "elicitation/create" {
 		return params
@@ -70,9 +71,9 @@ func (r *Revision) ServerRequestParams(method string, params json.RawMessage) js
 	return params
 }
 
-// ServerRequestResult returns the result of a client for a server of the revision. Before
-// 2025-11-25 the content of a sampling result is a single block. Several texts become one; other
-// blocks have no such form and stay.
+// ServerRequestResult converts the result of a client to the form that a server of the revision
+// expects. Before 2025-11-25 the content of a sampling result is a single block. Several texts are
+// joined; other blocks cannot be converted and stay unchanged.
 func (r *Revision) ServerRequestResult(method string, result json.RawMessage) json.RawMessage {
 	if r.ElicitationModes || method != "sampling/createMessage" {
 		return result

@@ -14,9 +14,9 @@ type InputRequest struct {
 	Params json.RawMessage `json:"params,omitzero"` // an object; nil if absent
 }
 
-// ParseInputRequired parses the own members of a result of the type [InputRequired]. It returns an
-// error for a request in a form that the revision does not allow, and for a result with neither
-// requests nor state.
+// ParseInputRequired parses a result of type [InputRequired], given by its own members. It returns
+// an error if a request has a form that the revision does not allow, or if the result contains
+// neither requests nor a state.
 func ParseInputRequired(body json.RawMessage) (requests map[string]InputRequest, state *string, err error) {
 	if raw := jsonrpc.Get(body, "requestState"); raw != nil {
 		text, ok := jsonrpc.Unquote(raw)

@@ -5,16 +5,17 @@ import (
 	"sync"
 )
 
-// Kept holds the own members of a result for many clients, such as a list, with their forms for
-// older revisions. A form is made once, when it is first needed, from the members alone, and is
-// freed with them. A Kept must not be copied.
+// Kept contains the own members of a result that is sent to many clients, such as a list, and their
+// forms in older revisions. Each form is computed when it is first needed, and only from these
+// members. A Kept must not be copied.
 type Kept struct {
 	JSON  json.RawMessage // must not be changed
 	forms [len(table) - 1]func() []byte
 }
 
-// Keep returns the members of a result of a method as a Kept. A form that needs no change is that of
-// the next revision; a panic of a lowering is repeated for each client.
+// Keep returns a Kept with the own members of a result of a method. If the members need no change
+// for a revision, its form is the form of the next revision. If a lowering panics, it panics again
+// for each client.
 func Keep(method string, members json.RawMessage) *Kept {
 	k := &Kept{JSON: members}
 	for i := range k.forms {
@@ -23,7 +24,7 @@ func Keep(method string, members json.RawMessage) *Kept {
 	return k
 }
 
-// Holds reports whether members are those of k, in the same memory.
+// Holds reports whether members are the members of k, in the same memory.
 func (k *Kept) Holds(members json.RawMessage) bool {
 	return len(members) == len(k.JSON) && (len(members) == 0 || &members[0] == &k.JSON[0])
 }

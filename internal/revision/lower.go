@@ -2,12 +2,14 @@ package revision
 
 import "github.com/junction-mcp/junction/internal/jsonrpc"
 
-// A lowering returns the members of a result, or the parameters of a request to a client, without
-// one feature. Revisions before that of its row have no form for this feature. Nearly all members
-// need no change, so a lowering first checks whether the bytes may contain the feature.
+// A lowering removes one feature from the members of a result or from the params of a request to a
+// client, because revisions before the lowering's row have no form for the feature. Nearly all
+// messages need no change, so a lowering first checks whether the bytes may contain the feature at
+// all.
 type lowering func(body []byte, method string) []byte
 
-// lower returns members in the form of the revision, by the steps of each later one, newest first.
+// lower returns members in the form of the revision. It applies the lowerings of all later
+// revisions, beginning with the newest.
 func (r *Revision) lower(body []byte, method string) []byte {
 	for i := len(table) - 1; i >= 0 && &table[i] != r; i-- {
 		body = table[i].without(body, method)
@@ -15,7 +17,7 @@ func (r *Revision) lower(body []byte, method string) []byte {
 	return body
 }
 
-// without returns members of r in the form of the revision before r.
+// without converts members from the form of r to the form of the revision before r.
 func (r *Revision) without(body []byte, method string) []byte {
 	for _, step := range r.lowerings {
 		body = step(body, method)
@@ -23,8 +25,8 @@ func (r *Revision) without(body []byte, method string) []byte {
 	return body
 }
 
-// onlyObjects omits structured content that is not an object (its text copy stays), and output
-// schemas that do not describe one. A boolean schema becomes an object.
+// onlyObjects removes structured content that is not an object (its copy as text stays), and output
+// schemas that do not describe an object. It replaces boolean schemas by objects.
 func onlyObjects(body []byte, method string) []byte {
 	switch method {
 	case "tools/list":
@@ -32,7 +34,7 @@ func onlyObjects(body []byte, method string) []byte {
 			return eachListed(body, "tools", lowerTool)
 		}
 	case "tools/call":
-		return withoutUnless(body, "structuredContent", isObject) // faster than mayHold, which looks into texts
+		return withoutUnless(body, "structuredContent", isObject) // faster than mayHold, which also searches within texts
 	case "sampling/createMessage":
 		if mayHold(body, "tools") && mayHoldBooleanSchema(body) {
 			return eachListed(body, "tools", lowerTool)
@@ -41,8 +43,8 @@ func onlyObjects(body []byte, method string) []byte {
 	return body
 }
 
-// withoutUnless returns the object without the named member, unless its value has the wanted form.
-// It returns an object that needs no change itself.
+// withoutUnless returns object without the named member, unless the function wanted returns true
+// for the member's value. If nothing changes, it returns object itself.
 func withoutUnless(object []byte, name string, wanted func(value []byte) bool) []byte {
 	if value := jsonrpc.Get(object, name); value == nil || wanted(value) {
 		return object
@@ -62,10 +64,10 @@ func lowerTool(tool []byte) []byte {
 	return lowerSchemas(tool)
 }
 
-// withoutContent converts blocks of a kind to text.
+// withoutContent returns a lowering that converts content blocks of a kind to text.
 func withoutContent(kind string) lowering {
 	return func(body []byte, method string) []byte {
-		list := "messages" // with one block each
+		list := "messages" // messages with one block each
 		switch method {
 		case "tools/call":
 			list = "content"
@@ -102,8 +104,8 @@ func withoutBlock(kind string, block []byte) []byte {
 	return w.Bytes()
 }
 
-// eachListed rewrites every element of the named array of an object. It returns the object itself
-// without changes, and a copy otherwise.
+// eachListed rewrites every element of an array in an object. If nothing changes, it returns the
+// object itself, and otherwise a copy.
 func eachListed(body []byte, list string, rewrite func([]byte) []byte) []byte {
 	array := jsonrpc.Get(body, list)
 	changes := false

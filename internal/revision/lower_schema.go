@@ -8,18 +8,18 @@ import (
 )
 
 // Legacy revisions require objects in places where JSON Schema also allows true and false, such as
-// values of properties. Strict clients refuse a whole list for one of them. So a boolean schema
-// becomes the equivalent object, except where all revisions allow booleans, as in
-// additionalProperties.
+// values of properties. Strict clients reject a whole list because of one boolean. The functions in
+// this file therefore replace a boolean schema by the equivalent object, except where all revisions
+// allow booleans, as in additionalProperties.
 
-// A place describes the schemas in the value of a keyword of JSON Schema.
+// A place tells which schemas the value of a JSON Schema keyword contains.
 type place int
 
 const (
 	noSchema place = iota
 	oneSchema
-	eachSchema // a schema, or an array or object of them
-	orBoolean  // a schema, or a boolean that stays
+	eachSchema // a schema, or an array or object of schemas
+	orBoolean  // a schema, or a boolean that is not replaced
 )
 
 var places = map[string]place{
@@ -31,11 +31,10 @@ var places = map[string]place{
 	"additionalProperties": orBoolean, "unevaluatedProperties": orBoolean, "additionalItems": orBoolean, "unevaluatedItems": orBoolean,
 }
 
-// booleans are members of tools that are often true or false and are not schemas then.
+// booleans are members of tools that are often true or false without being a schema to replace.
 var booleans = []string{"additionalProperties", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
-// mayHoldBooleanSchema reports whether true or false may occur in the JSON in the place of a
-// schema.
+// mayHoldBooleanSchema reports whether true or false may occur in the JSON as a schema.
 func mayHoldBooleanSchema(body []byte) bool {
 	for _, word := range []string{"true", "false"} {
 		for at := 0; ; at += len(word) {
@@ -61,8 +60,8 @@ func mayHoldBooleanSchema(body []byte) bool {
 	return false
 }
 
-// isSchemaMember reports whether the JSON ends in the name of a member that may hold a schema.
-// Other endings are inside a string.
+// isSchemaMember reports whether the JSON text before a value ends in the name of a member that may
+// contain a schema. If it ends otherwise, the value is within a string.
 func isSchemaMember(before []byte) bool {
 	if !bytes.HasSuffix(before, []byte(`"`)) {
 		return false
@@ -74,7 +73,7 @@ func isSchemaMember(before []byte) bool {
 	})
 }
 
-// lowerSchemas returns a tool with schemas in the form of legacy revisions.
+// lowerSchemas returns a tool with its schemas in the form of legacy revisions.
 func lowerSchemas(tool []byte) []byte {
 	for _, name := range []string{"inputSchema", "outputSchema"} {
 		schema := jsonrpc.Get(tool, name)
@@ -90,7 +89,8 @@ func lowerSchemas(tool []byte) []byte {
 	return tool
 }
 
-// holdsBoolean reports whether a schema is, or contains, a boolean that becomes an object.
+// holdsBoolean reports whether a schema is or contains a boolean that must be replaced by an
+// object.
 func holdsBoolean(value []byte, at place) (holds bool) {
 	switch value[0] {
 	case 't', 'f':
@@ -118,7 +118,7 @@ func placeOf(quoted []byte) place {
 	return places[name]
 }
 
-// appendSchema appends a schema, or an array of them, without booleans.
+// appendSchema appends a schema, or an array of schemas, without boolean schemas.
 func appendSchema(dst, schema []byte) []byte {
 	switch {
 	case schema[0] == 't':
@@ -138,7 +138,8 @@ func appendSchema(dst, schema []byte) []byte {
 	return append(dst, schema...)
 }
 
-// appendMembers appends an object whose members have schemas in the places that at returns.
+// appendMembers appends an object. The function at returns where the values of its members contain
+// schemas.
 func appendMembers(dst, object []byte, at func(quoted []byte) place) []byte {
 	w := jsonrpc.NewObject(dst)
 	jsonrpc.EachMember(object, func(quoted, value []byte) bool {

@@ -7,10 +7,11 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// A Kind is the kind of subject of a method.
+// A Kind is the kind of thing that a method is about.
 type Kind string
 
-// Kinds. Templates and skills consist of resources and change with them.
+// The kinds. Templates and skills belong to the kind of resources, as they consist of resources and
+// change together with them.
 const (
 	OfTool     Kind = "tool"
 	OfPrompt   Kind = "prompt"
@@ -18,42 +19,43 @@ const (
 	OfTask     Kind = "task"
 )
 
-// A Method describes a request of clients for code that passes it on. A Method never changes.
+// A Method describes a request of a client to code that passes it on. A Method never changes.
 type Method struct {
 	Name string
-	// Kind is empty for methods about a server, and for completion/complete, which is about a
-	// prompt or a resource.
+	// Kind is empty for methods about the server itself, and for completion/complete, which is
+	// about either a prompt or a resource.
 	Kind Kind
-	// Capability is the member of the server capabilities that announces the method. Its
-	// notification means that results of the method may have changed. It is empty for methods of
-	// every server. Skills consist of resources and change with them.
+	// Capability is the member of the server's capabilities that announces the method. After the
+	// list_changed notification of the capability, results of the method may differ. Capability is
+	// empty for methods that every server supports.
 	Capability string
-	// Subject is the member of the parameters that names the tool, prompt, resource or task; empty
-	// for none.
+	// Subject is the member of the params with the name or URI of the tool, prompt, resource or
+	// task. It is empty if the method has no subject.
 	Subject string
-	// Header is set if over HTTP the header Mcp-Name repeats the subject (basic/transports).
+	// Header is set if clients copy the subject into the HTTP header Mcp-Name (basic/transports).
 	Header bool
-	// Arguments is set if the parameters may have arguments.
+	// Arguments is set if the params may contain arguments.
 	Arguments bool
-	// Member is the member that each complete result has, and Empty its empty value.
+	// Member is the member that every complete result must have, and Empty is its empty value.
 	Member, Empty string
-	// Key is the member that identifies an entry, and Noun the name of an entry. They are set for
-	// methods that list definitions, whose Member is the list.
+	// Key is the member that identifies an entry, and Noun is a noun for an entry. They are set
+	// only for methods that list definitions, whose list is in Member.
 	Key, Noun string
-	// Used is set if the request uses a definition of a server, instead of listing or following it.
+	// Used is set if the request uses a definition of the server; requests that list or follow
+	// definitions do not.
 	Used bool
-	// Asks is set if the response may be input_required (basic/patterns/mrtr).
+	// Asks is set if the response can be input_required (basic/patterns/mrtr).
 	Asks bool
-	// Task is set if the response may be a task (ext-tasks, supported methods).
+	// Task is set if the response can be a task (ext-tasks, supported methods).
 	Task bool
 	// Cached is set if results have caching hints (server/utilities/caching, and an extension whose
-	// hints proxies must keep).
+	// hints proxies must preserve).
 	Cached bool
-	// Core is set for methods of the protocol itself, not of an extension.
+	// Core is set for methods of the core protocol, and not for methods of extensions.
 	Core bool
 }
 
-// methods has the frequent methods first, for the linear search.
+// methods begins with the most frequent methods, because the search is linear.
 var methods = [...]Method{
 	{Name: "tools/call", Kind: OfTool, Capability: "tools", Subject: "name", Header: true, Arguments: true, Member: "content", Empty: `[]`, Used: true, Asks: true, Task: true, Core: true},
 	{Name: "tools/list", Kind: OfTool, Capability: "tools", Member: "tools", Empty: `[]`, Key: "name", Noun: "tool", Cached: true, Core: true},
@@ -84,10 +86,11 @@ var methods = [...]Method{
 	{Name: "resources/directory/read", Kind: OfResource, Capability: "resources", Subject: "uri"},
 }
 
-// none is the Method of names that are not in the table.
+// none is the Method for names that the table does not contain.
 var none Method
 
-// MethodNamed returns the Method of a name. Its Name is empty if the table has none.
+// MethodNamed returns the Method with a name. If the table does not contain the name, the Name of
+// the returned Method is empty.
 func MethodNamed(name string) *Method {
 	for i := range methods {
 		if methods[i].Name == name {
@@ -107,11 +110,11 @@ func Lists() (lists []*Method) {
 	return lists
 }
 
-// A Change is the notification of changed lists of one capability, and the member of a filter that
-// requests it (basic/patterns/subscriptions).
+// A Change describes the notification of changed lists of one capability. Filter is the member of a
+// subscription's filter that requests it (basic/patterns/subscriptions).
 type Change struct{ Capability, Notification, Filter string }
 
-// ListChanged returns the notification of changed lists of a capability.
+// ListChanged returns the name of the notification that lists of a capability have changed.
 func ListChanged(capability string) string { return "notifications/" + capability + "/list_changed" }
 
 var changes = func() (all []Change) {
@@ -123,10 +126,12 @@ var changes = func() (all []Change) {
 	return all
 }()
 
-// Changes returns a Change for each capability with lists. It must not be changed.
+// Changes returns a Change for each capability that has lists. The caller must not change the
+// slice.
 func Changes() []Change { return changes }
 
-// Changed returns the capability of a notification of changed lists; empty for other notifications.
+// Changed returns the capability whose lists have changed according to a notification. It returns
+// "" for other notifications.
 func Changed(notification string) (capability string) {
 	for i := range changes {
 		if changes[i].Notification == notification {
@@ -136,7 +141,7 @@ func Changed(notification string) (capability string) {
 	return ""
 }
 
-// ListOf returns the method that lists the definitions of a kind: tools, prompts, or resources.
+// ListOf returns the method that lists the definitions of a kind: tools, prompts or resources.
 func ListOf(kind Kind) *Method {
 	for i := range methods {
 		if m := &methods[i]; m.Kind == kind && m.Key != "" {
@@ -146,8 +151,8 @@ func ListOf(kind Kind) *Method {
 	return &none
 }
 
-// Subject returns the name or URI of the subject of a request, and the arguments, from the members
-// of its parameters.
+// Subject returns the name or URI of the subject of a request, and its arguments. params are the
+// members of the request's params.
 func Subject(method string, params *jsonrpc.Members) (name string, arguments json.RawMessage) {
 	m := MethodNamed(method)
 	if m.Subject != "" {

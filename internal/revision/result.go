@@ -22,30 +22,30 @@ const (
 	Task          ResultType = "task"
 )
 
-// A CacheScope is the cacheScope of a result, the set of its users.
+// A CacheScope is the cacheScope of a result: the users to whom a cached copy may be sent.
 type CacheScope string
 
-// Scopes of server/utilities/caching.
+// The scopes that server/utilities/caching defines.
 const (
 	Private CacheScope = "private"
 	Public  CacheScope = "public"
 )
 
-// An Envelope holds the members of a result around its own.
+// An Envelope contains the members of a result that are not its own.
 type Envelope struct {
 	Type  ResultType      // empty means complete
 	Meta  json.RawMessage // _meta, an object or nil
-	TTL   int64           // milliseconds, for cacheable methods
-	Scope CacheScope      // any value except Public means private
+	TTL   int64           // in milliseconds; for cacheable methods
+	Scope CacheScope      // any value except Public means Private
 }
 
-// A Body holds the own members of a result as one object: encoded, or with a function that encodes
-// it.
+// A Body contains the own members of a result as one object, either encoded or as a function that
+// encodes it.
 type Body struct {
 	JSON   []byte
 	Append func(dst []byte) ([]byte, error) // used if JSON is nil
-	Kept   *Kept                            // forms of JSON if it is sent to many clients; else nil
-	// TextOnly is set if the result is known to contain nothing that a revision cannot express.
+	Kept   *Kept                            // the forms of JSON, if it is sent to many clients; otherwise nil
+	// TextOnly is set if the result is known to contain only parts that every revision can express.
 	TextOnly bool
 }
 
@@ -56,8 +56,8 @@ func (b Body) appendTo(dst []byte) ([]byte, error) {
 	return b.Append(dst)
 }
 
-// AppendResult appends the result object in the form of the revision. A body that is not an object
-// is an error.
+// AppendResult appends a result object in the form of the revision. If body is not an object, it
+// returns an error.
 func (r *Revision) AppendResult(dst []byte, method string, e Envelope, body Body) ([]byte, error) {
 	if r.Modern {
 		return r.appendModern(dst, method, e, body)
@@ -111,8 +111,8 @@ func (r *Revision) appendModern(dst []byte, method string, e Envelope, body Body
 	return w.Bytes(), nil
 }
 
-// withoutReserved returns meta without the members of the modern revision, or nil if nothing is
-// left.
+// withoutReserved returns meta without the members that the modern revision defines. If no member
+// is left, it returns nil.
 func withoutReserved(meta json.RawMessage) json.RawMessage {
 	if len(meta) <= len("{}") {
 		return nil
@@ -125,7 +125,7 @@ func withoutReserved(meta json.RawMessage) json.RawMessage {
 		only = bytes.HasPrefix(quoted[1:], []byte(MetaReserved)) && !bytes.HasPrefix(quoted[1:], []byte(MetaRelatedTask))
 		return only
 	})
-	if only { // true of most results
+	if only { // the case for most results
 		return nil
 	}
 	var names []string
@@ -141,15 +141,15 @@ func withoutReserved(meta json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// mayHold reports whether text may be in a string of the JSON, which may have escapes.
+// mayHold reports whether a string in the JSON may contain text. Strings can contain escapes.
 func mayHold(body []byte, text string) bool {
 	return bytes.Contains(body, []byte(text)) || bytes.Contains(body, []byte(`\u`))
 }
 
-// Split returns the own members of a result from a server of the revision, and the Envelope around
-// them. It drops an unknown scope. An unknown type, or one that the method cannot have, is an
-// error. In the result of a legacy server the members of a modern Envelope have no meaning and are
-// dropped.
+// Split splits a result of a server of the revision into its own members and the Envelope around
+// them. It drops an unknown scope. If the type is unknown or impossible for the method, it returns
+// an error. In the result of a legacy server, members of the modern Envelope have no meaning and
+// are dropped.
 func (r *Revision) Split(method string, result json.RawMessage, members *jsonrpc.Members) (json.RawMessage, Envelope, error) {
 	var e Envelope
 	if e.Meta = members.Get("_meta"); len(e.Meta) > 0 && e.Meta[0] != '{' {
@@ -179,8 +179,8 @@ func (r *Revision) Split(method string, result json.RawMessage, members *jsonrpc
 	return result, e, nil
 }
 
-// Filled returns a complete result of Split with its required member added if needed. Servers omit
-// empty members, and strict clients refuse such results.
+// Filled returns a complete result from Split and adds the required member if it is missing. Some
+// servers omit empty members, and strict clients reject such results.
 func Filled(method string, result json.RawMessage, members *jsonrpc.Members) json.RawMessage {
 	m := MethodNamed(method)
 	if m.Member == "" {
@@ -201,7 +201,7 @@ func Filled(method string, result json.RawMessage, members *jsonrpc.Members) jso
 	return result
 }
 
-// Members around a result, and around a task, whose ttlMs is its own.
+// The members around a result, and around a task. The ttlMs of a task is one of its own members.
 var (
 	aroundResult = []string{"resultType", "ttlMs", "cacheScope", "_meta"}
 	aroundTask   = []string{"resultType", "_meta"}

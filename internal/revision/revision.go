@@ -11,33 +11,36 @@ const (
 	MetaServerInfo         = "io.modelcontextprotocol/serverInfo"
 	MetaSubscriptionID     = "io.modelcontextprotocol/subscriptionId"
 
-	// MetaReserved is the prefix of all these names.
+	// MetaReserved is the prefix of all these members.
 	MetaReserved = "io.modelcontextprotocol/"
 )
 
 // A Revision describes one published version of the specification. A Revision never changes.
 type Revision struct {
-	// Name is the date that identifies it in messages.
+	// Name is the date that identifies the revision in messages.
 	Name string
-	// Modern is set for revisions without a handshake and a session; every request has metadata.
+	// Modern is set if the revision has neither a handshake nor a session; every request then
+	// contains metadata.
 	Modern bool
-	// Batches is set if several messages may arrive in one JSON array.
+	// Batches is set if a JSON array may contain several messages.
 	Batches bool
-	// Polling is set if a server may end a stream before the response, after an event that only has
+	// Polling is set if a server may end a stream before the response, after an event that has only
 	// an id.
 	Polling bool
-	// VersionHeader is set if clients send the revision in a header after the handshake.
+	// VersionHeader is set if clients send the name of the revision in a header after the
+	// handshake.
 	VersionHeader bool
-	// ElicitationModes is set if an elicitation has a mode, and URL elicitations an id.
+	// ElicitationModes is set if elicitations have a mode and URL elicitations have an id.
 	ElicitationModes bool
-	// Tasks is set if clients request a task with a call.
+	// Tasks is set if clients request a task together with a call.
 	Tasks bool
 
-	// lowerings remove the additions of the revision for all earlier ones.
+	// lowerings remove the features that the revision added. They convert messages for earlier
+	// revisions.
 	lowerings []lowering
 }
 
-// table lists the revisions, oldest first.
+// table lists the revisions, beginning with the oldest.
 var table = [...]Revision{
 	{
 		// HTTP+SSE, tools, resources, prompts, sampling, roots.
@@ -64,7 +67,8 @@ var table = [...]Revision{
 		Tasks:            true,
 	},
 	{
-		// No handshake and no session; requests of the server between two rounds of a request.
+		// No handshake and no session; the server's requests are part of results and answered in a
+		// new round of the same request.
 		Name:             "2026-07-28",
 		Modern:           true,
 		VersionHeader:    true,
@@ -83,7 +87,7 @@ func Lookup(name string) *Revision {
 	return nil
 }
 
-// IsLegacy reports whether name is that of a revision with a handshake.
+// IsLegacy reports whether name is the name of a revision with a handshake.
 func IsLegacy(name string) bool {
 	r := Lookup(name)
 	return r != nil && !r.Modern
@@ -92,7 +96,7 @@ func IsLegacy(name string) bool {
 // Latest returns the newest modern revision.
 func Latest() *Revision { return &table[len(table)-1] }
 
-// Oldest returns the first revision, whose forms every legacy server accepts.
+// Oldest returns the oldest revision. Every legacy server accepts its forms.
 func Oldest() *Revision { return &table[0] }
 
 // LatestLegacy returns the newest revision with a handshake.
@@ -104,14 +108,14 @@ func LatestLegacy() *Revision {
 	}
 }
 
-// Unnamed returns the revision of an HTTP request without the header (2025-06-18 basic/transports,
-// protocol version header).
+// Unnamed returns the revision of an HTTP request without the version header (2025-06-18
+// basic/transports, protocol version header).
 func Unnamed() *Revision { return Lookup("2025-03-26") }
 
-// Modern returns the names of the modern revisions, newest first.
+// Modern returns the names of the modern revisions, beginning with the newest.
 func Modern() []string { return names(true) }
 
-// Legacy returns the names of the revisions with a handshake, newest first.
+// Legacy returns the names of the revisions with a handshake, beginning with the newest.
 func Legacy() []string { return names(false) }
 
 func names(modern bool) []string {
@@ -124,9 +128,9 @@ func names(modern bool) []string {
 	return list
 }
 
-// Negotiate returns the revision of a session for a client that requested the given one. It is the
-// same if it is a legacy revision, and otherwise the newest legacy one, as a handshake never leads
-// to the modern era (basic/lifecycle, basic/versioning).
+// Negotiate returns the revision of a session with a client that requested a revision. If this is a
+// legacy revision, Negotiate returns it, and otherwise the newest legacy revision. A handshake
+// never leads to the modern era (basic/lifecycle, basic/versioning).
 func Negotiate(requested string) *Revision {
 	if r := Lookup(requested); r != nil && !r.Modern {
 		return r

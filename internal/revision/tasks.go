@@ -6,14 +6,15 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// TasksExtension is the name of the Tasks extension in capabilities. Revisions with tasks of their
-// own have a capability instead.
+// TasksExtension is the name of the Tasks extension in capabilities. Revisions that define tasks
+// themselves have a capability in its place.
 const TasksExtension = "io.modelcontextprotocol/tasks"
 
-// MetaRelatedTask is the member of _meta in 2025-11-25 with the task that a message belongs to.
+// MetaRelatedTask is the member of _meta that, in 2025-11-25, contains the task to which a message
+// belongs.
 const MetaRelatedTask = "io.modelcontextprotocol/related-task"
 
-// ResultOf returns the method whose results a method returns.
+// ResultOf returns the method that defines the form of a method's results.
 func ResultOf(method string) string {
 	if method == "tasks/result" {
 		return "tools/call"
@@ -21,14 +22,14 @@ func ResultOf(method string) string {
 	return method
 }
 
-// RelatedTask returns the value of [MetaRelatedTask].
+// RelatedTask returns the value of [MetaRelatedTask] for the task with an id.
 func RelatedTask(id string) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String("taskId", id)
 	return w.Bytes()
 }
 
-// HasTasks reports whether server capabilities in the form of server/discover include tasks.
+// HasTasks reports whether server capabilities, in the form of server/discover, include tasks.
 func HasTasks(capabilities json.RawMessage) bool {
 	return isObject(jsonrpc.Get(jsonrpc.Get(capabilities, "extensions"), TasksExtension))
 }
@@ -46,7 +47,7 @@ func WithoutTasks(discovered json.RawMessage) json.RawMessage {
 	return jsonrpc.With(discovered, "capabilities", capabilities)
 }
 
-// lowerCapabilities converts the capabilities of a modern server to a legacy revision.
+// lowerCapabilities converts the capabilities of a modern server to the form of a legacy revision.
 func (r *Revision) lowerCapabilities(capabilities json.RawMessage) json.RawMessage {
 	if !HasTasks(capabilities) {
 		return capabilities
@@ -58,7 +59,7 @@ func (r *Revision) lowerCapabilities(capabilities json.RawMessage) json.RawMessa
 	}
 	if r.Tasks {
 		w.Object("tasks")
-		w.Object("list") // at least those of the session, for any client
+		w.Object("list") // at least the tasks of the session, for any client
 		w.End()
 		w.Object("cancel")
 		w.End()
@@ -73,7 +74,8 @@ func (r *Revision) lowerCapabilities(capabilities json.RawMessage) json.RawMessa
 	return w.Bytes()
 }
 
-// raiseCapabilities converts the capabilities of a legacy server to the modern revision.
+// raiseCapabilities converts the capabilities of a legacy server to the form of the modern
+// revision.
 func raiseCapabilities(capabilities json.RawMessage) json.RawMessage {
 	tasks := jsonrpc.Get(capabilities, "tasks")
 	if tasks == nil {
@@ -86,8 +88,8 @@ func raiseCapabilities(capabilities json.RawMessage) json.RawMessage {
 	return jsonrpc.With(kept, "extensions", jsonrpc.With(jsonrpc.Get(kept, "extensions"), TasksExtension, []byte(`{}`)))
 }
 
-// LowerTask converts a modern task to 2025-11-25: without its result, error and requests, and
-// failed if the tool's result is an error.
+// LowerTask converts a modern task to the form of 2025-11-25. It removes its result, error and
+// requests, and sets the status to failed if the tool's result is an error.
 func LowerTask(task json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.Members(task, "resultType", "_meta", "status", "ttlMs", "pollIntervalMs", "inputRequests", "result", "error")
@@ -107,8 +109,8 @@ func LowerTask(task json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// RaiseTask converts a task of 2025-11-25 to the modern revision, except for the members of its
-// status.
+// RaiseTask converts a task of 2025-11-25 to the form of the modern revision. It does not add the
+// members that depend on the status.
 func RaiseTask(task json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.Members(task, "ttl", "pollInterval", "_meta")

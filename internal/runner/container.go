@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// An Effect is the meaning of an option of docker run for a program that Junction starts.
+// An Effect tells what an option of docker run means for a program that Junction starts.
 type Effect int
 
-// Effects of options.
+// The effects of options.
 const (
-	Rights   Effect = iota // gives rights, or is unknown
-	Made                   // already set by Junction, or would break messages
+	Rights   Effect = iota // gives rights to the container, or the option is unknown
+	Made                   // Junction sets it already, or it would disturb the messages
 	Plain                  // gives no rights
 	Bound                  // removes rights
-	Variable               // sets a variable of the container
-	Mount                  // gives the container a folder of this machine
+	Variable               // sets an environment variable of the container
+	Mount                  // makes a folder of this machine available in the container
 )
 
 // An Option is an option of docker run or podman run.
 type Option struct {
-	Typed   string // name as written
-	Name    string // long name, if there is one
+	Typed   string // name as it was written
+	Name    string // long form of the name, if there is one
 	Value   string
-	IsValue bool // has a value
+	IsValue bool // the option has a value
 	Effect  Effect
-	At, Len int // position and number of its words
+	At, Len int // index of its first word, and number of its words
 }
 
-// Words returns the option in the form of a command line.
+// Words returns the option as words of a command line.
 func (o Option) Words() []string {
 	if !o.IsValue {
 		return []string{o.Name}
@@ -39,11 +39,12 @@ func (o Option) Words() []string {
 	return []string{o.Name + "=" + o.Value}
 }
 
-// Source returns the folder or file of this machine in a mount; "" without one, as for a volume.
+// Source returns the folder or file of this machine that a mount makes available. It returns "" if
+// there is none, for example for a volume.
 func (o Option) Source() string {
 	if o.Name == "--volume" {
 		source, _, found := strings.Cut(o.Value, ":")
-		if len(source) == 1 && strings.HasPrefix(o.Value[1:], `:\`) { // a drive
+		if len(source) == 1 && strings.HasPrefix(o.Value[1:], `:\`) { // a drive letter of Windows
 			drive := source
 			source, _, found = strings.Cut(o.Value[2:], ":")
 			source = drive + ":" + source
@@ -61,17 +62,17 @@ func (o Option) Source() string {
 	return ""
 }
 
-// A rule describes whether an option has a value, and its effect.
+// A rule describes an option: its long name, whether it has a value, and its effect.
 type rule struct {
 	long   string
 	value  bool
 	effect Effect
 }
 
-// rules holds the known options. onlyValues has those that require certain values.
+// rules contains the known options. onlyValues contains restrictions of their values.
 var rules = map[string]rule{
 	"-i": {"--interactive", false, Made}, "-t": {"--tty", false, Made}, "--interactive": {"", false, Made}, "--tty": {"", false, Made},
-	"--rm": {"", false, Made}, "--init": {"", false, Made}, "--name": {"", true, Made}, // two containers cannot have one name
+	"--rm": {"", false, Made}, "--init": {"", false, Made}, "--name": {"", true, Made}, // rejected because two containers cannot have the same name
 	"-d": {"--detach", false, Rights}, "--detach": {"", false, Rights}, "--privileged": {"", false, Rights}, "-P": {"--publish-all", false, Rights},
 	"--publish-all": {"", false, Rights}, "--no-healthcheck": {"", false, Plain}, "--oom-kill-disable": {"", false, Rights}, "--sig-proxy": {"", false, Made},
 	"-q": {"--quiet", false, Plain}, "--quiet": {"", false, Plain},
@@ -84,14 +85,15 @@ var rules = map[string]rule{
 	"-p": {"--publish", true, Rights}, "-u": {"--user", true, Rights}, "-h": {"--hostname", true, Rights}, "-c": {"--cpu-shares", true, Rights}, "-a": {"--attach", true, Made},
 }
 
-// onlyValues holds the values with which options remove rights: other values give some.
+// onlyValues contains the values with which options remove rights. With other values these options
+// give rights.
 var onlyValues = map[string][]string{
 	"--network": {"none"}, "--security-opt": {"no-new-privileges", "no-new-privileges:true", "no-new-privileges=true"},
 }
 
-// Container parses the words after "docker run": options, then the image and its arguments. An
-// unknown option is taken to have a value, as most have. With an error, options holds those before
-// it and the faulty one.
+// Container parses the words after "docker run": the options, the image, and the arguments of the
+// image. It assumes that an unknown option has a value, as most options do. If it returns an error,
+// options contains the options up to and including the one with the error.
 func Container(words []string) (options []Option, rest []string, err error) {
 	for i := 0; i < len(words); {
 		word := words[i]
@@ -119,15 +121,16 @@ func Container(words []string) (options []Option, rest []string, err error) {
 	return options, nil, ErrNoImage
 }
 
-// ErrNoImage is returned if no image follows the options.
+// ErrNoImage means that no image follows the options.
 var ErrNoImage = errors.New("the container has no image")
 
-// optionOf returns an option without a value in the next word.
+// optionOf parses the option in word. It does not consider the next word, which may be the option's
+// value.
 func optionOf(word string) (o Option, known bool) {
 	name, value, joined := strings.Cut(word, "=")
 	o = Option{Typed: name, Name: name, Value: value, IsValue: joined}
 	r, known := rules[name]
-	if !known && !strings.HasPrefix(word, "--") && len(word) > 2 { // several letters, or one with its value
+	if !known && !strings.HasPrefix(word, "--") && len(word) > 2 { // several letters, or one letter with its value
 		if isLetters(word[1:], "it") {
 			return Option{Typed: word, Name: word, Effect: Made}, true
 		}
@@ -149,13 +152,13 @@ func optionOf(word string) (o Option, known bool) {
 	return o, known
 }
 
-// isBind reports whether a mount has a folder of this machine, and nothing else that a mount can
-// have.
+// isBind reports whether a mount makes a folder of this machine available and has no other
+// settings.
 func (o Option) isBind() bool {
 	if o.Name == "--volume" {
 		return o.Source() != ""
 	}
-	bind, sources, types := false, 0, 0 // docker uses the last of several
+	bind, sources, types := false, 0, 0 // if there are several types, docker uses the last one
 	for field := range strings.SplitSeq(o.Value, ",") {
 		switch name, value, _ := strings.Cut(field, "="); name {
 		case "type":
@@ -179,15 +182,16 @@ func IsEngine(program string) bool {
 
 func isLetters(text, of string) bool { return strings.Trim(text, of) == "" }
 
-// engineNames lists variables that docker and podman, or their child processes, read themselves. In
-// their environment they would mistake a variable of the container for theirs.
+// engineNames lists variables that docker, podman or their child processes use themselves. A
+// variable of the container with such a name must not be in their environment, because they would
+// use it too.
 var engineNames = []string{"PATH", "HOME", "USER", "TMPDIR", "TMP", "TEMP", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "USERPROFILE", "SYSTEMROOT", "APPDATA", "PATHEXT",
 	"REGISTRY_AUTH_FILE", "STORAGE_DRIVER", "STORAGE_OPTS", "SSH_AUTH_SOCK", "GODEBUG"}
 
-// engineReads lists prefixes of further such names.
+// engineReads lists prefixes of further variables of this kind.
 var engineReads = []string{"DOCKER_", "PODMAN_", "CONTAINER", "BUILDKIT_", "BUILDAH_", "LD_", "DYLD_", "XDG_", "SSL_CERT_", "DBUS_"}
 
-// EngineReads reports whether docker or podman read a variable themselves.
+// EngineReads reports whether docker or podman use a variable themselves.
 func EngineReads(name string) bool {
 	upper := strings.ToUpper(name)
 	return slices.Contains(engineNames, upper) || slices.ContainsFunc(engineReads, func(prefix string) bool { return strings.HasPrefix(upper, prefix) })

@@ -5,39 +5,39 @@ import (
 	"strings"
 )
 
-// A Kind is a kind of packages. Package install has the installers.
+// A Kind is a kind of packages. Package install contains the installers.
 type Kind struct {
-	Type     string   // in a server.json and in junction.lock
-	Prefixes []string // before the name of a package on the command line, with a colon; nil: not in a registry
-	Suffix   string   // of the name, which is a path or an address; empty for names in a registry
-	Sign     string   // between name and version; empty if names contain no version in this form
-	Form     string   // form of a published package, after the type and a colon
+	Type     string   // name of the kind in a server.json and in junction.lock
+	Prefixes []string // prefixes of package names on the command line, without the colon; nil if the packages are not in a registry
+	Suffix   string   // suffix of names that are paths or addresses; empty for names in a registry
+	Sign     string   // separator between name and version; empty if a name contains no version in this form
+	Form     string   // form of a published package after the type and a colon, for messages
 
-	Programs []string          // of which this machine needs one; nil: none
-	Remedies map[string]string // how to get a program, by its name
-	Env      []string          // names of variables that the programs get; a * matches any end
+	Programs []string          // programs of which this machine needs one; nil if it needs none
+	Remedies map[string]string // ways to install a program, by its name
+	Env      []string          // names of variables that the programs receive; a * at the end matches any suffix
 
-	Start       []string // beginning of a package's command line; nil: no program fetches and starts it
-	Separator   string   // between a package and the arguments of its server; empty: none
-	IsContainer bool     // an engine runs and confines it
-	IsPython    bool     // its name can have extras in brackets, and one more requirement is possible
-	InPlace     bool     // started in its own folder
+	Start       []string // beginning of the command line that starts a package; nil if no program fetches and starts packages
+	Separator   string   // separator between a package and its server's arguments; empty if none is needed
+	IsContainer bool     // a container engine runs and confines the package
+	IsPython    bool     // a name can have extras in brackets, and one additional requirement is possible
+	InPlace     bool     // packages are started in their own folder
 
-	Canonical func(name string) string // equal for names of one package; nil: all names differ
+	Canonical func(name string) string // returns the same text for all spellings of a package's name; nil if each name has only one spelling
 
-	hints []string                                             // programs whose flags Start[0] also has
-	words func(line []string, p Package, spec string) []string // command line, which line begins; spec is name and version
-	flags family                                               // of Start[0]
+	hints []string                                             // names of programs that accept the flags of Start[0]
+	words func(line []string, p Package, spec string) []string // returns the command line, which begins with line; spec is the name and the version
+	flags family                                               // flags of Start[0]
 }
 
-// Remedies for programs with several names.
+// Remedies that several programs share.
 const (
 	getNode   = "install Node.js, from nodejs.org or with the system's packages (apt install nodejs npm, brew install node), and see that it is in PATH"
 	getPython = "install Python 3.10 or later, from python.org or with the system's packages (apt install python3 python3-venv, brew install python), and see that it is in PATH"
 	getEngine = "install Docker or Podman, and see that its service runs"
 )
 
-// kinds holds all kinds of packages, in their order in texts.
+// kinds contains all kinds of packages, in the order in which texts list them.
 var kinds = []*Kind{
 	{
 		Type: "npm", Prefixes: []string{"npm"}, Sign: "@", Form: "NAME@VERSION",
@@ -65,7 +65,7 @@ var kinds = []*Kind{
 		Remedies: map[string]string{"python3": getPython, "python": getPython, "uv": "install it: docs.astral.sh/uv, or pip install uv"},
 		Env:      []string{"PIP_*", "UV_*", "PYENV_*"},
 		Start:    []string{"uvx"}, hints: []string{"uvx", "uv"},
-		Canonical: func(name string) string { // the form of PEP 503, without extras
+		Canonical: func(name string) string { // the normal form of PEP 503, without extras
 			plain, _, _ := strings.Cut(name, "[")
 			return strings.Join(strings.FieldsFunc(strings.ToLower(plain), func(r rune) bool { return strings.ContainsRune("-_.", r) }), "-")
 		},
@@ -124,7 +124,7 @@ var kinds = []*Kind{
 // Kinds returns all kinds of packages.
 func Kinds() []*Kind { return slices.Clone(kinds) }
 
-// first returns the first kind for which has is true, or an empty one.
+// first returns the first kind for which has returns true, or an empty one.
 func first(has func(k *Kind) bool) *Kind {
 	if i := slices.IndexFunc(kinds, has); i >= 0 {
 		return kinds[i]
@@ -132,31 +132,31 @@ func first(has func(k *Kind) bool) *Kind {
 	return new(Kind)
 }
 
-// Of returns the kind of a type, or an empty one.
+// Of returns the kind with the given type, or an empty one.
 func Of(of string) *Kind { return first(func(k *Kind) bool { return k.Type == of }) }
 
-// Prefixed returns the kind with a prefix, or an empty one.
+// Prefixed returns the kind with the given prefix, or an empty one.
 func Prefixed(prefix string) *Kind {
 	return first(func(k *Kind) bool { return slices.Contains(k.Prefixes, prefix) })
 }
 
-// Filed returns the kind with the suffix of a path or an address, or an empty one.
+// Filed returns the kind whose suffix a path or address has, or an empty one.
 func Filed(name string) *Kind {
 	return first(func(k *Kind) bool { return k.Suffix != "" && strings.HasSuffix(strings.ToLower(name), k.Suffix) })
 }
 
-// Lying returns the kind of packages that are started in their own folder.
+// Lying returns the kind whose packages are started in their own folder.
 func Lying() *Kind { return first(func(k *Kind) bool { return k.InPlace }) }
 
-// Fetching returns the kind whose packages a program fetches and starts, or an empty one.
+// Fetching returns the kind whose packages the given program fetches and starts, or an empty one.
 func Fetching(program string) *Kind {
 	return first(func(k *Kind) bool { return k.Start != nil && !k.IsContainer && k.Start[0] == program })
 }
 
-// Fetches reports whether a command line begins with a program that fetches and starts a package.
+// Fetches reports whether a command line begins with a program that fetches and starts packages.
 func Fetches(words []string) bool { return len(words) > 0 && Fetching(words[0]).Type != "" }
 
-// Fetchers returns the names of these programs, as in "npx or uvx".
+// Fetchers returns the names of the programs that fetch and start packages, as in "npx or uvx".
 func Fetchers() string {
 	var names []string
 	for _, k := range kinds {
@@ -167,7 +167,7 @@ func Fetchers() string {
 	return Or(names, " or ")
 }
 
-// Listed returns the types of the kinds that the official registry lists.
+// Listed returns the types of the kinds that the official registry contains.
 func Listed() (types []string) {
 	for _, k := range kinds {
 		if k.Prefixes != nil {
@@ -177,13 +177,13 @@ func Listed() (types []string) {
 	return types
 }
 
-// Or joins words for a text, with or before the last one.
+// Or joins words with commas, except that the text or, such as " or ", precedes the last word.
 func Or(words []string, or string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + or + words[last]
 }
 
-// Bare returns a name without the parts that change with its version.
+// Bare returns a name without the parts that change with the version.
 func (k *Kind) Bare(name string) string {
 	if k.IsContainer {
 		return bareImage(name)
@@ -191,7 +191,7 @@ func (k *Kind) Bare(name string) string {
 	return name
 }
 
-// Split returns the name and the version in the word of a package.
+// Split splits the word of a package into its name and its version.
 func (k *Kind) Split(word string) (name, version string) {
 	switch {
 	case k.IsContainer:

@@ -1,6 +1,6 @@
-// Package runner has the table of the kinds of packages. It handles the programs that start a
-// package directly: npx, uvx, dnx, and docker or podman. It makes and parses the command lines that
-// Junction shows, writes and locks, and parses the options before a package.
+// Package runner contains the table of the kinds of packages. It supports the programs that start
+// packages directly: npx, uvx, dnx, docker and podman. It builds and parses the command lines that
+// Junction displays, writes and locks, and parses the options before a package.
 package runner
 
 import (
@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// Package is a package with an exact version, or as much of it as its author gave.
+// Package is a package with an exact version, or with as much of its version as the author
+// specified.
 type Package struct {
-	Kind    string // the type; not all have a runner
+	Kind    string // type of its kind; not all kinds have a runner
 	Name    string
-	Version string   // tag or digest of an image; may be empty
-	Program string   // one of its programs; empty: chosen by the runner
-	With    string   // one more requirement, of Python
-	Options []string // other words for the runner, before the package
+	Version string   // tag or digest in case of an image; may be empty
+	Program string   // one of the package's programs; empty if the runner chooses it
+	With    string   // one additional requirement, for Python packages
+	Options []string // other words for the runner that precede the package
 }
 
-// Words returns the command line that starts the package, without the arguments of its server; nil
-// without a runner.
+// Words returns the command line that starts the package, without the arguments of its server. It
+// returns nil if the kind has no runner.
 func (p Package) Words() []string {
 	k := Of(p.Kind)
 	if k.words == nil {
@@ -32,8 +33,8 @@ func (p Package) Words() []string {
 	return k.words(slices.Clone(k.Start), p, spec)
 }
 
-// PackageOf returns the package that a command line starts, and the number of words for it. The
-// number is 0 if the package or version is unknown.
+// PackageOf returns the package that a command line starts, and the number of words that belong to
+// the runner and the package. n is 0 if the package or its version cannot be determined.
 func PackageOf(words []string) (p Package, n int) {
 	if len(words) < 2 {
 		return p, 0
@@ -75,7 +76,7 @@ func PackageOf(words []string) (p Package, n int) {
 	if k.flags.behind != "" && n < len(words) && words[n] == k.flags.behind {
 		n++
 	}
-	if strings.ContainsAny(spec, "${:") { // a variable, an address, a tag
+	if strings.ContainsAny(spec, "${:") { // a variable, an address or a tag
 		return p, 0
 	}
 	if p.Name, p.Version = k.Split(spec); p.Version == "latest" {

@@ -2,51 +2,52 @@ package schema
 
 import "slices"
 
-// check is one schema, prepared for the single pass of [walker]; nil allows any value. If the
-// schema has rules that the pass cannot check, the check serves only for messages and defaults.
+// check is a compiled schema for the single pass of [walker]. A nil check allows any value. If the
+// schema has rules that the single pass cannot check, the check is used only for messages and
+// defaults.
 type check struct {
-	to     *check // another schema that must fit too
-	orNull bool   // null is allowed instead
+	to     *check // another check that must accept the value too
+	orNull bool   // null is accepted without applying to
 
-	never bool // the schema false
-	types kind // allowed types as a bit set; 0 for all
+	never bool // compiled from the schema false
+	types kind // set of allowed types; 0 means all types
 	enum  []constant
 
-	minimum, above            bound // above is exclusiveMinimum
+	minimum, above            bound // above is the value of exclusiveMinimum
 	maximum, below            bound
 	multiple                  bound
-	length, elements, members limits // of a string, an array, an object
+	length, elements, members limits // limits of the length of a string, an array and an object
 	pattern                   *pattern
-	format                    string // for messages
-	example                   string // for messages about the pattern; empty without a string example
+	format                    string // used only in messages
+	example                   string // used only in messages about the pattern; empty if there is no example that is a string
 
 	items      *check
 	properties []property
-	index      map[string]int // of properties; nil for a few
+	index      map[string]int // indexes of properties by name; nil if there are few
 	required   int            // number of required properties
 	defaults   int            // number of properties with a default
 	additional *check
 	closed     bool // additionalProperties: false
 }
 
-// limits are the bounds of a count; -1 for none.
+// limits contains the bounds of a count. -1 means that there is no upper bound.
 type limits struct{ least, most int }
 
 func (l limits) admit(n int) bool { return n >= l.least && (l.most < 0 || n <= l.most) }
 
 // constant is one value of an enum.
 type constant struct {
-	raw  []byte // as written in the schema
-	text string // value of a string
+	raw  []byte // text in the schema
+	text string // value, if it is a string
 }
 
 // property is a member that the schema names.
 type property struct {
 	name     string
 	check    *check
-	declared bool // in properties, not only in required
+	declared bool // listed in properties, and not only in required
 	required bool
-	fallback []byte // the default; nil for none
+	fallback []byte // the default; nil if there is none
 }
 
 func newCheck() *check {
@@ -54,7 +55,8 @@ func newCheck() *check {
 	return &check{length: none, elements: none, members: none}
 }
 
-// target follows the references from c. It returns nil if they lead nowhere.
+// target follows the references of c. It returns nil if they form a cycle or a chain that is too
+// long.
 func (c *check) target() *check {
 	for range maxSchemaDepth {
 		if c == nil || c.to == nil {
@@ -65,13 +67,13 @@ func (c *check) target() *check {
 	return nil
 }
 
-// bound returns the bound that a keyword sets, or nil for other keywords.
+// bound returns the bound that a keyword sets. It returns nil for other keywords.
 func (c *check) bound(keyword string) *bound {
 	return map[string]*bound{"minimum": &c.minimum, "maximum": &c.maximum, "exclusiveMinimum": &c.above,
 		"exclusiveMaximum": &c.below, "multipleOf": &c.multiple}[keyword]
 }
 
-// count returns the count that a keyword sets, or nil for other keywords.
+// count returns the count that a keyword sets. It returns nil for other keywords.
 func (c *check) count(keyword string) *int {
 	return map[string]*int{"minLength": &c.length.least, "maxLength": &c.length.most, "minItems": &c.elements.least,
 		"maxItems": &c.elements.most, "minProperties": &c.members.least, "maxProperties": &c.members.most}[keyword]
@@ -95,10 +97,11 @@ func (c *check) setTypes(raw []byte) bool {
 	return c.types != 0
 }
 
-// setEnum sets an enum of strings, numbers, booleans and null. It reports false for other values.
+// setEnum sets an enum of strings, numbers, booleans and null. If the list contains another value,
+// it reports false.
 func (c *check) setEnum(list [][]byte) bool {
 	if c.enum != nil {
-		return false // both enum and const
+		return false // the schema has both enum and const
 	}
 	enum := make([]constant, len(list))
 	for i, raw := range list {
@@ -125,8 +128,8 @@ func (c *check) setRequired(raw []byte) bool {
 // fewProperties is the number of properties up to which a linear search is faster than a map.
 const fewProperties = 8
 
-// property returns the index of the property with the name, or -1. It tries next first because
-// callers mostly keep the order of the schema.
+// property returns the index of the property with a name, or -1. It compares the property at index
+// next first, because callers mostly preserve the order of the schema.
 func (c *check) property(name []byte, next int) int {
 	if next < len(c.properties) && c.properties[next].name == string(name) {
 		return next
@@ -145,7 +148,7 @@ func (c *check) property(name []byte, next int) int {
 	return -1
 }
 
-// place returns the property with the name, which it adds if needed.
+// place returns the property with a name, and adds it if it is missing.
 func (c *check) place(name string) *property {
 	if i := c.property([]byte(name), 0); i >= 0 {
 		return &c.properties[i]
@@ -163,7 +166,7 @@ func (c *check) place(name string) *property {
 	return &c.properties[len(c.properties)-1]
 }
 
-// declared returns the names of the properties.
+// declared returns the names of the properties that are listed in the schema's properties.
 func (c *check) declared() (names []string) {
 	for _, p := range c.properties {
 		if p.declared {

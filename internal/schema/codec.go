@@ -16,8 +16,8 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// dialect is the one JSON dialect of Junction. It is that of encoding/json/v2, but Go types have
-// the form of encoding/json, and durations are strings.
+// dialect is the only dialect of JSON in Junction. It is the dialect of encoding/json/v2 with two
+// differences: Go types have the same form as in encoding/json, and durations are strings.
 var dialect = json.JoinOptions(
 	json.DefaultOptionsV2(),
 	jsonv1.OmitEmptyWithLegacySemantics(true),
@@ -28,29 +28,31 @@ var dialect = json.JoinOptions(
 	json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(decodeDuration), json.UnmarshalFromFunc(decodeNumber))),
 )
 
-// strict is the dialect for requests to Junction.
+// strict is the dialect of JSON that Junction receives in requests.
 var strict = json.JoinOptions(dialect, json.RejectUnknownMembers(true))
 
-// sent is the dialect of sent JSON. Equal values have equal texts in valid UTF-8, and every type
-// that encoding/json accepts can be encoded.
+// sent is the dialect of JSON that Junction sends. Equal values are encoded as equal texts in valid
+// UTF-8. Every type that encoding/json accepts can be encoded.
 var sent = json.JoinOptions(
 	dialect,
 	json.Deterministic(true),
-	jsontext.AllowInvalidUTF8(true), // written as U+FFFD
+	jsontext.AllowInvalidUTF8(true), // such bytes are written as U+FFFD
 	jsonv1.ReportErrorsWithLegacySemantics(true),
 )
 
-// Decode decodes raw into v, a pointer. Names are case-sensitive. Unknown members, duplicate names
-// and invalid UTF-8 are refused. An integer may have a fraction or an exponent that leave it whole
-// (1.0, 1e3), as in JSON Schema. An error contains the path of the wrong value, and is an [*Error]
-// unless raw is not JSON.
+// Decode decodes raw into v, which must be a pointer. Names are case-sensitive. Unknown members,
+// duplicate names and invalid UTF-8 are errors. As in JSON Schema, an integer may have a fraction
+// or an exponent if its value is an integer (1.0, 1e3). An error contains the path of the wrong
+// value. It is an [*Error], unless raw is not valid JSON.
 func Decode(raw []byte, v any) error { return decode(raw, v, strict) }
 
-// DecodeLoose is [Decode] for responses of other programs: it ignores unknown members.
+// DecodeLoose is like [Decode], but ignores unknown members. It is meant for responses of other
+// programs.
 func DecodeLoose(raw []byte, v any) error { return decode(raw, v, dialect) }
 
-// Encode appends v to dst as compact JSON, in the form of encoding/json except for the differences
-// in the package's documentation. On an error it returns dst unchanged.
+// Encode appends v to dst as compact JSON. The JSON has the same form as in encoding/json, except
+// for the differences in the package's documentation. If it returns an error, it returns dst
+// unchanged.
 func Encode(dst []byte, v any) ([]byte, error) {
 	text, err := json.Marshal(v, sent)
 	if err != nil {
@@ -62,12 +64,13 @@ func Encode(dst []byte, v any) ([]byte, error) {
 	return append(dst, text...), nil
 }
 
-// EncodeMember writes a member with the value [Encode] of v. On an error it writes nothing.
+// EncodeMember writes a member whose value is v, encoded as [Encode] does. If it returns an error,
+// it writes nothing.
 func EncodeMember(w *jsonrpc.Writer, name string, v any) error {
 	return w.Encoded(name, func(dst []byte) ([]byte, error) { return Encode(dst, v) })
 }
 
-// encodeNumber and decodeNumber represent a json.Number by a JSON number.
+// encodeNumber and decodeNumber encode and decode a json.Number as a JSON number.
 func encodeNumber(e *jsontext.Encoder, n standard.Number) error {
 	return jsonv1.Number(n).MarshalJSONTo(e)
 }
@@ -92,7 +95,7 @@ func decode(raw []byte, v any, options json.Options) error {
 
 func wantsInteger(t reflect.Type) bool { return t != nil && typeOf(t.Kind()) == "integer" }
 
-// plainIntegers rewrites each integer that has a fraction or an exponent.
+// plainIntegers rewrites each integer in raw that has a fraction or an exponent.
 func plainIntegers(raw []byte) (out []byte, changed bool) {
 	for i := 0; i < len(raw); {
 		end := i + 1
@@ -113,7 +116,7 @@ func plainIntegers(raw []byte) (out []byte, changed bool) {
 	return out, changed
 }
 
-// decodeError converts an error of the library for the author of the text.
+// decodeError converts an error of the JSON library to one that helps the author of the text.
 func decodeError(err error, raw []byte) error {
 	if err == nil {
 		return nil
@@ -151,7 +154,7 @@ func violationAt(pointer jsontext.Pointer, raw []byte, expected, got string) err
 	return &Error{Violations: []Violation{{Path: path, Expected: expected, Got: got}}}
 }
 
-// expectedBy describes the values that the Go type accepts.
+// expectedBy describes the values that the Go type of e accepts.
 func expectedBy(e *json.SemanticError) string {
 	if e.GoType == nil {
 		return "another value"

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// compiler turns a schema's text into checks. It reads the keywords that [For] writes; others, and
-// unsupported values, set beyond.
+// compiler compiles the text of a schema to checks. It knows the keywords that [For] writes. It
+// sets beyond for all other keywords and for unsupported values.
 type compiler struct {
 	draft       draft
-	definitions map[string][]byte // by reference, such as #/$defs/name
-	refs        map[string]*check // entries precede their content, so that schemas can recur
-	depth       int               // number of enclosing schemas
-	patterns    int               // in instructions
+	definitions map[string][]byte // by their references, such as #/$defs/name
+	refs        map[string]*check // compiled schemas by their references; an entry is added before its content is compiled, so that schemas can be recursive
+	depth       int               // number of schemas around the current one
+	patterns    int               // size of all patterns in instructions
 	beyond      bool              // the checks do not cover the whole schema
-	foreign     bool              // the compiler may misinterpret a reference
+	foreign     bool              // the compiler may have misinterpreted a reference
 }
 
-// compile prepares a schema. If beyond is true, the check allows everything that the schema allows,
-// but does not refuse everything that it forbids.
+// compile compiles a schema. If beyond is true, root accepts every value that the schema allows,
+// but also accepts some values that it forbids.
 func compile(text []byte, d draft) (root *check, beyond bool) {
 	root = newCheck()
 	c := &compiler{draft: d, definitions: map[string][]byte{}, refs: map[string]*check{"#": root}}
@@ -30,7 +30,7 @@ func compile(text []byte, d draft) (root *check, beyond bool) {
 	}
 	c.fill(root, text)
 	for _, t := range c.refs {
-		c.foreign = c.foreign || t.target() == nil // a cycle, which the library's graph refuses
+		c.foreign = c.foreign || t.target() == nil // a cycle, which the library's graph rejects
 	}
 	if c.foreign {
 		return nil, true
@@ -38,7 +38,7 @@ func compile(text []byte, d draft) (root *check, beyond bool) {
 	return root, c.beyond
 }
 
-// schema compiles a schema; nil allows any value.
+// schema compiles a schema. It returns nil for a schema that allows any value.
 func (c *compiler) schema(raw []byte) *check {
 	if string(raw) == "true" || string(raw) == "{}" {
 		return nil
@@ -48,7 +48,7 @@ func (c *compiler) schema(raw []byte) *check {
 	return t
 }
 
-// nextToRef lists the keywords that the single pass allows next to a $ref.
+// nextToRef lists the keywords that the single pass supports next to a $ref.
 var nextToRef = strings.Fields("$defs definitions $schema title description default examples")
 
 func (c *compiler) fill(t *check, raw []byte) {
@@ -86,8 +86,8 @@ func (c *compiler) fill(t *check, raw []byte) {
 	}
 }
 
-// keyword compiles one member of a schema. It reports whether the check covers the keyword. A name
-// that JSON Schema does not define is an annotation.
+// keyword compiles one keyword of a schema, and reports whether the check covers it. A keyword that
+// JSON Schema does not define is an annotation.
 func (c *compiler) keyword(t *check, name string, raw []byte) bool {
 	if b := t.bound(name); b != nil {
 		return b.set(raw) && (name != "multipleOf" || exact(raw).Sign() > 0)
@@ -142,14 +142,14 @@ func (c *compiler) keyword(t *check, name string, raw []byte) bool {
 	return true
 }
 
-// libraryKeywords are keywords that only the library checks.
+// libraryKeywords lists the keywords that only the library checks.
 var libraryKeywords = strings.Fields(`allOf oneOf not if then else uniqueItems contains minContains maxContains
 	prefixItems additionalItems patternProperties propertyNames dependencies
 	dependentRequired dependentSchemas unevaluatedItems unevaluatedProperties id $anchor $dynamicAnchor $dynamicRef
 	$recursiveRef $recursiveAnchor $vocabulary`)
 
-// pattern compiles a pattern. If there are too many it leaves them to the library, which refuses
-// them.
+// pattern compiles a pattern. If the size of all patterns is too large, it leaves the pattern to
+// the library, which rejects the schema.
 func (c *compiler) pattern(t *check, raw []byte) bool {
 	if kindAt(raw, 0) != kindString || c.patterns > maxPatternsSize {
 		return false
@@ -173,7 +173,7 @@ func (c *compiler) properties(t *check, raw []byte) bool {
 	return ok
 }
 
-// orNull returns the schema in an anyOf of a schema and null, or nil.
+// orNull returns the schema in an anyOf of a schema and null. It returns nil for any other anyOf.
 func orNull(anyOf []byte) []byte {
 	if list, _ := elements(anyOf); len(list) == 2 && string(list[1]) == `{"type":"null"}` {
 		return list[0]
@@ -181,7 +181,7 @@ func orNull(anyOf []byte) []byte {
 	return nil
 }
 
-// reference compiles a $ref to the root or to one of its definitions.
+// reference compiles a $ref to the root or to one of the definitions of the schema.
 func (c *compiler) reference(t *check, raw []byte) bool {
 	ref := unquote(raw)
 	target, known := c.refs[ref]

@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// maxDescription limits an expectation, in bytes.
+// maxDescription is the maximum length of a description in bytes.
 const maxDescription = 300
 
 // typeName is the name of a type in schemas and messages.
@@ -16,13 +16,14 @@ type typeName struct {
 	name string
 }
 
-// typeNames holds the types in their order in messages.
+// typeNames lists the types in the order in which messages contain them.
 var typeNames = [...]typeName{
 	{kindString, "string"}, {kindInteger, "integer"}, {kindNumber, "number"}, {kindBoolean, "boolean"},
 	{kindObject, "object"}, {kindArray, "array"}, {kindNull, "null"},
 }
 
-// describe returns the expectation of the schema, the words after "expected".
+// describe returns a description of the valid values, which follows the word "expected" in
+// messages.
 func (c *check) describe() string {
 	switch {
 	case c == nil:
@@ -53,7 +54,8 @@ func (c *check) describe() string {
 	return strings.Join(words, " or ")
 }
 
-// limits returns the words after the name of a type, with a leading space.
+// limits returns the limits of the values of a type, as words that follow the name of the type.
+// They begin with a space.
 func (c *check) limits(k kind) string {
 	switch k {
 	case kindInteger, kindNumber:

@@ -9,14 +9,14 @@ import (
 type draft int
 
 const (
-	draft7 draft = iota // also the drafts 4 and 6
+	draft7 draft = iota // includes drafts 4 and 6
 	draft2019
 	draft2020
 )
 
 const defaultDialect = "https://json-schema.org/draft/2020-12/schema"
 
-// draftOf returns the draft of a "$schema"; nil means the default.
+// draftOf returns the draft that the value of "$schema" identifies. nil means the default.
 func draftOf(quoted []byte) (draft, error) {
 	if quoted == nil {
 		return draft2020, nil

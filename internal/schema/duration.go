@@ -10,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A time.Duration is a string in JSON. It is written in ISO 8601 (PT1H30M), the format of
-// "format":"duration". It is read from that, with weeks and days of 24 hours, or from Go's notation
-// (1h30m). Years and months have no fixed length and are refused.
+// In JSON, a time.Duration is a string. It is encoded in ISO 8601 (PT1H30M), the format that
+// "format":"duration" requires. It is decoded from ISO 8601, including weeks and days of 24 hours,
+// or from Go's notation (1h30m). Years and months are rejected, as they have no fixed length.
 
 func encodeDuration(e *jsontext.Encoder, d time.Duration) error {
 	return e.WriteToken(jsontext.String(formatDuration(d)))
@@ -30,8 +30,8 @@ func decodeDuration(dec *jsontext.Decoder, d *time.Duration) error {
 	return err
 }
 
-// formatDuration returns Go's notation in capitals, which is that of ISO 8601 except for units
-// below a second.
+// formatDuration returns Go's notation in capitals. It is the same as ISO 8601, except for units
+// below a second, which it converts.
 func formatDuration(d time.Duration) string {
 	text := d.String()
 	if -time.Second < d && d < time.Second {
@@ -45,7 +45,7 @@ func formatDuration(d time.Duration) string {
 	return "PT" + digits
 }
 
-// isoDuration has the groups sign, weeks, days, and hours to seconds.
+// isoDuration has groups for the sign, the weeks, the days, and the hours to seconds.
 var isoDuration = regexp.MustCompile(`^(-?)P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T((?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?))?$`)
 
 func parseDuration(s string) (time.Duration, error) {

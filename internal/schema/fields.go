@@ -11,15 +11,15 @@ import (
 	"github.com/junction-mcp/junction/internal/nearest"
 )
 
-// field is one member of a struct's JSON object.
+// field is a member of the JSON object of a struct.
 type field struct {
 	reflect.StructField
-	owner    reflect.Type // struct that declares it
-	path     []int        // for reflect.Type.FieldByIndex
-	name     string       // in JSON
-	tagged   bool         // the tag contains the name
-	optional bool         // omitempty or omitzero
-	quoted   bool         // the string option: numbers in quotes
+	owner    reflect.Type // the struct that declares the field
+	path     []int        // index for reflect.Type.FieldByIndex
+	name     string       // name of the member
+	tagged   bool         // the name comes from the tag
+	optional bool         // the tag has the option omitempty or omitzero
+	quoted   bool         // the tag has the option string: numbers are in quotes
 	embed    bool
 	maybe    bool // an embedded pointer on the path may be nil
 }
@@ -36,22 +36,22 @@ func (f field) required() bool {
 	return !f.optional && !hasDefault && f.Type.Kind() != reflect.Pointer
 }
 
-// fieldsOf returns the members of a struct in field order, by the rules of encoding/json. Embedded
-// structs are flattened, and shallow fields hide deeper ones. Of two fields of one depth with the
-// same name the tagged one wins, or none. rest is the type of all other members if an embedded map
-// accepts them, or nil.
+// fieldsOf returns the members of a struct in the order of its fields. It follows the rules of
+// encoding/json: it flattens embedded structs, and fields at a lower depth hide deeper ones with
+// the same name. If several fields at the same depth have the same name, the only one with a tag is
+// used, or none. rest is the type of all other members if an embedded map accepts them, or nil.
 func fieldsOf(root reflect.Type, output bool) (list []field, rest reflect.Type, err error) {
 	type level struct {
 		t     reflect.Type
 		path  []int
 		maybe bool // a pointer on the path may be nil
-		again bool // its own embedded structs were queued before
+		again bool // the embedded structs of this type have been queued before
 	}
 	seen := map[reflect.Type]bool{root: true}
 	var all []field
 	for queue := []level{{t: root}}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
-		names := map[string]string{} // Go names by JSON name, of this struct
+		names := map[string]string{} // names of Go fields in this struct, by JSON name
 		for i := range at.t.NumField() {
 			f, use, err := parseField(at.t, i, output)
 			if err != nil {
@@ -84,7 +84,7 @@ func fieldsOf(root reflect.Type, output bool) (list []field, rest reflect.Type, 
 	return dominant(all), rest, nil
 }
 
-// dominant returns the fields that no other field hides or cancels, in field order.
+// dominant returns the fields that no other field hides or cancels, in the order of the struct.
 func dominant(all []field) []field {
 	prefer := func(a, b field) int {
 		if c := cmp.Compare(len(a.path), len(b.path)); c != 0 || a.tagged == b.tagged {
@@ -126,9 +126,9 @@ func indirect(t reflect.Type) reflect.Type {
 	return t
 }
 
-// parseField reads a field and its json tag; use is false for a field without a JSON form. A type
-// that is only encoded may belong to another module and is read like encoding/json does. In a type
-// that is decoded, a mistake is an error.
+// parseField parses a field and its json tag. use is false for a field that is not part of the
+// JSON. A type that is only encoded may belong to another module, and is interpreted as
+// encoding/json does. In a type that is decoded, a mistake in a tag is an error.
 func parseField(owner reflect.Type, i int, output bool) (f field, use bool, err error) {
 	sf := owner.Field(i)
 	tag, hasTag := sf.Tag.Lookup("json")
@@ -160,7 +160,7 @@ func parseField(owner reflect.Type, i int, output bool) (f field, use bool, err 
 	return f, true, nil
 }
 
-// tagOptions lists the options of json tags that encoding/json and this package support.
+// tagOptions lists the options of json tags that both encoding/json and this package support.
 var tagOptions = []string{"omitempty", "omitzero", "string", "embed"}
 
 func (f *field) parseJSONTag(tag string, output bool) error {

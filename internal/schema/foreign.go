@@ -10,12 +10,12 @@ import (
 	"github.com/junction-mcp/junction/internal/nearest"
 )
 
-// longTags lists the tags of [For] whose misspellings are detected. Shorter ones are too similar to
+// longTags lists the tags of [For] whose misspellings are detected. Shorter tags are too similar to
 // tags of other libraries.
 var longTags = []string{"pattern", "format", "default", "example", "required", "header"}
 
-// foreignTags maps the names of tags in other libraries and JSON Schema to those of [For]. Ignoring
-// such a tag would lose its content.
+// foreignTags maps names of tags in other libraries, and keywords of JSON Schema, to the
+// corresponding tags of [For]. If such a tag were ignored, its content would be lost.
 var foreignTags = map[string]string{
 	"jsonschema": "doc", "jsonschema_description": "doc", "jsonschema_extras": "doc", "description": "doc", "desc": "doc", "mcp": "doc",
 	"minimum": "min", "minlength": "min", "minitems": "min", "minproperties": "min",
@@ -23,8 +23,8 @@ var foreignTags = map[string]string{
 	"enums": "enum", "regex": "pattern", "regexp": "pattern", "examples": "example",
 }
 
-// checkTags refuses tags that look like tags for schemas but would have no effect. Tags of
-// unrelated libraries, such as yaml and db, pass.
+// checkTags rejects tags that look like tags for schemas but would have no effect. It accepts tags
+// of unrelated libraries, such as yaml and db.
 func checkTags(_ *shape, f field) error {
 	for rest := strings.TrimLeft(string(f.Tag), " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
 		key, after, _ := strings.Cut(rest, ":")
@@ -40,8 +40,8 @@ func checkTags(_ *shape, f field) error {
 	return nil
 }
 
-// meant returns the tag of this package that key stands for. It returns "" for a tag of this
-// package and for unrelated ones.
+// meant returns the tag of this package that an author probably meant by key. It returns "" if key
+// is a tag of this package or of an unrelated library.
 func meant(key string) string {
 	if use := foreignTags[strings.ToLower(key)]; use != "" {
 		return use

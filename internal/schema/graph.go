@@ -12,42 +12,43 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// documentURI is the URI of a schema without an $id. It is never fetched, but relative references
+// documentURI is the URI of a schema that has no $id. It is never fetched, but relative references
 // need a base.
 const documentURI = "https://junction.invalid/schema"
 
-// maxSchemaPath limits an $id and the path from a schema to one inside it, in bytes. The library
-// stores the path for each schema and repeats it in messages.
+// maxSchemaPath is the maximum length, in bytes, of an $id and of the path from a schema to one
+// inside it. The library stores the path of each schema and repeats it in messages.
 const maxSchemaPath = 2048
 
 var errElsewhere = errors.New("junction never fetches schemas: copy it into $defs")
 
-// graph records the references among the schemas of a document. The library does not export its
-// own.
+// graph contains the references between the schemas of a document. The library has such a graph
+// too, but does not export it.
 type graph struct {
 	draft   draft
 	nodes   []*node
-	named   map[string]*node   // by URI, and anchors by URI#name
-	dynamic map[string][]*node // by $dynamicAnchor
+	named   map[string]*node   // schemas by their URIs, and anchors by URI#name
+	dynamic map[string][]*node // schemas by their $dynamicAnchor
 
-	patterns int // in instructions
+	patterns int // size of all patterns in instructions
 }
 
-// node is one schema in a graph.
+// node is a schema in a graph.
 type node struct {
 	schema     *jsonschema.Schema
-	base       *url.URL         // base of references
-	within     map[string]*node // by JSON Pointer
-	sameValue  []*node          // schemas for the same value
-	parts      []*node          // schemas for the elements and members
-	properties map[string]*node // schemas for one member
-	names      int              // patternProperties, in instructions
-	pattern    int              // in instructions
-	cost       int              // of a validation, without the schemas inside
-	chain      int              // see measure; -1 while in progress
+	base       *url.URL         // base URI of its references
+	within     map[string]*node // schemas inside it, by JSON Pointer
+	sameValue  []*node          // schemas that apply to the same value
+	parts      []*node          // schemas that apply to elements and members of the value
+	properties map[string]*node // schemas that apply to one member each
+	names      int              // size of patternProperties in instructions
+	pattern    int              // size of pattern in instructions
+	cost       int              // cost of one validation, without the schemas inside
+	chain      int              // see measure; -1 while measure runs
 }
 
-// newGraph prepares root for the library and refuses schemas that would make it overflow.
+// newGraph prepares root for the library. It rejects schemas that would overflow the library's
+// stack.
 func newGraph(root *jsonschema.Schema, d draft) (*graph, error) {
 	g := &graph{draft: d, named: map[string]*node{}, dynamic: map[string][]*node{}}
 	base, err := url.Parse(documentURI)
@@ -80,7 +81,7 @@ func newGraph(root *jsonschema.Schema, d draft) (*graph, error) {
 	return g, nil
 }
 
-// add adds s and the schemas inside it. path leads to s from the root.
+// add adds s and the schemas inside it to the graph. path leads from the root to s.
 func (g *graph) add(s *jsonschema.Schema, base *url.URL, path string) (*node, error) {
 	if len(path) > maxSchemaPath || len(s.ID) > maxSchemaPath {
 		return nil, fmt.Errorf("schema has a path or $id longer than the limit of %d bytes", maxSchemaPath)
@@ -113,8 +114,8 @@ func (g *graph) add(s *jsonschema.Schema, base *url.URL, path string) (*node, er
 	})
 }
 
-// adaptPatterns converts the patterns to RE2. Inexpressible ones are not checked, so any name may
-// match a pattern of names.
+// adaptPatterns converts the patterns to RE2. Patterns that RE2 cannot express are not checked. If
+// such a pattern is in patternProperties, any name is assumed to match it.
 func (n *node) adaptPatterns() {
 	s := n.schema
 	text := s.Pattern
@@ -135,8 +136,8 @@ func (n *node) adaptPatterns() {
 	s.PatternProperties = patterns
 }
 
-// eachSchema calls f for the schemas in the keywords of s, with the path as a JSON Pointer without
-// escapes.
+// eachSchema calls f for each schema that is directly inside s. keyword is the keyword that
+// contains the schema, and pointer is the path to it, as a JSON Pointer without escapes.
 func eachSchema(s *jsonschema.Schema, f func(keyword, pointer string, sub *jsonschema.Schema) error) (err error) {
 	v := reflect.ValueOf(s).Elem()
 	for i, keyword := range keywords {
@@ -161,8 +162,8 @@ func eachSchema(s *jsonschema.Schema, f func(keyword, pointer string, sub *jsons
 	return err
 }
 
-// keywords holds the keywords of the library's fields, in their order. Fields that the library
-// decodes itself have no keyword in their tag.
+// keywords contains the keyword of each field of the library's Schema, in the order of the fields.
+// Fields that the library decodes with its own code have no keyword in their tags.
 var keywords = func() (list []string) {
 	unnamed := map[string]string{"Type": "type", "Items": "items", "ItemsArray": "items", "DependencySchemas": "dependencies"}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[jsonschema.Schema]()) {
@@ -172,7 +173,7 @@ var keywords = func() (list []string) {
 	return list
 }()
 
-// costOf returns the library's cost of the keywords of one schema.
+// costOf returns the cost, for the library, of the keywords of one schema.
 func costOf(s *jsonschema.Schema) int {
 	names := len(s.Properties) + len(s.Required) + len(s.DependencySchemas) + len(s.DependentSchemas)
 	for _, lists := range []map[string][]string{s.DependentRequired, s.DependencyStrings} {
@@ -187,11 +188,11 @@ func costOf(s *jsonschema.Schema) int {
 	return n
 }
 
-// name adds the names of a schema and finds the base of its references.
+// name registers the names of a schema and determines the base of its references.
 func (g *graph) name(n *node) error {
 	id, anchors := n.schema.ID, []string{n.schema.Anchor, n.schema.DynamicAnchor}
 	switch anchor, isAnchor := strings.CutPrefix(id, "#"); {
-	case id == "", g.draft == draft7 && n.schema.Ref != "": // keywords next to $ref have no meaning there
+	case id == "", g.draft == draft7 && n.schema.Ref != "": // in draft 7, keywords next to $ref are ignored
 	case isAnchor && g.draft == draft7:
 		anchors = append(anchors, anchor)
 	default:
@@ -224,7 +225,7 @@ func (g *graph) enter(name string, n *node) error {
 	return nil
 }
 
-// resolve returns the schema of a reference, or nil for an empty one.
+// resolve returns the schema to which a reference leads, or nil if ref is empty.
 func (g *graph) resolve(base *url.URL, ref string) (*node, error) {
 	if ref == "" {
 		return nil, nil
@@ -250,7 +251,7 @@ func (g *graph) resolve(base *url.URL, ref string) (*node, error) {
 	return n, nil
 }
 
-// follow returns the schema of a JSON Pointer, or nil.
+// follow returns the schema to which the tokens of a JSON Pointer lead, or nil.
 func (n *node) follow(tokens []string) *node {
 	for len(tokens) > 0 && n != nil {
 		next, used := n.within[tokens[0]], 1
@@ -262,13 +263,13 @@ func (n *node) follow(tokens []string) *node {
 	return n
 }
 
-// unescapeToken decodes one token of a JSON Pointer.
+// unescapeToken decodes a token of a JSON Pointer.
 func unescapeToken(token string) string {
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 }
 
-// measure finds the length of the chain of schemas that apply to the same value. It refuses cycles,
-// which would never end.
+// measure determines the length of the longest chain of schemas that apply to the same value. It
+// rejects cycles, in which a validation would never end.
 func (n *node) measure(depth int) error {
 	switch {
 	case n.chain < 0:

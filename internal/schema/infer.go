@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Docs holds descriptions from Go doc comments, by "pkgpath.Type" and "pkgpath.Type.Field" (the Go
-// name of the field). See [DocsOf].
+// Docs contains descriptions from Go doc comments. Its keys are "pkgpath.Type" and
+// "pkgpath.Type.Field", with the Go name of the field. See [DocsOf].
 type Docs map[string]string
 
 var (
@@ -29,7 +29,7 @@ var (
 	schemerType         = reflect.TypeFor[schemer]()
 )
 
-// Interfaces of types that read or write JSON or text themselves.
+// Interfaces of types that encode or decode JSON or text themselves.
 var (
 	readsJSON  = []reflect.Type{reflect.TypeFor[jsonv2.Unmarshaler](), reflect.TypeFor[jsonv2.UnmarshalerFrom]()}
 	writesJSON = []reflect.Type{reflect.TypeFor[jsonv2.Marshaler](), reflect.TypeFor[jsonv2.MarshalerTo]()}
@@ -37,22 +37,23 @@ var (
 	writesText = []reflect.Type{reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextAppender]()}
 )
 
-// Options describe the values of an inferred schema.
+// Options describes how values of the inferred schema are used.
 type Options struct {
 	// Docs may be nil.
 	Docs Docs
-	// Types holds schemas of types without a method MCPSchema.
+	// Types contains schemas of types that have no method MCPSchema.
 	Types map[reflect.Type]json.RawMessage
-	// Output is set if the values are encoded and never decoded. The type may belong to another
-	// module; struct tags that do not fit are then ignored.
+	// Output is set if the values are only encoded. Their type may then belong to another module,
+	// and struct tags that do not fit are ignored.
 	Output bool
 }
 
-// schemer is a type with its own schema.
+// schemer is a type that defines its own schema.
 type schemer interface{ MCPSchema() json.RawMessage }
 
-// For infers the schema of a Go type, in the dialect of [Decode] and [Encode], as compact JSON
-// without "$schema" (2020-12). Unless o.Output is set, it refuses types that cannot be decoded.
+// For infers the schema of a Go type for the dialect of [Decode] and [Encode]. It returns compact
+// JSON without "$schema"; the dialect is 2020-12. Unless o.Output is set, it returns an error for
+// types that cannot be decoded.
 //
 //	bool                        boolean
 //	int..., uint...             integer; with minimum and maximum for 8, 16 and 32 bits,
@@ -72,10 +73,10 @@ type schemer interface{ MCPSchema() json.RawMessage }
 //	a type with its own JSON method of that direction    {}: any value
 //	a type with MCPSchema() json.RawMessage     the result of that method
 //
-// Recursive types refer to themselves by $ref. A field is required unless it
-// has omitempty, omitzero or a default, is a pointer, or, for output, belongs
-// to an embedded pointer; required:"true" and required:"false" decide otherwise.
-// Struct tags, which win over docs:
+// Recursive types refer to themselves by $ref. A field is required, except in these cases: it has
+// omitempty, omitzero or a default, it is a pointer, or, for output, it belongs to an embedded
+// pointer. The tags required:"true" and required:"false" take precedence. The following struct tags
+// take precedence over Docs:
 //
 //	json      name, omitempty, omitzero, string, embed, -
 //	doc       description                  title    title
@@ -84,8 +85,8 @@ type schemer interface{ MCPSchema() json.RawMessage }
 //	pattern   regular expression (RE2); of the items, for a slice
 //	format    such as uri or email, not checked; of the items, for a slice
 //	default   JSON, or bare text for a string; see [Validator.Complete]
-//	example   as default
-//	header    x-mcp-header: HTTP header Mcp-Param-* that repeats the argument
+//	example   in the same form as default
+//	header    x-mcp-header: HTTP header Mcp-Param-* into which clients copy the argument
 //
 // The error for a type without a schema names the type, the field and the remedy.
 func For(t reflect.Type, o Options) (json.RawMessage, error) {
@@ -93,16 +94,16 @@ func For(t reflect.Type, o Options) (json.RawMessage, error) {
 	return text, err
 }
 
-// ForOutput is [For] for values that are encoded. certain reports whether every encoded value fits
-// the schema, so that checks are unnecessary. It is false if a tag or the type's own schema allows
-// less than the type can hold. A pointer is treated like its element.
+// ForOutput is like [For] with Output set. certain reports whether every encoded value is valid, so
+// that checks are unnecessary. It is false if a tag or the type's own schema allows less than the
+// Go type can contain. A pointer is treated like its element.
 func ForOutput(t reflect.Type, o Options) (text json.RawMessage, certain bool, err error) {
 	o.Output = true
 	text, s, err := infer(t, o)
 	return text, err == nil && !s.contains(func(s *shape) bool { return s.narrowed || s.raw != nil && s != closed }), err
 }
 
-// infer builds the shape of a type and its text. The root is never null.
+// infer builds the shape of a type and its text. The schema of a pointer does not allow null.
 func infer(t reflect.Type, o Options) (text json.RawMessage, s *shape, err error) {
 	t = indirect(t)
 	b := &builder{Options: o, root: t, active: map[reflect.Type]bool{}, names: map[reflect.Type]string{}}
@@ -126,12 +127,12 @@ func infer(t reflect.Type, o Options) (text json.RawMessage, s *shape, err error
 type builder struct {
 	Options
 	root        reflect.Type
-	active      map[reflect.Type]bool   // structs and maps in progress
-	names       map[reflect.Type]string // recursive types, with their reference
+	active      map[reflect.Type]bool   // structs and maps that are being built
+	names       map[reflect.Type]string // references of recursive types
 	definitions namedShapes
 }
 
-// shape builds the schema of a type.
+// shape builds the shape of a type.
 func (b *builder) shape(t reflect.Type) (*shape, error) {
 	if own, ok := b.given(t); ok {
 		if _, err := Compile(own); err != nil {
@@ -181,7 +182,8 @@ func (b *builder) byKind(t reflect.Type) (*shape, error) {
 	}
 }
 
-// typeOf returns the JSON type of a kind of Go types; empty for none, or any.
+// typeOf returns the JSON type for a kind of Go types. It returns "" for kinds that can have any
+// JSON type or none.
 func typeOf(k reflect.Kind) string {
 	switch k {
 	case reflect.Bool:
@@ -201,8 +203,8 @@ func typeOf(k reflect.Kind) string {
 	return ""
 }
 
-// integer returns the shape of an integer type. It has bounds for types that do not hold every
-// number that JSON programs handle exactly, to show a model the valid values.
+// integer returns the shape of an integer type. If the type is too small for all integers that JSON
+// programs handle exactly, the shape has bounds, which show a model the valid values.
 func integer(t reflect.Type) *shape {
 	s := typed("integer")
 	signed := t.Kind() <= reflect.Int64
@@ -218,7 +220,7 @@ func integer(t reflect.Type) *shape {
 	return s
 }
 
-// given returns the schema that a type has itself or in the options.
+// given returns the schema that a type defines itself or that the options contain for it.
 func (b *builder) given(t reflect.Type) (json.RawMessage, bool) {
 	if own, ok := b.Types[t]; ok {
 		return own, true
@@ -226,7 +228,7 @@ func (b *builder) given(t reflect.Type) (json.RawMessage, bool) {
 	switch {
 	case t.Kind() == reflect.Interface:
 		return nil, false
-	case t.Kind() == reflect.Pointer: // like its element, or null
+	case t.Kind() == reflect.Pointer: // treated like its element, or null
 		return nil, false
 	case t.Implements(schemerType):
 		return reflect.Zero(t).Interface().(schemer).MCPSchema(), true
@@ -236,8 +238,8 @@ func (b *builder) given(t reflect.Type) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// recurring builds a type that may contain itself. In that case the root is referred to as #, and
-// other types move to $defs.
+// recurring builds the shape of a type that may contain itself. If it does, references to the root
+// are #, and other types are moved to $defs.
 func (b *builder) recurring(t reflect.Type, build func(reflect.Type) (*shape, error)) (*shape, error) {
 	if name, ok := b.names[t]; ok {
 		return &shape{Ref: name}, nil
@@ -338,7 +340,7 @@ func (b *builder) object(t reflect.Type) (*shape, error) {
 	return s, err
 }
 
-// field builds the schema of one member.
+// field builds the shape of a member.
 func (b *builder) field(f field) (*shape, error) {
 	s, err := b.shape(f.Type)
 	if err != nil {
@@ -356,24 +358,24 @@ func (b *builder) field(f field) (*shape, error) {
 	return s, nil
 }
 
-// requires reports whether the member must be present. In output, a nil embedded pointer omits its
-// fields.
+// requires reports whether a member must be present. In output, the fields of an embedded pointer
+// are absent if the pointer is nil.
 func (b *builder) requires(f field) bool {
 	return f.required() && (!b.Output || !f.maybe || f.Tag.Get("required") == "true")
 }
 
-// docKey returns the key of a type in Docs. All instances of a generic type share one.
+// docKey returns the key of a type in Docs. All instances of a generic type have the same key.
 func docKey(t reflect.Type) string { return t.PkgPath() + "." + baseName(t) }
 
-// implements reports whether t or *t has the methods of one of the interfaces.
+// implements reports whether t or *t implements one of the interfaces.
 func implements(t reflect.Type, interfaces ...reflect.Type) bool {
 	return slices.ContainsFunc(interfaces, func(methods reflect.Type) bool {
 		return t.Implements(methods) || t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(methods)
 	})
 }
 
-// ReadsObjects returns an error for a struct that cannot be decoded from every object. Such a
-// struct has the JSON method of an embedded type, which may accept other values.
+// ReadsObjects returns an error for a struct that cannot be decoded from every object, because it
+// has the JSON method of an embedded type, which may accept only other values.
 func ReadsObjects(t reflect.Type) error {
 	refused := refusal(t)
 	if t.Kind() != reflect.Struct || refused == "" {
@@ -388,11 +390,12 @@ func ReadsObjects(t reflect.Type) error {
 	return nil
 }
 
-// ofNil is the [refusal] of a method that panics, such as one of an embedded nil.
+// ofNil is the result of [refusal] for a method that panics, such as a method of an embedded nil
+// pointer.
 const ofNil = "panic"
 
-// refusal returns the error of a type's own JSON method for an object; empty without a method or an
-// error.
+// refusal returns the error text of a type's own JSON method when it decodes an object. It returns
+// "" if the type has no such method or if the method returns no error.
 func refusal(t reflect.Type) (text string) {
 	defer func() {
 		if recover() != nil {
@@ -407,7 +410,7 @@ func refusal(t reflect.Type) (text string) {
 	return ""
 }
 
-// methods returns reads for decoding and writes for encoding.
+// methods returns reads if values are decoded, and writes if they are encoded.
 func (b *builder) methods(reads, writes []reflect.Type) []reflect.Type {
 	if b.Output {
 		return writes

@@ -13,17 +13,17 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Limits of schemas for the library. It reads each part of the text once for every enclosing
-// schema, and takes about 100 µs for each schema.
+// Limits of schemas for the library. The library reads each part of the text once for every schema
+// around it, and needs about 100 µs for each schema.
 const (
 	maxLibraryBytes   = 256 << 10
-	maxLibrarySchemas = 1 << 12 // objects and booleans in the text
-	maxLibraryWork    = 1 << 21 // of one validation, in steps of about 2 µs
+	maxLibrarySchemas = 1 << 12 // objects and booleans in the text of a schema
+	maxLibraryWork    = 1 << 21 // work of one validation, in steps of about 2 µs
 )
 
-// library validates with google/jsonschema-go. It gets only schemas and values that cannot make it
-// run for long or overflow the stack: [graph] checks the schema and computes the cost of each
-// value.
+// library validates with google/jsonschema-go. It accepts only schemas and values that cannot make
+// the library run for long or overflow its stack: [graph] checks the schema and computes the cost
+// of each value.
 type library struct {
 	resolved *jsonschema.Resolved
 	root     *node
@@ -50,7 +50,7 @@ func compileForLibrary(text []byte, d draft) (l *library, err error) {
 	if d == draft7 {
 		root.Schema = "http://json-schema.org/draft-07/schema#"
 	}
-	resolved, err := root.Resolve(&jsonschema.ResolveOptions{BaseURI: documentURI}) // without a loader nothing is fetched
+	resolved, err := root.Resolve(&jsonschema.ResolveOptions{BaseURI: documentURI}) // without a loader the library fetches nothing
 	if err != nil {
 		return nil, unusable(strings.ReplaceAll(err.Error(), documentURI, ""))
 	}
@@ -65,14 +65,15 @@ func unusable(why string) error {
 	return fmt.Errorf("schema cannot be used: %s", plaintext.Short(why, maxDescription))
 }
 
-// recoverLibrary turns a failing assertion of the library into an error.
+// recoverLibrary converts a failed assertion of the library, a panic, to an error.
 func recoverLibrary(err *error) {
 	if r := recover(); r != nil {
 		*err = unusable(fmt.Sprint(r))
 	}
 }
 
-// validate checks raw. found holds the violations that the single pass found, for the message only.
+// validate validates raw. found contains the violations that the single pass found, which are used
+// only for the message.
 func (l *library) validate(raw []byte, found []Violation) (err error) {
 	if depth, _ := measure(raw); depth > maxValueDepth {
 		return tooDeep()
@@ -81,14 +82,14 @@ func (l *library) validate(raw []byte, found []Violation) (err error) {
 	if err := DecodeLoose(raw, &value); err != nil {
 		return err
 	}
-	// The library has no limits of its own, so the cost is computed first.
+	// The library has no limits of its own, so the cost is checked first.
 	if left := l.root.charge(min(1<<16+2*len(raw), maxLibraryWork), value, 1); left < 0 {
 		return tooMuchWork()
 	}
 	defer recoverLibrary(&err)
 	if err := l.resolved.Validate(value); err != nil {
-		// The library stops at the first fault and gives its path in the schema, not in the value.
-		// The violations of the single pass are better.
+		// The library stops at the first violation, and its error contains the path in the schema,
+		// but not the path in the value. The violations of the single pass are better.
 		if found == nil {
 			found = []Violation{refused(err, bytes.TrimSpace(raw))}
 		}
@@ -97,7 +98,7 @@ func (l *library) validate(raw []byte, found []Violation) (err error) {
 	return nil
 }
 
-// refused converts an error of the library, using the innermost keyword.
+// refused converts an error of the library to a violation. It uses the innermost keyword.
 func refused(err error, raw []byte) Violation {
 	var at, keyword string
 	for ; err != nil; err = errors.Unwrap(err) {
@@ -110,7 +111,7 @@ func refused(err error, raw []byte) Violation {
 	}
 	keyword, _, _ = strings.Cut(keyword, ":")
 	if keyword != "not" && !strings.Contains(keyword, " ") || at == "" {
-		at = strings.TrimPrefix(at+"/"+keyword, "/") // the library treats false as a not
+		at = strings.TrimPrefix(at+"/"+keyword, "/") // the library treats the schema false as a not
 	}
 	var path string
 	tokens := strings.Split(at, "/")
@@ -121,9 +122,9 @@ func refused(err error, raw []byte) Violation {
 	return Violation{path, "a value that fits " + clip(strings.Join(tokens, "/")) + " of its schema", excerpt(raw)}
 }
 
-// charge subtracts the possible cost of checking v from left and returns the rest. It visits at
-// least the schemas that the library may visit. level is the number of enclosing schemas: each
-// copies the messages inside.
+// charge subtracts the maximum cost of checking v from left and returns the difference. It visits
+// at least the schemas that the library visits. level is the number of schemas around n, each of
+// which copies the messages of the inner ones.
 func (n *node) charge(left int, v any, level int) int {
 	length := size(v)
 	left -= n.cost + length>>4 + level>>4 + length*n.pattern>>8
@@ -173,15 +174,15 @@ func size(v any) int {
 	return n
 }
 
-// adapt changes one schema for the library. The library supports draft 7 and 2020-12, but
-// interprets keywords of one in schemas of the other.
+// adapt adapts a schema to the library. The library supports draft 7 and 2020-12, but applies
+// keywords of one draft in schemas of the other.
 func (d draft) adapt(s *jsonschema.Schema) error {
 	if s.Schema != "" {
 		if other, err := draftOf(appendQuoted(nil, s.Schema)); err != nil || other != d {
 			return fmt.Errorf("schema has a part in another dialect, %q: use one for the whole", clip(s.Schema))
 		}
 	}
-	s.Schema, s.Vocabulary = "", nil // the dialect is known
+	s.Schema, s.Vocabulary = "", nil // the draft is known already
 	if d == draft7 {
 		s.PrefixItems, s.UnevaluatedItems, s.UnevaluatedProperties, s.MinContains, s.MaxContains = nil, nil, nil, nil, nil
 		s.DependentRequired, s.DependentSchemas, s.Anchor, s.DynamicAnchor, s.DynamicRef = nil, nil, "", "", ""
@@ -204,11 +205,11 @@ func (d draft) adapt(s *jsonschema.Schema) error {
 	return checkKeywords(s)
 }
 
-// checkKeywords refuses keywords that the library accepts and then applies to no value or to every
-// one.
+// checkKeywords rejects keywords that the library accepts and then ignores or applies to every
+// value.
 func checkKeywords(s *jsonschema.Schema) error {
 	for name := range s.Extra {
-		// encoding/json ignores case and would accept it as the keyword
+		// encoding/json ignores case, so the library would treat the name as the keyword.
 		if i := slices.IndexFunc(keywords, func(keyword string) bool { return strings.EqualFold(name, keyword) }); i >= 0 {
 			return invalid(name, "the keyword is spelled "+keywords[i])
 		}

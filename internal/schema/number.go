@@ -7,15 +7,16 @@ import (
 	"strconv"
 )
 
-// maxExponent limits the exponent and the digits of a number that is compared. Beyond it no float64
-// exists, and exact arithmetic would take too much memory.
+// maxExponent is the maximum exponent of a number that is compared, and half its maximum number of
+// characters. Numbers with larger exponents are beyond float64, and exact arithmetic would need too
+// much memory for them.
 const maxExponent = 400
 
-// bound is the value of a keyword such as minimum; the zero value is none.
+// bound is the value of a keyword such as minimum. The zero value means that there is no bound.
 type bound struct {
-	text    string // as written in the schema
+	text    string // text in the schema
 	integer int64
-	isInt   bool // integer holds the value
+	isInt   bool // integer contains the value
 }
 
 func (b *bound) set(raw []byte) bool {
@@ -27,7 +28,8 @@ func (b *bound) set(raw []byte) bool {
 	return true
 }
 
-// compare compares the number raw with the bound and returns -1, 0 or +1, or none without a bound.
+// compare compares the number raw with the bound and returns -1, 0 or +1. It returns none if there
+// is no bound.
 func (b *bound) compare(raw []byte, none int) int {
 	if b.text == "" {
 		return none
@@ -35,7 +37,8 @@ func (b *bound) compare(raw []byte, none int) int {
 	if n, ok := plainInt(raw); ok && b.isInt {
 		return cmp.Compare(n, b.integer)
 	}
-	// Rounding keeps the order, so different floats decide.
+	// Rounding preserves the order, so if the floats differ, their order is the order of the
+	// numbers.
 	x, _ := strconv.ParseFloat(string(raw), 64)
 	y, _ := strconv.ParseFloat(b.text, 64)
 	if x != y {
@@ -55,7 +58,7 @@ func (b *bound) divides(raw []byte) bool {
 	return new(big.Rat).Quo(exact(raw), exact([]byte(b.text))).IsInt()
 }
 
-// exact returns the value of a number in range.
+// exact returns the exact value of a number. inRange must hold for it.
 func exact(raw []byte) *big.Rat {
 	n, ok := new(big.Rat).SetString(string(raw))
 	if !ok {
@@ -64,7 +67,7 @@ func exact(raw []byte) *big.Rat {
 	return n
 }
 
-// plainInt parses a number written as an integer of at most 18 digits.
+// plainInt parses a number that is written as an integer of at most 18 digits.
 func plainInt(raw []byte) (int64, bool) {
 	digits := raw
 	if len(raw) > 0 && raw[0] == '-' {
@@ -86,7 +89,7 @@ func plainInt(raw []byte) (int64, bool) {
 	return n, true
 }
 
-// inRange reports whether a number has a reasonable exponent and number of digits.
+// inRange reports whether the exponent and the number of digits of a number are within the limits.
 func inRange(raw []byte) bool {
 	if len(raw) > 2*maxExponent || bytes.IndexByte(raw, 'e') < 0 && bytes.IndexByte(raw, 'E') < 0 {
 		return len(raw) <= 2*maxExponent
@@ -96,11 +99,11 @@ func inRange(raw []byte) bool {
 	return err == nil && -maxExponent <= exponent && exponent <= maxExponent
 }
 
-// isInteger reports whether a number has no fraction, such as 1, 1.0 and 1e3.
+// isInteger reports whether the value of a number is an integer, as for 1, 1.0 and 1e3.
 func isInteger(raw []byte) bool { return !bytes.ContainsAny(plainInteger(raw), ".eE") }
 
-// plainInteger returns an integer with a fraction or an exponent (1.0, 1e3) in digits only, and
-// other numbers unchanged.
+// plainInteger returns an integer with a fraction or an exponent (1.0, 1e3) as digits only. It
+// returns other numbers unchanged.
 func plainInteger(raw []byte) []byte {
 	if !bytes.ContainsAny(raw, ".eE") || !inRange(raw) {
 		return raw

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Limits of the instructions of a compiled pattern, and of all patterns of a schema. The steps of a
-// match are proportional to them and to the length of the text.
+// Limits of the number of instructions of a compiled pattern, and of all patterns of a schema
+// together. The time for a match is proportional to the number of instructions and to the length of
+// the text.
 const (
 	maxPatternSize  = 2000
 	maxPatternsSize = 1 << 17
@@ -18,10 +19,10 @@ const (
 type pattern struct {
 	text   string
 	regexp *regexp.Regexp
-	size   int // in instructions
+	size   int // number of instructions
 }
 
-// unicodeEscape matches a code point in ECMA-262; RE2 writes it \x{...}.
+// unicodeEscape matches an escaped code point of ECMA-262, for which RE2 has the form \x{...}.
 var unicodeEscape = regexp.MustCompile(`\\u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]+)\})`)
 
 func compilePattern(text string) (*pattern, error) {
@@ -47,5 +48,5 @@ func compilePattern(text string) (*pattern, error) {
 	return &pattern{text, re, len(program.Inst)}, nil
 }
 
-// workFor returns the cost of matching n bytes, in steps of a validation.
+// workFor returns the cost of matching a text of n bytes, in steps of a validation.
 func (p *pattern) workFor(n int) int { return n * p.size >> 8 }

@@ -10,14 +10,14 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// shape is a schema under construction, in the vocabulary of [For]. Its members have the order in
-// which people read them: identity, meaning, constraints.
+// shape is a schema under construction that contains keywords of [For]. Its members are in a
+// readable order: identity, meaning, constraints.
 type shape struct {
 	Ref         string           `json:"$ref,omitempty"`
 	Types       types            `json:"type,omitempty"`
 	Title       string           `json:"title,omitempty"`
 	Description string           `json:"description,omitempty"`
-	AnyOf       []*shape         `json:"anyOf,omitempty"` // another and null
+	AnyOf       []*shape         `json:"anyOf,omitempty"` // another shape and null
 	Enum        []jsontext.Value `json:"enum,omitempty"`
 	Format      string           `json:"format,omitempty"`
 	Pattern     string           `json:"pattern,omitempty"`
@@ -32,8 +32,8 @@ type shape struct {
 	Header      string           `json:"x-mcp-header,omitempty"`
 	Definitions namedShapes      `json:"$defs,omitempty"`
 
-	raw      json.RawMessage // the type's own schema; only title and description are added
-	narrowed bool            // allows less than the Go type can hold
+	raw      json.RawMessage // schema that the type defines itself; only title and description are added to it
+	narrowed bool            // the schema allows less than the Go type can contain
 }
 
 type bounds struct {
@@ -52,7 +52,7 @@ type namedShape struct {
 	shape *shape
 }
 
-// namedShapes keeps the order of a struct's fields.
+// namedShapes preserves the order of a struct's fields.
 type namedShapes []namedShape
 
 func (list namedShapes) MarshalJSON() ([]byte, error) {
@@ -65,7 +65,7 @@ func (list namedShapes) MarshalJSON() ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// types holds the name of one type, or that and null.
+// types contains the name of one type, or this name and null.
 type types []string
 
 func (t types) MarshalJSON() ([]byte, error) {
@@ -75,14 +75,14 @@ func (t types) MarshalJSON() ([]byte, error) {
 	return Encode(nil, []string(t))
 }
 
-// closed is the schema of other members of a struct.
+// closed is the schema for the other members of a struct: it allows none.
 var closed = &shape{raw: json.RawMessage("false")}
 
 func typed(name string) *shape { return &shape{Types: types{name}} }
 
 func integerText(n int) jsontext.Value { return strconv.AppendInt(nil, int64(n), 10) }
 
-// nullable returns the shape with null allowed as well.
+// nullable returns a shape that also allows null.
 func (s *shape) nullable() *shape {
 	switch {
 	case s.raw != nil || s.Ref != "":
@@ -93,7 +93,7 @@ func (s *shape) nullable() *shape {
 	return s
 }
 
-// contains reports whether such is true for the shape or one inside it.
+// contains reports whether the function such returns true for the shape or for a shape inside it.
 func (s *shape) contains(such func(*shape) bool) bool {
 	if s == nil || such(s) {
 		return s != nil
@@ -105,7 +105,8 @@ func (s *shape) contains(such func(*shape) bool) bool {
 	return slices.ContainsFunc(within, func(sub *shape) bool { return sub.contains(such) })
 }
 
-// MarshalJSON adds title and description to a type's own schema if they are missing.
+// MarshalJSON encodes the shape. If the type defines its own schema, it adds the title and the
+// description to it, unless they are present.
 func (s *shape) MarshalJSON() ([]byte, error) {
 	if s.raw == nil {
 		type members shape

@@ -10,11 +10,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// tagRules holds the rules for the struct tags of [For], in order.
+// tagRules lists the functions that apply the struct tags of [For], in order.
 var tagRules = []func(*shape, field) error{checkTags, applyQuotes, applyWords, applyRange, applyText, applyEnum, applyValues, applyHeader}
 
-// applyTags applies the struct tags of a field to its schema. For output it ignores tags that do
-// not fit.
+// applyTags applies the struct tags of a field to its shape. If output is set, it ignores tags that
+// do not fit.
 func applyTags(s *shape, f field, output bool) error {
 	for _, apply := range tagRules {
 		if err := apply(s, f); err != nil && !output {
@@ -27,7 +27,7 @@ func applyTags(s *shape, f field, output bool) error {
 	return nil
 }
 
-// applyQuotes applies the string option of the json tag.
+// applyQuotes applies the option string of the json tag.
 func applyQuotes(s *shape, f field) error {
 	if !f.quoted {
 		return nil
@@ -60,7 +60,7 @@ func applyWords(s *shape, f field) error {
 	return nil
 }
 
-// main returns the first type of a shape, or "".
+// main returns the first type of a shape, or "" if it has none.
 func (s *shape) main() string {
 	if s.raw != nil || len(s.Types) == 0 {
 		return ""
@@ -68,7 +68,8 @@ func (s *shape) main() string {
 	return s.Types[0]
 }
 
-// scalar returns the shape that enum, pattern and format apply to: the items of a slice.
+// scalar returns the shape to which enum, pattern and format apply. For a slice this is the shape
+// of its items.
 func (s *shape) scalar() *shape {
 	for s.main() == "array" {
 		s = s.Items
@@ -171,7 +172,7 @@ func applyValues(s *shape, f field) error {
 	return nil
 }
 
-// literal converts the text of a tag to JSON for the type of the field.
+// literal converts the text in a tag to a JSON value of the field's type.
 func literal(s *shape, text string) (jsontext.Value, error) {
 	value, isText := jsontext.Value(text), s.main() == "string"
 	switch {
@@ -186,7 +187,7 @@ func literal(s *shape, text string) (jsontext.Value, error) {
 	return value, (&shape{Types: s.Types}).admits(value)
 }
 
-// admits checks a value against the shape, unless it has references.
+// admits checks a value against the shape. It accepts every value if the shape contains references.
 func (s *shape) admits(value []byte) error {
 	if s.contains(func(s *shape) bool { return s.Ref != "" }) {
 		return nil
@@ -202,7 +203,7 @@ func (s *shape) admits(value []byte) error {
 	return v.Validate(value)
 }
 
-// applyHeader marks an argument that an HTTP header repeats (specification 2026-07-28,
+// applyHeader marks an argument that clients copy into an HTTP header (specification 2026-07-28,
 // x-mcp-header).
 func applyHeader(s *shape, f field) error {
 	name, ok := f.Tag.Lookup("header")
@@ -226,9 +227,9 @@ func applyHeader(s *shape, f field) error {
 	return nil
 }
 
-// checkHeaders checks the headers of a whole schema against the rules of the specification. An
-// argument with a header must be reached through properties only, and names are unique, ignoring
-// case.
+// checkHeaders checks the headers in a schema against the rules of the specification: an argument
+// with a header must be reachable through properties only, and the names of headers must be unique,
+// ignoring case.
 func (s *shape) checkHeaders(path string, reached bool, seen map[string]string) error {
 	if s == nil {
 		return nil

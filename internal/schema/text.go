@@ -2,10 +2,10 @@ package schema
 
 import "github.com/junction-mcp/junction/internal/jsonrpc"
 
-// The functions of this file read well-formed JSON text. With other text they neither panic nor
-// loop.
+// The functions in this file read well-formed JSON. If the text is malformed, they still return
+// without a panic.
 
-// kind is the JSON type of a value, as a bit of a set.
+// kind is the JSON type of a value. Each type is a bit, so a kind can also be a set of types.
 type kind uint8
 
 const (
@@ -15,10 +15,10 @@ const (
 	kindString
 	kindArray
 	kindObject
-	kindInteger // only in schemas: a number without fraction
+	kindInteger // used only in schemas: a number without a fraction
 )
 
-// byteAt returns raw[i], or 0 after the end.
+// byteAt returns raw[i], or 0 if i is after the end.
 func byteAt(raw []byte, i int) byte {
 	if uint(i) < uint(len(raw)) {
 		return raw[i]
@@ -26,7 +26,7 @@ func byteAt(raw []byte, i int) byte {
 	return 0
 }
 
-// kindAt returns the type of the value that starts at raw[i], or 0 for none.
+// kindAt returns the type of the value that starts at raw[i], or 0 if there is none.
 func kindAt(raw []byte, i int) kind {
 	switch c := byteAt(raw, i); {
 	case c == '"':
@@ -46,13 +46,13 @@ func kindAt(raw []byte, i int) kind {
 	}
 }
 
-// member is one name and value of an object.
+// member is a name and a value in an object.
 type member struct {
-	name  string // unquoted
+	name  string // without quotes and escapes
 	value []byte
 }
 
-// members returns the members of an object; ok is false if raw is not one.
+// members returns the members of an object. ok is false if raw is not an object.
 func members(raw []byte) (list []member, ok bool) {
 	jsonrpc.EachMember(raw, func(name, value []byte) bool {
 		list = append(list, member{unquote(name), value})
@@ -61,7 +61,7 @@ func members(raw []byte) (list []member, ok bool) {
 	return list, kindAt(raw, 0) == kindObject
 }
 
-// elements returns the elements of an array; ok is false if raw is not one.
+// elements returns the elements of an array. ok is false if raw is not an array.
 func elements(raw []byte) (list [][]byte, ok bool) {
 	jsonrpc.EachElement(raw, func(value []byte) bool {
 		list = append(list, value)
@@ -79,8 +79,8 @@ func unquote(quoted []byte) string {
 	return text
 }
 
-// measure returns the depth of nested objects and arrays in a text, and the number of objects and
-// booleans, which in a schema may be schemas.
+// measure returns the maximum depth of nested objects and arrays, and the number of objects and
+// booleans. In the text of a schema, each of these may be a schema.
 func measure(raw []byte) (deepest, count int) {
 	depth := 0
 	for i := 0; i < len(raw); {

@@ -8,30 +8,30 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits of any schema and value.
+// Limits that apply to every schema and value.
 const (
-	maxSchemaBytes = 1 << 20 // text of one schema
-	maxSchemaDepth = 64      // nesting of a schema's text, and length of a chain of $ref
+	maxSchemaBytes = 1 << 20 // size of a schema's text
+	maxSchemaDepth = 64      // depth of a schema's text, and length of a chain of $ref
 	maxSubschemas  = 1 << 14 // objects and booleans in a schema's text
-	maxValueDepth  = 128     // nesting of a validated value
+	maxValueDepth  = 128     // depth of a value
 )
 
-// Validator checks JSON texts against one schema. It is immutable and safe
-// for concurrent use.
+// Validator checks JSON texts against one schema. It is immutable and safe for concurrent use.
 type Validator struct {
 	root    *check
 	library *library // set for schemas that the single pass cannot check alone
 }
 
-// Compile prepares a JSON Schema for validation. Without "$schema" it is read as 2020-12, the
-// default of the specification. The package's documentation describes the support for other drafts.
+// Compile prepares a JSON Schema for validation. A schema without "$schema" is interpreted as
+// 2020-12, the default of the specification. The package's documentation describes the support for
+// other drafts.
 //
-// Nothing is ever fetched: a $ref that leads out of the schema, or nowhere, is an error. A schema
-// is at most 1 MiB of text, 64 levels deep, and has at most 16384 schemas inside. With keywords
-// that [For] does not write it is at most 256 KiB and 4096. A pattern that Go's regular expressions
-// (RE2) cannot express, such as one with a lookahead, is not checked. The same holds for one that
-// compiles to more than 2000 instructions. Formats are annotations, as in 2020-12, and not checked
-// either.
+// Compile never fetches a schema: it returns an error if a $ref leads out of the schema or to a
+// part that does not exist. The text of a schema may have at most 1 MiB, 64 levels, and 16384
+// schemas inside it. If it contains keywords that [For] does not write, the limits are 256 KiB and
+// 4096 schemas. A pattern is not checked if Go's regular expressions (RE2) cannot express it, such
+// as one with a lookahead, or if it compiles to more than 2000 instructions. Formats are not
+// checked either, as they are annotations in 2020-12.
 func Compile(schema json.RawMessage) (*Validator, error) {
 	if len(schema) > maxSchemaBytes {
 		return nil, fmt.Errorf("schema of %d bytes is larger than the limit of %d", len(schema), maxSchemaBytes)
@@ -62,18 +62,18 @@ func Compile(schema json.RawMessage) (*Validator, error) {
 	return v, nil
 }
 
-// Validate checks raw, which must be well-formed JSON. It returns nil or an
-// [*Error]. It does not allocate for a value that fits a schema of [For].
+// Validate checks raw, which must be well-formed JSON. It returns nil or an [*Error]. It does not
+// allocate if the schema comes from [For] and the value is valid.
 func (v *Validator) Validate(raw []byte) error {
 	_, err := v.check(raw, false)
 	return err
 }
 
-// Complete is [Validator.Validate] of raw with the schema's defaults inserted for absent members,
-// also in nested objects that are present. It returns raw itself if there is nothing to add. A null
-// counts as absent for a member that may be absent and may not be null. A default inside an
-// alternative (anyOf, allOf, if, ...) is not applied: the alternative that counts is known only
-// after the check.
+// Complete checks raw as [Validator.Validate] does, and returns it with the schema's defaults
+// inserted for absent members, also in nested objects that are present. If nothing must be added,
+// it returns raw itself. A null is treated as an absent member if the member may be absent and may
+// not be null. Defaults inside alternatives (anyOf, allOf, if, ...) are not inserted, as it is
+// known only after the check which alternative applies.
 func (v *Validator) Complete(raw []byte) ([]byte, error) { return v.check(raw, true) }
 
 func (v *Validator) check(raw []byte, filling bool) ([]byte, error) {
@@ -91,8 +91,8 @@ func (v *Validator) check(raw []byte, filling bool) ([]byte, error) {
 	return raw, w.limit
 }
 
-// workFor returns the maximum number of steps of one validation. Alternatives read the same text
-// again, and nested ones multiply.
+// workFor returns the maximum number of steps of one validation. A limit is necessary because each
+// alternative reads the same text again, and nested alternatives multiply.
 func workFor(raw []byte) int { return 1<<20 + len(raw) }
 
 func tooDeep() *Error {

@@ -12,41 +12,42 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Limits of reading a schema, which may come from a hostile server.
+// Limits for reading a schema, which may come from a malicious server.
 const (
-	maxViewed       = 64 << 20 // bytes that references and alternatives of one schema lead to
-	maxViewParts    = 256      // schemas that apply to one value
-	maxAlternatives = 1_000    // alternatives examined for one result
-	maxReference    = 1_000    // bytes of one reference
+	maxViewed       = 64 << 20 // bytes that references and alternatives lead to, for one schema
+	maxViewParts    = 256      // schemas that apply to the same value
+	maxAlternatives = 1_000    // alternatives that are examined for one result
+	maxReference    = 1_000    // bytes of a reference
 )
 
-// A View is a part of a JSON Schema, for reading. A keyword counts if it is in the part, in the
-// target of its $ref or in its allOf. References are followed within the schema only. Any value
-// fits the zero View. The views of one schema must stay in one goroutine.
+// A View gives read access to a part of a JSON Schema. The keywords of a part include the keywords
+// in the target of its $ref and in its allOf. Only references within the schema are followed. The
+// zero View is a schema that allows any value. All views of a schema must be used by one goroutine
+// at a time.
 type View struct {
 	of  *viewed
 	raw json.RawMessage
 }
 
-// viewed is a whole schema.
+// viewed is a whole schema, with data that its views share.
 type viewed struct {
 	root    json.RawMessage
-	places  map[*byte]map[string]json.RawMessage // members of the objects on the paths of references, by their first byte
+	places  map[*byte]map[string]json.RawMessage // members of objects that references lead through; the keys are pointers to the first bytes of the objects
 	anchors map[string]json.RawMessage
-	parts   map[*byte][]View // by the first byte of the schema
-	read    int              // bytes read, at most maxViewed
+	parts   map[*byte][]View // result of View.parts; the keys are pointers to the first bytes of the schemas
+	read    int              // number of bytes read so far; at most maxViewed
 }
 
-// Look returns the view of a whole schema, which must be valid JSON, or nil.
+// Look returns the view of a whole schema. schema must be valid JSON or nil.
 func Look(schema json.RawMessage) View {
 	schema = bytes.TrimSpace(schema)
 	return View{&viewed{root: schema, places: map[*byte]map[string]json.RawMessage{}, parts: map[*byte][]View{}}, schema}
 }
 
-// Raw returns the text of the part; nil for the zero View.
+// Raw returns the text of the part. It returns nil for the zero View.
 func (v View) Raw() json.RawMessage { return v.raw }
 
-// At returns the view of JSON inside the part.
+// At returns the view of raw, which must be a piece of the part's text.
 func (v View) At(raw json.RawMessage) View {
 	if v.of == nil {
 		return Look(raw)
@@ -54,7 +55,8 @@ func (v View) At(raw json.RawMessage) View {
 	return View{v.of, raw}
 }
 
-// Get returns the value of a keyword, or nil. The part itself precedes its references.
+// Get returns the value of a keyword, or nil. A keyword in the part itself has precedence over one
+// in its references.
 func (v View) Get(keyword string) json.RawMessage {
 	if value := jsonrpc.Get(v.raw, keyword); value != nil {
 		return value
@@ -67,10 +69,11 @@ func (v View) Get(keyword string) json.RawMessage {
 	return nil
 }
 
-// Text returns the value of a keyword that is a string, or "".
+// Text returns the value of a keyword if it is a string, or "".
 func (v View) Text(keyword string) string { return unquote(v.Get(keyword)) }
 
-// parts returns the part and the targets of its $ref and its allOf, each once.
+// parts returns the part, and the schemas in the targets of its $ref and in its allOf. Each schema
+// is returned once.
 func (v View) parts() []View {
 	if len(v.raw) == 0 {
 		return []View{v}
@@ -97,14 +100,14 @@ func (v View) parts() []View {
 	return parts
 }
 
-// spend reports whether raw may still be read.
+// spend reports whether raw may be read without exceeding maxViewed.
 func (v View) spend(raw []byte) bool {
-	v.of.read += len(raw) + 64 // plus the memory for it
+	v.of.read += len(raw) + 64 // an estimate of the memory that the schema needs too
 	return v.of.read <= maxViewed
 }
 
-// Target returns the part that a reference leads to, or the zero View if the schema does not
-// contain it.
+// Target returns the part to which a reference leads. It returns the zero View if the schema does
+// not contain this part.
 func (v View) Target(ref string) View {
 	if v.of == nil || len(ref) > maxReference || v.of.read > maxViewed {
 		return View{}
@@ -161,7 +164,7 @@ func (d *viewed) step(here json.RawMessage, token string) json.RawMessage {
 	return nil
 }
 
-// anchored returns the first part with the $anchor.
+// anchored returns the first part that has the given $anchor.
 func (v View) anchored(name string) View {
 	if v.of.anchors == nil {
 		v.of.anchors = map[string]json.RawMessage{}
@@ -188,7 +191,8 @@ type Property struct {
 	View
 }
 
-// Properties returns the members that the schema names, in its order, each once.
+// Properties returns the members that the schema names, in the order of the schema. Each member is
+// returned once.
 func (v View) Properties() iter.Seq[Property] {
 	return func(yield func(Property) bool) {
 		required, seen := map[string]bool{}, map[string]bool{}
@@ -214,7 +218,8 @@ func (v View) Properties() iter.Seq[Property] {
 	}
 }
 
-// Choices returns the only values that fit, by const or enum, or nil if there are others.
+// Choices returns the values that const or enum allow. It returns nil if the schema does not list
+// the allowed values.
 func (v View) Choices() (values []json.RawMessage) {
 	if value := v.Get("const"); value != nil {
 		return []json.RawMessage{value}
@@ -226,7 +231,7 @@ func (v View) Choices() (values []json.RawMessage) {
 	return values
 }
 
-// Alternatives returns the schemas of anyOf and oneOf.
+// Alternatives returns the schemas in anyOf and oneOf.
 func (v View) Alternatives() iter.Seq[View] {
 	return func(yield func(View) bool) {
 		for _, p := range v.parts() {
@@ -244,8 +249,8 @@ func (v View) Alternatives() iter.Seq[View] {
 	}
 }
 
-// Types returns the possible JSON types of a value: the declared ones, or those of the choices and
-// alternatives. None means any.
+// Types returns the JSON types that a value may have: the declared types, or the types of the
+// choices and alternatives. It returns nil if all types are possible.
 func (v View) Types() []string {
 	left := maxAlternatives
 	return v.types(nil, &left)
@@ -281,7 +286,7 @@ func (v View) types(found []string, left *int) []string {
 	return found
 }
 
-// TypeOf returns the name of the type of a JSON value; number for all numbers.
+// TypeOf returns the name of the type of a JSON value. It returns "number" for all numbers.
 func TypeOf(value []byte) string {
 	kind := kindAt(value, 0)
 	for _, t := range typeNames {
@@ -292,8 +297,8 @@ func TypeOf(value []byte) string {
 	return ""
 }
 
-// With returns the view itself if it has the keyword. Otherwise it returns the first of its
-// alternatives that does, or the view.
+// With returns the view itself if it has the keyword. Otherwise it returns the first alternative
+// that has the keyword, or the view if none has.
 func (v View) With(keyword string) View {
 	left := maxAlternatives
 	return v.with(keyword, &left)
@@ -311,13 +316,13 @@ func (v View) with(keyword string, left *int) View {
 	return v
 }
 
-// Items returns the schema of the elements of an array, possibly from an alternative.
+// Items returns the schema of the elements of an array. It may come from an alternative.
 func (v View) Items() View { return v.At(v.With("items").Get("items")) }
 
-// A Place is the location of schemas in the value of a keyword.
+// A Place tells where the value of a keyword contains schemas.
 type Place uint8
 
-// Locations of schemas.
+// The places.
 const (
 	Nowhere Place = iota
 	One           // the value is a schema
@@ -325,7 +330,7 @@ const (
 	Named         // the members of the value are schemas
 )
 
-// PlaceOf returns the location of schemas in a keyword.
+// PlaceOf returns the place of schemas in the value of a keyword.
 func PlaceOf(keyword string) Place {
 	switch keyword {
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
@@ -339,8 +344,8 @@ func PlaceOf(keyword string) Place {
 	return Nowhere
 }
 
-// Within calls see with each schema directly in the part, its keyword, and its name or index there;
-// "" for a single one.
+// Within calls see for each schema that is directly inside the part. name is its name or index in
+// the keyword's value, or "" if the value is a single schema.
 func (v View) Within(see func(keyword, name string, inner View)) {
 	jsonrpc.EachMember(v.raw, func(quoted, value []byte) bool {
 		keyword, i := unquote(quoted), 0
@@ -367,8 +372,8 @@ func (v View) Within(see func(keyword, name string, inner View)) {
 	})
 }
 
-// Merged returns one object with the keywords of the part and the targets of its $ref and its
-// allOf, each once.
+// Merged returns an object with the keywords of the part and of the schemas in its $ref and allOf.
+// Each keyword occurs once.
 func (v View) Merged() json.RawMessage {
 	parts := v.parts()
 	if len(parts) == 1 {
@@ -385,8 +390,8 @@ func (v View) Merged() json.RawMessage {
 	return w.Bytes()
 }
 
-// Alone returns the part as a separate schema, with the definitions of the whole and without some
-// keywords.
+// Alone returns the part as a separate schema, with the definitions of the whole schema. It omits
+// the keywords in without.
 func (v View) Alone(without ...string) json.RawMessage {
 	without = append(without, "$schema")
 	w := jsonrpc.NewObject(nil)
@@ -400,8 +405,8 @@ func (v View) Alone(without ...string) json.RawMessage {
 }
 
 // OfObject returns the schema of a tool's input with "type": "object", which the specification
-// requires (2026-07-28 server/tools), in place of another or no type. It returns a schema that is
-// not an object unchanged.
+// requires (2026-07-28 server/tools). It replaces another type or adds the missing one. It returns
+// a schema that is not an object unchanged.
 func OfObject(input json.RawMessage) json.RawMessage {
 	if string(jsonrpc.Get(input, "type")) == `"object"` || len(input) > 0 && input[0] != '{' {
 		return input

@@ -8,27 +8,27 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// maxViolations limits the violations of one [Error]: more do not help a model to correct a call,
-// and cost tokens.
+// maxViolations is the maximum number of violations in one [Error]. More of them would cost tokens
+// without helping a model to correct its call.
 const maxViolations = 8
 
-// maxExcerpt limits the part of a refused value that an error repeats, in bytes.
+// maxExcerpt is the maximum length, in bytes, of an excerpt of an invalid value in an error.
 const maxExcerpt = 60
 
-// Values of Got for violations by a member instead of a value.
+// Values of Got for violations that concern the presence of a member and not a value.
 const (
 	Missing = "missing"        // a required member is absent
-	Unknown = "unknown member" // the schema allows no member of this name
+	Unknown = "unknown member" // the schema does not allow a member with this name
 )
 
-// Violation is one difference between a value and its schema.
+// Violation is a difference between a value and its schema.
 type Violation struct {
-	Path     string // such as days or items[2].name; empty for the whole value
-	Expected string // such as "integer between 1 and 14"; for Unknown a hint, or empty
-	Got      string // an excerpt of the value, Missing or Unknown
+	Path     string // such as days or items[2].name; empty for the value as a whole
+	Expected string // such as "integer between 1 and 14"; for Unknown, a hint or empty
+	Got      string // an excerpt of the value, or Missing or Unknown
 }
 
-// String returns the violation in words for the author of the value.
+// String returns the violation in words that are meant for the author of the value.
 func (v Violation) String() string {
 	var text string
 	switch v.Got {
@@ -48,13 +48,13 @@ func (v Violation) String() string {
 	return v.Path + ": " + text
 }
 
-// Error lists the violations of a value, at most 8. Its text is meant for a language model that has
-// to correct its call.
+// Error contains the violations in a value, at most 8. Its text is meant for a language model that
+// must correct its call.
 type Error struct {
 	Violations []Violation
 }
 
-// Error joins the violations with semicolons.
+// Error joins the texts of the violations with semicolons.
 func (e *Error) Error() string {
 	texts := make([]string, len(e.Violations))
 	for i, v := range e.Violations {
@@ -63,7 +63,8 @@ func (e *Error) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// A path consists of steps: nameStep into an object, indexStep into an array.
+// A path consists of steps: nameStep returns a step into an object, and indexStep returns a step
+// into an array.
 
 func nameStep(name string) string {
 	if isPlainName(name) {
@@ -92,11 +93,11 @@ func isPlainName(name string) bool {
 	return name != "" && len(name) <= maxExcerpt
 }
 
-// clip shortens text to maxExcerpt bytes, between runes.
+// clip shortens a text to maxExcerpt bytes without splitting a rune.
 func clip(s string) string { return plaintext.Short(s, maxExcerpt) }
 
-// excerpt returns the form of a value in an error: scalars as written, objects and arrays by their
-// type only.
+// excerpt returns the text for a value in an error: the value itself if it is a scalar, and only
+// its type if it is an object or array.
 func excerpt(raw []byte) string {
 	switch kindAt(raw, 0) {
 	case kindObject:
@@ -109,10 +110,11 @@ func excerpt(raw []byte) string {
 	}
 }
 
-// maxNamesListed limits the known members in the hint for an unknown one.
+// maxNamesListed is the maximum number of known members in the hint about an unknown one.
 const maxNamesListed = 12
 
-// hint returns the hint for an unknown member: the most similar known name, or else all of them.
+// hint returns the hint about an unknown member: the most similar known name, or else all known
+// names.
 func hint(name string, known []string) string {
 	best := nearest.Name(name, known)
 	switch {

@@ -8,16 +8,16 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// walker checks one text in one pass and inserts defaults. A path costs nothing until there is a
-// violation: each level adds its step on return.
+// walker checks one text in a single pass and inserts defaults. Paths cause no cost unless there is
+// a violation: each level adds its step to the paths of the violations when it returns.
 type walker struct {
 	raw   []byte
-	work  int // remaining steps; see workFor. Below 0 the walk is over
+	work  int // remaining steps; see workFor. If negative, the walk ends
 	found []Violation
-	limit error // reason for an early end
+	limit error // reason why the walk ended early
 
-	filling bool   // defaults are inserted here
-	filled  []byte // raw[:copied] with defaults; nil until one is inserted
+	filling bool   // defaults are inserted in the current value
+	filled  []byte // the text with defaults, up to raw[:copied]; nil until a default is inserted
 	copied  int
 }
 
@@ -30,7 +30,7 @@ func (w *walker) value(c *check, i, depth int) int {
 	}
 	outer, filling := c, w.filling
 	for c != nil && c.to != nil && (k != kindNull || !c.orNull) {
-		w.filling = w.filling && !c.orNull // nothing is inserted in an alternative
+		w.filling = w.filling && !c.orNull // no defaults are inserted in an alternative
 		c = c.to
 	}
 	var end int
@@ -53,7 +53,7 @@ func (w *walker) value(c *check, i, depth int) int {
 	return end
 }
 
-// scalar checks a string, number, boolean or null.
+// scalar reports whether a string, number, boolean or null is valid.
 func (w *walker) scalar(c *check, k kind, raw []byte) bool {
 	switch k {
 	case kindString:
@@ -73,7 +73,7 @@ func (w *walker) scalar(c *check, k kind, raw []byte) bool {
 	return c.enum == nil || w.allows(c, k, raw)
 }
 
-// text returns the content of a string.
+// text returns the content of a JSON string.
 func (w *walker) text(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') >= 0 || len(raw) < 2 {
 		return []byte(unquote(raw))
@@ -81,7 +81,7 @@ func (w *walker) text(raw []byte) []byte {
 	return raw[1 : len(raw)-1]
 }
 
-// allows reports whether a value is one of the enum.
+// allows reports whether the enum contains a value.
 func (w *walker) allows(c *check, k kind, raw []byte) bool {
 	w.work -= len(c.enum) >> 2
 	for i := range c.enum {
@@ -103,7 +103,8 @@ func (w *walker) allows(c *check, k kind, raw []byte) bool {
 	return false
 }
 
-// end ends the walk: too deep, too much work, enough violations, or not JSON.
+// end ends the walk, because of too much depth, too much work, enough violations, or malformed
+// JSON.
 func (w *walker) end(i, depth int) int {
 	if w.limit == nil {
 		switch {
@@ -120,7 +121,7 @@ func (w *walker) end(i, depth int) int {
 	return len(w.raw)
 }
 
-// refuse records that the value w.raw[i:end] does not fit.
+// refuse adds a violation: the value w.raw[i:end] is invalid.
 func (w *walker) refuse(c *check, i, end int) {
 	expected := c.describe()
 	if raw := w.raw[i:end]; kindAt(raw, 0) == kindNumber && !inRange(raw) {
@@ -135,8 +136,8 @@ func (w *walker) add(path, expected, got string) {
 	}
 }
 
-// within prepends a step to the paths of the violations since from and drops known ones. base is
-// the number before the container.
+// within prepends a step to the paths of the violations from index from on, and removes duplicates.
+// base is the number of violations before the container.
 func (w *walker) within(base, from int, step string) {
 	kept := w.found[:from]
 	for _, v := range w.found[from:] {
@@ -240,10 +241,10 @@ func (w *walker) object(c *check, start, depth int) int {
 	return i
 }
 
-// leaveOut treats a null as an absent member, if the member may be absent and may not be null:
-// models send null for unspecified members. With a default it inserts that and reports true;
-// otherwise it removes the member. The member begins at w.raw[from], its value at w.raw[value], and
-// i is the index after it.
+// leaveOut treats a null as an absent member, if the member may be absent and may not be null.
+// Models often send null for members that they do not want to set. If the member has a default,
+// leaveOut replaces the null by it and reports true; otherwise it removes the member. The member
+// begins at w.raw[from], its value begins at w.raw[value], and i is the index after it.
 func (w *walker) leaveOut(fallback []byte, from, value, i int) (replaced bool) {
 	if fallback != nil {
 		w.filled = append(append(w.filled, w.raw[w.copied:value]...), fallback...)
@@ -259,8 +260,7 @@ func (w *walker) leaveOut(fallback []byte, from, value, i int) (replaced bool) {
 	return false
 }
 
-// member checks one member, whose value starts at w.raw[i:]; at is its index in the properties, or
-// -1.
+// member checks a member whose value starts at w.raw[i:]. at is its index in the properties, or -1.
 func (w *walker) member(c *check, at int, name []byte, i, depth int, again bool) int {
 	switch known := at >= 0 && c.properties[at].declared; {
 	case again:
@@ -275,7 +275,7 @@ func (w *walker) member(c *check, at int, name []byte, i, depth int, again bool)
 	return w.value(nil, i, depth+1)
 }
 
-// missing reports each absent required member.
+// missing adds a violation for each required member that is absent.
 func (w *walker) missing(c *check, seen []uint64) {
 	for i, p := range c.properties {
 		if p.required && seen[i>>6]&(1<<(i&63)) == 0 {
@@ -284,8 +284,8 @@ func (w *walker) missing(c *check, seen []uint64) {
 	}
 }
 
-// fill inserts the defaults of absent properties before the brace at w.raw[brace], after n members,
-// and returns their number.
+// fill inserts the defaults of absent properties before the closing brace at w.raw[brace], and
+// returns their number. n is the number of members in the object.
 func (w *walker) fill(c *check, seen []uint64, n, brace, depth int) (added int) {
 	object := jsonrpc.NewObject(nil)
 	raw, base := w.raw, len(w.found)
@@ -305,7 +305,7 @@ func (w *walker) fill(c *check, seen []uint64, n, brace, depth int) (added int) 
 	w.raw, w.filling = raw, true
 	if text := object.Bytes(); added > 0 {
 		if n > 0 {
-			text[0] = ',' // instead of the brace
+			text[0] = ',' // replaces the opening brace
 		} else {
 			text = text[1:]
 		}

@@ -22,8 +22,8 @@ func kept(req *model.Request) *model.Request {
 	return &own
 }
 
-// copied returns a deep copy of a message. Data of a provider (Extra, Opaque, raw reasoning) never
-// changes in place and is shared.
+// copied returns a deep copy of a message. The copy shares the data of providers (Extra, Opaque,
+// raw reasoning), which is never modified.
 func copied(m *model.Message) model.Message {
 	own := *m
 	own.Parts = copiedParts(m.Parts)
@@ -53,10 +53,10 @@ func pointed[T any](p *T) *T {
 	return &own
 }
 
-// size returns the approximate size of parts of a request, in bytes.
+// size returns the approximate total size of parts of a request in bytes.
 func size(parts ...any) (n int) {
 	for _, part := range parts {
-		text, _ := json.Marshal(part) // unencodable parts count 0
+		text, _ := json.Marshal(part) // a part that cannot be encoded counts as 0
 		n += len(text)
 	}
 	return n

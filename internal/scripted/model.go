@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Model plays a script. It is safe for concurrent use; concurrent requests get turns in the order
+// Model plays a script. It is safe for concurrent use; concurrent requests use turns in the order
 // of their arrival.
 type Model struct {
 	info   model.Info
@@ -21,46 +21,49 @@ type Model struct {
 
 	mu       sync.Mutex
 	requests []*model.Request
-	next     int // index in turns
-	calls    int // number of calls with a generated id
+	next     int // index of the next turn
+	calls    int // number of calls for which an id was generated
 }
 
-// New returns a model that plays the turns in order. A request after the last one is an error.
+// New returns a model that plays the turns in order. If there are more requests than turns, the
+// others fail.
 func New(turns ...Turn) *Model { return &Model{info: about(), turns: turns} }
 
-// Always returns a model that answers every request with the same turn, typically a function of the
-// request. The turn may run several times at once.
+// Always returns a model that plays the same turn for every request, usually a function of the
+// request. turn must be safe for concurrent use.
 func Always(turn Turn) *Model { return &Model{info: about(), always: turn} }
 
 func about() model.Info {
 	return model.Info{Provider: "scripted", Name: "scripted", Language: true}
 }
 
-// As returns the same script, from its beginning and without kept requests, as a model with this
-// description: a price, a window, a limit of tools.
+// As returns a model that plays the same script from the beginning, has no stored requests, and has
+// the given description, for example with a price, a context window or a maximum number of tools.
 func (m *Model) As(info model.Info) *Model {
 	return &Model{info: info, turns: m.turns, always: m.always}
 }
 
-// Info describes the model: by default one called scripted, without limits and free of charge.
+// Info returns the description of the model. By default the model is called scripted, has no limits
+// and is free of charge.
 func (m *Model) Info() model.Info { return m.info }
 
-// Requests returns copies of all requests so far, including refused ones, in their original state.
+// Requests returns copies of all requests so far, including rejected ones, as they were when they
+// arrived.
 func (m *Model) Requests() []*model.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.requests)
 }
 
-// Remaining returns the number of turns left, so that a test can require 0.
+// Remaining returns the number of turns that were not played yet. A test can require that it is 0.
 func (m *Model) Remaining() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.turns) - m.next
 }
 
-// Generate plays the next turn. A request that [model.Check] refuses does not use up a turn; the
-// error is a [model.Error] of status 400 that wraps [model.ErrInvalid].
+// Generate plays the next turn. If [model.Check] rejects the request, Generate does not use a turn,
+// and returns a [model.Error] with status 400 that wraps [model.ErrInvalid].
 func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -83,7 +86,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(mode
 	return resp, err
 }
 
-// take keeps the request and returns its turn.
+// take stores the request and returns the turn to play.
 func (m *Model) take(req *model.Request) (Turn, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,7 +106,7 @@ func (m *Model) take(req *model.Request) (Turn, error) {
 	return m.turns[m.next-1], nil
 }
 
-// complete fills in the fields that the turn left empty.
+// complete sets the fields that the turn left empty.
 func (m *Model) complete(req *model.Request, resp *model.Response) {
 	resp.Message.Role = model.RoleAssistant
 	calls := resp.Message.Calls()
@@ -136,7 +139,7 @@ func (m *Model) newID() string {
 	return fmt.Sprintf("call_%d", m.calls)
 }
 
-// stream emits the message in pieces: words of texts, halves of arguments.
+// stream emits the message in pieces: texts in words, and arguments in halves.
 func stream(ctx context.Context, message *model.Message, emit func(model.Delta)) error {
 	if emit == nil {
 		return ctx.Err()

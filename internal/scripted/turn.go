@@ -7,12 +7,12 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Turn makes the response to one request. Empty fields of the Response are filled in: the role, ids
-// of calls, arguments, the reason for stopping, usage. It must not change the request. An error may
-// come with a Response; see [model.Model].
+// Turn returns the response to a request. The model sets fields of the Response that are empty: the
+// role, ids of calls, arguments, the reason for stopping, and usage. A Turn must not change the
+// request. It may return an error together with a Response; see [model.Model].
 type Turn func(ctx context.Context, req *model.Request) (*model.Response, error)
 
-// Func is a turn that depends on the request.
+// Func returns a turn that calls f with the request.
 func Func(f func(req *model.Request) (*model.Response, error)) Turn {
 	return func(_ context.Context, req *model.Request) (*model.Response, error) { return f(req) }
 }
@@ -20,10 +20,10 @@ func Func(f func(req *model.Request) (*model.Response, error)) Turn {
 // Say returns a turn that responds with a text.
 func Say(text string) Turn { return Reply(model.Part{Text: text}) }
 
-// Call returns a turn that calls one tool. arguments is a JSON object; "" means none.
+// Call returns a turn that calls one tool. arguments is a JSON object; "" means no arguments.
 func Call(name, arguments string) Turn { return Reply(Calling(name, arguments)) }
 
-// Reply returns a turn that responds with a message of these parts, in order.
+// Reply returns a turn that responds with a message of the given parts.
 func Reply(parts ...model.Part) Turn {
 	return Respond(&model.Response{Message: model.Message{Parts: parts}})
 }
@@ -42,7 +42,7 @@ func Fail(err error) Turn {
 	return func(context.Context, *model.Request) (*model.Response, error) { return nil, err }
 }
 
-// Break returns a turn that responds with the parts, and whose stream then breaks with err.
+// Break returns a turn that responds with the parts, after which its stream fails with err.
 func Break(err error, parts ...model.Part) Turn {
 	reply := Reply(parts...)
 	return func(ctx context.Context, req *model.Request) (*model.Response, error) {
@@ -51,7 +51,7 @@ func Break(err error, parts ...model.Part) Turn {
 	}
 }
 
-// Wait returns a turn that waits for the end of the context and fails with its error.
+// Wait returns a turn that waits until the context is done and returns its error.
 func Wait() Turn {
 	return func(ctx context.Context, _ *model.Request) (*model.Response, error) {
 		<-ctx.Done()
@@ -59,8 +59,8 @@ func Wait() Turn {
 	}
 }
 
-// Calling returns a part that calls a tool, for [Reply]. arguments is a JSON object; "" means none.
-// The model gives the call an id.
+// Calling returns a part for [Reply] that calls a tool. arguments is a JSON object; "" means no
+// arguments. The model generates the id of the call.
 func Calling(name, arguments string) model.Part {
 	if arguments == "" {
 		arguments = "{}"

@@ -1,5 +1,5 @@
-// Package seal encrypts data that a client carries for the server between two rounds of a request,
-// so that the client can neither read nor change it.
+// Package seal encrypts data that a client stores for the server between two rounds of a request.
+// The client can neither read nor change the data.
 package seal
 
 import (
@@ -19,24 +19,26 @@ import (
 // KeySize is the minimum size of a key in bytes.
 const KeySize = 32
 
-// version is the first byte of all sealed data; it changes with the format.
+// version is the first byte of all sealed data. It must change when the format changes.
 const version = 1
 
-// ErrBroken is returned for data that this ring did not seal, or that was changed since.
+// ErrBroken is returned for data that was not sealed with a key of the ring, or that was changed
+// afterwards.
 var ErrBroken = errors.New("not sealed by this server, or changed since, or its key was retired")
 
-// A Ring holds keys: the first seals, all of them open, so that keys can be rotated and shared by
-// replicas. A Ring is safe for concurrent use.
+// A Ring contains keys. It seals with the first key and opens with all of them, so keys can be
+// rotated and several replicas can share them. A Ring is safe for concurrent use.
 type Ring struct {
 	keys []cipher.AEAD
 
-	from  func() [][]byte // nil: constant keys
+	from  func() [][]byte // source of the keys; nil if they are constant
 	mu    sync.Mutex
-	given [][]byte // source of keys
+	given [][]byte // the bytes from which keys was made
 }
 
-// NewRingFrom returns a ring whose keys a function returns. It is called for each text. While it
-// returns none, or one that is too short, the ring keeps its present keys.
+// NewRingFrom returns a ring that obtains its keys from a function. The ring calls the function
+// each time it seals or opens. If the function returns no keys or one that is too short, the ring
+// continues to use its previous keys.
 func NewRingFrom(keys func() [][]byte) (*Ring, error) {
 	r, err := NewRing(keys()...)
 	if err != nil {
@@ -46,7 +48,7 @@ func NewRingFrom(keys func() [][]byte) (*Ring, error) {
 	return r, nil
 }
 
-// current returns the current keys.
+// current returns the keys to use now.
 func (r *Ring) current() []cipher.AEAD {
 	if r.from == nil {
 		return r.keys
@@ -63,8 +65,8 @@ func (r *Ring) current() []cipher.AEAD {
 	return r.keys
 }
 
-// NewRing returns a ring with the given keys, each of at least [KeySize] random bytes. Without keys
-// it generates one, which ends with the process.
+// NewRing returns a ring with the given keys. Each key must have at least [KeySize] random bytes.
+// If there are no keys, NewRing generates one that exists only in this process.
 func NewRing(keys ...[]byte) (*Ring, error) {
 	if len(keys) == 0 {
 		key := make([]byte, KeySize)
@@ -90,8 +92,8 @@ func NewRing(keys ...[]byte) (*Ring, error) {
 	return r, nil
 }
 
-// Seal returns the plain bytes encrypted and authenticated, as URL-safe text. context is not
-// included but must be the same when it is opened.
+// Seal encrypts and authenticates plain, and returns URL-safe text. The text does not contain
+// context, but Open needs the same context.
 func (r *Ring) Seal(plain, context []byte) string {
 	aead := r.current()[0]
 	out := make([]byte, 1+aead.NonceSize(), 1+aead.NonceSize()+len(plain)+aead.Overhead())
@@ -101,10 +103,10 @@ func (r *Ring) Seal(plain, context []byte) string {
 	return base64.RawURLEncoding.EncodeToString(out)
 }
 
-// Open returns the plain bytes of sealed text, or [ErrBroken].
+// Open returns the bytes that were sealed, or [ErrBroken].
 func (r *Ring) Open(sealed string, context []byte) ([]byte, error) {
 	if strings.ContainsAny(sealed, "\r\n") {
-		return nil, ErrBroken // package base64 skips them
+		return nil, ErrBroken // package base64 would ignore them
 	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(sealed)
 	if err != nil || len(data) < 1 || data[0] != version {

@@ -9,17 +9,17 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
-// maxLine limits the characters of a drawn text.
+// maxLine is the maximum number of characters of a drawn text.
 const maxLine = 160
 
-// Widths of a character, in pixels.
+// Widths of a character in pixels.
 const (
-	titleCell = 7.25 // at 12 pixels
-	labelCell = 6.65 // at 11
+	titleCell = 7.25 // at a font size of 12 pixels
+	labelCell = 6.65 // at a font size of 11 pixels
 )
 
-// style is the appearance in light and dark mode. Colours are of equal strength, except those of
-// failures.
+// style defines the appearance in light and dark mode. All colours have the same strength, except
+// the colours of failures.
 const style = `<style>
 text { font-family: ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace; font-size: 12px; fill: #1f2328 }
 .paper { fill: #ffffff }
@@ -110,7 +110,7 @@ func (d *drawing) item(n int) {
 	d.b.WriteString("</g>\n")
 }
 
-// box draws an item of a single participant.
+// box draws an item that concerns a single participant.
 func (d *drawing) box(i *Item, y int) {
 	x, most := d.x(column(d.lanes, i.From)), d.x(len(d.lanes)-1)-d.x(column(d.lanes, i.From))+d.gap/2
 	left, text := x-16, i.by(i.Title)
@@ -135,7 +135,7 @@ func (d *drawing) box(i *Item, y int) {
 		left+12, y+24, escape(head), left+12+int(cells(head)*titleCell)+10, y+24, escape(label))
 }
 
-// arrow draws an item between two participants, at height y.
+// arrow draws an item between two participants at the vertical position y.
 func (d *drawing) arrow(i *Item, y int) {
 	from, to := d.x(column(d.lanes, i.From)), d.x(column(d.lanes, i.To))
 	toward := 1
@@ -174,13 +174,14 @@ func (d *drawing) step(i *Item, x, y int) {
 
 func cells(text string) float64 { return float64(terminal.Width(text)) }
 
-// clip returns the beginning of a line that fits in room pixels.
+// clip returns the longest beginning of a line that fits in room pixels. cell is the width of a
+// character.
 func clip(text string, room, cell float64) string {
 	text = plaintext.Line(text, maxLine)
 	if cells(text)*cell <= room {
 		return text
 	}
-	used, at := 1.0, 0 // the ellipsis
+	used, at := 1.0, 0 // space for the ellipsis
 	for n, r := range text {
 		if used += cells(string(r)); used*cell > room {
 			break
@@ -197,7 +198,7 @@ func clip(text string, room, cell float64) string {
 func escape(text string) string {
 	var b strings.Builder
 	if err := xml.EscapeText(&b, []byte(text)); err != nil {
-		return "" // a Builder does not fail
+		return "" // cannot happen: a Builder never fails
 	}
 	return b.String()
 }

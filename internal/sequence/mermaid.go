@@ -7,15 +7,15 @@ import (
 	"unicode"
 )
 
-// Limits of a Mermaid diagram: its programs refuse texts of more than 50,000 characters.
+// Limits of a Mermaid diagram. Mermaid rejects texts of more than 50,000 characters.
 const (
 	maxMermaid      = 48_000 // bytes
-	roomForNotes    = 1_000  // bytes for the note about omitted items, and for the summary
+	roomForNotes    = 1_000  // bytes reserved for the note about omitted items and for the summary
 	maxMermaidLabel = 100    // characters of a text
 )
 
-// Mermaid writes the diagram in the Mermaid language. If it is too large, the oldest items are
-// omitted, and a note states their number.
+// Mermaid writes the diagram in the Mermaid language. If the diagram is too large, it omits the
+// oldest items and adds a note with their number.
 func (d *Diagram) Mermaid(w io.Writer) error {
 	lanes := d.lanes()
 	var b strings.Builder
@@ -52,11 +52,11 @@ func (d *Diagram) Mermaid(w io.Writer) error {
 	return err
 }
 
-// statement returns an item as a statement.
+// statement returns an item as a Mermaid statement.
 func statement(i *Item, lanes []Lane) string {
 	text := i.Title
 	if i.Step != 0 {
-		text = fmt.Sprintf("%d %s", i.Step, strings.Replace(text, ": ", " ", 1)) // Mermaid accepts a colon only as a number
+		text = fmt.Sprintf("%d %s", i.Step, strings.Replace(text, ": ", " ", 1)) // Mermaid accepts a colon in the text only as a character code
 	}
 	text = joined(i.by(text), " · ", i.Label)
 	if i.Failed {
@@ -70,8 +70,8 @@ func statement(i *Item, lanes []Lane) string {
 	return fmt.Sprintf("    p%d%sp%d: %s\n", from, sign, to, mermaidText(text))
 }
 
-// mermaidText returns a text that Mermaid shows unchanged. Only letters, digits and harmless
-// characters stay; others are written as numbers.
+// mermaidText returns a text that Mermaid displays unchanged. It writes all characters except
+// letters, digits and harmless ones as character codes.
 func mermaidText(text string) string {
 	r := []rune(strings.Join(strings.Fields(text), " "))
 	if len(r) > maxMermaidLabel {
@@ -81,7 +81,7 @@ func mermaidText(text string) string {
 		return "(nothing)"
 	}
 	var b strings.Builder
-	word := 0 // start of the word
+	word := 0 // start of the current word
 	for n, c := range r {
 		switch {
 		case c == ' ':
@@ -99,7 +99,8 @@ func mermaidText(text string) string {
 	return b.String()
 }
 
-// reserved reports whether text begins with a word that Mermaid may take for the end of a block.
+// reserved reports whether text begins with a word that Mermaid may interpret as the end of a
+// block.
 func reserved(text []rune) bool {
 	return len(text) >= 3 && strings.EqualFold(string(text[:3]), "end") && (len(text) == 3 || !unicode.IsLetter(text[3]))
 }

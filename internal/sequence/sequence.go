@@ -1,5 +1,5 @@
-// Package sequence draws sequence diagrams in SVG and in Mermaid. The texts of a diagram are
-// escaped.
+// Package sequence draws sequence diagrams in SVG and in Mermaid. It escapes the texts of a
+// diagram.
 package sequence
 
 import (
@@ -9,58 +9,58 @@ import (
 	"time"
 )
 
-// A Diagram holds the items between participants, in order.
+// A Diagram contains items between participants, in order.
 type Diagram struct {
-	// Title is shown above a drawing, with Summary below it. Mermaid only shows Summary, at the
-	// end.
+	// Title and Summary are displayed above a drawing. Mermaid displays only Summary, at the end.
 	Title, Summary string
-	// Lanes holds participants that are always drawn; the items add others.
+	// Lanes contains participants that are drawn in any case. The items add further ones.
 	Lanes []Lane
-	// MaxLanes limits the participants if it is not 0. The last one then represents all others and
-	// has the name Others.
+	// MaxLanes, if not 0, is the maximum number of participants. If there are more, the last one
+	// represents all others, and its name is Others.
 	MaxLanes int
 	Others   string
 	Items    []Item
-	// Omitted is the number of earlier items that are not included.
+	// Omitted is the number of earlier items that the diagram does not contain.
 	Omitted int
 }
 
-// A Lane is a participant. Lanes are ordered by Rank, and then by appearance.
+// A Lane is a participant. Lanes are ordered by Rank, and lanes with the same Rank by their first
+// appearance.
 type Lane struct {
 	Rank       int
 	Name, Role string
 }
 
-// Person is the role of a lane that is drawn as a user.
+// Person is the Role of a lane that is drawn as a user.
 const Person = "person"
 
-// A Form is the form of an item in the drawing.
+// A Form is the appearance of an item.
 type Form int
 
 const (
 	Arrow   Form = iota // from one participant to another
-	Reply               // like Arrow, for the way back
+	Reply               // like Arrow, but for a response
 	Message             // like Arrow, but less prominent
-	Note                // about From only
+	Note                // about From alone
 )
 
-// An Item is one event. If From and To are the same it is a Note.
+// An Item is one event. If From and To are equal, the item is drawn as a Note.
 type Item struct {
 	At       time.Time
-	Step     int // a number before it; 0: none
+	Step     int // number in front of the item; 0 means none
 	Form     Form
 	From, To Lane
-	By       string // the agent on behalf of From; empty: none
+	By       string // agent that acts on behalf of From; may be empty
 	Title    string // short description
-	Label    string // details, on one line
-	Detail   string // full text, shown for a pointer over the drawing
+	Label    string // details in a single line
+	Detail   string // full text, shown when the pointer is over the item
 	Failed   bool
 }
 
-// line returns the text of an item on one line.
+// line returns the text of an item as a single line.
 func (i *Item) line() string { return i.by(joined(i.Title, ": ", i.Label)) }
 
-// by returns a text with the agent.
+// by returns text, preceded by the agent if there is one.
 func (i *Item) by(text string) string { return joined(i.By, ": ", text) }
 
 func joined(first, between, second string) string {
@@ -94,7 +94,8 @@ func (d *Diagram) lanes() []Lane {
 	return lanes
 }
 
-// column returns the index of a participant in lanes.
+// column returns the index of a participant in lanes. It returns the last index if lanes does not
+// contain the participant.
 func column(lanes []Lane, lane Lane) int {
 	if n := slices.Index(lanes, lane); n >= 0 {
 		return n
@@ -102,7 +103,7 @@ func column(lanes []Lane, lane Lane) int {
 	return len(lanes) - 1
 }
 
-// Omitted returns the note about omitted items.
+// Omitted returns the text of the note about n omitted items.
 func Omitted(n int) string {
 	if n == 1 {
 		return "1 earlier line was left out"

@@ -9,33 +9,33 @@ import (
 
 // Dimensions of the drawing, in pixels.
 const (
-	leftMargin   = 84 // for the time
+	leftMargin   = 84 // space for the times
 	rightMargin  = 30
-	columnMin    = 168 // between two lifelines
+	columnMin    = 168 // minimum distance of two lifelines
 	columnMax    = 280
 	drawingWidth = 1_120 // preferred width
-	topHeight    = 66    // of the title
-	boxHeight    = 40    // of a participant
+	topHeight    = 66    // height of the title
+	boxHeight    = 40    // height of a participant
 	stepHeight   = 54
-	lineHeight   = 38 // of a message
+	lineHeight   = 38 // height of a message
 	noteHeight   = 40
 	stepRadius   = 10
 )
 
-// drawing is a diagram with the positions of its parts.
+// drawing is a diagram and the positions of its parts.
 type drawing struct {
 	*Diagram
 	lanes  []Lane
 	gap    int
 	width  int
 	height int
-	tops   []int // of the items
+	tops   []int // vertical positions of the items
 	b      strings.Builder
 }
 
-// SVG writes the diagram as a self-contained drawing: without scripts, fonts or pictures. It
-// follows the reader's light or dark mode. Texts that do not fit end in an ellipsis; a pointer over
-// them shows them whole.
+// SVG writes the diagram as a self-contained drawing, without scripts, external fonts or pictures.
+// It follows the light or dark mode of the reader. Texts that do not fit end in an ellipsis; the
+// full text is shown when the pointer is over them.
 func (d *Diagram) SVG(w io.Writer) error {
 	at := &drawing{Diagram: d, lanes: d.lanes()}
 	at.measure()
@@ -55,7 +55,7 @@ func (d *Diagram) SVG(w io.Writer) error {
 	return err
 }
 
-// measure computes the positions.
+// measure computes the positions of all parts.
 func (d *drawing) measure() {
 	n := max(1, len(d.lanes))
 	d.gap = min(max(drawingWidth/max(1, n-1), columnMin), columnMax)
@@ -84,10 +84,10 @@ func (d *drawing) heightOf(n int) int {
 	return stepHeight
 }
 
-// x returns the position of a lifeline.
+// x returns the horizontal position of a lifeline.
 func (d *drawing) x(column int) int { return leftMargin + d.gap/2 + column*d.gap }
 
-// elapsed returns the time of an item since the first.
+// elapsed returns the time from the first item to item n.
 func (d *drawing) elapsed(n int) string {
 	after := d.Items[n].At.Sub(d.Items[0].At)
 	switch {

@@ -1,20 +1,20 @@
 package share
 
-// maxSampled limits the keys examined to find one that holds much.
+// maxSampled is the maximum number of keys that are examined to find one that has many items.
 const maxSampled = 64
 
-// Held counts the items of each key, for items that can be taken back: if there are too many, the
-// key with the most gives some up. It is not safe for concurrent use.
+// Held counts the items of each key, for items that can be taken back. If there are too many items,
+// the key with the most loses some. A Held is not safe for concurrent use.
 type Held struct {
 	used int
 	by   map[string]int
-	most string // the key with the most when it was last examined
+	most string // the key with the most items, as far as known
 }
 
 // NewHeld returns an empty Held.
 func NewHeld() *Held { return &Held{by: map[string]int{}} }
 
-// Add adds n items to a key, or removes some if n is negative.
+// Add adds n items to a key. n may be negative.
 func (h *Held) Add(key string, n int) {
 	h.used += n
 	h.by[key] += n
@@ -26,13 +26,13 @@ func (h *Held) Add(key string, n int) {
 	}
 }
 
-// Used returns the items of all keys.
+// Used returns the number of items of all keys.
 func (h *Held) Used() int { return h.used }
 
-// Of returns the items of a key.
+// Of returns the number of items of a key.
 func (h *Held) Of(key string) int { return h.by[key] }
 
-// Most returns the key with the most items. Of many keys it examines only some.
+// Most returns the key with the most items. If there are many keys, it examines only some of them.
 func (h *Held) Most() string {
 	looked := 0
 	for key, held := range h.by {
@@ -46,8 +46,8 @@ func (h *Held) Most() string {
 	return h.most
 }
 
-// GivesUp returns the key that gives up items for n more of key: the one that would hold the most,
-// but not one without items. ok is false if nothing is held.
+// GivesUp returns the key that must lose items if key takes n more. It is the key that would then
+// have the most items, but never a key that has none now. ok is false if no key has items.
 func (h *Held) GivesUp(key string, n int) (from string, ok bool) {
 	from = h.Most()
 	if held := h.by[key]; held > 0 && held+n >= h.by[from] {

@@ -7,14 +7,16 @@ import (
 )
 
 const (
-	// hostBits is the length of the prefix of an IPv6 address that one caller controls.
+	// hostBits is the length of the prefix of the IPv6 addresses that a single caller controls.
 	hostBits = 64
-	// siteBits is the length of the prefix that one site controls at least.
+	// siteBits is the minimum length of the prefix of the IPv6 addresses that a single site
+	// controls.
 	siteBits = 48
 )
 
-// Key returns the key of a caller: a principal or, without a subject, the address of its connection
-// in the form of net/http. The addresses of one IPv6 network have one key. It is never empty.
+// Key returns the key of a caller: its principal or, if subject is empty, the address of its
+// connection. address has the form that net/http uses. All addresses of an IPv6 network have the
+// same key. The key is never empty.
 func Key(issuer, subject, address string) string {
 	if subject != "" {
 		return "principal " + issuer + "\x00" + subject
@@ -28,8 +30,8 @@ func IsHere(key string) bool {
 	return err == nil && at.IsLoopback()
 }
 
-// Site returns the site of an address, which may have many networks: of IPv6 a /48. It is never
-// empty.
+// Site returns the site of an address. A site can have many networks; in IPv6 it is a /48 prefix.
+// The result is never empty.
 func Site(address string) string { return network(address, siteBits) }
 
 func network(address string, bits int) string {
@@ -52,12 +54,13 @@ func network(address string, bits int) string {
 
 type keyKey struct{}
 
-// With returns a context with the key of its caller.
+// With returns a context that contains the key of its caller.
 func With(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, keyKey{}, key)
 }
 
-// Asked is a context like that of [With] that finds the key only when it is requested.
+// Asked is a context like the one that [With] returns. It determines the key only when the key is
+// requested.
 type Asked struct {
 	context.Context
 	By interface{ Caller() string }
@@ -71,8 +74,8 @@ func (a *Asked) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// Of returns the key in a context of [With] or [Asked], or else the empty key, which all other
-// callers share.
+// Of returns the key in a context of [With] or [Asked]. Otherwise it returns the empty key, which
+// all other callers share.
 func Of(ctx context.Context) string {
 	key, _ := ctx.Value(keyKey{}).(string)
 	return key

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Recent stores keys for a time. If too many come, it drops all older ones. It is safe for
-// concurrent use.
+// Recent stores keys for a limited time. If too many keys are added, it drops the older ones. It is
+// safe for concurrent use.
 type Recent[K comparable] struct {
 	of   time.Duration
 	most int
@@ -16,8 +16,8 @@ type Recent[K comparable] struct {
 	turned      time.Time
 }
 
-// NewRecent returns a Recent that stores each key for at least the given time, and at most twice as
-// long. It may drop keys earlier if more than most come in that time.
+// NewRecent returns a Recent that stores each key for at least the duration of and at most twice as
+// long. It may drop keys earlier if more than most keys are added during that time.
 func NewRecent[K comparable](of time.Duration, most int) *Recent[K] {
 	return &Recent[K]{of: of, most: most, now: map[K]struct{}{}}
 }

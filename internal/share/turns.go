@@ -7,41 +7,43 @@ import (
 	"sync"
 )
 
-// maxWaiting limits the waiting calls of one key: the oldest is refused for one more.
+// maxWaiting is the maximum number of waiting calls of one key. If it is exceeded, the oldest
+// waiting call fails.
 const maxWaiting = 4_096
 
-// ErrBusy is the error if too many calls wait for their turn.
+// ErrBusy is returned if too many calls wait for their turn.
 var ErrBusy = errors.New("too many wait for their turn")
 
-// Turns limits the number of operations at the same time. Callers take turns, and a [Share] is
-// reserved for others than the caller with the most. The empty key, for callers that cannot be
-// distinguished, may use all. The newest waiting call of a caller is next, as older ones are more
-// likely to be given up. It is safe for concurrent use.
+// Turns limits the number of concurrent operations. The callers take turns. One caller alone cannot
+// use all operations, as a part of them is reserved for others (see [Reserve]). The empty key
+// stands for all callers that cannot be distinguished, and may use all operations. Among the
+// waiting calls of one caller, the newest is started first, because older ones are more likely to
+// be cancelled. Turns is safe for concurrent use.
 type Turns struct {
 	total int
 
 	mu      sync.Mutex
 	running int
 	of      map[string]*line
-	order   []string // keys that wait, next one first
+	order   []string // keys with waiting calls; the next one is first
 }
 
-// A line holds the calls of one key. It is removed when there are none.
+// A line contains the calls of one key. It is removed when there are none.
 type line struct {
 	running int
-	waiting []*turn // newest last
+	waiting []*turn // the newest is last
 }
 
 type turn struct {
-	due  chan struct{} // closed when it is its turn, or it is refused
+	due  chan struct{} // closed when the call is started or refused
 	busy bool
 }
 
-// NewTurns returns Turns with total operations at a time.
+// NewTurns returns a Turns that allows total concurrent operations.
 func NewTurns(total int) *Turns { return &Turns{total: total, of: map[string]*line{}} }
 
-// Wait waits for a turn of the key. The caller must call done afterwards. The error is [ErrBusy] or
-// the cause of the end of ctx.
+// Wait waits for a turn of the key. The caller must call done after its operation. The error is
+// [ErrBusy] or the cause of ctx.
 func (t *Turns) Wait(ctx context.Context, key string) (done func(), err error) {
 	mine := &turn{due: make(chan struct{})}
 	t.mu.Lock()
@@ -94,8 +96,8 @@ func (t *Turns) Running() int {
 	return t.running
 }
 
-// next starts turns up to the limit. A key whose turn started moves to the end. The caller holds
-// the lock.
+// next starts waiting calls up to the limit. A key whose call was started moves to the end of the
+// order. The caller holds the lock.
 func (t *Turns) next() {
 	for looked := len(t.order); looked > 0 && len(t.order) > 0 && t.running < t.total; looked-- {
 		key := t.order[0]
@@ -107,7 +109,7 @@ func (t *Turns) next() {
 			l.waiting = l.waiting[:last]
 			l.running++
 			t.running++
-			looked = len(t.order) + 2 // skipped keys may be next again
+			looked = len(t.order) + 2 // keys that were skipped may be possible now
 		}
 		if len(l.waiting) > 0 {
 			t.order = append(t.order, key)
@@ -115,7 +117,7 @@ func (t *Turns) next() {
 	}
 }
 
-// forget removes a key without calls. The caller holds the lock.
+// forget removes a key that has no calls. The caller holds the lock.
 func (t *Turns) forget(key string, l *line) {
 	if l.running == 0 && len(l.waiting) == 0 && t.of[key] == l {
 		delete(t.of, key)

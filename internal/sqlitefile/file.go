@@ -15,29 +15,28 @@ import (
 )
 
 const (
-	busyTime  = 5 * time.Second       // wait of one process for another's transaction
-	busyPause = 20 * time.Millisecond // before a file is opened again that SQLite did not wait for
+	busyTime  = 5 * time.Second       // maximum time for which a process waits for a transaction of another one
+	busyPause = 20 * time.Millisecond // pause before a file is opened again, for cases in which SQLite does not wait itself
 )
 
 // A Schema describes the content of a file.
 type Schema struct {
-	Kind string // name of the file in errors
-	Mark int    // application id in its header
-	// Migrations convert each version of the file to the next one. New ones are only appended.
+	Kind string // description of the file in errors
+	Mark int    // application id in the file's header
+	// Migrations convert each version of the file to the next one. New migrations must be appended.
 	Migrations []string
 }
 
-// A File is an open file. It is safe for concurrent use, by several goroutines and by several
-// processes.
+// A File is an open file. Several goroutines and several processes can use the file concurrently.
 type File struct {
 	DB     *sql.DB
 	path   string
 	schema Schema
 }
 
-// Open opens the file at path, or creates it and its folder for its owner alone. It migrates a file
-// of an older Junction. It refuses one of a newer version with [ErrNewer], and one of another
-// program with [ErrForeign].
+// Open opens the file at path. If the file is missing, Open creates it, and its folder, so that
+// only their owner can read them. It migrates a file of an older version of Junction. It returns
+// [ErrNewer] for a file of a newer version, and [ErrForeign] for a file of another program.
 func Open(ctx context.Context, path string, schema Schema) (*File, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -50,8 +49,8 @@ func Open(ctx context.Context, path string, schema Schema) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", schema.Kind, absolute, err)
 	}
-	// One connection: a file has only one writer at a time, and waiters in this process wait in
-	// order.
+	// A single connection is sufficient, as a file has only one writer at a time. With it, waiting
+	// goroutines are served in order.
 	db.SetMaxOpenConns(1)
 	f := &File{db, absolute, schema}
 	if err := f.begin(ctx); err != nil {
@@ -61,8 +60,9 @@ func Open(ctx context.Context, path string, schema Schema) (*File, error) {
 	return f, nil
 }
 
-// begin connects and migrates the file. While another process creates the file, or is the last to
-// close it, SQLite reports at once that it is busy, ignoring busy_timeout.
+// begin connects to the file and migrates it. While another process creates the file, or closes it
+// as the last one, SQLite ignores busy_timeout and reports immediately that the file is busy. begin
+// then tries again.
 func (f *File) begin(ctx context.Context) error {
 	for began := time.Now(); ; {
 		err := f.migrate(ctx)
@@ -77,8 +77,8 @@ func (f *File) begin(ctx context.Context) error {
 	}
 }
 
-// migrate migrates the file in one transaction, so that two processes that open it at once do so
-// only once.
+// migrate migrates the file in one transaction, so that the file is migrated only once even if two
+// processes open it concurrently.
 func (f *File) migrate(ctx context.Context) error {
 	return f.Change(ctx, "open", func(tx *sql.Tx) error {
 		var version, application, tables int
@@ -111,7 +111,8 @@ func (f *File) Close() error { return f.Fail("close", f.DB.Close()) }
 // Path returns the path of the file.
 func (f *File) Path() string { return f.path }
 
-// Change runs do in a transaction that is atomic for others. Errors call it what.
+// Change runs do in a transaction that is atomic for other users of the file. what describes the
+// change in errors.
 func (f *File) Change(ctx context.Context, what string, do func(*sql.Tx) error) error {
 	tx, err := f.DB.BeginTx(ctx, nil)
 	if err != nil {
@@ -124,7 +125,8 @@ func (f *File) Change(ctx context.Context, what string, do func(*sql.Tx) error) 
 	return f.Fail(what, tx.Commit())
 }
 
-// Read runs do in a transaction that sees one state of the file and blocks no changes.
+// Read runs do in a transaction that sees a single state of the file and blocks no changes. what
+// describes the operation in errors.
 func (f *File) Read(ctx context.Context, what string, do func(*sql.Tx) error) error {
 	tx, err := f.DB.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -134,8 +136,8 @@ func (f *File) Read(ctx context.Context, what string, do func(*sql.Tx) error) er
 	return f.Fail(what, do(tx))
 }
 
-// private creates the file so that it was never readable for others, not even between its creation
-// and a chmod. SQLite gives the files next to it the same mode.
+// private creates the file so that other users can never read it, not even before a chmod. SQLite
+// gives the same mode to the files that it creates next to it.
 func private(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("its folder cannot be made: %w; give a path below a folder that you can write to", err)
@@ -160,7 +162,7 @@ func private(path string) error {
 	return nil
 }
 
-// source returns the file for the driver, with the settings of each connection.
+// source returns the data source name of the file, with the settings of each connection.
 func source(path string) string {
 	options := url.Values{
 		"_txlock": {"immediate"},

@@ -13,19 +13,20 @@ const (
 	barInterval = 50 * time.Millisecond
 )
 
-// A Bar shows the progress of one operation: as the transient line of a terminal or, if Lines is
-// set, as a line for each message. One goroutine at a time uses it; another may call [Bar.Done].
+// A Bar shows the progress of one operation. It uses the transient line of a terminal or, without a
+// terminal and if Lines is set, writes a line for each message. Only one goroutine at a time may
+// use it, except that [Bar.Done] may be called concurrently.
 type Bar struct {
 	Screen *Screen
-	Lines  bool // without a terminal, write a line for each message
+	Lines  bool // without a terminal, a line is written for each message
 
 	mu    sync.Mutex
 	shown time.Time
 	done  bool
 }
 
-// Show shows progress of total, in any unit; total 0 means unknown. It drops updates that come
-// faster than they can be read.
+// Show shows the progress out of total, in any unit. A total of 0 means that it is unknown. Show
+// drops updates that are too fast to be read.
 func (b *Bar) Show(progress, total float64, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

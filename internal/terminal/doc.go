@@ -1,6 +1,6 @@
-// Package terminal writes to a user's terminal and asks the user.
+// Package terminal writes to a user's terminal and asks the user questions.
 //
-// All output is cleaned (package plaintext), so no text of a server reaches the terminal with
-// control characters. Lines are wrapped and columns aligned by their width in a terminal: wide
-// characters take two cells, combining ones none.
+// It cleans all output (package plaintext), so control characters in texts of servers never reach
+// the terminal. It wraps lines and aligns columns according to the width of characters in a
+// terminal: wide characters need two cells, and combining characters need none.
 package terminal

@@ -13,23 +13,24 @@ import (
 	"golang.org/x/term"
 )
 
-// ErrNoAnswer is returned if the input ended (Ctrl-D) instead of a line.
+// ErrNoAnswer is returned if the input ended (Ctrl-D) before a line was typed.
 var ErrNoAnswer = errors.New("the input ended without an answer")
 
-// maxAnswer limits a typed line, in bytes.
+// maxAnswer is the maximum length of a typed line in bytes.
 const maxAnswer = 64 << 10
 
-// A Person is a user who can be asked: the text appears on a Screen, and a line of input is the
-// reply. Related texts are asked between [Person.Begin] and the end function that it returns.
+// A Person is a user who can be asked questions: texts are shown on a Screen, and the user replies
+// with lines of input. Questions that belong together are asked after [Person.Begin] and before the
+// call of the end function that it returns.
 type Person struct {
 	screen *Screen
 	in     io.Reader
-	turn   chan struct{} // a token while a goroutine asks
+	turn   chan struct{} // capacity 1; contains a value while a goroutine asks
 	lend   atomic.Pointer[func() (back func())]
 
-	// The holder of the turn owns these.
+	// Only the goroutine whose turn it is may use these fields.
 	lines   *bufio.Scanner
-	reading chan answer // receives the line being read; nil if none is
+	reading chan answer // receives the line that is being read; nil if none is
 }
 
 type answer struct {
@@ -37,7 +38,7 @@ type answer struct {
 	err  error
 }
 
-// Present reports whether there is a user to ask: in and the screen are both terminals.
+// Present reports whether there is a user to ask: both in and the screen must be terminals.
 func Present(in io.Reader, screen *Screen) bool {
 	return screen.Terminal() && Reads(in)
 }
@@ -48,22 +49,22 @@ func Reads(in io.Reader) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// NewPerson returns the user who reads screen and types into in.
+// NewPerson returns the user who reads the screen and types into in.
 func NewPerson(in io.Reader, screen *Screen) *Person {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxAnswer)
 	return &Person{screen: screen, in: in, turn: make(chan struct{}, 1), lines: lines}
 }
 
-// Away reports whether this process runs in the background of its terminal (junction … &). Asking
-// would stop it before any text is shown.
+// Away reports whether this process runs in the background of its terminal (junction … &). A
+// question would then stop the process before the user sees any text.
 func (p *Person) Away() bool {
 	f, ok := p.in.(*os.File)
 	return ok && inBackground(f)
 }
 
-// Begin waits until no other goroutine asks, and then calls [Person.Discard]. The error is that of
-// ctx.
+// Begin waits until no other goroutine asks, and then calls [Person.Discard]. If ctx is done, it
+// returns the error of ctx.
 func (p *Person) Begin(ctx context.Context) (end func(), err error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -84,7 +85,7 @@ func (p *Person) Begin(ctx context.Context) (end func(), err error) {
 				return
 			}
 			p.Printf("(what was asked is withdrawn: Enter goes back) ")
-			go func() { // the read would take keys from the lender of the terminal
+			go func() { // a later read would take the user's keys from the program that draws on the terminal
 				<-p.reading
 				p.reading = nil
 				free()
@@ -95,30 +96,31 @@ func (p *Person) Begin(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// Lends sets a function of the program that draws on the terminal, which lends it for each text,
-// until end is called.
+// Lends sets the function of a program that draws on the terminal. It is called before each
+// question, and must make the terminal available until back is called. The function end removes it.
 func (p *Person) Lends(lend func() (back func())) (end func()) {
 	p.lend.Store(&lend)
 	return func() { p.lend.Store(nil) }
 }
 
-// Discard drops the keys typed into a terminal so far, with or without Enter: the user had not seen
-// the next text. Input from elsewhere was not typed, and stays.
+// Discard drops all keys that were typed into a terminal so far, with or without Enter, because the
+// user had not seen the next question. It does not drop input that comes from elsewhere, as it was
+// not typed.
 func (p *Person) Discard() {
 	if f, ok := p.in.(*os.File); ok && Reads(f) {
-		_ = discardTyped(f) // a terminal that fails here is gone
+		_ = discardTyped(f) // if this fails, the terminal no longer exists
 	}
 }
 
-// Printf writes to the user being asked.
+// Printf writes text to the user who is being asked.
 func (p *Person) Printf(format string, args ...any) { p.screen.ask(fmt.Sprintf(format, args...)) }
 
 // Width returns the maximum number of cells of a line.
 func (p *Person) Width() int { return p.screen.Width() }
 
-// Line asks for one line. The error is [ErrNoAnswer] at the end of the input, or the cause of ctx.
-// A read from a terminal cannot be interrupted. One in progress when ctx is done continues, and its
-// line is not used for another text.
+// Line asks for one line. It returns [ErrNoAnswer] at the end of the input, or the cause of ctx if
+// ctx is done. A read from a terminal cannot be interrupted. If ctx is done during a read, the read
+// continues, but its line is not used for another question.
 func (p *Person) Line(ctx context.Context, prompt string) (string, error) {
 	if err := p.settle(ctx); err != nil {
 		return "", err
@@ -126,8 +128,8 @@ func (p *Person) Line(ctx context.Context, prompt string) (string, error) {
 	return p.next(ctx, prompt)
 }
 
-// settle waits for the line typed for a withdrawn text and drops it. It is unknown whether it was
-// typed before or after the next text appeared.
+// settle waits for the line that the user types for a withdrawn question, and drops it. It is
+// unknown whether the user typed it before or after the next question was shown.
 func (p *Person) settle(ctx context.Context) error {
 	if p.reading == nil {
 		return nil
@@ -163,8 +165,8 @@ func (p *Person) next(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// Secret asks for one line without showing the typed text if the input is a terminal. Otherwise it
-// is [Person.Line].
+// Secret asks for one line. If the input is a terminal, it does not show the typed text. Otherwise
+// it is the same as [Person.Line].
 func (p *Person) Secret(ctx context.Context, prompt string) (string, error) {
 	f, ok := p.in.(*os.File)
 	if !ok {
@@ -191,7 +193,7 @@ func (p *Person) Secret(ctx context.Context, prompt string) (string, error) {
 		}
 		return a.line, a.err
 	case <-ctx.Done():
-		_ = term.Restore(int(f.Fd()), shown) // the process is about to end
+		_ = term.Restore(int(f.Fd()), shown) // the process will end soon
 		return "", context.Cause(ctx)
 	}
 }

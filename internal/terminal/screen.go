@@ -10,35 +10,35 @@ import (
 	"golang.org/x/term"
 )
 
-// Widths for the layout of text.
+// Widths of lines, in cells.
 const (
 	defaultWidth = 80
 	maxWidth     = 100
 	minWidth     = 40
-	notWrapped   = 1 << 16 // of lines that a program reads
+	notWrapped   = 1 << 16 // for lines that a program reads
 )
 
-// maxWaiting limits the text written while a user is asked, in bytes.
+// maxWaiting is the maximum size, in bytes, of the text that is stored while a user is asked.
 const maxWaiting = 64 << 10
 
-// A Screen is a place that a user reads, such as standard error. All text written to it is cleaned
-// (see [plaintext.Clean]). One transient line may follow it, such as a bar of progress. While a
-// [Person] is asked, the output of others waits for the reply. It is safe for concurrent use.
+// A Screen is an output that a user reads, such as standard error. It cleans all text (see
+// [plaintext.Clean]). A transient line, such as a progress bar, can follow the text. While a
+// [Person] is asked, all other output waits for the reply. A Screen is safe for concurrent use.
 type Screen struct {
 	mu        sync.Mutex
 	out       io.Writer
 	terminal  bool
-	file      *os.File // the terminal, which has a width; nil without one
-	width     int      // used without a file
+	file      *os.File // the terminal, for its width; nil if there is none
+	width     int      // width to use if file is nil
 	transient string
-	held      bool     // a user is being asked and reads nothing else
-	waiting   []string // texts written during that time
-	size      int      // of waiting, in bytes
-	dropped   int      // texts without room
+	held      bool     // a user is being asked, and other output must wait
+	waiting   []string // texts that were written while held is set
+	size      int      // size of waiting in bytes
+	dropped   int      // number of texts that did not fit in waiting
 	diverted  func(text string)
 }
 
-// NewScreen returns a Screen that writes to out. It is a terminal if out is one.
+// NewScreen returns a Screen that writes to out. It checks whether out is a terminal.
 func NewScreen(out io.Writer) *Screen {
 	s := &Screen{out: out, width: defaultWidth}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -47,11 +47,11 @@ func NewScreen(out io.Writer) *Screen {
 	return s
 }
 
-// Terminal reports whether a terminal shows the screen.
+// Terminal reports whether the screen is a terminal.
 func (s *Screen) Terminal() bool { return s.terminal }
 
-// Width returns the maximum number of cells of a line: the terminal's width, at most 100, and 80
-// without a terminal. It changes with the terminal's size.
+// Width returns the maximum number of cells of a line: the width of the terminal, but at most 100,
+// or 80 without a terminal. The result changes with the size of the terminal.
 func (s *Screen) Width() int {
 	if s.file == nil {
 		return s.width
@@ -63,12 +63,12 @@ func (s *Screen) Width() int {
 	return max(minWidth, min(width, maxWidth))
 }
 
-// TransientWidth returns the maximum number of cells of the transient line. Text that a terminal
-// echoes after it, such as ^C, fits on the same line and is removed with it.
+// TransientWidth returns the maximum number of cells of the transient line. It leaves room for text
+// that a terminal echoes, such as ^C, which is then removed together with the line.
 func (s *Screen) TransientWidth() int { return s.Width() - len("^C") - 1 }
 
-// Write writes text, cleaned, above the transient line. The text should be whole lines. A nil
-// Screen discards it.
+// Write cleans text and writes it above the transient line. The text should consist of complete
+// lines. A nil Screen discards it.
 func (s *Screen) Write(p []byte) (int, error) {
 	if s == nil {
 		return len(p), nil
@@ -90,8 +90,9 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Divert passes further output, cleaned, to elsewhere, which must not block, while another program
-// uses the terminal. It has no effect without a terminal. back ends it.
+// Divert passes all further output, cleaned, to the function elsewhere, while another program uses
+// the terminal. elsewhere must not block. The returned function ends this. Without a terminal,
+// Divert has no effect.
 func (s *Screen) Divert(elsewhere func(text string)) (back func()) {
 	if !s.terminal {
 		return func() {}
@@ -105,8 +106,8 @@ func (s *Screen) Divert(elsewhere func(text string)) (back func()) {
 	return func() { set(nil) }
 }
 
-// Hand passes further output, cleaned, to elsewhere, which must not block: a program reads it. The
-// screen is then not a terminal.
+// Hand passes all further output, cleaned, to the function elsewhere, for another program to read.
+// elsewhere must not block. The screen is not a terminal any more.
 func (s *Screen) Hand(elsewhere func(text string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,20 +122,20 @@ func (s *Screen) print(text string) error {
 	return err
 }
 
-// ask writes text for the user being asked.
+// ask writes text for the user who is being asked.
 func (s *Screen) ask(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.print(text) // without standard error there is no place to report it
+	_ = s.print(text) // there is no place to report an error, as this is standard error
 }
 
-// Printf is fmt.Fprintf to the screen.
+// Printf formats a text as [fmt.Fprintf] does and writes it to the screen.
 func (s *Screen) Printf(format string, args ...any) {
-	fmt.Fprintf(s, format, args...) // without standard error there is no place to report it
+	fmt.Fprintf(s, format, args...) // there is no place to report an error, as this is standard error
 }
 
-// Transient replaces the transient line; empty text removes it. It shows nothing without a
-// terminal.
+// Transient replaces the transient line; an empty text removes it. Without a terminal it has no
+// effect.
 func (s *Screen) Transient(line string) {
 	if s == nil {
 		return

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inBackground reports whether the shell runs this process in the background of a terminal. A
-// terminal that does not control this process has no background.
+// inBackground reports whether the shell runs this process in the background of its terminal. It
+// reports false if f is not the controlling terminal of this process.
 func inBackground(f *os.File) bool {
 	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
 	return err == nil && group != unix.Getpgrp()

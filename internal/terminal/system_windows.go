@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// inBackground reports false: a console has no background.
+// inBackground reports false, because a Windows console has no background processes.
 func inBackground(*os.File) bool { return false }
 
 // discardTyped drops the unread input of a terminal.

@@ -2,12 +2,13 @@ package terminal
 
 import "strings"
 
-// gap is the space between two columns.
+// gap is the number of cells between two columns.
 const gap = 2
 
-// Table aligns rows in columns, indented, in at most width cells. The last column is wrapped and
-// takes the remaining room. No other column is wider than half of the width; a longer cell moves
-// the rest of its row to the next line. The result ends in a line break if there are rows.
+// Table aligns rows in columns that are indented and together have at most width cells. The last
+// column uses the remaining space, and its cells are wrapped. Other columns have at most half of
+// the width. If a cell is longer, the following cells of its row begin on the next line. The result
+// ends with a newline, unless there are no rows.
 func Table(rows [][]string, indent, width int) string {
 	widths := columns(rows, (width-indent)/2)
 	margin := strings.Repeat(" ", indent)
@@ -45,7 +46,7 @@ func Table(rows [][]string, indent, width int) string {
 	return out.String()
 }
 
-// columns returns the widths of all columns but the last.
+// columns returns the widths of all columns except the last.
 func columns(rows [][]string, most int) []int {
 	var widths []int
 	for _, row := range rows {

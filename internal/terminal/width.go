@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// wide holds the characters that take two cells: those of East Asian scripts, the full-width forms
-// and emoji (Unicode TR 11, without its ambiguous ones).
+// wide contains the characters that need two cells: characters of East Asian scripts, full-width
+// forms and emoji (Unicode TR 11, without the ambiguous ones).
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x1100, Hi: 0x115f, Stride: 1},
@@ -26,7 +26,7 @@ var wide = &unicode.RangeTable{
 	},
 }
 
-// Width returns the number of cells of a cleaned line in a terminal.
+// Width returns the number of cells that a cleaned line needs in a terminal.
 func Width(s string) int {
 	cells := 0
 	for _, r := range s {
@@ -47,7 +47,8 @@ func cellsOf(r rune) int {
 	return 1
 }
 
-// fit returns the number of bytes of s that fit in the given cells, but at least one rune.
+// fit returns the number of bytes of s that fit in the given number of cells. It includes at least
+// one rune.
 func fit(s string, cells int) int {
 	used := 0
 	for i, r := range s {

@@ -2,12 +2,13 @@ package terminal
 
 import "strings"
 
-// minText is the minimum width of wrapped text.
+// minText is the minimum width of wrapped text, without indentation.
 const minText = 20
 
-// Wrap breaks text into lines of at most width cells, indentation included, and indents each. It
-// keeps line breaks and the indentation of the text's own lines, and breaks a word that does not
-// fit. Tabs become spaces. The result has no line break at its end; empty text stays empty.
+// Wrap breaks text into lines of at most width cells, including the indentation that it adds to
+// each line. It preserves line breaks and the indentation of the text's own lines. It splits a word
+// that is too long. It replaces tabs by spaces. The result does not end with a newline. Empty text
+// stays empty.
 func Wrap(text string, indent, width int) string {
 	text = strings.TrimLeft(strings.TrimRight(strings.ReplaceAll(text, "\t", "    "), " \n"), "\n")
 	if text == "" {
@@ -25,7 +26,7 @@ func Wrap(text string, indent, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// broken puts words into lines of at most width cells; no words give one empty line.
+// broken arranges words in lines of at most width cells. For no words it returns one empty line.
 func broken(words []string, width int) []string {
 	var lines []string
 	line, used := "", 0

@@ -2,6 +2,6 @@
 
 package threadtime
 
-// Slowdown is the factor by which a test must extend its time limits with the race detector;
-// without it, 1.
+// Slowdown is the factor by which tests must extend their time limits because of the race detector.
+// It is 1 without the race detector.
 const Slowdown = 1

@@ -2,5 +2,5 @@
 
 package threadtime
 
-// Slowdown is the factor by which a test must extend its time limits with the race detector.
+// Slowdown is the factor by which tests must extend their time limits because of the race detector.
 const Slowdown = 10

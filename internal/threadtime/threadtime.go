@@ -1,5 +1,5 @@
-// Package threadtime measures the processor time of a function, for tests of the cost of hostile
-// input. Unlike wall-clock time it does not pass while the machine is busy with other work.
+// Package threadtime measures the CPU time of a function, for tests of the cost of malicious input.
+// In contrast to wall-clock time, CPU time does not depend on other work of the machine.
 package threadtime
 
 import (
@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Of returns the processor time of work in the caller's goroutine, without garbage collection in
-// the background. On systems other than Linux it returns the wall-clock time.
+// Of returns the CPU time of work, which runs on the caller's goroutine. The result does not
+// include garbage collection in the background. On systems other than Linux it is the wall-clock
+// time.
 func Of(work func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

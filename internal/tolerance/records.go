@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// Records keeps, by server, the first case of each tolerance in the records of its loggers. The
-// zero value is ready to use and safe for concurrent use.
+// Records stores the first case of each tolerance for each server, taken from the log records of
+// its loggers. The zero value is ready to use. Records is safe for concurrent use.
 type Records struct {
 	mu  sync.Mutex
-	all map[string]*[len(rows)]string // line about each; empty without a case
+	all map[string]*[len(rows)]string // by server, a description of the first case of each tolerance, or ""
 }
 
-// Logger returns a logger that keeps cases and passes every record to next. The cases belong to the
-// named server or, if that is empty, to the server in the record.
+// Logger returns a logger that stores cases and passes every record to next. The cases belong to
+// the named server or, if server is empty, to the server in the record.
 func (r *Records) Logger(next *slog.Logger, server string) *slog.Logger {
 	return Observe(next.Handler(), func(record slog.Record) { r.keep(record, server) })
 }
 
-// Of returns the cases of one server, in the order of the table.
+// Of returns the descriptions of the cases of one server, in the order of the table.
 func (r *Records) Of(server string) (lines []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,7 +34,7 @@ func (r *Records) Of(server string) (lines []string) {
 	return lines
 }
 
-// Case returns the first case of one tolerance, or "".
+// Case returns the description of the first case of one tolerance, or "".
 func (r *Records) Case(server string, t Tolerance) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +65,7 @@ func (r *Records) add(server, name, where string) {
 	}
 }
 
-// keep stores the case in a record; server is that of the logger.
+// keep stores the case in a record. server is the server of the logger, or "".
 func (r *Records) keep(record slog.Record, server string) {
 	name, where := "", ""
 	record.Attrs(func(a slog.Attr) bool {

@@ -7,15 +7,16 @@ type Tolerance uint8
 
 // A Row describes one tolerance. docs/specification.md shows all rows.
 type Row struct {
-	Name  string // one word for filters and tests
-	Comes string // input from a server, or from a client as the result of a request
-	Used  string // interpretation, and dropped parts
-	Rule  string // rule of the specification, and its location
+	Name  string // one word that filters and tests use
+	Comes string // the input, from a server or in a client's result
+	Used  string // the interpretation of the input, and the parts that are dropped
+	Rule  string // the rule of the specification, and its location
 }
 
-// Tolerances, in the order of the table. A new one needs a constant here and a row in rows.
+// The tolerances, in the order of the table. A new tolerance needs a constant here and an entry in
+// rows.
 const (
-	// Text of JSON, and lines.
+	// JSON text and lines.
 	HalfSurrogate Tolerance = iota
 	NotUTF8
 	ControlCharacter
@@ -23,7 +24,7 @@ const (
 	ByteOrderMark
 	SeveralLines
 
-	// Around results and errors.
+	// Envelopes of results and errors.
 	WholeNumberID
 	OtherID
 	VersionNumber
@@ -111,7 +112,6 @@ var rows = [...]Row{
 
 func (t Tolerance) row() *Row { return &rows[t] }
 
-// Name returns the name of the row.
 func (t Tolerance) Name() string { return t.row().Name }
 
 // Table returns all rows in order.

@@ -7,20 +7,21 @@ import (
 	"github.com/junction-mcp/junction/internal/note"
 )
 
-// Attributes of the records of [Tolerance.Met].
+// Attributes of the log records that [Tolerance.Met] writes.
 const (
-	LogBreach    = "breach"    // rule of the specification, and its location
-	LogTolerance = "tolerance" // name of the row
+	LogBreach    = "breach"    // the rule of the specification, and its location
+	LogTolerance = "tolerance" // name of the tolerance
 	LogWhere     = "where"     // location in the message
 )
 
-// Met records a case of the tolerance in a message of a server: in a log record, and in a note for
-// the Noter of ctx. where is the part of the message in names of the protocol, without secrets.
+// Met records a case of the tolerance in a message of a server. It writes a log record, and a note
+// to the Noter of ctx. where describes the part of the message by names of the protocol, and must
+// not contain secrets.
 func (t Tolerance) Met(ctx context.Context, log *slog.Logger, server, where string) {
 	t.MetOf(ctx, log, slog.String("server", server), where)
 }
 
-// MetOf is Met for a sender named by an attribute.
+// MetOf is like [Tolerance.Met], but describes the sender by an attribute.
 func (t Tolerance) MetOf(ctx context.Context, log *slog.Logger, sender slog.Attr, where string) {
 	r := t.row()
 	log.DebugContext(ctx, "mcp: "+r.Comes, sender, LogTolerance, r.Name, LogWhere, where, LogBreach, r.Rule)
@@ -29,7 +30,7 @@ func (t Tolerance) MetOf(ctx context.Context, log *slog.Logger, sender slog.Attr
 	}
 }
 
-// A Note is the note of a case.
+// A Note is the note about a case.
 type Note struct {
 	Name  string `json:"name"`
 	Comes string `json:"comes"`

@@ -1,6 +1,6 @@
-// Package unanswered distinguishes errors of requests without a response of their server from
-// errors that the server sent. It also works across gateways and proxies, where both are protocol
-// errors.
+// Package unanswered distinguishes errors that occurred because the server sent no response from
+// errors that the server sent. This works even across gateways and proxies, through which both
+// arrive as protocol errors.
 package unanswered
 
 import (
@@ -11,25 +11,26 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Member is the member of an error's data with the reason for the missing response.
+// Member is the member of an error's data that contains the reason why there was no response.
 const Member = "io.github.junction-mcp/unanswered"
 
-// A Reason is the reason for a missing response; empty if there was one, or if that is unknown.
+// A Reason is the reason why there was no response. It is empty if there was one, or if this is
+// unknown.
 type Reason string
 
-// Reasons.
+// The reasons.
 const (
 	Connection Reason = "connection" // the server is unreachable, or the connection was lost
-	Timeout    Reason = "timeout"    // no response in time
+	Timeout    Reason = "timeout"    // there was no response in time
 )
 
-// An Error is an error of a request without a response.
+// An Error is the error of a request that has no response.
 type Error interface {
 	error
 	Unanswered()
 }
 
-// Of returns why a request that failed with err has no response.
+// Of returns the reason why a request that failed with err has no response.
 func Of(err error) Reason {
 	switch marked := Error(nil); {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -40,7 +41,7 @@ func Of(err error) Reason {
 	return ""
 }
 
-// In returns the reason in the data of a protocol error.
+// In returns the reason in the data of a protocol error, or "".
 func In(data json.RawMessage) Reason {
 	text, _ := jsonrpc.Unquote(jsonrpc.Get(data, Member))
 	if r := Reason(text); r == Connection || r == Timeout {
@@ -49,8 +50,8 @@ func In(data json.RawMessage) Reason {
 	return ""
 }
 
-// With returns the data of a protocol error with a reason. Data that are not an object stay
-// unchanged.
+// With returns the data of a protocol error with a reason added. It returns data that is not an
+// object unchanged.
 func With(data json.RawMessage, r Reason) json.RawMessage {
 	if len(data) > 0 && data[0] != '{' {
 		return data

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// A Loose is a template in the loosest interpretation of any server. The value of an expression may
-// have any character, even slashes, although those of {path} in RFC 6570 do not. Forms of
-// expressions unknown to RFC 6570 are accepted. It finds the server for a URI that no [Template]
-// matches. It never changes.
+// A Loose is a template that is interpreted as loosely as any server may do. The value of an
+// expression may contain any character, even slashes, which RFC 6570 does not allow for {path}.
+// Forms of expressions that RFC 6570 does not define are accepted. A Loose finds the server for a
+// URI that no [Template] matches. It never changes.
 type Loose struct {
-	literals  []string // around the expressions, in the form of Canonical
-	operators []byte   // of the expressions; 0 for none
-	begins    string   // the first literal as written
-	length    int      // of all literals
+	literals  []string // texts around the expressions, in the form of Canonical
+	operators []byte   // operators of the expressions; 0 means none
+	begins    string   // the first literal, as it was written
+	length    int      // total length of the literals
 }
 
-// ParseLoose parses a template. ok is false for one that is too large, has no expression, or has no
-// scheme before the first.
+// ParseLoose parses a template. ok is false if the template is too large, has no expression, or has
+// no scheme before the first expression.
 func ParseLoose(template string) (t *Loose, ok bool) {
 	if len(template) > MaxTemplate {
 		return nil, false
@@ -45,12 +45,12 @@ func ParseLoose(template string) (t *Loose, ok bool) {
 	return t, true
 }
 
-// Specific returns the length of the literals of the template: of two matching templates the longer
-// is more specific.
+// Specific returns the total length of the template's literals. If two templates match, the one
+// with the greater length is more specific.
 func (t *Loose) Specific() int { return t.length }
 
-// Match reports whether the template may describe a URI. It returns the URI with scheme and host as
-// written in the template.
+// Match reports whether the template may describe a URI. It returns the URI with the scheme and the
+// host as the template contains them.
 func (t *Loose) Match(uri string) (as string, ok bool) {
 	if len(uri) > MaxURI {
 		return "", false
@@ -78,8 +78,8 @@ func (t *Loose) Match(uri string) (as string, ok bool) {
 	return uri, true
 }
 
-// Canonical returns the canonical form of a URI (RFC 3986, section 6.2.2): scheme and host in lower
-// case, and only the necessary characters percent-encoded.
+// Canonical returns the normal form of a URI (RFC 3986, section 6.2.2): scheme and host are in
+// lower case, and only the characters that require it are percent-encoded.
 func Canonical(uri string) string {
 	scheme, rest, found := strings.Cut(uri, ":")
 	if !found || strings.ContainsAny(scheme, "/?#") {
@@ -98,8 +98,8 @@ func Canonical(uri string) string {
 	return strings.ToLower(scheme) + ":" + host + canonical(rest)
 }
 
-// Resolved returns a URI in the form of [Canonical] without . and .. in its path, the form for
-// servers that resolve it. The braces of a template stay.
+// Resolved returns a URI in the form of [Canonical], with . and .. in its path resolved. It is used
+// for servers that resolve paths. The braces of a template are preserved.
 func Resolved(uri string) string {
 	resolved := Canonical(uri)
 	if u, err := url.Parse(resolved); err == nil && u.Opaque == "" && strings.Contains(u.EscapedPath(), "/.") {
@@ -112,7 +112,8 @@ var braces = strings.NewReplacer("%7B", "{", "%7D", "}", "%7b", "{", "%7d", "}")
 
 const hex = "0123456789ABCDEF"
 
-// canonical returns a part of a URI with only the necessary characters percent-encoded.
+// canonical returns a part of a URI in which only the characters that require it are
+// percent-encoded.
 func canonical(part string) string {
 	plain := true
 	for i := 0; i < len(part) && plain; i++ {
@@ -156,7 +157,7 @@ func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// mayStand reports whether a character represents itself in a URI.
+// mayStand reports whether a character may occur in a URI without percent-encoding.
 func mayStand(c byte) bool {
 	return isUnreserved(c) || strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0
 }

@@ -13,39 +13,39 @@ import (
 // Limits of templates and URIs.
 const (
 	MaxTemplate = 2 << 10 // bytes of a template
-	MaxURI      = 8 << 10 // bytes of a URI; longer ones match nothing
+	MaxURI      = 8 << 10 // bytes of a URI; a longer URI matches no template
 
-	maxVariables = 32  // of a template: a match costs their square
-	maxPrefix    = 256 // characters of all prefix modifiers of a template together
+	maxVariables = 32  // variables of a template; the cost of a match grows with the square of their number
+	maxPrefix    = 256 // characters in all prefix modifiers of a template together
 )
 
-// A Template is a template to match URIs against. It never changes, so it is safe for concurrent
-// use.
+// A Template is a template that URIs are matched against. It never changes, so it is safe for
+// concurrent use.
 type Template struct {
-	begins      string // prefix of every URI that it describes
+	begins      string // prefix of every URI that the template describes
 	parts       int    // approximate size of the pattern
 	pattern     *regexp.Regexp
 	expressions []expression
 }
 
-// An expression is one {…} of a template, with the parts needed to read its match.
+// An expression is one {…} of a template, with the data that is needed to interpret a match.
 type expression struct {
 	operator
 	variables []variable
-	group     int // of the pattern: that of the first variable
+	group     int // number of the pattern's group for the first variable
 }
 
 type variable struct {
 	name    string
 	explode bool
-	prefix  int // maximum number of characters, 0 for any
+	prefix  int // maximum number of characters; 0 means no maximum
 }
 
-// An operator is the notation of the values of an expression (RFC 6570, appendix A).
+// An operator describes the notation of an expression's values (RFC 6570, appendix A).
 type operator struct {
 	first, separator string
 	named            bool
-	characters       string // unencoded characters, as a class of a pattern
+	characters       string // characters that are not encoded, for a character class in a pattern
 }
 
 const (
@@ -73,7 +73,7 @@ func operatorOf(c byte) (operator, bool) {
 	return operator{"", ",", false, unreserved}, false
 }
 
-// Parse parses a template. The error describes its fault, or that it is too large to be matched.
+// Parse parses a template. The error describes the fault in it, or reports that it is too large.
 func Parse(template string) (*Template, error) {
 	if len(template) > MaxTemplate {
 		return nil, fmt.Errorf("expected at most %d bytes, got %d", MaxTemplate, len(template))
@@ -116,7 +116,7 @@ func Parse(template string) (*Template, error) {
 	return t, nil
 }
 
-// parseExpression parses the text between braces, which is valid.
+// parseExpression parses the text between two braces, which must be valid.
 func parseExpression(body string) expression {
 	var e expression
 	var explicit bool
@@ -135,9 +135,10 @@ func parseExpression(body string) expression {
 	return e
 }
 
-// appendPattern appends a pattern for the expression. Each variable has two groups: its prefix, and
-// its values. Variables without a name in the URI are present from the first on; any of the named
-// ones can be absent.
+// appendPattern appends a pattern for the expression. The pattern has two groups for each variable:
+// its prefix and its values. If the URI does not contain the variables' names, a variable can be
+// present only if all variables before it are. If it contains the names, any variable can be
+// absent.
 func (e *expression) appendPattern(p []byte) []byte {
 	if e.named {
 		for _, v := range e.variables {
@@ -172,7 +173,7 @@ func (e *expression) appendNamed(p []byte, v variable) []byte {
 	return append(pair(p), `)*)`...)
 }
 
-// appendValues appends a pattern for a value, or for a list of them if its separators are
+// appendValues appends a pattern for one value, or for a list of values if its separators are
 // unambiguous.
 func (e *expression) appendValues(p []byte, v variable, last bool) []byte {
 	p = e.appendValue(p, v)
@@ -195,8 +196,9 @@ func (e *expression) appendValue(p []byte, v variable) []byte {
 	return append(p, '*')
 }
 
-// Cost returns the maximum work of [Template.Match] for a URI in units of about 200 ns: the bytes
-// of the URI times the parts of the template. It is 0 if the template does not describe the URI.
+// Cost returns the maximum work of [Template.Match] for a URI, in units of about 200 ns: the number
+// of bytes of the URI, multiplied by the number of parts of the template. It returns 0 if the
+// template cannot match the URI.
 func (t *Template) Cost(uri string) int {
 	if len(uri) > MaxURI || !strings.HasPrefix(uri, t.begins) {
 		return 0
@@ -205,8 +207,8 @@ func (t *Template) Cost(uri string) int {
 }
 
 // Match returns the percent-decoded values of the variables in the URI, and whether the template
-// describes it. The values of a list are joined with commas. A variable with only a prefix in the
-// URI is called name:length.
+// describes it. The values of a list are joined with commas. If the URI contains only a prefix of a
+// variable, the variable is called name:length in the result.
 func (t *Template) Match(uri string) (variables map[string]string, ok bool) {
 	if t.Cost(uri) == 0 {
 		return nil, false
@@ -224,8 +226,8 @@ func (t *Template) Match(uri string) (variables map[string]string, ok bool) {
 	return variables, true
 }
 
-// read adds the variables of the expression. It reports false if they contradict others or have the
-// wrong separators.
+// read adds the expression's variables to variables. It reports false if their values contradict
+// previous ones or have the wrong separators.
 func (e *expression) read(variables map[string]string, uri string, groups []int) bool {
 	before := e.first
 	for i, v := range e.variables {
@@ -253,7 +255,7 @@ func (e *expression) read(variables map[string]string, uri string, groups []int)
 	return true
 }
 
-// value returns the value of one variable from its text in the URI.
+// value returns the value of one variable. raw is its text in the URI.
 func (e *expression) value(v variable, raw string) (string, bool) {
 	if e.named && !v.explode {
 		raw = strings.TrimPrefix(raw, "=")

@@ -1,4 +1,4 @@
-// Package why finds the words in the error of an unusable server that explain it.
+// Package why extracts the explanation from the error of a server that cannot be used.
 package why
 
 import (
@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Of returns the one line that explains why a server cannot be used, without its name.
+// Of returns a single line that explains why a server cannot be used. It does not contain the
+// server's name.
 func Of(err error, name string) string {
 	text := strings.ReplaceAll(Text(err), fmt.Sprintf("server %q: ", name), "")
 	how, tail, found := strings.Cut(text, "its standard error ends with:\n")
@@ -20,7 +21,7 @@ func Of(err error, name string) string {
 		if _, why, found := strings.Cut(first, "expected a response to initialize: "); found {
 			return why
 		}
-		return strings.Replace(first, "initialize: initialize: ", "initialize: ", 1) // the server repeats it
+		return strings.Replace(first, "initialize: initialize: ", "initialize: ", 1) // some servers repeat the method
 	}
 	if i := strings.LastIndex(how, ": "); i >= 0 {
 		how = how[i+2:]
@@ -34,29 +35,30 @@ func Of(err error, name string) string {
 }
 
 var (
-	// fromOutside matches the end of a program that was ended by others: its own lines do not
-	// explain it.
+	// fromOutside matches the end of a program that was ended by a signal from outside. Its own
+	// output does not explain this end.
 	fromOutside = regexp.MustCompile(`^it was killed by SIG(TERM|KILL|INT|HUP|QUIT)$`)
-	// prefix matches the prefix of lines of some programs.
+	// prefix matches prefixes that some programs write before each line.
 	prefix = regexp.MustCompile(`^[|\s]*(\[\d+\]\s*)?`)
-	// noise matches meaningless lines: brackets, stack frames, npm's messages about itself, the
-	// failing source line, the version of Node, items of a list, and flags of a usage.
+	// noise matches lines without meaning: brackets, stack frames, npm's messages about itself, the
+	// failing source line, the version of Node, items of a list, and flags in a usage text.
 	noise = regexp.MustCompile(`^[^\pL\pN]*$|^--?[a-zA-Z][\w-]*([ ,=]|$)|^npm (warn|WARN|notice)\b|^at .|^File "|^node:internal|^throw |complete log of this run|^Node\.js v[\d.]+$|^'[^']*',?$`)
-	// names matches lines that name an error.
+	// names matches lines that contain the name of an error.
 	names = regexp.MustCompile(`\b\w*(Error|Exception)\b|(?i)\b(error|fatal|panic)\b`)
-	// codes matches lines of npm without words.
+	// codes matches lines of npm that contain only codes.
 	codes = regexp.MustCompile(`(?i)^npm (err!|error)( (code|errno|syscall|path) .*|[ \d]*)$`)
-	// telling matches lines that may explain without naming an error.
+	// telling matches lines that may explain a failure without the name of an error.
 	telling = regexp.MustCompile(`(?i)missing|required|not found|no such|cannot|can't|denied|unable|invalid|must |please|usage:|failed`)
 	warning = regexp.MustCompile(`(?i)\bwarn(ing)?\b`)
-	// causing matches lines with the cause of the preceding error.
+	// causing matches lines that contain the cause of the error in a previous line.
 	causing = regexp.MustCompile(`(?i)^\[?cause\]?:|^caused by:?|getaddrinfo|\bE(CONN\w+|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH)\b`)
 	ofCause = regexp.MustCompile(`(?i)^(\[?cause\]?:|caused by:?)?\s*(error:)?\s*`)
 )
 
-// Line returns the line of a program's standard error that explains its failure. That is the last
-// one that names an error, with its cause; else the first that resembles a reason, else the last.
-// For npm, whose last lines are advice, it is the first.
+// Line returns the line of a program's standard error that explains its failure. It prefers the
+// last line with the name of an error, together with its cause, then the first line that looks like
+// a reason, and then the last line. For npm, whose last lines are advice, it prefers the first line
+// with the name of an error.
 func Line(lines []string) string {
 	var named, cause, hint, last string
 	for _, line := range lines {
@@ -64,7 +66,7 @@ func Line(lines []string) string {
 		switch {
 		case noise.MatchString(line):
 			continue
-		case strings.HasSuffix(last, ":") && named == last: // the next line has the details
+		case strings.HasSuffix(last, ":") && named == last: // the next line contains the details
 			named += " " + line
 		case named != "" && causing.MatchString(line):
 			if cause == "" {
@@ -89,7 +91,7 @@ func Line(lines []string) string {
 	return bare(named)
 }
 
-// bare returns a line without the brackets of the surrounding text.
+// bare returns a line without surrounding brackets.
 func bare(line string) string {
 	line = strings.TrimRight(line, "{[(,; ")
 	if !strings.Contains(line, "}") {
@@ -100,7 +102,7 @@ func bare(line string) string {
 
 var afterTime = regexp.MustCompile(`((?:within|for|after) \S+|in time): context deadline exceeded`)
 
-// Text returns the text of an error without phrases of Go's own library.
+// Text returns the text of an error, with phrases of the Go library replaced by plainer ones.
 func Text(err error) string {
 	text := afterTime.ReplaceAllString(err.Error(), "$1")
 	return strings.ReplaceAll(text, "context deadline exceeded", "no response in time")
@@ -108,8 +110,8 @@ func Text(err error) string {
 
 var ofServer = regexp.MustCompile(`^server ("(?:[^"\\]|\\.)*"): `)
 
-// Once returns the text of an error with only one mention of its server. A server with only a URL
-// has that as its name, and errors of HTTP contain the URL.
+// Once returns the text of an error in which its server is mentioned only once. The name of a
+// server may be its URL, which errors of HTTP requests contain too.
 func Once(text string) string {
 	m := ofServer.FindStringSubmatch(text)
 	if m == nil {
@@ -120,20 +122,21 @@ func Once(text string) string {
 		return text
 	}
 	rest := strings.ReplaceAll(text[len(m[0]):], m[0], "")
-	if strings.Contains(name, "://") { // the text of an error may have the scheme name: of a URI
+	if strings.Contains(name, "://") { // any other name could also be the scheme of a URI in the text
 		rest = strings.ReplaceAll(rest, " "+name+":", ":")
 	}
 	return m[0] + strings.Replace(rest, "initialize: expected a response to initialize: ", "initialize: ", 1)
 }
 
-// AnswersElsewhere reports whether a program did not respond in time and wrote that it serves HTTP.
+// AnswersElsewhere reports whether a program did not respond in time, although it wrote that it
+// serves HTTP.
 func AnswersElsewhere(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) && ServesHTTP(err.Error())
 }
 
-// WantedVariable returns the variable of the environment that a server misses. It looks at the line
-// that explains the failure and at the next, which may contain a remedy. It returns "" if they have
-// none.
+// WantedVariable returns the environment variable that a server misses. It searches the line that
+// explains the failure, given as said, and the line after it, which may contain a remedy. It
+// returns "" if they contain no variable.
 func WantedVariable(err error, said string) string {
 	places := []string{said}
 	_, tail, _ := strings.Cut(Text(err), "its standard error ends with:\n")
@@ -159,5 +162,5 @@ var (
 	servesHTTP    = regexp.MustCompile(`(?i)\b(listening|running|serving|started|available)\b.*(https?://|\bport:? \d)`)
 )
 
-// ServesHTTP reports whether an output line of a program means that it serves HTTP.
+// ServesHTTP reports whether a line of a program's output means that the program serves HTTP.
 func ServesHTTP(line string) bool { return servesHTTP.MatchString(line) }

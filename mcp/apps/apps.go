@@ -1,8 +1,8 @@
 // Package apps implements views: HTML documents of a server that a host shows in place of, or next
 // to, a tool's result (MCP Apps, extension io.modelcontextprotocol/ui, SEP-1865, 2026-01-26). A
-// tool names its view by the URI of a resource ([Link]), and [AddView] serves it. A host that shows
-// views declares [Capabilities] and reads them with [Read]. The host must show them in a sandbox,
-// which this package does not provide.
+// tool names its view by the URI of a resource ([Link]), and [AddView] serves that resource. The
+// client of a host that shows views declares [Capabilities] and reads views with [Read]. The host
+// must show views in a sandbox, which this package does not provide.
 package apps
 
 import (
@@ -26,7 +26,7 @@ const (
 	Scheme = "ui://"
 )
 
-// MaxView is the size of the largest view that [Read] returns, in bytes of HTML.
+// MaxView is the maximum size of a view that [Read] returns, in bytes of HTML.
 const MaxView = 4 << 20
 
 // The callers of a tool.
@@ -35,7 +35,7 @@ const (
 	App   = "app"   // views of the same server
 )
 
-// Capabilities returns the capabilities that the client of a host with views declares; see
+// Capabilities returns the capabilities to declare by the client of a host that shows views; see
 // [mcp.ClientOptions].
 func Capabilities() mcp.ClientCapabilities {
 	w := jsonrpc.NewObject(nil)
@@ -44,8 +44,8 @@ func Capabilities() mcp.ClientCapabilities {
 	return mcp.ClientCapabilities{Extensions: map[string]json.RawMessage{Extension: w.Bytes()}}
 }
 
-// Shown reports whether a client shows views. For other clients tools return their results as text,
-// as they should in any case.
+// Shown reports whether a client shows views. A tool should return its result as text in any case,
+// as other clients show only the text.
 func Shown(c *mcp.ClientCapabilities) bool {
 	if c == nil {
 		return false
@@ -58,12 +58,12 @@ func Shown(c *mcp.ClientCapabilities) bool {
 
 // A Link is a tool's reference to its view.
 type Link struct {
-	URI        string   `json:"resourceUri,omitempty"` // URI of the view that shows its results; may be empty
-	Visibility []string `json:"visibility,omitempty"`  // the allowed callers, [Model] or [App]; nil means both
+	URI        string   `json:"resourceUri,omitempty"` // URI of the view that shows the tool's results; may be empty
+	Visibility []string `json:"visibility,omitempty"`  // allowed callers, [Model] or [App]; nil means both
 }
 
-// Of returns the Link in the _meta of a tool. It also reads the member of the form before
-// 2026-01-26. Malformed members are ignored.
+// Of returns the Link in the _meta of a tool. It also reads the form from before 2026-01-26. It
+// ignores malformed members.
 func Of(meta json.RawMessage) Link {
 	var l Link
 	if ui := jsonrpc.Get(meta, "ui"); len(ui) == 0 || schema.DecodeLoose(ui, &l) != nil {
@@ -78,14 +78,14 @@ func Of(meta json.RawMessage) Link {
 	return l
 }
 
-// formerLink is the member of a tool's _meta that named its view before 2026-01-26. It is read, and
-// updated where it exists.
+// formerLink is the member of a tool's _meta that named the view before 2026-01-26. Of reads it,
+// and In updates it if the tool has it.
 const formerLink = "ui/resourceUri"
 
 // For reports whether who, [Model] or [App], may call the tool.
 func (l Link) For(who string) bool { return l.Visibility == nil || slices.Contains(l.Visibility, who) }
 
-// In returns the _meta of a tool with the link added. All other members stay.
+// In returns the _meta of a tool with the link added. It keeps all other members.
 func (l Link) In(meta json.RawMessage) json.RawMessage {
 	if meta == nil {
 		meta = json.RawMessage(`{}`)
@@ -111,14 +111,14 @@ func (l Link) In(meta json.RawMessage) json.RawMessage {
 	return jsonrpc.With(meta, "ui", ui)
 }
 
-// A View is a document that a host shows, and the permissions it needs. A host grants only what is
-// named here.
+// A View is a document that a host shows, and the permissions that the document needs. A host
+// grants only the permissions that are listed here.
 type View struct {
 	HTML string `json:"-"`
 
 	CSP         *CSP                `json:"csp,omitempty"`
 	Permissions map[string]struct{} `json:"permissions,omitempty"` // camera, microphone, geolocation, clipboardWrite
-	Domain      string              `json:"domain,omitempty"`      // origin of the sandbox, in the host's form
+	Domain      string              `json:"domain,omitempty"`      // origin of the sandbox; each host defines the form
 	Border      *bool               `json:"prefersBorder,omitempty"`
 }
 
@@ -130,8 +130,8 @@ type CSP struct {
 	BaseURI  []string `json:"baseUriDomains,omitempty"`
 }
 
-// AddView serves a view at r.URI, which must begin with ui://. It panics on a mistake, like
-// [mcp.Server.AddResource].
+// AddView serves a view at r.URI, which must begin with ui://. Like [mcp.Server.AddResource], it
+// panics if an argument is invalid.
 func AddView(s *mcp.Server, r mcp.Resource, v View) {
 	if !strings.HasPrefix(r.URI, Scheme) {
 		panic(fmt.Sprintf("apps: the view %q: the URI has to begin with %s", r.URI, Scheme))
@@ -149,7 +149,7 @@ func AddView(s *mcp.Server, r mcp.Resource, v View) {
 	s.AddResource(r, func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) { return result, nil })
 }
 
-// Read reads a view. The error names the expected and the received contents.
+// Read reads a view with resources/read. The error names the expected and the received contents.
 func Read(ctx context.Context, c *mcp.Client, uri string) (*View, error) {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("server %q: view %.200q: %s", c.Name(), uri, fmt.Sprintf(format, args...))

@@ -10,18 +10,18 @@ import (
 
 type callerKey struct{}
 
-// Carry returns a handler that passes requests on to a handler behind a [Guard]. While a request
-// runs, [CallerOf] returns the caller and the token from the request's context. It is for programs
-// that exchange that token for another (see [oauth.Exchange]). Only the context of the request
-// holds the token.
+// Carry returns a handler that passes requests on to next, which must check them with a [Guard].
+// While next runs, [CallerOf] returns the caller and the token from the context of the request.
+// Programs that exchange the token for another one need it (see [oauth.Exchange]). Only that
+// context contains the token.
 func Carry(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, new(atomic.Pointer[oauth.Caller]))))
 	})
 }
 
-// CallerOf returns the caller and the token of a request that went through [Carry]. found is false
-// if no [Guard] accepted a token, for example because the caller has a key.
+// CallerOf returns the caller and the token of a request that passed through [Carry]. It reports
+// false if no [Guard] accepted a token, for example because the caller has a key.
 func CallerOf(ctx context.Context) (c oauth.Caller, found bool) {
 	place, _ := ctx.Value(callerKey{}).(*atomic.Pointer[oauth.Caller])
 	if place == nil {

@@ -19,42 +19,43 @@ import (
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
-// maxToken is the size of the largest accepted token in bytes.
+// maxToken is the maximum size of an accepted token in bytes.
 const maxToken = 16 << 10
 
-// Options configure a Guard.
+// Options holds the settings of a Guard. Resource, Servers and Verifier are required.
 type Options struct {
 	// Resource is the URL of the MCP server as its clients know it, such as
-	// https://example.com/mcp. It must be in the audience of tokens.
+	// https://example.com/mcp. The audience of each token must contain it.
 	Resource string
-	// Servers lists the issuers of the authorization servers for the resource; at least one.
+	// Servers lists the issuers of the authorization servers for the resource. It must have at
+	// least one.
 	Servers []string
 	// Verifier checks tokens.
 	Verifier Verifier
 	// Name is the display name of the server; optional.
 	Name string
-	// Scopes lists the scopes that clients should request when they log in; the metadata and each
-	// 401 name them. Needs are always included. Clients request further scopes when a call that
-	// needs them is refused ([Guard.Challenge]).
+	// Scopes lists the scopes that clients should request when they log in. The metadata and each
+	// 401 response name them, and always the scopes in Needs. Clients request further scopes when a
+	// call is refused that needs them ([Guard.Challenge]).
 	Scopes []string
 	// Needs lists the scopes that every request needs; the default is none.
 	Needs []string
-	// Proofs decides whether tokens must be bound to a key (DPoP) and whether proofs must hold
-	// nonces of this guard.
+	// Proofs decides whether tokens must be bound to a key (DPoP), and whether proofs must contain
+	// nonces of this Guard.
 	Proofs Proofs
 }
 
-// Proofs is the requirement of proofs of possession (RFC 9449). A token that is bound to a key
-// always needs a proof.
+// Proofs decides which tokens need a proof of possession (RFC 9449). A token that is bound to a key
+// always needs one.
 type Proofs int
 
 const (
-	// ProofsTaken allows tokens that are bound to a key.
+	// ProofsTaken also accepts tokens that are not bound to a key.
 	ProofsTaken Proofs = iota
-	// ProofsNeeded requires tokens that are bound to a key.
+	// ProofsNeeded accepts only tokens that are bound to a key.
 	ProofsNeeded
-	// ProofsWithNonce also requires proofs with a nonce that this guard issued within the last
-	// minutes.
+	// ProofsWithNonce is like ProofsNeeded, and each proof must contain a nonce that the Guard
+	// issued a few minutes ago at most.
 	ProofsWithNonce
 )
 
@@ -107,8 +108,8 @@ func (g *Guard) MetadataPath() string {
 	return wellKnown + strings.TrimSuffix(g.resource.EscapedPath(), "/")
 }
 
-// Metadata serves the metadata by which clients find the authorization servers, without
-// authorization.
+// Metadata returns a handler that serves the metadata by which clients find the authorization
+// servers. Requests for it need no token.
 func (g *Guard) Metadata() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -129,8 +130,9 @@ func (g *Guard) Metadata() http.Handler {
 	})
 }
 
-// Principal returns the principal of a request. It is for streamable.Options and httpsse.Options.
-// If its error refuses the token, they respond with the challenge that names the required token.
+// Principal returns the principal of a request. It is meant for the field Principal of
+// streamable.Options and httpsse.Options. If it refuses the token, its error is also the HTTP
+// response, with a challenge that describes the required token.
 func (g *Guard) Principal(r *http.Request) (*mcp.Principal, error) {
 	t, refused := g.check(r)
 	if refused != nil {
@@ -139,14 +141,15 @@ func (g *Guard) Principal(r *http.Request) (*mcp.Principal, error) {
 	return &mcp.Principal{Subject: t.Subject, Issuer: t.Issuer, ClientID: t.ClientID, Scopes: t.Scopes}, nil
 }
 
-// Challenge returns the WWW-Authenticate header for a caller without the scopes of a call. It is
-// for streamable.Options.
+// Challenge returns the WWW-Authenticate header for a caller that lacks scopes for a call. It is
+// meant for the field Challenge of streamable.Options.
 func (g *Guard) Challenge(needs []string) string {
 	return g.Forbidden(needs, nil).challenge
 }
 
-// Handler returns a handler that serves the metadata and passes on requests with a valid token;
-// next gets their [mcp.Principal] from [PrincipalOf]. It is for handlers of other modules.
+// Handler returns a handler that serves the metadata, and passes requests with a valid token on to
+// next. There, [PrincipalOf] returns the [mcp.Principal]. Use it to protect handlers from other
+// modules.
 func (g *Guard) Handler(next http.Handler) http.Handler {
 	documents := g.Metadata()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -166,15 +169,14 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 
 type principalKey struct{}
 
-// PrincipalOf returns the principal of a request that came through [Guard.Handler], or nil. With a
-// nil error it is suitable for streamable.Options.Principal behind such a handler.
+// PrincipalOf returns the principal of a request that passed [Guard.Handler], or nil.
 func PrincipalOf(ctx context.Context) *mcp.Principal {
 	p, _ := ctx.Value(principalKey{}).(*mcp.Principal)
 	return p
 }
 
-// First returns a function that tries several in order and returns the first principal, for example
-// by a key and then by a token. Its error is that of the last.
+// First returns a function that tries several functions in order, for example one for keys and one
+// for tokens. It returns the first principal, or the error of the last function.
 func First(all ...func(*http.Request) (*mcp.Principal, error)) func(*http.Request) (*mcp.Principal, error) {
 	return func(r *http.Request) (p *mcp.Principal, err error) {
 		err = errors.New("no request is accepted")
@@ -187,8 +189,8 @@ func First(all ...func(*http.Request) (*mcp.Principal, error)) func(*http.Reques
 	}
 }
 
-// check returns the token of a request, or a refusal if the token is missing, invalid or lacks the
-// required scopes.
+// check returns the token of a request. It returns a refusal if the token is missing, invalid or
+// lacks required scopes.
 func (g *Guard) check(r *http.Request) (*Token, *Refusal) {
 	scheme, text, refused := g.credentials(r)
 	if refused != nil {
@@ -221,8 +223,9 @@ func (g *Guard) check(r *http.Request) (*Token, *Refusal) {
 	return t, nil
 }
 
-// Presented returns the token of a request, valid or not. A caller that learns that the token is
-// invalid can end what was obtained with it. The result is the zero Secret without a token.
+// Presented returns the token of a request, even if the token is invalid. So a caller that learns
+// that a token is invalid can end sessions and tokens that were obtained with it. Without a token,
+// Presented returns the zero Secret.
 func (g *Guard) Presented(r *http.Request) oauth.Secret {
 	_, text, refused := g.credentials(r)
 	if refused != nil {
@@ -255,7 +258,7 @@ func (g *Guard) credentials(r *http.Request) (scheme, token string, refused *Ref
 	return schemeBearer, token, nil
 }
 
-// lacking returns the elements of needs that has does not contain.
+// lacking returns the elements of needs that are not in has.
 func lacking(has, needs []string) (missing []string) {
 	for _, scope := range needs {
 		if !slices.Contains(has, scope) {

@@ -17,41 +17,41 @@ import (
 )
 
 const (
-	// defaultFresh is how long the response about a token is used.
+	// defaultFresh is how long a response about a token is valid.
 	defaultFresh = time.Minute
-	// maxAsked is the number of concurrent requests about unknown tokens, and separately about
-	// known ones; further requests wait. A quarter is reserved for others than the address with the
-	// most.
+	// maxAsked is the maximum number of concurrent requests about unknown tokens, and of those
+	// about known tokens. Further requests wait. A quarter is reserved for addresses other than the
+	// one with the most requests.
 	maxAsked = 32
-	// heldTime is how long a valid token counts as known. Known tokens do not wait for unknown
-	// ones.
+	// heldTime is how long a valid token counts as known. Requests about known tokens do not wait
+	// for requests about unknown ones.
 	heldTime = time.Hour
 	// refusedTime is how long a refused token is remembered.
 	refusedTime = 5 * time.Second
-	// askTime is the time limit of one such request, including the wait for its turn.
+	// askTime is the timeout of one request, including the wait for its turn.
 	askTime = 10 * time.Second
 )
 
 // IntrospectionOptions configure [Introspection] (RFC 7662).
 type IntrospectionOptions struct {
-	// Issuer is the authorization server; it is also the issuer of responses that name none. Each
-	// response must have an audience (aud), although RFC 7662 makes it optional. Without it a token
-	// for another server would be accepted.
+	// Issuer is the authorization server. It is also the issuer of tokens whose response names
+	// none. Each response must contain an audience (aud), although RFC 7662 makes it optional.
+	// Otherwise a token for another server would be accepted.
 	Issuer string
-	// URL is the introspection endpoint. The default is that of the metadata, which is read when
-	// the first token arrives.
+	// URL is the introspection endpoint. The default is the endpoint in the metadata of Issuer,
+	// which is read when the first token arrives.
 	URL string
-	// ClientID and Secret are the credentials of this server at the endpoint.
+	// ClientID and Secret are the credentials of this server for the endpoint.
 	ClientID, Secret string
-	// Fresh is how long a response is used; the default is one minute. A revoked token is accepted
-	// for that time.
+	// Fresh is how long a response is used; the default is one minute. A revoked token may be
+	// accepted for that time.
 	Fresh time.Duration
-	// HTTP sends the requests. The default is [oauth.Guarded] without exceptions, which refuses
-	// addresses of private networks and http without TLS.
+	// HTTP sends the requests. The default is a client from [oauth.Guarded] without exceptions,
+	// which refuses addresses of private networks and http without TLS.
 	HTTP *http.Client
 }
 
-// Introspection returns a Verifier that sends each token to the authorization server.
+// Introspection returns a Verifier that asks the authorization server about each token (RFC 7662).
 func Introspection(o IntrospectionOptions) Verifier {
 	if o.HTTP == nil {
 		o.HTTP = oauth.Guarded(nil)
@@ -68,7 +68,7 @@ type introspection struct {
 	known   *share.Turns // turns for known tokens, by hash
 	held    *share.Recent[tokenHash]
 	refused *share.Recent[tokenHash]
-	found   atomic.Pointer[string] // endpoint in the metadata
+	found   atomic.Pointer[string] // endpoint from the metadata
 }
 
 // endpoint returns the introspection endpoint.
@@ -90,7 +90,7 @@ func (i *introspection) endpoint(ctx context.Context) (string, error) {
 // Verify implements [Verifier].
 func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, error) {
 	if by := namedIssuer(token); by != "" && !oauthdoc.Same(by, i.options.Issuer) {
-		return nil, fmt.Errorf("%w: it names %.200q, not %s", ErrToken, by, i.options.Issuer) // this authorization server could use the other's token
+		return nil, fmt.Errorf("%w: it names %.200q, not %s", ErrToken, by, i.options.Issuer) // otherwise this authorization server could use the token of another one
 	}
 	hash := hashOf(token)
 	if i.refused.Has(hash, i.now()) {
@@ -107,7 +107,7 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 		return nil, fmt.Errorf("%w: too many are asked about: %w", ErrUnavailable, err)
 	}
 	defer done()
-	if i.refused.Has(hash, i.now()) { // refused meanwhile
+	if i.refused.Has(hash, i.now()) { // refused in the meantime
 		return nil, fmt.Errorf("%w: %s said so", ErrInactive, i.options.Issuer)
 	}
 	at, err := i.endpoint(ctx)
@@ -145,7 +145,8 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 	return t, nil
 }
 
-// namedIssuer returns the unverified issuer of a token that is a JWT, or "" if there is none.
+// namedIssuer returns the unverified issuer of a token, or "" if the token is not a JWT or names
+// none.
 func namedIssuer(token string) string {
 	var said struct {
 		Issuer string `json:"iss"`

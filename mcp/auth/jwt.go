@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	maxDocument = 1 << 20          // bytes of a document of an authorization server
-	keysLife    = time.Hour        // after which keys are read again
-	keysPause   = 30 * time.Second // between two reads because of an unknown key
-	keysTime    = 10 * time.Second // time limit of one read
-	faultPause  = time.Second      // between two reads that find no usable keys
+	maxDocument = 1 << 20          // maximum bytes of a document of an authorization server
+	keysLife    = time.Hour        // time after which keys are read again
+	keysPause   = 30 * time.Second // minimum time between two reads because of an unknown key
+	keysTime    = 10 * time.Second // timeout of one read
+	faultPause  = time.Second      // minimum time between two reads if no keys are usable
 	maxStale    = 24 * time.Hour   // how long keys that cannot be read again are used
 )
 
@@ -31,14 +31,16 @@ const (
 type JWTOptions struct {
 	// Issuer is the authorization server, which must be the issuer of each token.
 	Issuer string
-	// Keys is the URL of its keys (a JWK Set). The default is that of the metadata.
+	// Keys is the URL of the issuer's keys (a JWK Set). The default is the URL in the metadata of
+	// Issuer.
 	Keys string
-	// HTTP reads the metadata and the keys; the default is [oauth.Guarded] without exceptions.
+	// HTTP reads the metadata and the keys. The default is a client from [oauth.Guarded] without
+	// exceptions.
 	HTTP *http.Client
 }
 
-// JWT returns a Verifier of signed access tokens (RFC 9068). It reads the keys when it needs the
-// first one, and again when a token names an unknown key.
+// JWT returns a Verifier for signed access tokens (RFC 9068). It reads the issuer's keys when the
+// first token arrives, and again when a token names an unknown key.
 func JWT(o JWTOptions) Verifier {
 	if o.HTTP == nil {
 		o.HTTP = oauth.Guarded(nil)
@@ -50,7 +52,7 @@ func JWT(o JWTOptions) Verifier {
 
 type jwt struct {
 	options JWTOptions
-	turn    chan struct{} // of capacity 1; held while keys are read
+	turn    chan struct{} // capacity 1; contains a value while keys are read
 	now     func() time.Time
 
 	keys atomic.Pointer[keySet]
@@ -59,9 +61,9 @@ type jwt struct {
 // A keySet holds the keys of one read. It is immutable once it is shared.
 type keySet struct {
 	keys   jws.Keys
-	read   time.Time // zero if never
+	read   time.Time // zero if the keys were never read
 	looked time.Time // time of the last attempt
-	fault  error     // why that attempt found none
+	fault  error     // why the last attempt found no keys
 }
 
 // claims are the claims of an access token (RFC 9068 section 2.2, RFC 7800).
@@ -81,7 +83,8 @@ type claims struct {
 	} `json:"cnf"`
 }
 
-// words is a list of texts, encoded as one text with blanks or as an array.
+// words is a list of texts. In JSON it is one text with blanks between the words, or an array of
+// texts.
 type words []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -126,7 +129,7 @@ func (j *jwt) Verify(ctx context.Context, token, _ string) (*Token, error) {
 		return nil, fmt.Errorf("%w: it holds from %s only", ErrToken, c.From.Time().UTC().Format(time.RFC3339))
 	}
 	t := c.token()
-	t.Issuer = j.options.Issuer // one spelling of the issuer, whichever the token has
+	t.Issuer = j.options.Issuer // the same spelling of the issuer for all tokens
 	return t, nil
 }
 
@@ -144,8 +147,8 @@ func (c *claims) token() *Token {
 	return t
 }
 
-// key returns the key that a token names as its signing key. If it names none, exactly one key must
-// fit.
+// key returns the key that the header of a token names. If the header names none, exactly one key
+// must fit.
 func (j *jwt) key(ctx context.Context, header jose.Header) (any, error) {
 	known, err := j.known(ctx, header)
 	if err != nil {
@@ -160,8 +163,8 @@ func (j *jwt) key(ctx context.Context, header jose.Header) (any, error) {
 	return nil, fmt.Errorf("%w: %s has no key %.100q", ErrToken, j.options.Issuer, header.KeyID)
 }
 
-// serves reports whether the keys can be used without another read. They are new and contain the
-// wanted key, or a read was tried a moment ago.
+// serves reports whether the keys can be used without another read. This holds if they are new and
+// contain the wanted key, or if a read was tried a moment ago.
 func (s *keySet) serves(header jose.Header, now time.Time) bool {
 	if !s.holds(now) {
 		return s.fault != nil && now.Sub(s.looked) < faultPause
@@ -172,7 +175,8 @@ func (s *keySet) serves(header jose.Header, now time.Time) bool {
 // holds reports whether keys are new enough to be used.
 func (s *keySet) holds(now time.Time) bool { return !s.read.IsZero() && now.Sub(s.read) <= maxStale }
 
-// known returns the keys. It reads them again if they are old or the wanted one is missing.
+// known returns the keys of the issuer. It reads them again if they are old or the wanted key is
+// missing.
 func (j *jwt) known(ctx context.Context, header jose.Header) (*keySet, error) {
 	if s := j.keys.Load(); s.serves(header, j.now()) {
 		return s, nil
@@ -187,7 +191,7 @@ func (j *jwt) known(ctx context.Context, header jose.Header) (*keySet, error) {
 	if before.serves(header, j.now()) {
 		return before, nil
 	}
-	// One read serves all requests, so it must not end with this one.
+	// This read serves all requests, so it must not end with the present request.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTime)
 	defer cancel()
 	keys, err := j.readKeys(ctx)
@@ -224,7 +228,7 @@ func (j *jwt) readKeys(ctx context.Context) (jws.Keys, error) {
 	return keys, nil
 }
 
-// published returns a URL from a member of an authorization server's metadata.
+// published returns the URL in one member of an authorization server's metadata.
 func published(ctx context.Context, client *http.Client, issuer, member string) (at string, err error) {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" {

@@ -17,9 +17,10 @@ import (
 )
 
 const (
-	// maxProofs is the number of proofs of one key that are remembered at a time.
+	// maxProofs is the maximum number of remembered proofs of one key.
 	maxProofs = 100_000
-	// maxAllProofs is the number of proofs of all keys, of which one key may have a quarter.
+	// maxAllProofs is the maximum number of remembered proofs of all keys. One key may have a
+	// quarter.
 	maxAllProofs = 4 * maxProofs
 )
 
@@ -38,7 +39,8 @@ func proofHash(thumbprint, id string) tokenHash {
 	return hash
 }
 
-// use reports whether a proof was not used before. Each is remembered for longer than it is valid.
+// use reports whether a proof was not used before. Each proof is remembered for longer than it is
+// valid.
 func (p *proofs) use(id tokenHash, now time.Time) (ok bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +62,7 @@ func (p *proofs) use(id tokenHash, now time.Time) (ok bool, err error) {
 
 var errProof = errors.New("the proof (DPoP) does not hold")
 
-// checkBinding checks that the sender of a bound token has its certificate or key.
+// checkBinding checks that the sender of a bound token has its certificate or its key.
 func (g *Guard) checkBinding(r *http.Request, scheme, token string, t *Token, now time.Time) *Refusal {
 	if t.Certificate != "" && !hasCertificate(r, t.Certificate) {
 		return g.refuse(http.StatusUnauthorized, "invalid_token", fmt.Errorf("%w: it is bound to a certificate that the client did not show", ErrToken))
@@ -96,7 +98,7 @@ func (g *Guard) refuseProof(fault string, err error) *Refusal {
 	return &Refusal{Status: http.StatusUnauthorized, challenge: g.challenge(schemeProof, fault, g.options.Scopes), err: err}
 }
 
-// hasCertificate reports whether the client presented the certificate with the hash.
+// hasCertificate reports whether the client presented the certificate with this hash.
 func hasCertificate(r *http.Request, hash string) bool {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return false
@@ -105,11 +107,11 @@ func hasCertificate(r *http.Request, hash string) bool {
 	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(hash)) == 1
 }
 
-// checkProof checks that a proof is for this request and this token (RFC 9449 section 4.3, 8 to
-// 12).
+// checkProof checks that a proof is valid for this request and this token (RFC 9449 section 4.3,
+// items 8 to 12).
 func (g *Guard) checkProof(r *http.Request, p *jws.Proof, token string, t *Token, now time.Time) error {
-	// Clients use the origin of the resource, whatever a proxy changed, and its path or that of the
-	// request.
+	// Clients use the origin of the resource, even if a proxy changed the request, with the path of
+	// the resource or of the request.
 	isHere := func(u *url.URL) bool {
 		return outside.SameOrigin(u, g.resource) && (u.EscapedPath() == r.URL.EscapedPath() || u.EscapedPath() == g.resource.EscapedPath())
 	}

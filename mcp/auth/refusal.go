@@ -18,10 +18,10 @@ const (
 	headerNonce  = "DPoP-Nonce"
 )
 
-// A Refusal is the error for a request without access, and the response to it. The status is 401
-// with a challenge that names the required token, or 403 if scopes are missing (RFC 6750, RFC 9728,
-// RFC 9449). It is 503 if tokens cannot be checked. The reason is in the error and not in the
-// response.
+// A Refusal is the error for a request that a Guard refuses, and the HTTP response to it. The
+// status is 401 with a challenge that describes the required token, or 403 if scopes are missing
+// (RFC 6750, RFC 9728, RFC 9449). It is 503 if tokens cannot be checked now. Only the error
+// contains the reason, and not the response.
 type Refusal struct {
 	Status int // HTTP status
 
@@ -68,9 +68,9 @@ func quoted(value string) string {
 	}, value)
 }
 
-// refuse returns a refusal with a challenge; fault is one of the codes of RFC 6750, or empty. A 401
-// names the scopes for a login, whatever the reason: clients that log in again request the scopes
-// they received last.
+// refuse returns a Refusal with a challenge. The code fault is one of RFC 6750, or empty. A 401
+// always names the scopes for a login, as clients that log in again request the scopes that they
+// received last.
 func (g *Guard) refuse(status int, fault string, err error, scopes ...string) *Refusal {
 	scheme := schemeBearer
 	if g.options.Proofs != ProofsTaken {
@@ -106,9 +106,10 @@ func (g *Guard) refuseToken(err error) *Refusal {
 	return g.refuse(http.StatusUnauthorized, "invalid_token", err)
 }
 
-// Forbidden refuses a request that needs some scopes and has others. Clients then request all that
-// it needs (step-up). The challenge includes the scopes that everything needs: some clients request
-// only the listed scopes and would lose those.
+// Forbidden returns the Refusal of a request that needs scopes which the token lacks. It lists all
+// scopes that the request needs, so that clients request them (step-up). The list includes the
+// scopes in Options.Needs. Otherwise clients that request only the listed scopes would lose the
+// scopes in Options.Needs.
 func (g *Guard) Forbidden(needs, has []string) *Refusal {
 	needs = append(slices.Clone(g.options.Needs), lacking(g.options.Needs, needs)...)
 	return g.refuse(http.StatusForbidden, "insufficient_scope", fmt.Errorf("the token has the scopes %q, and this needs %q", has, needs), needs...)

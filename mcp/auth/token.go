@@ -18,9 +18,9 @@ const (
 	// skew is the allowed difference between the clocks of this machine and of an authorization
 	// server.
 	skew = jws.Skew
-	// maxCached is the number of checked tokens that a Guard remembers.
+	// maxCached is the maximum number of checked tokens that a Guard remembers.
 	maxCached = 10_000
-	// maxRemembered is how long it remembers a token without expiry.
+	// maxRemembered is how long a Guard remembers a token without an expiry time.
 	maxRemembered = time.Minute
 )
 
@@ -28,8 +28,8 @@ var (
 	// ErrToken reports that a token is invalid, or not valid for this resource.
 	ErrToken = errors.New("the access token does not hold")
 	// ErrInactive reports that the authorization server declared a token invalid everywhere, for
-	// example because it was revoked. It wraps [ErrToken]. Anything obtained with the token can
-	// end.
+	// example because it was revoked. It wraps [ErrToken]. Sessions and tokens that were obtained
+	// with the token should end.
 	ErrInactive = fmt.Errorf("%w: it is not active", ErrToken)
 	// ErrUnavailable reports that a token cannot be checked now; the response has status 503.
 	ErrUnavailable = errors.New("access tokens cannot be checked now")
@@ -37,7 +37,7 @@ var (
 
 // A Verifier checks the token of a request to a resource and returns its contents. The error wraps
 // [ErrToken] if the token is invalid, [ErrInactive] if it is invalid everywhere, or
-// [ErrUnavailable] if that cannot be determined. A Verifier is safe for concurrent use.
+// [ErrUnavailable] if the check is not possible now. A Verifier must be safe for concurrent use.
 type Verifier interface {
 	Verify(ctx context.Context, token, resource string) (*Token, error)
 }
@@ -45,17 +45,17 @@ type Verifier interface {
 // A Token holds the contents of a valid access token.
 type Token struct {
 	Issuer      string // the authorization server
-	Subject     string // the user, or the client if it acts for itself
+	Subject     string // the user, or the client if it acts on its own behalf
 	ClientID    string
-	Audience    []string // the resources that it is for
+	Audience    []string // the resources that the token is for
 	Scopes      []string
 	Expires     time.Time // zero if unknown
-	Fresh       time.Time // until when it need not be checked again; zero: until it expires
-	Thumbprint  string    // of the key that it is bound to (RFC 9449 section 6.1), or empty
-	Certificate string    // SHA-256 of the certificate that it is bound to (RFC 8705 section 3.1), or empty
+	Fresh       time.Time // time until which the token need not be checked again; zero means until it expires
+	Thumbprint  string    // thumbprint of the key that the token is bound to (RFC 9449 section 6.1), or empty
+	Certificate string    // SHA-256 of the certificate that the token is bound to (RFC 8705 section 3.1), or empty
 }
 
-// check returns an error unless a token is valid here and now.
+// check returns an error if a token is not valid for this resource and time.
 func (t *Token) check(o Options, now time.Time) error {
 	switch {
 	case !slices.ContainsFunc(o.Servers, func(server string) bool { return oauthdoc.Same(server, t.Issuer) }):
@@ -74,7 +74,7 @@ func (t *Token) check(o Options, now time.Time) error {
 	return nil
 }
 
-// Any returns a Verifier that accepts the tokens that one of several accepts.
+// Any returns a Verifier that accepts a token if one of several Verifiers accepts it.
 func Any(all ...Verifier) Verifier { return anyOf(all) }
 
 type anyOf []Verifier
@@ -126,7 +126,8 @@ func (c *cache) get(hash tokenHash, now time.Time) *Token {
 	return r.token
 }
 
-// put adds a token. If the cache is full it drops some others, which are then checked again.
+// put adds a token. If the cache is full, put drops some other tokens, which are then checked
+// again.
 func (c *cache) put(hash tokenHash, t *Token, now time.Time) {
 	until := t.Expires
 	if until.IsZero() {

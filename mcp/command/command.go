@@ -21,55 +21,57 @@ import (
 // A Command is a program that serves MCP on its standard input and output. Its fields must not
 // change after the first use. It is a [mcp.Transport] that starts the program for each connection.
 type Command struct {
-	// Name is the program: a name that is searched in PATH, or a path. A relative path is relative
-	// to Dir.
+	// Name is the program. It is a name to search for in PATH, or a path. A relative path is
+	// relative to Dir.
 	Name string
-	// Args holds the arguments. They are not expanded, since there is no shell.
+	// Args holds the arguments. They are passed unchanged, without a shell.
 	Args []string
-	// Env is added to the environment, as "key=value"; the last value of a key counts.
+	// Env lists variables to add to the environment, as "key=value". If a key occurs more than
+	// once, its last value counts.
 	Env []string
-	// Environ is the environment that Env is added to. Nil means that of this process, with all the
-	// secrets in it.
+	// Environ is the environment to add Env to. Nil means the environment of this process,
+	// including any secrets.
 	Environ []string
-	// Dir is the working directory; empty means that of this process.
+	// Dir is the working directory; empty means the directory of this process.
 	Dir string
-	// Grace is the time that the program has for each step of ending; default 2 seconds.
+	// Grace is how long Close waits for the program in each step of ending it; the default is 2
+	// seconds.
 	Grace time.Duration
-	// Kill, if set, ends Grace: after it is closed, a program that is to end is killed at once,
-	// with all its descendants.
+	// Kill, if not nil, ends Grace when it is closed: a program that is being ended is then killed
+	// at once, with all its descendants.
 	Kill <-chan struct{}
-	// Impatient shortens Grace to 100 milliseconds for a program that did not respond before the
-	// deadline of a caller, or of connecting.
+	// Impatient reduces Grace to 100 milliseconds for a program that did not respond before the
+	// deadline of a caller or of connecting.
 	Impatient bool
-	// Stderr, if set, is called with each line of the program's standard error, cleaned for
-	// display, one after the other. It must return.
+	// Stderr, if not nil, is called with each line of the program's standard error, one at a time.
+	// Lines are cleaned for display. Stderr must not block.
 	Stderr func(line string)
-	// Skipped, if set, is called with the first 20 lines of the program's standard output that are
-	// not messages, cleaned for display, one after the other. It must return.
+	// Skipped, if not nil, is called with the first 20 lines of the program's standard output that
+	// are not messages, one at a time. Lines are cleaned for display. Skipped must not block.
 	Skipped func(line string)
-	// Launch, if set, starts the program instead of the Start of cmd. It may change cmd, for
-	// example to confine the program: see package sandbox. The function that it returns is called
-	// once, after the program and its descendants have ended.
+	// Launch, if not nil, starts the program in place of cmd.Start. It may change cmd, for example
+	// to confine the program; see package sandbox. The function ended is called once, after the
+	// program and its descendants have ended.
 	Launch func(cmd *exec.Cmd) (ended func(), err error)
-	// Answered, if set, is called with each request to the program and its result before that is
-	// returned. It must return and must change nothing.
+	// Answered, if not nil, is called with each request to the program and its result, before the
+	// result is returned. It must not block, and must not change its arguments.
 	Answered func(ctx context.Context, req *mcp.Request, result mcp.Result, err error)
-	// Started, if set, is called with each started program. It must return.
+	// Started, if not nil, is called with each started program. It must not block.
 	Started func(p Program)
-	// MaxMessage limits the size of an accepted message, in bytes; default 16 MiB.
+	// MaxMessage is the maximum size of an accepted message in bytes; the default is 16 MiB.
 	MaxMessage int
-	// Logger receives records of the server's faults; default slog.Default().
+	// Logger receives records of the server's faults; the default is slog.Default().
 	Logger *slog.Logger
 }
 
 var _ mcp.Transport = (*Command)(nil)
 
-// New returns a Command for the program name with arguments args.
+// New returns a Command for a program and its arguments.
 func New(name string, args ...string) *Command {
 	return &Command{Name: name, Args: args}
 }
 
-// Connect implements [mcp.Transport]: it starts the program. Closing the connection ends it.
+// Connect implements [mcp.Transport]. It starts the program; closing the connection ends it.
 func (c *Command) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, error) {
 	var connected atomic.Bool
 	var newest *process.Process
@@ -95,8 +97,8 @@ func (c *Command) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, 
 	return conn, nil
 }
 
-// waited adds the program's standard error to the error of a wait in vain. For example, the program
-// may be waiting for something itself.
+// waited adds the program's standard error to an error if its cause is a deadline. The program may
+// have waited for something itself.
 func waited(p *process.Process, err error) error {
 	if p == nil || !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -107,14 +109,14 @@ func waited(p *process.Process, err error) error {
 	return err
 }
 
-// saying adds the end of a program's standard error to an error, for the operator only. Other users
-// may use the program, and its output may contain their input.
+// saying adds the end of a program's standard error to an error. Only the operator sees it: other
+// users may use the program, and its output may contain their input.
 func saying(err error, tail string) error {
 	said := "its standard error ends with:\n" + tail
 	return &mcp.PrivateError{Err: fmt.Errorf("%w; %s", err, said), Private: said, Public: "its operator's log has more"}
 }
 
-// heard is a connection that calls answered with the result of each request.
+// A heard is a connection that calls answered with the result of each request.
 type heard struct {
 	mcp.Conn
 	answered func(context.Context, *mcp.Request, mcp.Result, error)
@@ -126,7 +128,8 @@ func (h heard) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	return result, err
 }
 
-// A starting program may not be connected yet. A caller that gives up does not wait for it.
+// A starting is a program that may not be connected yet. When the caller gives up, Close does not
+// wait for Grace.
 type starting struct {
 	*process.Process
 	connecting context.Context
@@ -144,7 +147,8 @@ func (s starting) Close() error {
 	return s.Process.Close()
 }
 
-// link starts the program. ctx limits only the start: closing the link ends the program.
+// link starts the program. The context ctx limits only the start. Closing the link ends the
+// program.
 func (c *Command) link(ctx context.Context, connected *atomic.Bool) (link.Link, *process.Process, error) {
 	if ctx.Err() != nil {
 		return nil, nil, fmt.Errorf("start %s: %w", c, context.Cause(ctx))
@@ -167,14 +171,15 @@ func (c *Command) link(ctx context.Context, connected *atomic.Bool) (link.Link, 
 	}), p, nil
 }
 
-// A Program is a started program, which may have ended. Its methods are safe for concurrent use.
+// A Program is a program that a Command started. It may have ended. Its methods are safe for
+// concurrent use.
 type Program struct{ process *process.Process }
 
 // CPUTime returns the processor time that the program and its descendants have used so far. It
-// reports false if the system does not provide it.
+// reports false if the operating system does not provide the time.
 func (p Program) CPUTime() (time.Duration, bool) { return p.process.CPUTime() }
 
-// environment returns the program's environment; nil means this process's own.
+// environment returns the program's environment. Nil means the environment of this process.
 func (c *Command) environment() []string {
 	if len(c.Env) == 0 {
 		return c.Environ
@@ -187,11 +192,11 @@ func (c *Command) environment() []string {
 }
 
 const (
-	exitWait   = time.Second // wait for a program to exit after its output ended
-	stderrTail = 8 << 10     // bytes of standard error in an error
+	exitWait   = time.Second // how long to wait for a program to exit after its output ended
+	stderrTail = 8 << 10     // maximum bytes of standard error in an error
 )
 
-// ending returns an error that describes the end of the program and its last output.
+// ending returns an error that describes how the program ended, with its last output.
 func ending(p *process.Process) error {
 	wait := time.NewTimer(exitWait)
 	defer wait.Stop()
@@ -212,7 +217,8 @@ func ending(p *process.Process) error {
 	return saying(errors.New(how), tail)
 }
 
-// lastLines returns the last whole lines of text within limit bytes, or the end of the last line.
+// lastLines returns the last whole lines of text that fit into limit bytes, or the end of the last
+// line.
 func lastLines(text string, limit int) string {
 	if len(text) <= limit {
 		return text

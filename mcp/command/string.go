@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	maxShown    = 200 // runes of the whole command
-	maxArgument = 60  // runes of one argument
+	maxShown    = 200 // maximum runes of the whole command
+	maxArgument = 60  // maximum runes of one argument
 )
 
-// String returns the command and its arguments for display, on one line. Arguments that look like
-// secrets are replaced by ***. These are values of flags and variables with a sensitive name,
-// headers, and tokens with a known prefix. In URLs they are the userinfo, the values of the query,
-// the fragment and possible keys in the path. Pass secrets in Env all the same: other users of the
+// String returns the command and its arguments on one line, for display. It replaces arguments that
+// look like secrets with ***: values of flags and variables with a sensitive name, headers, and
+// tokens with a known prefix. In URLs, it replaces the userinfo, the values of the query, the
+// fragment and possible keys in the path. Secrets belong in Env all the same, as other users of the
 // machine can see arguments.
 func (c *Command) String() string {
 	shown := []string{plaintext.Line(c.Name, maxShown)}

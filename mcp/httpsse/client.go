@@ -23,40 +23,40 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
-// ClientOptions are the settings of a client; the zero value of each field means its default.
+// ClientOptions holds the settings of a client. The zero value of each field is its default.
 type ClientOptions struct {
-	// HTTP sends the requests. By default each connection has a client of its own. Its Timeout
-	// should be 0, because the stream lasts. Only redirects to the same server are followed,
-	// whatever its CheckRedirect allows.
+	// HTTP sends the requests. By default, each connection makes a client. The Timeout of HTTP
+	// should be 0, as the stream lasts as long as the connection. Only redirects to the same server
+	// are followed, even if CheckRedirect allows others.
 	HTTP *http.Client
 	// Header is sent with every request, such as Authorization.
 	Header http.Header
-	// MaxMessage limits the size of an accepted message, in bytes; default 16 MiB.
+	// MaxMessage is the maximum size of an accepted message in bytes; the default is 16 MiB.
 	MaxMessage int
-	// EndpointTimeout is the time that the server has to open the stream and to send the URL for
-	// messages; default 10 seconds.
+	// EndpointTimeout is how long the client waits for the stream and the URL for messages; the
+	// default is 10 seconds.
 	EndpointTimeout time.Duration
-	// Logger receives records of the server's faults; default slog.Default().
+	// Logger receives records of the server's faults; the default is slog.Default().
 	Logger *slog.Logger
 }
 
 const (
 	defaultEndpointTime = 10 * time.Second
-	maxEndpoint         = 8 << 10 // bytes of the URL for messages
-	maxBefore           = 100     // events before the one with the URL
+	maxEndpoint         = 8 << 10 // maximum bytes of the URL for messages
+	maxBefore           = 100     // maximum events before the one with the URL
 
-	acceptTime = 5 * time.Second // for the server to accept a cancelled request
+	acceptTime = 5 * time.Second // how long the server may take to accept the cancellation of a request
 
-	// firstPause separates the URL for messages from the first message. A server on Spring drops a
-	// response that is ready before the stream's own handler has returned. A client with a warm
-	// connection is fast enough for that.
+	// firstPause is the pause between receiving the URL for messages and sending the first message.
+	// A server on Spring drops a response that is ready before the stream's own handler has
+	// returned. A client with a warm connection is fast enough to cause that.
 	firstPause = 50 * time.Millisecond
 )
 
 // Client returns a transport to the server whose stream is at a URL.
 func Client(url string) mcp.Transport { return ClientWith(url, ClientOptions{}) }
 
-// ClientWith is [Client] with options.
+// ClientWith is like [Client], with options.
 func ClientWith(url string, o ClientOptions) mcp.Transport {
 	t := &clientTransport{url: url, options: o}
 	if t.options.EndpointTimeout <= 0 {
@@ -70,7 +70,7 @@ type clientTransport struct {
 	options ClientOptions
 }
 
-// String returns the server's URL without parts that may be secret.
+// String returns the server's URL without the parts that may be secret.
 func (t *clientTransport) String() string { return httplink.Name(t.url) }
 
 // Connect implements [mcp.Transport].
@@ -78,7 +78,7 @@ func (t *clientTransport) Connect(ctx context.Context, o mcp.ConnectOptions) (mc
 	return upstream.Connect(ctx, t.Link, o)
 }
 
-// Link opens the stream and waits until the server has sent the URL for messages.
+// Link opens the stream and waits until the server sent the URL for messages.
 func (t *clientTransport) Link(ctx context.Context) (link.Link, error) {
 	o := t.options
 	e, err := httplink.New(t.url, httplink.Options{HTTP: o.HTTP, Header: o.Header, MaxMessage: o.MaxMessage, Logger: o.Logger})
@@ -97,8 +97,8 @@ func (t *clientTransport) Link(ctx context.Context) (link.Link, error) {
 	return c, nil
 }
 
-// clientLink is one session: a stream for the messages of the server, and a URL for the messages to
-// it.
+// A clientLink is one session. The server sends its messages on a stream, and the client sends its
+// messages to a URL.
 type clientLink struct {
 	*pipe.Inbox
 	endpoint  *httplink.Endpoint
@@ -111,7 +111,8 @@ type clientLink struct {
 	closeOnce sync.Once
 }
 
-// open opens the stream and reads its first event (2024-11-05 basic/transports, HTTP with SSE).
+// open opens the stream and reads the URL for messages (2024-11-05 basic/transports, HTTP with
+// SSE).
 func (c *clientLink) open(ctx context.Context, within time.Duration) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -161,13 +162,13 @@ func (c *clientLink) openStream() error {
 	return nil
 }
 
-// met records a tolerance on the stream.
+// met records that a tolerance was needed on the stream.
 func (c *clientLink) met(t tolerance.Tolerance) {
 	t.Met(c.ctx, c.endpoint.Log, c.endpoint.Name, "the stream of the session")
 }
 
-// readEndpoint reads the first event, which contains the URL for messages. The URL must be on the
-// same server, since credentials are sent to it.
+// readEndpoint reads events up to the one with the URL for messages. The URL must be on the same
+// server as the stream, as credentials are sent to it.
 func (c *clientLink) readEndpoint() (*url.URL, error) {
 	for before := 0; ; {
 		event, err := c.events.Next()
@@ -189,7 +190,7 @@ func (c *clientLink) readEndpoint() (*url.URL, error) {
 	}
 }
 
-// resolve returns the URL for messages, relative to that of the stream.
+// resolve returns the URL for messages. The parameter ref is relative to the URL of the stream.
 func (c *clientLink) resolve(ref string) (*url.URL, error) {
 	stream := c.endpoint.URL
 	if c.body.Request != nil {
@@ -221,13 +222,13 @@ func (c *clientLink) read() {
 		case len(event.Data) == 0:
 		case event.Name == "" || event.Name == "message":
 			c.take(event.Data)
-		case event.Name != "endpoint": // a second one has no effect
+		case event.Name != "endpoint": // a second URL has no effect
 			c.met(tolerance.NotAMessage)
 		}
 	}
 }
 
-// take sorts the messages of one event.
+// take passes the messages of one event to the Inbox.
 func (c *clientLink) take(data []byte) {
 	lines := pipe.MessageLines(data)
 	if lines == nil {
@@ -260,7 +261,7 @@ func (c *clientLink) Send(ctx context.Context, out link.Out) error {
 	return nil
 }
 
-// post sends a message. It accepts any successful status: responses come on the stream.
+// post sends a message. It accepts any status that means success, as responses come on the stream.
 func (c *clientLink) post(ctx context.Context, out link.Out) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -297,7 +298,7 @@ func (c *clientLink) post(ctx context.Context, out link.Out) error {
 }
 
 // refused ends the link if the server no longer knows its session, even if the stream still seems
-// open. answered reports that the refusal is the response to the request.
+// open. The flag answered reports that the refusal is the response to the request.
 func (c *clientLink) refused(ctx context.Context, status *mcp.StatusError, answered bool) error {
 	if !httplink.SessionLost(status, answered) || status.Status == http.StatusBadRequest && c.endpoint.Knows(ctx, c.messages, http.Header{}) {
 		return status
@@ -319,11 +320,11 @@ func (c *clientLink) Close() error {
 	return nil
 }
 
-// Transport returns the name of the transport for watchers.
+// Transport returns the name of the transport for observers.
 func (c *clientLink) Transport() string { return mcp.TransportSSE }
 
-// ClosingCancels implements [link.Link]: a call has no channel of its own.
+// ClosingCancels implements [link.Link]. It returns false, as a call has no channel of its own.
 func (c *clientLink) ClosingCancels() bool { return false }
 
-// Way serves [link.WayOf].
+// Way implements the method that [link.WayOf] needs.
 func (c *clientLink) Way() link.Way { return c.endpoint.Way("") }

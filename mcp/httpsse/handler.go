@@ -17,47 +17,48 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// Options are the settings of [Handler]; the zero value of each field means its default.
+// Options holds the settings of [Handler]. The zero value of each field is its default.
 type Options struct {
 	mcp.ServeOptions
 
-	// StreamPath is the path for opening streams; default any.
+	// StreamPath is the path for opening streams; the default is any path.
 	StreamPath string
 	// MessagePath is the path or URL to which clients send messages. Requests for it must reach the
-	// Endpoint. The default is the path on which the stream was opened. Set it if a proxy changes
-	// paths.
+	// Endpoint. The default is the path on which the stream was opened. Set MessagePath if a proxy
+	// changes paths.
 	MessagePath string
-	// MaxConnections limits the connected clients; default 10,000, of which one caller gets a
-	// quarter. A caller is a principal, or an address without one. Further clients are refused with
-	// 503.
+	// MaxConnections is the maximum number of connected clients; the default is 10,000. One caller
+	// gets at most a quarter. A caller is a principal, or an address if there is no principal.
+	// Further clients are refused with 503.
 	MaxConnections int
 
 	// AllowedHosts lists names, without ports, under which clients may reach the server over TCP.
-	// Localhost and the IP address of the connection are always allowed. Other names in the Host
-	// header are refused with 403, against DNS rebinding. Behind a reverse proxy that passes the
-	// Host header on, list the public name. "*" allows all names, and thus rebound pages as well.
+	// Localhost and the IP address of the connection are always allowed. Requests with other names
+	// in the Host header are refused with 403, against DNS rebinding. Behind a reverse proxy that
+	// preserves the Host header, list the public name. "*" allows all names, and thus also DNS
+	// rebinding.
 	AllowedHosts []string
-	// AllowedOrigins lists origins (scheme://host[:port]) of web pages that may use the server. Its
-	// own origin is always allowed, and those on localhost if it was reached there. Others are
-	// refused with 403. "*" allows all.
+	// AllowedOrigins lists origins (scheme://host[:port]) of web pages that may use the server. The
+	// server's own origin is always allowed. Origins on localhost are allowed if the server was
+	// reached there. Others are refused with 403. "*" allows all.
 	AllowedOrigins []string
-	// CORS lets pages of AllowedOrigins read the responses, or of all allowed origins if none is
-	// listed; default off.
+	// CORS lets web pages read the responses. These are the pages of AllowedOrigins, or of all
+	// allowed origins if AllowedOrigins is empty. The default is off.
 	CORS bool
-	// Principal authenticates a request. If its error is or wraps an [http.Handler], such as that
-	// of streamable.Unauthorized, that handler writes the refusal; otherwise it is a plain 401. The
-	// client does not get the error, which is logged at debug level.
+	// Principal authenticates a request. If its error is or wraps an [http.Handler], such as the
+	// one from streamable.Unauthorized, that handler writes the response. Otherwise the response is
+	// a plain 401. The error is not sent to the client, but logged at debug level.
 	Principal func(*http.Request) (*mcp.Principal, error)
 
-	// KeepAlive is the time between comments on an open stream; default 25 seconds, negative for
-	// never.
+	// KeepAlive is the interval of comments on an open stream. The default is 25 seconds; a
+	// negative value means no comments.
 	KeepAlive time.Duration
-	// ReadTimeout is the time that a client has to send the body of a request. It gets a second
-	// more for each 64 KiB of its announced length. Then the request is refused with 408. Default
-	// 30 seconds.
+	// ReadTimeout is how long a client may take to send the body of a request, plus a second for
+	// each 64 KiB of the announced length. After that, the request is refused with 408. The default
+	// is 30 seconds.
 	ReadTimeout time.Duration
-	// WriteTimeout is the time that a client has to read a response or an event, plus a second for
-	// each 64 KiB. Then it is disconnected. Default 10 seconds.
+	// WriteTimeout is how long a client may take to read a response or an event, plus a second for
+	// each 64 KiB. After that, the client is disconnected. The default is 10 seconds.
 	WriteTimeout time.Duration
 }
 
@@ -65,7 +66,7 @@ type Options struct {
 const defaultMaxConnections = 10_000
 
 // An Endpoint serves a Handler to clients of the HTTP+SSE transport. It is an [http.Handler] and
-// safe for concurrent use.
+// safe for concurrent use. Make it with [Handler].
 type Endpoint struct {
 	edge      *edge.Edge
 	options   Options
@@ -79,18 +80,16 @@ type Endpoint struct {
 
 	mu          sync.Mutex
 	connections map[string]*connection
-	ending      bool // no further connections
+	ending      bool // set if no further connections are accepted
 }
 
-// Handler returns an Endpoint that serves h. It panics if h is nil, which is a
-// mistake in the program.
+// Handler returns an Endpoint that serves h. It panics if h is nil.
 //
-// The server that the Endpoint is mounted on should have a ReadHeaderTimeout; its
-// WriteTimeout does not end streams.
+// The HTTP server of the Endpoint should have a ReadHeaderTimeout. Its WriteTimeout does not end
+// streams.
 func Handler(h mcp.Handler) *Endpoint { return HandlerWith(h, Options{}) }
 
-// HandlerWith is [Handler] with options. It also panics if a key of o.StateKeys
-// is too short.
+// HandlerWith is like [Handler], with options. It also panics if a key in o.StateKeys is too short.
 func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	httpedge.SetDefaults(&o.ServeOptions, &o.KeepAlive, &o.ReadTimeout, &o.WriteTimeout)
 	httpedge.OrDefault(&o.MaxConnections, defaultMaxConnections)
@@ -104,7 +103,7 @@ func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	return e
 }
 
-// ServeHTTP opens a stream (GET) or accepts a message for one (POST).
+// ServeHTTP opens a stream for GET, and accepts a message for a stream for POST.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	refuse := func(status int, format string, args ...any) {
 		if status == http.StatusServiceUnavailable {
@@ -143,7 +142,7 @@ func (e *Endpoint) receive(w http.ResponseWriter, r *http.Request, principal *mc
 	id := r.URL.Query().Get(sessionParameter)
 	if id == "" {
 		unreadbody.Close(w, r)
-		w.Header().Set("Allow", "GET") // also shows clients of Streamable HTTP the transport
+		w.Header().Set("Allow", "GET") // also shows the transport to clients of Streamable HTTP
 		refuse(http.StatusMethodNotAllowed, "messages go to the URL that the stream of a GET begins with")
 		return
 	}
@@ -173,7 +172,7 @@ func (e *Endpoint) messageURL(r *http.Request, id string) string {
 	if path == "" {
 		path = r.URL.EscapedPath()
 		if u, err := url.ParseRequestURI(r.RequestURI); err == nil {
-			path = u.EscapedPath() // as the client sent it, even if a prefix was stripped since
+			path = u.EscapedPath() // as the client sent it, even if a handler stripped a prefix
 		}
 		if strings.HasPrefix(path, "//") {
 			path = "/." + path // otherwise the path would be another server's URL

@@ -15,15 +15,15 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// sessionParameter identifies the connection in the URL for messages. Anyone with its value may
-// send; it is as hard to guess as a key.
+// sessionParameter identifies the connection in the URL for messages. Anyone who knows its value
+// may send messages; it is as hard to guess as a key.
 const sessionParameter = "sessionId"
 
-// A connection is one client: its stream, and its messages in separate requests. The end of the
-// stream ends everything, as no response could be sent.
+// A connection is one client, with its stream and the separate requests for its messages. The end
+// of the stream ends the connection, as no response could be sent.
 type connection struct {
 	id         string
-	caller     string // the caller whose share it uses
+	caller     string // the caller whose share of the limits it uses
 	principal  *mcp.Principal
 	connection *edge.Connection
 	events     *httpedge.EventWriter
@@ -33,11 +33,11 @@ type connection struct {
 	mu     sync.Mutex
 	limit  int
 	jobs   int  // messages in progress
-	ending bool // no further messages
+	ending bool // set if no further messages are accepted
 	done   sync.WaitGroup
 }
 
-// connect answers a GET with a stream, until either side ends it.
+// connect responds to a GET with a stream, until either side ends it.
 func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mcp.Principal, refuse httpedge.Refuse) {
 	if e.options.StreamPath != "" && r.URL.Path != e.options.StreamPath {
 		refuse(http.StatusNotFound, "streams are opened at %s", e.options.StreamPath)
@@ -68,7 +68,7 @@ func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mc
 	<-ctx.Done()
 }
 
-// Caller returns the key of the connection's share of the limits.
+// Caller returns the key of the connection's share of the limits; see [share.Key].
 func (c *connection) Caller() string { return c.caller }
 
 // Send sends a message on the stream.
@@ -76,8 +76,8 @@ func (c *connection) Send(ctx context.Context, message []byte) error {
 	return c.events.Write(ctx, eventstream.Event{Name: "message", Data: message})
 }
 
-// accept accepts a message with the scopes of its own credentials. It reports false if there are
-// too many. The response is sent on the stream.
+// accept accepts a message, with the scopes of the message's own credentials. It reports false if
+// too many messages are in progress. The response is sent on the stream.
 func (c *connection) accept(body []byte, principal *mcp.Principal) bool {
 	c.mu.Lock()
 	if c.ending || c.jobs >= c.limit {
@@ -95,10 +95,10 @@ func (c *connection) accept(body []byte, principal *mcp.Principal) bool {
 	}
 	go func() {
 		defer c.done.Done()
-		c.events.WaitTurn() // do nothing for a client that does not read its responses
+		c.events.WaitTurn() // waits if the client does not read its responses
 		c.buffers.With(func(b []byte) []byte {
 			reply := job.Run(b)
-			c.jobDone() // before the client gets the response and sends the next
+			c.jobDone() // before the client gets the response and sends its next message
 			if reply != nil {
 				c.Send(context.Background(), reply)
 			}
@@ -114,7 +114,7 @@ func (c *connection) jobDone() {
 	c.mu.Unlock()
 }
 
-// refuseMore makes accept refuse later messages.
+// refuseMore makes accept refuse all later messages.
 func (c *connection) refuseMore() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,8 +129,7 @@ func (c *connection) end() {
 	c.done.Wait()
 }
 
-// drain lets running requests finish, ends subscriptions with their result, and then ends the
-// stream.
+// drain waits for running requests, ends subscriptions with their result, and then ends the stream.
 func (c *connection) drain(ctx context.Context) {
 	defer c.cancel()
 	c.connection.Refuse()
@@ -154,7 +153,7 @@ func (e *Endpoint) isEnding() bool {
 	return e.ending
 }
 
-// add adds a connection to the table, where messages find it. It reports false during a shutdown.
+// add adds a connection to the table in which messages find it. It reports false during a shutdown.
 func (e *Endpoint) add(c *connection) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -176,7 +175,7 @@ func (e *Endpoint) find(id string) *connection {
 	return e.connections[id]
 }
 
-// all prevents further connections and returns the present ones.
+// all prevents further connections, and returns the present ones.
 func (e *Endpoint) all() []*connection {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -184,20 +183,20 @@ func (e *Endpoint) all() []*connection {
 	return slices.Collect(maps.Values(e.connections))
 }
 
-// Close ends all streams and their requests at once, without waiting. Later requests are refused
-// with 503.
+// Close ends all streams and their requests at once, without waiting for them. Later requests are
+// refused with 503.
 func (e *Endpoint) Close() {
 	for _, c := range e.all() {
 		c.cancel()
 	}
 }
 
-// Shutdown refuses new connections and requests, lets running requests finish, and then ends the
-// streams. If ctx is done first, it ends them at once and returns ctx's error. A ctx without a
-// deadline gets options.DrainTimeout.
+// Shutdown refuses new connections and requests, waits for running requests, and then ends the
+// streams. If ctx is done first, it ends them at once and returns the error of ctx. If ctx has no
+// deadline, options.DrainTimeout applies.
 //
-// Call it before or concurrently with [http.Server.Shutdown], which waits for the streams that it
-// ends.
+// Call Shutdown before or concurrently with [http.Server.Shutdown], which waits for the streams
+// that Shutdown ends.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
@@ -212,7 +211,7 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// A way describes the messages of a connection by the request for its stream.
+// A way describes how the messages of a connection travel, by the request for its stream.
 type way struct {
 	r  *http.Request
 	id string

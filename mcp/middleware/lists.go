@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxNames is the number of remembered tool names. Tools beyond it are listed again when needed.
+// maxNames is the maximum number of remembered tool names. Other tools are listed again when
+// needed.
 const maxNames = 10_000
 
 // names maps the names of tools to a flag.
@@ -40,8 +41,8 @@ func unknownTool(name string) *mcp.Error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q; tools/list names those that exist", name)
 }
 
-// editList passes the tools of a list through f, which returns nil to omit one. The list stays
-// encoded.
+// editList passes the tools of a list through f, which returns nil to omit a tool. The other parts
+// of the list stay encoded.
 func editList(result mcp.Result, f func(json.RawMessage) (json.RawMessage, error)) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil {
@@ -81,12 +82,13 @@ func withTools(result mcp.Result, tools []json.RawMessage) (mcp.Result, error) {
 	return result.WithJSON(jsonrpc.With(result.JSON, "tools", encoded)), nil
 }
 
-// listAll reads all pages of a Handler's tools for the client that made req. With an error it also
-// returns the tools of the pages before. A cursor that occurs twice ends the list.
+// listAll reads all pages of a Handler's tools, for the client that sent req. If a page fails, it
+// returns the tools of the pages before it with the error. A cursor that occurs twice ends the
+// list.
 func listAll(ctx context.Context, h mcp.Handler, req *mcp.Request) ([]json.RawMessage, error) {
 	var tools []json.RawMessage
 	params := json.RawMessage(`{}`)
-	seen := map[[sha256.Size]byte]bool{} // by hash, because a cursor can be long
+	seen := map[[sha256.Size]byte]bool{} // by hash, as a cursor can be long
 	for range maxPages {
 		list := *req
 		list.Method, list.Params, list.Name, list.Arguments, list.ParamHeaders, list.State = methodList, params, "", nil, nil, nil

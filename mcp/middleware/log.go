@@ -12,42 +12,45 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Limits of the contents of one line.
+// Limits of the content of one record.
 const (
-	maxText        = 200   // characters of a name or an error
-	defaultPayload = 4_096 // bytes of params and of a result
+	maxText        = 200   // maximum characters of a name or an error
+	defaultPayload = 4_096 // maximum bytes of the params and of a result
 )
 
-// LogOptions are optional; the zero value of each field means its default.
+// LogOptions holds the settings of [Log]. The zero value of each field is its default.
 type LogOptions struct {
-	// Logger receives a record for each request when it has ended, with the request's context. The
-	// default is slog.Default().
+	// Logger gets a record for each request after the request has ended, with the context of the
+	// request. The default is slog.Default().
 	Logger *slog.Logger
-	// Level returns the level of a record; err is the Handler's error or nil. The default is
+	// Level returns the level of a record. err is the error of the Handler, or nil. The default is
 	// [LogLevel].
 	Level func(outcome mcp.Outcome, err error) slog.Level
-	// Payload adds parameters and results. They often contain data that does not belong in a log;
+	// Payload adds the params and the result. They often contain data that do not belong in a log;
 	// see Redact.
 	Payload bool
-	// Redact receives params and results, one JSON object each, and returns the text to log, or nil
-	// for none. It must not change data.
+	// Redact, if not nil, gets the params or the result, which are one JSON object. It returns the
+	// text to log, or nil for none. It must not change data.
 	Redact func(req *mcp.Request, data json.RawMessage) json.RawMessage
-	// MaxPayload is the number of bytes of each that are logged; the default is 4,096.
+	// MaxPayload is the maximum number of bytes that are logged of the params and of the result.
+	// The default is 4,096.
 	MaxPayload int
 }
 
-// Log returns middleware that logs every request with these attributes, without empty ones:
+// Log returns middleware that logs every request. A record has the following attributes, without
+// empty ones:
 //
-//	method, name      of the request; a URI without user information and query
-//	client, subject   the client software as it describes itself, unverified,
-//	                  and the authenticated principal
-//	revision          of the protocol, on the wire
+//	method, name      method and subject of the request; a URI is without
+//	                  user information and query
+//	client, subject   name of the client software, unverified, and the
+//	                  authenticated principal
+//	revision          protocol revision of the message
 //	outcome           an [mcp.Outcome]
-//	code, error       of a protocol error; the error's text only if the fault
-//	                  is not the client's, as other texts quote the request
-//	duration          of the Handler
+//	code, error       code and text of a protocol error; the text only if the
+//	                  server is at fault, as other texts quote the request
+//	duration          duration of the call of the Handler
 //	params_bytes, result_bytes
-//	params, result    if LogOptions.Payload is set
+//	params, result    only if LogOptions.Payload is set
 //
 // A subscription is logged when it ends.
 func Log(o LogOptions) mcp.Middleware {
@@ -61,7 +64,7 @@ func Log(o LogOptions) mcp.Middleware {
 		o.MaxPayload = defaultPayload
 	}
 	return func(next mcp.Handler) mcp.Handler {
-		// The library has no event.Tap, and a request makes one record only.
+		// This package does not use event.Tap, as a request makes only one record.
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			begin := time.Now()
 			result, err := next.Handle(ctx, req)
@@ -83,8 +86,8 @@ func Log(o LogOptions) mcp.Middleware {
 	}
 }
 
-// LogLevel is the default level of a request: error if the server failed, warning if a tool failed
-// or the client's request was wrong, otherwise info.
+// LogLevel returns the default level for a request. The level is error if the server failed,
+// warning if a tool failed or the client's request was wrong, and otherwise info.
 func LogLevel(outcome mcp.Outcome, err error) slog.Level {
 	switch {
 	case outcome == mcp.OutcomeError && mcp.ErrorOf(err).Code == mcp.CodeInternalError:
@@ -129,8 +132,8 @@ func appendError(attrs []slog.Attr, outcome mcp.Outcome, err error) []slog.Attr 
 	return attrs
 }
 
-// appendResult adds the size of the result. For that it encodes the result, once: the transport
-// then finds it encoded.
+// appendResult adds the size of the result. It encodes the result for that; the transport then uses
+// the encoded result.
 func (o *LogOptions) appendResult(attrs []slog.Attr, req *mcp.Request, result *mcp.Result, err error) []slog.Attr {
 	if o.Payload {
 		attrs = o.appendPayload(attrs, "params", req, req.Params)

@@ -10,11 +10,11 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Recover returns middleware that responds with an internal error when a Handler panics, and logs
-// the panic with its stack; nil means slog.Default(). The client does not receive the panic's text.
-// Transports and [mcp.Server] do the same. Recover is for Handlers that are called in process and
-// for middleware that should see the error. It does not catch panics of goroutines that a Handler
-// starts.
+// Recover returns middleware that responds with an internal error if a Handler panics. It logs the
+// panic with its stack to log; nil means slog.Default(). The client does not get the text of the
+// panic. Transports and [mcp.Server] do the same. Recover is meant for Handlers that are called in
+// process, and for middleware that should see the error. It does not catch panics in goroutines
+// that a Handler starts.
 func Recover(log *slog.Logger) mcp.Middleware {
 	if log == nil {
 		log = slog.Default()

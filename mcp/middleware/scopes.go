@@ -15,11 +15,11 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// ToolScopes returns middleware that restricts tools to callers with scopes ([mcp.Principal]).
-// Others neither see nor call them. needs maps the name of a tool, or a pattern of [path.Match], to
-// scopes; a tool needs the scopes of all matching entries. A slash in the name is a letter like any
-// other. A tool without entries needs no scopes. A call without the scopes fails with an
-// [mcp.ScopeError]. ToolScopes panics if a pattern is malformed.
+// ToolScopes returns middleware that restricts tools to callers with certain scopes
+// ([mcp.Principal]). Other callers can neither see nor call them. The keys of needs are the names
+// of tools, or patterns of [path.Match], in which a slash is an ordinary character. A tool needs
+// the scopes of all entries that match its name, and none if no entry matches. A call without the
+// scopes fails with an [mcp.ScopeError]. ToolScopes panics if a pattern is malformed.
 func ToolScopes(needs map[string][]string) mcp.Middleware {
 	patterns := slices.Sorted(maps.Keys(needs))
 	matched := make([]string, len(patterns))
@@ -66,5 +66,5 @@ func ToolScopes(needs map[string][]string) mcp.Middleware {
 	}
 }
 
-// unslashed replaces slashes, so that * also matches names of tools with slashes.
+// unslashed replaces the slashes in a name, so that * in a pattern also matches them.
 func unslashed(name string) string { return strings.ReplaceAll(name, "/", "\x00") }

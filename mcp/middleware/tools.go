@@ -19,13 +19,13 @@ const (
 	methodListen = "subscriptions/listen"
 	acknowledged = "notifications/subscriptions/acknowledged"
 	toolsChanged = "notifications/tools/list_changed"
-	maxPages     = 1_000 // of a list that is read to the end
+	maxPages     = 1_000 // maximum number of pages of a list
 )
 
-// EditTools returns middleware that calls f for each listed tool. f may change everything but the
-// name, and reports whether to keep the tool. A tool that is not kept cannot be called either.
-// Members of a tool that [mcp.Tool] does not have stay. f may be called many times for one tool, by
-// several goroutines at once.
+// EditTools returns middleware that calls f for each tool in a list. The function f may change
+// everything except the name, and reports whether to keep the tool. Clients can neither see nor
+// call other tools. Members of a tool that [mcp.Tool] lacks are preserved. The function f must be
+// safe for concurrent use. It may be called many times for one tool.
 func EditTools(f func(t *mcp.Tool) (keep bool)) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		e := &editor{next: next, edit: f}
@@ -33,8 +33,9 @@ func EditTools(f func(t *mcp.Tool) (keep bool)) mcp.Middleware {
 	}
 }
 
-// EditToolsFor is like [EditTools], for edits that depend on the client: f receives the request
-// that lists or calls. Its results are not remembered, so the tools are listed for each call.
+// EditToolsFor is like [EditTools], for changes that depend on the client. The function f gets the
+// request that lists or calls tools. Its results are not remembered, so the tools are listed again
+// for each call.
 func EditToolsFor(f func(ctx context.Context, req *mcp.Request, t *mcp.Tool) (keep bool)) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -63,7 +64,7 @@ func (e *editor) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		keep, known := e.kept.get(req.Name)
 		if !known {
 			_, err := listAll(ctx, mcp.HandlerFunc(e.handle), req)
-			if keep, known = e.kept.get(req.Name); err != nil && !known { // it may be one that is omitted
+			if keep, known = e.kept.get(req.Name); err != nil && !known { // it may be an omitted tool
 				return mcp.Result{}, err
 			}
 		}
@@ -74,7 +75,7 @@ func (e *editor) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return e.next.Handle(ctx, req)
 }
 
-// edited returns the edited tool, or nil to omit it.
+// edited returns the edited tool, or nil to omit the tool.
 func (e *editor) edited(raw json.RawMessage) (json.RawMessage, error) {
 	var tool mcp.Tool
 	if err := schema.DecodeLoose(raw, &tool); err != nil {
@@ -101,7 +102,7 @@ func (e *editor) edited(raw json.RawMessage) (json.RawMessage, error) {
 	return merged(raw, after), nil
 }
 
-// merged returns the edited tool with the members of the raw one that Tool does not have.
+// merged returns the edited tool, with those members of the raw tool that mcp.Tool lacks.
 func merged(raw, edited json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(make([]byte, 0, len(raw)+len(edited)))
 	w.Members(raw, "name", "title", "description", "icons", "inputSchema", "outputSchema", "annotations", "_meta")
@@ -109,8 +110,9 @@ func merged(raw, edited json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// RenameTools returns middleware that renames tools: newNames maps old names to new ones. A tool
-// cannot be called by its old name, unless that is the new name of another.
+// RenameTools returns middleware that renames tools. The map newNames contains the new names by the
+// old ones. A tool cannot be called by its old name, unless that is the new name of another tool.
+// RenameTools panics if two tools would get the same name.
 func RenameTools(newNames map[string]string) mcp.Middleware {
 	newNames = maps.Clone(newNames)
 	oldNames := make(map[string]string, len(newNames))
@@ -147,8 +149,8 @@ func RenameTools(newNames map[string]string) mcp.Middleware {
 }
 
 // AddTools returns middleware that adds the tools of another Handler, such as an [mcp.Server] or an
-// [mcp.Client]. If both have a tool of the same name, the added one is used. For resources and
-// prompts, and for many servers, see package gateway.
+// [mcp.Client]. If both Handlers have a tool with the same name, the added tool is used. Package
+// gateway also combines resources and prompts, and more than two servers.
 func AddTools(from mcp.Handler) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc((&adder{next: next, from: from}).handle)
@@ -186,7 +188,7 @@ func (a *adder) list(ctx context.Context, req *mcp.Request) (mcp.Result, error) 
 	}
 	result, err := a.next.Handle(ctx, req)
 	if mcp.OutcomeOf(ctx, &result, err) == mcp.OutcomeError && mcp.ErrorOf(err).Code == mcp.CodeMethodNotFound {
-		result, err = mcp.Result{Value: mcp.ListToolsResult{}}, nil // it has no tools of its own
+		result, err = mcp.Result{Value: mcp.ListToolsResult{}}, nil // the Handler has no tools of its own
 	}
 	if err != nil {
 		return result, err
@@ -205,7 +207,7 @@ func (a *adder) list(ctx context.Context, req *mcp.Request) (mcp.Result, error) 
 	return withTools(result, append(list, added...))
 }
 
-// read lists the added tools and remembers their names.
+// read lists the tools to add, and remembers their names.
 func (a *adder) read(ctx context.Context, req *mcp.Request) ([]json.RawMessage, error) {
 	added, err := listAll(ctx, a.from, req)
 	if err != nil && added == nil {
@@ -226,7 +228,7 @@ func (a *adder) call(ctx context.Context, req *mcp.Request) (mcp.Result, error) 
 	if err == nil || ctx.Err() != nil {
 		return result, err
 	}
-	switch mcp.ErrorOf(err).Code { // the added tools may not have been listed yet
+	switch mcp.ErrorOf(err).Code { // the tools to add may not have been listed yet
 	case mcp.CodeInvalidParams, mcp.CodeMethodNotFound:
 		if _, unread := a.read(ctx, req); unread == nil {
 			if mine, _ := a.added.get(req.Name); mine {
@@ -237,7 +239,8 @@ func (a *adder) call(ctx context.Context, req *mcp.Request) (mcp.Result, error) 
 	return result, err
 }
 
-// listen listens to both Handlers, so that the client is notified of changes of either list.
+// listen sends the listen request to both Handlers, so that the client gets notifications of
+// changes of either list.
 func (a *adder) listen(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if string(jsonrpc.Get(jsonrpc.Get(req.Params, "notifications"), "toolsListChanged")) != "true" {
 		return a.next.Handle(ctx, req)
@@ -252,7 +255,7 @@ func (a *adder) listen(ctx context.Context, req *mcp.Request) (mcp.Result, error
 	inner := req.WithParams(json.RawMessage(`{"notifications":{"toolsListChanged":true}}`))
 	inner.Peer = added
 	listening.Go(func() {
-		_, _ = a.from.Handle(ctx, inner) // a Handler without subscriptions does not change
+		_, _ = a.from.Handle(ctx, inner) // the tools of a Handler without subscriptions do not change
 		added.once.Do(func() { close(added.ready) })
 	})
 	select {
@@ -265,18 +268,18 @@ func (a *adder) listen(ctx context.Context, req *mcp.Request) (mcp.Result, error
 	return a.next.Handle(ctx, &outer)
 }
 
-// ownChanges is the Peer of the listen request to the wrapped Handler.
+// An ownChanges is the Peer of the listen request to the wrapped Handler.
 type ownChanges struct {
 	mcp.Peer
-	resumed bool // the client was disconnected, or has not listened yet
+	resumed bool // set if the client was disconnected, or has not listened yet
 	once    sync.Once
 	open    chan struct{} // closed when the client has the acknowledgement
 }
 
-// Unwrap implements the lookup of [mcp.PeerAs].
+// Unwrap implements the method that [mcp.PeerAs] needs.
 func (o *ownChanges) Unwrap() mcp.Peer { return o.Peer }
 
-// Notify adds tools to the acknowledgement. The position of a client that resumes does not cover
+// Notify adds the tools to the acknowledgement. If the client resumes, its position does not cover
 // the added tools, so they count as changed.
 func (o *ownChanges) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	if method != acknowledged {
@@ -291,18 +294,18 @@ func (o *ownChanges) Notify(ctx context.Context, method string, params json.RawM
 	return err
 }
 
-// addedChanges is the Peer of the listen request to the Handler whose tools are added.
+// An addedChanges is the Peer of the listen request to the Handler whose tools are added.
 type addedChanges struct {
 	mcp.Peer
 	once  sync.Once
-	ready chan struct{} // closed when the request is in force, or has failed
+	ready chan struct{} // closed when the request was acknowledged or has failed
 	open  chan struct{}
 }
 
-// Unwrap implements the lookup of [mcp.PeerAs].
+// Unwrap implements the method that [mcp.PeerAs] needs.
 func (c *addedChanges) Unwrap() mcp.Peer { return c.Peer }
 
-// Notify passes a change of the list on once the client has the acknowledgement. It drops the
+// Notify passes a change of the list on, once the client has the acknowledgement. It drops the
 // position, which belongs to the other Handler.
 func (c *addedChanges) Notify(ctx context.Context, method string, _ json.RawMessage) error {
 	switch method {
@@ -319,7 +322,7 @@ func (c *addedChanges) Notify(ctx context.Context, method string, _ json.RawMess
 	return nil
 }
 
-// offeringTools declares tools for a server that has none of its own.
+// offeringTools declares tools in the description of a server that declares none.
 func offeringTools(result mcp.Result) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 	typeAssertion = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 )
 
-// assertion returns a signed JWT with which a client that has a key authenticates to an
-// authorization server (RFC 7523 section 2.2).
+// assertion returns a signed JWT with which a client with a key authenticates to an authorization
+// server (RFC 7523 section 2.2).
 func (r *Registration) assertion(of *issuer, now time.Time) (string, error) {
 	algorithm, err := algorithmOf(r.Key, of.Algorithms)
 	if err != nil {
@@ -47,8 +47,8 @@ func (r *Registration) assertion(of *issuer, now time.Time) (string, error) {
 	}{r.ID, r.ID, of.Issuer, rand.Text(), now.Unix(), now.Add(assertionTime).Unix()})
 }
 
-// algorithmOf returns the algorithm with which a key signs for an authorization server that accepts
-// the taken ones; nil means all.
+// algorithmOf returns the algorithm with which a key signs for an authorization server. The server
+// supports the algorithms in taken; nil means all.
 func algorithmOf(key crypto.Signer, taken []string) (jose.SignatureAlgorithm, error) {
 	var can []jose.SignatureAlgorithm
 	switch k := key.(type) {
@@ -80,7 +80,7 @@ func algorithmOf(key crypto.Signer, taken []string) (jose.SignatureAlgorithm, er
 	return can[len(can)-1], nil
 }
 
-// signed returns a JWT in compact form.
+// signed returns a signed JWT in compact form.
 func signed(signer jose.Signer, claims any) (string, error) {
 	payload, err := json.Marshal(claims)
 	if err != nil {

@@ -19,28 +19,28 @@ type Caller struct {
 	Token    Secret
 }
 
-// A Secret is a text that is hidden if a value that holds it is printed, logged or encoded.
+// A Secret is a text that is hidden when a value that contains it is printed, logged or encoded.
 type Secret struct{ text *string }
 
-// NewSecret returns a Secret that holds text.
+// NewSecret returns a Secret with the given text.
 func NewSecret(text string) Secret { return Secret{&text} }
 
-// Reveal returns the text. It is empty for the zero Secret.
+// Reveal returns the text. For the zero Secret, it returns an empty string.
 func (s Secret) Reveal() string { return *cmp.Or(s.text, new(string)) }
 
-// String returns a placeholder in place of the text.
+// String returns a placeholder instead of the text.
 func (Secret) String() string { return "(secret)" }
 
-// GoString returns the placeholder of String, for %#v.
+// GoString returns the same placeholder for %#v.
 func (Secret) GoString() string { return "(secret)" }
 
 // grantee identifies the holder of an exchanged token. The same user with two clients, or with
-// different scopes, is two grantees: one client must not get the permissions of another.
+// different scopes, counts as two grantees, as one client must not get the permissions of another.
 func (c *Caller) grantee() mcp.Grantee {
 	return (&mcp.Principal{Issuer: c.Issuer, Subject: c.Subject, ClientID: c.ClientID, Scopes: c.Scopes}).Grantee()
 }
 
-// hashOf identifies a token without revealing it.
+// hashOf returns a text that identifies a token without revealing it.
 func hashOf(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return base64.RawURLEncoding.EncodeToString(sum[:])

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// A challenge holds the parameters of the WWW-Authenticate header of a 401 or 403 (RFC 6750, RFC
+// A challenge holds the parameters in the WWW-Authenticate header of a 401 or 403 (RFC 6750, RFC
 // 9728).
 type challenge struct {
 	metadata string   // URL of the protected resource's metadata
 	scopes   []string // required scopes
 	fault    string   // error code, such as insufficient_scope
-	proof    bool     // whether the server wants proof of possession (RFC 9449)
+	proof    bool     // set if the server requires proof of possession (RFC 9449)
 }
 
-// challengeOf returns the challenge for a token among those of a response.
+// challengeOf returns the challenge for an access token in the headers of a response.
 func challengeOf(h http.Header) (c challenge) {
 	for _, value := range h.Values("WWW-Authenticate") {
 		for scheme, parameters := range challenges(value) {
@@ -34,7 +34,7 @@ func challengeOf(h http.Header) (c challenge) {
 	return c
 }
 
-// challenges yields the challenges of one WWW-Authenticate header: schemes with their parameters
+// challenges yields the challenges in one WWW-Authenticate header as schemes with their parameters
 // (RFC 9110 section 11). It stops at malformed text.
 func challenges(value string) iter.Seq2[string, map[string]string] {
 	return func(yield func(string, map[string]string) bool) {
@@ -74,7 +74,7 @@ func token(text string) (word, rest string) {
 	return text[:end], text[end:]
 }
 
-// parameter splits a text after its leading value, a token or a quoted string.
+// parameter splits a text after its leading value, which is a token or a quoted string.
 func parameter(text string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(text, `"`) {
 		value, rest = token(text)

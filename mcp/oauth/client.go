@@ -17,27 +17,27 @@ import (
 )
 
 const (
-	// ahead is how long before its expiry a token is refreshed. For a token that lasts less than
-	// ten times as long, it is a tenth of its lifetime.
+	// ahead is how long before its expiry a token is refreshed. For a token with a lifetime of less
+	// than ten times ahead, it is a tenth of the lifetime.
 	ahead = 30 * time.Second
-	// maxSteps is how often one request may ask for more scopes.
+	// maxSteps is how often more scopes may be requested for one request.
 	maxSteps = 3
-	// answerTime is the time limit of one request to an authorization server.
+	// answerTime is the timeout of one request to an authorization server.
 	answerTime = 30 * time.Second
-	// maxText is the length of text from an authorization server in errors, in characters.
+	// maxText is the maximum number of characters of a text from an authorization server in an
+	// error.
 	maxText = 300
 )
 
-// ErrLogin reports that the user has to log in and that the client cannot send them to a login
-// page.
+// ErrLogin reports that the user must log in, and that the client cannot send them to a login page.
 var ErrLogin = errors.New("a login is needed")
 
 // A RightsError is an [ErrLogin] for a user who is logged in but needs more scopes.
 type RightsError struct {
-	Scopes []string // required scopes, as far as the server named them
+	Scopes []string // required scopes, as far as the server names them
 }
 
-// Error names the scopes.
+// Error returns a text with the scopes.
 func (e *RightsError) Error() string {
 	return fmt.Sprintf("more rights are needed (%s)", plain(strings.Join(e.Scopes, " ")))
 }
@@ -45,44 +45,45 @@ func (e *RightsError) Error() string {
 // Unwrap returns [ErrLogin].
 func (e *RightsError) Unwrap() error { return ErrLogin }
 
-// Options describe a Client and how users log in.
+// Options holds the settings of a Client.
 type Options struct {
 	// Name is the client's name on consent pages; the default is "MCP client".
 	Name string
 	// Visit starts a visit of the user to a login page. The user comes back to redirect, or to
-	// another address if redirect is empty or cannot be used again. If Visit is nil, no user can
+	// another address if redirect is empty or cannot be used again. If Visit is nil, users cannot
 	// log in, and requests that need a login fail with ErrLogin.
 	Visit func(ctx context.Context, redirect string) (*Visit, error)
 	// Grant, if not nil, obtains tokens without a user; see [ClientCredentials], [Assertion],
 	// [TokenExchange] and [Enterprise].
 	Grant Grant
-	// Renew, if not nil, makes another process call [Client.Renew] for a server, with the same
-	// Store, and waits for it. A process that is killed while it renews a login loses the login if
-	// refresh tokens can be used only once. If Renew fails, the client renews the login itself.
-	// mark identifies the token to replace without revealing it.
+	// Renew, if not nil, makes another process with the same Store call [Client.Renew] for a
+	// server, and waits for that process. Otherwise a process that is killed while it renews a
+	// login could lose the login, if refresh tokens can be used only once. If Renew fails, the
+	// client renews the login itself. The parameter mark identifies the token to replace without
+	// revealing it.
 	Renew func(ctx context.Context, server, mark string) error
-	// Registered, if not nil, returns the client's registration with an authorization server that
-	// was made beforehand.
+	// Registered, if not nil, returns the client's registration with an authorization server, if
+	// one was made beforehand.
 	Registered func(issuer string) (r Registration, ok bool)
-	// Document is the URL of the client's metadata document, for authorization servers that read
+	// Document is the URL of the client's metadata document, for authorization servers that support
 	// such documents.
 	Document string
-	// Redirect, if not empty, is the redirect URI in that document. The default is the one that
-	// Visit uses.
+	// Redirect, if not empty, is the redirect URI in that document. The default is the URI of
+	// Visit.
 	Redirect string
-	// Scopes, if not empty, are requested in addition to those that a server names.
+	// Scopes, if not empty, lists scopes to request in addition to those that a server names.
 	Scopes []string
-	// Store keeps logins; the default keeps them in memory, as long as the Client.
+	// Store stores logins. The default stores them in memory, as long as the Client exists.
 	Store *Store
-	// HTTP sends the requests to authorization servers; the default is [Guarded] without
-	// exceptions.
+	// HTTP sends the requests to authorization servers. The default is a client from [Guarded]
+	// without exceptions.
 	HTTP *http.Client
-	// Logger receives errors that do not fail a request, such as a token that cannot be stored. The
+	// Logger gets errors that do not fail a request, such as a token that cannot be stored. The
 	// default is slog.Default().
 	Logger *slog.Logger
 }
 
-// A Client obtains tokens and keeps them. Its methods are safe for concurrent use.
+// A Client obtains tokens and stores them. Its methods are safe for concurrent use.
 type Client struct {
 	options Options
 	http    *http.Client
@@ -93,7 +94,7 @@ type Client struct {
 	access map[string]*access // by server
 }
 
-// New returns a Client with the tokens of its store.
+// New returns a Client that uses the tokens in its store.
 func New(o Options) *Client {
 	o.Name = cmp.Or(o.Name, "MCP client")
 	if o.HTTP == nil {
@@ -119,5 +120,5 @@ func (c *Client) accessTo(server *url.URL) *access {
 	return a
 }
 
-// plain returns text from another party on one short line.
+// plain returns a text from another party as one short line.
 func plain(text string) string { return plaintext.Line(text, maxText) }

@@ -17,7 +17,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxExchanged is the number of callers for whom an Exchange keeps a token. A further caller
+// maxExchanged is the maximum number of callers whose tokens an Exchange stores. A further caller
 // displaces the least recently used one.
 const maxExchanged = 1_000
 
@@ -27,37 +27,37 @@ var (
 	// ErrCallerEnded reports that the caller's token is no longer valid.
 	ErrCallerEnded = errors.New("the access token with which the caller came has expired or was revoked")
 
-	// ErrIssuer reports that the authorization server of a server may not receive the tokens of
+	// ErrIssuer reports that the authorization server of a server must not get the tokens of
 	// callers.
 	ErrIssuer = errors.New("it is not the authorization server that gets callers' tokens")
 
 	errBetween = errors.New("the token that was got in exchange holds no more, and is replaced with the next request of the caller")
 )
 
-// ExchangeOptions configure an [Exchange].
+// ExchangeOptions holds the settings of an [Exchange].
 type ExchangeOptions struct {
-	// Client describes the client to the server's authorization server; at least Registered must be
-	// set. Its Store, Grant, Visit and Renew are ignored.
+	// Client describes the client to the server's authorization server. Its field Registered is
+	// required. Its Store, Grant, Visit and Renew are ignored.
 	Client Options
-	// Issuer is the authorization server that receives callers' tokens. If it is empty, only the
-	// server that issued a token receives it. A server names its own authorization server, and a
-	// malicious one could name an attacker's.
+	// Issuer is the authorization server that may get callers' tokens. If it is empty, a token is
+	// sent only to the server that issued it. The restriction is needed because a server names its
+	// own authorization server, and a malicious one could name an attacker's.
 	Issuer string
-	// Audience, if not empty, is sent in addition to the server's resource, for an authorization
-	// server that has a name for it.
+	// Audience, if not empty, is sent in addition to the server's resource. Some authorization
+	// servers have their own name for the resource.
 	Audience string
-	// Caller returns the caller of a request from the request's context. It is required, and must
-	// be safe for concurrent use.
+	// Caller returns the caller of a request from the request's context. It is required. It must be
+	// safe for concurrent use.
 	Caller func(ctx context.Context) (Caller, bool)
 	// Base sends the requests to the server; the default is http.DefaultTransport.
 	Base http.RoundTripper
 }
 
-// An Exchange holds tokens for one server. Each was obtained in exchange for the token of one
-// caller (RFC 8693), for a gateway that acts for its users; see [TokenExchange]. It keeps them in
-// memory until they or the caller's token expire. It renews a token only while a request of the
-// caller runs, because only the context of a request holds the caller's token. It is safe for
-// concurrent use.
+// An Exchange obtains and stores tokens for one server. Each token was obtained in exchange for the
+// token of one caller (RFC 8693), for a gateway that acts for its users; see [TokenExchange].
+// Tokens are stored in memory until they or the caller's token expire. A token is renewed only
+// while a request of the caller runs, as only the context of a request contains the caller's token.
+// An Exchange is safe for concurrent use.
 type Exchange struct {
 	server  *url.URL
 	options ExchangeOptions
@@ -81,9 +81,9 @@ func NewExchange(server string, o ExchangeOptions) (*Exchange, error) {
 	return &Exchange{server: u, options: o, now: time.Now, all: map[mcp.Grantee]*Exchanged{}}, nil
 }
 
-// For returns the token holder of the request's caller at the server. If the server wants a token
-// and none is valid, the caller's token is exchanged, once for all waiting requests. The error is
-// [ErrNoCaller] if there is no caller.
+// For returns the holder of the token for the request's caller. If the server requires a token and
+// none is valid, For exchanges the caller's token, once for all waiting requests. The error is
+// [ErrNoCaller] if the request has no caller.
 func (x *Exchange) For(ctx context.Context) (*Exchanged, error) {
 	caller, found := x.options.Caller(ctx)
 	if !found {
@@ -102,8 +102,8 @@ func (x *Exchange) For(ctx context.Context) (*Exchanged, error) {
 	return e, nil
 }
 
-// of returns the Exchanged of a caller. Of several tokens of the caller the one that expires last
-// counts.
+// of returns the Exchanged of a caller. If the caller has several tokens, the one that expires last
+// is used.
 func (x *Exchange) of(caller *Caller) (*Exchanged, error) {
 	key, now := caller.grantee(), x.now()
 	x.mu.Lock()
@@ -138,14 +138,14 @@ func (x *Exchange) of(caller *Caller) (*Exchanged, error) {
 	return e, nil
 }
 
-// forget ends and removes e. The caller holds x.mu.
+// forget ends e and removes it. The caller holds x.mu.
 func (x *Exchange) forget(e *Exchanged) {
 	e.ended.Store(true)
 	delete(x.all, e.grantee)
 }
 
-// End ends the tokens that were obtained for a token that is no longer valid, such as a revoked
-// one.
+// End ends the tokens that were obtained in exchange for a token that is no longer valid, for
+// example because it was revoked.
 func (x *Exchange) End(token Secret) {
 	hash := hashOf(token.Reveal())
 	x.mu.Lock()
@@ -157,17 +157,17 @@ func (x *Exchange) End(token Secret) {
 	}
 }
 
-// Exchanged holds the token of one caller at the server of an [Exchange]. It is an
-// [http.RoundTripper] that sends requests to the server with that token. After it has ended it
-// sends none.
+// An Exchanged holds the token of one caller for the server of an [Exchange]. It is an
+// [http.RoundTripper] that sends requests to the server with that token. After it has ended, it
+// sends no requests.
 type Exchanged struct {
 	exchange  *Exchange
 	grantee   mcp.Grantee
 	client    *Client
 	transport http.RoundTripper
-	flight    access      // its turn is held by the request that exchanges
-	open      atomic.Bool // whether the server wants no token
-	stale     atomic.Bool // whether the token was refused while no request of the caller ran
+	flight    access      // the request that exchanges holds its turn
+	open      atomic.Bool // set if the server requires no token
+	stale     atomic.Bool // set if the token was refused while no request of the caller ran
 	ended     atomic.Bool
 	used      uint64 // number of the last use; guarded by the mu of exchange
 
@@ -177,8 +177,8 @@ type Exchanged struct {
 	asked string    // hash of the token that was last sent for exchange
 }
 
-// isOf reports whether the exchanged token derives from a token: it was obtained or is being
-// obtained for that token, or expires with it.
+// isOf reports whether the exchanged token derives from the token with this hash. It may have been
+// obtained or be just being obtained for that token, or expire with it.
 func (e *Exchanged) isOf(hash string) bool {
 	if l, _ := e.client.accessTo(e.exchange.server).current(); l != nil && l.Token.From == hash {
 		return true
@@ -188,7 +188,7 @@ func (e *Exchanged) isOf(hash string) bool {
 	return e.hash == hash || e.asked == hash
 }
 
-// overAt returns [ErrCallerEnded] if the caller's token has expired or was ended.
+// overAt returns [ErrCallerEnded] if the caller's token has expired or was ended at the time now.
 func (e *Exchanged) overAt(now time.Time) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -198,8 +198,8 @@ func (e *Exchanged) overAt(now time.Time) error {
 	return nil
 }
 
-// grant is the [Grant] of the caller. It needs the context of one of the caller's requests and
-// fails without one.
+// grant is the [Grant] of the caller. It needs the context of a request of the caller, and
+// otherwise fails.
 func (e *Exchanged) grant(ctx context.Context, asked Asked) (url.Values, error) {
 	form, err := TokenExchange(func(ctx context.Context, asked Asked) (string, error) {
 		caller, found := e.exchange.options.Caller(ctx)
@@ -221,9 +221,9 @@ func (e *Exchanged) grant(ctx context.Context, asked Asked) (url.Values, error) 
 	return form, err
 }
 
-// ready exchanges the caller's token if there is no valid token for the server. If the attempt it
-// waited for failed, and had another token or was made between requests, it makes an attempt of its
-// own.
+// ready exchanges the caller's token if there is no valid token for the server. It waits for an
+// attempt that is running. If that attempt fails and had another token, or was made between
+// requests, ready makes an attempt of its own.
 func (e *Exchanged) ready(ctx context.Context, token string) error {
 	if e.open.Load() {
 		return nil
@@ -240,7 +240,7 @@ func (e *Exchanged) ready(ctx context.Context, token string) error {
 	}
 	defer unlock()
 	if l, _ := a.current(); e.open.Load() || l != nil && !e.stale.Load() && (l.Token.Expires.IsZero() || e.exchange.now().Before(l.Token.Expires)) {
-		return nil // another request exchanged it meanwhile
+		return nil // another request exchanged the token in the meantime
 	}
 	_, err = e.client.Login(ctx, e.exchange.server.String(), e.exchange.options.Base)
 	switch {
@@ -250,7 +250,7 @@ func (e *Exchanged) ready(ctx context.Context, token string) error {
 	case err == nil:
 		e.stale.Store(false)
 	}
-	if ctx.Err() == nil { // otherwise it is the error of this caller only
+	if ctx.Err() == nil { // otherwise only this caller gets the error
 		e.flight.ended(token, err)
 	}
 	return err
@@ -271,5 +271,5 @@ func (e *Exchanged) RoundTrip(req *http.Request) (*http.Response, error) {
 	return e.transport.RoundTrip(req)
 }
 
-// CloseIdleConnections does nothing, because other callers use the same connections.
+// CloseIdleConnections does nothing, as other callers use the same connections.
 func (e *Exchanged) CloseIdleConnections() {}

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// A Grant returns the parameters of a token request without a user, at least grant_type. The client
-// adds resource, scope and its authentication.
+// A Grant returns the parameters of a token request without a user. They must contain at least
+// grant_type. The client adds resource, scope and its authentication.
 type Grant func(ctx context.Context, asked Asked) (url.Values, error)
 
-// Asked describes the token that a client wants.
+// Asked describes the token that a client requests.
 type Asked struct {
 	Issuer   string // the authorization server
 	Resource string // the resource of the token
@@ -27,8 +27,8 @@ const (
 	grantExchange  = "urn:ietf:params:oauth:grant-type:token-exchange"
 )
 
-// ClientCredentials returns the grant of a client that acts for itself (RFC 6749 section 4.4).
-// [Options.Registered] returns its secret or key.
+// ClientCredentials returns the grant of a client that acts for itself (RFC 6749 section 4.4). The
+// secret or key of the client must be in [Options.Registered].
 func ClientCredentials() Grant {
 	return func(context.Context, Asked) (url.Values, error) {
 		return url.Values{"grant_type": {"client_credentials"}}, nil
@@ -36,8 +36,8 @@ func ClientCredentials() Grant {
 }
 
 // Assertion returns the grant of a client with a signed statement from an issuer that the
-// authorization server trusts (RFC 7523 section 2.1). An example is a cloud workload that reads its
-// statement from a file. get returns the statement.
+// authorization server trusts (RFC 7523 section 2.1). For example, a cloud workload reads its
+// statement from a file. The function get returns the statement.
 func Assertion(get func(ctx context.Context, asked Asked) (string, error)) Grant {
 	return func(ctx context.Context, asked Asked) (url.Values, error) {
 		statement, err := get(ctx, asked)
@@ -49,10 +49,10 @@ func Assertion(get func(ctx context.Context, asked Asked) (string, error)) Grant
 }
 
 // TokenExchange returns the grant of a client that acts for a user (RFC 8693), such as a gateway.
-// The user's token is exchanged for one that is valid only at the requested server. The user's own
-// token goes only to the authorization server, never to the requested server. get returns the
-// user's token. A [Store] holds one login for each server, so use one [Client] for each user, with
-// a Store of its own.
+// It exchanges the user's token for a token that is valid only at the requested server. The user's
+// own token is sent only to the authorization server, and never to the requested server. The
+// function get returns the user's token. A [Store] holds one login for each server. So use a
+// separate [Client] and Store for each user.
 func TokenExchange(get func(ctx context.Context, asked Asked) (string, error)) Grant {
 	return func(ctx context.Context, asked Asked) (url.Values, error) {
 		token, err := get(ctx, asked)
@@ -65,21 +65,22 @@ func TokenExchange(get func(ctx context.Context, asked Asked) (string, error)) G
 	}
 }
 
-// An IdentityProvider is the login service of an organization, which decides what its users may
-// use. It is part of Enterprise-Managed Authorization
+// An IdentityProvider is the login service of an organization, which decides about the access of
+// its users. It is part of Enterprise-Managed Authorization
 // (io.modelcontextprotocol/enterprise-managed-authorization).
 type IdentityProvider struct {
 	Issuer string       // the issuer identifier
-	Token  string       // token endpoint; empty: that of its metadata
+	Token  string       // token endpoint; empty means the one in the provider's metadata
 	Client Registration // the client's registration with the provider
 	// Identity returns the user's ID token of this provider.
 	Identity func(ctx context.Context) (string, error)
-	// HTTP sends the requests to the provider; the default is [Guarded] without exceptions.
+	// HTTP sends the requests to the provider. The default is a client from [Guarded] without
+	// exceptions.
 	HTTP *http.Client
 }
 
-// Enterprise returns the grant of a user of an identity provider. Their ID token is exchanged at
-// the provider (RFC 8693) for a statement to the authorization server.
+// Enterprise returns the grant of a user of an identity provider. The user's ID token is exchanged
+// at the provider (RFC 8693) for a statement for the authorization server.
 func Enterprise(p IdentityProvider) Grant {
 	c := &Client{http: p.HTTP, now: time.Now}
 	if c.http == nil {
@@ -90,7 +91,7 @@ func Enterprise(p IdentityProvider) Grant {
 	})
 }
 
-// Token types (RFC 8693 section 3).
+// The token types (RFC 8693 section 3).
 const (
 	typeIdentity = "urn:ietf:params:oauth:token-type:id_token"
 	typeAccess   = "urn:ietf:params:oauth:token-type:access_token"
@@ -137,7 +138,7 @@ func (c *Client) exchange(ctx context.Context, p IdentityProvider, asked Asked) 
 // know.
 var errUnregistered = errors.New("without a user a client has to be registered beforehand, and it is not")
 
-// granted requests a token without a user.
+// granted requests a token with the Grant of the options.
 func (c *Client) granted(ctx context.Context, l *login, scopes []string) (*accessToken, error) {
 	if c.options.Registered != nil {
 		if r, ok := c.options.Registered(l.Issuer.Issuer); ok {
@@ -169,7 +170,8 @@ func (c *Client) granted(ctx context.Context, l *login, scopes []string) (*acces
 	return t, err
 }
 
-// identify adds the client's authentication to a form, or to the returned headers of its request.
+// identify adds the client's authentication to the form of a request, or to its headers, which it
+// returns.
 func (c *Client) identify(of *issuer, as *Registration, form url.Values) (http.Header, error) {
 	header := http.Header{"Accept": {"application/json"}, "Content-Type": {"application/x-www-form-urlencoded"}}
 	form.Set("client_id", as.ID) // also with basic: the Python SDK's server requires both

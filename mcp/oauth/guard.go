@@ -21,9 +21,10 @@ const (
 )
 
 // Guarded returns an HTTP client for requests to authorization servers, whose addresses come from
-// untrusted servers. It sends requests only over https and only to public addresses, checked after
-// name resolution. Redirects must stay on their origin. allow, if not nil, reports which hosts may
-// be private and reached over http. A server on this machine may name others on it.
+// untrusted servers. It sends requests only over https and only to public addresses, which it
+// checks after name resolution. Redirects must stay on the same origin. The function allow, if not
+// nil, reports whether a host may be private and reached over http. A server on this machine may
+// name other servers on this machine.
 func Guarded(allow func(host string) bool) *http.Client {
 	g := &guard{allow: allow, dialer: net.Dialer{Timeout: dialTime}}
 	g.transport = &http.Transport{DialContext: g.dial, TLSHandshakeTimeout: dialTime, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxIdleConns: 10}
@@ -44,7 +45,7 @@ type guard struct {
 	transport *http.Transport
 }
 
-// fromHere marks requests that a server on this machine caused.
+// fromHere is the context key that marks requests caused by a server on this machine.
 type fromHere struct{}
 
 // RoundTrip implements [http.RoundTripper].
@@ -62,7 +63,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.transport.RoundTrip(req)
 }
 
-// dial connects to public addresses, and to private ones of allowed hosts.
+// dial connects to public addresses, and to private addresses of allowed hosts.
 func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := g.dialer
 	host, _, err := net.SplitHostPort(address)
@@ -88,13 +89,14 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	return d.DialContext(ctx, network, address)
 }
 
-// isHere reports whether a host name denotes this machine.
+// isHere reports whether a host name is this machine.
 func isHere(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return err == nil && a.IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// from marks the requests that a server causes if it is on this machine.
+// from returns a context that marks the requests that a server causes, if the server is on this
+// machine.
 func from(ctx context.Context, server *url.URL) context.Context {
 	if isHere(server.Hostname()) {
 		return context.WithValue(ctx, fromHere{}, true)

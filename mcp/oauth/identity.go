@@ -12,26 +12,27 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// identityPause is how long the client waits before it asks a provider for an ID token again, after
-// a renewal without one.
+// identityPause is how long the client waits before it requests an ID token from a provider again,
+// after a renewal that returned none.
 const identityPause = 10 * time.Minute
 
 // An Identity is the login of a user at their organization's identity provider, with OpenID
-// Connect. It serves all MCP servers whose authorization servers trust that provider. [Enterprise]
-// takes its ID token.
+// Connect. It is used for all MCP servers whose authorization servers trust that provider; see
+// [Enterprise].
 type Identity struct {
 	client *Client
 	issuer string
 }
 
-// Identity returns the login at an identity provider, in the store of the client. If the options
-// have neither Registered nor Document for the provider, the client registers itself.
+// Identity returns the login at an identity provider, which is in the store of the client. If the
+// options have neither Registered nor Document for the provider, the client registers itself.
 func (c *Client) Identity(issuer string) *Identity { return &Identity{c, issuer} }
 
-// server returns the key of the login in place of a server's URL. Servers have other schemes.
+// server returns the key of the login in place of a server's URL. No server has a URL with this
+// scheme.
 func (i *Identity) server() string { return "openid+" + i.issuer }
 
-// Login sends the user to log in, even if they are logged in.
+// Login sends the user to the login page, even if they are logged in.
 func (i *Identity) Login(ctx context.Context) (*Login, error) {
 	c := i.client
 	u, err := serverURL(i.server())
@@ -70,8 +71,8 @@ func (i *Identity) Login(ctx context.Context) (*Login, error) {
 	return l.public(), nil
 }
 
-// Token returns the user's ID token and renews it if it expires soon. The error is [ErrLogin] if
-// the user has to log in.
+// Token returns the user's ID token. It renews the token if it expires soon. The error is
+// [ErrLogin] if the user must log in.
 func (i *Identity) Token(ctx context.Context) (string, error) {
 	c := i.client
 	u, err := serverURL(i.server())
@@ -113,9 +114,9 @@ type identityClaims struct {
 	Nonce    string    `json:"nonce"`
 }
 
-// identify checks that the ID token that came with a code belongs to this login. It does not verify
-// the signature: the token came from the provider itself (section 3.1.3.7) and is sent only back to
-// it.
+// identify checks that the ID token received for a code belongs to this login. It does not verify
+// the signature, as the token came from the provider itself (section 3.1.3.7) and is sent only to
+// the provider.
 func (l *login) identify(t *accessToken, nonce string, now time.Time) error {
 	if t.Identity == "" {
 		return errors.New("the response has no id_token")
@@ -127,14 +128,15 @@ func (l *login) identify(t *accessToken, nonce string, now time.Time) error {
 	return err
 }
 
-// identifyAgain checks the ID token of a renewal, which must be of the same user (section 12.2). If
-// it is invalid, the old one is used until it expires. The same applies if the provider sends none,
-// which is allowed. Then the client does not ask again with each request.
+// identifyAgain checks the ID token of a renewal, which must belong to the same user (section
+// 12.2). If the new ID token is invalid, the old one is used until it expires. The same applies if
+// the provider sends no new ID token, which the specification allows; the client then waits before
+// it requests one again.
 func (l *login) identifyAgain(next *accessToken, now time.Time) (err error) {
 	if next.Identity != "" {
 		var c identityClaims
 		if c, err = l.claims(next, now); err == nil {
-			was, _ := l.claims(&accessToken{Identity: l.Token.Identity}, now) // the old one may have expired
+			was, _ := l.claims(&accessToken{Identity: l.Token.Identity}, now) // the old token may have expired
 			if c.Subject == was.Subject {
 				return nil
 			}
@@ -147,7 +149,7 @@ func (l *login) identifyAgain(next *accessToken, now time.Time) (err error) {
 	return err
 }
 
-// claims decodes an ID token and sets the expiry of the login to that of the token.
+// claims decodes an ID token, and sets the expiry of the login to the expiry of the token.
 func (l *login) claims(t *accessToken, now time.Time) (c identityClaims, err error) {
 	if err := jws.Unverified(t.Identity, &c); err != nil {
 		return c, fmt.Errorf("the ID token is no JWT: %w", err)

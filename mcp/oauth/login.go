@@ -19,19 +19,20 @@ import (
 type Visit struct {
 	// Redirect is the address to which the authorization server sends the user back.
 	Redirect string
-	// Go sends the user to a page, http or https, and returns the URL at which they came back.
+	// Go sends the user to a page with an http or https URL, and returns the URL with which the
+	// user came back.
 	Go func(ctx context.Context, page string) (back string, err error)
 	// Close, if not nil, ends the visit.
 	Close func()
 }
 
-// visit lets the user log in and returns the token.
+// visit sends the user to the login page, and returns the token.
 func (c *Client) visit(ctx context.Context, l *login, scopes []string) (t *accessToken, err error) {
 	of := l.Issuer
 	if of.Authorize == "" {
 		return nil, fmt.Errorf("the authorization server %s has no page to log in at", of.Issuer)
 	}
-	if !l.isIdentity() && !slices.Contains(of.Challenges, "S256") { // for an ID token, the nonce ties the code to this login
+	if !l.isIdentity() && !slices.Contains(of.Challenges, "S256") { // for an ID token, the nonce binds the code to this login
 		return nil, fmt.Errorf("the authorization server %s does not announce proofs with S256 (code_challenge_methods_supported), so another client could use the code", of.Issuer)
 	}
 	if slices.Contains(of.Scopes, "offline_access") {
@@ -60,7 +61,7 @@ func (c *Client) visit(ctx context.Context, l *login, scopes []string) (t *acces
 		}
 	}()
 	l.Client = *known
-	state, verifier := rand.Text(), rand.Text()+rand.Text() // 52 letters: RFC 7636 requires at least 43
+	state, verifier := rand.Text(), rand.Text()+rand.Text() // 52 characters, as RFC 7636 requires at least 43
 	nonce := ""
 	if l.isIdentity() {
 		nonce = rand.Text()
@@ -104,20 +105,20 @@ func (l *login) page(redirect, state, nonce, verifier string, scopes []string) (
 		}
 	}
 	if slices.Contains(scopes, "offline_access") {
-		q.Set("prompt", "consent") // OpenID Connect requires it
+		q.Set("prompt", "consent") // OpenID Connect requires this
 	}
 	if l.Proof != nil {
 		thumbprint, err := l.Proof.thumbprint()
 		if err != nil {
 			return "", err
 		}
-		q.Set("dpop_jkt", thumbprint) // binds the code to the key, so that others cannot use it
+		q.Set("dpop_jkt", thumbprint) // binds the code to the key, so that other clients cannot use the code
 	}
 	page.RawQuery = q.Encode()
 	return page.String(), nil
 }
 
-// codeOf returns the code with which the user came back. It checks the sender before it trusts any
+// codeOf returns the code with which the user came back. It checks the sender before it uses any
 // other parameter, including an error (RFC 9207).
 func codeOf(back, state string, of *issuer) (string, error) {
 	u, err := url.Parse(back)

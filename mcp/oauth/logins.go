@@ -11,18 +11,19 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// A Login describes an authorization server's permission for the client. It holds no secrets.
+// A Login describes the permission of an authorization server for the client. It contains no
+// secrets.
 type Login struct {
-	Server   string    // the server for which it was obtained
+	Server   string    // the server that it was obtained for
 	Resource string    // the resource of its token
 	Issuer   string    // the authorization server
 	ClientID string    // the client's ID there
 	Scopes   []string  // granted scopes
 	Since    time.Time // when the current token was obtained
 	Expires  time.Time // expiry of the token; zero if unknown
-	Renews   bool      // whether the token is renewed without the user
-	Bound    bool      // whether the token needs a proof and is useless to others (DPoP)
-	Identity bool      // whether it identifies the user and is not for a server; see [Identity]
+	Renews   bool      // set if the token is renewed without the user
+	Bound    bool      // set if the token needs a proof and is useless to others (DPoP)
+	Identity bool      // set if it identifies the user and is not for a server; see [Identity]
 }
 
 func (l *login) public() *Login {
@@ -36,10 +37,10 @@ var (
 	ErrNotWanted = errors.New("the server needs no login")
 )
 
-// Login lets the user log in at the authorization server of an MCP server, even if they are logged
-// in. base sends the request that finds the MCP server's requirements; nil means
-// http.DefaultTransport. The error is [ErrNotWanted] if the server requires no login. It is an
-// error if the login cannot be stored.
+// Login sends the user to the login page of the authorization server of an MCP server, even if they
+// are logged in. The RoundTripper base sends the request that finds the MCP server's requirements;
+// nil means http.DefaultTransport. The error is [ErrNotWanted] if the server requires no login.
+// Login also fails if the login cannot be stored.
 func (c *Client) Login(ctx context.Context, server string, base http.RoundTripper) (*Login, error) {
 	u, err := serverURL(server)
 	if err != nil {
@@ -95,7 +96,7 @@ func (c *Client) LoginOf(ctx context.Context, server string) (*Login, error) {
 	return l.public(), nil
 }
 
-// Logins returns all logins of the store.
+// Logins returns all logins in the store.
 func (c *Client) Logins(ctx context.Context) ([]*Login, error) {
 	logins, err := c.store.logins(ctx)
 	var all []*Login
@@ -105,8 +106,8 @@ func (c *Client) Logins(ctx context.Context) ([]*Login, error) {
 	return all, err
 }
 
-// Renew replaces the token of the login that a server uses, if it is the one with this mark. The
-// caller knows that it expires soon or was refused; see [Options.Renew].
+// Renew replaces the token of the login that a server uses, if mark identifies that token. The
+// caller knows that the token expires soon or was refused; see [Options.Renew].
 func (c *Client) Renew(ctx context.Context, server, mark string) error {
 	u, err := serverURL(server)
 	if err != nil {
@@ -125,9 +126,9 @@ func (c *Client) Renew(ctx context.Context, server, mark string) error {
 	return c.renew(ctx, a, l)
 }
 
-// Logout removes the login that a server uses, also for other servers that use it. If possible it
-// revokes the tokens at the authorization server (RFC 7009); revoked reports whether it did. The
-// error is [ErrNoLogin] without a login.
+// Logout removes the login that a server uses; other servers may use the same login. If possible,
+// it revokes the tokens at the authorization server (RFC 7009), and reports that in revoked. The
+// error is [ErrNoLogin] if there is no login.
 func (c *Client) Logout(ctx context.Context, server string) (was *Login, revoked bool, err error) {
 	u, err := serverURL(server)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 
 const (
 	callbackPath = "/callback"
-	callbackTime = 10 * time.Second // for one request of the browser
+	callbackTime = 10 * time.Second // timeout of one request of the browser
 )
 
-// Loopback returns a function for [Options.Visit] that lets the user come back to an address of
-// this machine (RFC 8252 section 7.3). It listens there during the visit. open sends the user's
-// browser to a page; it must not wait for the user.
+// Loopback returns a function for [Options.Visit] with which the user comes back to an address on
+// this machine (RFC 8252 section 7.3). It listens there during the visit. The function open sends
+// the user's browser to a page; it must not wait for the user.
 func Loopback(open func(ctx context.Context, page string) error) func(ctx context.Context, redirect string) (*Visit, error) {
 	return func(ctx context.Context, redirect string) (*Visit, error) {
 		l, err := listen(ctx, redirect)
@@ -37,7 +37,7 @@ func Loopback(open func(ctx context.Context, page string) error) func(ctx contex
 		visit := &Visit{Redirect: at + callbackPath, Close: func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callbackTime)
 			defer cancel()
-			_ = server.Shutdown(ctx) // lets the last page reach the browser
+			_ = server.Shutdown(ctx) // lets the browser receive the last page
 			_ = server.Close()
 			<-ended
 		}}
@@ -61,13 +61,13 @@ func Loopback(open func(ctx context.Context, page string) error) func(ctx contex
 	}
 }
 
-// LoopbackRedirect returns the redirect URI of [Loopback] at a port, for clients that are
-// registered with one.
+// LoopbackRedirect returns the redirect URI of [Loopback] at a port. It is meant for clients that
+// are registered with a fixed redirect URI.
 func LoopbackRedirect(port int) string {
 	return fmt.Sprintf("http://127.0.0.1:%d%s", port, callbackPath)
 }
 
-// listen listens at the address of the redirect URI, or at any free port if that is taken.
+// listen listens at the address of the redirect URI, or at any free port if that one is in use.
 func listen(ctx context.Context, redirect string) (net.Listener, error) {
 	if before, err := url.Parse(redirect); err == nil && before.Port() != "" && before.Path == callbackPath && before.Hostname() == "127.0.0.1" {
 		if l, err := new(net.ListenConfig).Listen(ctx, "tcp", before.Host); err == nil {
@@ -80,12 +80,12 @@ func listen(ctx context.Context, redirect string) (net.Listener, error) {
 // A loopback handles the request with which the user's browser comes back.
 type loopback struct {
 	state  atomic.Pointer[string] // state of the login; nil before the login starts
-	isBack atomic.Bool            // whether the browser came back, which it may do once
-	back   chan string            // of capacity 1: receives the path with its query
+	isBack atomic.Bool            // set when the browser came back, which is accepted once
+	back   chan string            // capacity 1; gets the path with its query
 }
 
-// ServeHTTP accepts the end of the login. A page that guesses the state neither completes nor ends
-// the login.
+// ServeHTTP accepts the end of the login. A page that guesses the state can neither complete nor
+// end the login.
 func (b *loopback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -102,7 +102,7 @@ func (b *loopback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		page(w, "This is not the login that was begun", "Go back to where you began it, and try again.")
 		return
 	}
-	if b.isBack.Swap(true) { // reloaded or replayed
+	if b.isBack.Swap(true) { // reloaded or sent again
 		w.WriteHeader(http.StatusConflict)
 		page(w, "This login came back before", "You can close this window. What comes of the login is said where you began it.")
 		return

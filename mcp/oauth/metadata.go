@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	maxMetadata = 256 << 10 // bytes of a response from an authorization server
-	maxServers  = 10        // authorization servers of one resource that are tried
+	maxMetadata = 256 << 10 // maximum bytes of a response from an authorization server
+	maxServers  = 10        // maximum number of authorization servers of one resource to try
 )
 
 // A resource is the metadata of a protected resource (RFC 9728).
@@ -41,9 +41,9 @@ type issuer struct {
 	SendsIssuer     oauthdoc.Flag  `json:"authorization_response_iss_parameter_supported,omitempty"`
 }
 
-// resourceOf returns the metadata of a protected server: at the URL in the challenge, and then at
-// the well-known URLs of the server. It returns nil for servers that publish none (before
-// 2025-06-18).
+// resourceOf returns the metadata of a protected server. It tries the URL in the challenge, and
+// then the well-known URLs of the server. It returns nil for a server that publishes no metadata,
+// as before 2025-06-18.
 func (c *Client) resourceOf(ctx context.Context, server *url.URL, at string) (*resource, error) {
 	places := oauthdoc.WellKnown(server, "oauth-protected-resource", false)
 	if at != "" {
@@ -79,8 +79,8 @@ func (c *Client) resourceOf(ctx context.Context, server *url.URL, at string) (*r
 	return found, nil
 }
 
-// issuerOf reads the metadata of an authorization server. Its issuer must equal name, otherwise
-// another server could take its place (RFC 8414 section 3.3).
+// issuerOf reads the metadata of an authorization server. The issuer in it must equal name.
+// Otherwise another server could impersonate the authorization server (RFC 8414 section 3.3).
 func (c *Client) issuerOf(ctx context.Context, name string) (*issuer, error) {
 	u, err := url.Parse(name)
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
@@ -105,7 +105,7 @@ func (c *Client) issuerOf(ctx context.Context, name string) (*issuer, error) {
 	return found, nil
 }
 
-// check returns an error if required endpoints are missing or endpoints must not be used.
+// check returns an error if required endpoints are missing or if an endpoint must not be used.
 func (i *issuer) check() error {
 	for _, endpoint := range []struct{ name, url string }{{"authorization_endpoint", i.Authorize}, {"token_endpoint", i.Token}, {"registration_endpoint", i.Register}, {"revocation_endpoint", i.Revoke}} {
 		if endpoint.url == "" {
@@ -121,13 +121,13 @@ func (i *issuer) check() error {
 	return nil
 }
 
-// canonical returns the name of a server as a resource (RFC 8707): without query, fragment and
+// canonical returns the name of a server as a resource (RFC 8707), which has no query, fragment or
 // final slash.
 func canonical(u *url.URL) string {
 	return oauthdoc.Origin(u) + oauthdoc.Path(strings.TrimSuffix(u.EscapedPath(), "/"))
 }
 
-// covers reports whether a resource is the server or a parent of it on the same site.
+// covers reports whether a resource is the server, or a parent path of it at the same origin.
 func covers(name string, server *url.URL) bool {
 	u, err := url.Parse(name)
 	if err != nil || u.Host == "" {

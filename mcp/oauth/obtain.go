@@ -13,13 +13,13 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// fresh returns the login whose token is to be sent, or nil without one. One caller renews a token
-// that expires soon while the others wait.
+// fresh returns the login with the token to send, or nil. If the token expires soon, one caller
+// renews it while the others wait.
 func (c *Client) fresh(ctx context.Context, a *access) (*login, error) {
 	l, looked := a.current()
 	if !looked {
 		if err := c.look(ctx, a); err != nil {
-			// The server may not want a token. If it does, authorize meets the error again.
+			// The server may require no token. If it does, authorize returns the error again.
 			c.options.Logger.WarnContext(ctx, "tokens cannot be read", "server", canonical(a.server), "error", err)
 			return nil, ctx.Err()
 		}
@@ -35,7 +35,7 @@ func (c *Client) fresh(ctx context.Context, a *access) (*login, error) {
 			return now, nil
 		}
 		if err = c.renew(ctx, a, l); isRefusal(err) {
-			err = nil // the server's next response asks for a token
+			err = nil // the server's next response requires a token
 		}
 		a.ended("", err)
 	}
@@ -61,9 +61,9 @@ func (c *Client) look(ctx context.Context, a *access) error {
 	return err
 }
 
-// renew obtains the next token for a login. Only one process at a time does so; the others find the
-// token in the store. If the authorization server refuses, the login is removed. The caller holds
-// the turn.
+// renew obtains the next token for a login. Only one process at a time does this; the others find
+// the token in the store. If the authorization server refuses, renew removes the login. The caller
+// holds the turn.
 func (c *Client) renew(ctx context.Context, a *access, old *login) error {
 	ctx = from(ctx, a.server)
 	if c.options.Renew != nil && c.options.Renew(ctx, canonical(a.server), old.mark()) == nil {
@@ -101,7 +101,7 @@ func (c *Client) renew(ctx context.Context, a *access, old *login) error {
 }
 
 // nextToken requests a token that replaces the old one. It may return a token together with an
-// error: the old refresh token is used up, so the new one must be kept.
+// error. The new refresh token must then be stored, as the old one can no longer be used.
 func (c *Client) nextToken(ctx context.Context, old *login) (*accessToken, error) {
 	if c.options.Grant != nil {
 		return c.granted(ctx, old, old.Token.Scopes)
@@ -117,8 +117,8 @@ func (c *Client) nextToken(ctx context.Context, old *login) (*accessToken, error
 	return next, err
 }
 
-// keep makes a login the current one, in memory and in the store. If the store fails, a later login
-// is needed, but no current request fails.
+// keep makes a login the current one, in memory and in the store. If it cannot be stored, the user
+// must log in again later, but no current request fails.
 func (c *Client) keep(ctx context.Context, a *access, l *login, hold state.Hold) {
 	a.set(l)
 	if err := c.store.save(ctx, canonical(a.server), l, hold); err != nil {
@@ -126,8 +126,8 @@ func (c *Client) keep(ctx context.Context, a *access, l *login, hold state.Hold)
 	}
 }
 
-// authorize obtains a token in place of the refused one (nil for none), as the challenge demands.
-// It reports whether it requested a new one from an authorization server.
+// authorize obtains a token in place of the refused one, as the challenge requires; refused may be
+// nil. It reports whether it requested a new token from an authorization server.
 func (c *Client) authorize(ctx context.Context, a *access, refused *login, asked challenge, more bool) (isNew bool, err error) {
 	unlock, err := a.lock(ctx, "")
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *Client) authorize(ctx context.Context, a *access, refused *login, asked
 	}
 	defer unlock()
 	if now, _ := a.current(); now.isOther(refused) {
-		return false, nil // another request obtained one meanwhile
+		return false, nil // another request obtained a token in the meantime
 	}
 	stored, err := c.store.ofServer(ctx, canonical(a.server))
 	if err != nil {
@@ -218,15 +218,16 @@ func (c *Client) obtain(ctx context.Context, a *access, refused *login, asked ch
 	})
 }
 
-// isRefusal reports whether an authorization server refused; other errors may be temporary.
+// isRefusal reports whether an authorization server refused a request. All other errors may be
+// temporary.
 func isRefusal(err error) bool {
 	refused, is := errors.AsType[*Error](err)
 	return is && refused.Status < http.StatusInternalServerError && refused.Status != http.StatusTooManyRequests &&
 		!slices.Contains([]string{"temporarily_unavailable", "server_error", "slow_down"}, refused.Code)
 }
 
-// discover finds the authorization server of a server and the scopes to request. The login has no
-// token yet.
+// discover finds the authorization server of a server, and the scopes to request. The returned
+// login has no token yet.
 func (c *Client) discover(ctx context.Context, a *access, asked challenge) (l *login, scopes []string, err error) {
 	protected, err := c.resourceOf(ctx, a.server, asked.metadata)
 	if err != nil {
@@ -263,7 +264,7 @@ func (c *Client) discover(ctx context.Context, a *access, asked challenge) (l *l
 	return nil, nil, errors.Join(faults...)
 }
 
-// union returns the scopes of both, without duplicates.
+// union returns the scopes in a or b, without duplicates.
 func union(a, b []string) []string {
 	all := slices.Clone(a)
 	for _, scope := range b {

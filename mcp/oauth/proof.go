@@ -20,11 +20,12 @@ import (
 const (
 	headerProof = "DPoP"
 	headerNonce = "DPoP-Nonce"
-	faultNonce  = "use_dpop_nonce" // the error code that asks for another nonce
-	maxNonce    = 1_000            // bytes
+	faultNonce  = "use_dpop_nonce" // the error code that requires another nonce
+	maxNonce    = 1_000            // maximum bytes of a nonce
 )
 
-// A proofKey signs proofs that the sender of a token is the client that obtained it (RFC 9449).
+// A proofKey signs proofs that the sender of a token is the client that obtained the token (RFC
+// 9449).
 type proofKey struct {
 	Key []byte `json:"key"` // PKCS #8
 
@@ -34,7 +35,7 @@ type proofKey struct {
 	err    error
 }
 
-// newProofKey returns a new key for an authorization server that accepts the given algorithms; nil
+// newProofKey returns a new key for an authorization server that supports the given algorithms; nil
 // means all.
 func newProofKey(algorithms []string) (*proofKey, error) {
 	if len(algorithms) > 0 && !slices.Contains(algorithms, string(jose.ES256)) {
@@ -66,7 +67,7 @@ func (p *proofKey) prepare() error {
 	return p.err
 }
 
-// thumbprint identifies the key to an authorization server (RFC 7638).
+// thumbprint returns the thumbprint that identifies the key to an authorization server (RFC 7638).
 func (p *proofKey) thumbprint() (string, error) {
 	if err := p.prepare(); err != nil {
 		return "", err
@@ -75,7 +76,7 @@ func (p *proofKey) thumbprint() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum), err
 }
 
-// sign returns the proof for a request, bound to its token if it has one.
+// sign returns the proof for a request. The proof is bound to token, unless that is empty.
 func (p *proofKey) sign(now time.Time, method string, to *url.URL, token, nonce string) (string, error) {
 	if err := p.prepare(); err != nil {
 		return "", err

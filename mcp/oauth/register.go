@@ -14,9 +14,9 @@ import (
 	"github.com/junction-mcp/junction/internal/oauthdoc"
 )
 
-// known returns the client's registration with an authorization server. It is one made beforehand,
-// the published document, or, remembered, the client's own earlier registration. Without an ID the
-// client is not registered.
+// known returns the client's registration with an authorization server: one made beforehand, the
+// published document, or the client's own earlier registration. In the last case, remembered is
+// set. A client without an ID is not registered.
 func (c *Client) known(ctx context.Context, to *issuer) (r *Registration, remembered bool, err error) {
 	if c.options.Registered != nil {
 		if r, ok := c.options.Registered(to.Issuer); ok {

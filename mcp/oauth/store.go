@@ -15,35 +15,35 @@ import (
 )
 
 const (
-	// leaseTime is how long others wait if a process dies while it obtains a token.
+	// leaseTime is how long other processes wait if a process dies while it obtains a token.
 	leaseTime = 10 * time.Second
-	// maxLogins is the largest number of logins in a list.
+	// maxLogins is the maximum number of logins in a list.
 	maxLogins = 1_000
 )
 
-// ErrKey reports that the stored data was sealed with another key.
+// ErrKey reports that the stored data were sealed with another key.
 var ErrKey = errors.New("the stored logins cannot be read with this key")
 
-// A Store keeps sealed logins, by authorization server and resource, and registrations of clients.
-// Clients of several processes may share it; only one of them at a time obtains a token. It is safe
-// for concurrent use.
+// A Store stores sealed logins by authorization server and resource, and registrations of clients.
+// Clients in several processes may share it. Only one of them at a time obtains a token. A Store is
+// safe for concurrent use.
 type Store struct {
 	open func(ctx context.Context) (state.Store, []byte, error)
 
-	turn chan struct{}           // of capacity 1; held while the store is opened
-	in   atomic.Pointer[sealing] // nil until it is opened
+	turn chan struct{}           // capacity 1; contains a value while the store is opened
+	in   atomic.Pointer[sealing] // nil until the store is opened
 }
 
-// sealing is an open store with the key to its values.
+// A sealing is an open store with the key for its values.
 type sealing struct {
 	state.Store
 	ring *seal.Ring
 }
 
-// OpenStore returns a Store in the [state.Store] that open returns. open also returns the key that
-// seals the values, at least 32 random bytes. A nil key means one that exists only in this process.
-// The store is opened on first use. If open fails with [state.ErrNotFound], nothing was stored yet;
-// after any other error it is called again later.
+// OpenStore returns a Store that uses the [state.Store] that open returns. The function open also
+// returns the key that seals the values, of at least 32 random bytes. A nil key means a key that
+// exists only in this process. The store is opened when it is first used. If open fails with
+// [state.ErrNotFound], nothing is stored yet. After any other error, open is called again later.
 func OpenStore(open func(ctx context.Context) (s state.Store, key []byte, err error)) *Store {
 	return &Store{open: open, turn: make(chan struct{}, 1)}
 }
@@ -78,7 +78,7 @@ func (s *Store) opened(ctx context.Context) (*sealing, error) {
 	return s.in.Load(), nil
 }
 
-// Prefixes of keys. The names are hashed because they can be long and are private.
+// The prefixes of keys. The names are hashed, as they can be long and are private.
 const (
 	ofServers = "oauth/server/" // of a server: the key of its login
 	ofLogins  = "oauth/login/"  // of an issuer and a resource: the login
@@ -95,7 +95,7 @@ func keyOf(kind string, names ...string) string {
 
 func (l *login) key() string { return keyOf(ofLogins, l.Issuer.Issuer, l.Resource) }
 
-// while runs do in one process at a time for each login.
+// while runs do for a login. Only one process at a time does so for the same login.
 func (s *Store) while(ctx context.Context, l *login, do func(ctx context.Context, hold state.Hold) error) error {
 	in, err := s.opened(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Store) while(ctx context.Context, l *login, do func(ctx context.Context
 	return state.While(ctx, in, l.key(), leaseTime, do)
 }
 
-// get decodes the value of a key. found is false if there is none.
+// get decodes the value of a key. It reports false in found if the store has no such key.
 func (s *Store) get(ctx context.Context, key string, into any) (version state.Version, found bool, err error) {
 	in, err := s.opened(ctx)
 	if err == nil {
@@ -168,7 +168,7 @@ func (s *Store) byKey(ctx context.Context, key string) (*login, error) {
 	return &l, nil
 }
 
-// save stores a login as the one that a server uses.
+// save stores a login, which the server then uses.
 func (s *Store) save(ctx context.Context, server string, l *login, hold state.Hold) error {
 	if err := s.put(ctx, l.key(), l, state.Write{Hold: hold}); err != nil {
 		return err

@@ -22,10 +22,10 @@ type Error struct {
 	Description string
 	Status      int // HTTP status
 
-	nonce string // nonce that the server wants in the next proof
+	nonce string // the nonce that the server requires in the next proof
 }
 
-// Error returns the code and the description.
+// Error returns a text with the code and the description.
 func (e *Error) Error() string {
 	text := "the authorization server says " + e.Code
 	if e.Description != "" {
@@ -39,19 +39,19 @@ type accessToken struct {
 	Access  string    `json:"access"`
 	Refresh string    `json:"refresh,omitempty"`
 	Expires time.Time `json:"expires,omitzero"` // zero if unknown
-	Scopes  []string  `json:"scopes,omitempty"` // granted scopes, or the requested ones if the server did not list any
-	Bound   bool      `json:"bound,omitempty"`  // whether a proof must accompany it
+	Scopes  []string  `json:"scopes,omitempty"` // granted scopes, or the requested ones if the server listed none
+	Bound   bool      `json:"bound,omitempty"`  // set if the token must be sent with a proof
 	At      time.Time `json:"at"`               // when it was obtained
 	// Identity is the ID token of a login at an identity provider. Expires is then the expiry of
 	// the ID token.
 	Identity string `json:"identity,omitempty"`
 	// Again is the earliest time to request another token.
 	Again time.Time `json:"again,omitzero"`
-	// From is the hash of the token for which it was exchanged.
+	// From is the hash of the token that it was exchanged for.
 	From string `json:"from,omitempty"`
 }
 
-// expiresSoon reports whether the token should be replaced.
+// expiresSoon reports whether the token should be replaced now.
 func (t *accessToken) expiresSoon(now time.Time) bool {
 	return !t.Expires.IsZero() && !now.Before(t.Again) && !now.Add(min(ahead, t.Expires.Sub(t.At)/10)).Before(t.Expires)
 }
@@ -61,21 +61,21 @@ type Registration struct {
 	ID     string `json:"id"`
 	Secret string `json:"secret,omitempty"`
 	// Method is the client's authentication method: none, client_secret_basic, client_secret_post
-	// or private_key_jwt. Empty means private_key_jwt with a Key, none without a Secret, else the
-	// first that the authorization server accepts.
+	// or private_key_jwt. If it is empty, the method is private_key_jwt with a Key, and none
+	// without a Secret. Otherwise it is the first method that the authorization server supports.
 	Method string `json:"method,omitempty"`
-	// Redirect is the registered redirect URI. A login that uses another one needs a new
+	// Redirect is the registered redirect URI. A login with another redirect URI needs a new
 	// registration.
 	Redirect string `json:"redirect,omitempty"`
 	// Expires is when the secret expires; zero means never or unknown.
 	Expires time.Time `json:"expires,omitzero"`
-	// Key signs the client's assertions, for private_key_jwt: RSA, Ed25519, or ECDSA with P-256,
-	// P-384 or P-521. KeyID, if not empty, identifies it.
+	// Key signs the client's assertions for private_key_jwt. It may be an RSA, Ed25519 or ECDSA key
+	// (P-256, P-384 or P-521). KeyID, if not empty, identifies the key.
 	Key   crypto.Signer `json:"-"`
 	KeyID string        `json:"-"`
 }
 
-// stored returns the part of a registration from the options that is stored.
+// stored returns the part of a registration from the options that may be stored.
 func (r *Registration) stored() Registration {
 	return Registration{ID: r.ID, Method: r.Method, Redirect: r.Redirect}
 }
@@ -109,9 +109,9 @@ func (r *Registration) method(of *issuer) string {
 	return of.secretMethod()
 }
 
-// secretMethod returns the authentication method for a client with a secret. It is the first that
-// the authorization server lists, as that one is best supported (FastMCP revokes with one of them
-// only). Without a list it is the default of RFC 8414.
+// secretMethod returns the authentication method for a client with a secret. It is the first method
+// that the authorization server lists, as that one is best supported (FastMCP revokes with only one
+// of them). If the server lists none, it is the default in RFC 8414.
 func (i *issuer) secretMethod() string {
 	for _, method := range i.Methods {
 		if method == methodBasic || method == methodPost {
@@ -121,8 +121,8 @@ func (i *issuer) secretMethod() string {
 	return methodBasic
 }
 
-// token requests a token, and repeats the request if the authorization server wants another nonce
-// in the proof.
+// token requests a token. If the authorization server requires another nonce in the proof, it
+// repeats the request.
 func (c *Client) token(ctx context.Context, l *login, form url.Values, scopes []string) (*accessToken, error) {
 	header, err := c.identify(l.Issuer, c.whole(l.Issuer, &l.Client), form)
 	if err != nil {
@@ -159,7 +159,7 @@ func (c *Client) token(ctx context.Context, l *login, form url.Values, scopes []
 	return t, nil
 }
 
-// A tokenAnswer is the response of a token endpoint (RFC 6749 section 5.1).
+// A tokenAnswer is the response from a token endpoint (RFC 6749 section 5.1).
 type tokenAnswer struct {
 	Access    string           `json:"access_token"`
 	Type      string           `json:"token_type"`
@@ -169,8 +169,8 @@ type tokenAnswer struct {
 	Identity  string           `json:"id_token"`
 }
 
-// token returns the token of the response. proved reports whether the request had a proof; scopes
-// are the requested scopes.
+// token returns the token in the response. The flag proved reports whether the request had a proof;
+// scopes are the requested scopes.
 func (a *tokenAnswer) token(proved bool, asked time.Time, scopes []string) (*accessToken, error) {
 	t := &accessToken{Access: a.Access, Refresh: a.Refresh, Scopes: scopes, At: asked, Identity: a.Identity}
 	switch {
@@ -191,11 +191,11 @@ func (a *tokenAnswer) token(proved bool, asked time.Time, scopes []string) (*acc
 	return t, nil
 }
 
-// maxExpires limits the assumed lifetime of a token. A server that ends it earlier responds with
-// 401.
+// maxExpires is the maximum assumed lifetime of a token. If the server ends it earlier, it responds
+// with 401.
 const maxExpires = 365 * 24 * time.Hour
 
-// post sends a form or a document and decodes the response.
+// post sends a body, which is a form or JSON, and decodes the response.
 func (c *Client) post(ctx context.Context, to string, header http.Header, body string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(body))
 	if err != nil {
@@ -222,7 +222,7 @@ func (c *Client) post(ctx context.Context, to string, header http.Header, body s
 	fault := oauthdoc.FaultOf(text)
 	isGood := response.StatusCode == http.StatusOK || response.StatusCode == http.StatusCreated
 	switch {
-	case fault.Code != "": // GitHub also sends it with status 200
+	case fault.Code != "": // GitHub also sends an error with status 200
 		refused := &Error{Code: plain(fault.Code), Description: plain(fault.Description), Status: response.StatusCode}
 		if nonce := response.Header.Get(headerNonce); len(nonce) <= maxNonce {
 			refused.nonce = nonce

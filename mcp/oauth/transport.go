@@ -14,9 +14,9 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httplink"
 )
 
-// Transport returns an http.RoundTripper for requests to the server at a URL. It adds the token and
-// obtains one when the server asks for it. Requests to other origins get no token. base sends the
-// requests; nil means http.DefaultTransport.
+// Transport returns an http.RoundTripper for requests to the server at a URL. It adds the token,
+// and obtains one when the server requires it. Requests to other origins are sent without a token.
+// The RoundTripper base sends the requests; nil means http.DefaultTransport.
 func (c *Client) Transport(server string, base http.RoundTripper) (http.RoundTripper, error) {
 	u, err := serverURL(server)
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Client) Transport(server string, base http.RoundTripper) (http.RoundTri
 func serverURL(server string) (*url.URL, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {
-		return nil, errors.New("authorization: what is given as the URL of the server is none") // not quoted, because it may contain a secret
+		return nil, errors.New("authorization: what is given as the URL of the server is none") // not quoted, as it may contain a secret
 	}
 	return u, nil
 }
@@ -70,7 +70,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if errors.Is(err, errNotOAuth) {
 			return response, nil // the server may want a key in a header
 		}
-		_, _ = io.CopyN(io.Discard, response.Body, maxMetadata) // so that the connection can be reused
+		_, _ = io.CopyN(io.Discard, response.Body, maxMetadata) // the connection can then be reused
 		_ = response.Body.Close()
 		if err != nil {
 			return nil, fmt.Errorf("authorization at %s: %w", t.access.server.Host, err)
@@ -78,8 +78,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// send sends a request with the token of a login. again reports that its body was already read
-// once.
+// send sends a request with the token of a login. The flag again reports that the body of the
+// request was already read once.
 func (t *transport) send(req *http.Request, l *login, again bool) (*http.Response, error) {
 	if l == nil && !again {
 		return t.base.RoundTrip(req)
@@ -108,8 +108,8 @@ func (t *transport) send(req *http.Request, l *login, again bool) (*http.Respons
 	return t.base.RoundTrip(sent)
 }
 
-// probe sends a request without a token to find the server's challenge. wanted reports whether the
-// server requires a token.
+// probe sends a request without a token to find the server's challenge. The result wanted reports
+// whether the server requires a token.
 func (c *Client) probe(ctx context.Context, server *url.URL, base http.RoundTripper) (asked challenge, wanted bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -131,5 +131,6 @@ func (c *Client) probe(ctx context.Context, server *url.URL, base http.RoundTrip
 	return challenge{}, protected != nil, err
 }
 
-// CloseIdleConnections closes the idle connections of the base transport.
+// CloseIdleConnections closes the idle connections of the base transport; see
+// [http.Client.CloseIdleConnections].
 func (t *transport) CloseIdleConnections() { (&http.Client{Transport: t.base}).CloseIdleConnections() }

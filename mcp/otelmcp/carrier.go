@@ -11,18 +11,18 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 )
 
-// The members of _meta that MCP names for a trace context.
+// The members of _meta for a trace context that MCP defines.
 const (
 	keyTraceParent = "traceparent"
 	keyTraceState  = "tracestate"
 	keyBaggage     = "baggage"
 )
 
-// carried is what a request carries of a trace: a carrier to read from.
+// A carried is a TextMapCarrier that reads the trace context of a request.
 type carried struct{ req *mcp.Request }
 
-// Get returns the member of the request's _meta; propagators other than those of
-// the W3C have members of their own.
+// Get returns a member of the request's _meta. Propagators that the W3C does not define use other
+// members.
 func (c carried) Get(key string) string {
 	switch key {
 	case keyTraceParent:
@@ -36,14 +36,14 @@ func (c carried) Get(key string) string {
 	return text
 }
 
-// Set does nothing: a request is not changed.
+// Set does nothing, as a request must not be changed.
 func (c carried) Set(string, string) {}
 
-// Keys returns the members that MCP names.
+// Keys returns the members that MCP defines.
 func (c carried) Keys() []string { return []string{keyTraceParent, keyTraceState, keyBaggage} }
 
-// inject returns a copy of the request that carries the trace context of ctx,
-// and nothing of the one that it had.
+// inject returns a copy of the request with the trace context of ctx, in place of the one that the
+// request had.
 func (t *tracer) inject(ctx context.Context, req *mcp.Request) *mcp.Request {
 	carrier := propagation.MapCarrier{}
 	t.Inject(ctx, carrier)
@@ -56,7 +56,7 @@ func (t *tracer) inject(ctx context.Context, req *mcp.Request) *mcp.Request {
 	return &copied
 }
 
-// withMeta returns the parameters with other members of _meta.
+// withMeta returns the params with members of _meta removed and added.
 func withMeta(params json.RawMessage, drop []string, add map[string]string) json.RawMessage {
 	keys := slices.Sorted(maps.Keys(add))
 	w := jsonrpc.NewObject(make([]byte, 0, len(params)+64*len(keys)))

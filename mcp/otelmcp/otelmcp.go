@@ -9,28 +9,27 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// scope is the name under which the spans are made.
+// scope is the instrumentation scope of the spans.
 const scope = "github.com/junction-mcp/junction/mcp/otelmcp"
 
-// methodListen lasts as long as a client listens, so a span says nothing about it.
+// methodListen gets no span. The duration of such a request depends only on the client.
 const methodListen = "subscriptions/listen"
 
-// Options are optional; the zero value of each field means its default.
+// Options holds the settings of [Server] and [Client]. The zero value of each field is its default.
 type Options struct {
-	// TracerProvider makes the spans; default the global one.
+	// TracerProvider makes the spans. The default is the global one.
 	TracerProvider trace.TracerProvider
-	// Propagator reads and writes the trace context of requests. The default is
-	// the global one, which does nothing until a program sets it; W3C trace
-	// context and baggage are what MCP names. Baggage goes to the server: leave
-	// it out where servers are not to be trusted with it.
+	// Propagator reads and writes the trace context of requests. The default is the global one,
+	// which does nothing until a program sets it. MCP defines W3C trace context and baggage.
+	// Baggage is sent to the server: omit it if servers are not trusted with it.
 	Propagator propagation.TextMapPropagator
-	// Public says that anybody can send requests to the [Server]: the client's
-	// trace is linked to, and does not become the parent of the server's own, and
-	// its baggage is not taken over. A [Client] ignores it.
+	// Public is set if untrusted clients can send requests to the [Server]. The client's span is
+	// then linked, and does not become the parent of the server's span. The client's baggage is
+	// ignored. A [Client] ignores this field.
 	Public bool
 }
 
-// A tracer is Options with their defaults.
+// A tracer is Options with default values.
 type tracer struct {
 	trace.Tracer
 	propagation.TextMapPropagator
@@ -47,11 +46,11 @@ func (o Options) tracer() *tracer {
 	return &tracer{o.TracerProvider.Tracer(scope), o.Propagator, o.Public}
 }
 
-// Server returns middleware that makes a server span of each request. Its
-// parent is the client's span, where the request's _meta names one; a span that
-// the context had already, such as that of an HTTP request, is linked to.
+// Server returns middleware that makes a server span for each request. The parent of the span is
+// the client's span, if the request's _meta contains one. A span that is already in the context,
+// such as one of an HTTP request, is linked.
 func Server(o Options) mcp.Middleware {
-	t := o.tracer() // the library has no event.Tap, and what handles a request needs its span
+	t := o.tracer() // this package does not use event.Tap, as a Handler needs its span
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			if req.Method == methodListen {
@@ -66,7 +65,7 @@ func Server(o Options) mcp.Middleware {
 	}
 }
 
-// serve starts the span of a request that came from a client.
+// serve starts the span for a request from a client.
 func (t *tracer) serve(ctx context.Context, req *mcp.Request) (context.Context, trace.Span) {
 	around := trace.SpanContextFromContext(ctx)
 	extracted := t.Extract(ctx, carried{req})
@@ -85,14 +84,13 @@ func (t *tracer) serve(ctx context.Context, req *mcp.Request) (context.Context, 
 	return t.Start(ctx, spanName(req), options...)
 }
 
-// same reports whether both are one span, on whichever side of a wire.
+// same reports whether both are the same span, on either side of a connection.
 func same(a, b trace.SpanContext) bool {
 	return a.TraceID() == b.TraceID() && a.SpanID() == b.SpanID()
 }
 
-// Client returns middleware for [mcp.ClientOptions] that makes a client span of
-// each request and sends its trace context along, in place of any that the
-// request had.
+// Client returns middleware for [mcp.ClientOptions] that makes a client span for each request. It
+// sends the trace context of the span with the request, in place of the one that the request had.
 func Client(o Options) mcp.Middleware {
 	t := o.tracer()
 	return func(next mcp.Handler) mcp.Handler {

@@ -34,15 +34,15 @@ const (
 	attrServerP   = attribute.Key("server.port")
 )
 
-// Limits, in characters, of what clients can put into a span.
+// Limits of texts from clients in a span, in characters.
 const (
 	maxName = 128
 	maxURI  = 1_024
 	maxText = 200
 )
 
-// spanName is the method, and the tool or prompt that it is about. URIs would
-// make too many names.
+// spanName returns the name of the span for a request. It consists of the method and the name of
+// the tool or prompt. URIs would make too many different names.
 func spanName(req *mcp.Request) string {
 	name := plaintext.Line(req.Method, maxName)
 	if req.Name != "" && (req.Method == "tools/call" || req.Method == "prompts/get") {
@@ -67,7 +67,8 @@ func attributes(req *mcp.Request) []attribute.KeyValue {
 	return attrs
 }
 
-// carriage are the attributes of how a request is carried; address and port are the keys of the other side.
+// carriage returns the attributes that describe how a request travels. The keys address and port
+// are those for the other side.
 func carriage(c mcp.Carriage, address, port attribute.Key) (attrs []attribute.KeyValue) {
 	for _, a := range [...]struct {
 		key   attribute.Key
@@ -86,9 +87,9 @@ func carriage(c mcp.Carriage, address, port attribute.Key) (attrs []attribute.Ke
 	return attrs
 }
 
-// end says in the span how the request ended. A request to the client and a
-// request that nobody wants any more are no errors. answering is true on the
-// side whose error becomes the response.
+// end records the outcome of the request in the span. A request that needs input, or that the
+// client cancelled, is not an error. The flag answering is set on the side whose error becomes the
+// response.
 func end(span trace.Span, outcome mcp.Outcome, err error, answering bool) {
 	if !span.IsRecording() {
 		return
@@ -111,7 +112,7 @@ func end(span trace.Span, outcome mcp.Outcome, err error, answering bool) {
 	}
 }
 
-// errorType names an error that is no response.
+// errorType returns the type of an error that is not a response.
 func errorType(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "timeout"

@@ -16,17 +16,17 @@ import (
 const (
 	maxSkills      = 10_000
 	maxListedBytes = 16 << 20 // bytes of all entries
-	maxEntries     = 10_000   // entries of a folder
+	maxEntries     = 10_000   // maximum entries of a folder
 )
 
-// ErrMismatch is the error of [Skill.Read] for a file that differs from the skill's entry or is not
-// in it. The server may have changed the skill. Get its entry again; anything approved must be
-// approved again.
+// ErrMismatch is the error of [Skill.Read] for a file that differs from the skill's entry, or that
+// the entry does not list. The server may have changed the skill. The client should get its entry
+// again. If the skill needs approval, it must be approved again.
 var ErrMismatch = errors.New("it is not what the entry of the skill says")
 
-// List lists the skills of a server. It does not read files. A list may be partial: [Get] can find
-// further skills. Invalid entries are omitted, and faults gives the reasons. The error is that of
-// the request, or reports that the list is too long.
+// List returns the skills of a server, without reading files. A list may be incomplete; [Get] may
+// find further skills. List omits invalid entries, and returns the reasons in faults. err is the
+// error of the request, or reports that the list is too long.
 func List(ctx context.Context, c *mcp.Client) (all []*Skill, faults []error, err error) {
 	size := 0
 	for raw, err := range c.List(ctx, MethodList, "skills") {
@@ -46,7 +46,7 @@ func List(ctx context.Context, c *mcp.Client) (all []*Skill, faults []error, err
 	return all, faults, nil
 }
 
-// Get returns the entry of the skill whose SKILL.md has the URI. It does not read files.
+// Get returns the entry of the skill whose SKILL.md has this URI, without reading files.
 func Get(ctx context.Context, c *mcp.Client, uri string) (*Skill, error) {
 	w := jsonrpc.NewObject(nil)
 	w.String("uri", uri)
@@ -68,9 +68,10 @@ func Get(ctx context.Context, c *mcp.Client, uri string) (*Skill, error) {
 	return s, nil
 }
 
-// Read reads a file of the skill from its server: SKILL.md, which is [Skill.URI], or another of
-// Files. It verifies the size and the digest, and the frontmatter of SKILL.md. For a dynamic skill
-// it verifies only the frontmatter. The error is [ErrMismatch] if the file differs from the entry.
+// Read reads a file of the skill from its server. The file is SKILL.md, whose URI is [Skill.URI],
+// or another one in Files. Read verifies the size and the digest of the file, and the frontmatter
+// of SKILL.md. For a dynamic skill, it verifies only the frontmatter. The error is [ErrMismatch] if
+// the file differs from the entry.
 func (s *Skill) Read(ctx context.Context, c *mcp.Client, uri string) (*mcp.ResourceContents, error) {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("server %q: skill %.200q: %.200q: %w: %s", c.Name(), s.Name(), uri, ErrMismatch, fmt.Sprintf(format, args...))
@@ -118,9 +119,10 @@ func digest(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// ReadDirectory lists the files and folders of a folder on a server, of a skill or not. The server
-// must support it ([ReadsDirectories]). The files of a skill that is not dynamic are in its entry;
-// further files in this list may not be read as its files.
+// ReadDirectory returns the files and folders in a folder on a server. The folder need not belong
+// to a skill. The server must support this ([ReadsDirectories]). If the folder belongs to a skill
+// that is not dynamic, the skill's entry lists all of its files. Other files in the folder must not
+// be read as files of the skill.
 func ReadDirectory(ctx context.Context, c *mcp.Client, uri string) ([]*mcp.Resource, error) {
 	w := jsonrpc.NewObject(nil)
 	w.String("uri", uri)

@@ -19,8 +19,8 @@ const (
 	maxDepth       = 32       // nesting of lists and objects in it
 )
 
-// frontmatter returns the part of a SKILL.md between two lines of three hyphens as one JSON object.
-// It rejects aliases: JSON has none, and a few of them can expand to gigabytes.
+// frontmatter returns the part of a SKILL.md between two lines of three hyphens, as one JSON
+// object. It rejects aliases, as JSON has none and a few of them can expand to gigabytes.
 func frontmatter(file []byte) (json.RawMessage, error) {
 	node, err := parse(file)
 	if err != nil {
@@ -33,7 +33,7 @@ func frontmatter(file []byte) (json.RawMessage, error) {
 	return object, nil
 }
 
-// parse returns the frontmatter as a YAML node.
+// parse returns the frontmatter of a file as a YAML node.
 func parse(file []byte) (*yaml.Node, error) {
 	text := bytes.ReplaceAll(bytes.TrimPrefix(file, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n"))
 	rest, found := bytes.CutPrefix(text, []byte("---\n"))
@@ -62,7 +62,7 @@ func parse(file []byte) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
-// encode encodes a node as JSON.
+// encode encodes a YAML node as JSON.
 func encode(n *yaml.Node, depth int) (json.RawMessage, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("line %d: it is nested deeper than %d", n.Line, maxDepth)
@@ -99,8 +99,8 @@ func encode(n *yaml.Node, depth int) (json.RawMessage, error) {
 	return nil, fmt.Errorf("line %d: aliases are not possible", n.Line)
 }
 
-// scalar encodes text, a number, a boolean or null as JSON. Other YAML values, such as dates,
-// become text as written.
+// scalar encodes text, a number, a boolean or null as JSON. It encodes other YAML values, such as
+// dates, as text.
 func scalar(n *yaml.Node) (json.RawMessage, error) {
 	var into any
 	switch n.ShortTag() {
@@ -125,8 +125,8 @@ func scalar(n *yaml.Node) (json.RawMessage, error) {
 	return schema.Encode(nil, into)
 }
 
-// same reports whether two JSON values are equal. A date may have milliseconds, as libraries add
-// them when they decode one.
+// same reports whether two JSON values are equal. Dates with and without milliseconds are equal, as
+// some libraries add milliseconds.
 func same(a, b json.RawMessage) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return len(a) == len(b)

@@ -20,7 +20,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Limits of the skills that one server serves. They bound memory and the list, which is one
+// Limits of the skills of one server. They limit memory, and the size of the list, which is one
 // message.
 const (
 	maxServed      = 1_000    // skills
@@ -28,18 +28,18 @@ const (
 	maxServedBytes = 64 << 20 // bytes of all files
 )
 
-// A Set holds the skills of one tree of folders, as a server serves them. All methods are safe for
+// A Set contains the skills in one tree of folders, which a server serves. All methods are safe for
 // concurrent use.
 type Set struct {
 	server *mcp.Server
 	tree   fs.FS
 	now    atomic.Pointer[served]
 
-	reloading chan struct{}   // of capacity 1; held by Reload
-	listed    map[string]bool // URIs among the server's resources; used only by Reload
+	reloading chan struct{}   // capacity 1; contains a value while Reload runs
+	listed    map[string]bool // URIs of the files among the server's resources; used only by Reload
 }
 
-// served holds the content of the tree at one moment.
+// A served is the content of the tree at one time.
 type served struct {
 	skills []*Skill // by URI
 	files  map[string]*content
@@ -51,11 +51,11 @@ type content struct {
 	data []byte
 }
 
-// Add serves the skills of a tree. Every folder with a SKILL.md is a skill with the name of the
-// folder. A skill may contain other skills. The URIs of files are skill:// and their paths in the
-// tree. Files are read now, and again by [Set.Reload]. Names that begin with a dot, and anything
-// but regular files, are omitted; symbolic links are not followed. A server has one Set; Add panics
-// if it already has one. The error names the invalid skill.
+// Add serves the skills in a tree. Every folder with a SKILL.md is a skill with the name of the
+// folder. A skill may contain other skills. The URI of a file is skill:// and its path in the tree.
+// Add reads all files, and [Set.Reload] reads them again. Files and folders whose names begin with
+// a dot, and all files that are not regular, are omitted; symbolic links are not followed. A server
+// can have only one Set; otherwise Add panics. The error names the invalid skill.
 func Add(s *mcp.Server, tree fs.FS) (*Set, error) {
 	set := &Set{server: s, tree: tree, reloading: make(chan struct{}, 1), listed: map[string]bool{}}
 	if err := set.Reload(); err != nil {
@@ -73,8 +73,8 @@ func Add(s *mcp.Server, tree fs.FS) (*Set, error) {
 	return set, nil
 }
 
-// Reload reads the tree again and serves its current content. After an error, which names the
-// invalid skill, the server continues to serve the previous content.
+// Reload reads the tree again, and serves the new content. After an error, which names the invalid
+// skill, the server continues to serve the previous content.
 func (set *Set) Reload() error {
 	set.reloading <- struct{}{}
 	defer func() { <-set.reloading }()
@@ -130,8 +130,8 @@ func (set *Set) get(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 	return mcp.Result{JSON: w.Bytes()}, nil
 }
 
-// AnswerDirectory handles resources/directory/read from the entries of skills, for a server or for
-// middleware in front of one.
+// AnswerDirectory handles resources/directory/read with the entries of skills. It is meant for
+// servers, and for middleware in front of a server.
 func AnswerDirectory(req *mcp.Request, all ...*Skill) (mcp.Result, error) {
 	uri, _ := jsonrpc.Unquote(jsonrpc.Get(req.Params, "uri"))
 	children, found := Directory(uri, all...)
@@ -188,7 +188,7 @@ func load(tree fs.FS) (*served, error) {
 	return now, nil
 }
 
-// foldersOf returns the folders of a tree that have a SKILL.md.
+// foldersOf returns the folders in a tree that contain a SKILL.md.
 func foldersOf(tree fs.FS) ([]string, error) {
 	var folders []string
 	err := walk(tree, ".", func(name string) error {
@@ -206,7 +206,7 @@ func foldersOf(tree fs.FS) ([]string, error) {
 	return folders, err
 }
 
-// walk calls f for the regular files of a tree.
+// walk calls f with each regular file in a tree.
 func walk(tree fs.FS, root string, f func(name string) error) error {
 	return fs.WalkDir(tree, root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -224,12 +224,12 @@ func walk(tree fs.FS, root string, f func(name string) error) error {
 	})
 }
 
-// skill reads a skill and adds the bytes it keeps to size.
+// skill reads a skill, and adds the number of bytes that it keeps to size.
 func (now *served) skill(tree fs.FS, folder string, size *int) (*Skill, error) {
 	s := &Skill{URI: uriOf(folder + "/" + mainFile)}
 	err := walk(tree, folder, func(name string) error {
 		uri := uriOf(name)
-		file := now.files[uri] // a file of a skill within this one
+		file := now.files[uri] // a file of a skill inside this one
 		if file == nil {
 			data, err := readAtMost(tree, name, min(maxSize, maxServedBytes-*size))
 			if err != nil {
@@ -267,12 +267,12 @@ func readAtMost(tree fs.FS, name string, most int) ([]byte, error) {
 	case len(data) > most:
 		return nil, fmt.Errorf("%s: one skill may have %d MiB, and all of a server %d", name, maxSize>>20, maxServedBytes>>20)
 	case len(data) == 0:
-		data = []byte{} // not nil: the file was read
+		data = []byte{} // not nil, as the file was read
 	}
 	return data, nil
 }
 
-// uriOf returns the URI of a file of the tree.
+// uriOf returns the URI of a file in the tree.
 func uriOf(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {

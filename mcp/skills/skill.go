@@ -25,10 +25,10 @@ const (
 	MethodDirectory = "resources/directory/read"
 )
 
-// Limits of one skill; the extension defines the same.
+// Limits of one skill, as the extension defines them.
 const (
 	maxName  = 64       // bytes of the name of a skill (agentskills.io/specification)
-	maxFiles = 512      // of one skill, SKILL.md among them
+	maxFiles = 512      // files of one skill, including SKILL.md
 	maxSize  = 16 << 20 // bytes of all files of one skill
 )
 
@@ -38,12 +38,13 @@ const (
 	dynamic       = "dynamic"
 )
 
-// A Skill is the entry of one skill: its description before a file is read. It is immutable.
+// A Skill is the entry of one skill, which describes the skill before a file is read. It is
+// immutable.
 type Skill struct {
-	URI         string          // URI of its SKILL.md; with the server it identifies the skill
+	URI         string          // URI of the SKILL.md; together with the server, it identifies the skill
 	Frontmatter json.RawMessage // of SKILL.md, as one JSON object
 	Files       []File          // all files, including SKILL.md; none if Dynamic
-	Dynamic     bool            // the files are generated when read and cannot be verified
+	Dynamic     bool            // set if the files are generated when they are read, so that they cannot be verified
 }
 
 // A File is a file of a skill.
@@ -53,10 +54,10 @@ type File struct {
 	Size   int64  `json:"size"`   // bytes
 }
 
-// Name returns the skill's name, a label that several skills may share.
+// Name returns the skill's name. Several skills may have the same name.
 func (s *Skill) Name() string { return s.field("name") }
 
-// Description returns the text on the skill's purpose and when to use it.
+// Description returns the text that describes the purpose of the skill and when to use it.
 func (s *Skill) Description() string { return s.field("description") }
 
 func (s *Skill) field(name string) string {
@@ -67,10 +68,10 @@ func (s *Skill) field(name string) string {
 // Root returns the URI of the skill's folder, without a final slash.
 func (s *Skill) Root() string { return strings.TrimSuffix(s.URI, "/"+mainFile) }
 
-// Has reports whether a URI is in the skill's folder. Only files that Files lists may be read.
+// Has reports whether a URI is in the skill's folder. Only files listed in Files may be read.
 func (s *Skill) Has(uri string) bool { return strings.HasPrefix(uri, s.Root()+"/") }
 
-// file returns the entry of a file, or nil if it is not listed.
+// file returns the entry of a file, or nil if Files does not list it.
 func (s *Skill) file(uri string) *File {
 	i := slices.IndexFunc(s.Files, func(f File) bool { return f.URI == uri })
 	if i < 0 {
@@ -102,8 +103,8 @@ func (s *Skill) appendJSON(dst []byte) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// UnmarshalJSON decodes an entry. If the entry breaks a rule of the extension, the error names the
-// skill and the rule.
+// UnmarshalJSON decodes an entry. If the entry violates a rule of the extension, the error names
+// the skill and the rule.
 func (s *Skill) UnmarshalJSON(data []byte) error {
 	var entry struct {
 		URI         string          `json:"uri"`
@@ -131,7 +132,7 @@ func (s *Skill) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// check returns an error that names the rule which the entry breaks.
+// check returns an error that names the rule that the entry violates.
 func (s *Skill) check() error {
 	scheme, location, found := strings.Cut(s.URI, "://")
 	parts := strings.Split(location, "/")
@@ -185,13 +186,14 @@ func (s *Skill) checkFiles() error {
 	return nil
 }
 
-// clean reports whether the parts of a path are plain names of files.
+// clean reports whether all parts of a path are plain file names.
 func clean(parts []string) bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return part == "" || part == "." || part == ".." })
 }
 
-// Directory lists the files and folders of a folder of skills from their entries alone, sorted by
-// URI, like resources/directory/read. found is false if no skill has the folder.
+// Directory returns the files and folders in a folder of skills, sorted by URI, as
+// resources/directory/read does. It uses only the entries of the skills. It reports false in found
+// if no skill has the folder.
 func Directory(uri string, all ...*Skill) (children []mcp.Resource, found bool) {
 	seen := map[string]bool{}
 	for _, s := range all {
@@ -215,7 +217,7 @@ func Directory(uri string, all ...*Skill) (children []mcp.Resource, found bool) 
 	return children, len(children) > 0
 }
 
-// readable returns a part of a URI without escapes.
+// readable returns a part of a URI with its escapes decoded.
 func readable(part string) string {
 	if plain, err := url.PathUnescape(part); err == nil {
 		return plain
@@ -223,7 +225,8 @@ func readable(part string) string {
 	return part
 }
 
-// typeOf returns the MIME type of a file, from its name or else from its content if that is known.
+// typeOf returns the MIME type of a file. It determines the type by the name, or otherwise by the
+// content.
 func typeOf(name string, content []byte) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md":
@@ -254,8 +257,8 @@ func typeOf(name string, content []byte) string {
 	return "application/octet-stream"
 }
 
-// Declared reports whether a server has skills. Send other requests of this package only to such a
-// server.
+// Declared reports whether a server has skills. Send the other requests of this package only to a
+// server that has.
 func Declared(c mcp.ServerCapabilities) bool { return c.Extensions[Extension] != nil }
 
 // ReadsDirectories reports whether a server supports resources/directory/read.

@@ -11,27 +11,26 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/lines"
 )
 
-// Serve answers the client on standard input and output until standard input
-// ends or ctx is done, and then waits for running requests as long as
-// DrainTimeout says. The error is nil at an orderly end.
+// Serve serves the client on standard input and output until standard input ends or ctx is done. It
+// then waits for running requests, at most for the DrainTimeout. The error is nil after a normal
+// end.
 //
-// A client that does not read its responses is not read from either: Serve waits
-// until it does, or closes its side. Once a write failed Serve returns its error.
+// Serve does not read from a client that does not read its responses. It waits until the client
+// reads, or closes its side. After a write has failed, Serve returns the error.
 //
-// When ctx is done before standard input ends, one goroutine is left waiting
-// for input, as the system cannot interrupt it; what it reads is dropped. Call
-// Serve once in the life of a process.
+// If ctx is done before standard input ends, one goroutine continues to wait for input, as the
+// system cannot interrupt it. It drops that input. So a process should call Serve only once.
 func Serve(ctx context.Context, h mcp.Handler) error {
 	return ServeWith(ctx, h, mcp.ServeOptions{})
 }
 
-// ServeWith is [Serve] with options.
+// ServeWith is like [Serve], with options.
 func ServeWith(ctx context.Context, h mcp.Handler, o mcp.ServeOptions) error {
 	return serve(ctx, h, os.Stdin, os.Stdout, nil, o)
 }
 
-// ServeStreams is [ServeWith] for any pair of streams. When ctx is done, in gets a
-// deadline in the past, or is closed where it has none.
+// ServeStreams is like [ServeWith], for any pair of streams. When ctx is done, it sets a deadline
+// in the past on in, or closes in if it has no deadlines.
 func ServeStreams(ctx context.Context, h mcp.Handler, in io.ReadCloser, out io.Writer, o mcp.ServeOptions) error {
 	return serve(ctx, h, in, out, func() { interrupt(in) }, o)
 }
@@ -44,7 +43,7 @@ func serve(ctx context.Context, h mcp.Handler, in io.Reader, out io.Writer, inte
 	return lines.Serve(ctx, e, in, out, interrupt, o)
 }
 
-// interrupt makes a Read that waits return.
+// interrupt makes a blocked Read return.
 func interrupt(in io.ReadCloser) {
 	if d, ok := in.(interface{ SetReadDeadline(time.Time) error }); ok && d.SetReadDeadline(time.Unix(1, 0)) == nil {
 		return

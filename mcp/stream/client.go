@@ -15,11 +15,12 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
-// ClientOptions configure a client transport; the zero value of each field means its default.
+// ClientOptions holds the settings of a client transport. The zero value of each field is its
+// default.
 type ClientOptions struct {
-	// MaxMessage limits the size of an accepted message, in bytes; default 16 MiB.
+	// MaxMessage is the maximum size of an accepted message in bytes. The default is 16 MiB.
 	MaxMessage int
-	// Logger receives records of the server's faults; default slog.Default().
+	// Logger receives records of the server's faults. The default is slog.Default().
 	Logger *slog.Logger
 }
 
@@ -27,13 +28,13 @@ func (o ClientOptions) connect(rw io.ReadWriteCloser, name string) link.Link {
 	return pipe.New(rw, pipe.Options{Name: name, MaxMessage: o.MaxMessage, Logger: o.Logger})
 }
 
-// Dial returns a transport that connects to a socket. network is "unix", "tcp", or any other that
-// [net.Dial] accepts for streams. Each connection of the transport opens a new one.
+// Dial returns a transport that connects to a socket. The network is "unix", "tcp", or any other
+// network of [net.Dial] with streams. Each Connect opens a new connection.
 func Dial(network, address string) mcp.Transport {
 	return DialWith(network, address, ClientOptions{})
 }
 
-// DialWith is [Dial] with options.
+// DialWith is like [Dial], with options.
 func DialWith(network, address string, o ClientOptions) mcp.Transport {
 	return &dialed{network: network, address: address, options: o}
 }
@@ -62,14 +63,14 @@ func (d *dialed) String() string {
 	return plaintext.Line(d.network+":"+d.address, 200)
 }
 
-// Over returns a transport over an existing connection; name is the server's name in errors. It can
-// be connected once: that connection then owns rwc and closes it. Close must end a blocked Read or
-// Write of rwc.
+// Over returns a transport over an existing connection. The parameter name is the server's name in
+// errors. Connect can be called once; the resulting connection owns rwc and closes it. Close must
+// end a blocked Read or Write of rwc.
 func Over(rwc io.ReadWriteCloser, name string) mcp.Transport {
 	return OverWith(rwc, name, ClientOptions{})
 }
 
-// OverWith is [Over] with options.
+// OverWith is like [Over], with options.
 func OverWith(rwc io.ReadWriteCloser, name string, o ClientOptions) mcp.Transport {
 	return &over{rwc: rwc, name: plaintext.Line(name, 200), options: o}
 }

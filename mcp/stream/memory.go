@@ -13,17 +13,17 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
-// pipeDrain is the time that requests have to finish when a Pipe is closed: their responses are no
-// longer read.
+// pipeDrain is how long requests may continue when a Pipe is closed. No client reads their
+// responses then.
 const pipeDrain = time.Second
 
-// Pipe returns a transport to a Handler in the same process that writes and reads every message
-// like a socket. Each connection is served separately until it is closed. Closing it waits for the
-// Handler, at most DrainTimeout, which is one second here by default. Pipe is meant for tests; to
-// skip the wire format, call the Handler.
+// Pipe returns a transport to a Handler in the same process. It encodes and decodes every message,
+// as over a socket. Each connection is served separately until it is closed. Closing waits for the
+// Handler, at most for DrainTimeout; the default here is one second. Pipe is meant for tests. If
+// messages need not be encoded, call the Handler.
 func Pipe(h mcp.Handler) mcp.Transport { return PipeWith(h, mcp.ServeOptions{}) }
 
-// PipeWith is [Pipe] with options.
+// PipeWith is like [Pipe], with options.
 func PipeWith(h mcp.Handler, o mcp.ServeOptions) mcp.Transport {
 	p := &memory{handler: h, options: o}
 	if p.options.DrainTimeout <= 0 {
@@ -63,7 +63,7 @@ func (m *memory) Link(ctx context.Context) (link.Link, error) {
 // String returns the transport's name.
 func (m *memory) String() string { return "a server in this process" }
 
-// served is the client's end of a duplex whose other end is being served.
+// A served is the client's end of a duplex whose other end is being served.
 type served struct {
 	duplex
 	serving sync.WaitGroup
@@ -72,7 +72,8 @@ type served struct {
 }
 
 // Close ends the serving and waits for it. A server in an endless handshake does not read, so it
-// does not see that the client is gone: then the context ends it.
+// does not notice that the client is gone. In that case, Close cancels its context after the drain
+// time.
 func (s *served) Close() error {
 	s.duplex.Close()
 	defer s.cancel()
@@ -87,14 +88,14 @@ type duplex struct{ in, out *half }
 func (d *duplex) Read(b []byte) (int, error)  { return d.in.read(b) }
 func (d *duplex) Write(b []byte) (int, error) { return d.out.write(b) }
 
-// Close lets the other end read the written bytes and then io.EOF.
+// Close lets the other end read the written bytes, and io.EOF after them.
 func (d *duplex) Close() error {
 	d.in.end(true)
 	d.out.end(false)
 	return nil
 }
 
-// maxHalf is the number of buffered bytes in one direction at which a writer waits.
+// maxHalf is the maximum number of buffered bytes in one direction. Above it, a writer waits.
 const maxHalf = 64 << 10
 
 // A half is one direction of a connection in memory.
@@ -102,8 +103,8 @@ type half struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	bytes   []byte
-	ended   bool // nothing more is written
-	refused bool // nothing more is read
+	ended   bool // set when the writer has closed its side
+	refused bool // set when the reader has closed its side
 }
 
 func newHalf() *half {
@@ -148,7 +149,7 @@ func (h *half) write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// end closes the writing or the reading side.
+// end closes the reading side, or the writing side if reading is false.
 func (h *half) end(reading bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,20 +8,20 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// A MessageConn carries whole JSON-RPC messages in both directions, such as a websocket or a pair
-// of queues. One goroutine calls Read and another Write; Close may be called at any time.
+// A MessageConn transfers whole JSON-RPC messages in both directions, such as a websocket or a pair
+// of queues. One goroutine calls Read and another calls Write. Close may be called at any time.
 type MessageConn interface {
-	// Read returns the next message of the other side, which must not change afterwards. The error
-	// is io.EOF at the end.
+	// Read returns the next message of the other side. The message must not change afterwards. At
+	// the end, the error is io.EOF.
 	Read(ctx context.Context) ([]byte, error)
-	// Write sends a message, which is valid only during the call.
+	// Write sends a message. The message is valid only during the call.
 	Write(ctx context.Context, message []byte) error
-	// Close ends the connection. A blocked Read or Write must then return; its ctx ends as well.
+	// Close ends the connection. A blocked Read or Write must then return; its context also ends.
 	Close() error
 }
 
-// Messages returns c as a pair of byte streams. With [Over] it makes a client's
-// transport of anything that carries messages, with [ServeConn] a server's:
+// Messages returns c as a pair of byte streams. Together with [Over], it makes a client transport
+// from anything that transfers messages, and together with [ServeConn] a server:
 //
 //	client, err := mcp.Dial(ctx, stream.Over(stream.Messages(socket), "the socket"))
 //	err := stream.ServeConn(ctx, stream.Messages(socket), server)
@@ -31,13 +31,13 @@ func Messages(c MessageConn) io.ReadWriteCloser {
 	return m
 }
 
-// messages frames each message as a line, the format of package lines.
+// messages sends and receives each message as a line, in the format of package lines.
 type messages struct {
 	conn   MessageConn
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
-	in     []byte // rest of the message being read
-	out    []byte // beginning of the message being written
+	in     []byte // remainder of the message that is being read
+	out    []byte // beginning of the message that is being written
 }
 
 func (m *messages) Read(b []byte) (int, error) {

@@ -18,31 +18,33 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/lines"
 )
 
-// MaxConnections limits the clients that [Serve] serves at the same time, of which those of one
-// address get a quarter. Another client gets an error, and its connection is closed.
+// MaxConnections is the maximum number of clients that [Serve] serves at the same time. Clients of
+// one address get at most a quarter. A further client gets an error, and its connection is closed.
 const MaxConnections = 1_000
 
-// A client has writeTimeout to read a write, plus a second for each writeRate bytes.
+// A client may take writeTimeout to read the data of one write, plus a second for each writeRate
+// bytes.
 const (
 	writeTimeout = 30 * time.Second
 	writeRate    = 64 << 10
 )
 
 const (
-	turnAwayTime = 100 * time.Millisecond // for the message to a client over the limit
-	maxPause     = time.Second            // between two attempts to accept
+	turnAwayTime = 100 * time.Millisecond // time for sending the error to a client over the limit
+	maxPause     = time.Second            // maximum pause between two attempts to accept
 )
 
-// Serve accepts clients from l and serves each until it closes its connection or ctx is done.
-// Running requests may then finish within DrainTimeout, and all connections are closed. Serve
-// closes l and returns after the last client was served. The error is nil when ctx is done.
+// Serve accepts clients from l, and serves each until it closes its connection or ctx is done. When
+// ctx is done, running requests may continue for DrainTimeout, and then all connections are closed.
+// Serve closes l. It returns after the last client was served. The error is nil if ctx is done.
 //
-// l decides which clients can connect: a Unix socket is protected by the permissions of its file.
+// The listener decides which clients can connect. For example, the permissions of its file protect
+// a Unix socket.
 func Serve(ctx context.Context, l net.Listener, h mcp.Handler) error {
 	return ServeWith(ctx, l, h, mcp.ServeOptions{})
 }
 
-// ServeWith is [Serve] with options.
+// ServeWith is like [Serve], with options.
 func ServeWith(ctx context.Context, l net.Listener, h mcp.Handler, o mcp.ServeOptions) error {
 	s, err := newServer(h, o)
 	if err != nil {
@@ -78,8 +80,8 @@ func ServeWith(ctx context.Context, l net.Listener, h mcp.Handler, o mcp.ServeOp
 	}
 }
 
-// callerOf returns the share of a client, by its address. Clients on a Unix socket, and those of
-// this machine, share one.
+// callerOf returns the key of a client's share of the limits, by its address. All clients on this
+// machine, and on a Unix socket, have the same share.
 func callerOf(conn net.Conn) string {
 	if at, is := conn.RemoteAddr().(*net.TCPAddr); is && !at.IP.IsLoopback() {
 		return share.Key("", "", at.String())
@@ -87,8 +89,8 @@ func callerOf(conn net.Conn) string {
 	return ""
 }
 
-// accept returns the next client, or neither client nor error when ctx is done. It tries again if
-// the system is out of files.
+// accept returns the next client. When ctx is done, it returns neither a client nor an error. It
+// tries again after a temporary error, such as too many open files.
 func accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, maxPause) {
 		conn, err := l.Accept()
@@ -114,16 +116,16 @@ func passing(err error) bool {
 	return errors.As(err, &system) && system.Temporary()
 }
 
-// ServeConn serves the one client at the other end of conn until it closes its side or ctx is done,
-// and then closes conn. The error is nil at a normal end.
+// ServeConn serves one client on conn until the client closes its side or ctx is done, and then
+// closes conn. The error is nil after a normal end.
 //
 // ServeConn does not read from a client that does not read its responses. If conn has write
-// deadlines, as sockets do, it gives up the client after 30 seconds.
+// deadlines, as sockets do, ServeConn gives up such a client after 30 seconds.
 func ServeConn(ctx context.Context, conn io.ReadWriteCloser, h mcp.Handler) error {
 	return ServeConnWith(ctx, conn, h, mcp.ServeOptions{})
 }
 
-// ServeConnWith is [ServeConn] with options.
+// ServeConnWith is like [ServeConn], with options.
 func ServeConnWith(ctx context.Context, conn io.ReadWriteCloser, h mcp.Handler, o mcp.ServeOptions) error {
 	s, err := newServer(h, o)
 	if err != nil {
@@ -132,7 +134,7 @@ func ServeConnWith(ctx context.Context, conn io.ReadWriteCloser, h mcp.Handler, 
 	return s.serveOne(ctx, conn)
 }
 
-// A server holds one Edge for all connections.
+// A server is the Edge for all connections, with the options.
 type server struct {
 	edge    *edge.Edge
 	options mcp.ServeOptions
@@ -160,8 +162,8 @@ func (s *server) serveOne(ctx context.Context, conn io.ReadWriteCloser) error {
 	return lines.Serve(ctx, s.edge, conn, withDeadlines(conn), func() { interrupt(conn) }, s.options)
 }
 
-// withDeadlines returns a writer to conn that gives up a client that does not read, if conn has
-// deadlines.
+// withDeadlines returns a writer to conn. If conn has deadlines, the writer gives up a client that
+// does not read.
 func withDeadlines(conn io.Writer) io.Writer {
 	if d, ok := conn.(deadlineWriter); ok {
 		return timedWriter{d}
@@ -188,7 +190,7 @@ func (w timedWriter) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// interrupt ends a blocked Read. It leaves conn writable, if possible.
+// interrupt ends a blocked Read. If possible, conn can still be written.
 func interrupt(conn io.Closer) {
 	if d, ok := conn.(interface{ SetReadDeadline(time.Time) error }); ok && d.SetReadDeadline(time.Unix(1, 0)) == nil {
 		return

@@ -18,40 +18,40 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
-// ClientOptions are the settings of a client; the zero value of each field means its default.
+// ClientOptions holds the settings of a client. The zero value of each field is its default.
 type ClientOptions struct {
-	// HTTP sends the requests. By default each connection has a client of its own. Its Timeout
-	// should be 0, because streams last. Only redirects to the same server are followed, whatever
-	// its CheckRedirect allows.
+	// HTTP sends the requests. By default, each connection makes a client. The Timeout of HTTP
+	// should be 0, as streams can last long. Only redirects to the same server are followed, even
+	// if CheckRedirect allows others.
 	HTTP *http.Client
 	// Header is sent with every request, such as Authorization.
 	Header http.Header
-	// MaxMessage limits the size of an accepted message, in bytes; default 16 MiB.
+	// MaxMessage is the maximum size of an accepted message in bytes. The default is 16 MiB.
 	MaxMessage int
-	// MaxRetries is the number of consecutive failing attempts to resume the stream of a call
-	// before the call fails; default 8. Negative disables resuming.
+	// MaxRetries is the maximum number of consecutive failed attempts to resume the stream of a
+	// call. After that, the call fails. The default is 8; a negative value disables resuming.
 	MaxRetries int
-	// Logger receives records of the server's faults; default slog.Default().
+	// Logger receives records of the server's faults. The default is slog.Default().
 	Logger *slog.Logger
 }
 
 const defaultMaxRetries = 8
 
-// Headers of the transport (2025-11-25 basic/transports).
+// The headers of the transport (2025-11-25 basic/transports).
 const (
 	headerSession   = "Mcp-Session-Id"
 	headerVersion   = "Mcp-Protocol-Version"
 	headerLastEvent = "Last-Event-Id"
 )
 
-// methodInitialize begins a session, so it is sent without one.
+// methodInitialize begins a session, so the request is sent without one.
 const methodInitialize = "initialize"
 
 // Client returns a transport to the server at a URL. It falls back to HTTP+SSE for servers without
 // Streamable HTTP.
 func Client(url string) mcp.Transport { return ClientWith(url, ClientOptions{}) }
 
-// ClientWith is [Client] with options.
+// ClientWith is like [Client], with options.
 func ClientWith(url string, o ClientOptions) mcp.Transport {
 	t := &clientTransport{url: url, options: o}
 	t.options.MaxRetries = cmp.Or(t.options.MaxRetries, defaultMaxRetries)
@@ -83,11 +83,11 @@ func (t *clientTransport) Link(ctx context.Context) (link.Link, error) {
 	return c, nil
 }
 
-// String returns the server's URL without parts that may be secret.
+// String returns the server's URL without the parts that may be secret.
 func (t *clientTransport) String() string { return httplink.Name(t.url) }
 
-// clientLink is a connection to one server. Its state is the session and protocol version that
-// later requests repeat.
+// A clientLink is a connection to one server. It stores the session and the protocol version for
+// later requests.
 type clientLink struct {
 	transport *clientTransport
 	endpoint  *httplink.Endpoint
@@ -102,8 +102,8 @@ type clientLink struct {
 	mu      sync.Mutex
 	closed  bool
 	session *clientSession // nil without a session
-	begun   jsonrpc.ID     // id of the initialize that began the session
-	lost    bool           // the server lost the session, and there was no handshake since
+	begun   jsonrpc.ID     // id of the initialize request that began the session
+	lost    bool           // set if the server lost the session, and no handshake followed yet
 	version string         // protocol version of the last message
 }
 
@@ -125,7 +125,8 @@ func (c *clientLink) Send(ctx context.Context, out link.Out) error {
 	return nil
 }
 
-// post sends a message. It returns a successful response and the session that it belongs to.
+// post sends a message. It returns the response, whose status means success, and the session that
+// it belongs to.
 func (c *clientLink) post(ctx context.Context, out link.Out) (*http.Response, *clientSession, error) {
 	header := http.Header(out.Header)
 	if header == nil {
@@ -149,7 +150,7 @@ func (c *clientLink) post(ctx context.Context, out link.Out) (*http.Response, *c
 	return resp, c.accepted(resp, out, session), nil
 }
 
-// get opens a stream of the session. It resumes after the event lastID unless that is empty.
+// get opens a stream of the session. If lastID is not empty, the stream resumes after that event.
 func (c *clientLink) get(ctx context.Context, session *clientSession, lastID string) (*http.Response, error) {
 	if session.isLost() {
 		return nil, link.ErrSessionLost
@@ -176,15 +177,15 @@ func (c *clientLink) get(ctx context.Context, session *clientSession, lastID str
 	return resp, nil
 }
 
-// notStream is the error for a response that is not a stream of events.
+// A notStream is the error for a response that is not a stream of events.
 type notStream struct{ mediaType string }
 
 func (e *notStream) Error() string {
 	return fmt.Sprintf("expected a stream of events (%s), found %q", httplink.EventStream, e.mediaType)
 }
 
-// failure adds the failed operation to an error. When ctx is done, its cause is the error. The
-// caller adds the server.
+// failure adds the failed operation to an error. If ctx is done, its cause replaces err. The caller
+// adds the server.
 func (c *clientLink) failure(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -192,8 +193,8 @@ func (c *clientLink) failure(ctx context.Context, what string, err error) error 
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// Done implements [link.Link]. Only Close ends the link, as every request may get a connection of
-// its own.
+// Done implements [link.Link]. Only Close ends the link, as each request may use another
+// connection.
 func (c *clientLink) Done() <-chan struct{} { return c.ctx.Done() }
 
 // Err implements [link.Link].
@@ -204,7 +205,7 @@ func (c *clientLink) Err() error {
 	return fmt.Errorf("%s: %w", c.endpoint.Name, context.Cause(c.ctx))
 }
 
-// Transport returns the name of the transport for watchers.
+// Transport returns the name of the transport for observers.
 func (c *clientLink) Transport() string { return mcp.TransportHTTP }
 
 // ClosingCancels implements [link.Link].
@@ -244,19 +245,19 @@ func (c *clientLink) own(f func()) bool {
 	return true
 }
 
-// A clientScope is the context of one call's requests. It ends with the caller's context and with
-// the link, but can last longer than the call.
+// A clientScope is the context of the HTTP requests of one call. It ends with the caller's context
+// and with the link, but can outlive the call.
 type clientScope struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	release func() bool   // detaches it from the caller's context
-	arrived chan struct{} // closed when the server has the request; nil unless out.Arrives
+	arrived chan struct{} // closed when the server has the request; nil unless out.Arrives is set
 }
 
-// begin sets up the scope of a call. s must be the zero value.
+// begin initializes the scope of a call. The receiver must be the zero value.
 func (s *clientScope) begin(ctx context.Context, c *clientLink, out link.Out) {
 	s.ctx, s.cancel = context.WithCancelCause(httplink.Within(c.ctx, ctx))
-	arrives, size := out.Arrives, len(out.Message) // copied, so that the closure does not keep the message
+	arrives, size := out.Arrives, len(out.Message) // copied, so that the closure does not keep the message in memory
 	var sent time.Time
 	if arrives {
 		s.arrived, sent = make(chan struct{}), time.Now()
@@ -275,7 +276,7 @@ func (s *clientScope) end() {
 	s.cancel(nil)
 }
 
-// Way serves [link.WayOf].
+// Way implements the method that [link.WayOf] needs.
 func (c *clientLink) Way() link.Way {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	maxClientBatch = 1_024                  // messages in one batch of the server
-	lingerTime     = 250 * time.Millisecond // for the end of a stream after the response
-	maxLinger      = 4 << 10                // bytes read for that
-	arriveTime     = 500 * time.Millisecond // for a request to reach the server, which may be silent before it responds
+	maxClientBatch = 1_024                  // maximum messages in one batch of the server
+	lingerTime     = 250 * time.Millisecond // wait for the end of a stream after the response
+	maxLinger      = 4 << 10                // maximum bytes to read in that time
+	arriveTime     = 500 * time.Millisecond // wait for a request to reach the server, which may send nothing before it responds
 )
 
 // Call implements [link.Link].
@@ -47,7 +47,7 @@ func (c *clientLink) Call(ctx context.Context, out link.Out, deliver func(*jsonr
 }
 
 // linger reads to the end of a stream after the response, so that its connection can be reused. It
-// does so in a goroutine, without delaying the caller.
+// uses a goroutine and does not delay the caller.
 func (r *clientReply) linger(rest io.ReadCloser) {
 	s := &r.scope
 	if rest == nil {
@@ -84,12 +84,12 @@ type clientReply struct {
 	events  clientEvents
 
 	named  uint64 // bit set of the recorded tolerances
-	passed error  // the reason why the last skipped event is not a message
-	early  bool   // the response came without its blank line, which may still come
+	passed error  // why the last skipped event is not a message
+	early  bool   // set if the response came without its blank line, which may still follow
 }
 
-// roundTrip sends the request and reads the reply. rest is the remainder of the response's stream,
-// or nil.
+// roundTrip sends the request and reads the reply. The result rest is the remainder of the
+// response's stream, or nil.
 func (r *clientReply) roundTrip(out link.Out) (_ *jsonrpc.Message, rest io.ReadCloser, _ error) {
 	resp, session, err := r.link.post(r.scope.ctx, out)
 	if r.scope.arrived != nil {
@@ -109,7 +109,8 @@ func (r *clientReply) roundTrip(out link.Out) (_ *jsonrpc.Message, rest io.ReadC
 	}
 }
 
-// readOther reads a reply with another content type, depending on its first bytes.
+// readOther reads a reply with another content type. It recognizes the form of the body by its
+// first bytes.
 func (r *clientReply) readOther(resp *http.Response, found string) (*jsonrpc.Message, io.ReadCloser, error) {
 	begin, err := httplink.Begin(resp)
 	form := httplink.FormOf(begin)
@@ -137,7 +138,7 @@ func emptyBody(resp *http.Response) error {
 	return fmt.Errorf("found HTTP status %d with an empty body", resp.StatusCode)
 }
 
-// readJSON reads a reply that is a JSON text.
+// readJSON reads a reply whose body is JSON.
 func (r *clientReply) readJSON(resp *http.Response) (*jsonrpc.Message, io.ReadCloser, error) {
 	if resp.ContentLength < 0 {
 		httplink.Expect(resp, httplink.FormJSON)
@@ -168,12 +169,12 @@ func (r *clientReply) readJSON(resp *http.Response) (*jsonrpc.Message, io.ReadCl
 	return m, nil, err
 }
 
-// finalError is an error that a retry would only repeat.
+// A finalError is an error for which a retry is useless.
 type finalError struct{ error }
 
 func (e finalError) Unwrap() error { return e.error }
 
-// follow reads a reply that is a stream, and resumes the stream when it breaks.
+// follow reads a reply that is a stream. If the stream breaks, it resumes the stream.
 func (r *clientReply) follow(resp *http.Response) (*jsonrpc.Message, io.ReadCloser, error) {
 	for {
 		httplink.Expect(resp, httplink.FormEvents)
@@ -183,7 +184,7 @@ func (r *clientReply) follow(resp *http.Response) (*jsonrpc.Message, io.ReadClos
 		}
 		if err == httplink.ErrOtherForm {
 			r.met(tolerance.ContentType)
-			resp.ContentLength = 0 // so that it is not checked again
+			resp.ContentLength = 0 // not checked again
 			return r.readJSON(resp)
 		}
 		resp.Body.Close()
@@ -227,12 +228,12 @@ func (r *clientReply) resume(broken error) (*http.Response, error) {
 	}
 }
 
-// unanswered returns the error for a request whose response is lost.
+// unanswered returns the error for a request whose response was lost.
 func unanswered(cause error, then string) error {
 	return fmt.Errorf("%w; %s, and %w", cause, then, link.ErrNoResponse)
 }
 
-// cutOff adds the possible meaning to the error of a broken connection.
+// cutOff adds the possible cause to the error of a broken connection.
 func cutOff(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
 		return fmt.Errorf("the connection broke (%w), and %w", err, link.ErrNoResponse)
@@ -240,7 +241,7 @@ func cutOff(err error) error {
 	return err
 }
 
-// passes reports whether the cause of an error may be temporary.
+// passes reports whether an error may have a temporary cause.
 func passes(err error) bool {
 	if _, other := errors.AsType[*notStream](err); other || errors.Is(err, link.ErrSessionLost) {
 		return false

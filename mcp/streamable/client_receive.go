@@ -16,12 +16,12 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/pipe"
 )
 
-// longStream is the minimum duration of a stream without an event that does not count as refused: a
-// proxy closed it because it was idle.
+// longStream is the minimum duration of a stream without events that does not count as refused. A
+// proxy may have closed it because it was idle.
 const longStream = 10 * time.Second
 
-// Receive implements [link.Link] with the stream of a legacy session. It reopens the stream
-// whenever it ends and does not give up.
+// Receive implements [link.Link] with the stream of a legacy session. It opens the stream again
+// whenever it ends, and does not give up.
 func (c *clientLink) Receive(ctx context.Context, begun func(), deliver func(*jsonrpc.Message)) error {
 	const what = "the stream for messages of the server"
 	begun()
@@ -70,8 +70,8 @@ func (c *clientLink) Receive(ctx context.Context, begun func(), deliver func(*js
 	}
 }
 
-// notOffered returns the error to give up with, if a failed attempt shows that further ones are
-// useless. Otherwise it returns nil.
+// notOffered returns the error with which to give up, if a failed attempt shows that further
+// attempts are useless. Otherwise it returns nil.
 func notOffered(err error, opened bool) error {
 	if errors.Is(err, link.ErrSessionLost) {
 		return err
@@ -90,7 +90,7 @@ func notOffered(err error, opened bool) error {
 	return fmt.Errorf("%w: %w", link.ErrNoChannel, err)
 }
 
-// readNotifications reads one connection of the stream to its end.
+// readNotifications reads the stream until its connection ends.
 func (c *clientLink) readNotifications(events *clientEvents, resp *http.Response, deliver func(*jsonrpc.Message)) error {
 	defer resp.Body.Close()
 	_, err := events.read(resp.Body, c.endpoint.MaxMessage, eventUse{
@@ -119,13 +119,13 @@ func (c *clientLink) readNotifications(events *clientEvents, resp *http.Response
 	return err
 }
 
-// met records a tolerance on the stream for messages of the server.
+// met records that a tolerance was needed on the stream for messages of the server.
 func (c *clientLink) met(t tolerance.Tolerance) {
 	t.Met(c.ctx, c.log, c.endpoint.Name, "the stream of a GET")
 }
 
-// deliverEach delivers one message or one batch. It skips invalid input, since no call waits for
-// it.
+// deliverEach delivers one message, or each message of a batch. It skips invalid input, as no call
+// waits for it.
 func (c *clientLink) deliverEach(data []byte, deliver func(*jsonrpc.Message)) {
 	elements, odd := [][]byte{data}, jsonrpc.Odd(0)
 	if jsonrpc.IsBatch(data) {
@@ -135,7 +135,7 @@ func (c *clientLink) deliverEach(data []byte, deliver func(*jsonrpc.Message)) {
 			c.met(tolerance.NotAMessage)
 		}
 		for _, element := range batch {
-			elements = append(elements, bytes.Clone(element)) // copied, so that it keeps nothing of the others
+			elements = append(elements, bytes.Clone(element)) // copied, so that it does not keep the others in memory
 		}
 	}
 	for _, element := range elements {

@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/pipe"
 )
 
-// met records a tolerance, once for the reply.
+// met records that a tolerance was needed, at most once for the reply.
 func (r *clientReply) met(t tolerance.Tolerance) {
 	if r.named&(1<<t) == 0 {
 		r.named |= 1 << t
@@ -23,13 +23,15 @@ func (r *clientReply) met(t tolerance.Tolerance) {
 	}
 }
 
-// notValid returns the error for a reply that is not valid JSON-RPC. A retry would only repeat it.
+// notValid returns the error for a reply that is not valid JSON-RPC. A retry would have the same
+// result.
 func notValid(fault *jsonrpc.Error) error {
 	return finalError{fmt.Errorf("the reply is not valid: %w", fault)}
 }
 
-// receive sorts one message or one batch of the reply and returns the response, if it is there. The
-// error means that no part is a message, or that the response is invalid.
+// receive sorts one message or one batch in the reply. It returns the response, if the reply
+// contains it. An error means that no part of the reply is a message, or that the response is
+// invalid.
 func (r *clientReply) receive(data []byte) (response *jsonrpc.Message, err error) {
 	if !jsonrpc.IsBatch(data) {
 		return r.receiveOne(data)
@@ -40,7 +42,7 @@ func (r *clientReply) receive(data []byte) (response *jsonrpc.Message, err error
 	}
 	var wrong error
 	for _, element := range elements {
-		m, err := r.receiveOne(bytes.Clone(element)) // copied, so that it keeps nothing of the others
+		m, err := r.receiveOne(bytes.Clone(element)) // copied, so that it does not keep the others in memory
 		switch {
 		case err != nil && r.isBroken(element):
 			return nil, err
@@ -77,8 +79,8 @@ func (r *clientReply) receiveOne(data []byte) (*jsonrpc.Message, error) {
 	return nil, nil
 }
 
-// isBroken reports whether invalid data is the response all the same, so that no other one follows.
-// This includes a batch with the response and trailing data.
+// isBroken reports whether invalid data are the response nevertheless, so that no other response
+// follows. This includes a batch with the response and trailing data.
 func (r *clientReply) isBroken(data []byte) bool {
 	if jsonrpc.IsBatch(data) {
 		end, ok := jsonrpc.SkipValue(data, jsonrpc.SkipSpace(data, 0))
@@ -92,9 +94,9 @@ func (r *clientReply) isBroken(data []byte) bool {
 	return fault != nil && !m.ID.IsZero() && pipe.RespondsTo(&jsonrpc.Message{Kind: jsonrpc.Response, ID: m.ID}, r.id) && pipe.LooksLikeResponse(data)
 }
 
-// receiveSeveral reads a body of JSON that is not one message: several messages in a row, or one
-// with trailing data. It reads a body of events with a length as events. wrong is the error of
-// reading the body as one message.
+// receiveSeveral reads a body of JSON that is not just one message. It may contain several
+// messages, or one message with trailing data. If the body consists of events, receiveSeveral reads
+// the events. wrong is the error that reading the body as one message returned.
 func (r *clientReply) receiveSeveral(resp *http.Response, body []byte, wrong error) (response *jsonrpc.Message, _ error) {
 	if httplink.FormOf(body) == httplink.FormEvents {
 		r.met(tolerance.ContentType)
@@ -106,7 +108,7 @@ func (r *clientReply) receiveSeveral(resp *http.Response, body []byte, wrong err
 	}
 	for n := range maxClientBatch {
 		end, ok := jsonrpc.SkipValue(body, jsonrpc.SkipSpace(body, 0))
-		if !ok || n == 0 && jsonrpc.SkipSpace(body, end) == len(body) { // the whole body was tried before
+		if !ok || n == 0 && jsonrpc.SkipSpace(body, end) == len(body) { // reading the whole body has failed before
 			break
 		}
 		m, err := r.receive(bytes.Clone(body[:end]))
@@ -128,7 +130,7 @@ func (r *clientReply) receiveSeveral(resp *http.Response, body []byte, wrong err
 	return response, nil
 }
 
-// readStream reads events until the response. The end of the stream is an error.
+// readStream reads events up to the response. If the stream ends before it, the error is io.EOF.
 func (r *clientReply) readStream(body io.Reader) (*jsonrpc.Message, error) {
 	return r.events.read(body, r.link.endpoint.MaxMessage, eventUse{
 		take:    r.receiveEvent,
@@ -137,7 +139,7 @@ func (r *clientReply) readStream(body io.Reader) (*jsonrpc.Message, error) {
 	})
 }
 
-// receiveEvent sorts the data of one event; again reports that it came before.
+// receiveEvent sorts the data of one event. The flag again reports that the same event came before.
 func (r *clientReply) receiveEvent(e eventstream.Event, again bool) (*jsonrpc.Message, error) {
 	named := e.Name != "" && e.Name != onlyName
 	if (again || named) && !r.hasResponse(e.Data) {
@@ -170,8 +172,8 @@ func (r *clientReply) receiveEvent(e eventstream.Event, again bool) (*jsonrpc.Me
 	return nil, nil
 }
 
-// hasResponse reports whether data is the response or has it on a line of its own. Such an event
-// cannot have come before, since the response is missing.
+// hasResponse reports whether data is the response, or contains it on a separate line. As the
+// response is missing, the event cannot have come before.
 func (r *clientReply) hasResponse(data []byte) bool {
 	for _, line := range append(pipe.MessageLines(data), data) {
 		if m, fault := pipe.Parse(line); fault == nil && pipe.RespondsTo(&m, r.id) {
@@ -181,8 +183,8 @@ func (r *clientReply) hasResponse(data []byte) bool {
 	return false
 }
 
-// isWhole reports whether an event without its blank line has the response: more data could only
-// make it invalid.
+// isWhole reports whether an event without its blank line contains the response. More data could
+// then only make it invalid.
 func (r *clientReply) isWhole(data []byte) bool {
 	r.early = pipe.MayBeWhole(data) && r.hasResponse(data)
 	return r.early

@@ -16,35 +16,35 @@ import (
 )
 
 const (
-	deleteTime   = 2 * time.Second // for ending the session when the link is closed
-	maxSessionID = 8 << 10         // bytes; the limit of most servers and proxies for a header
+	deleteTime   = 2 * time.Second // timeout for ending the session when the link is closed
+	maxSessionID = 8 << 10         // maximum bytes; most servers and proxies have this limit for a header
 )
 
-// methodDiscover finds the server's revisions, so it is also sent without a session.
+// methodDiscover finds the server's revisions, so the request is also sent without a session.
 const methodDiscover = "server/discover"
 
 // A clientSession is one session, from the response to initialize until the server no longer knows
-// it. Sessions are compared by pointer: a server may assign an id twice.
+// the session. Sessions are compared by pointer, as a server may assign the same id twice.
 type clientSession struct {
 	id     string
-	header []string        // values of its header
+	header []string        // values of its HTTP header
 	ctx    context.Context // ends with the session
 	lose   context.CancelCauseFunc
-	cut    atomic.Bool // the stream of notifications broke, and no request has succeeded since
+	cut    atomic.Bool // set if the stream of notifications broke, and no request has succeeded since
 }
 
 // isLost reports whether the server no longer knows the session. A nil session is never lost.
 func (s *clientSession) isLost() bool { return s != nil && s.ctx.Err() != nil }
 
-// heard records whether the stream of notifications works.
+// heard records whether the server responded in the session.
 func (s *clientSession) heard(yes bool) {
 	if s != nil {
 		s.cut.Store(!yes)
 	}
 }
 
-// sessionFor returns the session of a message; nil for a handshake or without a session. It fails
-// if the session is lost or is not the message's.
+// sessionFor returns the session for a message, or nil for a handshake or if there is no session.
+// It fails if the session is lost or the message belongs to another session.
 func (c *clientLink) sessionFor(out link.Out, version string) (*clientSession, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +58,7 @@ func (c *clientLink) sessionFor(out link.Out, version string) (*clientSession, e
 	return c.session, nil
 }
 
-// current returns the session. It fails if that is lost.
+// current returns the session, or an error if it is lost.
 func (c *clientLink) current() (*clientSession, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ func (c *clientLink) current() (*clientSession, error) {
 	return c.session, nil
 }
 
-// sessionHeader returns the headers of a request without a message.
+// sessionHeader returns the headers of a request that contains no message.
 func (c *clientLink) sessionHeader(session *clientSession) http.Header {
 	header := make(http.Header, 4)
 	if session != nil {
@@ -82,8 +82,8 @@ func (c *clientLink) sessionHeader(session *clientSession) http.Header {
 	return header
 }
 
-// accepted records that the server accepted a message. It returns the session of the response,
-// which is a new one after a handshake.
+// accepted records that the server accepted a message. It returns the session of the response;
+// after a handshake, that is a new one.
 func (c *clientLink) accepted(resp *http.Response, out link.Out, session *clientSession) *clientSession {
 	session.heard(true)
 	if out.Method != methodInitialize && out.Method != methodDiscover {
@@ -105,8 +105,8 @@ func (c *clientLink) accepted(resp *http.Response, out link.Out, session *client
 	return c.session
 }
 
-// newSession returns the session with the id that the server assigned, or nil. Of several ids it
-// uses the first, like other clients.
+// newSession returns the session with the id that the server assigned, or nil. If the response has
+// several ids, it uses the first one, like other clients.
 func (c *clientLink) newSession(ids []string) *clientSession {
 	if len(ids) == 0 || ids[0] == "" {
 		return nil
@@ -141,9 +141,9 @@ func wrongSession(id string) string {
 	return ""
 }
 
-// statusError returns the error for an unsuccessful status. If the session is lost, the first such
-// error ends it. request is the id of the refused request; stream is set for a stream of the
-// session.
+// statusError returns the error for a status that does not mean success. If the session is lost,
+// the first such error ends it. The parameter request is the id of the refused request. The flag
+// stream is set for a stream of the session.
 func (c *clientLink) statusError(ctx context.Context, resp *http.Response, session *clientSession, request jsonrpc.ID, stream bool) error {
 	status, id := c.endpoint.StatusError(resp)
 	if session == nil {
@@ -154,7 +154,7 @@ func (c *clientLink) statusError(ctx context.Context, resp *http.Response, sessi
 	if !httplink.SessionLost(status, answered) && !restarted {
 		return status
 	}
-	unsure := status.Status == http.StatusBadRequest || stream // many servers have no route for that
+	unsure := status.Status == http.StatusBadRequest || stream // many servers do not support GET
 	if unsure && !session.isLost() && c.endpoint.Knows(ctx, c.endpoint.URL, c.sessionHeader(session)) {
 		return status
 	}
@@ -167,7 +167,7 @@ func (c *clientLink) statusError(ctx context.Context, resp *http.Response, sessi
 	return fmt.Errorf("%w: %w", link.ErrSessionLost, status)
 }
 
-// endSession asks the server to end its session. The server may ignore it.
+// endSession requests the end of the session from the server, which may ignore the request.
 func (c *clientLink) endSession() {
 	session, err := c.current()
 	if session == nil || err != nil {

@@ -6,29 +6,31 @@ import (
 	"strings"
 )
 
-// An EventStore keeps events that legacy clients may not have received, for those that resume with
-// Last-Event-ID. Many goroutines call its methods at once, but only one at a time for one stream.
+// An EventStore stores events that legacy clients may not have received, for clients that resume
+// with Last-Event-ID. Its methods must be safe for concurrent use. For one stream, only one call
+// runs at a time.
 type EventStore interface {
-	// Append keeps an event of a session. It must copy e.Data. It may drop older events to make
-	// room. ctx contains the caller for a [MemoryEvents] that the call is passed on to. An error
-	// means that the event is not kept; it is still sent if there is a connection.
+	// Append stores an event of a session. It must copy e.Data. It may drop older events to make
+	// room. The context identifies the caller for a [MemoryEvents], if Append calls one. An error
+	// means that the event was not stored; it is still sent if the stream has a connection.
 	Append(ctx context.Context, session string, e Event) error
-	// After returns the kept events of a stream with numbers above number, in order. They must not
-	// be changed.
+	// After returns the stored events of a stream whose numbers are higher than number, in order.
+	// The caller must not change them.
 	After(ctx context.Context, session string, stream, number uint64) ([]Event, error)
-	// Forget drops all events of a session that ended.
+	// Forget drops all events of a session that has ended.
 	Forget(session string)
 }
 
 // An Event is one message on a stream of a session.
 type Event struct {
 	Stream uint64 // unique in the session
-	Number uint64 // 1 for the first event of the stream, and so on without gaps
+	Number uint64 // number of the event in its stream, from 1, without gaps
 	Data   []byte // the message
 }
 
-// The id of an event has the stream, with a letter for the method that began it, and its number:
-// "p2-17". The position before the first event has the number 0.
+// The id of an event consists of a letter for the HTTP method that began the stream, the number of
+// the stream, and the number of the event, such as "p2-17". The position before the first event has
+// the number 0.
 const (
 	idOfPOST = 'p' // POST
 	idOfGET  = 'g' // GET

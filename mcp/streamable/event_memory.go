@@ -13,37 +13,38 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// Defaults of [MemoryEvents].
+// The default values of [MemoryEvents].
 const (
 	defaultMaxEvents       = 1_000
 	defaultMaxSessionBytes = 4 << 20
 	defaultMaxBytes        = 8 << 20
 	defaultEventTimeout    = 5 * time.Minute
 
-	eventOverhead = 96 // approximate size of an event without its data
+	eventOverhead = 96 // approximate bytes of an event without its data
 )
 
-// MemoryEvents is an [EventStore] in memory. If a session has too many events, its oldest are
-// dropped first. If all sessions have too many, those of the caller with the most are. The zero
-// value is ready to use; set the fields before the first use.
+// MemoryEvents is an [EventStore] in memory. If a session has too many events, its oldest ones are
+// dropped first. If all sessions together have too many, events of the caller with the most are
+// dropped. The zero value is ready to use. The fields must be set before the first use.
 type MemoryEvents struct {
-	// MaxEvents limits the events of one stream; default 1,000.
+	// MaxEvents is the maximum number of events of one stream. The default is 1,000.
 	MaxEvents int
-	// MaxSessionBytes limits the events of one session, in bytes; default 4 MiB.
+	// MaxSessionBytes is the maximum size of all events of one session in bytes. The default is 4
+	// MiB.
 	MaxSessionBytes int
-	// MaxBytes limits the events of all sessions, in bytes; default 8 MiB.
+	// MaxBytes is the maximum size of all events of all sessions in bytes. The default is 8 MiB.
 	MaxBytes int
-	// Timeout is the time that an event is kept; default 5 minutes.
+	// Timeout is how long an event is stored. The default is 5 minutes.
 	Timeout time.Duration
 
 	mu       sync.Mutex
 	bytes    *share.Held // by caller
 	sessions map[string]*sessionEvents
-	order    list.List             // of *sessionEvents, least recently appended to first
-	of       map[string]*list.List // the same for each caller
+	order    list.List             // of *sessionEvents; the session without a new event for longest is first
+	of       map[string]*list.List // the same list for each caller
 }
 
-// sessionEvents holds the events of one session, oldest first.
+// sessionEvents holds the events of one session, the oldest first.
 type sessionEvents struct {
 	session, caller string
 	events          []keptEvent
@@ -57,7 +58,7 @@ type keptEvent struct {
 	at time.Time
 }
 
-// Append keeps an event, in the share of the caller in ctx.
+// Append implements [EventStore]. The event counts for the caller in ctx.
 func (m *MemoryEvents) Append(ctx context.Context, session string, e Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,7 +102,8 @@ func (m *MemoryEvents) setDefaults() {
 	httpedge.OrDefault(&m.Timeout, defaultEventTimeout)
 }
 
-// session returns the events of a caller's session and marks it as last appended to.
+// session returns the events of a caller's session, and marks the session as the last one with a
+// new event.
 func (m *MemoryEvents) session(session, caller string) *sessionEvents {
 	if s := m.sessions[session]; s != nil {
 		m.order.MoveToBack(s.place)
@@ -130,7 +132,7 @@ func (m *MemoryEvents) forget(s *sessionEvents) {
 	delete(m.sessions, s.session)
 }
 
-// dropOld drops the events older than Timeout.
+// dropOld drops the events that are older than Timeout.
 func (m *MemoryEvents) dropOld(now time.Time) {
 	for m.order.Len() > 0 {
 		s := m.order.Front().Value.(*sessionEvents)
@@ -160,7 +162,7 @@ func (m *MemoryEvents) dropAt(s *sessionEvents, i int) {
 	s.events = slices.Delete(s.events, i, i+1)
 }
 
-// After returns the events of a stream above a number.
+// After implements [EventStore].
 func (m *MemoryEvents) After(_ context.Context, session string, stream, number uint64) ([]Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -177,7 +179,7 @@ func (m *MemoryEvents) After(_ context.Context, session string, stream, number u
 	return found, nil
 }
 
-// Forget drops the events of a session.
+// Forget implements [EventStore].
 func (m *MemoryEvents) Forget(session string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -186,7 +188,7 @@ func (m *MemoryEvents) Forget(session string) {
 	}
 }
 
-// expire drops old events; the Endpoint calls it regularly.
+// expire drops old events. The Endpoint calls it regularly.
 func (m *MemoryEvents) expire() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

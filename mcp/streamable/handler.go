@@ -16,67 +16,69 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httplink"
 )
 
-// Options are the settings of [Handler]; the zero value of each field means its default.
+// Options holds the settings of [Handler]. The zero value of each field is its default.
 type Options struct {
 	mcp.ServeOptions
 
-	// Stateless serves legacy clients without sessions: each request on its own, on any replica.
-	// These clients then cannot be sent requests or notifications, cannot cancel, and cannot
-	// resume. Modern clients are served alike either way.
+	// Stateless serves legacy clients without sessions, so that any replica can handle each
+	// request. These clients cannot be sent requests or notifications, cannot cancel, and cannot
+	// resume. It makes no difference for modern clients.
 	Stateless bool
-	// SessionTimeout is the lifetime of an idle legacy session, without running requests, open
-	// streams or input; default 30 minutes.
+	// SessionTimeout is how long a legacy session may be idle, without running requests, open
+	// streams or input. The default is 30 minutes.
 	SessionTimeout time.Duration
-	// MaxSessions limits the legacy sessions; default 100,000. At the limit, a caller with the most
-	// sessions loses its oldest idle one to a caller with fewer. A caller is a principal, or an
-	// address without one. Further sessions are refused with 503.
+	// MaxSessions is the maximum number of legacy sessions. The default is 100,000. At the limit, a
+	// caller with the most sessions loses its oldest idle one to a caller with fewer. A caller is a
+	// principal, or an address if there is no principal. Further sessions are refused with 503.
 	MaxSessions int
-	// MaxStreams limits the open streams for notifications (GET, subscriptions/listen); default
-	// 100,000, of which one caller gets a quarter. Further ones are refused with 503.
+	// MaxStreams is the maximum number of open streams for notifications (GET,
+	// subscriptions/listen). The default is 100,000. One caller gets at most a quarter. Further
+	// streams are refused with 503.
 	MaxStreams int
 
 	// AllowedHosts lists names, without ports, under which clients may reach the server over TCP.
-	// Localhost and the IP address of the connection are always allowed. Other names in the Host
-	// header are refused with 403, against DNS rebinding. Behind a reverse proxy that passes the
-	// Host header on, list the public name. "*" allows all names, and thus rebound pages as well.
+	// Localhost and the IP address of the connection are always allowed. Requests with other names
+	// in the Host header are refused with 403, against DNS rebinding. Behind a reverse proxy that
+	// preserves the Host header, list the public name. "*" allows all names, and thus also DNS
+	// rebinding.
 	AllowedHosts []string
-	// AllowedOrigins lists origins (scheme://host[:port]) of web pages that may use the server. Its
-	// own origin is always allowed, and those on localhost if it was reached there. Others are
-	// refused with 403. "*" allows all.
+	// AllowedOrigins lists origins (scheme://host[:port]) of web pages that may use the server. The
+	// server's own origin is always allowed. Origins on localhost are allowed if the server was
+	// reached there. Others are refused with 403. "*" allows all.
 	AllowedOrigins []string
-	// CORS lets pages of AllowedOrigins read the responses, or of all allowed origins if none is
-	// listed. OPTIONS is answered, and the headers of cross-origin resource sharing are sent.
-	// Default off.
+	// CORS lets web pages read the responses. These are the pages of AllowedOrigins, or of all
+	// allowed origins if AllowedOrigins is empty. The Endpoint then responds to OPTIONS, and sends
+	// the headers of cross-origin resource sharing. The default is off.
 	CORS bool
-	// Principal authenticates a request. If its error is or wraps an [http.Handler], such as that
-	// of [Unauthorized], that handler writes the refusal; otherwise it is a plain 401. The client
-	// does not get the error, which is logged at debug level.
+	// Principal authenticates a request. If its error is or wraps an [http.Handler], such as the
+	// one from [Unauthorized], that handler writes the response. Otherwise the response is a plain
+	// 401. The error is not sent to the client, but logged at debug level.
 	Principal func(*http.Request) (*mcp.Principal, error)
-	// Challenge returns the WWW-Authenticate header of a response to a caller without some of the
-	// scopes that a request needs (see [mcp.ScopeError]). The default is a challenge for a bearer
-	// token with these scopes.
+	// Challenge returns the WWW-Authenticate header of the response to a caller that lacks scopes
+	// for a request (see [mcp.ScopeError]). The default is a challenge for a bearer token with
+	// these scopes.
 	Challenge func(needs []string) string
 
-	// KeepAlive is the time between comments on an open stream; default 25 seconds, negative for
-	// never.
+	// KeepAlive is the interval of comments on an open stream. The default is 25 seconds; a
+	// negative value means no comments.
 	KeepAlive time.Duration
-	// ReadTimeout is the time that a client has to send the body of a request. It gets a second
-	// more for each 64 KiB of its announced length. Then the request is refused with 408. Default
-	// 30 seconds.
+	// ReadTimeout is how long a client may take to send the body of a request, plus a second for
+	// each 64 KiB of the announced length. After that, the request is refused with 408. The default
+	// is 30 seconds.
 	ReadTimeout time.Duration
-	// WriteTimeout is the time that a client has to read a response or an event, plus a second for
-	// each 64 KiB. Then its connection is closed. A legacy client can resume the stream. Default 10
-	// seconds.
+	// WriteTimeout is how long a client may take to read a response or an event, plus a second for
+	// each 64 KiB. After that, its connection is closed. A legacy client can resume the stream. The
+	// default is 10 seconds.
 	WriteTimeout time.Duration
-	// EventStore keeps the events of legacy streams for clients that resume; default a
-	// [MemoryEvents] with its own defaults.
+	// EventStore stores the events of legacy streams for clients that resume. The default is a
+	// [MemoryEvents] with default values.
 	EventStore EventStore
-	// RetryAfter is the time that a client is asked to wait before it resumes a stream that a tool
-	// disconnected; default 1 second.
+	// RetryAfter is how long a client should wait before it resumes a stream that a tool
+	// disconnected. The default is 1 second.
 	RetryAfter time.Duration
 }
 
-// Defaults of [Options].
+// The default values of [Options].
 const (
 	defaultSessionTimeout = 30 * time.Minute
 	defaultMaxSessions    = 100_000
@@ -101,7 +103,7 @@ func (o *Options) setDefaults() {
 }
 
 // An Endpoint serves a Handler at one URL to HTTP clients of all revisions. It is an [http.Handler]
-// and safe for concurrent use.
+// and safe for concurrent use. Make it with [Handler].
 type Endpoint struct {
 	edge      *edge.Edge
 	options   Options
@@ -117,14 +119,13 @@ type Endpoint struct {
 	log       *slog.Logger
 }
 
-// Handler returns an Endpoint that serves h. It panics if h is nil, which is a mistake in the
-// program.
+// Handler returns an Endpoint that serves h. It panics if h is nil.
 //
-// The server that the Endpoint is mounted on should have a ReadHeaderTimeout; its WriteTimeout does
-// not end streams.
+// The HTTP server of the Endpoint should have a ReadHeaderTimeout. Its WriteTimeout does not end
+// streams.
 func Handler(h mcp.Handler) *Endpoint { return HandlerWith(h, Options{}) }
 
-// HandlerWith is [Handler] with options. It also panics if a key of o.StateKeys is too short.
+// HandlerWith is like [Handler], with options. It also panics if a key in o.StateKeys is too short.
 func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	o.setDefaults()
 	core, err := edge.ServingOver(h, o.ServeOptions, mcp.TransportHTTP)
@@ -143,7 +144,7 @@ func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	return e
 }
 
-// ServeHTTP answers one HTTP request.
+// ServeHTTP handles one HTTP request.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := exchange{endpoint: e, w: w, r: r}
 	if r.Method != http.MethodPost {
@@ -178,13 +179,13 @@ type exchange struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	principal *mcp.Principal
-	asked     share.Asked // result of context
+	asked     share.Asked // result of the method context
 
-	read bool // set once reading the body was attempted
+	read bool // set when reading the body begins
 
 	paramHeaders map[string][]string // headers that repeat arguments of a modern request
 
 	noting sync.Mutex
-	noters []mcp.Noter // watchers of the requests, until the response begins
-	began  int         // status of the response once it has begun
+	noters []mcp.Noter // observers of the requests, until the response begins
+	began  int         // status of the response, once it has begun
 }

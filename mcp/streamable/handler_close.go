@@ -13,10 +13,10 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// Caller implements [httpedge.Caller] for requests that belong to no session.
+// Caller implements [httpedge.Caller], for requests that belong to no session.
 func (x *exchange) Caller() string { return httpedge.CallerOf(x.r, x.principal) }
 
-// context returns the context of the request, with the caller.
+// context returns the context of the request, with its caller.
 func (x *exchange) context() context.Context {
 	x.asked = share.Asked{Context: x.r.Context(), By: x}
 	return &x.asked
@@ -24,13 +24,13 @@ func (x *exchange) context() context.Context {
 
 // A callerTable counts the running requests of each caller. It is safe for concurrent use.
 type callerTable struct {
-	limit   int // requests of one caller
+	limit   int // maximum requests of one caller
 	mu      sync.Mutex
 	running map[string]int
 }
 
-// add counts a request, or returns an error if the caller has too many. An empty caller has no
-// limit.
+// add counts a request, or returns an error if the caller has too many. There is no limit for an
+// empty caller.
 func (t *callerTable) add(caller string) error {
 	if caller == "" {
 		return nil
@@ -63,24 +63,24 @@ func (t *callerTable) remove(caller string) {
 
 // A call is a POST or GET in progress, or one request of a batch.
 type call struct {
-	caller  string // empty if the session limits its requests
-	listens bool   // a stream, which does not end by itself
-	streams string // caller whose share of the streams it uses
+	caller  string // empty if the session limits the number of its requests
+	listens bool   // set for a stream, which does not end by itself
+	streams string // the caller whose share of the streams it uses
 }
 
 // errEnding is the error of a call that begins during a shutdown.
 var errEnding = errors.New("the server is shutting down")
 
-// begin registers a call, unless the Endpoint is ending or has too many of its kind. The context
-// ends with parent and with the Endpoint. A call without a parent is cancelled by its session. The
-// caller must call [Endpoint.end].
+// begin registers a call. It fails if the Endpoint is closing or has too many calls of this kind.
+// The context ends with parent and with the Endpoint. If parent is nil, the session cancels the
+// call. The caller must call [Endpoint.end].
 func (e *Endpoint) begin(parent context.Context, c *call) (context.Context, error) {
 	if c.listens && !e.streams.Take(c.streams) {
 		return nil, fmt.Errorf("too many open streams: at most %d", e.options.MaxStreams)
 	}
 	err := e.callers.add(c.caller)
 	if err != nil {
-		return nil, err // no stream to release: streams have no caller
+		return nil, err // there is no stream to release, as streams have no caller
 	}
 	ctx, fault := e.calls.Begin(parent, c, c.listens, 0)
 	if fault != nil {
@@ -102,8 +102,8 @@ func (e *Endpoint) uncount(c *call) {
 	}
 }
 
-// enter is like [Endpoint.begin] but sends the error as the response to the request id and returns
-// false.
+// enter is like [Endpoint.begin]. On an error, it sends the error as the response to the request
+// with this id, and returns false.
 func (x *exchange) enter(parent context.Context, c *call, id jsonrpc.ID) (context.Context, bool) {
 	ctx, err := x.endpoint.begin(parent, c)
 	if err != nil {
@@ -112,8 +112,8 @@ func (x *exchange) enter(parent context.Context, c *call, id jsonrpc.ID) (contex
 	return ctx, err == nil
 }
 
-// Close ends everything at once. It cancels running requests and ends streams and sessions; later
-// requests are refused with 503. It does not wait.
+// Close ends everything at once. It cancels running requests, and ends streams and sessions,
+// without waiting for them. Later requests are refused with 503.
 func (e *Endpoint) Close() {
 	e.calls.Close(errEnding)
 	for _, s := range e.sessions.close() {
@@ -122,12 +122,13 @@ func (e *Endpoint) Close() {
 	e.calls.CancelAll(edge.ErrShutdown)
 }
 
-// Shutdown ends the Endpoint gracefully. New requests are refused with 503, running ones finish,
-// subscriptions get their result, and then it calls [Endpoint.Close]. If ctx is done first, it
-// calls Close at once and returns ctx's error. A ctx without a deadline gets options.DrainTimeout.
+// Shutdown ends the Endpoint gracefully. It refuses new requests with 503, waits for running
+// requests, ends subscriptions with their result, and then calls [Endpoint.Close]. If ctx is done
+// first, it calls Close at once and returns the error of ctx. If ctx has no deadline,
+// options.DrainTimeout applies.
 //
-// Call it before or concurrently with [http.Server.Shutdown], which waits for the streams that it
-// ends.
+// Call Shutdown before or concurrently with [http.Server.Shutdown], which waits for the streams
+// that Shutdown ends.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc

@@ -9,22 +9,23 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// openEvents starts a response that is a stream; see [httpedge.OpenEvents].
+// openEvents starts a response that is a stream of events; see [httpedge.OpenEvents].
 func (x *exchange) openEvents(release func()) *httpedge.EventWriter {
 	o := &x.endpoint.options
 	defer x.noteResponse(http.StatusOK)
 	return httpedge.OpenEvents(x.w, x.r, httpedge.EventOptions{WriteTimeout: o.WriteTimeout, KeepAlive: o.KeepAlive, Buffers: &x.endpoint.buffers}, release)
 }
 
-// A directReply sends the messages to a client that cannot resume: a modern one, or a legacy one
-// without a session. It becomes a stream with the first message that is not the response.
+// A directReply sends messages to a client that cannot resume: a modern client, or a legacy client
+// without a session. The response becomes a stream with the first message that is not the response
+// to the request.
 type directReply struct {
 	*exchange
 	events *httpedge.EventWriter
-	call   *call // cancelled when no message can be sent any more; may be nil
+	call   *call // cancelled when messages can no longer be sent; may be nil
 }
 
-// Send sends a message before the response. The edge orders the calls.
+// Send sends a message before the response. The edge makes one call at a time.
 func (d *directReply) Send(_ context.Context, message []byte) error {
 	if d.events == nil {
 		d.events = d.openEvents(nil)
@@ -36,7 +37,7 @@ func (d *directReply) Send(_ context.Context, message []byte) error {
 	return err
 }
 
-// finish sends the response, or an empty one if message is nil.
+// finish sends the response to the request, or an empty one if message is nil.
 func (d *directReply) finish(status int, message []byte) {
 	switch {
 	case d.events == nil && message == nil:
@@ -48,7 +49,7 @@ func (d *directReply) finish(status int, message []byte) {
 	}
 }
 
-// close must be called when the reply is finished or given up.
+// close ends the reply. It must be called when the reply is finished or given up.
 func (d *directReply) close() {
 	if d.events != nil {
 		d.events.Close()

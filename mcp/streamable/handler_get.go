@@ -6,7 +6,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// get answers a GET for the notifications of a session or the rest of an interrupted stream.
+// get responds to a GET with the notifications of a session, or with the remainder of an
+// interrupted stream.
 func (x *exchange) get() {
 	if x.endpoint.options.Stateless || x.namesModern() {
 		x.notAllowed("there are no streams to get here")
@@ -25,7 +26,7 @@ func (x *exchange) get() {
 		st := s.findStream(number)
 		switch {
 		case fromGET && (st == nil || !st.fromGET):
-			x.listen(s, nil, 0) // forgotten: notifications continue on a new stream
+			x.listen(s, nil, 0) // the stream was forgotten, so notifications continue on a new one
 		case !ok || st == nil || st.fromGET != fromGET:
 			x.refuse(http.StatusBadRequest, "the stream of the event %.40q is not known any more", last)
 		case fromGET:
@@ -38,7 +39,7 @@ func (x *exchange) get() {
 	x.listen(s, nil, 0)
 }
 
-// delete ends a session.
+// delete ends a session in response to a DELETE.
 func (x *exchange) delete() {
 	if x.endpoint.options.Stateless || x.namesModern() {
 		x.notAllowed("there are no sessions to delete here")

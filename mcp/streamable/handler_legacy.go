@@ -12,7 +12,7 @@ import (
 
 const notifyCancelled = "notifications/cancelled"
 
-// legacy answers a message of a client that starts with a handshake.
+// legacy handles a message of a client that begins with a handshake.
 func (x *exchange) legacy(m *jsonrpc.Message) {
 	if x.endpoint.options.Stateless {
 		x.sessionless(m)
@@ -32,7 +32,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 		return
 	}
 	c := &call{}
-	var bySession context.Context // nil: its session cancels it
+	var bySession context.Context // nil, as the session cancels it
 	if _, ok := x.enter(bySession, c, m.ID); !ok {
 		return
 	}
@@ -46,7 +46,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 	})
 }
 
-// initialize opens a session.
+// initialize begins a session.
 func (x *exchange) initialize(m *jsonrpc.Message) {
 	c := &call{caller: x.Caller()}
 	ctx, ok := x.enter(x.context(), c, m.ID)
@@ -65,12 +65,12 @@ func (x *exchange) initialize(m *jsonrpc.Message) {
 		x.w.Header()[headerSession] = []string{s.id}
 	}
 	if protocol != nil && x.endpoint.options.Stateless {
-		protocol.Close() // no later request belongs to it
+		protocol.Close() // no later request belongs to the session
 	}
 	x.respond(http.StatusOK, reply.Message)
 }
 
-// sessionless answers a message on its own.
+// sessionless handles a message without a session.
 func (x *exchange) sessionless(m *jsonrpc.Message) {
 	switch {
 	case m.Kind != jsonrpc.Request:
@@ -97,7 +97,8 @@ func (x *exchange) sessionless(m *jsonrpc.Message) {
 	})
 }
 
-// namedRevision returns the legacy revision in the header.
+// namedRevision returns the legacy revision in the header, or the revision of clients that name
+// none.
 func (x *exchange) namedRevision() *revision.Revision {
 	if r := revision.Lookup(x.r.Header.Get(headerVersion)); r != nil {
 		return r
@@ -105,7 +106,7 @@ func (x *exchange) namedRevision() *revision.Revision {
 	return revision.Unnamed()
 }
 
-// batch answers a batch, which exists in one revision only (2025-03-26 basic/transports).
+// batch handles a batch, which only one revision has (2025-03-26 basic/transports).
 func (x *exchange) batch(body []byte) {
 	if x.namesModern() {
 		x.refuse(http.StatusBadRequest, "a batch: send one message at a time")
@@ -122,7 +123,7 @@ func (x *exchange) batch(body []byte) {
 		x.refuse(http.StatusBadRequest, "%s has no batches: send one message at a time", r.Name)
 		return
 	}
-	c := &call{} // its requests are counted one by one
+	c := &call{} // the requests in the batch are counted one by one
 	ctx, ok := x.enter(context.WithoutCancel(x.context()), c, "")
 	if !ok {
 		return
@@ -174,7 +175,7 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 	out.finish(batchStatus(responses), responses)
 }
 
-// batchStatus returns 400 for a batch that could not be read, and 200 otherwise.
+// batchStatus returns 400 for a batch that could not be read, and otherwise 200.
 func batchStatus(responses []byte) int {
 	if len(responses) > 0 && responses[0] != '[' {
 		return http.StatusBadRequest
@@ -182,7 +183,7 @@ func batchStatus(responses []byte) int {
 	return http.StatusOK
 }
 
-// A batchReply lets the requests of a batch use one reply, one at a time.
+// A batchReply lets the requests of a batch share one reply. They use it one at a time.
 type batchReply struct {
 	turn  turn.Turn
 	reply edge.Sender

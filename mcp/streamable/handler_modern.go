@@ -10,10 +10,10 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// noParamHeaders is the value for a request without Mcp-Param-* headers.
+// noParamHeaders is the value of ParamHeaders for a request without Mcp-Param-* headers.
 var noParamHeaders = map[string][]string{}
 
-// modern answers a message of the modern era.
+// modern handles a message of the modern era.
 func (x *exchange) modern(m *jsonrpc.Message) {
 	switch m.Kind {
 	case jsonrpc.Response:
@@ -32,13 +32,13 @@ func (x *exchange) modern(m *jsonrpc.Message) {
 	case fault != nil:
 		x.fault(http.StatusBadRequest, m.ID, fault)
 	case m.Method == methodListen:
-		x.callModern(nil, m, &meta) // a stream lasts, so it keeps no buffer
+		x.callModern(nil, m, &meta) // a stream lasts long, so it keeps no buffer
 	default:
 		x.endpoint.buffers.With(func(b []byte) []byte { return x.callModern(b, m, &meta) })
 	}
 }
 
-// checkModern reads the metadata and compares it with the headers.
+// checkModern reads the metadata of a message and compares it with the headers.
 func (x *exchange) checkModern(m *jsonrpc.Message, meta *edge.ModernMeta) *jsonrpc.Error {
 	name, fault := x.modernRevision()
 	if fault != nil {
@@ -51,7 +51,7 @@ func (x *exchange) checkModern(m *jsonrpc.Message, meta *edge.ModernMeta) *jsonr
 }
 
 // modernRevision returns the revision in the header, which must be known. ReadMeta compares it with
-// the body's.
+// the revision in the body.
 func (x *exchange) modernRevision() (string, *jsonrpc.Error) {
 	name, err := x.singleHeader(headerVersion, "MCP-Protocol-Version")
 	if err != nil {
@@ -63,8 +63,8 @@ func (x *exchange) modernRevision() (string, *jsonrpc.Error) {
 	return name, nil
 }
 
-// checkHeaders compares the headers that repeat parts of the body. It collects those that repeat
-// arguments, which the Handler checks.
+// checkHeaders compares the headers that repeat parts of the body. It also collects the headers
+// that repeat arguments, for the Handler to check.
 func (x *exchange) checkHeaders(m *jsonrpc.Message) *jsonrpc.Error {
 	method, err := x.singleHeader(headerMethod, headerMethod)
 	if err != nil {
@@ -117,17 +117,17 @@ func mismatch(format string, args ...any) *jsonrpc.Error {
 	return jsonrpc.Errorf(revision.CodeHeaderMismatch, format, args...)
 }
 
-// isHeaderFault reports whether the modern revision responds with 400 to an error of the code,
-// whatever its origin.
+// isHeaderFault reports whether the modern revision requires status 400 for an error with this
+// code, even if a Handler returned it.
 func isHeaderFault(code int) bool {
 	return code == revision.CodeHeaderMismatch || code == revision.CodeMissingCapability || code == revision.CodeUnsupportedRevision
 }
 
-// callModern passes the request to the edge. It appends the reply to b and returns it. The context
-// ends with the connection: this is how a modern client cancels.
+// callModern passes the request to the edge. It appends the reply to b and returns the result. The
+// context ends with the connection, as a modern client cancels by closing it.
 func (x *exchange) callModern(b []byte, m *jsonrpc.Message, meta *edge.ModernMeta) []byte {
 	c := &call{listens: m.Method == methodListen}
-	if caller := x.Caller(); c.listens { // subscriptions have a limit of their own
+	if caller := x.Caller(); c.listens { // subscriptions have a separate limit
 		c.streams = caller
 	} else {
 		c.caller = caller
@@ -143,7 +143,7 @@ func (x *exchange) callModern(b []byte, m *jsonrpc.Message, meta *edge.ModernMet
 	if x.r.Context().Err() == nil {
 		out.finish(out.status(&reply, modernStatus(&reply)), reply.Message)
 	} else {
-		x.noteResponse(0) // the headers of a cancelled request are noted as well
+		x.noteResponse(0) // the headers of a cancelled request are also noted
 	}
 	return reply.Message
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// Further headers, in the canonical form of net/http for direct lookups.
+// More headers, in the canonical form of net/http for direct lookups.
 const (
 	headerMethod = "Mcp-Method"
 	headerName   = "Mcp-Name"
@@ -18,7 +18,7 @@ const (
 	methodListen = "subscriptions/listen"
 )
 
-// post answers a message or a batch.
+// post handles a message or a batch.
 func (x *exchange) post() {
 	if !httpedge.CanRead(x.w, x.r, x.refuse) {
 		return
@@ -55,9 +55,9 @@ func (x *exchange) post() {
 	}
 }
 
-// parse parses the message in body. If it fails it sends the response and reports false. It is
-// separate from post to free its stack while the request runs: a stack above 8 KiB is copied for
-// each burst of requests.
+// parse parses the message in body. On an error, it sends the response and reports false. It is not
+// a part of post, so that its stack is free while the request runs: a stack above 8 KiB is copied
+// for each burst of requests.
 func (x *exchange) parse(m *jsonrpc.Message, body []byte) bool {
 	var fault *jsonrpc.Error
 	if *m, fault = edge.Parse(body); fault != nil {
@@ -67,8 +67,8 @@ func (x *exchange) parse(m *jsonrpc.Message, body []byte) bool {
 	return true
 }
 
-// admit admits a message of size bytes to those in progress. If it fails it sends the response and
-// reports false.
+// admit adds a message of size bytes to those in progress. If there are too many bytes, it sends
+// the response and reports false.
 func (x *exchange) admit(id jsonrpc.ID, size int) bool {
 	if x.endpoint.edge.AdmitMessage(size, x) {
 		return true
@@ -77,8 +77,8 @@ func (x *exchange) admit(id jsonrpc.ID, size int) bool {
 	return false
 }
 
-// isModern decides by the header and, if that is missing or legacy, by the body. initialize is
-// legacy whatever the header contains.
+// isModern reports whether a message is of the modern era. The header decides. If the header is
+// missing or legacy, the body decides. An initialize is always legacy.
 func (x *exchange) isModern(m *jsonrpc.Message) bool {
 	return m.Method != methodInitialize && x.namesModern() || m.Kind == jsonrpc.Request && edge.IsModern(m)
 }

@@ -20,7 +20,7 @@ func (x *exchange) respond(status int, message []byte) {
 	x.noteResponse(status)
 }
 
-// Watched implements [edge.Carrier]. The requests of a batch are watched at the same time.
+// Watched implements [edge.Carrier]. Several requests of a batch may call it at the same time.
 func (x *exchange) Watched(by mcp.Noter) {
 	x.noting.Lock()
 	status := x.began
@@ -33,7 +33,8 @@ func (x *exchange) Watched(by mcp.Noter) {
 	}
 }
 
-// noteResponse sends the watchers the headers of the request and the start of the response.
+// noteResponse passes the headers of the request and the beginning of the response to the
+// observers.
 func (x *exchange) noteResponse(status int) {
 	x.noting.Lock()
 	noters := x.noters
@@ -44,17 +45,17 @@ func (x *exchange) noteResponse(status int) {
 	}
 }
 
-// accepted responds to a message without a response.
+// accepted sends the empty response to a message that has no response.
 func (x *exchange) accepted() { x.respond(http.StatusAccepted, nil) }
 
-// fault responds with an error.
+// fault sends an error as the response.
 func (x *exchange) fault(status int, id jsonrpc.ID, fault *jsonrpc.Error) {
 	message := jsonrpc.AppendError(nil, id, fault)
 	x.endpoint.edge.Refused(x.r.Context(), message)
 	x.respond(status, message)
 }
 
-// refuse refuses a request before it was processed.
+// refuse refuses a request that was not handled.
 func (x *exchange) refuse(status int, format string, args ...any) {
 	if status == http.StatusServiceUnavailable {
 		x.unavailable("", format, args...)
@@ -63,19 +64,20 @@ func (x *exchange) refuse(status int, format string, args ...any) {
 	x.fault(status, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, format, args...))
 }
 
-// unavailable refuses the request temporarily; id may be empty.
+// unavailable refuses the request temporarily. The id may be empty.
 func (x *exchange) unavailable(id jsonrpc.ID, format string, args ...any) {
 	x.retryLater()
 	x.fault(http.StatusServiceUnavailable, id, jsonrpc.Errorf(jsonrpc.InternalError, format, args...))
 }
 
-// retryLater sets the header with the time after which the client may repeat the request.
+// retryLater sets the header that contains the time after which the client may send the request
+// again.
 func (x *exchange) retryLater() {
 	seconds := int(x.endpoint.options.RetryAfter.Seconds())
 	x.w.Header().Set("Retry-After", strconv.Itoa(max(1, seconds)))
 }
 
-// notAllowed refuses the HTTP method and lists the allowed ones.
+// notAllowed refuses the HTTP method, and lists the allowed methods.
 func (x *exchange) notAllowed(format string, args ...any) {
 	allow := "GET, POST, DELETE"
 	if x.endpoint.options.Stateless || x.namesModern() {
@@ -88,8 +90,8 @@ func (x *exchange) notAllowed(format string, args ...any) {
 	x.refuse(http.StatusMethodNotAllowed, format, args...)
 }
 
-// status returns the HTTP status of a response that is not a stream. A caller without the needed
-// scopes gets their names.
+// status returns the HTTP status of a response that is not a stream. If the caller lacks scopes,
+// the response lists them.
 func (x *exchange) status(reply *edge.Reply, status int) int {
 	if reply.Ended {
 		x.retryLater()

@@ -17,21 +17,21 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// Reasons for the end of a session.
+// The reasons for the end of a session.
 var (
 	errDeleted = errors.New("the client ended the session")
 	errExpired = errors.New("the session expired: it was idle for too long")
 	errMade    = errors.New("the session made room for one of another caller: there were too many")
 )
 
-// A session is one legacy client. While it is idle it takes a few hundred bytes, without a
-// goroutine or timer.
+// A session is one legacy client. While it is idle, it needs a few hundred bytes, and no goroutine
+// or timer.
 type session struct {
 	id        string
 	protocol  *edge.Session
 	principal *mcp.Principal
-	caller    string        // the caller whose share it uses
-	place     *list.Element // in the list of the caller; guarded by the lock of the table
+	caller    string        // the caller whose share of the limits it uses
+	place     *list.Element // in the list of the caller; guarded by the table's lock
 	calls     edge.Calls[jsonrpc.ID]
 	endpoint  *Endpoint
 	used      atomic.Int64 // time of the last input, in Unix nanoseconds
@@ -39,9 +39,9 @@ type session struct {
 	mu            sync.Mutex
 	ended         bool
 	opened        uint64    // number of streams opened so far
-	streams       []*stream // those that can be resumed, oldest first
+	streams       []*stream // streams that can be resumed, the oldest first
 	notifications *notificationStream
-	resumed       int // open connections of resumed streams
+	resumed       int // number of connections of resumed streams
 }
 
 func newSession(e *Endpoint, protocol *edge.Session, principal *mcp.Principal, caller string) *session {
@@ -50,12 +50,13 @@ func newSession(e *Endpoint, protocol *edge.Session, principal *mcp.Principal, c
 	return s
 }
 
-// Caller returns the session's caller for [share.Asked].
+// Caller returns the session's caller; see [share.Asked].
 func (s *session) Caller() string { return s.caller }
 
 func (s *session) touch() { s.used.Store(time.Now().UnixNano()) }
 
-// idle returns how long the session has been idle; 0 with a running request or an open stream.
+// idle returns how long the session has been idle. It returns 0 if a request runs or a stream is
+// open.
 func (s *session) idle(now time.Time) time.Duration {
 	if s.calls.Len() > 0 {
 		return 0
@@ -68,7 +69,7 @@ func (s *session) idle(now time.Time) time.Duration {
 	return time.Duration(now.UnixNano() - s.used.Load())
 }
 
-// handle handles a notification or a response.
+// handle handles a notification or a response of the client.
 func (s *session) handle(m *jsonrpc.Message) {
 	if m.Kind == jsonrpc.Response {
 		s.protocol.Response(m)
@@ -86,8 +87,7 @@ func (s *session) hasEnded() bool {
 	return s.ended
 }
 
-// end cancels running requests and ends the streams. The session must have been removed from the
-// table.
+// end cancels running requests and ends the streams. The table must no longer contain the session.
 func (s *session) end(cause error) {
 	s.calls.Close(cause)
 	s.calls.CancelAll(cause)
@@ -103,7 +103,8 @@ func (s *session) end(cause error) {
 	s.protocol.Close()
 }
 
-// findSession returns the session of the request, or nil after it has sent a response.
+// findSession returns the session of the request. If there is none, it sends a response and returns
+// nil.
 func (x *exchange) findSession() *session {
 	ids := x.r.Header[headerSession]
 	if len(ids) != 1 || ids[0] == "" {
@@ -117,31 +118,31 @@ func (x *exchange) findSession() *session {
 	return s
 }
 
-// A sessionTable holds the sessions by id and ends the expired ones. It has one timer, which runs
-// while there are sessions.
+// A sessionTable contains the sessions by id, and ends expired sessions. It has one timer, which
+// runs while there are sessions.
 type sessionTable struct {
 	mu      sync.RWMutex
 	byID    map[string]*session
 	of      map[string]*ofCaller
 	places  *share.Budget
 	timeout time.Duration
-	expire  func()      // drops old events; nil if the store does so itself
+	expire  func()      // drops old events; nil if the store does not need it
 	timer   *time.Timer // nil without sessions
 	closed  bool
 }
 
-// ofCaller holds the sessions of a caller, oldest first.
+// An ofCaller is the list of sessions of a caller, the oldest first.
 type ofCaller struct {
 	caller string
 	list.List
 }
 
-// maxSessionsLooked limits the search for an idle session of a caller.
+// maxSessionsLooked is the maximum number of sessions of a caller to search for an idle one.
 const maxSessionsLooked = 256
 
-// add adds a session. It reports false if there are too many or the table is closed. If there are
-// too many, the caller with the most sessions loses its oldest one, preferably an idle one, to a
-// caller with fewer.
+// add adds a session. At the limit, the caller with the most sessions loses its oldest one,
+// preferably an idle one, to a caller with fewer. add reports false if there is no room or the
+// table is closed.
 func (t *sessionTable) add(s *session) bool {
 	t.mu.Lock()
 	var lost *session
@@ -162,7 +163,7 @@ func (t *sessionTable) add(s *session) bool {
 			of = &ofCaller{caller: s.caller}
 			t.of[s.caller] = of
 		}
-		s.caller, s.place = of.caller, of.PushBack(s) // all of them share one string
+		s.caller, s.place = of.caller, of.PushBack(s) // all sessions of a caller share one string
 		if t.timer == nil {
 			t.timer = time.AfterFunc(t.period(), t.sweep)
 		}
@@ -174,9 +175,9 @@ func (t *sessionTable) add(s *session) bool {
 	return ok
 }
 
-// spare returns a session that the caller with the most can lose. That is the oldest idle one, or
-// else the oldest, so that no caller keeps all by using some. Sessions in use move to the end, to
-// be checked later. The caller of spare holds the lock.
+// spare returns a session that the caller with the most sessions can lose: the oldest idle one or,
+// if none is idle, the oldest one. So a caller cannot keep all sessions by using some. Sessions in
+// use move to the end of the list, to be checked later. The table's lock must be held.
 func (t *sessionTable) spare(caller string) *session {
 	of := t.of[caller]
 	if of == nil {
@@ -197,7 +198,7 @@ func (t *sessionTable) spare(caller string) *session {
 	return first
 }
 
-// drop removes a session. The caller holds the lock.
+// drop removes a session. The table's lock must be held.
 func (t *sessionTable) drop(s *session) {
 	delete(t.byID, s.id)
 	of := t.of[s.caller]
@@ -207,8 +208,8 @@ func (t *sessionTable) drop(s *session) {
 	t.places.Give(s.caller)
 }
 
-// find returns the session of the principal with the id and touches it. It returns nil if there is
-// none or it expired.
+// find returns the principal's session with this id, and marks it as used. It returns nil if there
+// is none or if it has expired.
 func (t *sessionTable) find(id string, principal *mcp.Principal) *session {
 	s, used := t.use(id, principal)
 	if used {
@@ -220,8 +221,8 @@ func (t *sessionTable) find(id string, principal *mcp.Principal) *session {
 	return nil
 }
 
-// use returns the session of the principal with the id. It touches the session, and reports true,
-// unless it expired.
+// use returns the principal's session with this id. If the session has not expired, use marks it as
+// used and reports true.
 func (t *sessionTable) use(id string, principal *mcp.Principal) (s *session, used bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -235,15 +236,15 @@ func (t *sessionTable) use(id string, principal *mcp.Principal) (s *session, use
 	return s, true
 }
 
-// endExpired ends a session, unless it has been used in the meantime.
+// endExpired ends a session, unless it was used in the meantime.
 func (t *sessionTable) endExpired(s *session) {
 	if t.remove(s, t.timeout) {
 		s.end(errExpired)
 	}
 }
 
-// remove removes a session that has been idle that long. It reports false if it has not, or has
-// been removed already.
+// remove removes a session if it has been idle for this long. It reports false if the session was
+// used or has been removed already.
 func (t *sessionTable) remove(s *session, idle time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -254,7 +255,7 @@ func (t *sessionTable) remove(s *session, idle time.Duration) bool {
 	return true
 }
 
-// close empties the table, prevents additions and returns the sessions.
+// close empties the table, prevents additions, and returns the sessions.
 func (t *sessionTable) close() []*session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -268,7 +269,7 @@ func (t *sessionTable) close() []*session {
 	return all
 }
 
-// period returns the time between two sweeps.
+// period returns the interval of sweeps.
 func (t *sessionTable) period() time.Duration { return t.timeout/4 + time.Millisecond }
 
 // sweep ends the expired sessions.

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// A notificationStream is a stream of notifications with an open connection.
+// A notificationStream is a stream of notifications that has a connection.
 type notificationStream struct {
 	stream *stream
 	cancel func()
 	ended  chan struct{}
 }
 
-// listen answers a GET with the session's notifications. They come on a new stream if st is nil,
-// and otherwise on st after the event with the number after.
+// listen responds to a GET with the session's notifications. If st is nil, it opens a new stream.
+// Otherwise it continues st after the event with the number after.
 func (x *exchange) listen(s *session, st *stream, after uint64) {
 	c := &call{listens: true, streams: x.Caller()}
 	ctx, ok := x.enter(x.context(), c, "")
@@ -43,8 +43,8 @@ func (x *exchange) listen(s *session, st *stream, after uint64) {
 	n.stream.detach(out)
 }
 
-// claim sets the session's stream of notifications to n. A client that resumes replaces its own old
-// connection. If claim fails it sends the response and reports false.
+// claim makes n the session's stream of notifications. If the client resumes, n replaces the
+// client's old connection. If claim fails, it sends the response and reports false.
 func (x *exchange) claim(ctx context.Context, s *session, n *notificationStream) bool {
 	for {
 		s.mu.Lock()
@@ -73,7 +73,7 @@ func (x *exchange) claim(ctx context.Context, s *session, n *notificationStream)
 	}
 }
 
-// hold sets the session's stream of notifications to n, which gets a new stream if it has none. The
+// hold makes n the session's stream of notifications, and gives it a new stream if it has none. The
 // caller holds the session's lock.
 func (s *session) hold(n *notificationStream) {
 	if n.stream == nil {
@@ -83,7 +83,8 @@ func (s *session) hold(n *notificationStream) {
 	s.notifications = n
 }
 
-// release ends a stream of notifications, which can then be resumed for a while.
+// release ends a connection of the stream of notifications. The stream can be resumed for some
+// time.
 func (s *session) release(n *notificationStream) {
 	s.touch()
 	s.mu.Lock()

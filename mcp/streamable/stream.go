@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	maxStreamsKept  = 64              // finished streams of POST requests in a session that can be resumed
-	maxListensKept  = 4               // finished streams of GET requests in a session that can be resumed
-	streamKeepsTime = 5 * time.Minute // time for which either can be resumed
+	maxStreamsKept  = 64              // maximum finished streams of POST requests in a session that can be resumed
+	maxListensKept  = 4               // maximum finished streams of GET requests in a session that can be resumed
+	streamKeepsTime = 5 * time.Minute // how long a finished stream can be resumed
 )
 
 var errLost = errors.New("the client's connection is lost, and what was to be sent could not be kept")
 
 // A stream is one stream of a legacy session: the messages of one POST, or the notifications for a
-// GET. It outlives connections: at any time it is sent on one, or is kept for a client that resumes
-// it.
+// GET. It outlives connections. It is either sent on a connection, or stored for a client that
+// resumes.
 type stream struct {
 	session  *session
 	number   uint64
 	fromGET  bool
-	finished atomic.Int64 // time after which no message followed, in Unix nanoseconds; 0 while one may follow
+	finished atomic.Int64 // when the last message was sent, in Unix nanoseconds; 0 while more may follow
 
 	turn turn.Turn             // orders the events in the store and on the connection; guards the fields below
 	last uint64                // number of the newest event
@@ -62,8 +62,8 @@ func (s *session) prune(now time.Time) {
 	s.forgetStreams(now)
 }
 
-// forgetStreams removes streams that finished long ago, and the oldest finished ones above the
-// limit of their kind. The caller holds the session's lock.
+// forgetStreams removes streams that finished long ago. It also removes the oldest finished streams
+// above the limit of their kind. The caller holds the session's lock.
 func (s *session) forgetStreams(now time.Time) {
 	posts, gets := maxStreamsKept, maxListensKept
 	kept := len(s.streams)
@@ -86,7 +86,7 @@ func (s *session) forgetStreams(now time.Time) {
 	}
 }
 
-// findStream returns a stream that can be resumed, or nil.
+// findStream returns the stream with this number if it can be resumed, or nil.
 func (s *session) findStream(number uint64) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,18 +98,18 @@ func (s *session) findStream(number uint64) *stream {
 	return nil
 }
 
-// event returns the event of a message. It has the default name explicitly: clients on the Java SDK
-// before 2.1 ignore an event without one on the stream of a GET.
+// event returns the event for a message. Its name is the default, but is set: on the stream of a
+// GET, clients on the Java SDK before 2.1 ignore an event without a name.
 func (st *stream) event(number uint64, data []byte) eventstream.Event {
 	id := appendEventID(make([]byte, 0, 24), st.fromGET, st.number, number)
 	return eventstream.Event{Name: "message", ID: string(id), HasID: true, Data: data}
 }
 
-// acquire waits for the stream's turn without a limit: its holders write with a deadline or wait
+// acquire waits for the stream's turn without a limit. Each holder writes with a deadline or waits
 // for the store.
 func (st *stream) acquire() { st.turn.Acquire(context.Background()) }
 
-// write writes an event to the connection, and drops the connection on error.
+// write writes an event to the connection. On an error, it removes the connection.
 func (st *stream) write(e eventstream.Event) error {
 	err := st.out.Write(context.Background(), e)
 	if err != nil {
@@ -119,8 +119,8 @@ func (st *stream) write(e eventstream.Event) error {
 }
 
 // attach sets the first connection of a new stream. If the client's revision has polling, the first
-// event has an id to resume from. The retry field is only sent by disconnect: clients on the Java
-// SDK before 2.1 give up a stream that has one.
+// event has an id to resume from. Only disconnect sends the field retry, as clients on the Java SDK
+// before 2.1 give up a stream with that field.
 func (st *stream) attach(out *httpedge.EventWriter) {
 	st.acquire()
 	defer st.turn.Release()
@@ -136,7 +136,7 @@ func (st *stream) attach(out *httpedge.EventWriter) {
 	st.write(prime)
 }
 
-// Send sends a message, or keeps it while there is no connection.
+// Send sends a message. If there is no connection, it stores the message.
 func (st *stream) Send(ctx context.Context, message []byte) error {
 	if err := st.turn.Acquire(ctx); err != nil {
 		return err
@@ -145,13 +145,13 @@ func (st *stream) Send(ctx context.Context, message []byte) error {
 	return st.send(ctx, message)
 }
 
-// send is Send for the holder of the turn.
+// send is like Send, for the holder of the turn.
 func (st *stream) send(ctx context.Context, message []byte) error {
 	st.last++
 	store := st.session.endpoint.options.EventStore
 	kept := store.Append(&share.Asked{Context: context.WithoutCancel(ctx), By: st.session}, st.session.id, Event{Stream: st.number, Number: st.last, Data: message})
 	if st.session.hasEnded() {
-		store.Forget(st.session.id) // it may have been removed before
+		store.Forget(st.session.id) // the session may have been removed before
 	}
 	var sent error
 	if st.out == nil {
@@ -165,7 +165,7 @@ func (st *stream) send(ctx context.Context, message []byte) error {
 	return nil
 }
 
-// finish sends the last message, if there is one, and ends the connection.
+// finish sends the last message, if it is not nil, and ends the connection.
 func (st *stream) finish(message []byte) {
 	st.acquire()
 	defer st.turn.Release()
@@ -181,7 +181,7 @@ func (st *stream) finish(message []byte) {
 	}
 }
 
-// disconnect ends the connection after sending the time after which to resume.
+// disconnect sends the time after which to resume, and ends the connection.
 func (st *stream) disconnect(retry time.Duration) {
 	st.acquire()
 	defer st.turn.Release()
@@ -193,7 +193,7 @@ func (st *stream) disconnect(retry time.Duration) {
 }
 
 // resume sends the events after the given one on a new connection, which replaces the current one.
-// It reports whether more may follow.
+// It reports whether more events may follow.
 func (st *stream) resume(ctx context.Context, out *httpedge.EventWriter, after uint64) bool {
 	if st.turn.Acquire(ctx) != nil {
 		return false
@@ -222,7 +222,7 @@ func (st *stream) resume(ctx context.Context, out *httpedge.EventWriter, after u
 	return true
 }
 
-// detach removes the connection out from the stream.
+// detach removes the connection out from the stream, if the stream still uses it.
 func (st *stream) detach(out *httpedge.EventWriter) {
 	st.acquire()
 	defer st.turn.Release()
@@ -231,18 +231,18 @@ func (st *stream) detach(out *httpedge.EventWriter) {
 	}
 }
 
-// A sessionReply sends the messages for a POST of a session. It becomes a stream with the first
-// message that is not the response. Only one goroutine uses it at a time: the edge orders the
-// messages of one request, and a batchReply those of several.
+// A sessionReply sends the messages for a POST in a session. The response becomes a stream with the
+// first message that is not the response to the request. Only one goroutine uses it at a time. The
+// edge orders the messages of one request. A batchReply orders the messages of several requests.
 type sessionReply struct {
 	*exchange
 	session *session
-	ctx     context.Context // of the HTTP request; computed once, since the requests of a batch run at the same time
+	ctx     context.Context // context of the HTTP request; computed once, as the requests of a batch run at the same time
 	stream  *stream
 }
 
-// request answers one request; out sends the messages before the response. The context outlives the
-// connection: a lost connection does not cancel the request.
+// request handles one request. Messages before the response go to out. The context outlives the
+// connection, so the loss of a connection does not cancel the request.
 func (p *sessionReply) request(dst []byte, m *jsonrpc.Message, out edge.Sender) edge.Reply {
 	s := p.session
 	ctx, fault := s.calls.Begin(context.WithoutCancel(p.ctx), m.ID.Plain(), false, p.endpoint.edge.MaxInFlight())
@@ -250,7 +250,7 @@ func (p *sessionReply) request(dst []byte, m *jsonrpc.Message, out edge.Sender) 
 		return edge.Reply{Message: jsonrpc.AppendError(dst, m.ID, fault), Code: fault.Code}
 	}
 	defer s.calls.End(m.ID.Plain())
-	defer s.touch() // before End: an idle session may have expired
+	defer s.touch() // before End, as an idle session may expire
 	return s.protocol.Request(ctx, dst, m, edge.From{Principal: p.principal, Carrier: p.exchange, Way: p.exchange, Out: out})
 }
 
@@ -259,7 +259,7 @@ func (p *sessionReply) Send(ctx context.Context, message []byte) error {
 	return p.openStream().Send(ctx, message)
 }
 
-// openStream returns the stream and opens it at the first use.
+// openStream returns the stream. The first call opens it.
 func (p *sessionReply) openStream() *stream {
 	if p.stream == nil {
 		p.stream = p.session.newStream()
@@ -275,7 +275,7 @@ func (p *sessionReply) Disconnect() {
 	}
 }
 
-// finish sends the response, or an empty one if message is nil.
+// finish sends the response to the request, or an empty one if message is nil.
 func (p *sessionReply) finish(status int, message []byte) {
 	switch {
 	case p.stream != nil:
@@ -295,7 +295,7 @@ func (p *sessionReply) close() {
 	}
 }
 
-// replay sends the rest of the stream of a POST.
+// replay responds with the remainder of the stream of a POST.
 func (x *exchange) replay(s *session, st *stream, after uint64) {
 	c := &call{listens: true, streams: x.Caller()}
 	ctx, ok := x.enter(x.context(), c, "")

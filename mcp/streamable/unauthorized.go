@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// Unauthorized returns an error for [Options.Principal] that wraps err. The response has the status
-// 401 and a WWW-Authenticate header that requests a bearer token of the realm. It does not contain
+// Unauthorized returns an error for [Options.Principal] that wraps err. The response has status 401
+// and a WWW-Authenticate header that requests a bearer token for the realm. It does not contain
 // err.
 func Unauthorized(realm string, err error) error { return &unauthorized{realm, err} }
 
@@ -27,7 +27,7 @@ func (u *unauthorized) Unwrap() error { return u.err }
 
 var quotedString = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "", "\n", "")
 
-// ServeHTTP writes the refusal.
+// ServeHTTP writes the response.
 func (u *unauthorized) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="`+quotedString.Replace(u.realm)+`"`)
 	fault := jsonrpc.Errorf(jsonrpc.InvalidRequest, "not authenticated")

@@ -7,9 +7,9 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// An asker is the context of a run's requests to other servers. It never ends, and has the values
-// of the newest request of the task's owner. One of these may be a token that must be valid while
-// the run sends requests in the owner's name.
+// An asker is the context for the requests that a run sends to other servers. It never ends. It has
+// the values of the newest request of the task's owner. Such a value may be a token, which must be
+// valid while the run sends requests in the owner's name.
 type asker struct {
 	context.Context // context of the call
 	newest          atomic.Pointer[context.Context]
@@ -26,7 +26,7 @@ func (a *asker) Value(key any) any {
 }
 
 // asked records that the owner of a task requested its state. The request must have the same
-// grantee and program as the call, because the task acts with its token.
+// grantee and program as the call, as the task will use its token.
 func (t *Tasks) asked(ctx context.Context, id string, req *mcp.Request) {
 	r := t.runOf(id)
 	if r == nil || req.Principal == nil || r.req.Principal == nil || req.Principal.Grantee() != r.req.Principal.Grantee() || programOf(req) != programOf(&r.req) {
@@ -36,8 +36,8 @@ func (t *Tasks) asked(ctx context.Context, id string, req *mcp.Request) {
 	r.asker.newest.Store(&ctx)
 }
 
-// programOf returns the name in the client's description. It is the only difference between two
-// programs of a user whose credentials name no client.
+// programOf returns the name of the client software. Only this name distinguishes two programs of a
+// user whose credentials name no client.
 func programOf(req *mcp.Request) string {
 	if req.Meta.Client == nil {
 		return ""

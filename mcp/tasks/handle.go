@@ -13,21 +13,22 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/task"
 )
 
-// A Task is a task of a server, as its client uses it. It is safe for concurrent use as long as its
-// fields are not changed.
+// A Task is a task of a server, for its client. It is safe for concurrent use as long as its fields
+// are not changed.
 type Task struct {
-	ID     string // to be stored by a program that continues after a restart; see [Resume]
+	ID     string // can be stored by a program that continues after a restart; see [Resume]
 	client *mcp.Client
 	poll   time.Duration
 
-	// Ask responds to the task's requests (elicitation/create and others). If it is nil,
-	// [Task.Wait] fails when the task sends one.
+	// Ask responds to requests of the task, such as elicitation/create. If it is nil, [Task.Wait]
+	// fails when the task sends a request.
 	Ask func(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error)
-	// OnMessage, if not nil, receives the task's message each time that Wait requests the state.
+	// OnMessage, if not nil, is called with the task's message each time that Wait has requested
+	// the state.
 	OnMessage func(message string)
 }
 
-// Start calls a tool. It returns the tool's result, or the task if the server made one of the call.
+// Start calls a tool. It returns the tool's result, or a Task if the server made the call a task.
 // The client must declare [Capabilities].
 func Start(ctx context.Context, c *mcp.Client, tool string, arguments any) (*mcp.CallToolResult, *Task, error) {
 	w := jsonrpc.NewObject(nil)
@@ -67,9 +68,9 @@ func toolResult(result *mcp.Result) (*mcp.CallToolResult, error) {
 	return done, nil
 }
 
-// Wait waits until the task is done and returns its result. The error is [ErrUnanswered] if the
+// Wait waits until the task is done, and returns its result. The error is [ErrUnanswered] if the
 // server cannot be reached, and [ErrCancelled] if the task was cancelled. It is an [*mcp.Error] if
-// the task failed, is unknown, or has an invalid state. When ctx is done the task continues.
+// the task failed, is unknown, or has an invalid state. If ctx is done first, the task continues.
 func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 	w := &task.Waiter{Do: t.client.Do, Ask: t.Ask, Report: func(_ context.Context, _ int, message string) {
 		if t.OnMessage != nil && message != "" {
@@ -94,7 +95,8 @@ func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 	return toolResult(&result)
 }
 
-// Cancel asks the server to cancel the task. The task may end before that.
+// Cancel requests the cancellation of the task from the server. The task may end normally before
+// that.
 func (t *Task) Cancel(ctx context.Context) error {
 	_, err := t.client.Do(ctx, "tasks/cancel", task.Params(t.ID))
 	return err

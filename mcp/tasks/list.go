@@ -7,7 +7,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// list marks the tools that may run as tasks. Clients of 2025-11-25 call only these as tasks.
+// list marks the tools in a list that may run as tasks. Clients of 2025-11-25 call only these as
+// tasks.
 func (t *Tasks) list(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
 	result, err := next.Handle(ctx, req)
 	if err != nil || len(t.options.Tools) == 0 {

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	listenPause = 2 * time.Second       // between two reads of tasks of other processes
-	changePause = 20 * time.Millisecond // between a change of a task and the read
+	listenPause = 2 * time.Second       // interval of reading tasks of other processes
+	changePause = 20 * time.Millisecond // pause between a change of a task and reading it
 	ackName     = "notifications/subscriptions/acknowledged"
 )
 
-// notifyListeners makes the subscriptions to a task read it.
+// notifyListeners makes the subscriptions to a task read the task.
 func (t *Tasks) notifyListeners(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,7 +30,7 @@ func (t *Tasks) notifyListeners(id string) {
 	}
 }
 
-// join registers a listener for changes of its tasks until leave is called.
+// join registers a listener for changes of its tasks, until leave is called.
 func (t *Tasks) join(l *listener) (leave func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,7 +51,7 @@ func (t *Tasks) join(l *listener) (leave func()) {
 	}
 }
 
-// listen adds notifications of tasks to a subscription that selects them.
+// listen adds notifications of tasks to a subscription that selects tasks.
 func (t *Tasks) listen(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
 	wanted, only, err := form.Listened(req.Params)
 	switch {
@@ -91,8 +91,8 @@ type listener struct {
 	tasks        *Tasks
 	req          *mcp.Request
 	ids          []string
-	sent         map[string]time.Time // by id, update time of the last state sent; used only by watch
-	changed      chan struct{}        // of capacity 1; signals a change of one of the tasks in this process
+	sent         map[string]time.Time // update time of the last sent state, by id; used only by watch
+	changed      chan struct{}        // capacity 1; signals a change of one of the tasks in this process
 	once         sync.Once
 	acknowledged chan struct{}
 }
@@ -117,8 +117,7 @@ func (l *listener) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessag
 	return l.req.Peer.Ask(ctx, q)
 }
 
-// watch sends a notification of each change that it sees, until ctx is done or all tasks have
-// ended.
+// watch sends notifications of changes of the tasks, until ctx is done or all tasks have ended.
 func (l *listener) watch(ctx context.Context) {
 	select {
 	case <-l.acknowledged:
@@ -150,7 +149,7 @@ func (l *listener) watch(ctx context.Context) {
 	}
 }
 
-// look sends a notification if a task changed, and reports whether it may change again.
+// look sends a notification if a task changed. It reports whether the task may change again.
 func (l *listener) look(ctx context.Context, id string) bool {
 	task, err := l.tasks.find(ctx, id, l.req.Principal)
 	if err != nil {

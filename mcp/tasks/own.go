@@ -23,7 +23,8 @@ const (
 	maxTaskPage = 50             // tasks on one page of a list
 )
 
-// ownerKey returns the prefix of the index keys for the tasks of one client of a user in one part.
+// ownerKey returns the prefix of the index keys for the tasks of one client of a user, in one part
+// of a gateway.
 func ownerKey(who *mcp.Principal, part string) string {
 	h := sha256.New()
 	for _, text := range []string{who.Issuer, who.Subject, who.ClientID, part} {
@@ -32,13 +33,14 @@ func ownerKey(who *mcp.Principal, part string) string {
 	return owners + base64.RawURLEncoding.EncodeToString(h.Sum(nil)) + "/"
 }
 
-// ownKey returns the index key of an owner's task. The newest task sorts first.
+// ownKey returns the index key of a task for its owner. The newest task comes first in the order of
+// keys.
 func (r *record) ownKey() string {
 	return ownerKey(r.Owner, r.Part) + fmt.Sprintf("%016x-%s", math.MaxInt64-r.Created.UnixNano(), r.ID)
 }
 
-// own handles tasks/list, which the edge sends for clients of 2025-11-25. Only tasks of
-// authenticated users can be listed here; for others the session keeps its own list.
+// own handles tasks/list, which the edge sends for clients of 2025-11-25. It lists only tasks of
+// authenticated users. For other users, the session lists the tasks.
 func (t *Tasks) own(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if req.Principal == nil {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "tasks/list: it is not known who asks")
@@ -75,11 +77,11 @@ func (t *Tasks) own(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) || errors.As(err, new(*mcp.ScopeError)) { // the task ended long ago, or needs more scopes
 			continue
 		}
-		if task == nil { // with a task, an error only means that it cannot be continued now
+		if task == nil { // if the task is returned, the error only means that it cannot be continued now
 			return mcp.Result{}, err
 		}
 		listed := task.plain()
-		if string(jsonrpc.Get(task.Result, "isError")) == "true" { // a list contains nothing else of the result
+		if string(jsonrpc.Get(task.Result, "isError")) == "true" { // the list contains nothing else of the result
 			listed.Result = json.RawMessage(`{"isError":true}`)
 		}
 		encoded, err := schema.Encode(nil, listed)

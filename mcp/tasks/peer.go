@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	answerPause  = time.Second            // between two checks for responses that reached another process
-	messagePause = 500 * time.Millisecond // between two changes of a task's message
-	maxMessage   = 500                    // characters of the message
-	maxInputs    = 100                    // pending requests of a task
+	answerPause  = time.Second            // interval of checks for responses that reached another process
+	messagePause = 500 * time.Millisecond // minimum time between two changes of a task's message
+	maxMessage   = 500                    // maximum characters of the message
+	maxInputs    = 100                    // maximum pending requests of a task
 )
 
-// Notify implements [mcp.Peer]. Once the call is a task, progress becomes its message and other
-// notifications are dropped.
+// Notify implements [mcp.Peer]. Once the call is a task, progress becomes the task's message, and
+// other notifications are dropped.
 func (r *run) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	r.mu.Lock()
 	task, now := r.task, time.Now()
@@ -46,7 +46,7 @@ func (r *run) Notify(ctx context.Context, method string, params json.RawMessage)
 	return err
 }
 
-// Ask implements [mcp.Peer]. Once the call is a task, the client finds the request in the task's
+// Ask implements [mcp.Peer]. Once the call is a task, the client gets the request in the task's
 // state.
 func (r *run) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	r.mu.Lock()
@@ -89,7 +89,7 @@ func (r *run) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, er
 	return loose.ReadAnswer(ctx, r.tasks.options.Logger, q.Method, q.Params, response), nil
 }
 
-// Disconnect implements [mcp.Disconnect] while the call is not a task.
+// Disconnect does the same as [mcp.Disconnect] while the call is not a task.
 func (r *run) Disconnect() {
 	r.mu.Lock()
 	task := r.task
@@ -99,7 +99,7 @@ func (r *run) Disconnect() {
 	}
 }
 
-// await waits for the response to a request of the task and removes it from the task.
+// await waits for the response to a request of the task, and removes it from the task.
 func (r *run) await(ctx context.Context, id, key string) (response json.RawMessage, err error) {
 	ticker := time.NewTicker(answerPause)
 	defer ticker.Stop()

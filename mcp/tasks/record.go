@@ -15,7 +15,7 @@ import (
 const (
 	prefix   = "tasks/task/"
 	holders  = "tasks/process/" // prefix of the leases of live processes
-	maxTries = 20               // attempts to change a task that others also change
+	maxTries = 20               // maximum attempts to change a task that other processes also change
 )
 
 type (
@@ -41,9 +41,9 @@ type record struct {
 	TTL     time.Duration `json:"ttl"`
 	Poll    time.Duration `json:"poll"`
 
-	mcp.Grant                            // the owner of the task and the scopes it needs
-	Caller    string                     `json:"caller,omitempty"` // caller whose share the result counts against, as in internal/share
-	Process   string                     `json:"process"`          // process that runs the task
+	mcp.Grant                            // owner of the task, and the scopes that it needs
+	Caller    string                     `json:"caller,omitempty"` // the caller whose share of the limits the result counts for; see internal/share
+	Process   string                     `json:"process"`          // the process that runs the task
 	Call      *savedCall                 `json:"call,omitempty"`   // set if another process can continue the task
 	Asked     int                        `json:"asked"`            // number of requests to the client so far
 	Inputs    map[string]json.RawMessage `json:"inputs"`           // pending requests
@@ -54,7 +54,7 @@ type record struct {
 
 func (r *record) isOver() bool { return r.Status.IsOver() }
 
-// A savedCall is a call that waits for a task of another server. Any process that has it can
+// A savedCall is a call that waits for a task of another server. Any process that reads it can
 // continue to wait.
 type savedCall struct {
 	Params       json.RawMessage            `json:"params"`
@@ -63,10 +63,10 @@ type savedCall struct {
 	State        map[string]json.RawMessage `json:"state"`
 }
 
-// errUnchanged is returned by a change that leaves the task as it is.
+// errUnchanged is the error of a change that must leave the task unchanged.
 var errUnchanged = errors.New("unchanged")
 
-// end ends a task that has not ended yet.
+// end ends a task. It returns errUnchanged if the task has ended already.
 func (r *record) end(s status) error {
 	if r.isOver() {
 		return errUnchanged
@@ -76,14 +76,14 @@ func (r *record) end(s status) error {
 	return nil
 }
 
-// plain returns the task without the members that depend on its status.
+// plain returns the task in the form for clients, without the members that depend on its status.
 func (r *record) plain() *form.Task {
 	ttl := float64(r.TTL.Milliseconds())
 	return &form.Task{ID: r.ID, Status: r.Status, Message: r.Message, Created: r.Created.UTC().Format(time.RFC3339Nano),
 		Updated: r.Updated.UTC().Format(time.RFC3339Nano), TTL: &ttl, Poll: float64(max(r.Poll.Milliseconds(), 1))}
 }
 
-// detailed returns the task with all members.
+// detailed returns the task in the form for clients, with all members.
 func (r *record) detailed() *form.Task {
 	s := r.plain()
 	switch r.Status {
@@ -97,9 +97,9 @@ func (r *record) detailed() *form.Task {
 	return s
 }
 
-// find returns a task if the sender of a request may access it. All reads and changes by a client
-// go through find. A task whose process died continues in this process if possible, and has failed
-// otherwise.
+// find returns a task if who may access it. All reads and changes by clients use find. If the
+// process of the task died, the task continues in this process if possible. Otherwise it has
+// failed.
 func (t *Tasks) find(ctx context.Context, id string, who *mcp.Principal) (*record, error) {
 	r, _, err := t.read(ctx, id)
 	if err != nil {
@@ -159,14 +159,14 @@ func (t *Tasks) lives(ctx context.Context, process string) bool {
 	}
 	hold, err := s.Acquire(ctx, holders+process, time.Second)
 	if err != nil {
-		return true // it holds the lease, or the store failed
+		return true // the process holds the lease, or the store failed
 	}
 	_ = s.Release(ctx, hold) // the lease expires anyway
 	return false
 }
 
-// change changes a task that others may change, and returns it. If do returns errUnchanged the task
-// stays as it is.
+// change changes a task that other processes may also change, and returns it. If do returns
+// errUnchanged, the task stays unchanged.
 func (t *Tasks) change(ctx context.Context, id string, do func(*record) error) (*record, error) {
 	for range maxTries {
 		task, version, err := t.read(ctx, id)
@@ -200,7 +200,7 @@ func (t *Tasks) put(ctx context.Context, task *record, old state.Version) error 
 	if err != nil {
 		return err
 	}
-	// The additional time covers the last change of a task that is stopped when its TTL is over.
+	// The additional time is for the last change of a task that is stopped when its TTL is over.
 	w := state.Write{TTL: max(time.Until(task.Created.Add(task.TTL)), 0) + storeTime}
 	if task.Owner != nil && (old == "" || task.isOver()) { // the TTL may grow when the task ends
 		if _, err := s.Put(ctx, task.ownKey(), nil, w); err != nil {

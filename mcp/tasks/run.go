@@ -34,9 +34,9 @@ type run struct {
 	tasks  *Tasks
 	next   mcp.Handler
 	req    mcp.Request
-	direct mcp.Peer // used until the call is a task
+	direct mcp.Peer // Peer of the call until it is a task
 	within time.Duration
-	user   string // user whose share of the places the run takes
+	user   string // the user whose share of the places the run uses
 
 	ctx  context.Context
 	stop context.CancelCauseFunc
@@ -44,25 +44,25 @@ type run struct {
 
 	asker *asker
 
-	asks   atomic.Bool // the client received a request before the call was a task
+	asks   atomic.Bool // set if the client got a request before the call was a task
 	once   sync.Once
-	fault  error         // error of the attempt to make it a task
+	fault  error         // error of the attempt to make the call a task
 	begun  chan struct{} // closed when the call is a task
-	ended  chan struct{} // closed when the tool returned
+	ended  chan struct{} // closed when the tool has returned
 	result mcp.Result
 	err    error
 
 	mu       sync.Mutex
 	task     *record       // nil while the call is not a task
 	grant    mcp.Grant     // grant of the task
-	answered chan struct{} // closed and replaced when there may be responses
+	answered chan struct{} // closed and replaced when responses may have arrived
 	reported time.Time     // time of the last change of the message
 }
 
-// newRun prepares a call whose context outlives the request once it is a task.
+// newRun prepares a call. Once the call is a task, its context outlives the request.
 func (t *Tasks) newRun(ctx context.Context, req *mcp.Request, next mcp.Handler) *run {
 	r := &run{tasks: t, next: next, req: *req, direct: req.Peer, within: t.options.TTL, begun: make(chan struct{}), ended: make(chan struct{}), answered: make(chan struct{})}
-	// The request's bytes are reused after the response.
+	// The transport reuses the memory of the request after the response.
 	r.req.Params = slices.Clone(req.Params)
 	r.req.Arguments = slices.Clone(req.Arguments)
 	r.req.Meta.ProgressToken = slices.Clone(req.Meta.ProgressToken)
@@ -85,8 +85,8 @@ func (t *Tasks) newRun(ctx context.Context, req *mcp.Request, next mcp.Handler) 
 	return r
 }
 
-// decided records the called tool and its scopes, which code between the tasks and the tool
-// decides. The task may already be stored.
+// decided records the called tool and the scopes that it needs. Code between the tasks and the tool
+// decides these, when the task may already be stored.
 func (r *run) decided(tool string, needs []string, decided bool) {
 	r.mu.Lock()
 	more := (&mcp.Principal{Scopes: r.grant.Needs}).Lacks(needs)
@@ -105,16 +105,17 @@ func (r *run) decided(tool string, needs []string, decided bool) {
 	if _, err := r.tasks.change(ctx, task.ID, func(task *record) error {
 		task.Grant = grant
 		return nil
-	}); err != nil { // without the change, all scopes of its owner are needed
+	}); err != nil { // without the change, the task needs all scopes of its owner
 		r.tasks.options.Logger.Warn("the scopes that a task needs cannot be stored", "task", task.ID, "error", err)
 	}
 }
 
 type runKey struct{}
 
-// Begin makes a task of the call that ctx belongs to, and reports whether it is a task. The client
-// then no longer waits but requests the task's state. Begin is for tools declared with
-// [Tool.Later]. For a client without tasks it returns false, and the call continues as usual.
+// Begin makes the call of ctx a task, and reports whether it is a task. The client then no longer
+// waits for the call, but requests the state of the task. Begin is meant for tools with
+// [Tool.Later]. If the client does not support tasks, Begin returns false, and the call continues
+// as usual.
 func Begin(ctx context.Context) (bool, error) {
 	r, is := ctx.Value(runKey{}).(*run)
 	if !is {
@@ -123,13 +124,13 @@ func Begin(ctx context.Context) (bool, error) {
 	return true, r.begin(ctx)
 }
 
-// begin makes the call a task, once.
+// begin makes the call a task, at most once.
 func (r *run) begin(ctx context.Context) error {
 	r.once.Do(func() { r.fault = r.store(ctx) })
 	return r.fault
 }
 
-// store stores the task before the client learns its id, because the client may then request it at
+// store stores the task before the client learns its id, as the client may then request the task at
 // once.
 func (r *run) store(ctx context.Context) error {
 	now := time.Now()
@@ -157,7 +158,7 @@ func (r *run) store(ctx context.Context) error {
 	return nil
 }
 
-// became records that the call is a task.
+// became records that the call has become a task.
 func (r *run) became(task *record) {
 	r.free()
 	r.mu.Lock()
@@ -166,7 +167,7 @@ func (r *run) became(task *record) {
 	close(r.begun)
 }
 
-// enter adds a task to the running ones.
+// enter adds a task to the running tasks.
 func (t *Tasks) enter(id string, r *run) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -192,7 +193,7 @@ func (t *Tasks) leave(id string) {
 	t.runs.Done()
 }
 
-// show holds the lease that shows that this process is alive, until Tasks is closed.
+// show holds the lease that shows that this process is alive, until the Tasks is closed.
 func (t *Tasks) show() {
 	defer t.runs.Done()
 	var once sync.Once
@@ -201,7 +202,7 @@ func (t *Tasks) show() {
 		if err == nil {
 			err = state.While(t.ctx, store, holders+t.process, t.lease, func(ctx context.Context, _ state.Hold) error {
 				once.Do(func() { close(t.shown) })
-				<-ctx.Done() // until Close, or until the lease is lost; then it is taken again
+				<-ctx.Done() // until Close, or until the lease is lost; show then takes it again
 				return nil
 			})
 		}
@@ -216,8 +217,8 @@ func (t *Tasks) show() {
 	}
 }
 
-// awaitShown waits until the lease is held. Without it, other processes would take over the tasks
-// of this one.
+// awaitShown waits until this process holds the lease. Without it, other processes would take over
+// the tasks of this process.
 func (t *Tasks) awaitShown(ctx context.Context) error {
 	select {
 	case <-t.shown:
@@ -227,7 +228,7 @@ func (t *Tasks) awaitShown(ctx context.Context) error {
 	}
 }
 
-// created returns the result that names the task to the client.
+// created returns the result with which the client learns about the task.
 func (r *run) created() (mcp.Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -277,7 +278,7 @@ func (r *run) finish(ctx context.Context, id string) {
 			body = jsonrpc.With(body, "_meta", result.Meta)
 		}
 	}
-	// A tool whose context ended returns that as its own failure.
+	// If the context of a tool ends, the tool returns that as a failure of its own.
 	gaveUp := err != nil || string(jsonrpc.Get(body, "isError")) == "true"
 	if cause := context.Cause(ctx); gaveUp && cause != nil {
 		body, err = nil, cause

@@ -29,65 +29,70 @@ const (
 	defaultTTL        = time.Hour
 	defaultPoll       = time.Second
 	defaultMaxRunning = 1_000
-	// afterTime is how long an ended task is kept at least, so that its client can read the result.
+	// afterTime is the minimum time that an ended task is stored, so that its client can read the
+	// result.
 	afterTime = 10 * time.Minute
-	// processTime is how long a task of a process that died still counts as running.
+	// processTime is how long a task counts as running after its process died.
 	processTime = 10 * time.Second
-	// storeTime is the time limit of one change of a task in the store.
+	// storeTime is the timeout of one change of a task in the store.
 	storeTime = 10 * time.Second
 )
 
-// Options decide which calls become tasks.
+// Options decides which calls become tasks.
 type Options struct {
-	// Tools lists the tools whose calls may become tasks, by name or by a pattern of [path.Match].
+	// Tools contains the tools whose calls may become tasks. The keys are names, or patterns of
+	// [path.Match].
 	Tools map[string]Tool
-	// Others, if not nil, applies to all other tools, such as those behind a gateway. Lists do not
-	// mark these as tools that may run as tasks.
+	// Others, if not nil, applies to all other tools, such as the tools behind a gateway. Lists do
+	// not mark these tools as tools that may run as tasks.
 	Others *Tool
-	// Store keeps the tasks; the default keeps them in memory.
+	// Store stores the tasks. By default, they are stored in memory.
 	Store state.Store
-	// Open, if not nil, opens the Store on first use. The caller must close the store after Close.
+	// Open, if not nil, opens the store when it is first used. The caller must close the store
+	// after Close.
 	Open func(ctx context.Context) (state.Store, error)
-	// TTL is how long a task may run, and how long it is kept from its start; the default is one
-	// hour.
+	// TTL is the maximum duration of a task, and how long a task is stored after its start. The
+	// default is one hour.
 	TTL time.Duration
-	// Poll is the interval at which clients should request the state; the default is one second.
+	// Poll is the interval at which clients should request the state of a task. The default is one
+	// second.
 	Poll time.Duration
-	// MaxRunning is the number of tasks that may run at a time in this process; the default is
-	// 1,000. One user may have a quarter of them. Further calls fail, or with Later and After
-	// continue as calls.
+	// MaxRunning is the maximum number of tasks that run at the same time in this process. The
+	// default is 1,000. One user may have a quarter of them. Further calls fail; with Later and
+	// After, they continue as ordinary calls.
 	MaxRunning int
-	// OnRequest, if not nil, is called with the context of each permitted request about a task, and
-	// the tool that the task runs. It must be safe for concurrent use.
+	// OnRequest, if not nil, is called for each permitted request about a task, with the context of
+	// the request and the tool that the task runs. It must be safe for concurrent use.
 	OnRequest func(ctx context.Context, req *mcp.Request, tool string)
-	// Logger receives errors that no client receives; the default is slog.Default().
+	// Logger receives errors that no client gets. The default is slog.Default().
 	Logger *slog.Logger
 }
 
-// A Tool configures how the calls of a tool become tasks.
+// A Tool decides how calls of a tool become tasks.
 type Tool struct {
-	// Required refuses calls of clients without tasks. Otherwise such clients wait for the result.
+	// Required refuses calls from clients that do not support tasks. By default, such clients wait
+	// for the result.
 	Required bool
-	// Later makes a call a task when the tool calls [Begin], and not at once. Requests to the user
-	// before that are sent between rounds of the call.
+	// Later makes a call a task only when the tool calls [Begin]. Requests to the user before that
+	// are sent between rounds of the call.
 	Later bool
-	// After, with Later, is how long a call may run before it becomes a task; 0 means never.
+	// After, with Later, is how long a call may run before it becomes a task. 0 means no limit.
 	After time.Duration
 }
 
-// Tasks runs calls as tasks. It is safe for concurrent use.
+// A Tasks runs calls as tasks. It is safe for concurrent use.
 type Tasks struct {
 	options Options
-	process string // name of this process among those that share the store
+	process string // name of this process among the processes that share the store
 	lease   time.Duration
 
-	ctx   context.Context // ends at Close
+	ctx   context.Context // ends when the Tasks is closed
 	end   context.CancelCauseFunc
 	runs  sync.WaitGroup
 	alive sync.Once     // starts the lease that shows that this process is alive
 	shown chan struct{} // closed when the lease is held
 
-	opening chan struct{} // of capacity 1; held while the store is opened
+	opening chan struct{} // capacity 1; contains a value while the store is opened
 	store   atomic.Pointer[state.Store]
 
 	mu        sync.Mutex
@@ -100,7 +105,7 @@ type Tasks struct {
 // ErrClosed is the cause that ends running tasks when their server is closed.
 var ErrClosed = errors.New("the server was stopped")
 
-// New returns Tasks. The error names a malformed pattern.
+// New returns a Tasks. The error names a malformed pattern.
 func New(o Options) (*Tasks, error) {
 	for pattern := range o.Tools {
 		if _, err := path.Match(pattern, ""); err != nil {
@@ -122,7 +127,7 @@ func New(o Options) (*Tasks, error) {
 	return t, nil
 }
 
-// open returns the store, and opens it first if needed.
+// open returns the store. It opens the store if needed.
 func (t *Tasks) open(ctx context.Context) (state.Store, error) {
 	if s := t.store.Load(); s != nil {
 		return *s, nil
@@ -144,7 +149,7 @@ func (t *Tasks) open(ctx context.Context) (state.Store, error) {
 	return s, nil
 }
 
-// Close ends the running tasks; they fail with [ErrClosed].
+// Close ends the running tasks, which fail with [ErrClosed].
 func (t *Tasks) Close() error {
 	t.mu.Lock()
 	t.closed = true
@@ -154,22 +159,23 @@ func (t *Tasks) Close() error {
 	return nil
 }
 
-// Middleware returns middleware that makes tasks of calls to a Handler and handles requests about
-// them. The context of a task has the values of the newest request about it from its owner with the
-// same scopes. Other values are those of the call.
+// Middleware returns middleware that makes calls to a Handler tasks, and that handles requests
+// about these tasks. The context of a task has the values of the newest request about it from its
+// owner with the same scopes. All other values come from the context of the call.
 func (t *Tasks) Middleware() mcp.Middleware { return t.Part("") }
 
 // Part is like Middleware, for one of several Handlers that share the Tasks, such as the profiles
-// of a gateway. A task of one part is unknown in the others, and after a restart it continues in
-// its part. Names of parts must stay the same over restarts.
+// of a gateway. A task of one part is unknown in the other parts. After a restart, it continues in
+// its own part. So the names of parts must be the same after a restart.
 func (t *Tasks) Part(name string) mcp.Middleware {
 	calls, requests := t.Split(name)
 	return func(next mcp.Handler) mcp.Handler { return calls(requests(next)) }
 }
 
-// Split returns the middleware of Part in two, for callers with other middleware between them.
-// calls makes tasks of calls, and requests handles requests about tasks. Middleware between them
-// sees a call once, however long it runs as a task, and each request about a task.
+// Split returns the middleware of Part in two parts, so that other middleware can be placed between
+// them. The first, calls, makes calls tasks. The second, requests, handles requests about tasks.
+// Middleware between them sees each call only once, even if it runs long as a task, and each
+// request about a task.
 func (t *Tasks) Split(name string) (calls, requests mcp.Middleware) {
 	calls = func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -209,7 +215,7 @@ func (t *Tasks) Split(name string) (calls, requests mcp.Middleware) {
 	return calls, requests
 }
 
-// handlerKey is the context key of the Handler that runs the calls that become tasks.
+// handlerKey is the context key of the Handler for calls that become tasks.
 type handlerKey struct{}
 
 // Declared reports whether a client declared support for tasks.
@@ -236,8 +242,8 @@ func (t *Tasks) discover(ctx context.Context, req *mcp.Request, next mcp.Handler
 	return result.WithJSON(jsonrpc.With(body, "capabilities", jsonrpc.With(capabilities, "extensions", extensions))), nil
 }
 
-// tool returns the options of a tool; found is false if there are none. If several patterns match,
-// the strictest options apply, and the shortest After.
+// tool returns the options of a tool, and reports whether it has any. If several patterns match,
+// the strictest options and the shortest After apply.
 func (t *Tasks) tool(name string) (tool Tool, found bool) {
 	if tool, found = t.options.Tools[name]; found {
 		return tool, true
@@ -288,13 +294,13 @@ func (t *Tasks) call(ctx context.Context, req *mcp.Request, next mcp.Handler) (m
 		if !r.asks.Load() && r.begin(ctx) == nil {
 			return r.created()
 		}
-		<-r.ended // it cannot become a task and continues as a call
+		<-r.ended // the call cannot become a task, and continues
 		return r.result, r.err
 	case <-r.begun:
 		return r.created()
 	case <-r.ended:
 		select {
-		case <-r.begun: // began and ended at once
+		case <-r.begun: // the task began and ended at the same moment
 			return r.created()
 		default:
 		}
@@ -328,8 +334,7 @@ func (t *Tasks) about(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	return t.cancel(ctx, id)
 }
 
-// update stores the client's responses to requests of the task. It ignores responses to other
-// requests.
+// update stores the client's responses to requests of the task. It ignores other responses.
 func (t *Tasks) update(ctx context.Context, id string, req *mcp.Request) (mcp.Result, error) {
 	var responses map[string]json.RawMessage
 	if err := json.Unmarshal(jsonrpc.Get(req.Params, "inputResponses"), &responses); err != nil {
@@ -359,7 +364,7 @@ func (t *Tasks) update(ctx context.Context, id string, req *mcp.Request) (mcp.Re
 	return mcp.Result{}, err
 }
 
-// cancel ends a task. It does not change a task that has ended.
+// cancel ends a task, unless it has ended already.
 func (t *Tasks) cancel(ctx context.Context, id string) (mcp.Result, error) {
 	_, err := t.change(ctx, id, func(task *record) error { return task.end(cancelled) })
 	if r := t.runOf(id); r != nil {
@@ -368,7 +373,7 @@ func (t *Tasks) cancel(ctx context.Context, id string) (mcp.Result, error) {
 	return mcp.Result{}, err
 }
 
-// runOf returns the run of a task in this process, or nil if it runs elsewhere.
+// runOf returns the run of a task in this process, or nil.
 func (t *Tasks) runOf(id string) *run {
 	t.mu.Lock()
 	defer t.mu.Unlock()

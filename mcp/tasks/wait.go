@@ -13,54 +13,56 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/task"
 )
 
-const cancelTime = 5 * time.Second // time limit for cancelling a task whose call was given up
+const cancelTime = 5 * time.Second // timeout for cancelling a task whose call was given up
 
-// stateKey is the key of the task's id between two rounds of the call that waits for it.
+// stateKey is the key of the request state for the task's id, between two rounds of the call that
+// waits for the task.
 const stateKey = "junction/task"
 
-// ErrCancelled is the error of a task that was cancelled before it was done.
+// ErrCancelled is the error for a task that was cancelled before it was done.
 var ErrCancelled = task.ErrCancelled
 
-// ErrUnanswered is wrapped by the error of a task whose server cannot be reached or cannot respond
-// for a while. The task may continue; [Rejoin] and [Resume] wait for it again.
+// ErrUnanswered is wrapped by the error for a task whose server cannot be reached, or does not
+// respond for some time. The task may continue; [Rejoin] and [Resume] wait for it again.
 var ErrUnanswered = task.ErrUnanswered
 
-// Capabilities returns the capabilities of a client that supports tasks, for [mcp.ClientOptions],
-// to be used with [Start].
+// Capabilities returns the capabilities of a client that uses [Start], for [mcp.ClientOptions].
 func Capabilities() mcp.ClientCapabilities {
 	return mcp.ClientCapabilities{Extensions: map[string]json.RawMessage{Extension: json.RawMessage(`{}`)}}
 }
 
-// WaitOptions configure [Wait].
+// WaitOptions holds the settings of [Wait].
 type WaitOptions struct {
-	// OnTask, if not nil, is called when a task begins, and with over when the wait for it has
-	// ended.
+	// OnTask, if not nil, is called when a task begins. It is called again, with over set, when the
+	// wait for the task has ended.
 	OnTask func(ctx context.Context, tool, id string, over bool)
-	// OnLook, if not nil, receives the state of a task each time that it was read; see
+	// OnLook, if not nil, is called with the state of a task each time that the state was read; see
 	// [Task.Status].
 	OnLook func(ctx context.Context, id, status, message string)
-	// All also waits for the tasks of callers that declared support for tasks. It is for a Handler
-	// that cannot serve requests about the tasks of others, such as a gateway that keeps none.
+	// All also waits for the tasks of callers that declared support for tasks. It is meant for a
+	// Handler that cannot handle requests about these tasks, such as a gateway that stores no
+	// tasks.
 	All bool
-	// Leave, if not nil, reports whether a task continues although its call ended for this cause.
-	// By default tasks whose process ends ([ErrClosed]) continue. Other tasks are cancelled.
+	// Leave, if not nil, reports whether a task continues although its call ended with this cause.
+	// By default, a task continues if its process ends ([ErrClosed]). Other tasks are cancelled.
 	Leave func(cause error) bool
 }
 
-// Wait returns middleware for a client or a member of a gateway. It declares support for tasks and
-// waits for those that calls become, so that the caller need not support them. The task's requests
-// go to the caller, its message becomes the call's progress, and a call that is given up cancels
-// its task. A caller that declared support for tasks receives them.
+// Wait returns middleware for a client, or for a member of a gateway. It declares support for
+// tasks, and waits for the tasks that calls become. So the caller need not support tasks. Requests
+// of the task go to the caller, and the task's message becomes the progress of the call. If the
+// call is given up, the task is cancelled. A caller that declared support for tasks gets the tasks
+// itself.
 func Wait(o WaitOptions) mcp.Middleware {
 	if o.Leave == nil {
-		o.Leave = func(cause error) bool { return errors.Is(cause, ErrClosed) } // another process then continues the task
+		o.Leave = func(cause error) bool { return errors.Is(cause, ErrClosed) } // another process continues the task
 	}
 	return func(next mcp.Handler) mcp.Handler {
 		var known declared
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			if again, is := ctx.Value(rejoinKey{}).(*rejoined); is && req.Method == methodResult && req.Peer != nil {
 				again.waited = true
-				ctx = context.WithValue(ctx, rejoinKey{}, nil) // a further Wait inside must only see requests about the task
+				ctx = context.WithValue(ctx, rejoinKey{}, nil) // another Wait inside must see only requests about the task
 				named := *req
 				named.Name = again.tool
 				return await(ctx, o, &named, next, known.of(req.Meta.Capabilities), again.id, 0)
@@ -90,9 +92,9 @@ type (
 )
 
 // Rejoin waits again for a task that a call of a tool became, possibly in another process. It needs
-// only the id, which [WaitOptions].OnTask received. The client must have [Wait] among its
-// middleware, which treats the task as before. Requests to the server have the form of tasks that
-// the server uses now, whichever it used when the task began. The error is that of [Task.Wait].
+// only the id from [WaitOptions].OnTask. The client must have [Wait] in its middleware, which
+// handles the task as before. Requests to the server have the form that the server uses now, even
+// if it used another one when the task began. The error is the same as for [Task.Wait].
 func Rejoin(ctx context.Context, c *mcp.Client, tool, id string) (*mcp.CallToolResult, error) {
 	again := &rejoined{tool: tool, id: id}
 	result, err := c.Do(context.WithValue(ctx, rejoinKey{}, again), methodResult, task.Params(id))
@@ -105,16 +107,17 @@ func Rejoin(ctx context.Context, c *mcp.Client, tool, id string) (*mcp.CallToolR
 	return toolResult(&result)
 }
 
-// Cancel asks the server to cancel a task that a call became, like [Task.Cancel], for a client that
-// has [Wait] among its middleware.
+// Cancel requests the cancellation of a task from the server, like [Task.Cancel]. It is meant for a
+// client that has [Wait] in its middleware.
 func Cancel(ctx context.Context, c *mcp.Client, id string) error {
 	_, err := c.Do(context.WithValue(ctx, cancelKey{}, true), "tasks/cancel", task.Params(id))
 	return err
 }
 
-// declared caches the last capabilities with tasks added, so that senders encode them only once.
+// A declared caches the last capabilities with support for tasks added, so that senders encode them
+// only once.
 type declared struct {
-	last atomic.Pointer[[2]*mcp.ClientCapabilities] // as received, and with tasks
+	last atomic.Pointer[[2]*mcp.ClientCapabilities] // as received, and with support for tasks
 }
 
 func (d *declared) of(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
@@ -149,7 +152,7 @@ func wait(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handler
 	return await(ctx, o, req, next, capabilities, begun.ID, cmp.Or(begun.Interval(), defaultPoll))
 }
 
-// await waits for the result of a task that the call became.
+// await waits for the result of the task that the call became.
 func await(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handler, capabilities *mcp.ClientCapabilities, id string, poll time.Duration) (mcp.Result, error) {
 	w := &task.Waiter{Ask: req.Peer.Ask, Report: func(ctx context.Context, n int, message string) {
 		p := jsonrpc.NewObject(nil)
@@ -157,7 +160,7 @@ func await(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handle
 		if message != "" {
 			p.String("message", message)
 		}
-		_ = req.Peer.Notify(ctx, "notifications/progress", p.Bytes()) // if the client is unreachable, the wait fails anyway
+		_ = req.Peer.Notify(ctx, "notifications/progress", p.Bytes()) // if the client cannot be reached, the wait fails anyway
 	}}
 	if o.OnLook != nil {
 		w.Look = func(t *task.Task) { o.OnLook(ctx, t.ID, string(t.Status), t.Message) }
@@ -186,7 +189,7 @@ func await(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handle
 	if err != nil && ctx.Err() != nil && !o.Leave(context.Cause(ctx)) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 		defer cancel()
-		_, _ = w.Do(ctx, "tasks/cancel", task.Params(id)) // without it, the task ends by itself later
+		_, _ = w.Do(ctx, "tasks/cancel", task.Params(id)) // if this fails, the task ends by itself later
 	}
 	return result, err
 }

@@ -32,18 +32,17 @@ type Options struct {
 	Model string
 	// Key is sent as a bearer token if it is not empty.
 	Key string
-	// HTTP sends the requests; nil means a new client that follows no redirects. A client of the
-	// caller decides about redirects itself.
+	// HTTP sends the requests. If it is nil, New makes a client that follows no redirects.
 	HTTP *http.Client
 }
 
-// Client gets vectors from one endpoint. Create it with New. It is safe for concurrent use.
+// Client gets vectors from one endpoint. Create a Client with New. It is safe for concurrent use.
 type Client struct {
 	address string
 	options Options
 }
 
-// New returns a Client, or an error that names a wrong option. It sends no request.
+// New returns a Client, or an error that names the invalid option. It sends no request.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -75,8 +74,8 @@ type answer struct {
 	} `json:"data"`
 }
 
-// Embed returns a vector for each text, in their order. It sends one request, which fails as a
-// whole, after at most 30 seconds.
+// Embed returns a vector for each text, in their order. It sends one request for all texts, which
+// may take at most 30 seconds.
 func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := c.post(ctx, texts)
 	if err != nil {
@@ -117,7 +116,7 @@ func (c *Client) post(ctx context.Context, texts []string) ([][]float32, error) 
 	return read(resp.Body, len(texts))
 }
 
-// withoutAddress removes the address from an error, because it may have a key.
+// withoutAddress removes the address from an error, as the address may contain a key.
 func withoutAddress(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -126,7 +125,7 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// read reads the vectors of n texts.
+// read reads the vectors of n texts from a response.
 func read(body io.Reader, n int) ([][]float32, error) {
 	data, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
 	if err != nil {

@@ -22,11 +22,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// exportTime is how long Close waits for exporters to send their last lines or spans.
+// exportTime is how long closing waits for the exporters of log lines or spans to send the last
+// ones.
 const exportTime = 5 * time.Second
 
-// AuditFolder returns the folder of the audit log that the settings or the command line name. The
-// names "" and "default" mean Junction's own folder.
+// AuditFolder returns the folder of the audit log for the name in the settings or the command line.
+// The names "" and [DefaultAudit] mean Junction's own folder.
 func AuditFolder(p place.Place, named string) (string, error) {
 	if named != DefaultAudit && named != "" {
 		return p.Path(named), nil
@@ -37,8 +38,8 @@ func AuditFolder(p place.Place, named string) (string, error) {
 // DefaultAudit is the name of Junction's own folder of the audit log.
 const DefaultAudit = "default"
 
-// AuditKey returns the key of this installation, which signs the audit log. It makes a key if there
-// is none.
+// AuditKey returns the key of this installation that signs the audit log. It makes the key if the
+// installation has none.
 func AuditKey(p place.Place) (*audit.Key, error) {
 	path, err := p.State("audit.key")
 	if err != nil {
@@ -60,7 +61,7 @@ func (s *Stack) openExporters(targets []string) error {
 	return nil
 }
 
-// closeExporters closes the exporters. It only logs lines that were not sent, as the audit log
+// closeExporters closes the exporters. It only logs that lines were not sent, as the audit log
 // still has them.
 func (s *Stack) closeExporters() {
 	ctx, cancel := context.WithTimeout(context.Background(), exportTime)
@@ -80,15 +81,15 @@ func readAudit(_ *Stack, p *Plan) error {
 	return nil
 }
 
-// keepAudit keeps the redactions of the log after its settings are removed, as the log is written
-// until the Stack is closed.
+// keepAudit keeps the log's settings about redaction if the new plan has none, as the log is
+// written until the Stack is closed.
 func keepAudit(next, before *Plan) {
 	if next.audit == nil {
 		next.audit, next.unlogged = before.audit, before.unlogged
 	}
 }
 
-// openAudit opens the log if the settings name one.
+// openAudit opens the log if the settings request one.
 func openAudit(s *Stack) (err error) {
 	o := s.Opened.Audit
 	if o == nil {
@@ -135,7 +136,7 @@ func closeAudit(s *Stack) error {
 	return err
 }
 
-// logCalls writes calls to the audit log.
+// logCalls returns middleware that writes calls to the audit log.
 func logCalls(s *Stack, p *Plan, part Part) mcp.Middleware {
 	if s.Log == nil {
 		return nil
@@ -143,8 +144,8 @@ func logCalls(s *Stack, p *Plan, part Part) mcp.Middleware {
 	return s.Log.Calls(p.Logged(part.Gateway, part.Profile))
 }
 
-// Unwritable returns the error that keeps calls from being logged, and whether calls are refused
-// because of it. The error is nil if calls can be logged, or if there is no log.
+// Unwritable returns the error that prevents the logging of calls, and reports whether calls are
+// therefore refused. The error is nil if calls can be logged, or if the Stack has no log.
 func (s *Stack) Unwritable() (refuses bool, err error) {
 	if s.Log == nil {
 		return false, nil
@@ -180,7 +181,7 @@ func (s *Stack) countLog(registry prometheus.Registerer) error {
 	return errors.Join(errs...)
 }
 
-// Remarks returns lines for users about faults of the audit log.
+// Remarks returns lines for users that describe faults of the audit log and its exporters.
 func (s *Stack) Remarks() (lines []string) {
 	switch refuses, err := s.Unwritable(); {
 	case refuses:
@@ -200,11 +201,11 @@ func (s *Stack) Remarks() (lines []string) {
 	return lines
 }
 
-// maxRead is the maximum number of definitions whose hashes are kept.
+// maxRead is the maximum number of definitions whose hashes are cached.
 const maxRead = 5000
 
-// readDefinitions caches the hashes and hints of definitions by the address of their first byte.
-// Definitions do not change, and hashing one for every call costs more than writing a line.
+// readDefinitions caches the hashes and hints of definitions, by the address of the first byte.
+// Definitions are immutable, and hashing one for every call would cost more than writing a line.
 type readDefinitions struct {
 	mu  sync.RWMutex
 	all map[*byte]*readDefinition
@@ -235,7 +236,7 @@ func (r *readDefinitions) of(definition json.RawMessage) (hash string, hints jso
 }
 
 // hiddenOfAny returns the places that are hidden in calls of any tool. It is used for calls that
-// reach no server, as the intended tool is not known.
+// reach no server, as their tool is not known.
 func (p *Plan) hiddenOfAny() (hidden redact.Places) {
 	for _, name := range slices.Sorted(maps.Keys(p.redacted)) {
 		o := p.redacted[name]
@@ -244,7 +245,8 @@ func (p *Plan) hiddenOfAny() (hidden redact.Places) {
 	return hidden
 }
 
-// Logged returns the options of the audit log for calls to a profile of g; "" is the whole gateway.
+// Logged returns the options of the audit log for calls to a profile of g. The profile "" is the
+// whole gateway.
 func (p *Plan) Logged(g *gateway.Gateway, profile string) audit.CallOptions {
 	var read readDefinitions
 	o := audit.CallOptions{Describe: func(req *mcp.Request, r *audit.Record) {
@@ -257,8 +259,8 @@ func (p *Plan) Logged(g *gateway.Gateway, profile string) audit.CallOptions {
 			r.Hash, r.Annotations = read.of(t.Definition)
 		}
 	}}
-	// Arguments that the server does not get are in no log. Results in the log have no more than
-	// clients get.
+	// The log contains no arguments that the server does not get, and no parts of results that
+	// clients do not get.
 	hidden := func(req *mcp.Request) (places redact.Places) {
 		if req.Method != "tools/call" {
 			return places

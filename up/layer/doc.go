@@ -1,10 +1,10 @@
-// Package layer implements the layers of the gateway of junction up: rules, limits, reviews, the
-// audit log and all other handling of requests between clients and servers.
+// Package layer implements the layers of the gateway of junction up. Rules, limits, reviews, the
+// audit log and all other handling of requests between clients and servers are layers.
 //
-// [All] returns the layers as rows of one table, in the order of the chain. A [Stack] holds the
-// state of layers that lasts as long as a gateway, such as an open log. A [Plan] holds the result
-// of reading the settings once. Package up puts both around a gateway.
+// [All] returns the table of layers, in the order of the chain. A [Stack] holds the state of layers
+// that lasts as long as a gateway, such as an open log. A [Plan] is the result of reading the
+// settings once. Package up wraps a gateway in the layers of both.
 //
-// A new layer is a row of the table, with its functions in a file of its own. Its settings are
-// fields of package config/settings.
+// A new layer is a new row of the table, with its functions in a separate file. Its settings are
+// fields in package config/settings.
 package layer

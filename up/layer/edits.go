@@ -6,7 +6,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// editLists changes the definitions of a server as its settings require.
+// editLists returns middleware that changes the definitions of a server as its settings require.
 func editLists(_ *Stack, _ *Plan, of Server) mcp.Middleware {
 	o := edit.Options{Tools: map[string]edit.Tool{}, Prompts: entries(of.own.Prompts), Resources: entries(of.own.Resources)}
 	if !of.picks.All() {
@@ -26,7 +26,7 @@ func editLists(_ *Stack, _ *Plan, of Server) mcp.Middleware {
 	return edit.Middleware(o)
 }
 
-// entries returns the changes of prompts or resources.
+// entries returns the changes to prompts or resources.
 func entries(all map[string]settings.Entry) map[string]edit.Entry {
 	changed := map[string]edit.Entry{}
 	for name, e := range all {

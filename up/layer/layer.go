@@ -26,31 +26,31 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 )
 
-// A Layer is one kind of handling of requests between clients and servers. Exactly one of the
-// functions edge, front and server is set. It returns nil if the settings do not need the layer.
-// Each other function may be nil.
+// A Layer is one kind of handling of requests between clients and servers. It has exactly one of
+// the functions edge, front and server. That function returns nil if the settings do not need the
+// layer. All other functions may be nil.
 type Layer struct {
 	Name string
-	// read reads the settings of the layer into p. It returns an error if they are not valid.
+	// read reads the settings of the layer into p. It returns an error if they are invalid.
 	read func(s *Stack, p *Plan) error
-	// keep moves state such as counters from the plan before to the next.
+	// keep moves state, such as counters, from the plan before to next.
 	keep func(next, before *Plan)
-	// open and close begin and end state that lasts as long as the Stack.
+	// open and close begin and end the state that lasts as long as the Stack.
 	open  func(s *Stack) error
 	close func(s *Stack) error
 
 	edge   func(s *Stack) mcp.Middleware
 	front  func(s *Stack, p *Plan, part Part) mcp.Middleware
 	server func(s *Stack, p *Plan, of Server) mcp.Middleware
-	// from returns the inputs of server, in addition to the server's own settings.
+	// from returns the inputs of the function server other than the server's own settings.
 	from func(p *Plan) any
 }
 
-// A Scope names the handler that a layer wraps.
+// A Scope is the kind of handler that a layer wraps.
 type Scope int
 
 const (
-	Edge    Scope = iota // wraps all messages of clients, also those that no Handler gets
+	Edge    Scope = iota // wraps all messages of clients, also those that reach no Handler
 	Front                // wraps the whole gateway, a profile, or one server as clients see it
 	Servers              // wraps one server as the gateway sees it
 )
@@ -72,96 +72,98 @@ func All() []Layer {
 		{Name: "traces", open: openTraces, close: closeTraces, edge: clientSpans},
 		{Name: "recording", front: record},
 		{Name: "profile", front: enterProfile},
-		{Name: "tasks", open: openTasks, close: closeTasks, front: callsAsTasks}, // as a task counts as one call in the log and the limits
+		{Name: "tasks", open: openTasks, close: closeTasks, front: callsAsTasks}, // a task counts as one call in the log and the limits
 		{Name: "search", front: searchTools},
 		{Name: "metrics", front: count},
 		{Name: "audit", read: readAudit, keep: keepAudit, open: openAudit, close: closeAudit, front: logCalls},
 		{Name: "retries", front: retryCalls},
 		{Name: "limit of a user", read: readLimits, keep: keepLimits, front: limitUser},
 		{Name: "scopes", front: checkScopes},
-		{Name: "requests about tasks", front: requestsAboutTasks}, // inside the log and the limits, which see these requests, too
+		{Name: "requests about tasks", front: requestsAboutTasks}, // inside the log and the limits, which also see these requests
 		{Name: "selection", read: readSelections, front: selectPart},
 
-		{Name: "long results", server: cutResults}, // outside all layers that withhold results, of which nothing is kept then
+		{Name: "long results", server: cutResults}, // outside all layers that withhold results, so that withheld results are not kept
 		{Name: "secrets", server: guardSecrets},    // outside edits, whose fixed arguments may be secrets
 		{Name: "edits", server: editLists, from: func(p *Plan) any { return p.Settings.Names == "map" }},
-		{Name: "limit of a server", server: limitServer}, // always outside those of tools: calls that hold one limit and wait for the other would wait for ever
+		{Name: "limit of a server", server: limitServer}, // always outside the limits of tools: calls that hold one limit and wait for the other could wait for ever
 		{Name: "limits of tools", server: limitTools},
 		{Name: "rules", read: readRules, server: decide, from: func(p *Plan) any { return []bool{len(p.Books) > 0, p.Settings.Shadow} }},
-		{Name: "redaction", read: readRedactions, server: hide}, // inside the rules, which decide about the arguments as they were sent
+		{Name: "redaction", read: readRedactions, server: hide}, // inside the rules, which decide about the arguments that the client sent
 		{Name: "review", read: readPins, server: (*Stack).review},
 		{Name: "traces of servers", server: serverSpans},
 	}
 }
 
-// Options describe the environment of the layers. The zero value of each field means its default.
+// Options describe the environment of the layers. The zero value of each field is its default.
 type Options struct {
-	// Place is the environment and the folder that relative file names start from. The default is
-	// that of the process, and programs outside this module can have no other. Junction's own files
-	// are in the folder of the variable JUNCTION_STATE, or below the user's configuration:
-	// pins.json with approved definitions, tasks.db, audit.key. Each file is made when it is first
-	// needed.
+	// Place holds the environment variables, and the folder that relative file names start from.
+	// The default is the Place of the process; programs outside this module can use no other.
+	// Junction's own files are in the folder that the variable JUNCTION_STATE names, or below the
+	// user's configuration folder. They are pins.json with approved definitions, tasks.db and
+	// audit.key. Each file is made when it is first needed.
 	Place place.Place
 	// Logger gets errors; the default is slog.Default().
 	Logger *slog.Logger
-	// Version is the version of the program, for collectors of traces and logs.
+	// Version is the version of the program. Collectors of traces and logs get it.
 	Version string
-	// Collector is the URL of a collector of traces. The default is that of the variables of
-	// OpenTelemetry, if they name one.
+	// Collector is the URL of a collector of traces. The default is the URL in the environment
+	// variables of OpenTelemetry, if they name one.
 	Collector string
 	// Recorder, if not nil, records the requests of clients.
 	Recorder *recording.Recorder
-	// Authorizes is set if clients are authenticated, so that the scopes of their principals limit
-	// what they may do.
+	// Authorizes is set if clients are authenticated. The scopes of their principals then limit
+	// their requests.
 	Authorizes bool
-	// OpenState opens the file of tasks for the first task. If it is nil, tasks are kept in memory.
+	// OpenState opens the file of tasks when the first task begins. If it is nil, tasks are kept in
+	// memory.
 	OpenState func(ctx context.Context, path string) (state.Store, error)
-	// Ignored, if not nil, is called with each rule of a project's file that is ignored because it
-	// does not tighten.
+	// Ignored, if not nil, is called with an error for each rule in a project's file that is
+	// ignored because it does not tighten.
 	Ignored func(error)
 	// Reviewed, if not nil, is called with each change in the lists of a reviewed server. It must
 	// be safe for concurrent use.
 	Reviewed func(of Server, c review.Change)
 }
 
-// A Stack holds the state of the layers of one gateway while it runs. Make it with [Open]. Its
-// methods are safe for concurrent use.
+// A Stack holds the state of the layers of one running gateway. Make it with [Open]. Its methods
+// are safe for concurrent use.
 type Stack struct {
 	Options
 	Opened *settings.Settings         // the settings at Open; must not be changed
-	Pins   atomic.Pointer[guard.Pins] // the approved definitions; nil without review
-	Log    *audit.Log                 // is nil if calls are not logged
+	Pins   atomic.Pointer[guard.Pins] // approved definitions; nil without review
+	Log    *audit.Log                 // nil if calls are not logged
 	Folder string                     // the folder of Log
 	Tasks  *tasks.Tasks               // the tasks of the gateway's clients
 
 	plan      atomic.Pointer[Plan]
-	counts    *metrics.Metrics // is nil without metrics
+	counts    *metrics.Metrics // nil without metrics
 	exporters []*export.Exporter
-	tracer    *trace.TracerProvider  // is nil if requests make no spans
-	resource  telemetry              // describes this process
-	results   *results.Store         // the long results of all servers
-	withheld  *prometheus.CounterVec // counts withheld definitions by server
+	tracer    *trace.TracerProvider  // nil if requests make no spans
+	resource  telemetry              // description of this process
+	results   *results.Store         // long results of all servers
+	withheld  *prometheus.CounterVec // number of withheld definitions by server
 }
 
-// A Plan is the result of reading settings. It does not change, and is safe for concurrent use.
+// A Plan is the result of reading settings. It is immutable and safe for concurrent use.
 type Plan struct {
 	Settings *settings.Settings
-	// Books holds the rules by profile; those of the whole gateway have the name "". It has no
-	// entry for a profile without rules.
+	// Books holds the rules by profile. The key "" is the whole gateway. A profile without rules
+	// has no entry.
 	Books map[string]*rules.Book
 
 	limits   map[limitOf]limit
-	redacted map[string]redact.Options // is keyed by server, without entries for servers with no redaction
-	audit    *settings.Audit           // describes the content of the log; nil means the default
-	unlogged redact.Paths              // the paths hidden in arguments and results of the audit log
+	redacted map[string]redact.Options // by server; servers without redaction have no entry
+	audit    *settings.Audit           // content of the log; nil means the default
+	unlogged redact.Paths              // paths to hide in arguments and results in the audit log
 	picks    map[string]*settings.Selection
 }
 
-// A Part is the gateway, one of its profiles, or one server with its tools under its own names.
+// A Part is the whole gateway, one of its profiles, or one server with its tools under their own
+// names.
 type Part struct {
 	Gateway *gateway.Gateway
-	Profile string // is empty if the part is not a profile
-	Server  string // is empty if the part is not one server
+	Profile string // empty if the part is not a profile
+	Server  string // empty if the part is not one server
 
 	settings settings.Profile
 }
@@ -169,16 +171,16 @@ type Part struct {
 // A Server is a server that layers wrap.
 type Server struct {
 	Name string
-	// Source is the file that defines it, or empty.
+	// Source is the file that defines the server, or empty.
 	Source string
-	// Command is its command line or URL, by which rules identify it. It is nil for a server of
-	// this program, whose definitions are not reviewed.
+	// Command is the command line or URL of the server. Rules identify the server by it. It is nil
+	// for a server in this program, whose definitions are not reviewed.
 	Command []string
-	// OfProject is set if a project's file defines it. Rules that trust a name then do not apply to
-	// it.
+	// OfProject is set if a project's file defines the server. Rules that trust a server by name
+	// then do not apply to it.
 	OfProject bool
-	// Locked, if not nil, returns the hashes of the definitions that a lock approves, in the form
-	// of [review.Options]. It is called whenever the layers are made.
+	// Locked, if not nil, returns the hashes of the definitions that a lock approves, as in
+	// [review.Options]. It is called each time the layers are made.
 	Locked func() map[string]string
 
 	upstream *gateway.Upstream
@@ -186,8 +188,8 @@ type Server struct {
 	picks    *settings.Selection
 }
 
-// Open makes the layers for the settings, which must not change afterwards. Close the Stack when
-// its gateway is closed.
+// Open makes the layers for the settings. The caller must not change s afterwards, and must close
+// the Stack when its gateway is closed.
 func Open(s *settings.Settings, o Options) (*Stack, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -219,8 +221,8 @@ func (s *Stack) Close() (err error) {
 	return err
 }
 
-// Read makes a plan of settings, and reads the files that they name. It has no effect on requests
-// until [Stack.Use].
+// Read makes a plan from settings, and reads the files that they name. The plan has no effect on
+// requests until [Stack.Use].
 func (s *Stack) Read(from *settings.Settings) (*Plan, error) {
 	p := &Plan{Settings: from}
 	for _, l := range All() {
@@ -234,9 +236,9 @@ func (s *Stack) Read(from *settings.Settings) (*Plan, error) {
 	return p, nil
 }
 
-// Use replaces the plan. State of the plan before, such as the counts of limits, moves to next,
-// which must not be used before. Rules decide by the new plan at once. For other changes call
-// [Stack.Front] and [Stack.Around] again.
+// Use puts a plan into use. State of the plan before, such as the counts of limits, moves to next.
+// No Stack may have used next before. Rules of the new plan apply at once. For all other changes,
+// call [Stack.Front] and [Stack.Around] again.
 func (s *Stack) Use(next *Plan) {
 	if before := s.plan.Load(); before != nil {
 		for _, l := range All() {
@@ -251,7 +253,7 @@ func (s *Stack) Use(next *Plan) {
 // Plan returns the plan in use.
 func (s *Stack) Plan() *Plan { return s.plan.Load() }
 
-// Edge returns the layers around the messages of clients, the outermost first.
+// Edge returns the layers around all messages of clients, the outermost first.
 func (s *Stack) Edge() (around []mcp.Middleware) {
 	for _, l := range All() {
 		if l.edge == nil {
@@ -264,7 +266,7 @@ func (s *Stack) Edge() (around []mcp.Middleware) {
 	return around
 }
 
-// Front returns a part of a gateway with the layers around all of it.
+// Front returns a part of a gateway, wrapped in the layers for it.
 func (s *Stack) Front(part Part) mcp.Handler {
 	p := s.plan.Load()
 	part.settings = p.Settings.Profiles[part.Profile]
@@ -280,7 +282,7 @@ func (s *Stack) Front(part Part) mcp.Handler {
 	return h
 }
 
-// Around sets the layers around one server in u.
+// Around sets the layers around one server as the middleware of u.
 func (s *Stack) Around(of Server, u *gateway.Upstream) {
 	p := s.plan.Load()
 	of.upstream, of.own, of.picks = u, p.Settings.Of(of.Name), p.Settings.Select(of.Name)
@@ -295,8 +297,8 @@ func (s *Stack) Around(of Server, u *gateway.Upstream) {
 	}
 }
 
-// From returns the inputs of the layers around a server, apart from the server itself. If they
-// change, Around returns other layers.
+// From returns the inputs of the layers around a server, other than the server itself. If they
+// change, Around returns different layers.
 func (p *Plan) From(server string) []any {
 	from := []any{p.Settings.Of(server)}
 	for _, l := range All() {

@@ -8,8 +8,8 @@ import (
 	"github.com/junction-mcp/junction/ratelimit"
 )
 
-// A limitOf identifies a limit. Without a server the limit holds for each user, else for all
-// clients together.
+// A limitOf identifies a limit. Without a server, the limit applies to each user separately.
+// Otherwise it applies to all clients together.
 type limitOf struct{ server, tool string } // an empty tool means the whole server
 
 // A limit holds the settings of a limit and its counts.
@@ -28,7 +28,7 @@ func readLimits(_ *Stack, p *Plan) error {
 		o.Calls, o.In = l.Per()
 		o.Bytes, o.BytesIn = l.Volume()
 		o.Concurrent = l.Concurrent
-		if o.Key != nil && o.Calls > 0 { // as a client that waits for its tasks asks for the state of each once a second
+		if o.Key != nil && o.Calls > 0 { // a client that waits for its tasks requests the state of each once a second
 			o.Rest = max(restPerCall*o.Calls, MinRest)
 		}
 		p.limits[of] = limit{l, ratelimit.New(o)}
@@ -44,7 +44,7 @@ func readLimits(_ *Stack, p *Plan) error {
 	return nil
 }
 
-// keepLimits keeps the counts of unchanged limits, with their running calls.
+// keepLimits keeps the counts of unchanged limits, including their running calls.
 func keepLimits(next, before *Plan) {
 	for of, l := range next.limits {
 		if was, there := before.limits[of]; there && was.Limits == l.Limits {
@@ -81,9 +81,9 @@ func limitTools(_ *Stack, p *Plan, of Server) mcp.Middleware {
 }
 
 const (
-	// restPerCall is how many other requests, such as for lists and about tasks, a caller may send
-	// for each call that its limit allows.
+	// restPerCall is the number of other requests, such as for lists and about tasks, that a caller
+	// may send for each call that its limit allows.
 	restPerCall = 10
-	// MinRest is the minimum of these requests, as a new client requests all lists.
+	// MinRest is the minimum number of these requests, as a new client requests all lists.
 	MinRest = 100
 )

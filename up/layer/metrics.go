@@ -9,19 +9,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Count registers the metrics of the layers, and counts requests to g from the next [Stack.Front]
-// on. Call it once, before that.
+// Count registers the metrics of the layers. Handlers that [Stack.Front] returns afterwards count
+// requests to g. Call Count at most once, before Front.
 func (s *Stack) Count(registry prometheus.Registerer, g *gateway.Gateway) (err error) {
 	s.counts, err = metrics.New(metrics.Options{Registerer: registry, Describe: func(req *mcp.Request) (server, tool string) {
 		if t, ok := g.Tool(req.Name); ok && req.Method == "tools/call" {
 			return t.Server, t.Name
 		}
-		return g.ServerOf(req), "" // as clients can send any name
+		return g.ServerOf(req), "" // a client can send any name
 	}})
 	return errors.Join(err, registry.Register(s.withheld), s.countLog(registry))
 }
 
-// count counts requests.
+// count returns middleware that counts requests.
 func count(s *Stack, _ *Plan, _ Part) mcp.Middleware {
 	if s.counts == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// enterProfile stores the profile of a request in its context, and gives the entries of one server
-// their own names.
+// enterProfile returns middleware that stores the profile of a request in its context. For a part
+// with one server, it gives the entries of that server their own names.
 func enterProfile(_ *Stack, _ *Plan, part Part) mcp.Middleware {
 	switch {
 	case part.Server != "":
@@ -22,10 +22,10 @@ func enterProfile(_ *Stack, _ *Plan, part Part) mcp.Middleware {
 	return nil
 }
 
-// inProfile is the key of the profile in the context of a request.
+// inProfile is the context key of a request's profile.
 type inProfile struct{}
 
-// profileOf returns the profile of a request; "" is the whole gateway.
+// profileOf returns the profile of a request. The profile "" is the whole gateway.
 func profileOf(ctx context.Context) string {
 	name, _ := ctx.Value(inProfile{}).(string)
 	return name

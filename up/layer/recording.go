@@ -4,7 +4,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// record records the requests of clients.
+// record returns middleware that records the requests of clients.
 func record(s *Stack, _ *Plan, part Part) mcp.Middleware {
 	if s.Recorder == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// readRedactions reads the hidden places of each server.
+// readRedactions reads the places to hide for each server.
 func readRedactions(_ *Stack, p *Plan) error {
 	places := func(r settings.Redact) redact.Places {
 		return redact.Places{Arguments: mustPaths(r.Arguments), Results: mustPaths(r.Results)}
@@ -26,7 +26,7 @@ func readRedactions(_ *Stack, p *Plan) error {
 	return nil
 }
 
-// mustPaths parses paths of settings, which were checked before.
+// mustPaths parses paths from settings. Reading the settings has checked them.
 func mustPaths(texts []string) redact.Paths {
 	p, err := redact.Parse(texts...)
 	if err != nil {
@@ -35,7 +35,7 @@ func mustPaths(texts []string) redact.Paths {
 	return p
 }
 
-// hide hides parts of arguments and results.
+// hide returns middleware that hides places in arguments and results.
 func hide(_ *Stack, p *Plan, of Server) mcp.Middleware {
 	if o, some := p.redacted[of.Name]; some {
 		return redact.Middleware(o)

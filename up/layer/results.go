@@ -5,7 +5,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// cutResults keeps the text of long results as resources, and sends a preview in its place.
+// cutResults returns middleware that keeps the text of long results as resources, and sends
+// previews instead.
 func cutResults(s *Stack, _ *Plan, of Server) mcp.Middleware {
 	if of.own.MaxResult == 0 {
 		return nil

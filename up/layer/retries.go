@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// retryCalls repeats calls that got no response.
+// retryCalls returns middleware that repeats calls that got no response.
 func retryCalls(_ *Stack, p *Plan, part Part) mcp.Middleware {
 	for _, s := range p.Settings.Servers {
 		if s.Retries > 0 {

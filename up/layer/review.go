@@ -12,10 +12,10 @@ import (
 // maxReason is the maximum number of characters of a name or a reason in the audit log.
 const maxReason = 300
 
-// Reviews reports whether definitions without approval are withheld.
+// Reviews reports whether the plan withholds definitions without approval.
 func (p *Plan) Reviews() bool { return p.Settings.Review != "" && p.Settings.Review != "none" }
 
-// readPins reads the approved definitions if reviews need them and they were not read before.
+// readPins reads the approved definitions if the plan needs them and they were not read before.
 func readPins(s *Stack, p *Plan) error {
 	if !p.Reviews() || s.Pins.Load() != nil {
 		return nil
@@ -36,16 +36,17 @@ func (s *Stack) ReadPins() error {
 	return err
 }
 
-// review withholds the definitions of a server that are not approved. If each user or client has an
-// instance, each instance has its own reviewer, as its lists may be meant for one user only.
+// review returns middleware that withholds the definitions of a server that are not approved. If
+// each user or client has an instance of the server, each instance has its own reviewer, as its
+// lists may be meant for one user only.
 func (s *Stack) review(p *Plan, of Server) mcp.Middleware {
-	if !p.Reviews() || of.Command == nil { // as the definitions of this program need no approval
+	if !p.Reviews() || of.Command == nil { // the definitions of this program need no approval
 		return nil
 	}
 	o := review.Options{Server: of.Name, Mode: review.Mode(p.Settings.Review), Pins: s.Pins.Load, Remedy: "run junction server approve " + plaintext.ShellWord(of.Name) + ", as junction status shows it"}
 	if of.Locked != nil {
-		// The lock is read once, as a server is replaced when its lock changes. Later content of
-		// the file does not approve definitions of this server.
+		// The lock is read once, as a server is replaced when its lock changes. Later changes of
+		// the file do not approve definitions of this server.
 		locked := of.Locked()
 		o.Locked = func() map[string]string { return locked }
 	}
@@ -62,12 +63,12 @@ func (s *Stack) review(p *Plan, of Server) mcp.Middleware {
 	return r.Lists
 }
 
-// reviewed gets the notes about the lists of a server.
+// A reviewed is the Noter for the lists of a server.
 type reviewed struct {
 	*Stack
 	of Server
-	// instance suppresses reports of withheld definitions, as each user's connection would repeat
-	// them.
+	// instance suppresses reports of withheld definitions, as the connection of each user would
+	// repeat them.
 	instance bool
 }
 
@@ -81,7 +82,7 @@ func (r reviewed) Note(_ string, value any) {
 		r.withheld.WithLabelValues(r.of.Name).Inc()
 		if r.Log != nil {
 			name := plaintext.Line(w.Definition.Name, maxReason)
-			_ = r.Log.Withhold(&audit.Record{Server: r.of.Name, Name: name, Tool: name, Rule: "review", Reason: plaintext.Line(w.Why(), maxReason)}) // calls report whether lines can be written
+			_ = r.Log.Withhold(&audit.Record{Server: r.of.Name, Name: name, Tool: name, Rule: "review", Reason: plaintext.Line(w.Why(), maxReason)}) // the error is dropped, as calls report whether lines can be written
 		}
 	}
 	if r.Reviewed != nil {

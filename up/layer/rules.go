@@ -38,7 +38,8 @@ func readRules(stack *Stack, p *Plan) error {
 	return nil
 }
 
-// removed denies all calls to a profile that was removed after the call came.
+// removed returns the rules for calls to a profile that was removed after the call came. They deny
+// all calls.
 var removed = sync.OnceValue(func() *rules.Book {
 	p, err := policy.Compile([]policy.Rule{{Effect: policy.Deny, Reason: "the profile was removed"}}, policy.Options{})
 	if err != nil {
@@ -47,7 +48,7 @@ var removed = sync.OnceValue(func() *rules.Book {
 	return &rules.Book{Policy: p}
 })
 
-// book returns the rules for a request; nil if there are none.
+// book returns the rules for a request, or nil.
 func (s *Stack) book(ctx context.Context) *rules.Book {
 	p, profile := s.plan.Load(), profileOf(ctx)
 	if _, found := p.Settings.Profiles[profile]; profile != "" && !found {
@@ -56,7 +57,7 @@ func (s *Stack) book(ctx context.Context) *rules.Book {
 	return p.Books[profile]
 }
 
-// decide applies the rules to the requests to one server.
+// decide returns middleware that applies the rules to the requests to one server.
 func decide(s *Stack, p *Plan, of Server) mcp.Middleware {
 	if len(p.Books) == 0 {
 		return nil
@@ -77,9 +78,9 @@ func decide(s *Stack, p *Plan, of Server) mcp.Middleware {
 	})
 }
 
-// hides returns a function that reports whether the rules of a profile always deny a tool. Such
-// tools are in no list, and the error of a call has the reason of the rule.
-func (p *Plan) hides(g *gateway.Gateway, profile string) func(gateway.Entry) bool {
+// deniedIn returns a function that reports whether the rules of a profile always deny a tool. Such
+// a tool is in no list, and the error of a call to it names the rule's reason.
+func (p *Plan) deniedIn(g *gateway.Gateway, profile string) func(gateway.Entry) bool {
 	book := p.Books[profile]
 	return func(e gateway.Entry) bool {
 		t, listed := g.Tool(e.Exposed)
@@ -87,7 +88,8 @@ func (p *Plan) hides(g *gateway.Gateway, profile string) func(gateway.Entry) boo
 	}
 }
 
-// denied returns the error for a tool that the rules of a profile always deny; nil for other tools.
+// denied returns the error for a tool that the rules of a profile always deny, and nil for other
+// tools.
 func (p *Plan) denied(g *gateway.Gateway, profile, exposed string) error {
 	book := p.Books[profile]
 	server, tool := g.Destination(exposed)

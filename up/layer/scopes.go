@@ -13,11 +13,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/middleware"
 )
 
-// maxScopeSets is the maximum number of sets of scopes that have a search of their own.
+// maxScopeSets is the maximum number of sets of scopes with a separate search index.
 const maxScopeSets = 64
 
-// checkScopes refuses requests of callers without the scopes that all requests need, or without
-// those of the tool.
+// checkScopes returns middleware that refuses requests of callers that lack the scopes for all
+// requests, or the scopes of the called tool.
 func checkScopes(s *Stack, p *Plan, _ Part) mcp.Middleware {
 	if !s.Authorizes {
 		return nil
@@ -42,13 +42,13 @@ func checkScopes(s *Stack, p *Plan, _ Part) mcp.Middleware {
 	}
 }
 
-// perScopes returns a middleware that keeps tools once for each set of scopes, as callers with the
-// same set see the same tools.
+// perScopes returns middleware that uses around separately for each set of scopes, as callers with
+// the same set see the same tools.
 func (s *Stack) perScopes(o settings.Authorization, around mcp.Middleware) mcp.Middleware {
 	if !s.Authorizes || len(o.Tools) == 0 {
 		return around
 	}
-	var matter []string // the scopes that affect which tools a caller sees
+	var matter []string // scopes that decide which tools a caller sees
 	for _, scopes := range o.Tools {
 		matter = append(matter, scopes...)
 	}

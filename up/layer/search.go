@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// searchTools lists tools for searching in place of all tools.
+// searchTools returns middleware that lists search tools in place of the other tools.
 func searchTools(s *Stack, p *Plan, part Part) mcp.Middleware {
 	mode := cmp.Or(part.settings.Tools, p.Settings.Tools, string(search.Auto))
 	if mode == string(search.All) || part.Server != "" {

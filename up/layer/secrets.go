@@ -5,7 +5,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// guardSecrets refuses arguments, or withholds results, that contain secrets.
+// guardSecrets returns middleware that refuses arguments, or withholds results, with secrets.
 func guardSecrets(_ *Stack, _ *Plan, of Server) mcp.Middleware {
 	if of.own.Secrets == "" || of.own.Secrets == "pass" {
 		return nil

@@ -16,22 +16,22 @@ func readSelections(_ *Stack, p *Plan) error {
 	return nil
 }
 
-// selectPart restricts the gateway to the entries of a profile or a server.
+// selectPart returns middleware that restricts the gateway to the entries of a profile or a server.
 func selectPart(_ *Stack, p *Plan, part Part) mcp.Middleware {
 	var s gateway.Selection
 	switch {
 	case part.Server != "":
 		s.Servers = []string{part.Server}
 	case part.Profile != "":
-		s = gateway.Selection{Servers: part.settings.Servers, Keep: p.keeps(part.Profile), Hide: p.hides(part.Gateway, part.Profile)}
+		s = gateway.Selection{Servers: part.settings.Servers, Keep: p.selectedIn(part.Profile), Hide: p.deniedIn(part.Gateway, part.Profile)}
 	default:
 		return nil
 	}
 	return func(mcp.Handler) mcp.Handler { return part.Gateway.Only(s) }
 }
 
-// keeps returns a function that reports whether a profile has an entry.
-func (p *Plan) keeps(profile string) func(gateway.Entry) bool {
+// selectedIn returns a function that reports whether a profile contains an entry.
+func (p *Plan) selectedIn(profile string) func(gateway.Entry) bool {
 	of := p.Settings.Profiles[profile]
 	patterns := of.Patterns()
 	return func(e gateway.Entry) bool {
@@ -46,11 +46,11 @@ func (p *Plan) keeps(profile string) func(gateway.Entry) bool {
 		if picks := p.picks[e.Server]; picks != nil {
 			tags = picks.Tags(kind, e.Name)
 		}
-		if p.Settings.Of(e.Server).MaxResult > 0 && results.Is(e.Server, e.Name) { // results of its tools
+		if p.Settings.Of(e.Server).MaxResult > 0 && results.Is(e.Server, e.Name) { // results of the server's tools
 			return true
 		}
 		names := []string{e.Exposed}
-		if kind == settings.ResourceKind { // as patterns also match the server's own URI
+		if kind == settings.ResourceKind { // patterns also match the server's own URI
 			names = append(names, e.Name)
 		}
 		return patterns.Pick(kind, tags, names...)

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// taskTime is how long a call runs before it becomes a task, if its client supports tasks.
+// taskTime is how long a call runs before it becomes a task, if the client supports tasks.
 const taskTime = 30 * time.Second
 
 // openTasks opens the tasks of the gateway's clients. Tasks in a file survive a restart of the
@@ -31,8 +31,8 @@ func openTasks(s *Stack) (err error) {
 	return err
 }
 
-// closeTasks ends running tasks. Before it closes the servers, the owner calls [tasks.Tasks.Close],
-// while servers can still be reached.
+// closeTasks ends running tasks. The owner of the Stack should call [tasks.Tasks.Close] earlier,
+// while the servers can still be reached.
 func closeTasks(s *Stack) error {
 	if s.Tasks == nil {
 		return nil
@@ -40,13 +40,13 @@ func closeTasks(s *Stack) error {
 	return s.Tasks.Close()
 }
 
-// callsAsTasks makes tasks of calls that take long.
+// callsAsTasks returns middleware that turns long calls into tasks.
 func callsAsTasks(s *Stack, _ *Plan, part Part) mcp.Middleware {
 	calls, _ := s.Tasks.Split(part.Profile)
 	return calls
 }
 
-// requestsAboutTasks responds to requests about the tasks of callsAsTasks.
+// requestsAboutTasks returns middleware that responds to requests about the tasks of callsAsTasks.
 func requestsAboutTasks(s *Stack, _ *Plan, part Part) mcp.Middleware {
 	_, requests := s.Tasks.Split(part.Profile)
 	return requests

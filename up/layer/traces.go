@@ -26,7 +26,8 @@ type telemetry struct {
 	attributes map[string]string
 }
 
-// newTelemetry reads the variables of OpenTelemetry, and adds attributes that they do not set.
+// newTelemetry reads the environment variables of OpenTelemetry, and adds attributes that they do
+// not set.
 func newTelemetry(getenv func(string) string, version string) telemetry {
 	t := telemetry{header: otlp.Headers(getenv("OTEL_EXPORTER_OTLP_HEADERS")), attributes: map[string]string{"service.version": version, "service.instance.id": uuid()}}
 	if host, err := os.Hostname(); err == nil {
@@ -45,8 +46,8 @@ func uuid() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// tracesEndpoint returns the URL for traces, or an empty string. The variables are those that
-// OpenTelemetry defines for all exporters. An endpoint for gRPC only is not used.
+// tracesEndpoint returns the URL for traces, or an empty string. It reads the environment variables
+// that OpenTelemetry defines for all exporters. It ignores an endpoint that supports only gRPC.
 func tracesEndpoint(collector string, getenv func(string) string) string {
 	if collector != "" {
 		return strings.TrimSuffix(collector, "/") + "/v1/traces"
@@ -64,7 +65,7 @@ func tracesEndpoint(collector string, getenv func(string) string) string {
 	return ""
 }
 
-// openTraces opens the export of spans to a collector, if one is named.
+// openTraces opens the exporter of spans if a collector is configured.
 func openTraces(s *Stack) (err error) {
 	endpoint := tracesEndpoint(s.Collector, s.Place.Getenv)
 	if endpoint == "" {
@@ -78,7 +79,7 @@ func openTraces(s *Stack) (err error) {
 	return nil
 }
 
-// closeTraces sends the last spans.
+// closeTraces sends the last spans and closes the exporter.
 func closeTraces(s *Stack) error {
 	if s.tracer == nil {
 		return nil
@@ -91,13 +92,14 @@ func closeTraces(s *Stack) error {
 	return nil
 }
 
-// traced returns options for spans whose context travels in _meta. Baggage does not, as servers
-// need not be trusted with it.
+// traced returns options that send the trace context in _meta. Baggage is not sent, as servers need
+// not be trusted with it.
 func (s *Stack) traced() otelmcp.Options {
 	return otelmcp.Options{TracerProvider: s.tracer, Propagator: propagation.TraceContext{}}
 }
 
-// clientSpans makes a span of each request from a client, also of those that no Handler gets.
+// clientSpans returns middleware that makes a span for each request from a client, also for
+// requests that reach no Handler.
 func clientSpans(s *Stack) mcp.Middleware {
 	if s.tracer == nil {
 		return nil
@@ -105,7 +107,7 @@ func clientSpans(s *Stack) mcp.Middleware {
 	return otelmcp.Server(s.traced())
 }
 
-// serverSpans makes a span of each request to a server.
+// serverSpans returns middleware that makes a span for each request to a server.
 func serverSpans(s *Stack, _ *Plan, _ Server) mcp.Middleware {
 	if s.tracer == nil {
 		return nil

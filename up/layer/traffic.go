@@ -11,8 +11,8 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// Shown returns a message of g for observers. It omits arguments that servers do not get, results
-// that clients do not get, and values that settings keep out of the audit log.
+// Shown returns a message of g for observers. It omits arguments that servers do not get, parts of
+// results that clients do not get, and values that settings hide in the audit log.
 func (p *Plan) Shown(g *gateway.Gateway, e *traffic.Event) json.RawMessage {
 	if len(p.redacted) == 0 && p.unlogged.None() {
 		return e.Message
@@ -34,7 +34,7 @@ func (p *Plan) Shown(g *gateway.Gateway, e *traffic.Event) json.RawMessage {
 		}
 		places := p.placesOf(g, e, e.Name).Results
 		hidden := places.HideResult(result)
-		if task := jsonrpc.Get(hidden, "result"); task != nil { // tasks/get has one
+		if task := jsonrpc.Get(hidden, "result"); task != nil { // the result of tasks/get has a result inside
 			hidden = jsonrpc.With(hidden, "result", p.unlogged.Hide(places.HideResult(task)))
 		}
 		return jsonrpc.With(message, "result", p.unlogged.Hide(hidden))
@@ -48,13 +48,13 @@ func (p *Plan) Shown(g *gateway.Gateway, e *traffic.Event) json.RawMessage {
 	return message
 }
 
-// placesOf returns the hidden places in calls of a tool, which has the name used on this hop. For a
-// call that reaches no server it returns those of any tool.
+// placesOf returns the places to hide in calls of a tool. The name tool is the one in messages on
+// the hop of e. For a call that reaches no server, placesOf returns the places of all tools.
 func (p *Plan) placesOf(g *gateway.Gateway, e *traffic.Event, tool string) (hidden redact.Places) {
 	server := e.Server
 	if e.Hop == traffic.Client {
 		if e.Method != "tools/call" {
-			return p.hiddenOfAny() // as a URI may begin like the name of a tool
+			return p.hiddenOfAny() // a URI may begin like the name of a tool
 		}
 		if server, tool = g.Destination(tool); server == "" {
 			return p.hiddenOfAny()
@@ -67,19 +67,19 @@ func (p *Plan) placesOf(g *gateway.Gateway, e *traffic.Event, tool string) (hidd
 		hidden = o.Of(tool)
 	case e.Method == "resources/read":
 		hidden = o.All
-	case strings.HasPrefix(e.Method, "tasks/"), e.Method == "", e.Method == "tools/call": // these do not name the tool; neither does a call whose request was missed
+	case strings.HasPrefix(e.Method, "tasks/"), e.Method == "", e.Method == "tools/call": // these events do not contain the name of the tool, and the request of a call may have been missed
 		hidden = o.Any()
 	}
 	return hidden
 }
 
-// hideArguments hides arguments of a tool. The inner arguments of call_tool are those of another
-// tool.
+// hideArguments hides places in the arguments of a tool. A call of call_tool contains the arguments
+// of another tool.
 func (p *Plan) hideArguments(g *gateway.Gateway, e *traffic.Event, tool string, arguments json.RawMessage) json.RawMessage {
 	hidden := p.placesOf(g, e, tool).Arguments.Hide(arguments)
 	name, _ := jsonrpc.Unquote(jsonrpc.Get(arguments, "name"))
 	inner := jsonrpc.Get(hidden, "arguments")
-	if text, is := jsonrpc.Unquote(inner); is { // as some models write them
+	if text, is := jsonrpc.Unquote(inner); is { // some models write the arguments as a string
 		if inner = json.RawMessage(text); jsonrpc.Valid(inner, jsonrpc.Limits{}) != nil {
 			return hidden
 		}

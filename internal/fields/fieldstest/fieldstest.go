@@ -1,4 +1,4 @@
-// Package fieldstest compares tables of the documentation with those of fields.
+// Package fieldstest compares tables in the documentation with the tables of package fields.
 package fieldstest
 
 import (
@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Page fails unless the table below a line of a page has exactly the given rows. With update it
-// writes them.
+// Page fails the test unless the table below the given header in a page has exactly the given rows.
+// If update is set, it writes the rows into the page instead.
 func Page(t *testing.T, page, header, rows string, update bool) {
 	t.Helper()
 	text, err := os.ReadFile(page)

@@ -1,4 +1,4 @@
-// Package processtest writes the programs that tests start.
+// Package processtest writes programs that tests start.
 package processtest
 
 import (
@@ -8,7 +8,8 @@ import (
 	"github.com/junction-mcp/junction/internal/process"
 )
 
-// WriteProgram writes a program that can be started at once, even while other tests start programs.
+// WriteProgram writes a program that can be started immediately, even while other tests start
+// programs.
 func WriteProgram(t testing.TB, path string, content []byte, mode os.FileMode) {
 	t.Helper()
 	if err := process.WithoutStarts(func() error { return os.WriteFile(path, content, mode) }); err != nil {

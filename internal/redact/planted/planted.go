@@ -1,5 +1,5 @@
-// Package planted makes secrets of each known kind, in each place of JSON where they are hidden,
-// for tests of Junction's output. None of them is real.
+// Package planted makes fake secrets of each known kind, and puts them in each place of JSON in
+// which they must be hidden. Tests of Junction's output use them.
 package planted
 
 import (
@@ -10,18 +10,19 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// A Secret is a secret that a detector finds.
+// A Secret is a fake secret that a detector finds.
 type Secret struct {
 	Kind string
-	Text string // its form in a text
-	Core string // part that must not be written
-	Name string // of a member with the value Core; empty if any name will do
+	Text string // the secret as it occurs in a text
+	Core string // the part that must not be visible
+	Name string // name of a member with the value Core; empty if the name does not matter
 }
 
-// value is random. It is split here for scanners of repositories.
+// value is a random value. It is split so that scanners of repositories do not report it.
 const value = "q7Zp4LmX" + "2vTk9RbW" + "8sNd"
 
-// Secrets returns one secret of each kind of token, of each other detector, and of each name.
+// Secrets returns one secret for each kind of token, for each other detector, and for each
+// sensitive name.
 func Secrets() []Secret {
 	all := []Secret{
 		{Kind: "private key", Text: "-----BEGIN RSA PRIVATE" + " KEY-----\n" + value + "\n-----END RSA PRIVATE" + " KEY-----", Core: value},
@@ -42,12 +43,13 @@ func Secrets() []Secret {
 	return all
 }
 
-// A Form is a place in JSON.
+// A Form is a place in JSON at which a secret can occur.
 type Form struct {
 	Name string
-	// Object returns an object with the secret in the place, or "" if it cannot be there.
+	// Object returns an object with the secret in this place, or "" if the secret cannot occur
+	// there.
 	Object func(s Secret) string
-	// Decoded is set if the secret is visible only after decoding.
+	// Decoded is set if the secret is visible only after the text was decoded.
 	Decoded bool
 }
 
@@ -87,12 +89,13 @@ func Forms() []Form {
 func object(name string, value any) string {
 	text, err := json.Marshal(map[string]any{name: value})
 	if err != nil {
-		panic(err) // all values here can be encoded
+		panic(err) // cannot happen: all values can be encoded
 	}
 	return string(text)
 }
 
-// member returns an object whose member is a secret by its name, or "" for others.
+// member returns an object with a member whose name makes its value a secret. It returns "" if s
+// has no such name.
 func member(s Secret) string {
 	if s.Name == "" {
 		return ""
@@ -107,7 +110,7 @@ func list(s Secret) string {
 	return object(s.Name, []string{"x", s.Core})
 }
 
-// url returns an object with a URL, or "" if the secret cannot be in one.
+// url returns an object with a URL. It returns "" if the secret cannot be a part of a URL.
 func url(s Secret, text string) string {
 	if strings.ContainsAny(s.Core, "/:") {
 		return ""
@@ -115,7 +118,8 @@ func url(s Secret, text string) string {
 	return object("url", text)
 }
 
-// within returns an object with a text in which inner replaces each %.
+// within returns an object with a text in which inner replaces each %. It returns "" if inner is
+// empty.
 func within(text, inner string) string {
 	if inner == "" {
 		return ""
@@ -123,16 +127,16 @@ func within(text, inner string) string {
 	return object("body", strings.ReplaceAll(text, "%", inner))
 }
 
-// Token returns a token generated from its pattern.
+// Token returns a fake token, generated from the token's pattern.
 func Token(t redact.Token) string {
 	parsed, err := syntax.Parse(t.Pattern, syntax.Perl)
 	if err != nil {
-		panic(err) // the table is wrong
+		panic(err) // the table contains an invalid pattern
 	}
 	return shortest(parsed)
 }
 
-// shortest returns a short text that matches a pattern.
+// shortest returns a short text that matches a regular expression.
 func shortest(re *syntax.Regexp) string {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -159,9 +163,9 @@ func shortest(re *syntax.Regexp) string {
 	case syntax.OpRepeat:
 		longer := 0
 		if re.Max < 0 {
-			longer = 6 // the minimum would be too short to distinguish it from a word
+			longer = 6 // with the minimum length alone, a token would be too similar to a word
 		}
 		return strings.Repeat(shortest(re.Sub[0]), re.Min+longer)
 	}
-	return "" // optional parts and boundaries
+	return "" // for optional parts and word boundaries
 }

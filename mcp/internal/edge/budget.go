@@ -8,30 +8,30 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-// Limits of the memory that one client can occupy, in bytes. Other limits count items of bounded
-// size.
+// Limits of the memory that one client can occupy, in bytes. All other limits are numbers of items,
+// each of limited size.
 const (
-	maxDescription = 16 << 10 // of clientInfo, and of clientCapabilities
-	maxURI         = 8 << 10  // of a resource that a client subscribes to
+	maxDescription = 16 << 10 // clientInfo, and clientCapabilities
+	maxURI         = 8 << 10  // URI of a resource that a client subscribes to
 	maxSessionHeld = 1 << 20  // description and subscriptions of one session, or one listen
-	freeHeld       = 512      // free bytes of each session and listen, not counted
+	freeHeld       = 512      // free bytes of each session and each listen; not counted
 
-	maxSessionsHeld   = 16 << 20 // sessions and listens of one caller; those of all others get a third more
+	maxSessionsHeld   = 16 << 20 // sessions and listens of one caller; the limit for all callers together is a third more
 	maxConnectionHeld = 32 << 20 // messages in progress of one connection; each counts jobSize more
-	maxMessagesHeld   = 64 << 20 // messages of one caller, without the first jobSize of each; all others get a third more
-	jobSize           = 4 << 10  // cost of answering a small message
-	maxBatchResponses = 16 << 20 // of the responses to one batch
+	maxMessagesHeld   = 64 << 20 // messages of one caller, without the first jobSize bytes of each; the limit for all callers together is a third more
+	jobSize           = 4 << 10  // cost of responding to a small message
+	maxBatchResponses = 16 << 20 // responses to one batch
 
-	maxSubscriptions = 1_000 // resources one session subscribes to
+	maxSubscriptions = 1_000 // resources that one session subscribes to
 )
 
-// A Budget limits the memory that clients can occupy, in bytes. Users admit bytes before they keep
-// them and release them afterwards. A Budget may be part of a budget of all clients, which must
-// admit the same bytes. It is safe for concurrent use.
+// A Budget limits the memory that clients can occupy, in bytes. Callers admit bytes before they
+// keep them, and release them afterwards. A Budget may be part of a budget of all clients, which
+// must also admit the bytes. It is safe for concurrent use.
 type Budget struct {
 	most   int
-	whole  *share.Budget // nil, or the budget that this one is part of
-	caller string        // the share of whole that the bytes are taken from
+	whole  *share.Budget // the budget that this one is part of, or nil
+	caller string        // the caller whose share of whole contains the bytes
 
 	mu     sync.Mutex
 	held   int
@@ -41,8 +41,8 @@ type Budget struct {
 // NewBudget returns a budget of most bytes.
 func NewBudget(most int) *Budget { return &Budget{most: most} }
 
-// Admit takes n bytes from the budget. It takes nothing and reports false if fewer are left, or
-// if the whole budget refuses them. An empty budget admits any n, even one larger than itself.
+// Admit takes n bytes from the budget. If fewer are left, or if the whole budget refuses them, it
+// takes nothing and reports false. An unused budget admits any n, even one larger than its limit.
 func (b *Budget) Admit(n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,28 +86,28 @@ func (b *Budget) Held() int {
 	return b.held
 }
 
-// A Caller has a share of the limits that all clients have in common; see [share.Key].
+// A Caller identifies a share of the limits that all clients have in common; see [share.Key].
 type Caller interface{ Caller() string }
 
-// AdmitMessage takes n bytes, the size of a message to answer, from the budget of all clients. The
-// first jobSize bytes are free, since the number of requests is limited. Large messages of other
-// clients therefore never keep a small one out.
+// AdmitMessage takes n bytes, the size of a message to handle, from the budget of all clients. The
+// first jobSize bytes are free, as the number of requests is limited. So large messages of other
+// clients never prevent a small one.
 func (e *Edge) AdmitMessage(n int, by Caller) bool {
 	return n <= jobSize || e.messages.TakeN(by.Caller(), n-jobSize)
 }
 
-// ReleaseMessage returns the bytes of an answered message, taken by [Edge.AdmitMessage].
+// ReleaseMessage returns the bytes of a handled message, which [Edge.AdmitMessage] took.
 func (e *Edge) ReleaseMessage(n int, by Caller) {
 	if n > jobSize {
 		e.messages.GiveN(by.Caller(), n-jobSize)
 	}
 }
 
-// subscriptionSize is the number of bytes that a subscription counts in addition to its URI.
+// subscriptionSize is the number of bytes that a subscription costs in addition to its URI.
 const subscriptionSize = 64
 
-// admitResource takes the memory for one more subscription of the session, or returns why it
-// cannot. The caller holds the session's lock.
+// admitResource takes the memory for one more subscription of the session, or returns the reason
+// why it cannot. The caller holds the session's lock.
 func (s *Session) admitResource(uri string) *jsonrpc.Error {
 	switch {
 	case len(uri) > maxURI:
@@ -120,7 +120,7 @@ func (s *Session) admitResource(uri string) *jsonrpc.Error {
 	return nil
 }
 
-// dropResource removes a subscription, if it exists. The caller holds the session's lock.
+// dropResource removes a subscription if the session has it. The caller holds the session's lock.
 func (s *Session) dropResource(uri string) {
 	if _, subscribed := s.resources[uri]; subscribed {
 		delete(s.resources, uri)
@@ -128,9 +128,9 @@ func (s *Session) dropResource(uri string) {
 	}
 }
 
-// admitListen checks the parameters of a subscriptions/listen and takes their memory for as long as
-// the request lasts. Each resource counts subscriptionSize more, since every Handler keeps
-// something for it. It returns the number of bytes taken.
+// admitListen checks the parameters of a subscriptions/listen, and takes their memory for the
+// duration of the request. Each resource costs subscriptionSize more, as every Handler stores some
+// data for it. It returns the number of bytes taken.
 func (e *Edge) admitListen(params json.RawMessage, caller string) (held int, fault *jsonrpc.Error) {
 	uris := jsonrpc.Get(jsonrpc.Get(params, "notifications"), "resourceSubscriptions")
 	size := len(params)
@@ -153,9 +153,9 @@ func (e *Edge) admitListen(params json.RawMessage, caller string) (held int, fau
 	return held, nil
 }
 
-// Compact copies the message of a listen, so that the rest of the memory it came in can be freed. A
-// listen lasts long. It returns the number of bytes that the message now keeps; size is the number
-// it came with. Other messages stay as they are.
+// Compact replaces the message of a listen, which lasts long, by a copy, so that the memory of the
+// input can be freed. It returns the number of bytes that the message now occupies. The parameter
+// size is the number before. Other messages are unchanged.
 func Compact(m *jsonrpc.Message, size int) int {
 	if m.Kind != jsonrpc.Request || m.Method != methodListen {
 		return size

@@ -9,29 +9,29 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Calls is a table of running requests, used to count, cancel and wait for them. The key K is the
-// id if one client sends all requests. A transport with many clients in one table uses a key of its
-// own. The zero value is an empty table. It is safe for concurrent use.
+// Calls is a table of running requests. It counts, cancels and waits for them. The key K is the id
+// if one client sends all requests. A transport with several clients in one table uses another key.
+// The zero value is an empty table. It is safe for concurrent use.
 //
-// Listens (subscriptions/listen) are counted separately: they end only when the client or this side
+// Listens (subscriptions/listen) are counted separately, as they last until the client or this side
 // ends them.
 type Calls[K comparable] struct {
 	mu      sync.Mutex
 	running map[K]runningCall
 	listens int
 	changed chan struct{} // closed when a request ends; nil without waiters
-	closed  error         // the reason why no request may begin; nil if they may
+	closed  error         // why no request may begin; nil if requests may begin
 }
 
 // A runningCall is one request in the table.
 type runningCall struct {
-	cancel  context.CancelCauseFunc // nil where another table cancels it
+	cancel  context.CancelCauseFunc // nil if another table cancels the request
 	listens bool
 }
 
-// Begin adds a request, which [Calls.End] must remove. The context that it returns ends with
-// parent, or when the table cancels the request. With a nil parent the request is only counted;
-// another table cancels it. At most limit requests run at the same time; 0 means no limit.
+// Begin adds a request; the caller must call [Calls.End]. The returned context ends with parent, or
+// when the table cancels the request. If parent is nil, the request is only counted, and another
+// table cancels it. At most limit requests run at the same time; 0 means no limit.
 func (t *Calls[K]) Begin(parent context.Context, key K, listens bool, limit int) (context.Context, *jsonrpc.Error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,10 +121,10 @@ func (t *Calls[K]) Len() int {
 	return len(t.running)
 }
 
-// Drain waits until only listens are running, or returns the error of ctx once that is done.
+// Drain waits until only listens are running. If ctx is done first, it returns the error of ctx.
 func (t *Calls[K]) Drain(ctx context.Context) error { return t.wait(ctx, false) }
 
-// Wait is like [Calls.Drain] but waits for listens as well.
+// Wait is like [Calls.Drain], but also waits for listens.
 func (t *Calls[K]) Wait(ctx context.Context) error { return t.wait(ctx, true) }
 
 func (t *Calls[K]) wait(ctx context.Context, listens bool) error {
@@ -141,7 +141,7 @@ func (t *Calls[K]) wait(ctx context.Context, listens bool) error {
 	}
 }
 
-// left returns a channel that is closed when a request ends, or nil if there is no request to wait
+// left returns a channel that is closed when a request ends, or nil if no request is left to wait
 // for.
 func (t *Calls[K]) left(listens bool) <-chan struct{} {
 	t.mu.Lock()

@@ -10,23 +10,23 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Connection is one client that sends all its messages over one pair of streams, in either era.
-// The streams are standard input and output, a socket, or the two halves of HTTP+SSE. A Connection
-// serves modern requests one by one, and a legacy session after an initialize. A client may use
-// both at once.
+// A Connection serves one client that sends all its messages over one pair of streams, in either
+// era. The streams are standard input and output, a socket, or the two halves of HTTP+SSE. A
+// Connection handles each modern request separately, and a legacy session after an initialize. A
+// client may use both at the same time.
 type Connection struct {
 	edge      *Edge
 	out       Sender
 	principal *mcp.Principal
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
-	listening sync.WaitGroup // the session's Listen
+	listening sync.WaitGroup // the Listen of the session
 
 	calls   Calls[jsonrpc.ID]
 	batches Calls[*Job]
 	held    *Budget // messages in progress
 
-	// Way describes how messages arrive; nil means by pipe. It must be set before the first
+	// Way describes how messages travel; nil means by pipe. It must be set before the first
 	// message.
 	Way Way
 
@@ -34,8 +34,8 @@ type Connection struct {
 	session *Session
 }
 
-// NewConnection returns a connection that sends its messages to out, which must order the messages
-// of several goroutines. The connection ends with ctx. The caller must call [Connection.Close].
+// NewConnection returns a connection that sends its messages to out. Several goroutines call out at
+// the same time. The connection ends with ctx. The caller must call [Connection.Close].
 func (e *Edge) NewConnection(ctx context.Context, out Sender, principal *mcp.Principal) *Connection {
 	c := &Connection{edge: e, out: out, principal: principal, held: NewBudget(maxConnectionHeld)}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
@@ -50,8 +50,8 @@ func (c *Connection) Carriage() mcp.Carriage {
 	return c.Way.Carriage()
 }
 
-// Close cancels the running requests with [ErrShutdown] and ends the session and its notifications.
-// It does not wait for jobs: their caller does.
+// Close cancels the running requests with [ErrShutdown], and ends the session and its
+// notifications. It does not wait for jobs; the caller must wait for them.
 func (c *Connection) Close() {
 	c.cancel(ErrShutdown)
 	s := c.current() // after this, listener finds ctx done and starts nothing
@@ -67,16 +67,16 @@ func (c *Connection) Caller() string { return share.Of(c.ctx) }
 // Held returns the number of bytes of the messages in progress.
 func (c *Connection) Held() int { return c.held.Held() }
 
-// Refuse makes further requests fail with [ErrShutdown]. Running requests continue.
+// Refuse makes all later requests fail with [ErrShutdown]. Running requests continue.
 func (c *Connection) Refuse() { c.calls.Close(ErrShutdown) }
 
-// Drain waits until only subscriptions are running, or ctx is done.
+// Drain waits until only subscriptions are running or ctx is done.
 func (c *Connection) Drain(ctx context.Context) {
 	c.batches.Drain(ctx)
 	c.calls.Drain(ctx)
 }
 
-// A Job is the rest of the work for a message after [Connection.Accept]. It can be reused for
+// A Job is the remaining work for a message after [Connection.Accept]. A Job can be reused for
 // another message.
 type Job struct {
 	connection *Connection
@@ -86,32 +86,32 @@ type Job struct {
 	principal  *mcp.Principal
 	batch      []byte
 	reply      []byte
-	held       int // bytes of the connection's budget
+	held       int // bytes taken from the connection's budget
 }
 
 // Accept takes one message or batch. Messages must be passed in the order of their arrival. Accept
-// applies at once the changes that later messages rely on: handshake, log level, cancellation, and
-// responses to requests of the server. It reports whether [Job.Run] has to do the rest. The caller
-// must not change data afterwards.
+// applies changes at once that later messages depend on: handshake, log level, cancellation, and
+// responses to requests of the server. It reports whether [Job.Run] must do the remaining work. The
+// caller must not change data afterwards.
 func (c *Connection) Accept(j *Job, data []byte) bool {
 	return c.AcceptOf(j, data, c.principal)
 }
 
-// AcceptOf is Accept for a message with credentials of its own. They belong to the principal of the
-// connection but may have other scopes.
+// AcceptOf is like Accept, for a message with its own credentials. They must belong to the
+// principal of the connection, but may have other scopes.
 func (c *Connection) AcceptOf(j *Job, data []byte, principal *mcp.Principal) bool {
 	*j = Job{connection: c, principal: principal}
 	if jsonrpc.IsBatch(data) {
 		if j.batch = data; !c.hold(j, len(data)) {
 			j.reply = jsonrpc.AppendError(nil, "", tooMuchHeld())
 		} else {
-			c.batches.Begin(c.ctx, j, false, 0) // its requests begin later, one by one
+			c.batches.Begin(c.ctx, j, false, 0) // the requests in the batch begin later, one by one
 		}
 		return true
 	}
 	var fault *jsonrpc.Error
 	if j.message, fault = Parse(data); fault != nil {
-		c.hold(j, len(data)) // its response may have to wait as well; without room, no more input is read
+		c.hold(j, len(data)) // the response may have to wait as well; without room, no more input is read
 		j.reply = jsonrpc.AppendError(nil, j.message.ID, fault)
 		return true
 	}
@@ -123,7 +123,7 @@ func (c *Connection) AcceptOf(j *Job, data []byte, principal *mcp.Principal) boo
 	return c.accept(j)
 }
 
-// hold takes size bytes and the cost of a job from the budgets until the job has run.
+// hold takes size bytes and the cost of a job from the budgets, until the job has run.
 func (c *Connection) hold(j *Job, size int) bool {
 	if !c.held.Admit(size + jobSize) {
 		return false
@@ -174,7 +174,7 @@ func (c *Connection) accept(j *Job) bool {
 	return true
 }
 
-// acceptLegacy finds the session of a request without modern metadata. It answers the requests that
+// acceptLegacy finds the session of a request without modern metadata. It responds to requests that
 // change the session.
 func (c *Connection) acceptLegacy(j *Job) {
 	m := &j.message
@@ -189,8 +189,9 @@ func (c *Connection) acceptLegacy(j *Job) {
 	}
 }
 
-// Run does the rest of the work and returns dst with the response appended, or nil without a
-// response. It returns after the request's Handler. Several jobs may run at the same time.
+// Run does the remaining work, and returns dst with the response appended, or nil if there is no
+// response. It returns after the Handler of the request has returned. Several jobs may run at the
+// same time.
 func (j *Job) Run(dst []byte) []byte {
 	c := j.connection
 	defer j.release()
@@ -225,8 +226,8 @@ func (c *Connection) initialize(j *Job) []byte {
 	return jsonrpc.AppendError(nil, m.ID, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: this session was initialized already"))
 }
 
-// adopt sets the connection's session to s. It reports false if there is a session already or the
-// connection is closed.
+// adopt sets the connection's session to s. It reports false if the connection already has a
+// session or is closed.
 func (c *Connection) adopt(s *Session) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -237,7 +238,7 @@ func (c *Connection) adopt(s *Session) bool {
 	return true
 }
 
-// notification handles a notification of the client.
+// notification handles a notification from the client.
 func (c *Connection) notification(m *jsonrpc.Message) {
 	if s := c.current(); s != nil {
 		s.Show(m)
@@ -253,14 +254,14 @@ func (c *Connection) notification(m *jsonrpc.Message) {
 	}
 }
 
-// CancelledID returns the id that a notifications/cancelled contains, in its plain form.
+// CancelledID returns the id in a notifications/cancelled, in its plain form.
 func CancelledID(m *jsonrpc.Message) jsonrpc.ID {
 	return jsonrpc.ID(m.Members.Get("requestId")).Plain()
 }
 
-// clientForms lists the non-standard forms that are accepted from a client. Ids are repeated as
-// they came. In parameters the replacement character stands for half a surrogate pair. Bytes in
-// another encoding are refused, since they may be part of a name.
+// clientForms lists the non-standard forms that are accepted from a client. Ids are repeated in the
+// received form. In parameters, the replacement character stands for half a surrogate pair. Bytes
+// in another encoding are refused, as they may be part of a name.
 const clientForms = jsonrpc.OddNumber | jsonrpc.OddSurrogate
 
 // Parse parses one message of a client.
@@ -268,7 +269,7 @@ func Parse(data []byte) (jsonrpc.Message, *jsonrpc.Error) {
 	return jsonrpc.ParseLoose(data, jsonrpc.Limits{}, clientForms)
 }
 
-// listen starts the notifications of a legacy session, once.
+// listen starts the notifications of the legacy session, at most once.
 func (c *Connection) listen() {
 	s := c.listener()
 	if s == nil {
@@ -286,8 +287,8 @@ func (c *Connection) listen() {
 	}()
 }
 
-// listener returns the session to listen for, or nil without a session or after Close. Close waits
-// for the caller, which must call c.listening.Done.
+// listener returns the session to listen for. It returns nil if there is no session or after Close.
+// Close waits for the caller, which must call c.listening.Done.
 func (c *Connection) listener() *Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -298,7 +299,7 @@ func (c *Connection) listener() *Session {
 	return c.session
 }
 
-// batch handles the messages of a batch concurrently and joins the responses.
+// batch handles the messages of a batch concurrently, and joins the responses.
 func (c *Connection) batch(dst []byte, of *Job) []byte {
 	s := c.current()
 	if s == nil || !s.revision.Batches {
@@ -320,8 +321,8 @@ func (c *Connection) batch(dst []byte, of *Job) []byte {
 	})
 }
 
-// Batch handles the messages of a batch concurrently and returns dst with the responses appended as
-// one array. It returns nil without responses. A batch has at most limit messages.
+// Batch handles the messages of a batch concurrently, and returns dst with the responses appended
+// as one array. It returns nil if there are no responses. A batch has at most limit messages.
 func Batch(dst, data []byte, limit int, handle func(*jsonrpc.Message) []byte) []byte {
 	elements, fault := jsonrpc.SplitBatch(data, limit, jsonrpc.Limits{})
 	if fault != nil {
@@ -347,8 +348,9 @@ func Batch(dst, data []byte, limit int, handle func(*jsonrpc.Message) []byte) []
 	return w.Bytes()
 }
 
-// batchResponse handles one message of a batch. held limits the bytes of all responses together,
-// since they all wait for the last. Once held is exceeded, no further request of the batch runs.
+// batchResponse handles one message of a batch. The budget held limits the bytes of all responses
+// together, as they all wait for the last one. Once it is exceeded, no further request of the batch
+// runs.
 func batchResponse(element []byte, held *Budget, handle func(*jsonrpc.Message) []byte) []byte {
 	m, fault := Parse(element)
 	if fault != nil {

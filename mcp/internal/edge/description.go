@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// capabilitiesOf decodes the capabilities of a client. name is the member's name in errors. Callers
-// share the value and must not change it.
+// capabilitiesOf decodes the capabilities of a client. The parameter name is the member's name in
+// errors. Callers share the result and must not change it.
 func (e *Edge) capabilitiesOf(name string, raw json.RawMessage) (*mcp.ClientCapabilities, *jsonrpc.Error) {
 	if fault := checkDescription(name, raw); fault != nil {
 		return nil, fault
@@ -22,8 +22,8 @@ func (e *Edge) capabilitiesOf(name string, raw json.RawMessage) (*mcp.ClientCapa
 	return c, nil
 }
 
-// infoOf decodes the clientInfo of a client, or returns nil if it is missing or malformed: it is
-// for display only. Callers share the value and must not change it.
+// infoOf decodes the clientInfo of a client. It returns nil if the value is missing or malformed,
+// as it is for display only. Callers share the result and must not change it.
 func (e *Edge) infoOf(name string, raw json.RawMessage) (*mcp.Implementation, *jsonrpc.Error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -45,12 +45,12 @@ func checkDescription(name string, raw json.RawMessage) *jsonrpc.Error {
 	return nil
 }
 
-// newest caches the last decoded value: modern clients send the same bytes with every request.
+// A newest caches the last decoded value, as modern clients send the same bytes with every request.
 type newest[T any] struct{ last atomic.Pointer[decoded[T]] }
 
 type decoded[T any] struct {
 	raw   []byte
-	value *T // separate, so that a reference to it does not keep raw
+	value *T // separate, so that a reference to the value does not keep raw in memory
 }
 
 func (n *newest[T]) decode(raw json.RawMessage) (*T, error) {

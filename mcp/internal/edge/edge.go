@@ -16,13 +16,13 @@ import (
 
 // Limits, and defaults of the options.
 const (
-	defaultInFlight  = 1_024            // requests of one client that run at the same time
-	defaultAskTime   = 10 * time.Minute // for the response of a legacy client to a request
-	defaultStateTime = time.Hour        // for a modern client between two rounds
+	defaultInFlight  = 1_024            // requests of one client at the same time
+	defaultAskTime   = 10 * time.Minute // wait for the response of a legacy client to a request
+	defaultStateTime = time.Hour        // time that a modern client has between two rounds
 	maxState         = 256 << 10        // bytes of requestState
 
 	maxServerRequests  = 64    // requests to the client in one round or call, or from one subscription
-	maxSessionRequests = 1_024 // all calls and subscriptions of a legacy session together
+	maxSessionRequests = 1_024 // requests to the client from all calls and subscriptions of a legacy session
 )
 
 // Methods and notifications that the edge handles itself.
@@ -44,18 +44,18 @@ const (
 	notifyAcknowledged = "notifications/subscriptions/acknowledged"
 )
 
-// Options configure an Edge; zero values mean the defaults above.
+// Options holds the settings of an Edge. Zero values mean the defaults above.
 type Options struct {
 	InFlight  int
 	AskTime   time.Duration
 	StateTime time.Duration
-	// Seal encrypts requestState. The default is a ring with keys of this process only.
+	// Seal encrypts requestState. The default is a ring whose keys only this process has.
 	Seal *seal.Ring
 	// Middleware wraps every request of a client, including those that reach no Handler.
 	Middleware []mcp.Middleware
-	// Wire observes the messages; it may be nil.
+	// Wire, if not nil, observes the messages.
 	Wire mcp.Wire
-	// Transport is the kind of transport, a value of [mcp.WireMessage].
+	// Transport is the kind of transport; see [mcp.WireMessage].
 	Transport string
 	Logger    *slog.Logger
 }
@@ -95,12 +95,12 @@ func New(h mcp.Handler, o Options) (*Edge, error) {
 	return e, nil
 }
 
-// MaxInFlight returns the number of requests of one client that may run at the same time.
+// MaxInFlight returns the maximum number of requests of one client that run at the same time.
 func (e *Edge) MaxInFlight() int { return e.options.InFlight }
 
-// A Sender sends the messages of one request, or of one stream of notifications, to the client.
-// message is valid only during the call. For one request, only one goroutine at a time calls Send,
-// or Disconnect where the transport can resume.
+// A Sender sends the messages of one request, or of one stream of notifications, to the client. A
+// message is valid only during the call of Send. For one request, only one goroutine at a time
+// calls Send, or Disconnect on transports that can resume.
 type Sender interface {
 	Send(ctx context.Context, message []byte) error
 }
@@ -114,21 +114,21 @@ type From struct {
 	ParamHeaders map[string][]string
 	// Out sends messages to the client while the request runs.
 	Out Sender
-	// Carrier, if not nil, receives the watcher of the request before it is handled.
+	// Carrier, if not nil, gets the Noter of an observed request before it is handled.
 	Carrier Carrier
 	// Way, if not nil, describes how the request arrived.
 	Way Way
-	// Sessionless is set if no later request can belong to the session that this one begins.
+	// Sessionless is set if no later request can belong to the session that this request begins.
 	Sessionless bool
 }
 
-// A Way describes how the messages of a client arrive.
+// A Way describes how the messages of a client travel.
 type Way interface {
-	// Carriage returns the description without an ID.
+	// Carriage returns the description. Its ID is empty.
 	Carriage() mcp.Carriage
 }
 
-// carriage returns the description of the request with the id. way may be nil.
+// carriage returns the description of the request with this id. The Way may be nil.
 func carriage(way Way, id jsonrpc.ID) mcp.Carriage {
 	var c mcp.Carriage
 	if way != nil {
@@ -140,7 +140,8 @@ func carriage(way Way, id jsonrpc.ID) mcp.Carriage {
 	return c
 }
 
-// A Carrier adds facts about the transport of a request and its response to the notes of a watcher.
+// A Carrier adds facts about the transport of a request and its response to the notes of an
+// observer.
 type Carrier interface{ Watched(by mcp.Noter) }
 
 // A Reply is the response to a request.
@@ -172,22 +173,22 @@ func refuse(dst []byte, id jsonrpc.ID, e *jsonrpc.Error) Reply {
 	return Reply{Message: jsonrpc.AppendError(dst, id, e), Code: e.Code, Malformed: true}
 }
 
-// Causes that end the context of a request.
+// The causes that end the context of a request.
 var (
-	// ErrCancelled is the cause if the client cancelled the request. No message is sent for it
-	// afterwards.
+	// ErrCancelled is the cause if the client cancelled the request. After that, no message is sent
+	// for the request.
 	ErrCancelled = errors.New("the client cancelled the request")
-	// ErrShutdown is the cause if the server shuts down. A subscription then gets its result.
+	// ErrShutdown is the cause if the server shuts down. A subscription then ends with its result.
 	ErrShutdown = errors.New("the server is shutting down")
 )
 
-// wireError converts the error of a Handler to the form of the revision.
+// wireError converts an error of a Handler to the form of the revision.
 func wireError(r *revision.Revision, method string, err error) *jsonrpc.Error {
 	e := mcp.ErrorOf(err)
 	return r.Error(method, &jsonrpc.Error{Code: e.Code, Message: e.Message, Data: e.Data})
 }
 
-// appendReply appends the response with the result of a Handler.
+// appendReply appends the response that contains the result of a Handler.
 func (e *Edge) appendReply(dst []byte, r *revision.Revision, id jsonrpc.ID, method string, result *mcp.Result) Reply {
 	out, err := e.appendResult(dst, r, id, method, result)
 	if err != nil {

@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	maxKnown     = 256             // tasks that a session remembers
-	maxKnownSeen = 1 << 10         // bytes of the remembered state of one task
-	knownSize    = 128             // additional bytes counted for one task
-	maxTaskPage  = 50              // tasks on a page of tasks/list, if the session answers it
-	maxTaskLooks = 8               // concurrent tasks/get requests for a page
-	taskPageTime = 5 * time.Second // time limit for all tasks/get requests of a page
+	maxKnown     = 256             // tasks that a session stores
+	maxKnownSeen = 1 << 10         // bytes of the stored state of one task
+	knownSize    = 128             // additional cost of one task in bytes
+	maxTaskPage  = 50              // tasks on a page of tasks/list, if the session responds to it
+	maxTaskLooks = 8               // concurrent tasks/get requests for one page
+	taskPageTime = 5 * time.Second // timeout of all tasks/get requests for one page
 )
 
-// A knownTask is one that a client of the session began or asked about. Modern revisions have no
-// list of tasks. The session's own list serves Handlers without a list and callers without a
-// principal.
+// A knownTask is a task that the client of the session began or asked about. Modern revisions have
+// no list of tasks. The session lists its own tasks if the Handler has no list, or if the caller
+// has no principal.
 type knownTask struct {
 	number int // in order of appearance
 	id     string
-	seen   json.RawMessage // state that the client last received, in the session's form
+	seen   json.RawMessage // state that the client received last, in the session's form
 }
 
 func (k *knownTask) size() int { return len(k.id) + len(k.seen) + knownSize }
@@ -40,9 +40,9 @@ func (k *knownTask) isOver() bool {
 	return task.Status(status).IsOver()
 }
 
-// saw stores the state of a task that is sent to the client. It reports whether status or message
-// differ from the state sent last. For a task that does not fit in memory it reports true:
-// repeating a notification does no harm.
+// saw stores the state of a task that is sent to the client. It reports whether its status or
+// message differs from the state sent before. For a task that does not fit into the memory it
+// reports true, as a repeated notification does no harm.
 func (s *Session) saw(id string, lowered json.RawMessage) (differs bool) {
 	k := knownTask{id: id, seen: slices.Clone(remembered(lowered))}
 	t := &s.tasks
@@ -74,12 +74,12 @@ func (s *Session) saw(id string, lowered json.RawMessage) (differs bool) {
 	return differs
 }
 
-// remembered returns the part of a task's state that a session stores.
+// remembered returns the part of a task's state to store in a session.
 func remembered(lowered json.RawMessage) json.RawMessage {
 	if len(lowered) > maxKnownSeen {
 		lowered = jsonrpc.Without(lowered, "statusMessage")
 	}
-	if len(lowered) > maxKnownSeen { // drop everything but the status: it is listed only if tasks/get works
+	if len(lowered) > maxKnownSeen { // drop everything but the status: the task is listed only if tasks/get works
 		lowered = jsonrpc.With(nil, "status", jsonrpc.Get(lowered, "status"))
 	}
 	if len(lowered) > maxKnownSeen {
@@ -106,8 +106,8 @@ func (s *Session) forgetTask(id string) {
 	}
 }
 
-// before returns a page of the newest tasks below number, newest first, and the number of older
-// tasks.
+// before returns a page of the newest tasks with a smaller number, the newest first. It also
+// returns the number of older tasks.
 func (t *legacyTasks) before(number int) (page []knownTask, more int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,8 +118,8 @@ func (t *legacyTasks) before(number int) (page []knownTask, more int) {
 	return page, more
 }
 
-// listTasks answers tasks/list. It lists the caller's tasks if the Handler has a list, and those of
-// the session otherwise.
+// listTasks handles tasks/list. It lists the caller's tasks if the Handler has a list, and
+// otherwise the session's tasks.
 func (c *sessionCall) listTasks(ctx context.Context) (mcp.Result, error) {
 	cursor := jsonrpc.Get(c.req.Params, "cursor")
 	tasks := jsonrpc.NewArray(nil)
@@ -141,7 +141,7 @@ func (c *sessionCall) listTasks(ctx context.Context) (mcp.Result, error) {
 	return mcp.Result{JSON: w.Bytes()}, nil
 }
 
-// appendKept adds the results that the Handler returned without a task.
+// appendKept adds the results of calls for which the Handler made no task.
 func (t *legacyTasks) appendKept(tasks *jsonrpc.Writer) {
 	t.mu.Lock()
 	kept := slices.Clone(t.kept)
@@ -151,7 +151,7 @@ func (t *legacyTasks) appendKept(tasks *jsonrpc.Writer) {
 	}
 }
 
-// handlersTasks adds a page of the Handler's own list.
+// handlersTasks adds a page of the Handler's own list of tasks.
 func (c *sessionCall) handlersTasks(ctx context.Context, cursor json.RawMessage, tasks *jsonrpc.Writer) (next json.RawMessage, err error) {
 	params := json.RawMessage(`{}`)
 	if cursor != nil {
@@ -172,8 +172,8 @@ func (c *sessionCall) handlersTasks(ctx context.Context, cursor json.RawMessage,
 	return jsonrpc.Get(body, "nextCursor"), nil
 }
 
-// knownTasks adds a page of the tasks that the session remembers. It asks the Handler about each
-// and lists the last known state of those without a response in time.
+// knownTasks adds a page of the session's tasks. It requests the state of each task from the
+// Handler. If a response does not come in time, it lists the last known state.
 func (c *sessionCall) knownTasks(ctx context.Context, cursor json.RawMessage, tasks *jsonrpc.Writer) (next json.RawMessage, err error) {
 	s := c.session
 	s.tasks.mu.Lock()
@@ -201,7 +201,7 @@ func (c *sessionCall) knownTasks(ctx context.Context, cursor json.RawMessage, ta
 			switch {
 			case err == nil:
 				k.seen = now
-			case errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}): // it ended long ago
+			case errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}): // the task ended long ago
 				k.seen = nil
 			}
 		})

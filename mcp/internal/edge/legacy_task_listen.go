@@ -12,25 +12,25 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/task"
 )
 
-// notifyTaskStatus is the notification of tasks in 2025-11-25.
+// notifyTaskStatus is the method of notifications about tasks in 2025-11-25.
 const notifyTaskStatus = "notifications/tasks/status"
 
-// followPause separates a client's request about a task from its first notification. The response
-// should come first, as it may contain the task's id, and the edge does not see when it leaves.
+// followPause is the pause between a client's request about a task and the first notification. The
+// response may contain the task's id and should come first. The edge does not see when the
+// transport sends it.
 const followPause = 50 * time.Millisecond
 
-const maxFollows = 5 // failures of listen requests for one task on a stream before they are acknowledged
+const maxFollows = 5 // failed listen requests for one task before an acknowledgement, on one stream
 
-// A following is the state of the notifications of one task on a stream. The session's lock guards
-// it.
+// A following is the state of the notifications about one task on a stream. The session's lock
+// guards it.
 type following struct {
 	settled bool // a follower runs, or none is needed
-	failed  int  // listen requests that failed before it was known whether the server notifies of the task
+	failed  int  // listen requests that failed before the server acknowledged one
 }
 
 // A follower is the listen request for one task of a session, and its Peer. It ends with the task
-// or the stream. If it fails, the next is made when the client asks about the task, as it has to in
-// any case.
+// or the stream. If it fails, the next request of the client about the task starts another one.
 type follower struct {
 	mcp.NoPeer
 	session *Session
@@ -40,7 +40,8 @@ type follower struct {
 	agreed  atomic.Bool
 }
 
-// heardOf stores the state of a task that is sent to the client and starts to follow a running one.
+// heardOf stores the state of a task that is sent to the client. If the task is running, it also
+// starts to follow the task.
 func (s *Session) heardOf(id string, lowered json.RawMessage) {
 	s.saw(id, lowered)
 	if (&knownTask{seen: lowered}).isOver() {
@@ -53,8 +54,8 @@ func (s *Session) heardOf(id string, lowered json.RawMessage) {
 	}
 }
 
-// followAll follows the running tasks at the start of a stream. The caller holds the session's
-// lock.
+// followAll starts to follow all running tasks, at the start of a stream. The caller holds the
+// session's lock.
 func (s *Session) followAll() {
 	s.tasks.mu.Lock()
 	var running []string
@@ -69,8 +70,8 @@ func (s *Session) followAll() {
 	}
 }
 
-// follow starts the listen request for a task. It does nothing if one runs, the server agreed to
-// none, or too many failed. The caller holds the session's lock, and a stream is open.
+// follow starts the listen request for a task. It does nothing if one runs, the server refused one,
+// or too many have failed. The caller holds the session's lock, and a stream must be open.
 func (s *Session) follow(id string) {
 	st := s.stream
 	now := st.tasks[id]
@@ -119,7 +120,7 @@ func (f *follower) run() {
 	}
 }
 
-// Notify sends the client changes that it does not know yet.
+// Notify sends the client changes of the task that it does not know yet.
 func (f *follower) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	switch method {
 	case notifyAcknowledged:

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	maxKept      = 16        // immediate results of a session's calls that asked for a task
-	maxKeptBytes = 1 << 20   // their total size; the last is kept in any case
-	keptTime     = time.Hour // lifetime that the client is shown for them
+	maxKept      = 16        // stored immediate results of calls that asked for a task
+	maxKeptBytes = 1 << 20   // bytes of all these results; the last one is always stored
+	keptTime     = time.Hour // lifetime of these results in responses to the client
 )
 
-// legacyTasks holds the tasks of a session of 2025-11-25. Its clients request a task with a call
-// and get the result with another request. They are asked for input while that request runs. The
-// Handler's tasks are modern ones.
+// legacyTasks holds the tasks of a session of 2025-11-25. A client of that revision asks for a task
+// with a call, and gets the result with another request. While that request runs, the client can be
+// asked for input. The Handler's tasks are modern ones.
 type legacyTasks struct {
 	mu    sync.Mutex
 	kept  []keptResult // oldest first
@@ -31,7 +31,7 @@ type legacyTasks struct {
 	count int          // number of tasks ever seen
 }
 
-// A keptResult is the immediate result of a call whose client expects a task.
+// A keptResult is the immediate result of a call that asked for a task.
 type keptResult struct {
 	id      string
 	created time.Time
@@ -45,7 +45,7 @@ func (s *Session) wantsTask(m *jsonrpc.Message) bool {
 	return s.hasTasks() && revision.MethodNamed(m.Method).Task && len(wanted) > 0 && wanted[0] == '{'
 }
 
-// asTask returns the result, as a task, of a call that asked for one.
+// asTask converts the result of a call that asked for a task to a task.
 func (s *Session) asTask(result *mcp.Result) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil {
@@ -102,7 +102,7 @@ func (t *legacyTasks) find(id string) *keptResult {
 	return &k
 }
 
-// aboutTask answers a request of a client of 2025-11-25 about a task.
+// aboutTask handles a request about a task from a client of 2025-11-25.
 func (c *sessionCall) aboutTask(ctx context.Context) (mcp.Result, error) {
 	id, err := task.ID(c.req.Params)
 	if err != nil {
@@ -142,7 +142,7 @@ func (c *sessionCall) aboutTask(ctx context.Context) (mcp.Result, error) {
 	if _, err := c.askHandler(ctx, "tasks/cancel", task.Params(id)); err != nil {
 		return mcp.Result{}, err
 	}
-	if now, body, err = c.look(ctx, id); err == nil && !now.Status.IsOver() { // the server cancels it later, but this revision wants the final status now
+	if now, body, err = c.look(ctx, id); err == nil && !now.Status.IsOver() { // the server cancels the task later, but this revision requires the final status now
 		body = jsonrpc.With(body, "status", jsonrpc.AppendString(nil, string(task.Cancelled)))
 	}
 	return mcp.Result{JSON: body}, err
@@ -152,16 +152,17 @@ func isOver(id string, status task.Status) error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "task %q cannot be cancelled: it is %s", id, status)
 }
 
-// related returns the result of a task with the task's id in its metadata.
+// related returns the result of a task, with the task's id in its metadata.
 func related(result mcp.Result, id string) mcp.Result {
 	result.Meta = jsonrpc.With(result.Meta, revision.MetaRelatedTask, revision.RelatedTask(id))
 	return result
 }
 
-// look asks the Handler about a task and returns it in both forms: the Handler's and the session's.
+// look requests a task from the Handler. It returns the task and its form in the session's
+// revision.
 func (c *sessionCall) look(ctx context.Context, id string) (*task.Task, json.RawMessage, error) {
 	result, err := c.askHandler(ctx, "tasks/get", task.Params(id))
-	if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) { // it ended long ago
+	if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) { // the task ended long ago
 		c.session.forgetTask(id)
 	}
 	if err != nil {
@@ -183,7 +184,7 @@ func (c *sessionCall) look(ctx context.Context, id string) (*task.Task, json.Raw
 	return t, lowered, nil
 }
 
-// askHandler sends a request about a task as a modern client that supports tasks.
+// askHandler sends a request about a task to the Handler, as a modern client that supports tasks.
 func (c *sessionCall) askHandler(ctx context.Context, method string, params json.RawMessage) (mcp.Result, error) {
 	return c.asModern(ctx, method, params, c)
 }

@@ -13,14 +13,13 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// subscribeTime limits how long resources/subscribe waits for the acknowledgement of its
-// subscription.
+// subscribeTime is how long resources/subscribe waits for the acknowledgement of its subscription.
 const subscribeTime = 10 * time.Second
 
-// ErrListening is the error of [Session.Listen] while another call of it runs.
+// ErrListening is the error of [Session.Listen] if another Listen of the session runs.
 var ErrListening = errors.New("the session has a stream for notifications already")
 
-// A sessionStream is the stream of one running [Session.Listen]. Its notifications come from
+// A sessionStream is the stream of a running [Session.Listen]. Its notifications come from
 // subscriptions/listen requests of the edge: one for the lists, one for each subscribed resource,
 // and one for each running task.
 type sessionStream struct {
@@ -29,26 +28,26 @@ type sessionStream struct {
 	requests sync.WaitGroup // for resources and tasks
 
 	// The session's lock guards these.
-	begun     bool // out accepts notifications
+	begun     bool // set when out accepts notifications
 	resources map[string]*subscription
 	tasks     map[string]*following
 }
 
-// A subscription is one listen request of a session, and its Peer.
+// A subscription is one listen request for a session, and its Peer.
 type subscription struct {
 	session *Session
 	stream  *sessionStream
 	uri     string // empty for the lists
-	since   string // mark after which changes are wanted
+	since   string // mark; only later changes are wanted
 	ctx     context.Context
 	cancel  context.CancelFunc
 
-	again   atomic.Bool // set while a lost request is not acknowledged again
+	again   atomic.Bool // set from the loss of an acknowledged request until its repetition is acknowledged
 	once    sync.Once
-	settled chan struct{} // closed when the request is acknowledged or ends without acknowledgement
+	settled chan struct{} // closed when the request is acknowledged, or ends without that
 }
 
-// Listen opens the session's stream for notifications. From now on subscribe waits for
+// Listen opens the session's stream for notifications. Later requests to subscribe wait for
 // acknowledgements. The caller must call run, which sends the server's notifications to out until
 // ctx is done. Changes since the last Listen, or since the handshake, come first.
 func (s *Session) Listen(ctx context.Context, out Sender) (run func() error, err error) {
@@ -62,7 +61,7 @@ func (s *Session) Listen(ctx context.Context, out Sender) (run func() error, err
 	return func() error {
 		lists := s.begin()
 		lists.run()
-		<-ctx.Done() // resources and tasks may still be followed
+		<-ctx.Done() // requests for resources and tasks may still run
 		s.mu.Lock()
 		s.stream = nil
 		s.mu.Unlock()
@@ -71,8 +70,8 @@ func (s *Session) Listen(ctx context.Context, out Sender) (run func() error, err
 	}, nil
 }
 
-// begin starts to listen for updates of the resources and tasks. It returns the subscription for
-// the lists.
+// begin starts to listen for updates of resources and tasks. It returns the subscription for the
+// lists.
 func (s *Session) begin() (lists *subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,8 +87,8 @@ func (s *Session) begin() (lists *subscription) {
 	return s.newSubscription("", s.mark)
 }
 
-// newSubscription prepares a listen request. The caller holds the session's lock, and a stream is
-// open.
+// newSubscription prepares a listen request. The caller holds the session's lock, and a stream must
+// be open.
 func (s *Session) newSubscription(uri, since string) *subscription {
 	l := &subscription{session: s, stream: s.stream, uri: uri, since: since, settled: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(s.stream.ctx)
@@ -97,7 +96,7 @@ func (s *Session) newSubscription(uri, since string) *subscription {
 }
 
 // listenFor starts to listen for updates of a resource. The caller holds the session's lock, and a
-// stream is open.
+// stream must be open.
 func (s *Session) listenFor(uri, since string) *subscription {
 	l := s.newSubscription(uri, since)
 	s.stream.resources[uri] = l
@@ -122,7 +121,7 @@ func (l *subscription) params() json.RawMessage {
 	return w.Bytes()
 }
 
-// Notify passes on a notification in the legacy form.
+// Notify passes a notification on in the legacy form.
 func (l *subscription) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	if method == notifyAcknowledged {
 		if l.acknowledged(params); l.again.Swap(false) && l.known() == "" {
@@ -140,8 +139,8 @@ func (l *subscription) Notify(ctx context.Context, method string, params json.Ra
 	return nil
 }
 
-// wants reports whether a notification belongs to this subscription. Those of no resource belong to
-// the subscription for the lists, so that they are sent once.
+// wants reports whether a notification belongs to this subscription. A notification about no
+// resource belongs to the subscription for the lists, so that it is sent only once.
 func (l *subscription) wants(method string, params json.RawMessage) bool {
 	s := l.session
 	s.mu.Lock()
@@ -155,7 +154,7 @@ func (l *subscription) wants(method string, params json.RawMessage) bool {
 	return method != notifyProgress && method != notifyUpdated
 }
 
-// acknowledged settles the subscription, or ends it if the server did not agree to it.
+// acknowledged marks the subscription as acknowledged, or ends it if the server refused it.
 func (l *subscription) acknowledged(params json.RawMessage) {
 	if l.uri != "" && !agreed(params, l.uri) {
 		l.refused()
@@ -168,7 +167,7 @@ func (l *subscription) acknowledged(params json.RawMessage) {
 
 func (l *subscription) settle() { l.once.Do(func() { close(l.settled) }) }
 
-// mark stores the mark of a notification, if it has one, as the last that was sent.
+// mark stores the mark of a notification, if it has one, as the mark sent last.
 func (l *subscription) mark(params json.RawMessage) {
 	mark, _ := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(params, "_meta"), mcp.ChangesKey))
 	if mark == "" {
@@ -184,7 +183,7 @@ func (l *subscription) mark(params json.RawMessage) {
 	}
 }
 
-// refused removes a subscription that the server does not agree to.
+// refused removes a subscription that the server refused.
 func (l *subscription) refused() {
 	s := l.session
 	s.mu.Lock()
@@ -195,7 +194,7 @@ func (l *subscription) refused() {
 	}
 }
 
-// agreed reports whether an acknowledgement names the resource.
+// agreed reports whether an acknowledgement contains the resource.
 func agreed(acknowledged json.RawMessage, uri string) (found bool) {
 	uris := jsonrpc.Get(jsonrpc.Get(acknowledged, "notifications"), "resourceSubscriptions")
 	jsonrpc.EachElement(uris, func(element []byte) bool {
@@ -206,8 +205,8 @@ func agreed(acknowledged json.RawMessage, uri string) (found bool) {
 	return found
 }
 
-// Ask sends the client a request on the session's stream. It serves requests that belong to no
-// request of the client, such as for the roots when a server behind a proxy starts.
+// Ask sends the client a request on the session's stream. It is used for requests that belong to no
+// request of the client. For example, a server behind a proxy requests the roots when it starts.
 func (l *subscription) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	if err := l.session.meta.Capabilities.Allow(q); err != nil {
 		return nil, err
@@ -215,8 +214,8 @@ func (l *subscription) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMe
 	return l.session.requests.ask(ctx, l.session, l, l.stream.out.Send, q)
 }
 
-// withoutMeta returns the parameters of a notification without their metadata, or nil if they have
-// no other member.
+// withoutMeta returns the params of a notification without _meta, or nil if they have no other
+// member.
 func withoutMeta(params json.RawMessage) json.RawMessage {
 	if len(params) == 0 {
 		return nil
@@ -229,7 +228,7 @@ func withoutMeta(params json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// subscribe answers resources/subscribe. With an open stream it waits until the server has
+// subscribe handles resources/subscribe. If a stream is open, it waits until the server has
 // acknowledged the subscription.
 func (s *Session) subscribe(ctx context.Context, m *jsonrpc.Message) *jsonrpc.Error {
 	uri, fault := s.subscribable(m)
@@ -264,7 +263,8 @@ func (s *Session) subscribable(m *jsonrpc.Message) (uri string, fault *jsonrpc.E
 	return uri, nil
 }
 
-// addResource adds a subscription and returns its listen request, or nil if no stream is open.
+// addResource adds a subscription. It returns the listen request for it, or nil if no stream is
+// open.
 func (s *Session) addResource(uri string) (*subscription, *jsonrpc.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,15 +10,15 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Pauses before a lost listen request is repeated.
+// The pauses before a lost listen request is repeated.
 const (
 	firstListenPause = time.Second
 	lastListenPause  = 30 * time.Second
 )
 
-// run sends the request and returns when it is over. A legacy client does not notice that its
-// notifications ended and cannot listen again. So run repeats an acknowledged request that was
-// lost, unless the server refuses it.
+// run sends the request and returns when the subscription is over. A legacy client does not notice
+// that its notifications ended, and cannot listen again. So run repeats an acknowledged request
+// that was lost, unless the server refuses it.
 func (l *subscription) run() {
 	defer l.settle()
 	defer l.cancel()
@@ -66,7 +66,7 @@ func (l *subscription) sleep(d time.Duration) bool {
 	}
 }
 
-// known returns the mark up to which the client was notified.
+// known returns the mark of the last change that the client was notified of.
 func (l *subscription) known() string {
 	if !l.inForce() {
 		return l.since
@@ -80,8 +80,8 @@ func (l *subscription) known() string {
 	return s.resources[l.uri]
 }
 
-// missed notifies of everything that may have changed while no request ran, for a server without
-// marks.
+// missed notifies the client of everything that may have changed while no request ran. It is used
+// for servers without marks.
 func (l *subscription) missed(ctx context.Context) error {
 	send := func(method string, params json.RawMessage) error {
 		return l.stream.out.Send(ctx, jsonrpc.AppendNotification(nil, method, params))

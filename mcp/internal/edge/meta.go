@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// IsModern reports whether a request carries the metadata of the modern era.
+// IsModern reports whether a request has the metadata of the modern era.
 func IsModern(m *jsonrpc.Message) bool {
 	meta := m.Members.Get("_meta")
 	if len(meta) == 0 || meta[0] != '{' {
@@ -25,8 +25,8 @@ type ModernMeta struct {
 	meta     mcp.Meta
 }
 
-// ReadMeta reads and checks the metadata of a modern request. header is the revision in the
-// transport's header, which must match; it is empty for transports without headers.
+// ReadMeta reads and checks the metadata of a modern request. The parameter header is the revision
+// in the HTTP header, which must match. It is empty for transports without headers.
 func (e *Edge) ReadMeta(m *jsonrpc.Message, header string) (ModernMeta, *jsonrpc.Error) {
 	var meta ModernMeta
 	raw := m.Members.Get("_meta")
@@ -77,7 +77,7 @@ func (e *Edge) clientMeta(meta *mcp.Meta, members *jsonrpc.Members) *jsonrpc.Err
 	return nil
 }
 
-// requestMeta reads the metadata of both eras: the progress token and the trace context.
+// requestMeta reads the metadata that both eras have: the progress token and the trace context.
 func requestMeta(meta *mcp.Meta, members *jsonrpc.Members) *jsonrpc.Error {
 	if token := members.Get("progressToken"); token != nil {
 		if !isToken(token) {
@@ -91,8 +91,8 @@ func requestMeta(meta *mcp.Meta, members *jsonrpc.Members) *jsonrpc.Error {
 	return nil
 }
 
-// isToken reports whether raw is a progress token. Like an id, an integer written with a fraction
-// or an exponent is repeated as it came.
+// isToken reports whether raw is a progress token. As for an id, an integer with a fraction or an
+// exponent is sent back unchanged.
 func isToken(raw json.RawMessage) bool {
 	return raw[0] == '"' || (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') && !bytes.ContainsAny([]byte(jsonrpc.ID(raw).Plain()), ".eE")
 }
@@ -101,7 +101,7 @@ func missingMeta(key string) *jsonrpc.Error {
 	return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta: %s: required on every request of a modern client; a legacy client begins with initialize", key)
 }
 
-// setRequest fills in the Handler's request from a message.
+// setRequest sets the fields of the Handler's request from a message.
 func setRequest(req *mcp.Request, m *jsonrpc.Message, meta *mcp.Meta, from *From) {
 	req.Method, req.Params, req.Meta = m.Method, m.Params, *meta
 	req.Name, req.Arguments = revision.Subject(m.Method, &m.Members)

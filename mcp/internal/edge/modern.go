@@ -12,8 +12,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Modern answers one request of the modern era and appends the reply to dst. ctx ends when the
-// client cancels the request.
+// Modern handles one request of the modern era and appends the reply to dst. The context must end
+// when the client cancels the request.
 func (e *Edge) Modern(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) Reply {
 	meta, fault := e.ReadMeta(m, "")
 	if fault != nil {
@@ -52,8 +52,8 @@ func (e *Edge) newCall(ctx context.Context, m *jsonrpc.Message, meta *ModernMeta
 	return c, c.resume(m)
 }
 
-// removed returns the replacement of a method that the modern revision removed, and "" for other
-// methods. The Handler decides which of those exist.
+// removed returns the replacement for a method that the modern revision removed. It returns "" for
+// other methods, about which the Handler decides.
 func removed(method string) (instead string) {
 	switch method {
 	case methodInitialize:
@@ -78,15 +78,15 @@ type modernCall struct {
 	req      mcp.Request
 	state    mcp.State
 	way      Way
-	held     int      // bytes of the sessions' budget, for a listen request
-	caller   string   // the share that they are taken from
+	held     int      // bytes of the sessions' budget for a listen request
+	caller   string   // the caller whose share contains them
 	progress progress // guarded by the outlet's turn
 
 	mu     sync.Mutex
 	rounds rounds
 }
 
-// reply returns the response to the Handler's result. No message of the request follows it.
+// reply returns the response for the Handler's result. No message of the request follows.
 func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision, result *mcp.Result, err error) Reply {
 	c.outlet.close()
 	if c.req.Method == methodListen {
@@ -113,7 +113,7 @@ func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision
 	return ended(ctx, dst, r, c.id, c.req.Method, err)
 }
 
-// ended is like failed, but marks the reply if the server is shutting down.
+// ended is like failed, but sets Ended in the reply if the server is shutting down.
 func ended(ctx context.Context, dst []byte, r *revision.Revision, id jsonrpc.ID, method string, err error) Reply {
 	if !errors.Is(context.Cause(ctx), ErrShutdown) {
 		return failed(dst, r, id, method, err)
@@ -130,12 +130,12 @@ func ended(ctx context.Context, dst []byte, r *revision.Revision, id jsonrpc.ID,
 func (c *modernCall) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	if c.req.Method == methodListen {
 		if method == notifyProgress || method == notifyMessage {
-			return nil // never on a subscription
+			return nil // not allowed on a subscription
 		}
 		params = withMetaMember(params, revision.MetaSubscriptionID, []byte(c.id))
 	}
 	return c.outlet.notify(ctx, func() []byte { return outgoing(method, params, &c.req.Meta, &c.progress) })
 }
 
-// Carriage serves [mcp.CarriageOf].
+// Carriage implements the method that [mcp.CarriageOf] needs.
 func (c *modernCall) Carriage() mcp.Carriage { return carriage(c.way, c.id) }

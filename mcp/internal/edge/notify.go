@@ -8,8 +8,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// outgoing returns the message for a notification of a request, or nil if the client did not ask
-// for it.
+// outgoing returns the message for a notification of a request, or nil if the client did not
+// request such notifications.
 func outgoing(method string, params json.RawMessage, meta *mcp.Meta, p *progress) []byte {
 	switch {
 	case method == notifyProgress && (meta.ProgressToken == nil || !p.advance(params)):
@@ -22,13 +22,13 @@ func outgoing(method string, params json.RawMessage, meta *mcp.Meta, p *progress
 	return jsonrpc.AppendNotification(nil, method, params)
 }
 
-// progress is the last progress sent for a request. It only increases.
+// A progress is the last progress that was sent for a request. It only increases.
 type progress struct {
 	sent bool
 	last float64
 }
 
-// advance stores the progress and reports whether it is larger than the last.
+// advance stores the progress, and reports whether it is larger than the last one.
 func (p *progress) advance(params json.RawMessage) bool {
 	n, err := strconv.ParseFloat(string(jsonrpc.Get(params, "progress")), 64)
 	if err != nil || p.sent && n <= p.last {
@@ -38,7 +38,8 @@ func (p *progress) advance(params json.RawMessage) bool {
 	return true
 }
 
-// severe reports whether a log message has at least the wanted severity; an empty one means none.
+// severe reports whether a log message has at least the wanted severity. If wanted is empty, no
+// message has.
 func severe(params json.RawMessage, wanted mcp.LogLevel) bool {
 	if wanted == "" {
 		return false
@@ -47,7 +48,7 @@ func severe(params json.RawMessage, wanted mcp.LogLevel) bool {
 	return mcp.LogLevel(level).Severity() >= wanted.Severity()
 }
 
-// withFirst returns the object with the member name set and first.
+// withFirst returns the object with a member set, as its first member.
 func withFirst(object json.RawMessage, name string, value []byte) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.Raw(name, value)
@@ -55,7 +56,7 @@ func withFirst(object json.RawMessage, name string, value []byte) json.RawMessag
 	return w.Bytes()
 }
 
-// withMetaMember returns the parameters with one member of _meta set.
+// withMetaMember returns the params with one member of _meta set.
 func withMetaMember(params json.RawMessage, name string, value []byte) json.RawMessage {
 	return jsonrpc.With(params, "_meta", jsonrpc.With(jsonrpc.Get(params, "_meta"), name, value))
 }

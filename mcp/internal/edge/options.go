@@ -5,12 +5,12 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Serving returns an Edge for a transport of streams with the options of a program.
+// Serving returns an Edge for a stream transport, with the options of a program.
 func Serving(h mcp.Handler, o mcp.ServeOptions) (*Edge, error) {
 	return ServingOver(h, o, mcp.TransportStream)
 }
 
-// ServingOver is like [Serving] for another kind of transport, a value of [mcp.WireMessage].
+// ServingOver is like [Serving], for another kind of transport; see [mcp.WireMessage].
 func ServingOver(h mcp.Handler, o mcp.ServeOptions, transport string) (*Edge, error) {
 	ring, err := seal.NewRing(o.StateKeys...)
 	if o.StateKeysFrom != nil {

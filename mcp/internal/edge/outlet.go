@@ -10,16 +10,16 @@ import (
 var errOver = errors.New("the request is over")
 
 // An outlet sends the messages of one running request, one at a time, until it is closed. It holds
-// no mutex while it sends, so that callers that wait for their turn can give up.
+// no mutex while it sends, so that a caller that waits for its turn can give up.
 type outlet struct {
 	out    Sender
 	line   line
-	turn   turn.Turn // right to send
+	turn   turn.Turn // the right to send
 	closed bool      // guarded by turn
 }
 
-// send sends the message that make returns, if it is not nil. Calls of make have the order of the
-// messages.
+// send sends the message that make returns, unless it is nil. The calls of make have the order of
+// the messages.
 func (o *outlet) send(ctx context.Context, make func() []byte) error {
 	if err := o.turn.Acquire(ctx); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (o *outlet) send(ctx context.Context, make func() []byte) error {
 	return nil
 }
 
-// notify is send for a notification, which it drops once the request is over.
+// notify is like send, but drops the message once the request is over.
 func (o *outlet) notify(ctx context.Context, make func() []byte) error {
 	if err := o.send(ctx, make); err != errOver {
 		return err
@@ -43,7 +43,7 @@ func (o *outlet) notify(ctx context.Context, make func() []byte) error {
 	return nil
 }
 
-// disconnect ends the connection after the messages sent so far, if the transport can resume.
+// disconnect ends the connection after the last sent message, if the transport can resume.
 func (o *outlet) disconnect() {
 	d, ok := o.out.(interface{ Disconnect() })
 	if !ok {
@@ -56,7 +56,7 @@ func (o *outlet) disconnect() {
 	}
 }
 
-// close waits for the message being sent and prevents further ones.
+// close waits for the message that is being sent, and prevents later ones.
 func (o *outlet) close() {
 	o.turn.Acquire(context.Background())
 	defer o.turn.Release()

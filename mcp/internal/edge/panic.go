@@ -7,8 +7,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// guarded wraps the Handler of an Edge: a panic in it fails one request only, in any goroutine of a
-// transport.
+// A guarded is the Handler of an Edge, wrapped so that a panic fails only one request, in any
+// goroutine of a transport.
 type guarded struct {
 	edge *Edge
 	next mcp.Handler
@@ -20,13 +20,13 @@ func (g guarded) Handle(ctx context.Context, req *mcp.Request) (result mcp.Resul
 	return g.next.Handle(ctx, req)
 }
 
-// encode returns the object of a result. Its values may panic while they are encoded.
+// encode returns the encoded object of a result. The values in it may panic while they are encoded.
 func (e *Edge) encode(method string, result *mcp.Result) (object []byte, err error) {
 	defer e.recovered(method, "", &err)
 	return result.Encoded()
 }
 
-// recovered turns a panic into the error of a request. Callers must defer it.
+// recovered turns a panic into the error of a request. It must be called by defer.
 func (e *Edge) recovered(method, name string, err *error) {
 	if p := recover(); p != nil {
 		e.log.Error("mcp: panic in a handler", "method", method, "name", name, "panic", p, "stack", string(debug.Stack()))

@@ -19,13 +19,13 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// rounds holds the requests that a request made to the client, in this round and earlier ones
+// rounds holds the requests to the client that a call made in this round and earlier ones
 // (basic/patterns/mrtr).
 type rounds struct {
-	responses map[string]json.RawMessage // by key: all that the client sent so far
-	used      map[string]bool            // responses that a Handler has used
+	responses map[string]json.RawMessage // by key: all responses that the client sent so far
+	used      map[string]bool            // keys of responses that a Handler has used
 	asked     []openRequest              // requests without a response, in order
-	repeats   map[string]int             // count of requests by content
+	repeats   map[string]int             // number of requests by content
 }
 
 type openRequest struct {
@@ -33,10 +33,10 @@ type openRequest struct {
 	params      json.RawMessage
 }
 
-// sealedState is the content of requestState.
+// A sealedState is the content of requestState.
 type sealedState struct {
 	Expires   int64                      `json:"e"` // Unix seconds
-	Round     int                        `json:"r"` // number of the request that returns it
+	Round     int                        `json:"r"` // number of the round in which the client sends it back
 	Responses map[string]json.RawMessage `json:"a,omitempty"`
 	State     map[string]json.RawMessage `json:"s,omitempty"`
 }
@@ -49,7 +49,7 @@ func (c *modernCall) resume(m *jsonrpc.Message) *jsonrpc.Error {
 		return nil
 	}
 	if !revision.MethodNamed(m.Method).Asks {
-		return nil // they have no meaning here and are ignored like unknown members
+		return nil // other methods ignore both, like unknown members
 	}
 	c.rounds.responses = map[string]json.RawMessage{}
 	if state != nil {
@@ -100,8 +100,8 @@ func (c *modernCall) open(raw json.RawMessage) *jsonrpc.Error {
 	return nil
 }
 
-// binding returns a hash of the principal, the method and the parameters, which requestState is
-// bound to. The parameters are in canonical form, as a client may order them differently.
+// binding returns a hash of the principal, the method and the params, which the requestState is
+// bound to. The params are in canonical form, as a client may order them differently.
 func (c *modernCall) binding() []byte {
 	h := sha256.New()
 	if p := c.req.Principal; p != nil {
@@ -111,15 +111,15 @@ func (c *modernCall) binding() []byte {
 	params := jsonrpc.NewObject(nil)
 	params.Members(c.req.Params, "_meta", "inputResponses", "requestState")
 	canonical, ok := jsonrpc.Canonical(params.Bytes())
-	if !ok { // then only identical bytes match
+	if !ok { // only identical bytes match then
 		canonical = params.Bytes()
 	}
 	h.Write(canonical)
 	return h.Sum(nil)
 }
 
-// Ask returns the client's response if the request came with it. Otherwise it returns
-// [mcp.ErrInputRequired], and the result of this round contains the request.
+// Ask returns the client's response if the request contains it. Otherwise it returns
+// [mcp.ErrInputRequired], and the result of this round contains the request to the client.
 func (c *modernCall) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	if err := c.req.Meta.Capabilities.Allow(q); err != nil {
 		return nil, err
@@ -150,14 +150,14 @@ func (c *modernCall) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMess
 	return nil, mcp.ErrInputRequired
 }
 
-// madeKey matches keys made from the content of a request.
+// madeKey matches keys that are made from the content of a request.
 var madeKey = regexp.MustCompile(`^[a-z]+-[0-9a-f]{8}(-[0-9]+)?$`)
 
-// key returns the key of a request, made from its content unless it has one. A Handler that runs
-// again then finds the response in any order.
+// key returns the key of a request to the client. If the request has none, the key is made from its
+// content. So a Handler that runs again finds the response even if its requests have another order.
 func (r *rounds) key(q mcp.ServerRequest) string {
 	if madeKey.MatchString(q.Key) {
-		return "key-" + q.Key // a server must not claim the request of a middleware before it
+		return "key-" + q.Key // prevents a server from using the key that was made for a request of its middleware
 	}
 	if q.Key != "" {
 		return q.Key
@@ -175,7 +175,7 @@ func (r *rounds) key(q mcp.ServerRequest) string {
 	return key
 }
 
-// inputRequired returns the result that asks the client for the missing responses.
+// inputRequired returns the result that requests the missing responses from the client.
 func (c *modernCall) inputRequired() (mcp.Result, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// withdrawTime limits the notification that cancels a request to the client.
+// withdrawTime is the timeout of the notification that cancels a request to the client.
 const withdrawTime = 5 * time.Second
 
-// serverRequests holds the requests that wait for a response of a legacy client.
+// serverRequests holds the requests to a legacy client that wait for a response.
 type serverRequests struct {
 	mu      sync.Mutex
 	count   int
@@ -27,10 +27,11 @@ type serverRequests struct {
 // A waitingRequest is one request in serverRequests.
 type waitingRequest struct {
 	asker    mcp.Peer
-	response chan jsonrpc.Message // buffered, for one response
+	response chan jsonrpc.Message // capacity 1, for one response
 }
 
-// ask sends a request of asker with send and waits for the response, at most Options.AskTime.
+// ask sends a request of asker with the function send. It waits for the response, at most for
+// Options.AskTime.
 func (q *serverRequests) ask(ctx context.Context, s *Session, asker mcp.Peer, send func(context.Context, []byte) error, r mcp.ServerRequest) (json.RawMessage, error) {
 	id, response, err := q.register(asker)
 	if err != nil {
@@ -64,8 +65,8 @@ func (q *serverRequests) ask(ctx context.Context, s *Session, asker mcp.Peer, se
 	}
 }
 
-// register adds a request. Behind a gateway many servers ask the client of one session, so the
-// limit for one asker leaves room for others.
+// register adds a request. Behind a gateway, many servers send requests to the client of one
+// session. The limit for one asker leaves room for others.
 func (q *serverRequests) register(asker mcp.Peer) (jsonrpc.ID, chan jsonrpc.Message, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,7 +95,8 @@ func (q *serverRequests) forget(id jsonrpc.ID) {
 	delete(q.waiting, id)
 }
 
-// Response passes a client's response to the request of the server that waits for it, if any.
+// Response passes a client's response to the request of the server that waits for it, if there is
+// one.
 func (s *Session) Response(m *jsonrpc.Message) {
 	s.Show(m)
 	s.requests.mu.Lock()
@@ -102,6 +104,6 @@ func (s *Session) Response(m *jsonrpc.Message) {
 	delete(s.requests.waiting, m.ID)
 	s.requests.mu.Unlock()
 	if response != nil {
-		response <- *m // copied, since the caller reuses m
+		response <- *m // copied, as the caller reuses m
 	}
 }

@@ -15,20 +15,20 @@ import (
 )
 
 // defaultLevel is the minimum severity of log messages for a session that never set one. The
-// specification leaves it to the server (server/utilities/logging).
+// specification lets the server choose it (server/utilities/logging).
 const defaultLevel = mcp.LogInfo
 
-// A Session is one legacy client, starting with its handshake. It has no goroutine and little
-// memory. Notifications reach the client only while [Session.Listen] runs.
+// A Session is one legacy client, from its handshake on. It has no goroutine and needs little
+// memory. The client gets notifications only while [Session.Listen] runs.
 type Session struct {
 	edge      *Edge
 	revision  *revision.Revision
-	principal atomic.Pointer[mcp.Principal] // of the newest request; nil without authentication
+	principal atomic.Pointer[mcp.Principal] // principal of the newest request; nil without authentication
 	held      Budget                        // description and subscriptions
 	meta      mcp.Meta                      // copied into every request
-	has       mcp.ServerCapabilities        // to find the notifications of the server
+	has       mcp.ServerCapabilities        // decides which notifications the server sends
 	requests  serverRequests
-	values    mcp.Session // values of the Handler
+	values    mcp.Session // state that the Handler stored
 	tasks     legacyTasks
 
 	mu        sync.Mutex
@@ -42,8 +42,8 @@ func (s *Session) hasTasks() bool {
 	return s.revision.Tasks && s.has.Extensions[revision.TasksExtension] != nil
 }
 
-// Initialize answers a client's initialize and returns the session that begins with it, or nil if
-// the reply is an error. It does not use from.Out.
+// Initialize handles a client's initialize. It returns the new session, or nil if the reply is an
+// error. It does not use from.Out.
 func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) (*Session, Reply) {
 	version, ok := jsonrpc.Unquote(m.Members.Get("protocolVersion"))
 	if !ok {
@@ -94,7 +94,7 @@ func (s *Session) describe(m *jsonrpc.Message) (fault *jsonrpc.Error) {
 	return nil
 }
 
-// discover sends server/discover to the Handler and returns the result of initialize.
+// discover sends server/discover to the Handler, and returns the result of initialize.
 func (s *Session) discover(ctx context.Context, sessionless bool) (handshake []byte, err error) {
 	req := &mcp.Request{Method: methodInitialize, Meta: s.meta, Caller: s, Principal: s.principal.Load(), Peer: mcp.NoPeer{}}
 	result, err := s.edge.around(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -119,15 +119,15 @@ func (s *Session) discover(ctx context.Context, sessionless bool) (handshake []b
 	return revision.Handshake(s.revision, discovered, result.Meta), nil
 }
 
-// Close releases the session's memory and ends the values of the Handler. Callers must call it when
-// the session is over. Running requests continue.
+// Close releases the session's memory and ends the state that the Handler stored. It must be called
+// when the session is over. Running requests continue.
 func (s *Session) Close() {
 	s.held.Close()
 	s.values.End()
 }
 
-// Sessionless returns a session for one legacy request without a handshake, from a client that
-// cannot be sent requests. The caller must close it.
+// Sessionless returns a session for one legacy request without a handshake. The client of that
+// request cannot be sent requests. The caller must close the session.
 func (e *Edge) Sessionless(r *revision.Revision) *Session {
 	s := &Session{edge: e, revision: r, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
 	s.held.most = maxSessionHeld
@@ -139,8 +139,8 @@ var noCapabilities = &mcp.ClientCapabilities{}
 // Revision returns the revision that the handshake agreed on.
 func (s *Session) Revision() *revision.Revision { return s.revision }
 
-// Request answers one request of the session and appends the reply to dst. ctx ends when the client
-// cancels the request or the session ends, not when a connection is lost.
+// Request handles one request of the session, and appends the reply to dst. The context must end
+// when the client cancels the request or the session ends, and not when a connection is lost.
 func (s *Session) Request(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) Reply {
 	l := s.line()
 	ctx = l.takes(ctx, m, from.Carrier)
@@ -182,8 +182,9 @@ func (s *Session) respond(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 	return s.call(ctx, dst, m, from)
 }
 
-// acknowledge handles a request that the edge answers itself, wrapped in the middleware. do gets a
-// copy of the message and may keep it, while the messages of other requests stay on their stacks.
+// acknowledge handles a request that the edge itself responds to, wrapped in the middleware. The
+// function do gets a copy of the message and may keep it. Without the copy, the messages of all
+// other requests would be allocated on the heap.
 func (s *Session) acknowledge(ctx context.Context, dst []byte, m *jsonrpc.Message, from *From, do func(context.Context, *jsonrpc.Message) *jsonrpc.Error) Reply {
 	var fault *jsonrpc.Error
 	kept := *m
@@ -288,7 +289,7 @@ type sessionCall struct {
 	progress progress // guarded by the outlet's turn
 }
 
-// Carriage serves [mcp.CarriageOf].
+// Carriage implements the method that [mcp.CarriageOf] needs.
 func (c *sessionCall) Carriage() mcp.Carriage { return carriage(c.way, c.id) }
 
 // Notify sends a notification on the request's own stream.

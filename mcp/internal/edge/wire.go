@@ -10,9 +10,9 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A line describes the connection to a client for an mcp.Wire.
+// A line describes the connection to a client for an [mcp.Wire].
 type line struct {
-	wire      mcp.Wire // nil without watchers
+	wire      mcp.Wire // nil without observers
 	revision  string
 	client    *mcp.Implementation
 	transport string
@@ -26,7 +26,8 @@ func (e *Edge) lineOf(meta *mcp.Meta) line {
 
 func (s *Session) line() line { return s.edge.lineOf(&s.meta) }
 
-// takes is like passes for a request of the client. It also passes the watcher to carrier.
+// takes is like passes, for a request of the client. It also passes the observer's Noter to
+// carrier.
 func (l *line) takes(ctx context.Context, m *jsonrpc.Message, carrier Carrier) context.Context {
 	seen := l.passes(ctx, true, m.Raw())
 	if m.Odd != 0 {
@@ -49,7 +50,8 @@ func (l *line) takes(ctx context.Context, m *jsonrpc.Message, carrier Carrier) c
 	return seen
 }
 
-// passes shows a message to the watchers and returns the context of its further handling.
+// passes shows a message to the observers, and returns the context for handling the message
+// further.
 func (l *line) passes(ctx context.Context, toServer bool, message []byte) context.Context {
 	if l.wire == nil || len(message) == 0 || !l.wire.Watching() {
 		return ctx
@@ -57,7 +59,7 @@ func (l *line) passes(ctx context.Context, toServer bool, message []byte) contex
 	return l.wire.Passes(ctx, mcp.WireMessage{ToServer: toServer, Message: message, Revision: l.revision, Client: l.client, Transport: l.transport})
 }
 
-// reply shows the watchers a reply that was appended to dst, and returns it.
+// reply shows a reply that was appended to dst to the observers, and returns the reply.
 func (l *line) reply(ctx context.Context, dst []byte, r Reply) Reply {
 	if len(r.Message) > len(dst) {
 		l.passes(ctx, false, r.Message[len(dst):])
@@ -65,13 +67,13 @@ func (l *line) reply(ctx context.Context, dst []byte, r Reply) Reply {
 	return r
 }
 
-// Show shows the watchers a response or notification of the client.
+// Show shows a response or notification of the client to the observers.
 func (s *Session) Show(m *jsonrpc.Message) {
 	l := s.line()
 	l.passes(context.Background(), true, m.Raw())
 }
 
-// seen is a Sender that shows its messages to the watchers.
+// A seen is a Sender that shows its messages to the observers.
 type seen struct {
 	Sender
 	line line
@@ -83,8 +85,8 @@ func (s seen) Send(ctx context.Context, message []byte) error {
 	return s.Sender.Send(ctx, message)
 }
 
-// Refused shows the watchers the error of a transport that refused a request before it reached the
-// Edge.
+// Refused shows the observers the error with which a transport refused a request before it reached
+// the Edge.
 func (e *Edge) Refused(ctx context.Context, message []byte) {
 	l := e.lineOf(&mcp.Meta{})
 	l.passes(ctx, false, message)

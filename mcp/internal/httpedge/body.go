@@ -22,23 +22,23 @@ const (
 )
 
 const (
-	// FirstRead is the memory that a body gets before any of it is read, in bytes.
+	// FirstRead is the number of bytes that are allocated for a body before any of it is read.
 	FirstRead = 4 << 10
-	// maxAllBodyBytes limits the memory of all bodies of one caller being read, without their first
-	// FirstRead bytes. One body of the maximum size is always admitted. The bodies of all others
-	// together may take a third more.
+	// maxAllBodyBytes is the maximum memory of all bodies of one caller that are being read,
+	// without the first FirstRead bytes of each. One body of the maximum size is always admitted.
+	// The bodies of all callers together may take a third more.
 	maxAllBodyBytes = 16 << 20
 )
 
-// ErrBusy is returned if too many large bodies are being read.
+// ErrBusy is the error if too many large bodies are being read.
 var ErrBusy = errors.New("too many large requests are being read")
 
-// Bodies reads the bodies of requests. It is safe for concurrent use; its fields must not change
-// while it is in use.
+// Bodies reads the bodies of requests. It is safe for concurrent use. Its fields must not change
+// after the first use.
 type Bodies struct {
-	// Max is the limit of one body in bytes.
+	// Max is the maximum number of bytes of one body.
 	Max int
-	// Timeout is the time that a client has to send a body, plus a second for each 64 KiB of its
+	// Timeout is how long a client may take to send a body, plus a second for each 64 KiB of the
 	// announced length.
 	Timeout time.Duration
 
@@ -47,8 +47,8 @@ type Bodies struct {
 	deadlines Deadlines
 }
 
-// Read reads the whole body of a request into memory of its own. The error is an
-// [*http.MaxBytesError] for more than b.Max bytes, is [ErrBusy], or wraps [os.ErrDeadlineExceeded].
+// Read reads the whole body of a request into new memory. The error is an [*http.MaxBytesError] if
+// the body has more than b.Max bytes, is [ErrBusy], or wraps [os.ErrDeadlineExceeded].
 func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, by Caller) ([]byte, error) {
 	length := r.ContentLength
 	if length > int64(b.Max) {
@@ -64,7 +64,7 @@ func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, by Caller) ([]byte
 		if _, err := io.ReadFull(r.Body, body); err != nil {
 			return err
 		}
-		r.Body.Close() // so that the server need not look for more before it responds
+		r.Body.Close() // the server then need not look for more input before it responds
 		return nil
 	})
 	if err != nil {
@@ -73,7 +73,7 @@ func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, by Caller) ([]byte
 	return body, nil
 }
 
-// Receive is like [Bodies.Read] but refuses the request on error and returns false.
+// Receive is like [Bodies.Read]. On an error, it refuses the request and returns false.
 func (b *Bodies) Receive(w http.ResponseWriter, r *http.Request, by Caller, refuse Refuse) ([]byte, bool) {
 	body, err := b.Read(w, r, by)
 	if err == nil {
@@ -96,14 +96,14 @@ func (b *Bodies) Receive(w http.ResponseWriter, r *http.Request, by Caller, refu
 	return nil, false
 }
 
-// budget returns the budget of the bodies being read.
+// budget returns the budget for the bodies that are being read.
 func (b *Bodies) budget() *share.Budget {
 	b.once.Do(func() { b.held = share.Bytes(max(maxAllBodyBytes, b.Max+1)) })
 	return b.held
 }
 
-// readGrowing reads to the end. It takes memory as data comes: up to length if that is positive,
-// and doubled as needed. A client therefore occupies only the memory that it fills.
+// readGrowing reads to the end. It allocates memory as data arrive: up to length if that is
+// positive, and doubled as needed. So a client occupies only the memory that it fills.
 func (b *Bodies) readGrowing(r io.Reader, length int, caller string) ([]byte, error) {
 	body := make([]byte, 0, FirstRead)
 	held := 0
@@ -114,7 +114,7 @@ func (b *Bodies) readGrowing(r io.Reader, length int, caller string) ([]byte, er
 			if length <= 0 || len(body) >= length {
 				length = b.Max
 			}
-			grown = min(grown, length+1) // one more, to find the end without growing again
+			grown = min(grown, length+1) // one byte more, to find the end without growing again
 			if !b.budget().TakeN(caller, grown-len(body)) {
 				return nil, ErrBusy
 			}
@@ -144,8 +144,9 @@ func IsJSON(values []string) bool {
 	return kind == JSON && (err == nil || errors.Is(err, mime.ErrInvalidMediaParameter))
 }
 
-// CanRead reports whether a body is JSON without a content coding, and refuses the request
-// otherwise. The response to a refused coding lists the accepted ones (RFC 9110, section 15.5.16).
+// CanRead reports whether a body is JSON without a content coding. If it is not, CanRead refuses
+// the request. The response for an unsupported coding lists the supported ones (RFC 9110, section
+// 15.5.16).
 func CanRead(w http.ResponseWriter, r *http.Request, refuse Refuse) bool {
 	if !IsJSON(r.Header["Content-Type"]) {
 		unreadbody.Close(w, r)
@@ -163,7 +164,7 @@ func CanRead(w http.ResponseWriter, r *http.Request, refuse Refuse) bool {
 	return true
 }
 
-// Accepts reports whether an Accept header allows the media type. Without the header every type is
+// Accepts reports whether an Accept header allows the media type. Without the header, every type is
 // allowed (RFC 9110, section 12.5.1).
 func Accepts(values []string, media string) bool {
 	if len(values) == 0 {

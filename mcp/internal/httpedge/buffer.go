@@ -2,8 +2,8 @@ package httpedge
 
 import "sync"
 
-// Responses are built in reused buffers, except very large ones. The garbage collector frees the
-// idle ones.
+// Responses are built in reused buffers of bufferSize. Buffers larger than bufferKept are not
+// reused. The garbage collector frees unused buffers.
 const (
 	bufferSize = 2 << 10
 	bufferKept = 2 << 20
@@ -12,7 +12,7 @@ const (
 // Buffers is a pool of buffers. The zero value is ready to use.
 type Buffers struct{ pool sync.Pool }
 
-// With calls f with an empty buffer, which f returns, possibly grown.
+// With calls f with an empty buffer. The function f returns that buffer, possibly grown.
 func (p *Buffers) With(f func(b []byte) []byte) {
 	b := p.get()
 	p.put(b, f((*b)[:0]))
@@ -26,7 +26,7 @@ func (p *Buffers) get() *[]byte {
 	return &fresh
 }
 
-// put returns a buffer to the pool; grown is the buffer after use.
+// put returns a buffer to the pool. The slice grown is the buffer after use.
 func (p *Buffers) put(b *[]byte, grown []byte) {
 	if cap(grown) > cap(*b) && cap(grown) <= bufferKept {
 		*b = grown

@@ -12,10 +12,10 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Caller has a share of the resources of a server; see [share.Key].
+// A Caller identifies a share of the resources of a server; see [share.Key].
 type Caller interface{ Caller() string }
 
-// CallerOf returns the key of a principal's share, or of the address's without a principal. It is
+// CallerOf returns the key of a principal's share, or of the address's share if p is nil. It is
 // never empty.
 func CallerOf(r *http.Request, p *mcp.Principal) string {
 	if p == nil {
@@ -24,12 +24,12 @@ func CallerOf(r *http.Request, p *mcp.Principal) string {
 	return share.Key(p.Issuer, p.Subject, r.RemoteAddr)
 }
 
-// A Refuse function sends the response that refuses a request, with the reason.
+// A Refuse function sends the response that refuses a request, and contains the reason.
 type Refuse func(status int, format string, args ...any)
 
-// Authenticate returns the principal that find returns for a request. It returns false after it has
-// sent a response. If the error of find wraps an [http.Handler], that handler writes it. Headers
-// that identify the sender must not occur twice, because a proxy could read a different one than
+// Authenticate returns the principal that find returns for a request. If it returns false, it has
+// sent a response. If the error of find wraps an [http.Handler], that handler writes the response.
+// Headers that identify the sender must not occur twice, as a proxy could use a different one than
 // the server.
 func (d *Deadlines) Authenticate(w http.ResponseWriter, r *http.Request, find func(*http.Request) (*mcp.Principal, error), refuse Refuse, log *slog.Logger, timeout time.Duration) (*mcp.Principal, bool) {
 	if find == nil {

@@ -4,9 +4,9 @@ import "net/http"
 
 const corsMaxAge = "600" // seconds that a browser caches the permissions
 
-// CrossOrigin adds the headers with which a browser lets a page of another origin read the response,
-// if shared is set. The caller has checked the origin. CrossOrigin reports whether the request was
-// a preflight request, which it answers.
+// CrossOrigin adds headers to the response if shared is set. With them, a browser lets a page of
+// another origin read the response. The caller has checked the origin. CrossOrigin reports whether
+// the request is a preflight request. It has then sent the response.
 func CrossOrigin(w http.ResponseWriter, r *http.Request, shared bool) bool {
 	h := w.Header()
 	h.Add("Vary", "Origin")
@@ -22,12 +22,12 @@ func CrossOrigin(w http.ResponseWriter, r *http.Request, shared bool) bool {
 	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 	allowed := "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id"
 	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" {
-		allowed = asked // the names of Mcp-Param-* vary, so all requested ones are allowed
+		allowed = asked // the names of Mcp-Param-* headers vary, so all requested headers are allowed
 		h.Add("Vary", "Access-Control-Request-Headers")
 	}
 	h.Set("Access-Control-Allow-Headers", allowed)
 	if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
-		h.Set("Access-Control-Allow-Private-Network", "true") // a page of the internet may use a server of this network
+		h.Set("Access-Control-Allow-Private-Network", "true") // a page on the internet may use a server in this network
 	}
 	h.Set("Access-Control-Max-Age", corsMaxAge)
 	w.WriteHeader(http.StatusNoContent)

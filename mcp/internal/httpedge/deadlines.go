@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Deadlines end reads and writes that take too long. One timer serves all of them, since setting
-// and clearing a deadline of the connection takes a tenth of the time of a small request. The zero
+// Deadlines ends reads and writes that take too long. All of them share one timer, as setting and
+// clearing a deadline of the connection takes a tenth of the time of a small request. The zero
 // value is ready to use. It is safe for concurrent use.
 type Deadlines struct {
 	mu    sync.Mutex
@@ -19,21 +19,21 @@ type Deadlines struct {
 	free sync.Pool // of *waiting
 }
 
-// waiting is a read or write in progress.
+// A waiting is a read or write in progress.
 type waiting struct {
 	w       http.ResponseWriter
 	until   time.Time
 	set     setter
 	expired chan struct{} // nil before the timeout; closed when the deadline is set
 
-	previous, next *waiting // in the list of all
+	previous, next *waiting // in the list of all operations
 }
 
 // A setter sets one of the deadlines of a connection.
 type setter func(*http.ResponseController, time.Time) error
 
-// Read calls f, which reads from the client of w, and ends it after the timeout. The error is then
-// [os.ErrDeadlineExceeded], and the connection cannot be read any more.
+// Read calls f, which reads from the client of w, and ends f after the timeout. The error is then
+// [os.ErrDeadlineExceeded], and the connection can no longer be read.
 func (d *Deadlines) Read(w http.ResponseWriter, timeout time.Duration, f func() error) (err error) {
 	x := d.begin(w, timeout, (*http.ResponseController).SetReadDeadline)
 	defer func() {
@@ -44,7 +44,7 @@ func (d *Deadlines) Read(w http.ResponseWriter, timeout time.Duration, f func() 
 	return f()
 }
 
-// begin starts an operation on the connection of w and sets its deadline after the timeout. The
+// begin starts an operation on the connection of w, whose deadline is set after the timeout. The
 // caller must call end.
 func (d *Deadlines) begin(w http.ResponseWriter, timeout time.Duration, set setter) *waiting {
 	x, _ := d.free.Get().(*waiting)
@@ -56,8 +56,8 @@ func (d *Deadlines) begin(w http.ResponseWriter, timeout time.Duration, set sett
 	return x
 }
 
-// end ends an operation and reports whether its deadline was set. It waits for a deadline being
-// set, since net/http frees a response when its handler returns.
+// end ends an operation, and reports whether its deadline was set. It waits if the deadline is just
+// being set, as net/http frees a response when its handler returns.
 func (d *Deadlines) end(x *waiting) (expired bool) {
 	if set := d.remove(x); set != nil {
 		<-set
@@ -78,8 +78,8 @@ func (d *Deadlines) add(x *waiting) {
 	d.arm(x.until)
 }
 
-// remove removes x from the list. It returns nil before the timeout, or else a channel that is
-// closed when the deadline is set.
+// remove removes x from the list. Before the timeout it returns nil. After it, it returns a channel
+// that is closed when the deadline is set.
 func (d *Deadlines) remove(x *waiting) (expired <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,7 +96,7 @@ func (d *Deadlines) remove(x *waiting) (expired <-chan struct{}) {
 	return x.expired
 }
 
-// arm sets the timer unless it fires earlier. The caller holds d.mu.
+// arm sets the timer, unless it already fires before until. The caller holds d.mu.
 func (d *Deadlines) arm(until time.Time) {
 	switch {
 	case !d.fires.IsZero() && !until.Before(d.fires):
@@ -109,7 +109,7 @@ func (d *Deadlines) arm(until time.Time) {
 	d.fires = until
 }
 
-// expire ends the operations past their timeout and sets the timer for the next one.
+// expire ends the operations whose timeout has passed, and sets the timer for the next one.
 func (d *Deadlines) expire() {
 	now := time.Now()
 	var late []*waiting

@@ -1,3 +1,3 @@
-// Package httpedge holds the parts that the server transports over HTTP share: reading bodies,
+// Package httpedge contains the parts that all HTTP server transports share: reading bodies,
 // checking media types, writing streams of events, and the headers for browsers.
 package httpedge

@@ -10,13 +10,14 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/turn"
 )
 
-// ErrClosed is returned for events on a closed stream.
+// ErrClosed is the error for events on a closed stream.
 var ErrClosed = errors.New("the connection is closed")
 
-// slowest is the minimum speed of a client that reads an event larger than this, in bytes a second.
+// slowest is the minimum speed of a client in bytes per second. It applies to larger bodies and
+// events.
 const slowest = 64 << 10
 
-// Headers of streams; never changed.
+// The headers of streams; never changed.
 var (
 	eventsType     = []string{EventStream}
 	eventsCaching  = []string{"no-cache"}
@@ -30,26 +31,26 @@ type EventWriter struct {
 	control  http.ResponseController
 	chunked  bool
 	options  EventOptions
-	release  func()      // called when the connection is given up, if ServeHTTP waits for that
+	release  func()      // called when the connection is given up, if ServeHTTP waits for the call
 	timer    *time.Timer // for comments; may be nil
 
-	turn turn.Turn // right to write
-	err  error     // reason why writing is over; guarded by turn
+	turn turn.Turn // the right to write
+	err  error     // why writing has ended; guarded by turn
 }
 
 // EventOptions are the timeouts and buffers of a stream.
 type EventOptions struct {
-	// WriteTimeout is the time that a client has to read an event, plus a second for each 64 KiB.
+	// WriteTimeout is how long a client may take to read an event, plus a second for each 64 KiB.
 	WriteTimeout time.Duration
-	// KeepAlive is the time between comments; none are sent unless it is positive.
+	// KeepAlive is the interval of comments. No comments are sent unless it is positive.
 	KeepAlive time.Duration
 	// Buffers is the pool for encoding events; never nil.
 	Buffers *Buffers
 }
 
-// OpenEvents starts a response that is a stream, without sending anything yet. It calls release at
-// most once, when the connection is given up, to let ServeHTTP return. A nil release means that
-// ServeHTTP is busy; the connection is then closed directly.
+// OpenEvents starts a response that is a stream of events, without sending anything yet. It calls
+// release at most once, when the connection is given up, so that ServeHTTP can return. If release
+// is nil, ServeHTTP is busy, and the connection is closed directly.
 func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, release func()) *EventWriter {
 	e := &EventWriter{response: w, control: *http.NewResponseController(w), chunked: r.ProtoMajor == 1 && r.ProtoMinor >= 1, options: o, release: release}
 	h := w.Header()
@@ -64,8 +65,8 @@ func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, release 
 	return e
 }
 
-// Write sends one event. It waits until ctx is done for another event or comment to be sent. Each
-// has the time of the options.
+// Write sends one event. It waits for the events and comments before it, until ctx is done. Each
+// may take the time in the options.
 func (w *EventWriter) Write(ctx context.Context, e eventstream.Event) error {
 	if err := w.turn.Acquire(ctx); err != nil {
 		return err
@@ -78,13 +79,13 @@ func (w *EventWriter) Write(ctx context.Context, e eventstream.Event) error {
 	return w.err
 }
 
-// WaitTurn waits until the current and all waiting writes are done or given up.
+// WaitTurn waits until the current write and all waiting writes have ended.
 func (w *EventWriter) WaitTurn() {
 	w.acquire()
 	w.turn.Release()
 }
 
-// Begin sends the header of the response before the first event.
+// Begin sends the header of the response, before the first event.
 func (w *EventWriter) Begin() error {
 	w.acquire()
 	defer w.turn.Release()
@@ -92,10 +93,10 @@ func (w *EventWriter) Begin() error {
 	return w.err
 }
 
-// acquire waits for the turn, which every holder keeps for at most the time of one event.
+// acquire waits for the turn. Each holder keeps it for at most the time of one event.
 func (w *EventWriter) acquire() { w.turn.Acquire(context.Background()) }
 
-// send writes b and waits until the client's system has it or the time is over.
+// send writes b, and waits until the client's system has received it or the time is over.
 func (w *EventWriter) send(b []byte) {
 	if w.err != nil {
 		return
@@ -111,7 +112,7 @@ func (w *EventWriter) send(b []byte) {
 		w.freeConnection(false)
 		return
 	}
-	w.control.SetWriteDeadline(time.Time{}) // HTTP/2 ends streams whose deadline passes, even idle ones
+	w.control.SetWriteDeadline(time.Time{}) // HTTP/2 ends streams whose deadline passes, even unused ones
 }
 
 // keepAlive sends a comment, unless a write is in progress.
@@ -134,7 +135,7 @@ func (w *EventWriter) Close() {
 	w.stop()
 }
 
-// Disconnect ends the response now. It returns no error: the client gets the rest when it resumes.
+// Disconnect ends the response now. The client gets the remaining events when it resumes.
 func (w *EventWriter) Disconnect() {
 	w.acquire()
 	defer w.turn.Release()
@@ -153,8 +154,8 @@ func (w *EventWriter) stop() {
 	}
 }
 
-// freeConnection frees the connection. If ServeHTTP does not wait for that, it hijacks and closes
-// the connection. With orderly it writes the end of the body first.
+// freeConnection gives the connection up. If ServeHTTP does not wait for release, it hijacks and
+// closes the connection. With orderly set, it first writes the end of the body.
 func (w *EventWriter) freeConnection(orderly bool) {
 	w.stop()
 	if w.release != nil {
@@ -162,7 +163,7 @@ func (w *EventWriter) freeConnection(orderly bool) {
 		return
 	}
 	conn, _, err := w.control.Hijack()
-	if err != nil { // HTTP/2: a deadline in the past resets the stream
+	if err != nil { // for HTTP/2, a deadline in the past resets the stream
 		w.control.SetWriteDeadline(time.Unix(1, 0))
 		return
 	}
@@ -173,7 +174,7 @@ func (w *EventWriter) freeConnection(orderly bool) {
 	conn.Close()
 }
 
-// Finish ends the response properly.
+// Finish ends the response in an orderly way.
 func (w *EventWriter) Finish() {
 	w.acquire()
 	defer w.turn.Release()

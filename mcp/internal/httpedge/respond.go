@@ -8,8 +8,9 @@ import (
 
 var jsonType = []string{JSON} // never changed
 
-// Respond sends body, which is JSON, as the whole response; nil means no body. The client has the
-// timeout to read it, plus a second for each 64 KiB. Then the server ends the connection.
+// Respond sends body, which is JSON, as the whole response; nil means no body. The client may take
+// the timeout to read it, plus a second for each 64 KiB. After that, the server ends the
+// connection.
 func (d *Deadlines) Respond(w http.ResponseWriter, status int, body []byte, timeout time.Duration) {
 	h := w.Header()
 	if body != nil {
@@ -22,5 +23,5 @@ func (d *Deadlines) Respond(w http.ResponseWriter, status int, body []byte, time
 	defer d.end(x)
 	w.WriteHeader(status)
 	w.Write(body)
-	http.NewResponseController(w).Flush() // ends the write before its deadline does
+	http.NewResponseController(w).Flush() // ends the write before its deadline
 }

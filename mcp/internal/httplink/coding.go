@@ -14,9 +14,9 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Values of Accept-Encoding. A request without the header accepts any coding (RFC 9110, section
-// 12.5.3). No coding is best for a server nearby, and for a stream, which a proxy may delay to
-// compress it.
+// The values of Accept-Encoding. A request without the header accepts any coding (RFC 9110, section
+// 12.5.3). No coding is best for a server nearby, and for a stream, as a proxy may delay a stream
+// to compress it.
 var (
 	noCoding   = []string{"identity"}
 	gzipCoding = []string{"gzip"}
@@ -27,7 +27,7 @@ const (
 	headerCodes  = "Accept-Encoding"
 )
 
-// askCoding sets the codings that the response may have.
+// askCoding sets the codings that the response may have in the request.
 func askCoding(header http.Header, method, scheme string) {
 	if header[headerCodes] != nil {
 		return
@@ -41,11 +41,11 @@ func askCoding(header http.Header, method, scheme string) {
 // errCoding is wrapped by errors of bodies that cannot be decoded.
 var errCoding = errors.New("the body cannot be decoded")
 
-// IsCoding reports whether the error is that of a body that cannot be decoded.
+// IsCoding reports whether an error means that a body cannot be decoded.
 func IsCoding(err error) bool { return errors.Is(err, errCoding) }
 
-// decode makes the body of a response readable without its coding. The reader of the body must
-// limit the decoded size. decode reports whether the coding was not requested.
+// decode removes the coding from the body of a response. The reader of the body must limit the
+// decoded size. It reports whether the request did not allow the coding.
 func decode(resp *http.Response, asked []string) (unasked bool) {
 	coding := strings.ToLower(strings.TrimSpace(strings.Join(resp.Header[headerCoding], ",")))
 	if coding == "" || coding == "identity" || resp.Body == nil || resp.Body == http.NoBody {
@@ -64,8 +64,8 @@ func decode(resp *http.Response, asked []string) (unasked bool) {
 	return len(asked) != 1 || asked[0] != coding
 }
 
-// inflate reads deflate. By the standard it has the format of zlib; some servers send it raw. The
-// first two bytes of zlib have a checksum.
+// inflate returns a reader of the coding deflate. The standard requires the format of zlib, whose
+// first two bytes contain a checksum. Some servers send raw deflate data.
 func inflate(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(r)
 	begin, err := b.Peek(2)
@@ -75,7 +75,7 @@ func inflate(r io.Reader) (io.Reader, error) {
 	return flate.NewReader(b), nil
 }
 
-// decoded is a body without its coding. The first Read opens the decoder.
+// A decoded is a body without its coding. The first Read opens the decoder.
 type decoded struct {
 	body io.ReadCloser
 	open func(io.Reader) (io.Reader, error)
@@ -96,7 +96,8 @@ func (d *decoded) Read(p []byte) (int, error) {
 	return n, corrupt(err)
 }
 
-// corrupt marks errors of invalid data, as opposed to errors of the connection.
+// corrupt wraps an error about invalid data in errCoding, and leaves errors of the connection
+// unchanged.
 func corrupt(err error) error {
 	_, damaged := errors.AsType[flate.CorruptInputError](err)
 	for _, other := range []error{gzip.ErrHeader, gzip.ErrChecksum, zlib.ErrHeader, zlib.ErrChecksum, zlib.ErrDictionary} {

@@ -1,3 +1,3 @@
-// Package httplink holds the parts that both HTTP client transports share: requests to one server
-// that leak nothing, redirects within that server, and bounded responses.
+// Package httplink contains the parts that both HTTP client transports share: requests to one
+// server that leak no secrets, redirects within that server, and limited responses.
 package httplink

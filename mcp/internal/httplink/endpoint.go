@@ -31,28 +31,28 @@ const (
 	maxArriving      = 256     // cancelled requests of one connection that have not arrived yet
 	maxArrivingBytes = 8 << 20 // bytes of their messages; one message may always wait
 
-	closingArriveTime = 200 * time.Millisecond // for such a request to arrive when its connection is closed, which must not wait for long
+	closingArriveTime = 200 * time.Millisecond // how long such a request may take to arrive when its connection is closed
 )
 
-// Options configure an Endpoint; the zero value of each field means its default.
+// Options holds the settings of an Endpoint. The zero value of each field is its default.
 type Options struct {
-	HTTP       *http.Client // default: a client of the endpoint's own
+	HTTP       *http.Client // default: a new client
 	Header     http.Header  // sent with every request
-	MaxMessage int          // bytes of one message; default 16 MiB
+	MaxMessage int          // maximum bytes of one message; default 16 MiB
 	Logger     *slog.Logger // default: slog.Default()
 }
 
 // An Endpoint is the URL of one server.
 type Endpoint struct {
 	URL        *url.URL
-	Name       string // the URL in errors, without parts that may be secret
+	Name       string // URL for errors, without parts that may be secret
 	MaxMessage int
 	Log        *slog.Logger
 
 	client    *http.Client
-	own       bool // client must be closed by the endpoint
+	own       bool // set if the Endpoint must close client
 	header    http.Header
-	transport http.RoundTripper // of client, if that only follows redirects; else nil
+	transport http.RoundTripper // transport of client, if client does nothing else but follow redirects; otherwise nil
 
 	exchanges Exchanges
 
@@ -101,7 +101,8 @@ func New(rawURL string, o Options) (*Endpoint, error) {
 	return e, nil
 }
 
-// client returns a client that only follows redirects to the same server.
+// client returns a client that follows redirects only within the same server. It reports whether
+// the client is new.
 func client(given *http.Client) (_ *http.Client, own bool) {
 	c := new(http.Client)
 	if given != nil {
@@ -121,8 +122,8 @@ func client(given *http.Client) (_ *http.Client, own bool) {
 	return c, own
 }
 
-// mayFollow refuses redirects that would send credentials to another server or unencrypted, or that
-// would change the method.
+// mayFollow refuses a redirect that would send credentials to another server or without encryption,
+// or that would change the method.
 func mayFollow(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
@@ -138,14 +139,15 @@ func mayFollow(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// upgraded reports whether b is the host of a by https, both at the standard ports.
+// upgraded reports whether b is the same host as a with https, both at the standard ports.
 func upgraded(a, b *url.URL) bool {
 	return a.Scheme == "http" && b.Scheme == "https" && outside.Port(a) == "80" && outside.Port(b) == "443" &&
 		strings.EqualFold(a.Hostname(), b.Hostname())
 }
 
-// Do sends a request to u, a URL of the same server. It adds the Options' headers that header does
-// not have. The caller must close the body of the response. Errors contain only their cause.
+// Do sends a request to u, a URL of the same server. It adds those headers of the Options that
+// header lacks. The caller must close the body of the response. Errors contain only their cause,
+// and no URL.
 func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	watched, w := e.exchanges.watching(ctx)
 	req, err := e.request(watched, method, u, header, body)
@@ -162,7 +164,7 @@ func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header htt
 	return resp, nil
 }
 
-// do sends a request and follows redirects with copies of it.
+// do sends a request. It follows redirects with copies of the request.
 func (e *Endpoint) do(w *watch, req *http.Request, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	client := *e.client
 	if e.transport != nil {
@@ -180,7 +182,7 @@ func (e *Endpoint) do(w *watch, req *http.Request, u *url.URL, header http.Heade
 	return client.Do(req)
 }
 
-// received is a RoundTripper that returns response for the first request, unless it is nil.
+// A received is a RoundTripper that returns response for the first request, unless response is nil.
 type received struct {
 	next     http.RoundTripper
 	watch    *watch
@@ -217,10 +219,10 @@ func (e *Endpoint) request(ctx context.Context, method string, u *url.URL, heade
 }
 
 // AwaitArrival waits until a cancelled request of size bytes has arrived at the server. A server
-// ignores a cancellation that comes before the request (basic/utilities/cancellation). It does not
-// wait if too many requests do: a client that calls and cancels repeatedly could otherwise fill the
-// memory. It returns givenUp, which wraps link.ErrMayArrive unless the request is known to have
-// arrived.
+// ignores a cancellation that arrives before the request (basic/utilities/cancellation).
+// AwaitArrival does not wait if too many requests wait already. Otherwise a client that repeatedly
+// calls and cancels could fill the memory. It returns givenUp, which also wraps link.ErrMayArrive
+// if the request is not known to have arrived.
 func (e *Endpoint) AwaitArrival(givenUp error, size int, arrived <-chan struct{}, within time.Duration) error {
 	select {
 	case <-arrived:
@@ -263,7 +265,7 @@ func (e *Endpoint) removeArriving(size int) {
 	e.arrivingBytes -= size
 }
 
-// bare removes the URL from an error, since it may hold secrets.
+// bare removes the URL from an error, as it may contain secrets.
 func bare(err error) error {
 	for {
 		wrapped, ok := errors.AsType[*url.Error](err)
@@ -274,14 +276,15 @@ func bare(err error) error {
 	}
 }
 
-// Close closes idle connections of the endpoint's own client.
+// Close closes idle connections if the Endpoint made its client.
 func (e *Endpoint) Close() {
 	if e.own {
 		e.client.CloseIdleConnections()
 	}
 }
 
-// Way describes the way of messages to the endpoint. session is empty without a session.
+// Way describes how messages travel to the endpoint. The parameter session is the session's id, or
+// empty.
 func (e *Endpoint) Way(session string) link.Way {
 	w := link.Way{Network: "tcp", Protocol: "http", Address: e.URL.Hostname(), Session: redact.Digest(session)}
 	w.Port, _ = strconv.Atoi(outside.Port(e.URL))

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	maxBegin      = 4 << 10 // bytes that may be read to find the form of a body
-	maxShownBegin = 100     // runes of these in an error
+	maxBegin      = 4 << 10 // maximum bytes to read to find the form of a body
+	maxShownBegin = 100     // maximum runes of these bytes in an error
 )
 
-// ByteOrderMark precedes the text of some bodies.
+// ByteOrderMark may precede the text of a body.
 const ByteOrderMark = "\ufeff"
 
-// A Form is the kind of a body, found by its first bytes.
+// A Form is the kind of a body, recognized by its first bytes.
 type Form int
 
 // The forms of bodies.
@@ -50,8 +50,8 @@ func FormOf(begin []byte) Form {
 	return FormUnknown
 }
 
-// Begin reads the first bytes of a body until they determine its form or the body ends. The body
-// can still be read from its beginning.
+// Begin reads the first bytes of a body until they determine its form or the body ends. The caller
+// can still read the body from its beginning.
 func Begin(resp *http.Response) ([]byte, error) {
 	begin := make([]byte, 0, maxBegin)
 	for {
@@ -67,14 +67,15 @@ func Begin(resp *http.Response) ([]byte, error) {
 	}
 }
 
-// begun is a body whose first bytes were read and put back.
+// A begun is a body whose first bytes were read and put back.
 type begun struct {
 	io.Reader
 	io.Closer
 }
 
 // MayBeEvents reports whether the body of a response to a GET begins as a stream of events despite
-// another media type. Without a type and a length it waits for the first bytes.
+// another media type. If the response has neither a type nor a length, it waits for the first
+// bytes.
 func MayBeEvents(resp *http.Response, mediaType string) bool {
 	switch mediaType {
 	case "", "text/plain", "application/octet-stream":
@@ -88,7 +89,7 @@ func MayBeEvents(resp *http.Response, mediaType string) bool {
 	return err == nil && FormOf(begin) == FormEvents
 }
 
-// Shown returns the description of an unusable body for an error: the title of a page.
+// Shown returns the description of an unusable body for an error. For a web page, it is the title.
 func Shown(begin []byte) string {
 	text := string(begin)
 	lower := strings.ToLower(text)
@@ -101,8 +102,8 @@ func Shown(begin []byte) string {
 	return plaintext.Line(strings.TrimSpace(text), maxShownBegin)
 }
 
-// Expect makes the body of a response fail with [ErrOtherForm] if it begins as JSON instead of
-// events, or the reverse. The body can then be read from its beginning.
+// Expect makes reading the body of a response fail with [ErrOtherForm] if it begins as JSON instead
+// of events, or the reverse. After that, the body can be read from its beginning.
 func Expect(resp *http.Response, form Form) { resp.Body = &expected{ReadCloser: resp.Body, form: form} }
 
 type expected struct {

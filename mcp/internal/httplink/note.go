@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	maxNotes = 64      // different notes that may come again
+	maxNotes = 64      // different notes that are stored for repetitions
 	maxNote  = 4 << 10 // bytes of one note
 )
 
-// Exchanges makes the notes about the HTTP exchanges of one endpoint. Most exchanges have the
-// headers of an earlier one and share its note, which is made once. The zero value is ready to use,
-// and Note is safe for concurrent use.
+// Exchanges makes the notes about the HTTP exchanges of one endpoint. Most exchanges have the same
+// headers as an earlier one. They share its note, which is made once. The zero value is ready to
+// use. Note is safe for concurrent use.
 type Exchanges struct {
 	begin sync.Once
 	seed  maphash.Seed
-	last  atomic.Pointer[common] // the newest note: comparing with it costs half of computing a sum
+	last  atomic.Pointer[common] // newest note: a comparison with it costs half as much as a checksum
 
 	mu    sync.Mutex
 	notes map[uint64]*common // by checksum of the content; nil after the first occurrence
 }
 
-// A common note is shared by many exchanges.
+// A common is a note that several exchanges share.
 type common struct {
-	note   json.RawMessage // nil if too long
+	note   json.RawMessage // nil if it is too long
 	line   line
 	values [2][]value // of the headers of the request and of the response
 }
@@ -47,8 +47,8 @@ type value struct {
 	plain       bool // shown in full
 }
 
-// Note sends the watcher a note with the headers of a request and the status and headers of its
-// response. Without a response, status is 0.
+// Note passes a note to n. It contains the headers of a request, and the status and headers of the
+// response. If there is no response, status is 0.
 func (x *Exchanges) Note(n mcp.Noter, r *http.Request, status int, header http.Header) {
 	one := exchange{r, status, header}
 	if c := x.again(&one); c != nil && c.note != nil {
@@ -58,17 +58,17 @@ func (x *Exchanges) Note(n mcp.Noter, r *http.Request, status int, header http.H
 	n.Note(note.HTTP, &exchange{r, status, header})
 }
 
-// A watch records the round trips of one watched request. A nil watch records nothing.
+// A watch records the round trips of one observed request. A nil watch records nothing.
 type watch struct {
 	of    *Exchanges
 	noter mcp.Noter
-	trips atomic.Int32 // number recorded
+	trips atomic.Int32 // number of recorded round trips
 }
 
 type watchKey struct{}
 
-// watching returns the watch of the request with a context, or nil, and a context in which [Noted]
-// finds it.
+// watching returns the watch for the request with this context, or nil if no observer wants notes.
+// In the returned context, [Noted] finds the watch.
 func (x *Exchanges) watching(ctx context.Context) (context.Context, *watch) {
 	n := mcp.NoterOf(ctx, note.HTTP)
 	if n == nil {
@@ -78,7 +78,7 @@ func (x *Exchanges) watching(ctx context.Context) (context.Context, *watch) {
 	return context.WithValue(ctx, watchKey{}, w), w
 }
 
-// trip sends a request by next and records it, unless a RoundTripper below next did.
+// trip sends a request with next and records it, unless a RoundTripper inside next has recorded it.
 func (w *watch) trip(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	if w == nil {
 		return next.RoundTrip(r)
@@ -97,8 +97,8 @@ func (w *watch) trip(next http.RoundTripper, r *http.Request) (*http.Response, e
 	return resp, err
 }
 
-// Noted wraps a RoundTripper below one that may repeat requests or change headers. The watcher of a
-// request gets a note of each round trip.
+// Noted wraps a RoundTripper that another one uses, which may repeat requests or change headers.
+// The observer of a request gets a note of each round trip.
 func Noted(next http.RoundTripper) http.RoundTripper { return watchedTransport{next} }
 
 type watchedTransport struct{ http.RoundTripper }
@@ -109,7 +109,8 @@ func (n watchedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.trip(n.RoundTripper, r)
 }
 
-// CloseIdleConnections serves [http.Client].
+// CloseIdleConnections closes the idle connections of the wrapped RoundTripper; see
+// [http.Client.CloseIdleConnections].
 func (n watchedTransport) CloseIdleConnections() {
 	(&http.Client{Transport: n.RoundTripper}).CloseIdleConnections()
 }
@@ -156,7 +157,7 @@ func (x *Exchanges) commonOf(sum uint64) (c *common, seen bool) {
 func newCommon(one *exchange) *common {
 	c := &common{note: one.appendJSON(nil), line: one.line()}
 	texts := [...]*string{&c.line.method, &c.line.scheme, &c.line.host, &c.line.path, &c.line.asked}
-	size := len(c.note) // a long address is cut in it
+	size := len(c.note) // a long address is shortened in the note
 	for _, text := range texts {
 		size += len(*text)
 	}
@@ -164,7 +165,7 @@ func newCommon(one *exchange) *common {
 		return new(common)
 	}
 	for _, text := range texts {
-		*text = strings.Clone(*text) // keep no more memory of the request
+		*text = strings.Clone(*text) // the copy does not keep the request in memory
 	}
 	for i, header := range one.headers() {
 		for name, values := range header {
@@ -179,13 +180,13 @@ func newCommon(one *exchange) *common {
 	return c
 }
 
-// isOf reports whether an exchange has the note.
+// isOf reports whether the note belongs to an exchange.
 func (c *common) isOf(one *exchange) bool {
 	if c.line != one.line() {
 		return false
 	}
 	for i, header := range one.headers() {
-		names := 0 // number of names compared
+		names := 0 // number of compared names
 		for k := range c.values[i] {
 			v := &c.values[i][k]
 			values := header[v.name]
@@ -215,7 +216,7 @@ type exchange struct {
 	header  http.Header
 }
 
-// sum returns the same checksum for exchanges with the same note.
+// sum returns a checksum, which is equal for exchanges with the same note.
 func (x *exchange) sum(seed maphash.Seed) uint64 {
 	all := maphash.Comparable(seed, x.line())
 	for i, header := range x.headers() {
@@ -237,14 +238,14 @@ func (x *exchange) line() line {
 	return line{x.request.Method, u.Scheme, u.Host, u.Path, x.request.Host, x.request.TLS != nil, x.status}
 }
 
-// A line holds the parts of a note that are not headers.
+// A line contains the parts of a note that are not headers.
 type line struct {
 	method, scheme, host, path, asked string
 	tls                               bool
 	status                            int
 }
 
-// A part of a note is a value of a header.
+// A part is the value of one header in a note.
 type part struct {
 	name, value string
 	place       int
@@ -255,7 +256,7 @@ func (x *exchange) AppendJSON(dst []byte) ([]byte, error) { return x.appendJSON(
 
 func (x *exchange) appendJSON(dst []byte) []byte {
 	u := *x.request.URL
-	if u.Host == "" { // on a server
+	if u.Host == "" { // in a server
 		if u.Scheme, u.Host = "http", x.request.Host; x.request.TLS != nil {
 			u.Scheme = "https"
 		}
@@ -274,11 +275,12 @@ func (x *exchange) appendJSON(dst []byte) []byte {
 // MarshalJSON implements [json.Marshaler].
 func (x *exchange) MarshalJSON() ([]byte, error) { return x.AppendJSON(nil) }
 
-// sizeHeader differs between exchanges and only contains the size of the message.
+// sizeHeader is omitted from notes. It differs between exchanges and contains only the size of the
+// message.
 const sizeHeader = "Content-Length"
 
-// writeShown writes headers without possible secrets: only the names of those that are not known to
-// be harmless.
+// writeShown writes headers without possible secrets. It writes only the name of a header that is
+// not known to be harmless.
 func writeShown(w *jsonrpc.Writer, member string, header http.Header) {
 	var few [24]string
 	names := few[:0]
@@ -303,7 +305,7 @@ func shownValue(name, value string) string {
 	if http.CanonicalHeaderKey(name) != "Mcp-Session-Id" {
 		return redact.Header(name, value)
 	}
-	const enough = 6 // the whole id gives access to the session; its beginning identifies it
+	const enough = 6 // the whole id would give access to the session; its beginning identifies it
 	if len(value) < 4*enough {
 		return redact.Hidden
 	}

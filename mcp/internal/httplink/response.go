@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	maxErrorBody = 64 << 10 // bytes read of the body of an error
-	maxShown     = 300      // runes shown of it
+	maxErrorBody = 64 << 10 // bytes to read of the body of an error
+	maxShown     = 300      // runes of it to show
 
-	discardTime = 250 * time.Millisecond // for the rest of an unused body
+	discardTime = 250 * time.Millisecond // time for reading the rest of an unused body
 )
 
 // The media types of responses.
@@ -31,14 +31,14 @@ const (
 	EventStream = "text/event-stream"
 )
 
-// ErrTooLong is wrapped by errors of bodies over the limit.
+// ErrTooLong is wrapped by the errors of bodies that exceed the limit.
 var ErrTooLong = errors.New("message too long")
 
 // ErrOtherForm is the error of a body that does not match its Content-Type; see [Expect].
 var ErrOtherForm = errors.New("the body is not of its content type")
 
-// MediaType returns the media type of a response in lower case, or the beginning of the header if
-// it is not valid.
+// MediaType returns the media type of a response in lower case. If the header is invalid, it
+// returns the part before the first semicolon.
 func MediaType(resp *http.Response) string {
 	given := resp.Header.Get("Content-Type")
 	if mediaType, _, err := mime.ParseMediaType(given); err == nil || errors.Is(err, mime.ErrInvalidMediaParameter) {
@@ -48,11 +48,11 @@ func MediaType(resp *http.Response) string {
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-// OK reports whether the status is a success.
+// OK reports whether the status means success.
 func OK(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode < 300 }
 
-// StatusError returns the error for an unsuccessful status, and the id of the protocol error in the
-// body, if there is one. It reads a part of the body and closes it.
+// StatusError returns the error for a status that does not mean success. It also returns the id of
+// the JSON-RPC error in the body, if there is one. It reads a part of the body and closes it.
 func (e *Endpoint) StatusError(resp *http.Response) (status *mcp.StatusError, id jsonrpc.ID) {
 	defer resp.Body.Close()
 	err := &mcp.StatusError{Status: resp.StatusCode, Header: resp.Header, URL: e.Name}
@@ -71,11 +71,11 @@ func (e *Endpoint) StatusError(resp *http.Response) (status *mcp.StatusError, id
 	return err, id
 }
 
-// SessionLost reports whether the refusal of a request within a session means that the session is
-// lost. The status for that is 404 (2025-11-25 basic/transports, session management). Several SDKs
-// send 400 and a text, which may repeat input of a client: then [Endpoint.Knows] must confirm it.
-// An error with the id of the request (answered) is its response, unless it is a 404 that names the
-// session.
+// SessionLost reports whether the refusal of a request within a session means that the server lost
+// the session. The status for that is 404 (2025-11-25 basic/transports, session management).
+// Several SDKs send 400 with a text, which may repeat input of a client. In that case, the caller
+// must confirm the loss with [Endpoint.Knows]. An error with the id of the request (answered) is
+// its response, unless it is a 404 that mentions the session.
 func SessionLost(status *mcp.StatusError, answered bool) bool {
 	text := strings.ToLower(status.Body)
 	named := strings.Contains(text, "session") || strings.Contains(text, "not initialized")
@@ -88,11 +88,11 @@ func SessionLost(status *mcp.StatusError, answered bool) bool {
 	return false
 }
 
-// knowsTime limits the check whether a server knows a session.
+// knowsTime is the timeout of the check whether a server knows a session.
 const knowsTime = 5 * time.Second
 
-// Knows reports whether the server at u knows a session, which header or u identifies. It sends a
-// ping, which contains no client data. Only a refusal means no.
+// Knows reports whether the server at u knows the session in header or u. It sends a ping, which
+// contains no data of a client. It returns false only if the server refuses the ping.
 func (e *Endpoint) Knows(ctx context.Context, u *url.URL, header http.Header) bool {
 	ctx, cancel := context.WithTimeout(ctx, knowsTime)
 	defer cancel()
@@ -107,7 +107,7 @@ func (e *Endpoint) Knows(ctx context.Context, u *url.URL, header http.Header) bo
 	return resp.StatusCode != http.StatusBadRequest && resp.StatusCode != http.StatusNotFound
 }
 
-// ReadMessage reads a body that is one message.
+// ReadMessage reads a body that consists of one message.
 func (e *Endpoint) ReadMessage(resp *http.Response) ([]byte, error) {
 	if n := resp.ContentLength; n > 0 && n <= min(maxErrorBody, int64(e.MaxMessage)) {
 		body := make([]byte, n)
@@ -124,8 +124,8 @@ func (e *Endpoint) ReadMessage(resp *http.Response) ([]byte, error) {
 	return body, nil
 }
 
-// Discard closes an unused body. It reads a short one first, for at most discardTime, so that its
-// connection can be reused.
+// Discard closes an unused body. If the body is short, Discard first reads it for at most
+// discardTime, so that the connection can be reused.
 func Discard(resp *http.Response) {
 	defer resp.Body.Close()
 	if resp.ContentLength > 0 && resp.ContentLength <= maxErrorBody {

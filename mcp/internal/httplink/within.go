@@ -2,8 +2,8 @@ package httplink
 
 import "context"
 
-// Within returns a context that ends with that of a link, which has no values, and has the values
-// of the caller's.
+// Within returns a context that ends with the context link, which must have no values, and that has
+// the values of the context caller.
 func Within(link, caller context.Context) context.Context { return &linkContext{link, caller} }
 
 type linkContext struct {
@@ -11,8 +11,8 @@ type linkContext struct {
 	caller          context.Context
 }
 
-// Value implements [context.Context]. The link's value comes first: package context finds the
-// parent to cancel this way.
+// Value implements [context.Context]. The value of link takes precedence, as package context finds
+// the parent to cancel by a value.
 func (c *linkContext) Value(key any) any {
 	if v := c.Context.Value(key); v != nil {
 		return v

@@ -1,4 +1,4 @@
-// Package leaktest fails a package whose tests leave goroutines or files behind.
+// Package leaktest fails the tests of a package that leave goroutines or files behind.
 package leaktest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Main runs the tests of a package and exits the process. Call it from TestMain.
+// Main runs the tests of a package and exits the process. Call it in TestMain.
 func Main(m *testing.M) {
 	files := openFiles()
 	code := m.Run()
@@ -22,7 +22,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// fuzzing reports whether the process fuzzes: the tool itself then leaves a goroutine and the pipes
+// fuzzing reports whether the process is fuzzing. The go tool then leaves a goroutine and the pipes
 // to its workers.
 func fuzzing() bool {
 	f := flag.Lookup("test.fuzz")

@@ -8,14 +8,14 @@ import (
 	"io"
 )
 
-// ErrTooLong is returned for a line over the limit. Reading can continue after it.
+// ErrTooLong is the error for a line that exceeds the limit. Reading can continue after it.
 var ErrTooLong = errors.New("message too long")
 
-// readSize is the size of the read buffer: one system call reads many small messages.
+// readSize is the size of the read buffer. With it, one system call reads many small messages.
 const readSize = 64 << 10
 
 // A Reader reads lines. It accepts a byte order mark at the start, CRLF, blank lines, and a last
-// line without an end.
+// line without a line end.
 type Reader struct {
 	r      *bufio.Reader
 	max    int
@@ -23,7 +23,7 @@ type Reader struct {
 	marked bool
 }
 
-// Marked reports, once, whether there was a byte order mark at the start.
+// Marked reports whether the input began with a byte order mark. It returns true at most once.
 func (r *Reader) Marked() bool {
 	marked := r.marked
 	r.marked = false
@@ -35,7 +35,7 @@ func NewReader(r io.Reader, max int) *Reader {
 	return &Reader{r: bufio.NewReaderSize(r, readSize), max: max}
 }
 
-// Ready reports whether the buffer has a whole line, so that Next will not wait.
+// Ready reports whether the buffer contains a whole line, so that Next does not wait.
 func (r *Reader) Ready() bool {
 	n := r.r.Buffered()
 	if n == 0 {
@@ -45,7 +45,7 @@ func (r *Reader) Ready() bool {
 	return bytes.IndexByte(ahead, '\n') >= 0
 }
 
-// Next returns the next line, without its end, in memory of its own.
+// Next returns the next line, without its line end, in new memory.
 func (r *Reader) Next() ([]byte, error) {
 	for {
 		line, err := r.line()

@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	// maxIdle is the maximum number of goroutines without a message to handle: one reads, and
-	// another takes over reading.
+	// maxIdle is the maximum number of goroutines without a message to handle. One reads, and
+	// another takes over the reading.
 	maxIdle = 2
-	// maxUnanswered limits the bytes of requests that are read while responses cannot be written.
-	// It is enough to read a cancellation behind a few of them.
+	// maxUnanswered is the maximum number of bytes of requests to read while responses cannot be
+	// written. It is large enough to read a cancellation that follows a few requests.
 	maxUnanswered = 256 << 10
-	// replySize is the initial size of a goroutine's reply buffer.
+	// replySize is the initial size of the reply buffer of a goroutine.
 	replySize = 1 << 10
 )
 
-// Serve answers the messages of one client until r ends, w fails or ctx is done. When ctx is done
-// or w fails it calls interrupt, which makes a blocked Read of r return. With a nil interrupt one
-// goroutine remains in that Read when Serve returns, and drops its input. At the end of r, Serve
-// returns nil once every request is answered or the drain time is over. It returns an error of w at
-// once.
+// Serve handles the messages of one client until r ends, w fails or ctx is done. When ctx is done
+// or w fails, it calls interrupt, which must make a blocked Read of r return. If interrupt is nil,
+// one goroutine remains in that Read when Serve returns, and drops its input. After the end of r,
+// Serve returns nil once every request has its response or the drain time is over. After an error
+// of w, it returns that error at once.
 //
 // Serve stops reading from a client that does not read its responses. Once maxGathered bytes wait
-// to be written, no request begins to run. Reading continues only until maxUnanswered bytes of
-// requests wait. A Write of w may take as long as w allows.
+// to be written, no further request begins to run. Serve then reads only until maxUnanswered bytes
+// of requests wait. A Write of w may take as long as w allows.
 func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrupt func(), o mcp.ServeOptions) error {
 	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), mcp.DefaultMaxMessage)
 	o.DrainTimeout = cmp.Or(max(o.DrainTimeout, 0), mcp.DefaultDrainTimeout)
@@ -72,34 +72,34 @@ func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrup
 	return s.err
 }
 
-// A serving is one client being served. One of its goroutines reads. After it has read a message it
-// lets another continue and handles the message itself, so a lone call needs no switch of
-// goroutines.
+// A serving is one client being served. At any time, one of its goroutines reads. When it has read
+// a message, it lets another goroutine continue to read, and handles the message itself. So a
+// single call needs no switch of goroutines.
 type serving struct {
 	in         *Reader
 	out        *Writer
 	connection *edge.Connection
-	ctx        context.Context // ends when no response may wait for the client any more
+	ctx        context.Context // ends when responses may no longer wait for the client
 
-	stopped     atomic.Bool     // reading was ended from this side
+	stopped     atomic.Bool     // set when this side ended the reading
 	readCtx     context.Context // ends with stopped
 	stopReading context.CancelFunc
 
 	turn    sync.Mutex     // guards reading
 	free    *sync.Cond     // signalled when reading is false
-	reading bool           // a goroutine reads
-	idle    atomic.Int32   // goroutines that read or wait to
-	more    atomic.Bool    // another message is ready, and its reader flushes
+	reading bool           // set while a goroutine reads
+	idle    atomic.Int32   // number of goroutines that read or wait to read
+	more    atomic.Bool    // set if another message is ready, whose reader flushes the output
 	workers sync.WaitGroup // the goroutines
 	jobs    sync.WaitGroup // the messages they handle
 
 	end  chan struct{} // closed when reading has ended
-	over bool          // the same; for the goroutine that reads
-	err  error         // the reason, unless the stream ended; set before end closes
+	over bool          // set when reading has ended; for the goroutine that reads
+	err  error         // why reading ended, unless the stream ended; set before end is closed
 }
 
-// stop ends reading. The reader may be in a handshake, which takes as long as the Handler; stop
-// waits at most limit for it.
+// stop ends reading. It waits for the reader, at most for limit, as the reader may be in a
+// handshake, which takes as long as the Handler.
 func (s *serving) stop(interrupt func(), limit time.Duration) {
 	s.stopped.Store(true)
 	s.stopReading()
@@ -109,8 +109,8 @@ func (s *serving) stop(interrupt func(), limit time.Duration) {
 	}
 }
 
-// drain lets running requests finish, unless writing failed, and then ends them. Responses that
-// wait for the client get the rest of the time.
+// drain waits for running requests, unless writing failed, and then ends them. Responses that wait
+// for the client get the remaining time.
 func (s *serving) drain(limit time.Duration) {
 	until := time.Now().Add(limit)
 	ctx, cancel := context.WithDeadline(s.ctx, until)
@@ -124,7 +124,7 @@ func (s *serving) drain(limit time.Duration) {
 	}
 }
 
-// work reads messages and handles them, until enough other goroutines do.
+// work reads and handles messages, until enough other goroutines handle messages.
 func (s *serving) work() {
 	defer s.workers.Done()
 	buffer := make([]byte, 0, replySize)
@@ -150,8 +150,8 @@ func (s *serving) work() {
 	}
 }
 
-// read accepts messages until there is a job, and lets another goroutine continue. It reports false
-// when there is no more input.
+// read accepts messages until one needs a job, and then lets another goroutine read. It reports
+// false at the end of the input.
 func (s *serving) read(job *edge.Job) bool {
 	s.takeTurn()
 	defer s.passTurn()
@@ -188,7 +188,7 @@ func (s *serving) read(job *edge.Job) bool {
 	return false
 }
 
-// busy records that this goroutine does not read. It starts another if this was the last one.
+// busy records that this goroutine no longer reads. If it was the last one, busy starts another.
 func (s *serving) busy() {
 	if s.idle.Add(-1) == 0 {
 		s.idle.Add(1)
@@ -197,7 +197,7 @@ func (s *serving) busy() {
 	}
 }
 
-// flushAside writes while another goroutine reads: a client that does not read its responses may
+// flushAside writes while another goroutine reads. A client that does not read its responses may
 // still cancel its requests.
 func (s *serving) flushAside() {
 	s.passTurn()
@@ -207,9 +207,9 @@ func (s *serving) flushAside() {
 	s.takeTurn()
 }
 
-// takeTurn waits until no other goroutine reads. A goroutine that returns for the next message may
-// overtake one that was woken for it, which saves a switch. (A mutex held while reading would do
-// the same, but synctest does not wait for mutexes.)
+// takeTurn waits until no other goroutine reads. A goroutine that comes back for its next message
+// may overtake a waiting one, which saves a switch. (A mutex held while reading would do the same,
+// but synctest does not wait for mutexes.)
 func (s *serving) takeTurn() {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -234,8 +234,8 @@ func (s *serving) finish(err error) {
 	close(s.end)
 }
 
-// await waits at most limit for end to return. A Handler that ignores its context, or a client that
-// does not read, must not keep a process alive.
+// await waits for end to return, at most for limit. A Handler that ignores its context, or a client
+// that does not read, must not keep a process alive.
 func await(end func(), limit time.Duration) {
 	done := make(chan struct{})
 	go func() {

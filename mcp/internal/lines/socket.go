@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A socket describes a stream, which may be a network connection.
+// A socket is a Way for a stream, which may be a network connection.
 type socket struct{ stream any }
 
 // Carriage implements [edge.Way].
@@ -16,8 +16,8 @@ func (s socket) Carriage() mcp.Carriage {
 	return mcp.Carriage{Network: network, Address: address, Port: port}
 }
 
-// RemoteOf returns the network of a connection and the address of its other side, if it has one.
-// Any other stream is a pipe.
+// RemoteOf returns the network of a connection, and the address of its other side if it has one.
+// Any other stream counts as a pipe.
 func RemoteOf(stream any) (network, address string, port int) {
 	c, ok := stream.(net.Conn)
 	if !ok || c.RemoteAddr() == nil {

@@ -6,11 +6,12 @@ import (
 	"syscall"
 )
 
-// pipeRoom is the capacity of a pipe to a client. A list of hundreds of tools fits in, so it is
-// written in one turn instead of four. The system allows a user 64 MiB in all pipes.
+// pipeRoom is the capacity of a pipe to a client. A list of hundreds of tools fits into it, so it
+// is written with one call instead of four. Linux allows each user 64 MiB in all pipes.
 const pipeRoom = 256 << 10
 
-// widen sets the capacity of w if it is a smaller pipe. Errors only make writing slower.
+// widen sets the capacity of w to pipeRoom if w is a pipe with less. It ignores errors, which only
+// make writing slower.
 func widen(w io.Writer) {
 	f, is := w.(*os.File)
 	if !is {

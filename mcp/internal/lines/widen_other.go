@@ -4,5 +4,5 @@ package lines
 
 import "io"
 
-// widen does nothing: other systems choose the capacity of a pipe themselves.
+// widen does nothing, as other systems choose the capacity of a pipe themselves.
 func widen(io.Writer) {}

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// maxGathered limits the bytes that wait for a client that does not read. Beyond it, writers
-	// wait too.
+	// maxGathered is the maximum number of bytes that wait for a client that does not read. Above
+	// it, writers also wait.
 	maxGathered = 1 << 20
 	// flushSize is the number of gathered bytes that are written at once, even if more may follow.
 	flushSize = 128 << 10
 )
 
-// A Writer writes lines for many goroutines. A goroutine that finds no other writing writes
-// everything gathered so far. After the first error a Writer drops everything.
+// A Writer writes lines for many goroutines. If no goroutine is writing, the next one writes
+// everything gathered so far. After the first error, a Writer drops all messages.
 type Writer struct {
 	w      io.Writer
 	broken chan struct{} // closed at the first error
@@ -35,8 +35,8 @@ func NewWriter(w io.Writer) *Writer {
 	return &Writer{w: w, broken: make(chan struct{})}
 }
 
-// Gather adds a message to the output of the next [Writer.Flush]. If too much waits to be written
-// it waits as well, until ctx is done.
+// Gather adds a message to the output of the next [Writer.Flush]. If too many bytes wait to be
+// written, Gather waits until ctx is done.
 func (w *Writer) Gather(ctx context.Context, message []byte) error {
 	if err := w.lock(ctx); err != nil {
 		return err
@@ -49,8 +49,8 @@ func (w *Writer) Gather(ctx context.Context, message []byte) error {
 	return nil
 }
 
-// Give is like [Writer.Gather] for a message whose memory the writer may keep. It returns other
-// memory for the next message. A lone message is not copied.
+// Give is like [Writer.Gather], for a message whose memory the writer may keep. It returns other
+// memory for the next message. A single message is not copied.
 func (w *Writer) Give(ctx context.Context, message []byte) []byte {
 	w.mu.Lock()
 	if len(w.gathered) > 0 || w.err != nil {
@@ -65,7 +65,7 @@ func (w *Writer) Give(ctx context.Context, message []byte) []byte {
 	return other[:0]
 }
 
-// lock locks w.mu once there is room for a message. It does not lock it if it returns an error.
+// lock locks w.mu once there is room for a message. If it returns an error, w.mu is not locked.
 func (w *Writer) lock(ctx context.Context) error {
 	for {
 		w.mu.Lock()
@@ -98,7 +98,7 @@ func (w *Writer) waitWritten() <-chan struct{} {
 	return w.written
 }
 
-// waitRoom waits for room for the next message.
+// waitRoom waits until there is room for the next message.
 func (w *Writer) waitRoom(ctx context.Context) error {
 	if err := w.lock(ctx); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (w *Writer) pending() bool {
 	return len(w.gathered) > 0 && !w.writing && w.err == nil
 }
 
-// Flush writes the gathered bytes, unless another goroutine is writing and will include them. It
+// Flush writes the gathered bytes, unless another goroutine is writing and will write them, too. It
 // returns the first error of all writes.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
@@ -161,8 +161,8 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// finish writes the gathered bytes and waits for other writers: unwritten bytes are lost when the
-// process exits.
+// finish writes the gathered bytes and waits for other writers, as unwritten bytes are lost when
+// the process exits.
 func (w *Writer) finish() {
 	for {
 		w.mu.Lock()

@@ -15,7 +15,7 @@ type Call struct {
 	id        jsonrpc.ID
 	method    string
 	responded func()        // see [link.Out]
-	done      chan response // buffered, for one response
+	done      chan response // capacity 1, for one response
 }
 
 type response struct {
@@ -23,8 +23,8 @@ type response struct {
 	err     error
 }
 
-// Expect registers a request before it is sent. The caller waits for the response with [Call.Wait]
-// or gives up with [Call.Fail].
+// Expect registers a request before it is sent. The caller must wait for the response with
+// [Call.Wait] or give up with [Call.Fail].
 func (b *Inbox) Expect(out link.Out) (*Call, error) {
 	c := &Call{inbox: b, id: out.ID, method: out.Method, responded: out.Responded, done: make(chan response, 1)}
 	b.mu.Lock()
@@ -39,7 +39,8 @@ func (b *Inbox) Expect(out link.Out) (*Call, error) {
 	return c, nil
 }
 
-// Wait waits for the response. When ctx is done it removes the call, and the error wraps the cause.
+// Wait waits for the response. When ctx is done, Wait removes the call and returns an error that
+// wraps the cause.
 func (c *Call) Wait(ctx context.Context) (*jsonrpc.Message, error) {
 	select {
 	case a := <-c.done:
@@ -49,9 +50,9 @@ func (c *Call) Wait(ctx context.Context) (*jsonrpc.Message, error) {
 	}
 }
 
-// Fail gives up the response with cause and returns the result of [Call.Wait]. That is the response
-// if it came in the meantime. It waits for a response behind other messages: Receive hands it over,
-// at the latest when it ends.
+// Fail gives the call up with a cause. If the response arrived in the meantime, Fail returns it. If
+// the response waits behind other messages, Fail waits until Receive delivers it, at the latest
+// when Receive ends.
 func (c *Call) Fail(cause error) (*jsonrpc.Message, error) {
 	if c.forget() {
 		return nil, c.failure(cause)
@@ -61,7 +62,7 @@ func (c *Call) Fail(cause error) (*jsonrpc.Message, error) {
 }
 
 // forget removes the call from the table, so that its response is ignored. It reports false if the
-// response has come.
+// response has arrived.
 func (c *Call) forget() bool {
 	c.inbox.mu.Lock()
 	defer c.inbox.mu.Unlock()
@@ -75,7 +76,7 @@ func (c *Call) forget() bool {
 	return true
 }
 
-// failure returns the error without the server's name, which the caller adds once.
+// failure returns the error without the server's name, which the caller adds.
 func (c *Call) failure(cause error) error {
 	return fmt.Errorf("expected a response to %s: %w", c.method, cause)
 }
@@ -95,7 +96,7 @@ func (b *Inbox) deliver(m *jsonrpc.Message) {
 }
 
 // pick removes and returns the call for a response with this id, or returns nil. A response without
-// an id belongs to a call only if it is the only one.
+// an id belongs to a call only if no other call waits.
 func (b *Inbox) pick(id jsonrpc.ID) *Call {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,8 +113,9 @@ func (b *Inbox) pick(id jsonrpc.ID) *Call {
 	return c
 }
 
-// alone returns the only waiting call, or nil. Calls that accept no response without an id do not
-// count. A call that was given up within strayTime may still get it.
+// alone returns the only waiting call, or nil. It does not count calls that accept no response
+// without an id. If a call was given up within strayTime, alone returns nil, as the response may
+// belong to that call.
 func (b *Inbox) alone() (only *Call) {
 	if time.Since(b.givenUp) < strayTime {
 		return nil
@@ -130,7 +132,7 @@ func (b *Inbox) alone() (only *Call) {
 	return only
 }
 
-// hand passes the response to the call.
+// hand passes a response to the call.
 func (c *Call) hand(m *jsonrpc.Message) {
 	if c.responded != nil {
 		c.responded()
@@ -138,7 +140,7 @@ func (c *Call) hand(m *jsonrpc.Message) {
 	c.done <- response{message: m}
 }
 
-// otherForm returns "5" for 5 and 5 for "5": some servers turn numbers into strings, or the
+// otherForm returns "5" for 5 and 5 for "5", as some servers turn numbers into strings, or the
 // reverse.
 func otherForm(id jsonrpc.ID) jsonrpc.ID {
 	if id.IsString() {
@@ -147,8 +149,8 @@ func otherForm(id jsonrpc.ID) jsonrpc.ID {
 	return `"` + id + `"`
 }
 
-// RespondsTo reports whether m is the response to the request with this id on a channel without
-// other requests: an error may lack its id.
+// RespondsTo reports whether m is the response to the request with this id, on a channel without
+// other requests. An error may lack the id.
 func RespondsTo(m *jsonrpc.Message, id jsonrpc.ID) bool {
 	return m.Kind == jsonrpc.Response && (m.ID == id || m.ID == otherForm(id) || m.ID.IsZero())
 }

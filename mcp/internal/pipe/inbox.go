@@ -18,14 +18,14 @@ import (
 // Limits and times of an Inbox.
 const (
 	maxQueued      = 1_024            // messages that wait for Receive
-	maxQueuedBytes = 32 << 20         // bytes of these; one message may always wait
+	maxQueuedBytes = 32 << 20         // bytes of these messages; one message may always wait
 	maxBatch       = 1_024            // messages in one batch
-	stallTime      = 10 * time.Second // wait of a server's request for room in the queue
-	strayTime      = time.Minute      // time after a call was given up in which a response without an id may belong to it
+	stallTime      = 10 * time.Second // how long a server's request waits for room in the queue
+	strayTime      = time.Minute      // how long after a call was given up a response without an id may belong to it
 )
 
-// An Inbox sorts the messages of one server. Responses go to their calls; other messages wait in a
-// bounded queue for [Inbox.Receive]. All methods are safe for concurrent use.
+// An Inbox sorts the messages of one server. It passes responses to their calls. Other messages
+// wait in a limited queue for [Inbox.Receive]. All methods are safe for concurrent use.
 type Inbox struct {
 	name    string
 	log     *slog.Logger
@@ -33,17 +33,17 @@ type Inbox struct {
 	done    chan struct{}
 
 	mu    sync.Mutex
-	err   error // reason why it is done, without the server's name
+	err   error // why the Inbox is done, without the server's name
 	calls map[jsonrpc.ID]*Call
 	queue queue
-	busy  bool          // a Receive runs: responses wait for the messages before them
+	busy  bool          // set while a Receive runs: responses wait for the messages before them
 	more  chan struct{} // signalled when the queue is no longer empty
 	room  chan struct{} // signalled when the queue is no longer full
 
-	givenUp time.Time // time when a call was last given up
+	givenUp time.Time // when a call was last given up
 }
 
-// NewInbox returns an Inbox for the server with the name in errors.
+// NewInbox returns an Inbox. The parameter name is the server's name in errors.
 func NewInbox(name string, log *slog.Logger) *Inbox {
 	log = cmp.Or(log, slog.Default())
 	return &Inbox{
@@ -57,7 +57,7 @@ func NewInbox(name string, log *slog.Logger) *Inbox {
 	}
 }
 
-// NameSkipped sets a function that is called for skipped input, instead of a log record about a
+// NameSkipped sets a function that is called for skipped input, in place of the log record about a
 // line of standard output. It must be called before [Inbox.Take].
 func (b *Inbox) NameSkipped(named func()) { b.skipped.named = named }
 
@@ -72,7 +72,7 @@ func (b *Inbox) Err() error {
 	return nil
 }
 
-// cause is Err without the server's name.
+// cause is like Err, without the server's name.
 func (b *Inbox) cause() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,7 +80,7 @@ func (b *Inbox) cause() error {
 }
 
 // Fail ends the Inbox: waiting and later calls fail with cause. Receive still gets the queued
-// messages. Only the first Fail has an effect.
+// messages. Later calls of Fail have no effect.
 func (b *Inbox) Fail(cause error) {
 	b.mu.Lock()
 	if b.err != nil {
@@ -97,11 +97,12 @@ func (b *Inbox) Fail(cause error) {
 	close(b.done)
 }
 
-// Closed is [Inbox.Fail] for an end on this side.
+// Closed is like [Inbox.Fail], for a connection that this side closed.
 func (b *Inbox) Closed() { b.Fail(mcp.ErrClosed) }
 
-// Take sorts one message or one batch of the server. It waits, at most 10 seconds, while a request
-// of the server finds no room; then the Inbox is done. The caller must not change data afterwards.
+// Take sorts one message or one batch of the server. If there is no room for a request of the
+// server, Take waits for at most 10 seconds and then ends the Inbox. The caller must not change
+// data afterwards.
 func (b *Inbox) Take(data []byte) {
 	if !jsonrpc.IsBatch(data) {
 		b.takeOdd(data, 0)
@@ -113,11 +114,11 @@ func (b *Inbox) Take(data []byte) {
 		return
 	}
 	for _, element := range elements {
-		b.takeOdd(bytes.Clone(element), odd) // copied, so that it keeps nothing of the others
+		b.takeOdd(bytes.Clone(element), odd) // copied, so that it does not keep the others in memory
 	}
 }
 
-// takeOdd handles one message; odd holds the repairs of the text of its batch.
+// takeOdd sorts one message. The parameter odd lists the repairs of the batch that contains it.
 func (b *Inbox) takeOdd(data []byte, odd jsonrpc.Odd) {
 	m := new(jsonrpc.Message)
 	var fault *jsonrpc.Error
@@ -129,7 +130,7 @@ func (b *Inbox) takeOdd(data []byte, odd jsonrpc.Odd) {
 	b.accept(m, len(data))
 }
 
-// accept sorts a message of size bytes.
+// accept sorts a parsed message of size bytes.
 func (b *Inbox) accept(m *jsonrpc.Message, size int) {
 	if m.Kind == jsonrpc.Response {
 		b.deliver(m)
@@ -138,7 +139,7 @@ func (b *Inbox) accept(m *jsonrpc.Message, size int) {
 	b.put(m, size)
 }
 
-// refuse skips input that is not a message. If it is an invalid response, its call fails.
+// refuse skips input that is not a message. If the input is an invalid response, its call fails.
 func (b *Inbox) refuse(data []byte, id jsonrpc.ID, fault *jsonrpc.Error) {
 	if !id.IsZero() && LooksLikeResponse(data) {
 		if c := b.pick(id); c != nil {
@@ -149,7 +150,8 @@ func (b *Inbox) refuse(data []byte, id jsonrpc.ID, fault *jsonrpc.Error) {
 	b.skipped.add(data, fault)
 }
 
-// Lost reports a message that could not be read. If only one call waits, it was the response.
+// Lost reports a message that could not be read. If only one call waits, the message was its
+// response, so that call fails.
 func (b *Inbox) Lost(err error) {
 	if c := b.pick(""); c != nil {
 		c.done <- response{err: fmt.Errorf("the response to %s cannot be read: %w", c.method, err)}
@@ -158,9 +160,9 @@ func (b *Inbox) Lost(err error) {
 	b.log.Warn("mcp: a message of the server cannot be read", "server", b.name, "error", err)
 }
 
-// Receive passes the messages that belong to no call to deliver, in order, until ctx is done, or
-// the Inbox is done and empty. It calls begun once responses can no longer overtake earlier
-// messages.
+// Receive passes the messages that belong to no call to deliver, in order. It returns when ctx is
+// done, or when the Inbox is done and empty. It calls begun once responses can no longer overtake
+// earlier messages.
 func (b *Inbox) Receive(ctx context.Context, begun func(), deliver func(*jsonrpc.Message)) error {
 	b.begin()
 	defer b.stop()
@@ -204,7 +206,7 @@ func (b *Inbox) begin() {
 	b.busy = true
 }
 
-// stop passes on the responses that were still behind other messages.
+// stop passes the responses on that still waited behind other messages.
 func (b *Inbox) stop() {
 	b.mu.Lock()
 	b.busy = false
@@ -221,8 +223,8 @@ func (b *Inbox) stop() {
 	}
 }
 
-// complete passes a response to its call. While a Receive runs, the response waits for the server's
-// earlier messages.
+// complete passes a response to its call. While a Receive runs, the response first waits for the
+// server's earlier messages.
 func (b *Inbox) complete(c *Call, m *jsonrpc.Message) {
 	b.mu.Lock()
 	busy := b.busy
@@ -243,8 +245,8 @@ func (b *Inbox) empty() bool {
 	return b.queue.len() == 0
 }
 
-// put queues a message of the server. If there is no room it drops the oldest notification; a
-// request waits.
+// put queues a message of the server. If there is no room, it drops the oldest notification. For a
+// request, it waits.
 func (b *Inbox) put(m *jsonrpc.Message, size int) {
 	var stalled *time.Timer
 	for {
@@ -274,7 +276,7 @@ func (b *Inbox) put(m *jsonrpc.Message, size int) {
 	}
 }
 
-// Outcomes of offering a message to the queue.
+// An offered is the outcome of offering a message to the queue.
 type offered int
 
 const (
@@ -287,7 +289,7 @@ func (b *Inbox) offer(m *jsonrpc.Message, size int) offered {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err != nil {
-		return taken // and drop it: the link is closed
+		return taken // and dropped, as the link is closed
 	}
 	outcome := taken
 	for !b.queue.fits(size) {
@@ -303,7 +305,7 @@ func (b *Inbox) offer(m *jsonrpc.Message, size int) offered {
 	return outcome
 }
 
-// signal puts a value into a channel of capacity one if it is empty.
+// signal sends a value to a channel of capacity 1, unless the channel is full.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -6,21 +6,21 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// A gatherer joins the lines of a message that a server wrote over several, as with indentation. A
-// JSON string contains no line ends, so each line has whole tokens. The message ends with the
-// bracket that closes its first one. Other lines are returned as stray.
+// A gatherer joins the lines of a message that a server wrote over several lines, for example with
+// indentation. A JSON string contains no line ends, so each line consists of whole tokens. The
+// message ends with the bracket that closes its first one. Other lines are returned as stray.
 type gatherer struct {
-	most  int // bytes
+	most  int // maximum bytes of a message
 	lines [][]byte
 	size  int
 	depth int
 }
 
-// lineCost is the additional memory of a kept line, in bytes: a line may have a single byte.
+// lineCost is the additional memory of a stored line in bytes, as a line may have a single byte.
 const lineCost = 32
 
-// add takes a line that is not a message by itself. It returns the message once it is complete, and
-// the lines that belong to none.
+// add adds a line that is not a message by itself. It returns the message once it is complete, and
+// the lines that belong to no message.
 func (g *gatherer) add(line []byte) (message []byte, stray [][]byte) {
 	depth, tokens := nesting(line)
 	if begins := len(g.lines) == 0; !tokens || begins && !opens(line, depth) || g.depth+depth < 0 || g.size+len(line)+lineCost > g.most {
@@ -50,15 +50,15 @@ func (g *gatherer) drop() [][]byte {
 	return lines
 }
 
-// opens reports whether a line of that nesting begins a message, with a bracket that it does not
+// opens reports whether a line with this nesting begins a message with a bracket that it does not
 // close.
 func opens(line []byte, depth int) bool {
 	i := jsonrpc.SkipSpace(line, 0)
 	return depth > 0 && (line[i] == '{' || line[i] == '[')
 }
 
-// nesting returns the number of brackets that a line opens minus those it closes, and whether it
-// consists of whole JSON tokens.
+// nesting returns the number of brackets that a line opens, minus those that it closes. It also
+// reports whether the line consists of whole JSON tokens.
 func nesting(line []byte) (depth int, tokens bool) {
 	for i := jsonrpc.SkipSpace(line, 0); i < len(line); i = jsonrpc.SkipSpace(line, i) {
 		switch c := line[i]; {

@@ -11,13 +11,13 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Parse parses one message of a server in any form that [jsonrpc.ParseLoose] accepts.
+// Parse parses one message of a server, in any form that [jsonrpc.ParseLoose] accepts.
 func Parse(data []byte) (jsonrpc.Message, *jsonrpc.Error) {
 	return jsonrpc.ParseLoose(data, jsonrpc.Limits{}, jsonrpc.OddAny)
 }
 
-// SplitBatch is like [jsonrpc.SplitBatch] but may repair the text of the batch first; odd holds the
-// repairs.
+// SplitBatch is like [jsonrpc.SplitBatch], but may repair the text of the batch first. The result
+// odd lists the repairs.
 func SplitBatch(data []byte, most int) (elements []json.RawMessage, odd jsonrpc.Odd, fault *jsonrpc.Error) {
 	elements, fault = jsonrpc.SplitBatch(data, most, jsonrpc.Limits{})
 	if fault != nil && fault.Code == jsonrpc.ParseError {
@@ -36,23 +36,23 @@ func LooksLikeResponse(data []byte) bool {
 	return fault != nil || members.Get("result") != nil || members.Get("error") != nil
 }
 
-// maxSkipped limits the log records about lines that are not messages.
+// maxSkipped is the maximum number of log records about lines that are not messages.
 const maxSkipped = 20
 
-// skipped logs the other output of a server, at most maxSkipped times.
+// A skipped logs output of a server that is not a message, at most maxSkipped times.
 type skipped struct {
 	log    *slog.Logger
 	name   string
 	onSkip func(line string) // may be nil
-	named  func()            // called for each instead of a log record; may be nil
+	named  func()            // called for each skipped line in place of a log record; may be nil
 
 	mu     sync.Mutex
 	logged int
 	first  string // first skipped line
-	held   string // first line held back as a part of a message
+	held   string // first line that is held back as a part of a message
 }
 
-// hold sets the lines that are held back.
+// hold sets the lines that are held back as parts of a message.
 func (n *skipped) hold(lines [][]byte) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -21,29 +21,30 @@ import (
 // Limits and times of a link.
 const (
 	maxOut    = 64                     // messages that wait to be written
-	maxSmall  = 64 << 10               // bytes of such a message; the sender of a larger one waits until it is written, or withdraws it
+	maxSmall  = 64 << 10               // maximum bytes of such a message; the sender of a larger one waits until it is written, or withdraws it
 	graceTime = time.Second            // wait for responses after writing failed
-	flushTime = 250 * time.Millisecond // wait of Close for messages sent before it
+	flushTime = 250 * time.Millisecond // wait of Close for messages that were sent before it
 )
 
-// Options are the properties of a link in addition to its streams.
+// Options holds the settings of a link.
 type Options struct {
 	// Name is the server's name in errors.
 	Name string
-	// MaxMessage limits an accepted message, in bytes; default 16 MiB.
+	// MaxMessage is the maximum size of an accepted message in bytes; the default is 16 MiB.
 	MaxMessage int
-	// Describe, if set, is called once when the server's output has ended. It returns an error to
-	// add and wrap, such as the exit status and the end of standard error, or nil. It may take some
-	// time.
+	// Describe, if not nil, is called once when the server's output has ended. It returns an error
+	// to add and wrap, such as the exit status and the end of standard error, or nil. It may take
+	// some time.
 	Describe func() error
-	// Skipped, if set, is called with the first lines that are not messages, cleaned for display.
+	// Skipped, if not nil, is called with the first lines that are not messages, cleaned for
+	// display.
 	Skipped func(line string)
-	// Logger receives records of the server's faults; default slog.Default().
+	// Logger receives records of the server's faults; the default is slog.Default().
 	Logger *slog.Logger
 }
 
-// New returns a link over a pair of byte streams, which it owns from then on. Closing the link
-// closes rw, which must end a blocked Read or Write.
+// New returns a link over a pair of byte streams, which the link then owns. Closing the link closes
+// rw, which must end a blocked Read or Write.
 func New(rw io.ReadWriteCloser, o Options) link.Link {
 	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), mcp.DefaultMaxMessage)
 	s := &streams{
@@ -64,7 +65,7 @@ func New(rw io.ReadWriteCloser, o Options) link.Link {
 	return s
 }
 
-// streams is a link over a pair of byte streams. One goroutine reads and another writes, so that a
+// streams is a link over a pair of byte streams. One goroutine reads and another one writes. So a
 // server that does not read cannot block a caller beyond its context.
 type streams struct {
 	*Inbox
@@ -73,9 +74,9 @@ type streams struct {
 	w        *lines.Writer
 	describe func() error
 	out      chan outgoing
-	one      chan struct{} // a token while out has a large message, so that withdrawn ones do not fill it
+	one      chan struct{} // contains a value while out has a large message, so that withdrawn large messages do not fill out
 	running  sync.WaitGroup
-	gather   gatherer // of the goroutine that reads
+	gather   gatherer // for the goroutine that reads
 
 	closeOnce sync.Once
 	closing   chan struct{}
@@ -109,15 +110,15 @@ func (s *streams) Send(ctx context.Context, out link.Out) error {
 	return nil
 }
 
-// An outgoing message waits to be written. The sender of a large one keeps it until then.
+// An outgoing is a message that waits to be written. The sender of a large one keeps it until then.
 type outgoing struct {
 	small []byte
 	large *large
 }
 
 type large struct {
-	message atomic.Pointer[[]byte] // nil after it was taken to be written, or withdrawn
-	taken   chan struct{}          // closed when it is taken to be written
+	message atomic.Pointer[[]byte] // nil after the message was taken to be written, or withdrawn
+	taken   chan struct{}          // closed when the message is taken to be written
 }
 
 // take returns the message, or nil if its sender withdrew it.
@@ -134,7 +135,7 @@ func (s *streams) take(o outgoing) []byte {
 	return *message
 }
 
-// send passes a message to the writing goroutine.
+// send passes a message to the goroutine that writes.
 func (s *streams) send(ctx context.Context, message []byte) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -157,7 +158,8 @@ func (s *streams) send(ctx context.Context, message []byte) error {
 	}
 }
 
-// sendLarge returns when the message is being written, or withdraws it.
+// sendLarge returns when the message is being written. When ctx is done first, it withdraws the
+// message.
 func (s *streams) sendLarge(ctx context.Context, message []byte) error {
 	select {
 	case s.one <- struct{}{}:
@@ -186,7 +188,7 @@ func (s *streams) sendLarge(ctx context.Context, message []byte) error {
 		err = s.cause()
 	}
 	if l.message.Swap(nil) == nil {
-		return nil // it is being written
+		return nil // the message is being written
 	}
 	return err
 }
@@ -218,7 +220,7 @@ func (s *streams) write() {
 	}
 }
 
-// writeAll writes a message and those queued behind it in one piece.
+// writeAll writes a message together with the messages queued behind it.
 func (s *streams) writeAll(o outgoing) error {
 	for {
 		if message := s.take(o); message != nil {
@@ -234,7 +236,7 @@ func (s *streams) writeAll(o outgoing) error {
 	}
 }
 
-// read handles the server's lines until its output ends.
+// read reads the server's lines until its output ends.
 func (s *streams) read() {
 	for {
 		line, err := s.in.Next()
@@ -251,7 +253,7 @@ func (s *streams) read() {
 	}
 }
 
-// takeLine handles a message, or a part of one.
+// takeLine processes one line, which is a message or a part of one.
 func (s *streams) takeLine(line []byte) {
 	if s.in.Marked() {
 		tolerance.ByteOrderMark.Met(context.Background(), s.log, s.name, "standard output")
@@ -290,7 +292,7 @@ func (s *streams) takeLine(line []byte) {
 	}
 }
 
-// takeStray handles lines that belong to no message of several lines.
+// takeStray sorts lines that belong to no message of several lines.
 func (s *streams) takeStray(lines [][]byte) {
 	for _, line := range lines {
 		s.Take(line)
@@ -320,7 +322,7 @@ func (s *streams) ended(err error) error {
 	return e
 }
 
-// end is an error with its own text.
+// An end is an error with its own text.
 type end struct {
 	text string
 	errs []error
@@ -329,8 +331,8 @@ type end struct {
 func (e *end) Error() string   { return e.text }
 func (e *end) Unwrap() []error { return e.errs }
 
-// Close implements [link.Link]. What was sent before it gets a moment to be
-// written; then the streams are closed.
+// Close implements [link.Link]. It waits a moment for messages that were sent before it, and then
+// closes the streams.
 func (s *streams) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.closing)
@@ -347,10 +349,10 @@ func (s *streams) Close() error {
 	return s.closeErr
 }
 
-// ClosingCancels implements [link.Link]: a call has no channel of its own.
+// ClosingCancels implements [link.Link]. It returns false, as a call has no channel of its own.
 func (s *streams) ClosingCancels() bool { return false }
 
-// Way serves [link.WayOf].
+// Way implements the method that [link.WayOf] needs.
 func (s *streams) Way() link.Way {
 	network, address, port := lines.RemoteOf(s.rw)
 	return link.Way{Network: network, Address: address, Port: port}

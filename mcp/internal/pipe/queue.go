@@ -6,14 +6,14 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// A queue holds waiting messages in the order of their arrival.
+// A queue contains waiting messages in the order of their arrival.
 type queue struct {
 	waiting []queued
 	bytes   int
 }
 
-// A queued is a message for Receive or, if call is not nil, the response to a call. A response must
-// not overtake earlier messages of the server.
+// A queued is a message for Receive. If call is not nil, it is the response to that call, which
+// must not overtake earlier messages of the server.
 type queued struct {
 	message *jsonrpc.Message
 	size    int
@@ -46,7 +46,7 @@ func (q *queue) pop() (queued, bool) {
 	return first, true
 }
 
-// dropNotification removes the oldest notification and reports whether there was one.
+// dropNotification removes the oldest notification, and reports whether there was one.
 func (q *queue) dropNotification() bool {
 	i := slices.IndexFunc(q.waiting, func(w queued) bool { return w.call == nil && w.message.Kind == jsonrpc.Notification })
 	if i < 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// AreMessages reports whether data is a whole message, a whole batch, or several messages on a line
-// each. Any following input could only make it invalid.
+// AreMessages reports whether data is a whole message, a whole batch, or several messages with one
+// on each line. Further input could then only make it invalid.
 func AreMessages(data []byte) bool {
 	switch {
 	case !MayBeWhole(data):
@@ -20,14 +20,14 @@ func AreMessages(data []byte) bool {
 	return fault == nil || MessageLines(data) != nil
 }
 
-// MayBeWhole reports whether data ends like a whole message. It costs far less than parsing.
+// MayBeWhole reports whether data ends like a whole message. It is much faster than parsing.
 func MayBeWhole(data []byte) bool {
 	data = bytes.TrimRight(data, " \t\n")
 	return len(data) > 0 && (data[len(data)-1] == '}' || data[len(data)-1] == ']')
 }
 
-// MessageLines returns the lines of data if it has several and each is a message, and nil
-// otherwise. A server that leaves out the blank lines between events sends such data.
+// MessageLines returns the lines of data if there are several and each is a message. Otherwise it
+// returns nil. Some servers omit the blank lines between events and thus send such data.
 func MessageLines(data []byte) (lines [][]byte) {
 	if bytes.IndexByte(data, '\n') < 0 {
 		return nil

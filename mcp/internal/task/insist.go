@@ -10,14 +10,14 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// ErrUnanswered is returned if the state of a task is unknown because its server could not be
-// asked, for a temporary reason.
+// ErrUnanswered is the error if the state of a task is unknown because its server temporarily does
+// not respond.
 var ErrUnanswered = errors.New("the server cannot be asked about the task now")
 
-const notFound = -32002 // code of servers before 2026-07-28, for resources and other things
+const notFound = -32002 // code of servers before 2026-07-28, for resources and other objects
 
-// Passes reports whether a request about a task may succeed later: the connection, or a server that
-// has the task, failed. Other errors are final: the task is unknown, or the server has no tasks.
+// Passes reports whether a request about a task may succeed later, because the connection or a
+// server behind it failed. Other errors are final: the task is unknown, or the server has no tasks.
 func Passes(err error) bool {
 	var e *mcp.Error
 	if !errors.As(err, &e) {
@@ -30,8 +30,8 @@ func Passes(err error) bool {
 	return true
 }
 
-// insist sends a request about a task and repeats it after a pause if it fails for a temporary
-// reason.
+// insist sends a request about a task. If it fails for a temporary reason, insist repeats it after
+// a pause.
 func (w *Waiter) insist(ctx context.Context, method string, params json.RawMessage, poll time.Duration) (mcp.Result, error) {
 	for lost := 1; ; lost++ {
 		result, err := w.Do(ctx, method, params)
@@ -47,8 +47,8 @@ func (w *Waiter) insist(ctx context.Context, method string, params json.RawMessa
 	}
 }
 
-// unreadable returns the error for an invalid task of the server. It is final: the server would
-// send the same again.
+// unreadable returns the error for an invalid task of the server. It is final, as the server would
+// send the same task again.
 func unreadable(err error) error {
 	return &mcp.Error{Code: mcp.CodeInternalError, Message: err.Error()}
 }

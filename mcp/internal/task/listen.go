@@ -10,16 +10,16 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Notifications of a subscription to tasks.
+// The notifications of a subscription to tasks.
 const (
 	Notification         = "notifications/tasks"
 	notifyAcknowledgment = "notifications/subscriptions/acknowledged"
 )
 
-// MaxListened limits the tasks of one subscription.
+// MaxListened is the maximum number of tasks in one subscription.
 const MaxListened = 100
 
-// ListenParams returns the parameters of a subscription to one task.
+// ListenParams returns the params of a subscription to one task.
 func ListenParams(id string) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.Object("notifications")
@@ -30,8 +30,8 @@ func ListenParams(id string) json.RawMessage {
 	return w.Bytes()
 }
 
-// Listened returns the tasks in the parameters of a subscription, and whether it contains nothing
-// else.
+// Listened returns the tasks in the params of a subscription. It also reports whether the
+// subscription contains nothing else.
 func Listened(params json.RawMessage) (tasks []string, only bool, err error) {
 	filter := jsonrpc.Get(params, "notifications")
 	named := jsonrpc.Get(filter, "taskIds")
@@ -63,8 +63,8 @@ func Agreed(acknowledged json.RawMessage, id string) bool {
 type freeKey struct{}
 
 // IsForFree reports whether a subscription is wanted only if it needs no message to the server. A
-// waiter asks about its task in any case, and over HTTP a subscription would take a connection for
-// each task.
+// Waiter polls its task in any case. Over HTTP, a subscription would need a connection for each
+// task.
 func IsForFree(ctx context.Context) bool { return ctx.Value(freeKey{}) != nil }
 
 // A hearing is the Peer of the subscription of a Waiter.
@@ -72,10 +72,11 @@ type hearing struct {
 	mcp.NoPeer
 	id    string
 	over  context.CancelFunc
-	tasks chan *Task // of capacity 1: the newest
+	tasks chan *Task // capacity 1; contains the newest task
 }
 
-// hear subscribes to a task until stop is called, which waits for the end of the subscription.
+// hear subscribes to a task until stop is called. The function stop waits for the end of the
+// subscription.
 func (w *Waiter) hear(ctx context.Context, id string) (tasks <-chan *Task, stop func()) {
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, freeKey{}, true))
 	h := &hearing{id: id, over: cancel, tasks: make(chan *Task, 1)}
@@ -121,7 +122,7 @@ func (t *Task) isWhole() bool {
 	return true
 }
 
-// Parse decodes a task and copies the data it keeps.
+// Parse decodes a task. The task does not share memory with raw.
 func Parse(raw json.RawMessage) (*Task, error) {
 	var t Task
 	if err := json.Unmarshal(raw, &t); err != nil {

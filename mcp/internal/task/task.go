@@ -1,6 +1,6 @@
-// Package task defines the tasks of the modern revision (extension io.modelcontextprotocol/tasks)
-// and waits for those of servers. Clients use it, and so do edges whose clients support no tasks or
-// those of 2025-11-25.
+// Package task defines the tasks of the modern revision (extension io.modelcontextprotocol/tasks),
+// and waits for tasks of servers. Clients use it. Edges use it for clients that support no tasks,
+// or only tasks of 2025-11-25.
 package task
 
 import (
@@ -19,7 +19,7 @@ const maxID = 1_024 // bytes of a task's id
 // A Status is the state of a task.
 type Status string
 
-// Statuses of the extension.
+// The statuses of the extension.
 const (
 	Working       Status = "working"
 	InputRequired Status = "input_required"
@@ -31,14 +31,14 @@ const (
 // IsOver reports whether the status is final.
 func (s Status) IsOver() bool { return s != Working && s != InputRequired }
 
-// A Task is the form of a task for clients.
+// A Task is a task in the form for clients.
 type Task struct {
 	ID      string                     `json:"taskId"`
 	Status  Status                     `json:"status"`
 	Message string                     `json:"statusMessage,omitempty"`
 	Created string                     `json:"createdAt"`
 	Updated string                     `json:"lastUpdatedAt"`
-	TTL     *float64                   `json:"ttlMs"` // nil: unlimited
+	TTL     *float64                   `json:"ttlMs"` // nil means unlimited
 	Poll    float64                    `json:"pollIntervalMs,omitempty"`
 	Inputs  map[string]json.RawMessage `json:"inputRequests,omitempty"`
 	Result  json.RawMessage            `json:"result,omitempty"`
@@ -58,7 +58,7 @@ func FaultOf(err error) *Fault {
 	return &Fault{e.Code, e.Message, e.Data}
 }
 
-// Err returns the fault as an error. A nil fault gives a general one.
+// Err returns the fault as an error. For a nil fault, it returns a general error.
 func (f *Fault) Err() error {
 	if f == nil {
 		return mcp.Errorf(mcp.CodeInternalError, "the task failed")
@@ -66,7 +66,7 @@ func (f *Fault) Err() error {
 	return &mcp.Error{Code: f.Code, Message: f.Message, Data: f.Data}
 }
 
-// Of decodes the task in a result.
+// Of returns the task in a result.
 func Of(result *mcp.Result) (*Task, error) {
 	body, err := result.Encoded()
 	if err != nil {
@@ -75,19 +75,19 @@ func Of(result *mcp.Result) (*Task, error) {
 	return Parse(body)
 }
 
-// Interval returns the polling interval that the server wants; 0 without one.
+// Interval returns the polling interval that the server wants, or 0.
 func (t *Task) Interval() time.Duration {
 	return time.Duration(min(max(t.Poll, 0), 1<<30)) * time.Millisecond
 }
 
-// Params returns the parameters of a request about a task.
+// Params returns the params of a request about a task.
 func Params(id string) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String("taskId", id)
 	return w.Bytes()
 }
 
-// ID returns the task in the parameters of a request.
+// ID returns the id of the task in the params of a request.
 func ID(params json.RawMessage) (string, error) {
 	id, ok := jsonrpc.Unquote(jsonrpc.Get(params, "taskId"))
 	if !ok || id == "" || len(id) > maxID {
@@ -106,7 +106,7 @@ func Declared(c *mcp.ClientCapabilities) bool {
 	return c != nil && c.Extensions[revision.TasksExtension] != nil
 }
 
-// Declare returns the capabilities with that for tasks.
+// Declare returns the capabilities with the capability for tasks added.
 func Declare(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
 	if Declared(c) {
 		return c
@@ -122,7 +122,7 @@ func Declare(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
 	return &all
 }
 
-// Undeclare returns the capabilities without that for tasks.
+// Undeclare returns the capabilities without the capability for tasks.
 func Undeclare(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
 	if !Declared(c) {
 		return c
@@ -133,7 +133,7 @@ func Undeclare(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
 	return &all
 }
 
-// Missing returns the error for a client that would have to support tasks.
+// Missing returns the error for a request that only a client with support for tasks may send.
 func Missing() error {
 	w := jsonrpc.NewObject(nil)
 	w.Object("requiredCapabilities")
@@ -147,5 +147,5 @@ func Missing() error {
 	return e
 }
 
-// ErrCancelled is returned instead of the result of a cancelled task.
+// ErrCancelled is the error in place of the result of a cancelled task.
 var ErrCancelled = errors.New("the task was cancelled")

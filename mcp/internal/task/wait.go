@@ -16,9 +16,9 @@ import (
 
 const (
 	defaultPoll = time.Second
-	minPoll     = 50 * time.Millisecond // minimum between two polls, whatever the server wants
+	minPoll     = 50 * time.Millisecond // minimum pause between two polls, even if the server wants a shorter one
 	maxPoll     = 30 * time.Second
-	maxInputs   = 100 // requests of a task that wait at the same time
+	maxInputs   = 100 // requests of one task that wait at the same time
 	maxLost     = 5   // consecutive requests that may fail for a temporary reason, such as a restart
 )
 
@@ -26,27 +26,27 @@ const (
 type Waiter struct {
 	// Do sends a request about the task.
 	Do func(ctx context.Context, method string, params json.RawMessage) (mcp.Result, error)
-	// Ask sends the client a request of the task.
+	// Ask sends a request of the task to the client.
 	Ask func(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error)
-	// Report is called after each poll, except the last if that has no message.
+	// Report is called after each poll, except after the last poll if it has no message.
 	Report func(ctx context.Context, n int, message string)
-	// Listen, if not nil, runs a subscriptions/listen until ctx is done: a notification is used
-	// before the next poll.
+	// Listen, if not nil, runs a subscriptions/listen until ctx is done. With a notification, the
+	// Waiter need not wait for the next poll.
 	Listen func(ctx context.Context, params json.RawMessage, peer mcp.Peer) error
 	// Look, if not nil, is called with the task after each poll.
 	Look func(t *Task)
 }
 
-// Wait returns the result of a task. The error is [ErrCancelled] for a cancelled task. It is an
-// [*mcp.Error] for one that failed, is unknown or is invalid, and [ErrUnanswered] if the server
-// does not respond. It polls after the time poll, or at once if that is 0.
+// Wait returns the result of a task. The first poll is after the time poll, or at once if poll is
+// 0. The error is [ErrCancelled] for a cancelled task, and [ErrUnanswered] if the server does not
+// respond. It is an [*mcp.Error] for a task that failed, is unknown or is invalid.
 func (w *Waiter) Wait(ctx context.Context, id string, poll time.Duration) (mcp.Result, error) {
 	answered := map[string]bool{}
 	var heard <-chan *Task // nil without a subscription
 	for n := 1; ; n++ {
 		var t *Task
 		if n > 1 || poll != 0 {
-			if heard == nil && w.Listen != nil { // the task takes longer
+			if heard == nil && w.Listen != nil { // the first poll showed that the task takes longer
 				var stop func()
 				heard, stop = w.hear(ctx, id)
 				defer stop()
@@ -90,7 +90,7 @@ func (w *Waiter) Wait(ctx context.Context, id string, poll time.Duration) (mcp.R
 	}
 }
 
-// pause waits until the next poll or for a notification, but at least minPoll.
+// pause waits until the next poll or a notification, at least for minPoll.
 func pause(ctx context.Context, poll time.Duration, heard <-chan *Task) (*Task, error) {
 	if _, err := await(ctx, minPoll, nil); err != nil || poll <= minPoll {
 		return nil, err
@@ -98,7 +98,7 @@ func pause(ctx context.Context, poll time.Duration, heard <-chan *Task) (*Task, 
 	return await(ctx, min(poll, maxPoll)-minPoll, heard)
 }
 
-// await waits for d, or for a task before that.
+// await waits for the duration d, or until a task arrives on heard.
 func await(ctx context.Context, d time.Duration, heard <-chan *Task) (*Task, error) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -112,7 +112,7 @@ func await(ctx context.Context, d time.Duration, heard <-chan *Task) (*Task, err
 	}
 }
 
-// answer responds to the requests of a task without a response.
+// answer responds to the requests of a task that have no response yet.
 func (w *Waiter) answer(ctx context.Context, id string, requests map[string]json.RawMessage, answered map[string]bool) error {
 	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(requests)), func(key string) bool { return answered[key] })
 	if len(keys) == 0 {

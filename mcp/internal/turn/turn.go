@@ -1,5 +1,5 @@
-// Package turn provides a lock for operations that may take long, such as writing to a connection.
-// Waiting for it can be given up.
+// Package turn provides a lock for long operations, such as writing to a connection. A caller can
+// give up waiting for it.
 package turn
 
 import (
@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// A Turn is a lock for operations too long for a mutex. A wait ends when its context is done.
-// Waiters get the turn in the order of their calls. The zero value is a free turn.
+// A Turn is a lock for operations that are too long for a mutex. A wait ends when its context is
+// done. Waiters get the turn in the order of their calls. The zero value is a free turn.
 type Turn struct {
 	mu      sync.Mutex
 	taken   bool
 	waiting []chan struct{} // waiters in order; closed when they get the turn
 }
 
-// Acquire waits for the turn until ctx is done, and then returns its cause. It acquires a free turn
+// Acquire waits for the turn. If ctx is done first, it returns the cause. It acquires a free turn
 // even if ctx is done.
 func (t *Turn) Acquire(ctx context.Context) error {
 	mine := t.enqueue()
@@ -32,7 +32,7 @@ func (t *Turn) Acquire(ctx context.Context) error {
 	defer t.mu.Unlock()
 	at := slices.Index(t.waiting, mine)
 	if at < 0 {
-		return nil // got it at the same moment
+		return nil // the caller got the turn at the same moment
 	}
 	t.waiting = slices.Delete(t.waiting, at, at+1)
 	return context.Cause(ctx)
@@ -60,7 +60,7 @@ func (t *Turn) TryAcquire() bool {
 	return free
 }
 
-// Release gives the turn to the next waiter.
+// Release passes the turn to the next waiter.
 func (t *Turn) Release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

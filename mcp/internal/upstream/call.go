@@ -17,22 +17,22 @@ import (
 type call struct {
 	id              jsonrpc.ID
 	method          string
-	caller          any      // of the request; see [mcp.Request.Caller]
+	caller          any      // of the client's request; see [mcp.Request.Caller]
 	by              string   // the caller whose shares of the limits it uses
-	session         *session // session it was sent in, for the reader of its channel; changes only before it is sent again
+	session         *session // the session that it was sent in, for the reader of its channel; changes only before it is sent again
 	events          mailbox
 	filter          *filter // for a listen request
-	task            string  // id of the task, for a request for its result
-	acceptsRequests bool    // the server may send requests during it; false for listen requests and those of the connection
+	task            string  // id of a task, for a request for the task's result
+	acceptsRequests bool    // set if the server may send requests during the call; not for listen requests and requests of the connection
 
-	// These end when the client gives up the call or the connection is closed. They are nil in a
-	// legacyCall, which has its own.
+	// ctx and giveUp end when the client gives up the call or the connection is closed. They are
+	// nil in a legacyCall, which has its own.
 	ctx    context.Context
 	giveUp context.CancelCauseFunc
 
-	// The connection's mu guards these.
-	exchanged bool    // no message of it is on its way to the server any more, nor its cancellation
-	lingers   *linger // of a client that gave up the call before that
+	// The connection's mu guards the following fields.
+	exchanged bool    // set when neither a message nor the cancellation of the call is on its way to the server
+	lingers   *linger // set if the client gave up the call before exchanged was set
 }
 
 // addCall registers a call, so that its messages reach it.
@@ -44,7 +44,7 @@ func (c *conn) addCall(ctx context.Context, req *mcp.Request) (*call, error) {
 	return k, err
 }
 
-// addCallWithin is addCall for a call whose context ends with ctx or with the connection.
+// addCallWithin is like addCall, for a call whose context ends with ctx or with the connection.
 func (c *conn) addCallWithin(ctx context.Context, req *mcp.Request) (*call, error) {
 	k, err := c.newCall(ctx, req)
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *conn) finishCall(k *call) {
 	}
 }
 
-// removeCall removes a call from the table. No message of the server reaches it afterwards.
+// removeCall removes a call from the table. After that, no message of the server reaches the call.
 func (c *conn) removeCall(k *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,13 +126,13 @@ func (c *conn) removeCall(k *call) {
 	}
 }
 
-// find returns the call with the token or id, or nil.
+// find returns the call with this progress token or id, or nil.
 func (c *conn) find(raw json.RawMessage) *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.calls[jsonrpc.ID(raw).Plain()]
 }
 
-// mayAsk reports whether a server may send requests and log messages during a request of this
+// mayAsk reports whether a server may send requests and log messages during a request with this
 // method.
 func mayAsk(method string) bool { return revision.MethodNamed(method).Asks }

@@ -2,8 +2,8 @@ package upstream
 
 import "context"
 
-// A callContext ends with a connection and has the values of a client's request as well, such as
-// its principal.
+// A callContext ends with a connection. It also has the values of a client's request, such as its
+// principal.
 type callContext struct {
 	context.Context
 	values context.Context

@@ -6,22 +6,23 @@ import (
 	"sync"
 )
 
-// A callerTurn lets the calls of one client run while those of others wait in order. It serves
-// servers whose requests name no call: it makes their client known.
+// A callerTurn lets the calls of one client run while calls of other clients wait in order. It is
+// used with servers whose requests name no call. With it, the client that they are meant for is
+// known.
 type callerTurn struct {
 	mu     sync.Mutex
-	caller any // client that has the turn; nil for one call of an unknown client
-	calls  int // calls that hold the turn
+	caller any // the client that has the turn; nil for one call of an unknown client
+	calls  int // number of calls that have the turn
 	line   []*inLine
 }
 
-// An inLine is a call that waits for its turn.
+// An inLine is a call that waits for the turn.
 type inLine struct {
 	caller any
 	next   chan struct{} // closed when the call has the turn
 }
 
-// acquire takes the turn for a call of the client, or waits for it until ctx is done.
+// acquire takes the turn for a call of a client, or waits for it until ctx is done.
 func (t *callerTurn) acquire(ctx context.Context, caller any) error {
 	t.mu.Lock()
 	if t.take(caller) {
@@ -40,7 +41,7 @@ func (t *callerTurn) acquire(ctx context.Context, caller any) error {
 	at := slices.Index(t.line, w)
 	if at >= 0 {
 		t.line = slices.Delete(t.line, at, at+1)
-		t.advance() // it may have been ahead of calls of the client that has the turn
+		t.advance() // the call may have been ahead of calls of the client that has the turn
 	}
 	t.mu.Unlock()
 	if at < 0 {
@@ -49,15 +50,15 @@ func (t *callerTurn) acquire(ctx context.Context, caller any) error {
 	return context.Cause(ctx)
 }
 
-// try takes the turn if no wait is needed.
+// try takes the turn if that needs no wait. It reports whether it took the turn.
 func (t *callerTurn) try(caller any) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.take(caller)
 }
 
-// take takes the turn if it is free, or if the client has it and no other waits. A client that
-// calls all the time therefore cannot keep it from others.
+// take takes the turn if it is free, or if the client has it and no call waits. So a client that
+// calls all the time cannot keep the turn.
 func (t *callerTurn) take(caller any) bool {
 	if t.calls > 0 && (len(t.line) > 0 || caller == nil || caller != t.caller) {
 		return false
@@ -74,7 +75,7 @@ func (t *callerTurn) release() {
 	t.advance()
 }
 
-// advance gives the turn to the first in line and to the following calls of the same client.
+// advance passes the turn to the first call in line, and to the following calls of the same client.
 func (t *callerTurn) advance() {
 	for len(t.line) > 0 {
 		first, rest := t.line[0], t.line[1:]
@@ -88,7 +89,7 @@ func (t *callerTurn) advance() {
 	}
 }
 
-// wanted reports whether calls of others wait.
+// wanted reports whether calls of other clients wait.
 func (t *callerTurn) wanted() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

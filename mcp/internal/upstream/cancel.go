@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	overtakeTime = 8 * time.Second        // limit for a request to arrive after its cancellation
-	maxRepeating = 256                    // cancellations that are repeated; further ones are not
-	owedTime     = 500 * time.Millisecond // wait of a closing connection for its cancellations to be sent
+	overtakeTime = 8 * time.Second        // how long a request may take to arrive after its cancellation
+	maxRepeating = 256                    // cancellations that are repeated at the same time; others are not repeated
+	owedTime     = 500 * time.Millisecond // how long a closing connection waits for its cancellations to be sent
 )
 
-// sendCancelled sends the cancellation of a request, unless closing its channel cancels it. It
-// reports false if the server did not accept it.
+// sendCancelled sends the cancellation of a request, unless closing its channel cancels the
+// request. It reports false if the server did not accept the cancellation.
 func (c *conn) sendCancelled(ctx context.Context, id jsonrpc.ID) bool {
 	s := c.session.Load()
 	if s == nil || c.link.ClosingCancels() && s.revision.Modern || c.link.Err() != nil {
@@ -31,9 +31,9 @@ func (c *conn) sendCancelled(ctx context.Context, id jsonrpc.ID) bool {
 	return c.send(notificationCancelled, w.Bytes())
 }
 
-// cancelAgain repeats the cancellation of a request that may have arrived after it and would run
-// without end. A server ignores a cancellation of a request that it does not know
-// (basic/utilities/cancellation). cancelAgain reports whether the server accepted one.
+// cancelAgain repeats the cancellation of a request. The request may have arrived after the first
+// one and would then run without end, as a server ignores a cancellation of a request that it does
+// not know (basic/utilities/cancellation). It reports whether the server accepted a cancellation.
 func (c *conn) cancelAgain(ctx context.Context, id jsonrpc.ID) (sent bool) {
 	by := share.Of(ctx)
 	if !c.repeating.Take(by) {
@@ -46,8 +46,8 @@ func (c *conn) cancelAgain(ctx context.Context, id jsonrpc.ID) (sent bool) {
 	return sent
 }
 
-// stopCalls prevents further requests and returns the running ones. first is false if it was called
-// before.
+// stopCalls prevents further requests and returns the running ones. The result first is false if
+// stopCalls was called before.
 func (c *conn) stopCalls() (running []*call, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +60,7 @@ func (c *conn) stopCalls() (running []*call, first bool) {
 	return running, first
 }
 
-// cancelCall sends the cancellation of a call in a goroutine of the connection, which then calls
+// cancelCall sends the cancellation of a call in a goroutine of the connection, and then calls
 // over.
 func (c *conn) cancelCall(k *call, over func(sent bool)) {
 	c.owes(k.ctx, k)
@@ -73,8 +73,8 @@ func (c *conn) cancelCall(k *call, over func(sent bool)) {
 	}
 }
 
-// owes records that the server must be notified if ctx ends before the exchange. settles removes
-// the record.
+// owes records that the server must get a cancellation if ctx ends before the exchange. The method
+// settles removes the record.
 func (c *conn) owes(ctx context.Context, k *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,8 +88,8 @@ func (c *conn) settles(k *call) {
 	signal(c.settled)
 }
 
-// settleOwed waits up to owedTime for the cancellations of requests that were given up. Otherwise a
-// server that outlives this client would go on with them.
+// settleOwed waits for the cancellations of requests that were given up, at most for owedTime.
+// Otherwise a server that outlives this client would continue them.
 func (c *conn) settleOwed() {
 	limit := time.NewTimer(owedTime)
 	defer limit.Stop()

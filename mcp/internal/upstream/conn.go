@@ -24,19 +24,19 @@ import (
 // Limits and times of a connection.
 const (
 	maxCalls      = 10_000                 // requests to one server that wait for their response or are being cancelled
-	maxListens    = maxCalls / 2           // listen requests among them, which last long: they leave room for others
-	maxResponses  = 256                    // responses being sent to the server
+	maxListens    = maxCalls / 2           // listen requests among these; they last long and leave room for others
+	maxResponses  = 256                    // responses that are being sent to the server
 	maxSendBytes  = 32 << 20               // bytes of these responses
-	maxRounds     = 16                     // rounds of one request before it fails
+	maxRounds     = 16                     // rounds of one request; after them, the request fails
 	maxPages      = 1_000                  // pages of a list that is read for its headers
-	closeTime     = 5 * time.Second        // wait of Close for clients that accept no notification
-	levelTime     = 100 * time.Millisecond // for a server to accept a log level before a call
-	sendTime      = 5 * time.Second        // for a notification or a response to the server
-	connectTime   = 2 * time.Minute        // for connecting
-	probeTime     = 5 * time.Second        // for the response to server/discover
-	lateTime      = 250 * time.Millisecond // for a late response to server/discover after one to initialize
-	streamTime    = 250 * time.Millisecond // for opening the session's stream before calls are made
-	roundsBackoff = 100 * time.Millisecond // before the next round if the server asked for nothing; doubled with each round
+	closeTime     = 5 * time.Second        // how long Close waits for clients that accept no notification
+	levelTime     = 100 * time.Millisecond // time for a server to accept a log level before a call
+	sendTime      = 5 * time.Second        // time for sending a notification or a response to the server
+	connectTime   = 2 * time.Minute        // time for connecting
+	probeTime     = 5 * time.Second        // wait for the response to server/discover
+	lateTime      = 250 * time.Millisecond // wait for a late response to server/discover after a response to initialize
+	streamTime    = 250 * time.Millisecond // time for opening the session's stream before calls begin
+	roundsBackoff = 100 * time.Millisecond // pause before the next round if the server asked for nothing; doubled with each round
 )
 
 const (
@@ -72,12 +72,12 @@ type conn struct {
 	tools   toolTable
 
 	session   atomic.Pointer[session] // nil until the era is known
-	late      *discovery              // of the last server/discover; belongs to the goroutine that connects
+	late      *discovery              // the last server/discover; belongs to the goroutine that connects
 	ids       atomic.Int64
-	places    *share.Budget // requests that wait, and cancellations being sent
+	places    *share.Budget // requests that wait, and cancellations that are being sent
 	listens   *share.Budget // listen requests
 	repeating *share.Budget // repeated cancellations
-	namesNone atomic.Bool   // the server sent a request without an association
+	namesNone atomic.Bool   // set if the server sent a request that names no call
 	inFlight  inFlight      // notifications that wait for listeners
 	queued    *share.Budget // bytes of the notifications in all mailboxes
 
@@ -89,49 +89,50 @@ type conn struct {
 
 	work    chan func()   // for idle workers
 	waiting atomic.Int64  // number of idle workers
-	done    chan struct{} // closed when the connection is of no further use
+	done    chan struct{} // closed when the connection can no longer be used
 
 	gone     chan struct{} // closed when Close has returned
 	closeErr error         // result of Close
 
-	responses     chan struct{} // a token for each response being sent
+	responses     chan struct{} // a value for each response that is being sent
 	responseBytes atomic.Int64  // bytes of these responses
 	lingers       chan struct{} // signalled when lingering changes
 	settled       chan struct{} // signalled when owed shrinks
 
 	mu      sync.Mutex
-	closing bool  // no further requests
-	closed  bool  // no further goroutines
-	ended   bool  // done is closed
-	lost    error // the reason, if the link has none
+	closing bool  // set when no further requests may begin
+	closed  bool  // set when no further goroutines may begin
+	ended   bool  // set when done is closed
+	lost    error // why the connection ended, if the link has no reason
 	calls   map[jsonrpc.ID]*call
 
-	owed      map[*call]context.Context // exchanges whose cancellation the server must receive when the context ends
-	lingering map[any]*linger           // by client that gave up calls
-	cancelled int64                     // number of exchanges of such calls that are over
-	leaving   bool                      // watchLingering runs
-	stray     time.Time                 // until then the server may work on a call whose response was lost
+	owed      map[*call]context.Context // exchanges whose cancellation the server must get when the context ends
+	lingering map[any]*linger           // by the client that gave up calls
+	cancelled int64                     // number of finished exchanges of such calls
+	leaving   bool                      // set while watchLingering runs
+	stray     time.Time                 // until this time, the server may still work on a call whose response was lost
 }
 
-// A session holds the facts about a server. It never changes.
+// A session holds the facts about a server. It is immutable.
 type session struct {
-	id           jsonrpc.ID // id of its initialize; empty with a modern server
+	id           jsonrpc.ID // id of the initialize that began it; empty for a modern server
 	era          era
 	revision     *revision.Revision
 	discover     mcp.Result             // result of server/discover
 	capabilities mcp.ServerCapabilities // of the server
-	hasTasks     bool                   // tasks of 2025-11-25
+	hasTasks     bool                   // set if the server has tasks of 2025-11-25
 }
 
 // An era implements requests to servers of one of the two eras.
 type era interface {
-	// call sends a request and answers the requests that the server sends meanwhile.
+	// call sends a request, and responds to the requests that the server sends during the call.
 	call(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error)
-	// listen passes the server's notifications to req's Peer until ctx is done.
+	// listen passes the server's notifications to the Peer of req until ctx is done.
 	listen(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error)
 	// ping reports whether the server responds.
 	ping(ctx context.Context, s *session) error
-	// request handles a request of the server; c is the call on whose channel it came, or nil.
+	// request handles a request of the server. It came on the channel of the call c, if that is not
+	// nil.
 	request(s *session, c *call, m *jsonrpc.Message)
 	// notify handles a notification that belongs to no call.
 	notify(s *session, m *jsonrpc.Message)
@@ -170,7 +171,7 @@ func (c *conn) Err() error {
 	return c.lost
 }
 
-// end marks the connection as done; err is the reason if the link has none.
+// end marks the connection as done. The error err is the reason if the link has none.
 func (c *conn) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,8 +181,8 @@ func (c *conn) end(err error) {
 	}
 }
 
-// Close implements [mcp.Conn]. It gives up running requests as if their clients had. A second call
-// waits for the first.
+// Close implements [mcp.Conn]. It gives up running requests as if their clients had done so. A
+// second call waits for the first one.
 func (c *conn) Close() error {
 	running, first := c.stopCalls()
 	if !first {
@@ -209,7 +210,7 @@ func (c *conn) Close() error {
 	defer limit.Stop()
 	select {
 	case <-ended:
-	case <-limit.C: // a Peer ignores its context: a client that does not read
+	case <-limit.C: // a Peer ignores its context, as with a client that does not read
 		c.log.Warn("mcp: a connection was closed while a client still holds up a call", "server", c.options.Name)
 	}
 	return c.closeErr
@@ -222,7 +223,7 @@ func (c *conn) whileOpen(ctx context.Context) (_ context.Context, stop func()) {
 	return within, func() { release(); cancel(nil) }
 }
 
-// spawn starts a goroutine of the connection, which Close waits for. It reports false if the
+// spawn starts a goroutine of the connection; Close waits for it. It reports false if the
 // connection is closed.
 func (c *conn) spawn(f func()) bool {
 	c.mu.Lock()
@@ -234,7 +235,7 @@ func (c *conn) spawn(f func()) bool {
 	return true
 }
 
-// Handle sends the request to the server.
+// Handle implements [mcp.Handler]. It sends the request to the server.
 func (c *conn) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	s := c.session.Load()
 	switch req.Method {
@@ -262,8 +263,8 @@ func (c *conn) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	return result, err
 }
 
-// omits returns the decision about a tool with invalid header annotations: HTTP clients must omit
-// it (2026-07-28 basic/transports/streamable-http).
+// omits returns a function that decides whether to omit a tool with invalid header annotations.
+// HTTP clients must omit it (2026-07-28 basic/transports/streamable-http).
 func (c *conn) omits(s *session) func(tool string, err error) bool {
 	return func(tool string, err error) bool {
 		if !c.link.ClosingCancels() || !s.revision.Modern {
@@ -274,8 +275,8 @@ func (c *conn) omits(s *session) func(tool string, err error) bool {
 	}
 }
 
-// exchange sends a request in a goroutine of its own. The result becomes an event of the call. If
-// ctx ends first, the server gets a cancellation.
+// exchange sends a request in a separate goroutine. The result becomes an event of the call. If ctx
+// ends first, the server gets a cancellation.
 func (c *conn) exchange(ctx context.Context, k *call, out link.Out) {
 	c.exchangeBegins(k)
 	c.owes(ctx, k)
@@ -300,7 +301,7 @@ func (c *conn) exchange(ctx context.Context, k *call, out link.Out) {
 	}
 }
 
-// simple sends a request without notifications, requests or further rounds.
+// simple sends a request that needs no notifications, server requests or further rounds.
 func (c *conn) simple(ctx context.Context, s *session, req *mcp.Request, out func(id jsonrpc.ID) link.Out) (*jsonrpc.Message, error) {
 	k, err := c.addCallWithin(ctx, req)
 	if err != nil {
@@ -319,8 +320,9 @@ func (c *conn) simple(ctx context.Context, s *session, req *mcp.Request, out fun
 	return m, nil
 }
 
-// send sends a notification. It reports false if the server did not accept it but may still need
-// it. After a lost session it does not. The next request detects an unreachable server.
+// send sends a notification. It reports false if the server did not accept the notification but may
+// still need it. A server that lost its session no longer needs it. If the server cannot be
+// reached, the next request detects that.
 func (c *conn) send(method string, params []byte) bool {
 	ctx, cancel := context.WithTimeout(c.ctx, sendTime)
 	defer cancel()
@@ -332,7 +334,7 @@ func (c *conn) send(method string, params []byte) bool {
 	return err == nil || errors.Is(err, link.ErrSessionLost)
 }
 
-// inputRequests is the quoted name of the member with the requests of a modern result.
+// inputRequests is the quoted name of the member of a modern result with the server's requests.
 var inputRequests = []byte(`"inputRequests"`)
 
 // result returns the Result in a server's response.
@@ -351,7 +353,7 @@ func (c *conn) result(ctx context.Context, s *session, req *mcp.Request, m *json
 		return mcp.Result{}, fmt.Errorf("server %q: %s: the result is a task, and the client did not declare that it knows tasks", c.options.Name, describe(req))
 	}
 	if !s.revision.Modern && mayAsk(req.Method) && bytes.Contains(body, inputRequests) && jsonrpc.Get(body, "inputRequests") != nil {
-		// The Go SDK (1.8.0) sends the second elicitation of a tool so.
+		// The Go SDK (1.8.0) sends the second elicitation of a tool in this form.
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidRequest, "server %q: %s: the result is an elicitation by inputRequests, which is a form of %s and not of a session of %s",
 			c.options.Name, describe(req), revision.Latest().Name, s.revision.Name)
 	}

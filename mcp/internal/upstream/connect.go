@@ -20,11 +20,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// Connect connects to a server by a link that dial makes and finds out its era. It follows the
-// specification's backward compatibility (2026-07-28 basic/transports/stdio and streamable-http).
-// It sends a modern request first, and a handshake if the response does not decide. With
-// LegacyFirst the order is reversed. It may call dial twice, as some servers end at a request that
-// they do not know.
+// Connect connects to a server over a link from dial, and finds out the server's era. It follows
+// the specification's backward compatibility (2026-07-28 basic/transports/stdio and
+// streamable-http). It sends a modern request first. If the response does not decide the era, it
+// sends a handshake. LegacyFirst reverses the order. Connect may call dial twice, as some servers
+// end when they get an unknown request.
 func Connect(ctx context.Context, dial func(context.Context) (link.Link, error), o mcp.ConnectOptions) (mcp.Conn, error) {
 	limit := cmp.Or(max(o.ConnectTimeout, 0), connectTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not connected within %v: %w", limit, context.DeadlineExceeded))
@@ -33,7 +33,7 @@ func Connect(ctx context.Context, dial func(context.Context) (link.Link, error),
 	if err != nil {
 		return nil, err
 	}
-	var refused error // error of the handshake that preceded the modern request
+	var refused error // error of the handshake before the modern request
 	if o.LegacyFirst && o.Revision == "" {
 		if refused = newLegacy(c).handshake(ctx); refused == nil {
 			return c, nil
@@ -81,9 +81,9 @@ func Connect(ctx context.Context, dial func(context.Context) (link.Link, error),
 	return connectOlder(ctx, older, err, o)
 }
 
-// modernAfterAll returns the connection to a server that responded to the handshake, and too late
-// to the modern request. A link with one channel stays in use, in the era of the server's next
-// response. Over HTTP a new connection replaces it and waits longer.
+// modernAfterAll returns the connection to a server that responded to the handshake, and responded
+// too late to the modern request. It continues to use a link with a single channel, in the era of
+// the server's next response. Over HTTP, it replaces the connection by a new one that waits longer.
 func modernAfterAll(ctx context.Context, c *conn, dial func(context.Context) (link.Link, error)) (mcp.Conn, error) {
 	if !c.link.ClosingCancels() {
 		if s, _, err := c.probe(ctx); err == nil && s != nil {
@@ -112,7 +112,7 @@ func modernAfterAll(ctx context.Context, c *conn, dial func(context.Context) (li
 	return c, nil
 }
 
-// reopen returns c, or a new connection if its link is broken.
+// reopen returns c, or a new connection if the link of c is broken.
 func reopen(ctx context.Context, c *conn, dial func(context.Context) (link.Link, error)) (*conn, error) {
 	if c.link.Err() == nil {
 		return c, nil
@@ -127,7 +127,7 @@ func open(ctx context.Context, dial func(context.Context) (link.Link, error), o 
 		return nil, fmt.Errorf("server %q: %w", o.Name, err)
 	}
 	c := newConn(l, o)
-	if !l.ClosingCancels() { // one channel for everything: read it from the start
+	if !l.ClosingCancels() { // a single channel: it must be read from the start
 		c.receiveAll(c.ctx, func(err error) {
 			if c.ctx.Err() == nil {
 				c.log.Debug("mcp: no more messages from the server", "server", o.Name, "error", err)
@@ -137,7 +137,7 @@ func open(ctx context.Context, dial func(context.Context) (link.Link, error), o 
 	return c, nil
 }
 
-// refusedByServer reports whether the error is a protocol error of the server.
+// refusedByServer reports whether err is a protocol error of the server.
 func refusedByServer(err error) bool {
 	var fault *jsonrpc.Error
 	var status *mcp.StatusError
@@ -153,7 +153,7 @@ func refusedByServer(err error) bool {
 func connectOlder(ctx context.Context, f link.Fallback, first error, o mcp.ConnectOptions) (mcp.Conn, error) {
 	c, err := open(ctx, f.Older, o)
 	if err != nil {
-		return nil, fmt.Errorf("%w; and not HTTP+SSE either: %w", first, errors.Unwrap(err)) // unwrapped, since it names the server as well
+		return nil, fmt.Errorf("%w; and not HTTP+SSE either: %w", first, errors.Unwrap(err)) // unwrapped, as it also names the server
 	}
 	if err := newLegacy(c).handshake(ctx); err != nil {
 		c.Close()
@@ -162,7 +162,7 @@ func connectOlder(ctx context.Context, f link.Fallback, first error, o mcp.Conne
 	return c, nil
 }
 
-// mayBeOlder reports whether the error of a handshake may come from a server that only supports
+// mayBeOlder reports whether the error of a handshake may come from a server that supports only
 // HTTP+SSE.
 func mayBeOlder(err error) bool {
 	var status *mcp.StatusError
@@ -170,11 +170,11 @@ func mayBeOlder(err error) bool {
 		status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
 }
 
-// errNoResponse is the error of a probe without a response.
+// errNoResponse is the error of a probe that got no response.
 var errNoResponse = errors.New("no response to server/discover")
 
-// probe sends server/discover. It returns nil if the server is not modern, and reports whether
-// there was no response at all. An error means that the server cannot be used.
+// probe sends server/discover. It returns a nil session if the server is not modern, and reports
+// whether there was no response at all. An error means that the server cannot be used.
 func (c *conn) probe(ctx context.Context) (s *session, timedOut bool, err error) {
 	o := c.options
 	if r := revision.Lookup(o.Revision); o.Revision != "" && (r == nil || !r.Modern) {
@@ -215,7 +215,7 @@ func (c *conn) probe(ctx context.Context) (s *session, timedOut bool, err error)
 	return nil, false, fmt.Errorf("server %q: server/discover was refused three times", o.Name)
 }
 
-// faultOf returns the protocol error in a response or in the body of an HTTP status, or nil.
+// faultOf returns the protocol error in a response, or in the body of an HTTP error, or nil.
 func faultOf(m *jsonrpc.Message, err error) *jsonrpc.Error {
 	var status *mcp.StatusError
 	switch {
@@ -227,7 +227,7 @@ func faultOf(m *jsonrpc.Message, err error) *jsonrpc.Error {
 	return nil
 }
 
-// statusFault returns the protocol error in the body of an HTTP status, or nil.
+// statusFault returns the protocol error in the body of an HTTP error, or nil.
 func statusFault(e *mcp.StatusError) *jsonrpc.Error {
 	if e.Fault == nil {
 		return nil
@@ -247,15 +247,15 @@ func isStatus(err error, codes ...int) bool {
 	return errors.As(err, &status) && slices.Contains(codes, status.Status)
 }
 
-// choose returns another modern revision that the server offers, or nil if it offers legacy ones
-// only.
+// choose returns another modern revision that the server offers, or nil if the server offers only
+// legacy ones.
 func (c *conn) choose(e *jsonrpc.Error) (*revision.Revision, error) {
 	if e.Code != revision.CodeUnsupportedRevision {
 		return nil, fmt.Errorf("server %q: server/discover: %w", c.options.Name, e)
 	}
 	offered := revision.Offered(e)
 	if r := revision.CommonModern(offered); r != nil {
-		return r, nil // perhaps the same: a server may accept it the next time
+		return r, nil // perhaps the same revision: a server may accept it the next time
 	}
 	for _, name := range offered {
 		if r := revision.Lookup(name); r != nil && !r.Modern {
@@ -269,7 +269,7 @@ func (c *conn) choose(e *jsonrpc.Error) (*revision.Revision, error) {
 	return nil, err
 }
 
-// A discovery is a server/discover request. Its response may come after the wait for it.
+// A discovery is a server/discover request. Its response may arrive after the wait has ended.
 type discovery struct {
 	revision *revision.Revision
 	done     chan struct{} // closed with the response or the error
@@ -277,8 +277,8 @@ type discovery struct {
 	err      error
 }
 
-// isModern reports whether a modern response has come in the meantime or comes within lateTime. A
-// starting server reads its queued messages at once, so the response to the first is about to
+// isModern reports whether a modern response has arrived, or arrives within lateTime. A server that
+// starts reads its queued messages at once, so the response to the first one may be about to
 // arrive.
 func (d *discovery) isModern(ctx context.Context, c *conn) bool {
 	moment := time.NewTimer(lateTime)
@@ -292,8 +292,8 @@ func (d *discovery) isModern(ctx context.Context, c *conn) bool {
 	return false
 }
 
-// discover sends server/discover and waits as endProbe decides. A later response goes to c.late,
-// until ctx ends.
+// discover sends server/discover, and waits as long as endProbe allows. A later response goes to
+// c.late, until ctx ends.
 func (c *conn) discover(ctx context.Context, r *revision.Revision) (*jsonrpc.Message, error) {
 	s := &session{revision: r}
 	req := &mcp.Request{Method: methodDiscover, Meta: c.options.Meta, Peer: noPeer{}}
@@ -324,12 +324,12 @@ func (c *conn) discover(ctx context.Context, r *revision.Revision) (*jsonrpc.Mes
 	if ctx.Err() == nil {
 		return nil, context.Cause(waiting)
 	}
-	<-d.done // ctx has ended, and so does the call
+	<-d.done // ctx has ended, and the call ends with it
 	return d.message, d.err
 }
 
-// endProbe ends a probe without a response in time. The time starts again while the server is
-// starting, or was at its start.
+// endProbe ends a probe that got no response in time. The time starts again while the server is
+// starting, and if it was starting when the probe began.
 func (c *conn) endProbe(ctx context.Context, end context.CancelCauseFunc) {
 	starting := c.options.Starting
 	if starting == nil {
@@ -359,8 +359,8 @@ func (c *conn) endProbe(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// discovered returns the session for the response to server/discover, or nil if it is not a valid
-// discovery.
+// discovered returns the session for the response to server/discover, or nil if the response is not
+// a valid result.
 func (c *conn) discovered(r *revision.Revision, m *jsonrpc.Message) *session {
 	s := &session{revision: r, era: newModern(c)}
 	result, err := c.result(c.ctx, s, &mcp.Request{Method: methodDiscover}, m)
@@ -380,7 +380,7 @@ func (c *conn) discovered(r *revision.Revision, m *jsonrpc.Message) *session {
 	return s
 }
 
-// handshake begins a legacy session and sets it as the connection's.
+// handshake begins a legacy session, and makes it the session of the connection.
 func (e *legacy) handshake(ctx context.Context) error {
 	o := e.options
 	r := revision.LatestLegacy()
@@ -396,7 +396,7 @@ func (e *legacy) handshake(ctx context.Context) error {
 	}
 	e.closeStream()
 	out := link.Out{ID: id, Method: methodInitialize, Message: jsonrpc.AppendRequest(nil, id, methodInitialize, params)}
-	m, err := e.link.Call(ctx, out, func(m *jsonrpc.Message) { e.receiveIn(nil, nil, m) }) // without a session yet
+	m, err := e.link.Call(ctx, out, func(m *jsonrpc.Message) { e.receiveIn(nil, nil, m) }) // there is no session yet
 	if err == nil {
 		err = asError(m.Error)
 	}
@@ -463,8 +463,8 @@ func (e *legacy) initialized(ctx context.Context, m *jsonrpc.Message) (*session,
 	return s, nil
 }
 
-// openStream opens the session's own stream and gives the server time to respond. Some servers lose
-// messages while it is not open, such as a request in the first call.
+// openStream opens the session's own stream, and waits a moment for the server to respond. Some
+// servers lose messages while the stream is not open, such as a request during the first call.
 func (e *legacy) openStream(ctx context.Context, s *session) {
 	streamCtx, cancel := context.WithCancelCause(e.ctx)
 	ended := make(chan struct{})
@@ -490,8 +490,8 @@ func (e *legacy) openStream(ctx context.Context, s *session) {
 	}
 }
 
-// A sessionStream is the stream for a legacy server's own messages on HTTP. The handshake owns it,
-// and only one handshake runs at a time.
+// A sessionStream is the HTTP stream for a legacy server's messages outside of calls. The handshake
+// owns it, and only one handshake runs at a time.
 type sessionStream struct {
 	cancel context.CancelCauseFunc
 	ended  chan struct{}

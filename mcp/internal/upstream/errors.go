@@ -18,8 +18,9 @@ func (c *conn) protocolError(s *session, req *mcp.Request, e *jsonrpc.Error) err
 	return &mcp.Error{Code: e.Code, Message: e.Message, Data: e.Data, Server: c.options.Name}
 }
 
-// failed returns the error of a request without a response. It is a protocol error if the body of
-// an HTTP status contains one. It is an [mcp.ErrLost] if the server may have executed the request.
+// failed returns the error of a request that got no response. If the body of an HTTP error contains
+// a protocol error, it returns that one. If the server may have executed the request, the error is
+// an [mcp.ErrLost].
 func (c *conn) failed(s *session, req *mcp.Request, err error) error {
 	if named, is := err.(*namedError); is {
 		err = named.err
@@ -40,7 +41,7 @@ func (c *conn) failed(s *session, req *mcp.Request, err error) error {
 	}
 	noResponse := errors.Is(err, link.ErrNoResponse)
 	if errors.Is(err, mcp.ErrClosed) {
-		err = mcp.ErrClosed // whatever was expected at that moment
+		err = mcp.ErrClosed // without the text about the expected message
 	}
 	failed := c.named(req, err)
 	switch {
@@ -84,7 +85,7 @@ func describe(req *mcp.Request) string {
 	return fmt.Sprintf("%s %q", req.Method, req.Name)
 }
 
-// isRefusal reports whether the error shows that the server refused a request and did not fail.
+// isRefusal reports whether an error means that the server refused a request, and did not fail.
 func isRefusal(err error) bool {
 	var status *mcp.StatusError
 	if errors.As(err, &status) {

@@ -8,36 +8,37 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-// Limits of the events that wait for the owner of a call or listen request.
+// Limits of the events that wait for the owner of a call or a listen request.
 const (
 	maxEvents     = 1_024   // notifications and requests
-	maxEventBytes = 4 << 20 // bytes of them
+	maxEventBytes = 4 << 20 // bytes of these
 
-	maxAllEventBytes = 16 << 20 // bytes of the notifications of one caller in all mailboxes of a connection
-	freeEventBytes   = 1 << 10  // bytes of each call or listen request that do not count there
+	maxAllEventBytes = 16 << 20 // bytes of one caller's notifications in all mailboxes of a connection
+	freeEventBytes   = 1 << 10  // free bytes of each call or listen request; not counted there
 )
 
-// sizeOf returns the number of bytes that a message keeps: all that were received, used or not.
+// sizeOf returns the number of bytes that a message keeps in memory: all that were received, even
+// unused ones.
 func sizeOf(m *jsonrpc.Message) int { return max(len(m.Raw()), len(m.Params), len(m.Result)) }
 
 // An event is a change of a call or a listen request.
 type event struct {
 	kind eventKind
 
-	// response: its message or error.
-	message *jsonrpc.Message // also of notification and requested
+	// Set in a response: its message or error.
+	message *jsonrpc.Message // also set in notification and requested
 	err     error
 
-	flight *inFlight // counter of a notification without a call; nil for others
+	flight *inFlight // counter of a notification that belongs to no call; otherwise nil
 
-	// answered: the client's response to a request of the server, and its round.
-	request *serverRequest // also of requested and withdrawn
+	// Set in answered: the client's response to a request of the server, and its round.
+	request *serverRequest // also set in requested and withdrawn
 	askKey  string         // key of the request to the client
 	result  json.RawMessage
-	round   *round // also of attached
+	round   *round // also set in attached
 }
 
-// over must be called after the event is handled.
+// over must be called after an event was handled.
 func (e *event) over() {
 	if e.flight != nil {
 		e.flight.over()
@@ -48,32 +49,32 @@ type eventKind uint8
 
 const (
 	response     eventKind = iota // end of the call
-	notification                  // for the client
-	requested                     // request of the server to the client
-	withdrawn                     // withdrawal of such a request
-	answered                      // response of the client, or the error that it has none in this round
-	attached                      // start of a round of the client's request
+	notification                  // a notification for the client
+	requested                     // a request of the server to the client
+	withdrawn                     // the withdrawal of such a request
+	answered                      // the client's response, or the error that it can give none in this round
+	attached                      // the start of a round of the client's request
 )
 
-// A mailbox holds the events for their owner, in order. Any goroutine may put events; only one
-// takes them.
+// A mailbox contains the events for their owner, in order. Any goroutine may put events into it;
+// only one takes them.
 type mailbox struct {
-	ready chan struct{} // a token while events wait
+	ready chan struct{} // contains a value while events wait
 
 	mu      sync.Mutex
-	first   func() // see begin; nil after its call
+	first   func() // see begin; nil after it was called
 	events  []event
-	all     *share.Budget // bytes of the notifications in all mailboxes of the connection; nil: not counted
-	by      string        // the caller whose share of all they use
+	all     *share.Budget // bytes of the notifications in all mailboxes of the connection; nil if not counted
+	by      string        // the caller whose share of all contains them
 	counted int           // bytes of this mailbox in all
-	bytes   int           // total sizeOf of the notifications and requests in events
-	count   int           // notifications and requests in events
+	bytes   int           // sum of sizeOf over the notifications and requests in events
+	count   int           // number of notifications and requests in events
 	closed  bool
 }
 
 func newMailbox() mailbox { return mailbox{ready: make(chan struct{}, 1)} }
 
-// begin arranges that f is called with the first event, at once if one is waiting.
+// begin makes the mailbox call f at its first event, which may be waiting already.
 func (b *mailbox) begin(f func()) {
 	b.mu.Lock()
 	waiting := len(b.events) > 0
@@ -86,8 +87,8 @@ func (b *mailbox) begin(f func()) {
 	}
 }
 
-// put adds an event. It reports false if the mailbox is closed or holds too many requests. It drops
-// a notification if too many wait: a client that slow cannot use them.
+// put adds an event. It reports false if the mailbox is closed or contains too many requests. If
+// too many notifications wait, put drops a notification, as the client is too slow to use it.
 func (b *mailbox) put(e event) bool {
 	b.mu.Lock()
 	taken, first := b.add(e), b.first
@@ -137,8 +138,8 @@ func (b *mailbox) add(e event) bool {
 	return true
 }
 
-// putOnce is put for a notification that only reports a change. It adds none that is already
-// waiting.
+// putOnce is like put, for a notification that only reports a change. It adds no second copy of a
+// waiting notification.
 func (b *mailbox) putOnce(e event) bool {
 	b.mu.Lock()
 	for i := range b.events {
@@ -151,7 +152,7 @@ func (b *mailbox) putOnce(e event) bool {
 	return b.put(e)
 }
 
-// take returns and removes the waiting events.
+// take removes and returns the waiting events.
 func (b *mailbox) take() []event {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,7 +162,8 @@ func (b *mailbox) take() []event {
 	return events
 }
 
-// stop refuses further events and wakes the owner. It reports whether there was any event.
+// stop refuses further events and wakes the owner. It reports whether the mailbox ever had an
+// event.
 func (b *mailbox) stop() (any bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -177,7 +179,8 @@ func (b *mailbox) stopped() bool {
 	return b.closed
 }
 
-// forget subtracts this mailbox's notifications from the connection's.
+// forget subtracts the bytes of this mailbox's notifications from the bytes of all notifications of
+// the connection.
 func (b *mailbox) forget() {
 	if b.counted > 0 {
 		b.all.GiveN(b.by, b.counted)

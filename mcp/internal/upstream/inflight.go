@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// passTime limits how long the result of a tool waits for the preceding notifications to be
-// delivered.
+// passTime is how long the result of a tool waits until the notifications before it are delivered.
 const passTime = 250 * time.Millisecond
 
-// An inFlight counts the notifications without a call that wait for listeners. If a tool changed a
-// list, its result then follows the notification, in the server's order.
+// An inFlight counts the notifications outside of calls that wait for listeners. It preserves an
+// order of the server: if a tool changes a list, the notification about the list is delivered
+// before the result of the tool.
 type inFlight struct {
 	n    atomic.Int64
-	slow atomic.Bool // a request waited in vain; others do not wait until all are delivered
+	slow atomic.Bool // set after a wait timed out; nothing waits until all notifications are delivered
 
 	mu   sync.Mutex
 	none chan struct{} // closed when all are delivered; nil without waiters

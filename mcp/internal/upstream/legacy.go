@@ -17,36 +17,36 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/turn"
 )
 
-// legacy implements requests to a legacy server. One session serves all requests, and the server
+// A legacy implements requests to a legacy server. One session serves all requests, and the server
 // may send requests while a call runs.
 type legacy struct {
 	*conn
 
-	stream *sessionStream // stream of the handshake, see closeStream
+	stream *sessionStream // stream that the handshake opened; see closeStream
 
 	levelTurn turn.Turn
-	level     mcp.LogLevel // level last set on the server; owned by the holder of levelTurn
+	level     mcp.LogLevel // level last set on the server; belongs to the holder of levelTurn
 
-	callTurn     *callerTurn   // held by calls that may ask, with a server whose requests name no call
-	outsideSlots chan struct{} // a token for each request outside calls being answered
+	callTurn     *callerTurn   // held by calls during which the server may send requests, if its requests name no call
+	outsideSlots chan struct{} // a value for each server request outside of calls that is being handled
 
-	asksFirst    atomic.Bool // the server did not answer a list before its own request was refused
-	rootsRefused atomic.Bool // that request was for the roots, and the server does not know yet that it can have them
+	asksFirst    atomic.Bool // set if the server did not respond to a list before its own request was refused
+	rootsRefused atomic.Bool // set if the refused request was for the roots, and the server was not yet notified that they are available
 
 	parkedPlaces *share.Budget // number of parked calls
-	parkedBytes  *share.Budget // bytes held by parked calls
+	parkedBytes  *share.Budget // bytes of parked calls
 	watchers     *share.Budget // number of watched tasks
 
 	mu            sync.Mutex
 	parked        map[string]*call            // by ticket
-	asked         map[askedKey]*serverRequest // requests of the server that wait for responses, inside and outside calls
-	askedBytes    int                         // bytes of their parameters
+	asked         map[askedKey]*serverRequest // server requests that wait for responses, inside and outside of calls
+	askedBytes    int                         // bytes of their params
 	listeners     map[*listener]struct{}
-	unheard       map[string]bool // by method, lists that changed without a listener
+	unheard       map[string]bool // lists that changed without a listener, by method
 	subscriptions map[string]*subscription
 	renewal       *renewal
-	renewing      *session              // session being replaced until that works, even without requests
-	waiting       []*serverRequest      // requests that wait for a call, see postpone
+	renewing      *session              // the session that is being replaced until that succeeds, even without requests
+	waiting       []*serverRequest      // requests that wait for a call; see postpone
 	watched       map[string]*taskWatch // by task id
 }
 
@@ -83,7 +83,7 @@ func (e *legacy) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 	}
 }
 
-// legacyParams returns the parameters without the members of the modern revision.
+// legacyParams returns the params without the members of the modern revision.
 func legacyParams(id jsonrpc.ID, req *mcp.Request) json.RawMessage {
 	own := jsonrpc.Get(req.Params, "_meta")
 	if own == nil && req.Meta.ProgressToken == nil {
@@ -109,8 +109,8 @@ func legacyParams(id jsonrpc.ID, req *mcp.Request) json.RawMessage {
 	return w.Bytes()
 }
 
-// setLevel sets the server's log level for the client of a request. It uses the least severe level
-// requested so far. It does not repeat a request that the server refused or did not answer.
+// setLevel sets the server's log level for the client of a request. It sets the least severe level
+// requested so far. It does not repeat a request that the server refused or did not respond to.
 func (e *legacy) setLevel(ctx context.Context, s *session, level mcp.LogLevel) error {
 	if level.Severity() == 0 || s.capabilities.Logging == nil {
 		return nil
@@ -127,13 +127,13 @@ func (e *legacy) setLevel(ctx context.Context, s *session, level mcp.LogLevel) e
 	return e.sendLevel(ctx, s, level)
 }
 
-// sendLevel sends the level ahead of the caller's request. It waits at most levelTime, so that a
-// server without a response delays nothing.
+// sendLevel sends the level before the caller's request. It waits at most for levelTime, so that a
+// server that does not respond delays nothing.
 func (e *legacy) sendLevel(ctx context.Context, s *session, level mcp.LogLevel) error {
 	responded := make(chan struct{})
 	e.spawn(func() {
 		defer close(responded)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime) // derived from the call, for its watchers
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime) // derived from the call's context, for its observers
 		defer cancel()
 		defer context.AfterFunc(e.ctx, cancel)()
 		w := jsonrpc.NewObject(nil)
@@ -154,7 +154,7 @@ func (e *legacy) sendLevel(ctx context.Context, s *session, level mcp.LogLevel) 
 	return nil
 }
 
-// do sends a request without notifications, requests or further rounds.
+// do sends a request that needs no notifications, server requests or further rounds.
 func (e *legacy) do(ctx context.Context, s *session, method string, params json.RawMessage) (mcp.Result, error) {
 	req := &mcp.Request{Method: method, Params: params, Peer: noPeer{}}
 	m, err := e.simple(ctx, s, req, func(id jsonrpc.ID) link.Out {
@@ -171,8 +171,8 @@ func (e *legacy) ping(ctx context.Context, s *session) error {
 	return err
 }
 
-// request handles a request of the server. One that did not come on the channel of a call belongs
-// to an open call if its client is unambiguous.
+// request handles a request of the server. If it did not come on the channel of a call, it belongs
+// to an open call whose client is certain.
 func (e *legacy) request(s *session, k *call, m *jsonrpc.Message) {
 	switch m.Method {
 	case methodRootsList, methodSample, methodElicit:
@@ -192,8 +192,8 @@ func (e *legacy) request(s *session, k *call, m *jsonrpc.Message) {
 	}
 }
 
-// route passes a request of the server to its call, or to handleOutside. k is the call on whose
-// channel it came, or nil.
+// route passes a request of the server to its call, or to handleOutside. The request came on the
+// channel of the call k, if that is not nil.
 func (e *legacy) route(k *call, r *serverRequest) {
 	sameCaller := true
 	r.unnamed = k == nil || !k.acceptsRequests
@@ -205,7 +205,7 @@ func (e *legacy) route(k *call, r *serverRequest) {
 		switch {
 		case !e.options.OneClient:
 			e.namesNone.Store(true)
-		case k != nil && !mayAsk(k.method): // it merely runs at this time, and a modern client cannot be asked during it
+		case k != nil && !mayAsk(k.method): // the call merely runs at this time, and a modern client cannot be asked during it
 			k, sameCaller = nil, true
 		}
 	}
@@ -221,7 +221,7 @@ func (e *legacy) route(k *call, r *serverRequest) {
 
 // deliver passes a request of the server to a call.
 func (e *legacy) deliver(k *call, r *serverRequest) {
-	if r.unnamed && !e.options.OneClient { // already now: until the owner sees it, no other call may begin
+	if r.unnamed && !e.options.OneClient { // the turn is taken now, as no other call may begin before the call's goroutine handles the request
 		r.turn = e.callTurn.try(k.caller)
 	}
 	stop := func() { k.events.put(event{kind: withdrawn, request: r}) }
@@ -232,7 +232,8 @@ func (e *legacy) deliver(k *call, r *serverRequest) {
 	e.reject(r, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: the request that it belongs to is over, or its client does not keep up", r.message.Method))
 }
 
-// dropTurn releases the turn that was taken for a request of the server if its call did not get it.
+// dropTurn releases the turn that was taken for a request of the server, if its call did not get
+// the turn.
 func (e *legacy) dropTurn(r *serverRequest) {
 	if r.turn {
 		r.turn = false
@@ -240,9 +241,9 @@ func (e *legacy) dropTurn(r *serverRequest) {
 	}
 }
 
-// handleOutside answers a request of the server that belongs to no call. The connection's own Peer
-// answers, or the client if it is the only one. That client is asked on the stream that it listens
-// on, or else in its next call.
+// handleOutside handles a request of the server that belongs to no call. The Peer of the connection
+// responds, or the client if there is only one. That client gets the request on the stream on which
+// it listens, or otherwise in its next call.
 func (e *legacy) handleOutside(r *serverRequest) {
 	peer := e.options.Peer
 	if peer == nil && e.options.OneClient {
@@ -304,7 +305,7 @@ func (e *legacy) asksOutside() bool {
 	return false
 }
 
-// faultToServer returns the error of a legacy client that cannot fulfil a request (client/roots,
+// faultToServer returns the error with which a legacy client refuses a request (client/roots,
 // client/elicitation).
 func faultToServer(err error) *jsonrpc.Error {
 	f := mcp.ErrorOf(err)

@@ -15,15 +15,15 @@ import (
 
 // Limits and times of calls to a legacy server.
 const (
-	maxRequested   = 64    // open requests of the server in one call
+	maxRequested   = 64    // open server requests in one call
 	maxParked      = 1_024 // parked calls
 	maxParkedOfOne = 256   // parked calls of one client, which may never come back
 
-	maxParkedBytes = 32 << 20 // bytes of their parameters, and of responses that wait for their clients
+	maxParkedBytes = 32 << 20 // bytes of the params of parked calls, and of responses that wait for their clients
 
 	parkTime    = 10 * time.Minute      // lifetime of a parked call
-	turnTime    = 20 * time.Second      // the same while calls of others wait for its turn
-	maxRenewals = 3                     // new sessions for one call of a server that loses them
+	turnTime    = 20 * time.Second      // lifetime while calls of other clients wait for the turn
+	maxRenewals = 3                     // new sessions for one call, with a server that loses its sessions
 	settleTime  = 20 * time.Millisecond // wait for another request before a call is parked
 )
 
@@ -36,11 +36,11 @@ var (
 type round struct {
 	ctx     context.Context
 	req     *mcp.Request
-	outcome chan outcome // receives exactly one value
+	outcome chan outcome // gets exactly one value
 
-	// The goroutine that owns the call owns these.
+	// The goroutine that owns the call owns the following fields.
 	during context.Context // see legacyCall.during
-	over   func()          // ends during
+	over   func()          // ends the context during
 }
 
 func newRound(ctx context.Context, req *mcp.Request) *round {
@@ -52,34 +52,35 @@ type outcome struct {
 	err    error
 }
 
-// A legacyCall owns one call to a legacy server. All its fields belong to run. The goroutine of the
-// client's request executes run until the call is parked, and then one of the connection does.
+// A legacyCall owns one call to a legacy server. All fields belong to the method run. The goroutine
+// of the client's request executes run until the call is parked, and a goroutine of the connection
+// after that.
 type legacyCall struct {
 	*call
 	era          *legacy
 	session      *session
-	req          *mcp.Request // request of the first round
+	req          *mcp.Request // the client's request of the first round
 	cancel       context.CancelCauseFunc
-	holdsTurn    bool // of the era's callTurn
-	sent         bool // set when the request is sent, after the requests that waited for this call are answered
+	holdsTurn    bool // set while the call holds the era's callTurn
+	sent         bool // set when the request is sent, after the server requests that waited for this call have responses
 	cancelled    bool
-	ownGoroutine bool // run has a goroutine of its own
-	holds        int  // number of times it was held
-	renewed      int  // number of sessions begun for it
-	resent       bool // sent again after its response was lost
+	ownGoroutine bool // set if run has its own goroutine
+	holds        int  // number of times that the call was held
+	renewed      int  // number of sessions begun for the call
+	resent       bool // set if the request was sent again after its response was lost
 
 	round    *round // nil while the call is parked
-	ticket   string // while it is parked
+	ticket   string // set while the call is parked
 	open     []*serverRequest
-	reserved int              // bytes that reserve took while parked
-	taken    int              // requests of the server so far
-	early    *outcome         // outcome that came while parked
-	final    *outcome         // outcome of the call: it is over
-	settle   <-chan time.Time // time to park the call
-	expiry   <-chan time.Time // time to give up a parked call
-	yield    <-chan time.Time // the same if others wait for its turn
-	held     <-chan time.Time // time to send the request
-	unlisted <-chan time.Time // for a list: time to refuse the requests that wait for another call
+	reserved int              // bytes that reserve took while the call was parked
+	taken    int              // number of server requests so far
+	early    *outcome         // outcome that arrived while the call was parked
+	final    *outcome         // outcome of the call, which is then over
+	settle   <-chan time.Time // when to park the call
+	expiry   <-chan time.Time // when to give up a parked call
+	yield    <-chan time.Time // the same, if others wait for its turn
+	held     <-chan time.Time // when to send the request
+	unlisted <-chan time.Time // for a list: when to refuse the requests that wait for another call
 }
 
 // begin starts a call and waits for the end of its first round.
@@ -121,11 +122,11 @@ func (p *legacyCall) during() context.Context {
 	return p.round.during
 }
 
-// run sends the request and handles its events until it is over.
+// run sends the request and handles its events until the call is over.
 func (p *legacyCall) run() {
 	over := true
 	defer func() {
-		if over { // or a Peer panicked
+		if over { // also if a Peer panicked
 			p.finish()
 		}
 	}()
@@ -138,7 +139,8 @@ func (p *legacyCall) run() {
 	}
 }
 
-// serve is run until the call is over or first parked. It reports whether the call is over.
+// serve runs the call until it is over or parked for the first time. It reports whether the call is
+// over.
 func (p *legacyCall) serve() bool {
 	for p.final == nil && !p.cancelled {
 		if !p.sent && p.round != nil && p.held == nil && len(p.open) == 0 && len(p.events.ready) == 0 {
@@ -183,7 +185,7 @@ func (p *legacyCall) serve() bool {
 		}
 	}
 	p.era.removeCall(p.call)
-	p.handle(p.events.take()) // events that preceded the end
+	p.handle(p.events.take()) // events before the end
 	switch {
 	case p.round == nil:
 	case p.final != nil:
@@ -194,7 +196,7 @@ func (p *legacyCall) serve() bool {
 	return true
 }
 
-// closed ends the call at the end of the connection, with its response if that has come.
+// closed ends the call when the connection ends. It uses the response if that has arrived.
 func (p *legacyCall) closed() {
 	for p.sent && p.final == nil && p.early == nil {
 		<-p.events.ready // the exchange ends with the connection and puts an event
@@ -205,7 +207,7 @@ func (p *legacyCall) closed() {
 	}
 }
 
-// fail ends the call, and its round if there is one.
+// fail ends the call, and the present round if there is one.
 func (p *legacyCall) fail(err error) {
 	p.cancelled = true
 	if p.sent && p.early == nil {
@@ -219,8 +221,8 @@ func (p *legacyCall) fail(err error) {
 	}
 }
 
-// send sends the request. Its context is the connection's, as the call may outlive the round that
-// began it.
+// send sends the request. It uses the context of the connection, as the call may outlive the round
+// that began it.
 func (p *legacyCall) send() {
 	p.sent = true
 	p.session = p.era.session.Load()
@@ -238,7 +240,7 @@ func (p *legacyCall) send() {
 		Message: jsonrpc.AppendRequest(nil, p.id, p.method, params)})
 }
 
-// finish releases everything. A round that comes too late gets errOver.
+// finish releases everything that the call uses. A round that comes too late gets errOver.
 func (p *legacyCall) finish() {
 	e := p.era
 	if p.cancel != nil {
@@ -271,11 +273,11 @@ func (p *legacyCall) dropOpen() {
 		r.stopAsking()
 		other, _ := e.unnamed()
 		switch {
-		case r.waited: // it belongs to the one client, not to the call
+		case r.waited: // the request belongs to the only client, and not to the call
 			e.postpone(r)
 		case r.unnamed && e.options.OneClient && (!p.sent || r.message.Method == methodRootsList):
 			e.route(nil, r)
-		case r.unnamed && other != nil && p.caller != nil && other.caller == p.caller: // it may belong to another call
+		case r.unnamed && other != nil && p.caller != nil && other.caller == p.caller: // the request may belong to another call
 			e.route(nil, r)
 		case p.cancelled && p.sent: // the server gets the cancellation of the call
 			e.forget(r)
@@ -285,7 +287,7 @@ func (p *legacyCall) dropOpen() {
 	}
 }
 
-// releaseTurn lets the next call that may ask run.
+// releaseTurn releases the turn, so that the next call that needs it can run.
 func (p *legacyCall) releaseTurn() {
 	if p.holdsTurn {
 		p.holdsTurn, p.yield = false, nil
@@ -293,7 +295,7 @@ func (p *legacyCall) releaseTurn() {
 	}
 }
 
-// reply ends the present round.
+// reply ends the present round with an outcome.
 func (p *legacyCall) reply(o outcome) {
 	if p.round.over != nil {
 		p.round.over()
@@ -325,7 +327,7 @@ func (p *legacyCall) handle(events []event) {
 	}
 }
 
-// respond handles the server's response. While the call is parked, the response is kept for the
+// respond handles the server's response. While the call is parked, it stores the response for the
 // client.
 func (p *legacyCall) respond(ev event) {
 	if ev.err != nil {
@@ -352,19 +354,19 @@ func (p *legacyCall) respond(ev event) {
 	}
 	p.early = &o
 	p.era.removeCall(p.call)
-	p.dropOpen() // the server does not wait any more and may reuse the ids
+	p.dropOpen() // the server no longer waits, and may use the ids again
 	p.releaseTurn()
 }
 
-// repeat sends the request again if its session was lost before the server accepted it. If only the
-// response was lost, it does so once, for a call that changes nothing when repeated.
+// repeat sends the request again if its session was lost before the server accepted the request. If
+// only the response was lost, it repeats a call once, provided that a second call changes nothing.
 func (p *legacyCall) repeat(err error) bool {
 	lost := errors.Is(err, link.ErrSessionLost)
 	noResponse := errors.Is(err, link.ErrNoResponse)
 	if p.round == nil || !lost && !noResponse || p.renewed >= maxRenewals || p.era.link.Err() != nil {
 		return false
 	}
-	if lost { // also if the call is not repeated: the next one needs the session
+	if lost { // also if the call is not repeated, as the next call needs the session
 		if _, err := p.era.renew(p.during(), p.session); err != nil {
 			return false
 		}
@@ -379,7 +381,7 @@ func (p *legacyCall) repeat(err error) bool {
 	}
 	for _, r := range open {
 		r.stopAsking()
-		if r.unnamed { // it may belong to another call
+		if r.unnamed { // the request may belong to another call
 			p.era.route(nil, r)
 		} else {
 			p.era.forget(r)

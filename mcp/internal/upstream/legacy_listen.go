@@ -20,7 +20,7 @@ import (
 // A listener is one running subscriptions/listen on a legacy connection.
 type listener struct {
 	filter    filter
-	tasks     []string // ids of its tasks; see legacy_task_listen.go
+	tasks     []string // ids of the tasks; see legacy_task_listen.go
 	onlyTasks bool
 	peer      mcp.Peer
 	events    mailbox
@@ -29,7 +29,7 @@ type listener struct {
 // A filter is the filter of a listen request.
 type filter struct {
 	mcp.SubscriptionFilter
-	lists []string // notifications of its lists
+	lists []string // methods of the notifications about its lists
 }
 
 // filterOf decodes the filter of a listen request.
@@ -43,8 +43,8 @@ func filterOf(req *mcp.Request) (*filter, error) {
 	return &filter{params.Notifications, params.Notifications.Lists()}, nil
 }
 
-// wants reports whether a notification passes the filter. Log messages without a call reach every
-// listener; the edge decides which clients may see them.
+// wants reports whether a notification passes the filter. Log messages outside of calls pass every
+// filter; the edge decides which clients may get them.
 func (f *filter) wants(method, uri string) bool {
 	if method == notificationUpdated {
 		return slices.Contains(f.ResourceSubscriptions, uri)
@@ -52,7 +52,8 @@ func (f *filter) wants(method, uri string) bool {
 	return method == notificationMessage || slices.Contains(f.lists, method)
 }
 
-// listen passes on the session's notifications and subscribes to resources without a subscription.
+// listen passes the session's notifications on, and subscribes to resources that have no
+// subscription yet.
 func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
 	ctx, stop := e.whileOpen(ctx)
 	defer stop()
@@ -82,7 +83,7 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 	if err := req.Peer.Notify(ctx, notificationAcknowledged, l.withTasks(w.Bytes())); err != nil {
 		return mcp.Result{}, err
 	}
-	if !task.IsForFree(ctx) { // they may have changed before
+	if !task.IsForFree(ctx) { // the tasks may have changed before
 		for _, id := range l.tasks {
 			l.hint(id)
 		}
@@ -106,8 +107,8 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 	}
 }
 
-// join adds a listener. Lists that changed without a listener are reported to the first that joins.
-// A client may have read the list and called a tool while its stream was being opened.
+// join adds a listener. The first listener gets notifications of lists that changed while there was
+// none. A client may have read a list and called a tool while its stream was being opened.
 func (e *legacy) join(l *listener) {
 	e.mu.Lock()
 	e.listeners[l] = struct{}{}
@@ -161,7 +162,8 @@ func (e *legacy) notify(s *session, m *jsonrpc.Message) {
 	}
 }
 
-// listenersFor returns all listeners, and records a change of a list that none of them wants.
+// listenersFor returns all listeners. If none of them wants the notification of a list, it records
+// the change.
 func (e *legacy) listenersFor(method string) []*listener {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -181,14 +183,14 @@ func (e *legacy) allListeners() []*listener {
 	return slices.Collect(maps.Keys(e.listeners))
 }
 
-// A subscription is the session's subscription to a resource, shared by all its listeners.
+// A subscription is the session's subscription to a resource. All its listeners share it.
 type subscription struct {
-	turn  turn.Turn // to change count and to send requests
-	count int       // listen requests that use it; owned by the holder of turn
-	users int       // references to the entry; guarded by the era's mutex
+	turn  turn.Turn // needed to change count and to send requests
+	count int       // number of listen requests that use it; belongs to the holder of turn
+	users int       // number of references to the entry; guarded by the era's mutex
 }
 
-// use returns the entry of a resource, which unuse must release.
+// use returns the entry of a resource; the caller must release it with unuse.
 func (e *legacy) use(uri string) *subscription {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -209,11 +211,11 @@ func (e *legacy) unuse(uri string, u *subscription) {
 	}
 }
 
-// subscribeTime limits the subscriptions of one listen request.
+// subscribeTime is the timeout of all subscriptions of one listen request.
 const subscribeTime = 30 * time.Second
 
-// subscribeAll subscribes to resources and returns those that the server agreed to in time. A
-// refused one does not affect the others.
+// subscribeAll subscribes to resources, and returns those that the server accepted in time. A
+// refused resource does not affect the others.
 func (e *legacy) subscribeAll(ctx context.Context, uris []string) (agreed []string, err error) {
 	within, cancel := context.WithTimeout(ctx, subscribeTime)
 	defer cancel()
@@ -233,8 +235,8 @@ func (e *legacy) subscribeAll(ctx context.Context, uris []string) (agreed []stri
 	return agreed, nil
 }
 
-// subscribe subscribes to a resource unless the session has. The entry stays in use until
-// unsubscribe.
+// subscribe subscribes to a resource, unless the session has a subscription. The entry stays in use
+// until unsubscribe.
 func (e *legacy) subscribe(ctx context.Context, uri string) error {
 	u := e.use(uri)
 	err := u.turn.Acquire(ctx)

@@ -11,18 +11,18 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// codeElicitationRequired is the error of servers of 2025-11-25 that need the user to visit a page
-// before a call (client/elicitation, URL mode errors).
+// codeElicitationRequired is the error code of a server of 2025-11-25 if the user must visit a web
+// page before a call (client/elicitation, URL mode errors).
 const codeElicitationRequired = -32042
 
-// statePages holds the pages between two rounds while the client asks its user. The server must not
-// get the call again before the user has accepted.
+// statePages is the key of the request state for the pages between two rounds, while the client
+// asks its user. The server must not get the call again before the user has accepted.
 const statePages = "pages"
 
-// requiredPages holds the pages that the server wants visited before a call.
+// requiredPages holds the web pages that the user must visit before a call.
 type requiredPages struct {
-	cause error      // returned if the user does not visit them
-	fault *mcp.Error // error of the server
+	cause error      // the error if the user does not visit the pages
+	fault *mcp.Error // the server's error
 	pages []mcp.ElicitRequest
 }
 
@@ -41,7 +41,7 @@ func pagesRequired(err error) *requiredPages {
 	return &requiredPages{cause: err, fault: fault, pages: data.Elicitations}
 }
 
-// requiredBefore returns the pages that ended an earlier round of the request, or nil.
+// requiredBefore returns the pages that an earlier round of the request required, or nil.
 func requiredBefore(req *mcp.Request) *requiredPages {
 	kept := req.State.Get(statePages)
 	if kept == nil {

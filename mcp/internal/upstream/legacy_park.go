@@ -13,9 +13,9 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A call to a legacy server cannot be made twice. If the client can only answer a request of the
-// server in its next round, the call is parked. It waits under a ticket, which the request's state
-// contains, until the client comes back or its time is up.
+// A call to a legacy server cannot be made twice. If the client can respond to a request of the
+// server only in its next round, the call is parked. It waits until the client comes back or the
+// time is over. The state of the request contains a ticket that identifies the parked call.
 
 const stateParked = "parked"
 
@@ -26,7 +26,7 @@ func (e *legacy) resume(ctx context.Context, req *mcp.Request, state json.RawMes
 	k := e.unpark(ticket)
 	e.mu.Unlock()
 	r := newRound(ctx, req)
-	req.State.Set(stateParked, nil) // first: this round may park the call again
+	req.State.Set(stateParked, nil) // first, as this round may park the call again
 	if k == nil || !k.events.put(event{kind: attached, round: r}) {
 		return mcp.Result{}, errOver
 	}
@@ -34,7 +34,8 @@ func (e *legacy) resume(ctx context.Context, req *mcp.Request, state json.RawMes
 	return o.result, o.err
 }
 
-// park ends the round: the client must come back. If too many calls are parked, the call fails.
+// park ends the round, so that the client must come back. If too many calls are parked, the call
+// fails.
 func (p *legacyCall) park() {
 	e := p.era
 	ticket := rand.Text()
@@ -44,7 +45,7 @@ func (p *legacyCall) park() {
 	}
 	p.ticket, p.req = ticket, kept(p.req)
 	for _, r := range p.open {
-		r.blocked = nil // do not keep the round and its request
+		r.blocked = nil // does not keep the round and its request in memory
 	}
 	p.expiry = time.After(cmp.Or(max(e.options.ParkTimeout, 0), parkTime))
 	if p.holdsTurn {
@@ -54,8 +55,8 @@ func (p *legacyCall) park() {
 	p.reply(outcome{err: mcp.ErrInputRequired})
 }
 
-// kept returns the parts of a request that a parked call needs, without the memory of its message
-// and without its Peer.
+// kept returns a copy of the parts of a request that a parked call needs. It has no Peer, and does
+// not keep the request's message in memory.
 func kept(req *mcp.Request) *mcp.Request {
 	k := req.WithParams(bytes.Clone(req.Params))
 	k.Meta.ProgressToken = bytes.Clone(req.Meta.ProgressToken)
@@ -63,7 +64,7 @@ func kept(req *mcp.Request) *mcp.Request {
 	return k
 }
 
-// attach begins the next round and asks the client again for the open requests.
+// attach begins the next round, and sends the client the open requests again.
 func (p *legacyCall) attach(r *round) {
 	p.round, p.ticket, p.expiry, p.yield, p.settle = r, "", nil, nil, nil
 	p.releaseReserved()
@@ -75,8 +76,8 @@ func (p *legacyCall) attach(r *round) {
 	}
 }
 
-// reserve takes size bytes of the limit of all parked calls. With a ticket it also parks the call
-// under it. It reports false if there is no room.
+// reserve takes size bytes from the limit of all parked calls. If ticket is not empty, it also
+// parks the call under it. It reports false if there is no room.
 func (p *legacyCall) reserve(size int, ticket string) bool {
 	e := p.era
 	e.mu.Lock()
@@ -101,7 +102,7 @@ func (p *legacyCall) reserve(size int, ticket string) bool {
 	return true
 }
 
-// unpark removes and returns the call parked under a ticket, or nil. The caller holds mu.
+// unpark removes and returns the call parked under a ticket, or returns nil. The caller holds mu.
 func (e *legacy) unpark(ticket string) *call {
 	k := e.parked[ticket]
 	if k != nil {

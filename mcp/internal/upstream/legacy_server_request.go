@@ -19,29 +19,30 @@ const (
 )
 
 // A serverRequest is a request of the server that waits for its response. It stays in the era's
-// table until it is answered or withdrawn. Only the goroutine that removes it may respond, so there
-// is never a second response, or one to a withdrawn request.
+// table until it has a response or is withdrawn. Only the goroutine that removes it may respond. So
+// there is never a second response, or a response to a withdrawn request.
 type serverRequest struct {
-	session *session // session that sent it and gets the response
+	session *session // the session that sent it and gets the response
 	message *jsonrpc.Message
 
-	// These change only while the request is in the table, under the era's mutex.
-	inCall      bool   // belongs to a call, or soon will
+	// The following fields change only while the request is in the table. The era's mutex guards
+	// them.
+	inCall      bool   // set if the request belongs to a call, or soon will
 	onWithdrawn func() // stops the current handler
 
-	// These belong to the current handler.
-	unnamed bool // came without an association
-	waited  bool // waited for a call, so it belongs to the client and not to the call
-	turn    bool // the era's turn was taken for it, and its call does not have it yet
+	// The following fields belong to the current handler.
+	unnamed bool // set if the request names no call
+	waited  bool // set if the request waited for a call, so that it belongs to the client and not to the call
+	turn    bool // set if the era's turn was taken for it, and its call does not have the turn yet
 
-	// The goroutine that owns the call owns these.
-	askKey  string             // key of the request to the client; a server may reuse an id
-	stop    context.CancelFunc // ends the request to the client; nil without one
-	blocked *round             // round in which the client could not respond, or nil
+	// The goroutine that owns the call owns the following fields.
+	askKey  string             // key of the request to the client, as a server may use an id again
+	stop    context.CancelFunc // ends the request to the client; nil if there is none
+	blocked *round             // the round in which the client could not respond, or nil
 }
 
-// An askedKey identifies a request of the server. The ids of a session start like those of the
-// previous one.
+// An askedKey identifies a request of the server. Ids alone do not, as a new session starts with
+// the same ids.
 type askedKey struct {
 	session *session
 	id      jsonrpc.ID
@@ -75,8 +76,8 @@ func (e *legacy) register(r *serverRequest) bool {
 	return taken
 }
 
-// assign sets whether a call has a request of the server, and the function to call at its
-// withdrawal. It reports false if the request is no longer wanted.
+// assign sets whether a request of the server belongs to a call, and the function to call when it
+// is withdrawn. It reports false if the request no longer waits.
 func (e *legacy) assign(r *serverRequest, inCall bool, onWithdrawn func()) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -94,8 +95,8 @@ func (e *legacy) isWanted(r *serverRequest) bool {
 	return e.asked[r.key()] == r
 }
 
-// forget removes a request of the server from the table. It reports false if the request is not in
-// it.
+// forget removes a request of the server from the table. It reports false if the table does not
+// contain the request.
 func (e *legacy) forget(r *serverRequest) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -107,7 +108,7 @@ func (e *legacy) forget(r *serverRequest) bool {
 	return true
 }
 
-// reject sends an error for a request of the server that is still wanted.
+// reject sends an error in response to a request of the server, if it still waits.
 func (e *legacy) reject(r *serverRequest, fault *jsonrpc.Error) {
 	if e.forget(r) {
 		e.refuse(r.session, r.message.ID, fault)
@@ -125,8 +126,8 @@ func (e *legacy) withdraw(key askedKey) {
 	}
 }
 
-// withdrawOthers withdraws the requests of all sessions except present: responses could not reach
-// them.
+// withdrawOthers withdraws the requests of all sessions except present, as responses could not
+// reach the others.
 func (e *legacy) withdrawOthers(present *session) {
 	e.mu.Lock()
 	var others []askedKey
@@ -149,20 +150,20 @@ func (r *serverRequest) stopAsking() {
 	}
 }
 
-// addRequest handles a request of the server.
+// addRequest handles a new request of the server.
 func (p *legacyCall) addRequest(ev event) {
 	r := ev.request
-	if p.early != nil { // the response came first: for the server the call is over
+	if p.early != nil { // the response came first: for the server, the call is over
 		p.era.dropTurn(r)
 		p.open = append(p.open, r)
 		p.dropOpen()
 		return
 	}
-	if r.turn && !p.holdsTurn { // the first one: the call needed no turn before
+	if r.turn && !p.holdsTurn { // the first request: before it, the call needed no turn
 		p.holdsTurn, r.turn = true, false
 	}
 	p.era.dropTurn(r)
-	if !p.era.isWanted(r) { // its withdrawal came first
+	if !p.era.isWanted(r) { // the withdrawal came first
 		return
 	}
 	if len(p.open) >= maxRequested {
@@ -175,7 +176,7 @@ func (p *legacyCall) addRequest(ev event) {
 	p.ask(r)
 }
 
-// ask sends a request to the client of the present round. While the call is parked, attach does it
+// ask sends a request to the client of the present round. If the call is parked, attach sends it
 // later.
 func (p *legacyCall) ask(r *serverRequest) {
 	if p.round == nil || p.final != nil {
@@ -197,9 +198,9 @@ func (p *legacyCall) forward(ev event) {
 	r := ev.request
 	i := slices.Index(p.open, r)
 	switch {
-	case i < 0, ev.askKey != r.askKey: // withdrawn, or asked again since
+	case i < 0, ev.askKey != r.askKey: // withdrawn, or sent to the client again since
 		return
-	case ev.err != nil && ev.round != p.round: // a later round asks again
+	case ev.err != nil && ev.round != p.round: // a later round sends it again
 		return
 	case errors.Is(ev.err, mcp.ErrInputRequired):
 		r.blocked = ev.round

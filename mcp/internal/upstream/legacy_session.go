@@ -15,11 +15,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A server on HTTP may lose its session at any time: it restarts, or the session expires. Then one
-// new session is begun for all requests, with the log level and the subscriptions of the previous
-// one (2025-11-25 basic/transports, session management).
+// A server on HTTP may lose its session at any time, because it restarts or the session expires.
+// Then one new session is begun for all requests. It gets the log level and the subscriptions of
+// the lost session (2025-11-25 basic/transports, session management).
 
-// Pauses between attempts to begin a session without a waiting request.
+// The pauses between attempts to begin a session if no request waits.
 const (
 	firstRenewal = time.Second
 	lastRenewal  = 30 * time.Second
@@ -32,7 +32,7 @@ type renewal struct {
 	err     error
 }
 
-// renew begins a session in place of lost, unless that has been done, and returns it.
+// renew returns the session that replaces lost. If there is none yet, renew begins one.
 func (e *legacy) renew(ctx context.Context, lost *session) (*session, error) {
 	if s := e.session.Load(); s != lost {
 		return s, nil
@@ -85,9 +85,9 @@ func (e *legacy) runRenewal(r *renewal) {
 		e.restoreSubscriptions(ctx, r.session)
 		e.announce(r.session)
 	} else if refusedByServer(err) {
-		e.end(err) // it may now use another era: the owner must connect again
+		e.end(err) // the server may use another era now: the owner must connect again
 	} else {
-		e.keepRenewing(e.session.Load()) // its stream, which would have tried, is closed
+		e.keepRenewing(e.session.Load()) // the stream of the session, which would have tried again, is closed
 	}
 }
 
@@ -122,7 +122,7 @@ func (e *legacy) subscribed() []string {
 	return slices.Collect(maps.Keys(e.subscriptions))
 }
 
-// announce notifies all listeners that anything may have changed.
+// announce notifies all listeners of everything that may have changed.
 func (e *legacy) announce(s *session) {
 	for _, l := range e.allListeners() {
 		f := l.filter.OfferedBy(&s.capabilities)
@@ -143,8 +143,8 @@ func (e *legacy) announce(s *session) {
 	}
 }
 
-// streamEnded begins a new session if the end of the old one's stream shows that it is lost.
-// Clients that only listen send no request that would notice it.
+// streamEnded begins a new session if the end of the old session's stream shows that the server
+// lost it. Clients that only listen send no request that would detect the loss.
 func (e *legacy) streamEnded(ctx context.Context, s *session, err error) {
 	if ctx.Err() != nil {
 		return
@@ -155,7 +155,7 @@ func (e *legacy) streamEnded(ctx context.Context, s *session, err error) {
 	}
 }
 
-// keepRenewing tries to begin a session in place of s until that works.
+// keepRenewing tries to begin a session in place of s until it succeeds.
 func (e *legacy) keepRenewing(s *session) {
 	e.mu.Lock()
 	already := e.renewing == s

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	statusTime  = 10 * time.Second       // for the state of a task after a notification
-	statusPause = 100 * time.Millisecond // between two such requests for one subscription
+	statusTime  = 10 * time.Second       // timeout for reading the state of a task after a notification
+	statusPause = 100 * time.Millisecond // minimum pause between two such requests for one subscription
 )
 
-// readTasks reads the tasks of a listen request.
+// readTasks reads the tasks in a listen request.
 func (l *listener) readTasks(s *session, req *mcp.Request) error {
 	ids, only, err := task.Listened(req.Params)
 	switch {
@@ -44,15 +44,15 @@ func (l *listener) withTasks(acknowledged json.RawMessage) json.RawMessage {
 	return jsonrpc.With(acknowledged, "notifications", jsonrpc.With(jsonrpc.Get(acknowledged, "notifications"), "taskIds", ids.Bytes()))
 }
 
-// hint queues a check of a task, if the listen request named it. The content of the server's
-// notification is not passed on: it lacks members of a modern notification and may be wrong.
+// hint queues a check of a task if the listen request names it. The content of the server's
+// notification is not passed on, as it lacks members of a modern notification and may be wrong.
 func (l *listener) hint(id string) {
 	if slices.Contains(l.tasks, id) {
 		l.events.putOnce(event{kind: notification, message: &jsonrpc.Message{Kind: jsonrpc.Notification, Method: task.Notification, Params: task.Params(id)}})
 	}
 }
 
-// passTask sends a notification of a task with the state that tasks/get returns.
+// passTask sends a notification about a task, with the state that tasks/get returns.
 func (e *legacy) passTask(ctx context.Context, l *listener, req *mcp.Request, params json.RawMessage) {
 	within, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	maxWatched = 256                    // tasks that are watched for requests
+	maxWatched = 256                    // tasks whose results are awaited for the sake of their requests
 	watchTime  = 10 * time.Minute       // lifetime of a watch without requests about its task
 	watchPause = 500 * time.Millisecond // wait for the first request of a task that requires input
 )
@@ -32,7 +32,8 @@ const (
 	methodTasksList   = "tasks/list"
 )
 
-// perform sends the request, in the form of 2025-11-25 if it concerns or creates a task.
+// perform sends a request. It uses the form of 2025-11-25 if the request is about a task or may
+// create one.
 func (e *legacy) perform(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
 	if !s.hasTasks || !task.Declared(req.Meta.Capabilities) {
 		return e.begin(ctx, s, req)
@@ -50,7 +51,7 @@ func (e *legacy) perform(ctx context.Context, s *session, req *mcp.Request) (mcp
 	return e.begin(ctx, s, req)
 }
 
-// callAsTask calls a tool, as a task if the server allows it.
+// callAsTask calls a tool, as a task if the server allows that.
 func (e *legacy) callAsTask(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
 	if err := e.learnTools(ctx, s, req); err != nil {
 		return mcp.Result{}, err
@@ -62,8 +63,8 @@ func (e *legacy) callAsTask(ctx context.Context, s *session, req *mcp.Request) (
 	return raised(s, req, result), err
 }
 
-// raised returns the result of a call, converted to a modern task if it is one. A server may also
-// answer at once.
+// raised returns the result of a call. If the result is a task, raised converts it to a modern one.
+// A server may also send a normal result at once.
 func raised(s *session, req *mcp.Request, result mcp.Result) mcp.Result {
 	if !s.hasTasks || req.Method != methodToolsCall || !task.Declared(req.Meta.Capabilities) || jsonrpc.Get(result.JSON, "content") != nil {
 		return result
@@ -74,7 +75,7 @@ func raised(s *session, req *mcp.Request, result mcp.Result) mcp.Result {
 	return result
 }
 
-// learnTools lists the tools once: the lists contain which of them support tasks.
+// learnTools lists the tools once, as only the lists show which tools support tasks.
 func (e *legacy) learnTools(ctx context.Context, s *session, req *mcp.Request) error {
 	if e.tools.listed.Load() {
 		return nil
@@ -86,7 +87,7 @@ func (e *legacy) learnTools(ctx context.Context, s *session, req *mcp.Request) e
 	return err
 }
 
-// aboutTask answers a request about a task with its state on the server.
+// aboutTask responds to a request about a task with the state of the task on the server.
 func (e *legacy) aboutTask(ctx context.Context, s *session, req *mcp.Request, id string) (mcp.Result, error) {
 	if req.Method == methodTasksCancel {
 		_, err := e.ofTask(ctx, s, req, methodTasksCancel, id)
@@ -122,7 +123,7 @@ func (e *legacy) ofTask(ctx context.Context, s *session, req *mcp.Request, metho
 	return e.begin(ctx, s, about)
 }
 
-// finished adds the result or error to a task that is over.
+// finished adds the result or the error to a task that is over.
 func (e *legacy) finished(ctx context.Context, s *session, req *mcp.Request, id string, raised json.RawMessage) (json.RawMessage, error) {
 	result, err := e.ofTask(ctx, s, req, methodTasksResult, id)
 	status, member := task.Completed, "result"
@@ -145,14 +146,14 @@ func (e *legacy) finished(ctx context.Context, s *session, req *mcp.Request, id 
 	return jsonrpc.With(raised, member, body), nil
 }
 
-// A taskWatch waits for the result of a task, since the server asks for input only during that
-// request. It is the Peer of the request.
+// A taskWatch waits for the result of a task, as the server requests input only during that wait.
+// It is the Peer of the request for the result.
 type taskWatch struct {
 	mcp.NoPeer
 	log   *slog.Logger
 	meta  mcp.Meta
 	idle  *time.Timer
-	asked chan struct{} // closed at the first request
+	asked chan struct{} // closed at the first request for input
 
 	mu     sync.Mutex
 	count  int
@@ -181,7 +182,7 @@ func (e *legacy) withInputs(ctx context.Context, req *mcp.Request, id string, ra
 	w.mu.Lock()
 	inputs := maps.Clone(w.inputs)
 	w.mu.Unlock()
-	if len(inputs) == 0 { // it asks nothing yet, or nothing any more
+	if len(inputs) == 0 { // the task requires no input yet, or no longer
 		return jsonrpc.With(raised, "status", jsonrpc.AppendString(nil, string(task.Working))), nil
 	}
 	requests := jsonrpc.NewObject(nil)
@@ -191,7 +192,7 @@ func (e *legacy) withInputs(ctx context.Context, req *mcp.Request, id string, ra
 	return jsonrpc.With(raised, "inputRequests", requests.Bytes()), nil
 }
 
-// watch returns the watch of a task's result. It starts one if needed, in the share of the caller
+// watch returns the watch for a task's result. It starts one if needed, in the share of the caller
 // by.
 func (e *legacy) watch(req *mcp.Request, id, by string) (*taskWatch, error) {
 	ctx, cancel := context.WithCancelCause(share.With(e.ctx, by))
@@ -232,8 +233,8 @@ func (e *legacy) watch(req *mcp.Request, id, by string) (*taskWatch, error) {
 	return w, nil
 }
 
-// watching returns the watch of a task's result: an existing one, or fresh, or nil if there are too
-// many.
+// watching returns the existing watch for a task's result, or registers fresh. If there are too
+// many watches, it returns nil.
 func (e *legacy) watching(id, by string, fresh *taskWatch) *taskWatch {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -247,7 +248,7 @@ func (e *legacy) watching(id, by string, fresh *taskWatch) *taskWatch {
 	return fresh
 }
 
-// answerTask passes the client's responses to the waiting requests and ignores others.
+// answerTask passes the client's responses to the waiting requests. It ignores other responses.
 func (e *legacy) answerTask(req *mcp.Request, id string) error {
 	var responses map[string]json.RawMessage
 	if err := json.Unmarshal(jsonrpc.Get(req.Params, "inputResponses"), &responses); err != nil {
@@ -261,13 +262,13 @@ func (e *legacy) answerTask(req *mcp.Request, id string) error {
 	}
 	for key, response := range responses {
 		if in := w.take(key); in != nil {
-			in.response <- response // of capacity 1, and this is its only value
+			in.response <- response // capacity 1, and this is its only value
 		}
 	}
 	return nil
 }
 
-// take removes and returns a waiting request of the task.
+// take removes and returns a waiting request of the task, or returns nil.
 func (w *taskWatch) take(key string) *taskInput {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -276,7 +277,8 @@ func (w *taskWatch) take(key string) *taskInput {
 	return in
 }
 
-// Ask shows a request of the task to the client that asks about it, and waits for its response.
+// Ask adds a request of the task for a client that asks about the task, and waits for that client's
+// response.
 func (w *taskWatch) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	if err := w.meta.Capabilities.Allow(q); err != nil {
 		return nil, err
@@ -303,7 +305,7 @@ func (w *taskWatch) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessa
 	}
 }
 
-// withoutRelated returns parameters without the server's name of the task.
+// withoutRelated returns params without the member of _meta that names the task.
 func withoutRelated(params json.RawMessage) json.RawMessage {
 	meta := jsonrpc.Get(params, "_meta")
 	if jsonrpc.Get(meta, revision.MetaRelatedTask) == nil {
@@ -315,8 +317,8 @@ func withoutRelated(params json.RawMessage) json.RawMessage {
 	return jsonrpc.Without(params, "_meta")
 }
 
-// waitingFor returns the call that waits for the result of the task that a request of the server
-// names, or nil.
+// waitingFor returns the call that waits for the result of the task in the params of a server
+// request, or nil.
 func (c *conn) waitingFor(params json.RawMessage) *call {
 	id, named := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(jsonrpc.Get(params, "_meta"), revision.MetaRelatedTask), "taskId"))
 	if !named {

@@ -8,18 +8,18 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// Limits of the requests of the server that wait for a call of the one client.
+// Limits of the server requests that wait for a call of the only client.
 const (
 	maxWaiting      = 16
-	maxWaitingBytes = 2 << 20 // bytes of them: one call can take them all over
+	maxWaitingBytes = 2 << 20 // bytes of these; one call can take all of them over
 
-	heldTime     = 100 * time.Millisecond // wait of a call while the server uses responses to earlier requests
-	maxHolds     = 20                     // number of times a call is held while the client is still being asked
+	heldTime     = 100 * time.Millisecond // how long a call waits while the server uses responses to earlier requests
+	maxHolds     = 20                     // how often a call waits while the client is still being asked
 	listWaitTime = 2 * time.Second        // wait for a list before the server's own requests are refused
 )
 
-// postpone lets a request of the server wait for the next call of the one client, or gives it to a
-// running one. Without such a call it is refused, see refuseWaiting.
+// postpone makes a request of the server wait for the next call of the only client, or passes it to
+// a running call. If no call comes, the request is refused; see refuseWaiting.
 func (e *legacy) postpone(r *serverRequest) {
 	if list := e.openList(); list != "" && e.asksFirst.Load() {
 		e.refuseBefore(list, r)
@@ -40,7 +40,7 @@ func (e *legacy) postpone(r *serverRequest) {
 		e.reject(r, jsonrpc.Errorf(jsonrpc.InternalError, "requests wait for the client already: at most %d, of %d MiB", maxWaiting, maxWaitingBytes>>20))
 		return
 	}
-	// A call that began before the append has not taken over the request.
+	// A call that began before the append has not taken the request over.
 	if k, _ := e.unnamed(); k != nil && mayAsk(k.method) {
 		e.takeWaiting(k)
 	}
@@ -52,7 +52,7 @@ func (e *legacy) stopWaiting(r *serverRequest) {
 	e.waiting = slices.DeleteFunc(e.waiting, func(other *serverRequest) bool { return other == r })
 }
 
-// takeWaiting gives the waiting requests of the server to a call and reports whether there were
+// takeWaiting passes the waiting requests of the server to a call. It reports whether there were
 // any.
 func (e *legacy) takeWaiting(k *call) bool {
 	e.mu.Lock()
@@ -65,13 +65,14 @@ func (e *legacy) takeWaiting(k *call) bool {
 	return len(waiting) > 0
 }
 
-// isList reports whether a method returns a list. Clients send most of these before all calls.
+// isList reports whether a method returns a list. Clients send most of these requests before all
+// calls.
 func isList(method string) bool {
 	m := revision.MethodNamed(method)
 	return m.Key != "" && m.Core
 }
 
-// openList returns the method of an open request for a list, or "".
+// openList returns the method of an open list request, or "".
 func (c *conn) openList() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,9 +84,9 @@ func (c *conn) openList() string {
 	return ""
 }
 
-// refuseWaiting refuses the requests that wait for another call while this list has no response.
-// Some servers want the roots first, and without a list no client makes a call. Afterwards such
-// requests are refused at once, since some servers ask again for each tool.
+// refuseWaiting refuses the requests that wait for a call while this list request gets no response.
+// Some servers want the roots first, but no client makes a call without a list. After that, such
+// requests are refused at once, as some servers repeat them for each tool.
 func (p *legacyCall) refuseWaiting() {
 	e := p.era
 	p.unlisted = time.After(listWaitTime)
@@ -110,16 +111,18 @@ func (e *legacy) refuseBefore(list string, r *serverRequest) {
 	e.reject(r, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: the client can only be asked in a call, and makes none before %s is answered; send the request again in a call", r.message.Method, list))
 }
 
-// offerRoots makes a server that was refused the roots ask again, as this call can ask for them.
+// offerRoots makes a server request the roots again after its request was refused, as this call can
+// ask the client for them.
 func (p *legacyCall) offerRoots() {
 	if p.era.rootsRefused.Swap(false) && p.era.send(notificationRootsChanged, nil) {
 		p.held = time.After(heldTime)
 	}
 }
 
-// hold takes over the server's requests outside calls and gives the server time to use the
-// responses before it gets the call. Without roots, for example, it would answer as if there were
-// none. A request that the client cannot answer on its stream comes to wait for a call as well.
+// hold takes over the server's requests outside of calls. It gives the server time to use the
+// responses before it gets the call. Without roots, for example, the server would respond as if
+// there were none. A request that the client cannot respond to on its stream also comes to wait for
+// a call.
 func (p *legacyCall) hold() {
 	p.held = nil
 	if p.holds < maxHolds && (p.era.takeWaiting(p.call) || p.era.asksOutside()) {

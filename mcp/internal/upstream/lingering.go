@@ -12,28 +12,28 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A call that its client gave up before the response lingers: the server may not have read the
-// cancellation. Its requests without an association may still be for that client. A server that
-// responds to a ping has read all earlier messages.
+// A call that its client gave up before the response lingers, as the server may not have read the
+// cancellation. Requests of the server that name no call may still be meant for that client. A
+// server that responds to a ping has read all earlier messages.
 
-// Limits of calls that were given up.
+// Limits of calls that clients gave up.
 const (
-	lingerTime   = time.Second      // time that the server may continue a call after it has read the cancellation
-	lingerWait   = 10 * time.Second // wait of other clients' calls for that, from the time the call was given up
-	proofTime    = 10 * time.Minute // time for the server to read a cancellation
-	maxPingPause = time.Minute      // between failing pings
-	maxLingering = 1_024            // clients with such calls; further ones share one entry
+	lingerTime   = time.Second      // how long the server may continue a call after it has read the cancellation
+	lingerWait   = 10 * time.Second // how long calls of other clients wait for that, from the time when the call was given up
+	proofTime    = 10 * time.Minute // how long the server may take to read a cancellation
+	maxPingPause = time.Minute      // maximum pause between failing pings
+	maxLingering = 1_024            // clients with such calls; further clients share one entry
 )
 
 // A linger describes the calls that one client gave up. The connection's mu guards it.
 type linger struct {
-	exchanges int       // of these calls or their cancellations, still on their way to the server
-	unread    int64     // number of the last exchange, until the server has proven to have read it; then 0
-	until     time.Time // the server may continue until then
-	waits     time.Time // calls of others wait at most until then
+	exchanges int       // number of these calls and cancellations that are still on their way to the server
+	unread    int64     // number of the last exchange; 0 once the server has proven that it read it
+	until     time.Time // the server may continue until this time
+	waits     time.Time // calls of other clients wait until this time at most
 }
 
-// isOver reports whether the server has left these calls.
+// isOver reports whether the server no longer works on these calls.
 func (l *linger) isOver() bool {
 	return l.exchanges == 0 && l.unread == 0 && time.Until(l.until) <= 0
 }
@@ -79,17 +79,18 @@ func (c *conn) abandoned(k *call) {
 	}
 }
 
-// responseLost records that a call ended without a response although its client did not cancel it. The
-// server may continue it.
+// responseLost records that a call ended without a response although its client did not cancel it.
+// The server may continue the call.
 func (c *conn) responseLost() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stray = time.Now().Add(lingerWait)
 }
 
-// cancellationSent records that the cancellation of a call was sent. Some servers need no proof of
-// reading it. A modern server names the calls of its requests, and so does one over HTTP until
-// namesNone is set. A single client cannot be mistaken for another. The caller holds mu.
+// cancellationSent records that the cancellation of a call was sent. In three cases no proof is
+// needed that the server has read the cancellation: if the server is modern, as its requests
+// identify their calls; if it is on HTTP, until namesNone is set; and if there is only one client,
+// which cannot be mistaken for another. The caller holds mu.
 func (c *conn) cancellationSent(l *linger) {
 	switch {
 	case c.options.OneClient, c.session.Load().revision.Modern, c.link.ClosingCancels() && !c.namesNone.Load():
@@ -101,7 +102,7 @@ func (c *conn) cancellationSent(l *linger) {
 	signal(c.lingers)
 }
 
-// signal puts a value into a channel of capacity one if it is empty.
+// signal sends a value to a channel of capacity 1, unless the channel is full.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -115,8 +116,8 @@ func (c *conn) exchangeBegins(k *call) {
 	k.exchanged = false
 }
 
-// exchangeOver records that no message of a call is on its way to the server, nor its cancellation.
-// A cancellation that the server did not accept can never be proven.
+// exchangeOver records that neither a message nor the cancellation of a call is on its way to the
+// server. If the server did not accept the cancellation, reading it can never be proven.
 func (c *conn) exchangeOver(k *call, sent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,8 +135,8 @@ func (c *conn) exchangeOver(k *call, sent bool) {
 	}
 }
 
-// watchLingering makes the server prove what it has read and removes finished calls until there are
-// none.
+// watchLingering makes the server prove which messages it has read, and removes finished calls. It
+// returns when no calls linger.
 func (c *conn) watchLingering() {
 	for {
 		unread, cancelled, wait := c.nextLingering()
@@ -156,9 +157,9 @@ func (c *conn) watchLingering() {
 	}
 }
 
-// nextLingering removes the calls that the server has left. It reports whether others wait for a
-// proof, and up to which number, or else the time until the next check. A negative wait means that
-// there are none.
+// nextLingering removes the calls that the server no longer works on. If other calls wait for a
+// proof, it reports that with the number of the last cancellation. Otherwise it returns the time
+// until the next check. The time is negative if no calls linger.
 func (c *conn) nextLingering() (unread bool, cancelled int64, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,8 +181,9 @@ func (c *conn) nextLingering() (unread bool, cancelled int64, wait time.Duration
 	return unread, c.cancelled, wait
 }
 
-// prove pings the server. A response proves that it has read all earlier messages, including the
-// first cancelled cancellations. prove waits until the response comes or does not matter.
+// prove pings the server. A response proves that the server has read all earlier messages,
+// including the first cancelled cancellations. prove waits until the response arrives or is no
+// longer needed.
 func (c *conn) prove(cancelled int64) {
 	ctx, cancel := context.WithTimeout(c.ctx, proofTime)
 	defer cancel()
@@ -226,8 +228,8 @@ func (c *conn) proven(cancelled int64, took time.Duration) {
 	}
 }
 
-// awaitLingering waits, but at most lingerWait, until the server has left the calls that other
-// clients gave up. Until then requests that name no call are refused.
+// awaitLingering waits until the server no longer works on calls that other clients gave up, at
+// most for lingerWait. Until then, server requests that name no call are refused.
 func (c *conn) awaitLingering(ctx context.Context, caller any) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

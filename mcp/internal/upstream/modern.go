@@ -21,8 +21,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// modern implements requests to a modern server: metadata on every request, and requests for input
-// between two rounds.
+// A modern implements requests to a modern server. Every request has metadata, and the server
+// requests input between two rounds.
 type modern struct {
 	*conn
 	meta atomic.Pointer[encodedMeta]
@@ -30,19 +30,18 @@ type modern struct {
 
 func newModern(c *conn) *modern { return &modern{conn: c} }
 
-// inputState is the state of a request between two rounds if the server of this connection requires
-// input.
+// An inputState is the state of a request between two rounds in which this server requires input.
 type inputState struct {
 	RequestState *string                          `json:"r,omitempty"`
 	Requests     map[string]revision.InputRequest `json:"q,omitempty"`
-	Asked        int                              `json:"n,omitempty"` // number of times input was required, including this one
+	Asked        int                              `json:"n,omitempty"` // how often input was required, including this time
 }
 
 const stateInput = "upstream"
 
 const resultInputRequired = string(revision.InputRequired)
 
-// call sends the request. While the server requires input, call asks the client and sends the
+// call sends the request. While the server requires input, call asks the client, and sends the
 // request again with the responses.
 func (e *modern) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
 	var state inputState
@@ -79,8 +78,8 @@ func (e *modern) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 	return mcp.Result{}, fmt.Errorf("server %q: %s: input was required %d times in a row", e.options.Name, describe(req), maxRounds)
 }
 
-// askWhileOpen is askAll with a context that also ends with the connection. If the server asked for
-// nothing, it waits for pause first.
+// askWhileOpen is like askAll, with a context that also ends with the connection. If the server
+// asked for nothing, it first waits for pause.
 func (c *conn) askWhileOpen(ctx context.Context, s *session, req *mcp.Request, state *inputState, pause time.Duration) (map[string]json.RawMessage, error) {
 	ctx, stop := c.whileOpen(ctx)
 	defer stop()
@@ -107,7 +106,7 @@ func inputRequired(body json.RawMessage) (inputState, error) {
 }
 
 // keyFor returns the key of a request to the client. The server's keys are valid for one round
-// only: with the same key in a later round the client's earlier response would be used.
+// only. With the same key in a later round, the client's earlier response would be used.
 func (s *inputState) keyFor(key string) string {
 	if s.Asked <= 1 {
 		return key
@@ -115,7 +114,7 @@ func (s *inputState) keyFor(key string) string {
 	return key + "-" + strconv.Itoa(s.Asked)
 }
 
-// askAll sends the client all requests of the server at the same time.
+// askAll sends all requests of the server to the client at the same time.
 func askAll(ctx context.Context, peer mcp.Peer, s *inputState) (map[string]json.RawMessage, error) {
 	requests := s.Requests
 	type outcome struct {
@@ -129,7 +128,7 @@ func askAll(ctx context.Context, peer mcp.Peer, s *inputState) (map[string]json.
 		asking.Go(func() {
 			result, err := peer.Ask(ctx, mcp.ServerRequest{Key: s.keyFor(key), Method: r.Method, Params: r.Params})
 			if err != nil && r.Method == methodElicit && !errors.Is(err, mcp.ErrInputRequired) && ctx.Err() == nil {
-				result, err = json.RawMessage(`{"action":"cancel"}`), nil // inputResponses cannot carry an error
+				result, err = json.RawMessage(`{"action":"cancel"}`), nil // inputResponses cannot contain an error
 			}
 			outcomes <- outcome{key, result, err}
 		})
@@ -147,8 +146,8 @@ func askAll(ctx context.Context, peer mcp.Peer, s *inputState) (map[string]json.
 	return responses, failed
 }
 
-// ask makes one round. If the server misses a header that repeats an argument, it lists the tools
-// again and retries once.
+// ask makes one round. If the server requires a header that repeats an argument, ask lists the
+// tools again and retries once.
 func (e *modern) ask(ctx context.Context, s *session, req *mcp.Request, responses map[string]json.RawMessage, state *string) (mcp.Result, error) {
 	result, err := e.round(ctx, s, req, responses, state)
 	var fault *mcp.Error
@@ -160,8 +159,8 @@ func (e *modern) ask(ctx context.Context, s *session, req *mcp.Request, response
 	return result, err
 }
 
-// round makes one round. It repeats it once if the response was lost and a second call changes
-// nothing.
+// round makes one round. If the response was lost and a second call changes nothing, it repeats the
+// round once.
 func (e *modern) round(ctx context.Context, s *session, req *mcp.Request, responses map[string]json.RawMessage, state *string) (mcp.Result, error) {
 	m, err := e.exchangeOnce(ctx, s, req, responses, state)
 	if errors.Is(err, link.ErrNoResponse) && e.link.Err() == nil && e.tools.repeats(req) {
@@ -181,7 +180,7 @@ func (e *modern) exchangeOnce(ctx context.Context, s *session, req *mcp.Request,
 	}
 	defer e.finishCall(k)
 	passed := make(chan struct{})
-	k.events.begin(func() { // only now: most requests have no notifications
+	k.events.begin(func() { // only at the first event, as most requests have no notifications
 		if !e.spawn(func() { defer close(passed); k.passOn(k.ctx, req.Peer) }) {
 			close(passed)
 		}
@@ -201,7 +200,7 @@ func (e *modern) exchangeOnce(ctx context.Context, s *session, req *mcp.Request,
 	return m, err
 }
 
-// passOn passes on the notifications of a request until its mailbox is stopped.
+// passOn passes the notifications of a request on, until its mailbox is stopped.
 func (k *call) passOn(ctx context.Context, peer mcp.Peer) {
 	for range k.events.ready {
 		stopped := k.events.stopped()
@@ -214,8 +213,8 @@ func (k *call) passOn(ctx context.Context, peer mcp.Peer) {
 	}
 }
 
-// pass passes on a notification to the maker of the call. It ignores errors: the request detects a
-// client that is gone.
+// pass passes a notification to the client of a call. It ignores errors: if the client is gone, the
+// request detects that.
 func pass(ctx context.Context, peer mcp.Peer, m *jsonrpc.Message) {
 	params := m.Params
 	if m.Method == notificationProgress {
@@ -224,14 +223,14 @@ func pass(ctx context.Context, peer mcp.Peer, m *jsonrpc.Message) {
 	_ = peer.Notify(ctx, m.Method, params)
 }
 
-// relist lists the tools again for their headers.
+// relist lists the tools again to learn their headers.
 func (e *modern) relist(ctx context.Context, s *session, req *mcp.Request) error {
 	return e.learnPages(ctx, s, req, func(ctx context.Context, s *session, list *mcp.Request) (mcp.Result, error) {
 		return e.round(ctx, s, list, nil, nil)
 	})
 }
 
-// out returns a request in the form of a modern server.
+// out returns a request in the form for a modern server.
 func (e *modern) out(s *session, id jsonrpc.ID, req *mcp.Request, responses map[string]json.RawMessage, state *string) link.Out {
 	w := jsonrpc.NewObject(make([]byte, 0, len(req.Params)+512))
 	if w.Members(req.Params, ownMembers(req.Method)...); len(responses) > 0 {
@@ -255,13 +254,13 @@ func (e *modern) out(s *session, id jsonrpc.ID, req *mcp.Request, responses map[
 	return out
 }
 
-// ownMembers returns the parameters of one connection, which are not passed on: the rounds of a
-// request belong to the client that made it.
+// ownMembers returns the members of params that belong to one connection and are not passed on. The
+// rounds of a request belong to the client that sent it.
 func ownMembers(method string) []string {
 	if revision.MethodNamed(method).Asks {
 		return []string{"_meta", "inputResponses", "requestState"}
 	}
-	return []string{"_meta"} // tasks/update has inputResponses of its own
+	return []string{"_meta"} // the params of tasks/update have their own inputResponses
 }
 
 // header returns the headers of a message on HTTP.
@@ -279,8 +278,8 @@ func (c *conn) header(s *session, method, subject string) http.Header {
 	return h
 }
 
-// writeMeta writes the _meta of a request: the client's own members and those that the revision
-// requires.
+// writeMeta writes the _meta of a request: the client's own members, and the members that the
+// revision requires.
 func (e *modern) writeMeta(w *jsonrpc.Writer, s *session, id jsonrpc.ID, req *mcp.Request) {
 	w.Object("_meta")
 	if own := jsonrpc.Get(req.Params, "_meta"); len(own) > 0 {
@@ -319,13 +318,13 @@ func (e *modern) clientMeta(s *session, req *mcp.Request) json.RawMessage {
 		w.Object(revision.MetaClientCapabilities)
 		w.End()
 	}
-	_ = schema.EncodeMember(&w, revision.MetaClientInfo, client) // left out on error
+	_ = schema.EncodeMember(&w, revision.MetaClientInfo, client) // omitted on an error
 	m := &encodedMeta{capabilities, client, s.revision, w.Bytes()}
 	e.meta.Store(m)
 	return m.json
 }
 
-// ping sends server/discover: the modern revision has no ping.
+// ping sends server/discover, as the modern revision has no ping.
 func (e *modern) ping(ctx context.Context, s *session) error {
 	req := &mcp.Request{Method: methodDiscover, Meta: e.options.Meta, Peer: noPeer{}}
 	m, err := e.simple(ctx, s, req, func(id jsonrpc.ID) link.Out { return e.out(s, id, req, nil, nil) })
@@ -335,7 +334,7 @@ func (e *modern) ping(ctx context.Context, s *session) error {
 	return err
 }
 
-// request drops a request of a modern server, which must not send any.
+// request drops a request of a modern server, which must not send requests.
 func (e *modern) request(_ *session, _ *call, m *jsonrpc.Message) {
 	e.log.Debug("mcp: a modern server sent a request", "server", e.options.Name, "method", m.Method,
 		mcp.LogBreach, "servers send no requests: they ask in a result of the type input_required (basic)")

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/task"
 )
 
-// listen opens a subscription of its own for each request.
+// listen opens a separate subscription for each request.
 func (e *modern) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
 	if task.IsForFree(ctx) {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "server %q: a subscription would need a message", e.options.Name)
@@ -28,12 +28,12 @@ func (e *modern) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 		return mcp.Result{}, e.failed(s, req, err)
 	}
 	result, err := e.result(ctx, s, req, m)
-	result.Meta = nil // it contains the subscription's id, which differs on this side
+	result.Meta = nil // the _meta contains the subscription's id, which differs on this side
 	return result, err
 }
 
-// runListen runs the exchange of a listen request. It passes on notifications until the response
-// comes or ctx ends.
+// runListen runs the exchange of a listen request. It passes notifications on until the response
+// arrives or ctx ends.
 func (e *modern) runListen(ctx context.Context, k *call, out link.Out, peer mcp.Peer) (*jsonrpc.Message, error) {
 	exchanging, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -53,7 +53,7 @@ func (e *modern) runListen(ctx context.Context, k *call, out link.Out, peer mcp.
 	}
 }
 
-// passAll passes on notifications and returns the response, if it is among the events.
+// passAll passes notifications on, and returns the response if it is among the events.
 func passAll(ctx context.Context, peer mcp.Peer, events []event) (last event, over bool) {
 	for _, ev := range events {
 		if ev.kind == response {
@@ -66,8 +66,8 @@ func passAll(ctx context.Context, peer mcp.Peer, events []event) (last event, ov
 	return last, over
 }
 
-// notify finds the subscription of a notification. One without an id is sent to all subscriptions
-// that want it: mcp-go, for one, omits the id on a single channel.
+// notify passes a notification to its subscription. A notification without an id goes to all
+// subscriptions that want it. For example, mcp-go omits the id on a single channel.
 func (e *modern) notify(_ *session, m *jsonrpc.Message) {
 	if m.Method == notificationCancelled { // the server ends a subscription
 		if k := e.find(m.Members.Get("requestId")); k != nil && k.filter != nil {

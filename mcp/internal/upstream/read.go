@@ -28,12 +28,12 @@ var oddities = []struct {
 	{jsonrpc.OddID, tolerance.OtherID},
 }
 
-// met records a tolerance that a message of the server needed.
+// met records that a tolerance was needed for a message of the server.
 func (c *conn) met(ctx context.Context, t tolerance.Tolerance, where string) {
 	t.Met(ctx, c.log, c.options.Name, where)
 }
 
-// metOdd records the non-standard forms of a message, once.
+// metOdd records the non-standard forms of a message, only once.
 func (c *conn) metOdd(ctx context.Context, m *jsonrpc.Message, method string) {
 	for _, o := range oddities {
 		if m.Odd&o.odd != 0 {
@@ -64,7 +64,7 @@ func (c *conn) readResponse(ctx context.Context, out *link.Out, m *jsonrpc.Messa
 		m.Result, m.Members = mended, index(mended)
 	}
 	if isList(out.Method) && string(m.Members.Get("nextCursor")) == `""` {
-		if s := c.session.Load(); s != nil && !s.revision.Modern { // in legacy revisions an empty cursor is a cursor
+		if s := c.session.Load(); s != nil && !s.revision.Modern { // in legacy revisions, an empty cursor is a cursor
 			c.met(ctx, tolerance.EmptyCursor, out.Method)
 			m.Result = jsonrpc.Without(m.Result, "nextCursor")
 			m.Members = index(m.Result)
@@ -72,8 +72,8 @@ func (c *conn) readResponse(ctx context.Context, out *link.Out, m *jsonrpc.Messa
 	}
 }
 
-// read is readResponse for other messages. It reports false if the message is unusable. Reading a
-// message again costs almost nothing.
+// read is like readResponse, for other messages. It reports false if the message is unusable.
+// Reading a message a second time costs almost nothing.
 func (c *conn) read(ctx context.Context, m *jsonrpc.Message) bool {
 	if m.Odd != 0 {
 		c.metOdd(ctx, m, m.Method)
@@ -94,7 +94,7 @@ func (c *conn) read(ctx context.Context, m *jsonrpc.Message) bool {
 	return ok
 }
 
-// index returns the members of a mended object, which is valid.
+// index returns the members of a repaired object, which is valid.
 func index(object json.RawMessage) jsonrpc.Members {
 	members, fault := jsonrpc.Index(object, jsonrpc.Limits{})
 	if fault != nil {

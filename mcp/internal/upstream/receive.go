@@ -10,8 +10,8 @@ import (
 )
 
 // receiveAll reads the messages that belong to no call until ctx ends, and then calls ended. It
-// reports false if the connection is closed. It returns when reading has begun, so that no response
-// overtakes earlier messages.
+// reports false if the connection is closed. It returns when the reading has begun, so that no
+// response overtakes earlier messages.
 func (c *conn) receiveAll(ctx context.Context, ended func(error)) bool {
 	begun := make(chan struct{})
 	runs := c.spawn(func() {
@@ -23,17 +23,17 @@ func (c *conn) receiveAll(ctx context.Context, ended func(error)) bool {
 	return runs
 }
 
-// receive handles a message other than a response; k is the call on whose channel it came, or nil.
-// The reader of messages calls it, so it must not wait.
+// receive handles a message that is not a response. It came on the channel of the call k, if that
+// is not nil. The reader of messages calls receive, so it must not wait.
 func (c *conn) receive(k *call, m *jsonrpc.Message) {
 	s := c.session.Load()
-	if k != nil && k.session != nil { // the connection's may be a newer one
+	if k != nil && k.session != nil { // the connection may have a newer session
 		s = k.session
 	}
 	c.receiveIn(s, k, m)
 }
 
-// receiveIn handles a message of a session, which is nil before the first.
+// receiveIn handles a message of a session, which is nil before the first session.
 func (c *conn) receiveIn(s *session, k *call, m *jsonrpc.Message) {
 	switch {
 	case !c.read(c.ctx, m):
@@ -59,8 +59,9 @@ func (c *conn) receiveIn(s *session, k *call, m *jsonrpc.Message) {
 	}
 }
 
-// receiveLog finds the call of a log message. It drops one without an association if calls of
-// several clients are open, or if the server may still work on a call that ended without a response.
+// receiveLog passes a log message to its call. It drops a message that names no call if calls of
+// several clients are open, or if the server may still work on a call that ended without a
+// response.
 func (c *conn) receiveLog(s *session, k *call, m *jsonrpc.Message) {
 	sameCaller := true
 	if k == nil {
@@ -68,7 +69,8 @@ func (c *conn) receiveLog(s *session, k *call, m *jsonrpc.Message) {
 		c.mu.Lock()
 		ended := c.closing || time.Now().Before(c.stray) || k == nil && len(c.lingering) > 0
 		c.mu.Unlock()
-		// It may be of an ended call, and open calls and listeners may be of other clients.
+		// The message may belong to an ended call, and open calls and listeners may belong to other
+		// clients.
 		sameCaller = sameCaller && (!ended || c.options.OneClient)
 	}
 	switch {
@@ -81,9 +83,9 @@ func (c *conn) receiveLog(s *session, k *call, m *jsonrpc.Message) {
 	}
 }
 
-// unnamed finds the call of a message without an association: the newest of those that may ask, or
-// else the newest of the others. It returns nil if none is open. sameCaller is false if these calls
-// belong to several clients.
+// unnamed finds the call for a message that names no call. It returns the newest call during which
+// the server may send requests. If there is none, it returns the newest other call, or nil. The
+// result sameCaller is false if these calls belong to several clients.
 func (c *conn) unnamed() (newest *call, sameCaller bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,8 +114,9 @@ func (c *conn) unnamed() (newest *call, sameCaller bool) {
 	return newest, sameCaller
 }
 
-// respond sends a response to a request of the server in the session of the request, without
-// waiting. If too many responses wait, it drops the response. It replaces a large one by an error.
+// respond sends a response to a request of the server without waiting, in the session of the
+// request. If too many responses wait, it drops the response. It replaces a large response by an
+// error.
 func (c *conn) respond(s *session, id jsonrpc.ID, message []byte) {
 	select {
 	case c.responses <- struct{}{}:

@@ -16,31 +16,31 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Limits of the facts stored about one server's tools.
+// Limits of the stored facts about one server's tools.
 const (
 	maxTools    = 10_000
 	maxToolName = 1 << 10 // bytes; tools with longer names are not stored
 )
 
-// A toolTable holds facts about a server's tools from the last lists: which arguments headers
-// repeat and which calls may be repeated.
+// A toolTable holds facts about a server's tools from the last lists: which arguments are repeated
+// in headers, and which calls may be repeated.
 type toolTable struct {
-	listed atomic.Bool // every tool was listed once
+	listed atomic.Bool // set after every tool was listed once
 
 	mu    sync.RWMutex
-	tools map[string]toolFacts // only those with facts
+	tools map[string]toolFacts // only tools with facts
 }
 
 type toolFacts struct {
 	headers    []paramheader.Field
-	repeatable bool // by its annotations, a second call changes nothing
-	mayBeTask  bool // calls can be tasks of 2025-11-25
+	repeatable bool // set if the annotations claim that a second call changes nothing
+	mayBeTask  bool // set if calls can be tasks of 2025-11-25
 }
 
 var hints = [][]byte{[]byte("idempotentHint"), []byte("readOnlyHint"), []byte("taskSupport")}
 
-// learn stores the facts of a list's tools. It returns the list without the tools with invalid
-// header annotations that omit selects.
+// learn stores the facts about the tools in a list. It returns the list without those tools with
+// invalid header annotations for which omit returns true.
 func (t *toolTable) learn(list json.RawMessage, omit func(tool string, err error) bool) json.RawMessage {
 	annotated := paramheader.Mentions(list)
 	if !annotated && !slices.ContainsFunc(hints, func(hint []byte) bool { return bytes.Contains(list, hint) }) && t.empty() {
@@ -110,7 +110,8 @@ func (t *toolTable) of(tool string) toolFacts {
 }
 
 // check compares the headers of a call over HTTP with its arguments, if the tool is known. A proxy
-// that reads the body must do so (2026-07-28 basic/transports/streamable-http, server validation).
+// that reads the body must do this (2026-07-28 basic/transports/streamable-http, server
+// validation).
 func (t *toolTable) check(req *mcp.Request) error {
 	if err := paramheader.Check(t.of(req.Name).headers, orEmptyObject(req.Arguments), req.ParamHeaders); err != nil {
 		return mcp.Errorf(mcp.CodeHeaderMismatch, "tool %q: %v", req.Name, err)
@@ -127,8 +128,8 @@ func (t *toolTable) addHeaders(header http.Header, req *mcp.Request) {
 	}
 }
 
-// repeats reports whether a request may be sent again after its response was lost. It may if it
-// only reads, or if the tool's annotations allow it.
+// repeats reports whether a request may be sent again after its response was lost. This holds if
+// the request only reads, or if the tool's annotations allow it.
 func (t *toolTable) repeats(req *mcp.Request) bool {
 	return req.Method != methodToolsCall || t.of(req.Name).repeatable
 }
@@ -140,7 +141,7 @@ func orEmptyObject(params json.RawMessage) json.RawMessage {
 	return params
 }
 
-// learnPages lists the tools for the client of req and learns all pages. If a later page fails, or
+// learnPages lists the tools for the client of req, and learns all pages. If a later page fails, or
 // a cursor repeats, the list ends there.
 func (c *conn) learnPages(ctx context.Context, s *session, req *mcp.Request, ask func(context.Context, *session, *mcp.Request) (mcp.Result, error)) error {
 	var cursor json.RawMessage

@@ -9,18 +9,19 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A readingLink reads the server's messages with conn.read and shows them to watchers as they came.
+// A readingLink repairs the server's messages with conn.read, and shows them to observers as they
+// were received.
 type readingLink struct {
 	link.Link
 	conn *conn
-	wire mcp.Wire // nil without watchers
+	wire mcp.Wire // nil without observers
 
 	mu   sync.Mutex
 	open map[jsonrpc.ID]context.Context // contexts of the shown requests that wait for a response
 }
 
-// A readingFallback is a readingLink that can be replaced. The replacement gets a readingLink of
-// its own.
+// A readingFallback is a readingLink that can be replaced. The replacement gets its own
+// readingLink.
 type readingFallback struct {
 	readingLink
 	fallback link.Fallback
@@ -28,7 +29,7 @@ type readingFallback struct {
 
 func (l *readingFallback) Older(ctx context.Context) (link.Link, error) { return l.fallback.Older(ctx) }
 
-// reading wraps a link so that the connection reads its messages.
+// reading wraps a link, so that the connection reads its messages.
 func (c *conn) reading(l link.Link) link.Link {
 	if f, is := l.(link.Fallback); is {
 		return &readingFallback{readingLink{Link: l, conn: c, wire: c.options.Wire}, f}
@@ -36,7 +37,7 @@ func (c *conn) reading(l link.Link) link.Link {
 	return &readingLink{Link: l, conn: c, wire: c.options.Wire}
 }
 
-// Way serves [link.WayOf].
+// Way implements the method that [link.WayOf] needs.
 func (l *readingLink) Way() link.Way { return link.WayOf(l.Link) }
 
 func (l *readingLink) watching() bool { return l.wire != nil && l.wire.Watching() }
@@ -100,7 +101,7 @@ func (l *readingLink) ends(id jsonrpc.ID) {
 }
 
 // belongs returns the context of the request that a progress notification names, or ctx. On a
-// stream all messages share one channel; the progress token is the request's id.
+// stream, all messages share one channel. The progress token is the request's id.
 func (l *readingLink) belongs(ctx context.Context, m *jsonrpc.Message) context.Context {
 	if m.Kind != jsonrpc.Notification || m.Method != notificationProgress {
 		return ctx
@@ -121,7 +122,7 @@ func (l *readingLink) received(m *jsonrpc.Message) mcp.WireMessage {
 	return mcp.WireMessage{Message: m.Raw(), Transport: l.transport()}
 }
 
-// transport returns the kind of transport. Links other than over streams implement it.
+// transport returns the kind of transport. Links that do not use streams have the method Transport.
 func (l *readingLink) transport() string {
 	if t, says := l.Link.(interface{ Transport() string }); says {
 		return t.Transport()

@@ -1,11 +1,11 @@
 package upstream
 
-// maxWaitingWorkers limits the idle goroutines that wait for another request.
+// maxWaitingWorkers is the maximum number of idle goroutines that wait for another request.
 const maxWaitingWorkers = 16
 
-// inWorker runs f in a goroutine of the connection. It prefers an idle one, whose stack has grown
-// already: growing a new one costs more than the rest of an exchange. It reports false if the
-// connection is closed.
+// inWorker runs f in a goroutine of the connection. It prefers an idle goroutine, whose stack is
+// large already, as growing a new stack costs more than the rest of an exchange. It reports false
+// if the connection is closed.
 func (c *conn) inWorker(f func()) bool {
 	select {
 	case c.work <- f:
