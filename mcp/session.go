@@ -50,6 +50,14 @@ func (s *Session) End() {
 	}
 }
 
+// Used reports whether the session has values or a context. Transports may end one that has neither,
+// and begin it again with the next request.
+func (s *Session) Used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.values) > 0 || s.ctx != nil
+}
+
 // Value returns the value under the key, or nil. As with a context, use a key type of your own to
 // avoid collisions between packages.
 func (s *Session) Value(key any) any {

@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
@@ -20,6 +21,7 @@ func (x *exchange) get() {
 	if s == nil {
 		return
 	}
+	defer x.endpoint.sessions.release(s)
 	if last := x.r.Header.Get(headerLastEvent); last != "" {
 		fromGET, number, after, ok := parseEventID(last)
 		st := s.findStream(number)
@@ -45,6 +47,10 @@ func (x *exchange) delete() {
 		return
 	}
 	if s := x.findSession(); s != nil {
+		defer x.endpoint.sessions.release(s)
+		if s.isShared() {
+			x.endpoint.sharing.ended.Add(s.key, time.Now())
+		}
 		if x.endpoint.sessions.remove(s, 0) {
 			s.end(errDeleted)
 		}

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -36,9 +37,14 @@ type session struct {
 	endpoint  *Endpoint
 	used      atomic.Int64 // time of the last input, in Unix nanoseconds
 
+	key   sharedKey    // of a shared session
+	ends  int64        // Unix seconds of its end; 0 for other sessions
+	users atomic.Int32 // HTTP requests that use the session
+	spare atomic.Bool  // it is to be dropped once it has no users and holds nothing
+
 	mu            sync.Mutex
 	ended         bool
-	opened        uint64    // number of streams opened so far
+	opened        uint64    // number of the newest stream
 	streams       []*stream // those that can be resumed, oldest first
 	notifications *notificationStream
 	resumed       int // open connections of resumed streams
@@ -68,16 +74,20 @@ func (s *session) idle(now time.Time) time.Duration {
 	return time.Duration(now.UnixNano() - s.used.Load())
 }
 
-// handle handles a notification or a response.
-func (s *session) handle(m *jsonrpc.Message) {
+// handle handles a notification or a response. It returns an error for a response to a request that
+// another replica sent.
+func (s *session) handle(m *jsonrpc.Message) error {
 	if m.Kind == jsonrpc.Response {
-		s.protocol.Response(m)
-		return
+		if !s.protocol.Response(m) {
+			return fmt.Errorf("the request %s came from another replica of this server, and only that one can take the response", m.ID)
+		}
+		return nil
 	}
 	s.protocol.Show(m)
 	if m.Method == notifyCancelled {
 		s.calls.Cancel(edge.CancelledID(m), edge.ErrCancelled)
 	}
+	return nil
 }
 
 func (s *session) hasEnded() bool {
@@ -99,22 +109,24 @@ func (s *session) end(cause error) {
 	if open != nil {
 		open.cancel()
 	}
-	s.endpoint.options.EventStore.Forget(s.id)
+	if cause != errSpared { // one that holds nothing has no events that can be resumed
+		s.endpoint.options.EventStore.Forget(s.id)
+	}
 	s.protocol.Close()
 }
 
-// findSession returns the session of the request, or nil after it has sent a response.
+// findSession returns the session of the request, or nil after it has sent a response. The caller
+// must release it.
 func (x *exchange) findSession() *session {
 	ids := x.r.Header[headerSession]
 	if len(ids) != 1 || ids[0] == "" {
 		x.refuse(http.StatusBadRequest, "the request belongs to no session: send initialize first, and the header Mcp-Session-Id of its response with everything later")
 		return nil
 	}
-	s := x.endpoint.sessions.find(ids[0], x.principal)
-	if s == nil {
-		x.refuse(http.StatusNotFound, "unknown session: it ended, or never existed; send initialize again, without a session id")
+	if s := x.endpoint.sessions.find(ids[0], x.principal); s != nil {
+		return s
 	}
-	return s
+	return x.recall(ids[0])
 }
 
 // A sessionTable holds the sessions by id and ends the expired ones. It has one timer, which runs
@@ -128,6 +140,9 @@ type sessionTable struct {
 	expire  func()      // drops old events; nil if the store does so itself
 	timer   *time.Timer // nil without sessions
 	closed  bool
+
+	recent []*session // shared sessions, the newest before next; nil before the first one
+	next   int
 }
 
 // ofCaller holds the sessions of a caller, oldest first.
@@ -139,12 +154,18 @@ type ofCaller struct {
 // maxSessionsLooked limits the search for an idle session of a caller.
 const maxSessionsLooked = 256
 
-// add adds a session. It reports false if there are too many or the table is closed. If there are
-// too many, the caller with the most sessions loses its oldest one, preferably an idle one, to a
-// caller with fewer.
-func (t *sessionTable) add(s *session) bool {
+// add adds a session and returns it, or that of the same id which was added before. It returns nil
+// if there are too many or the table is closed. If there are too many, the caller with the most
+// sessions loses its oldest one, preferably an idle one, to a caller with fewer. The caller of add
+// must release the session.
+func (t *sessionTable) add(s *session) *session {
 	t.mu.Lock()
-	var lost *session
+	if before := t.byID[s.id]; before != nil {
+		before.users.Add(1)
+		t.mu.Unlock()
+		return before
+	}
+	var lost, spared *session
 	ok, from := false, ""
 	if !t.closed {
 		ok, from = t.places.Borrow(s.caller)
@@ -163,6 +184,10 @@ func (t *sessionTable) add(s *session) bool {
 			t.of[s.caller] = of
 		}
 		s.caller, s.place = of.caller, of.PushBack(s) // all of them share one string
+		s.users.Add(1)
+		if s.isShared() {
+			spared = t.displace(s)
+		}
 		if t.timer == nil {
 			t.timer = time.AfterFunc(t.period(), t.sweep)
 		}
@@ -171,7 +196,13 @@ func (t *sessionTable) add(s *session) bool {
 	if lost != nil {
 		lost.end(errMade)
 	}
-	return ok
+	if spared != nil {
+		spared.end(errSpared)
+	}
+	if !ok {
+		return nil
+	}
+	return s
 }
 
 // spare returns a session that the caller with the most can lose. That is the oldest idle one, or
@@ -208,7 +239,7 @@ func (t *sessionTable) drop(s *session) {
 }
 
 // find returns the session of the principal with the id and touches it. It returns nil if there is
-// none or it expired.
+// none or it expired. The caller must release it.
 func (t *sessionTable) find(id string, principal *mcp.Principal) *session {
 	s, used := t.use(id, principal)
 	if used {
@@ -228,10 +259,12 @@ func (t *sessionTable) use(id string, principal *mcp.Principal) (s *session, use
 	if s = t.byID[id]; s == nil || !s.principal.IsOf(principal) {
 		return nil, false
 	}
-	if s.idle(time.Now()) >= t.timeout {
+	now := time.Now()
+	if s.idle(now) >= t.timeout || s.isPast(now) {
 		return s, false
 	}
 	s.touch()
+	s.users.Add(1)
 	return s, true
 }
 
@@ -274,15 +307,20 @@ func (t *sessionTable) period() time.Duration { return t.timeout/4 + time.Millis
 // sweep ends the expired sessions.
 func (t *sessionTable) sweep() {
 	now := time.Now()
-	var expired []*session
+	var expired, spare []*session
 	t.mu.RLock()
 	for _, s := range t.byID {
 		if s.idle(now) >= t.timeout {
 			expired = append(expired, s)
 		}
-		s.prune(now)
+		if s.prune(now); s.spare.Load() {
+			spare = append(spare, s)
+		}
 	}
 	t.mu.RUnlock()
+	for _, s := range spare {
+		t.endSpare(s)
+	}
 	for _, s := range expired {
 		t.endExpired(s)
 	}

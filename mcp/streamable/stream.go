@@ -268,9 +268,10 @@ func (p *sessionReply) openStream() *stream {
 	return p.stream
 }
 
-// Disconnect ends the connection if the client's revision has polling.
+// Disconnect ends the connection if the client's revision has polling. The client of a shared
+// session could resume at another replica, which has no part of the stream.
 func (p *sessionReply) Disconnect() {
-	if p.session.protocol.Revision().Polling {
+	if p.session.protocol.Revision().Polling && !p.session.isShared() {
 		p.openStream().disconnect(p.endpoint.options.RetryAfter)
 	}
 }
