@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -65,7 +66,9 @@ func TestAnyReplicaServesSharedSessions(t *testing.T) {
 			var running sync.WaitGroup
 			for i := range clients {
 				running.Go(func() {
-					c, err := mcp.DialWith(t.Context(), Client(server.URL), mcp.ClientOptions{Revision: revision, OnElicit: func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) { return &mcp.ElicitResult{Action: "decline"}, nil }})
+					c, err := mcp.DialWith(t.Context(), Client(server.URL), mcp.ClientOptions{Revision: revision, OnElicit: func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+						return &mcp.ElicitResult{Action: "decline"}, nil
+					}})
 					if err != nil {
 						t.Error(err)
 						return
@@ -309,4 +312,70 @@ func FuzzSharedID(f *testing.F) {
 			}
 		}
 	})
+}
+
+// BenchmarkSharedCall measures a call over HTTP in a session of this process, in a shared one, and
+// in a shared one that is made again each time.
+func BenchmarkSharedCall(b *testing.B) {
+	f := newFixture(&testing.T{})
+	for _, mode := range []struct {
+		name string
+		o    Options
+		cold bool
+	}{{"memory", Options{}, false}, {"shared", sharedOptions(oneKey), false}, {"shared and forgotten", sharedOptions(oneKey), true}} {
+		b.Run(mode.name, func(b *testing.B) {
+			e := HandlerWith(f.Server, mode.o)
+			defer e.Close()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if e.ServeHTTP(w, r); mode.cold {
+					e.sessions.forgetRecent()
+				}
+			}))
+			defer server.Close()
+			id := ""
+			post := func(body string) { // without a GET, whose stream would keep the session
+				r, _ := http.NewRequest("POST", server.URL, strings.NewReader(body)) // the URL is valid
+				r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+				if id != "" {
+					r.Header["Mcp-Session-Id"] = []string{id}
+				}
+				resp, err := server.Client().Do(r)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer resp.Body.Close()
+				if answer, _ := io.ReadAll(resp.Body); !bytes.Contains(answer, []byte("result")) {
+					b.Fatal(string(answer))
+				}
+				if id == "" {
+					id = resp.Header.Get("Mcp-Session-Id")
+				}
+			}
+			post(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"clientInfo":{"name":"bench","version":"1"}}}`)
+			b.ReportAllocs()
+			for b.Loop() {
+				post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"the text to echo"}}}`)
+			}
+		})
+	}
+}
+
+// forgetRecent drops the shared sessions that hold nothing.
+func (t *sessionTable) forgetRecent() {
+	t.mu.Lock()
+	var dropped []*session
+	for i, s := range t.recent {
+		if s == nil {
+			continue
+		}
+		t.recent[i] = nil
+		if s.spare.Store(true); t.dropSpare(s) {
+			dropped = append(dropped, s)
+		}
+	}
+	t.next = 0
+	t.mu.Unlock()
+	for _, s := range dropped {
+		s.end(errSpared)
+	}
 }
