@@ -53,7 +53,7 @@ type Served struct {
 	Refused   atomic.Pointer[[]string]  // which servers of projects are not started then, and why
 	tried     atomic.Bool               // every server was tried once; see untried
 
-	ruled  []string // files of rules that the settings named when they were last read; for the goroutine that watches
+	files  []string // files of rules and keys that the settings named when they were last read; for the goroutine that watches
 	pins   string   // when the approved definitions were last read; for the goroutine that watches
 	logins string   // when the logins were last looked at; for the same
 
@@ -120,7 +120,7 @@ func (v *Served) reloaded(ctx context.Context, then map[string]string, was func(
 
 // stamp is what changes when one of the files does that the gateway is made from.
 func (v *Served) stamp() map[string]string {
-	rules := slices.Clone(v.ruled) // which need not be among those that are used, as they may have faults
+	rules := slices.Clone(v.files) // which need not be among those that are used, as they may have faults
 	for _, book := range v.Gateway.Layers().Plan().Books {
 		rules = append(rules, book.Paths()...)
 	}
@@ -184,10 +184,11 @@ type reread struct {
 	settings   *settings.Settings
 	from       string // the file of the settings
 	next       *layer.Plan
+	keys       [][]byte // shared with other replicas
 }
 
 // readAgain reads all files. The error says why they cannot be used.
-func (v *Served) readAgain() (r reread, err error) {
+func (v *Served) readAgain(ctx context.Context) (r reread, err error) {
 	c, err := v.App.Launch.Read()
 	r.set, r.entries = c.Set, c.Entries
 	if err != nil {
@@ -205,11 +206,14 @@ func (v *Served) readAgain() (r reread, err error) {
 	if r.settings, _, err = v.Options.Settled(r.settings); err != nil {
 		return r, err
 	}
-	v.ruled = nil
+	v.files = keyFiles(r.settings, r.from)
 	for profile := range r.settings.Profiles {
-		v.ruled = append(v.ruled, r.settings.PolicyFiles(profile)...)
+		v.files = append(v.files, r.settings.PolicyFiles(profile)...)
 	}
-	v.ruled = append(v.ruled, r.settings.PolicyFiles("")...)
+	v.files = append(v.files, r.settings.PolicyFiles("")...)
+	if r.keys, err = v.Options.sharedKeys(ctx, v.App, r.settings, r.from); err != nil {
+		return r, err
+	}
 	r.next, err = v.Gateway.Layers().Read(r.settings)
 	return r, err
 }
@@ -217,13 +221,14 @@ func (v *Served) readAgain() (r reread, err error) {
 // Reload reads everything again. What cannot be used leaves what was there before, which was hears before anything is
 // changed.
 func (v *Served) Reload(ctx context.Context, was func(error)) {
-	r, err := v.readAgain()
+	r, err := v.readAgain(ctx)
 	v.found(r.set, err)
 	was(err)
 	if err != nil {
 		v.App.Screen.Printf("junction: the changed configuration cannot be used, so the servers from before keep running: %v\n", err)
 		return
 	}
+	v.Options.keys.replace(r.keys)
 	reportUnknown(v.App, r.settings, r.from, r.configured)
 	v.ReportWaiting(r.settings)
 	v.unmatched.configured(r.configured, r.from)

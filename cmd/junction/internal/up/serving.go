@@ -50,6 +50,7 @@ type Front struct {
 	proxies []string // lists networks of proxies that are trusted about the address of a client
 	Security
 	drain Drain
+	keys  *sharedKeys
 
 	// authorization holds the settings about tokens, and folder is the folder of their file.
 	authorization settings.Authorization
@@ -195,7 +196,11 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	if f.ClientCA != "" {
 		principal = certified
 	}
-	d := &Doors{Front: f, principal: principal, Access: access, options: ReplicaOptions(ctx, a), Profile: profile, Open: map[string]EndpointHandler{}}
+	options := ReplicaOptions(ctx, a)
+	if f.keys != nil {
+		options.StateKeysFrom = f.keys.all
+	}
+	d := &Doors{Front: f, principal: principal, Access: access, options: options, Profile: profile, Open: map[string]EndpointHandler{}}
 	d.NewNowhere()
 	d.At(launch.EndpointPath, h)
 	d.At(OlderPath, h)
@@ -373,6 +378,9 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 	if strings.HasPrefix(path, OlderPath) {
 		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: o.ServeOptions, Principal: o.Principal, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, CORS: o.CORS})
 	} else {
+		if d.Front.keys != nil {
+			o.SharedSessions = path
+		}
 		e = streamable.HandlerWith(h, o)
 	}
 	if d.Access != nil && d.Access.Verifier != nil && d.Access.Exchanges != nil {

@@ -1,0 +1,35 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+)
+
+// MinStateKey is the least number of bytes of a state key.
+const MinStateKey = 32
+
+// CheckStateKeys returns an error for a key that is too short or occurs twice. The error does not
+// contain the keys.
+func CheckStateKeys[K ~string | ~[]byte](keys []K) error {
+	for i, key := range keys {
+		if len(key) < MinStateKey {
+			return fmt.Errorf("stateKeys[%d]: expected at least %d bytes, got %d; openssl rand -hex 32 makes one", i, MinStateKey, len(key))
+		}
+		if first := slices.IndexFunc(keys, func(other K) bool { return string(other) == string(key) }); first < i {
+			return fmt.Errorf("stateKeys[%d]: it equals stateKeys[%d]; remove one", i, first)
+		}
+	}
+	return nil
+}
+
+// checkStateKeys checks the keys that are in the settings themselves. The others can be checked
+// once they are read.
+func (s *Settings) checkStateKeys() error {
+	padded := make([]string, len(s.StateKeys))
+	for i, key := range s.StateKeys {
+		if padded[i] = key; referenceText().MatchString(key) {
+			padded[i] = fmt.Sprintf("%*s", MinStateKey, key)
+		}
+	}
+	return CheckStateKeys(padded)
+}
