@@ -33,6 +33,7 @@ type Ring struct {
 	from  func() [][]byte // nil: constant keys
 	mu    sync.Mutex
 	given [][]byte // source of keys
+	turns uint64   // changes of the keys
 }
 
 // NewRingFrom returns a ring whose keys a function returns. It is called for each text. While it
@@ -59,8 +60,17 @@ func (r *Ring) current() []cipher.AEAD {
 	}
 	if fresh, err := NewRing(given...); err == nil {
 		r.keys, r.given = fresh.keys, given
+		r.turns++
 	}
 	return r.keys
+}
+
+// Turns returns a number that changes with the keys.
+func (r *Ring) Turns() uint64 {
+	r.current()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.turns
 }
 
 // NewRing returns a ring with the given keys, each of at least [KeySize] random bytes. Without keys

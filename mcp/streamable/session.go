@@ -22,6 +22,7 @@ import (
 var (
 	errDeleted = errors.New("the client ended the session")
 	errExpired = errors.New("the session expired: it was idle for too long")
+	errRetired = errors.New("the key that sealed the session was retired")
 	errMade    = errors.New("the session made room for one of another caller: there were too many")
 )
 
@@ -37,10 +38,11 @@ type session struct {
 	endpoint  *Endpoint
 	used      atomic.Int64 // time of the last input, in Unix nanoseconds
 
-	key   sharedKey    // of a shared session
-	ends  int64        // Unix seconds of its end; 0 for other sessions
-	users atomic.Int32 // HTTP requests that use the session
-	spare atomic.Bool  // it is to be dropped once it has no users and holds nothing
+	key   sharedKey     // of a shared session
+	ends  int64         // Unix seconds of its end; 0 for other sessions
+	turns atomic.Uint64 // of the keys, when they last opened the id
+	users atomic.Int32  // HTTP requests that use the session
+	spare atomic.Bool   // it is to be dropped once it has no users and holds nothing
 
 	mu            sync.Mutex
 	ended         bool
@@ -123,10 +125,11 @@ func (x *exchange) findSession() *session {
 		x.refuse(http.StatusBadRequest, "the request belongs to no session: send initialize first, and the header Mcp-Session-Id of its response with everything later")
 		return nil
 	}
-	if s := x.endpoint.sessions.find(ids[0], x.principal); s != nil {
-		return s
+	s := x.endpoint.sessions.find(ids[0], x.principal)
+	if s == nil || s.isShared() && !x.endpoint.sharing.opens(s) {
+		return x.recall(ids[0])
 	}
-	return x.recall(ids[0])
+	return s
 }
 
 // A sessionTable holds the sessions by id and ends the expired ones. It has one timer, which runs

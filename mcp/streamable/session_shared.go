@@ -87,6 +87,25 @@ func (h *sharing) open(id string, principal *mcp.Principal, now time.Time) (c sh
 	return c, valid && now.Unix() < c.ends && !h.ended.Has(c.key, now)
 }
 
+// opens reports whether the present keys open the id of a session that was found. Otherwise it ends
+// the session.
+func (h *sharing) opens(s *session) bool {
+	turns := h.ring.Turns()
+	if s.turns.Load() == turns {
+		return true
+	}
+	if _, err := h.ring.Open(s.id, h.context(s.principal)); err == nil {
+		s.turns.Store(turns)
+		return true
+	}
+	t := &s.endpoint.sessions
+	if t.remove(s, 0) {
+		s.end(errRetired)
+	}
+	t.release(s)
+	return false
+}
+
 // parseShared parses the content of an id.
 func parseShared(b []byte) (c sharedContent, valid bool) {
 	if len(b) < 1+len(c.key) || b[0] != sharedVersion {
@@ -117,6 +136,7 @@ func (x *exchange) recall(id string) *session {
 		x.refuseSession()
 		return nil
 	}
+	turns := e.sharing.ring.Turns() // before the keys are used
 	c, valid := e.sharing.open(id, x.principal, time.Now())
 	if !valid {
 		x.refuseSession()
@@ -131,6 +151,7 @@ func (x *exchange) recall(id string) *session {
 	}
 	s := newSession(e, protocol, x.principal, x.Caller())
 	s.id, s.key, s.ends, s.opened = strings.Clone(id), c.key, c.ends, first
+	s.turns.Store(turns)
 	kept := e.sessions.add(s)
 	if kept != s {
 		protocol.Close()
