@@ -21,7 +21,8 @@ type ServeOptions struct {
 	// StateTimeout is how long a modern client may take between two rounds of a request; the
 	// default is 1 hour.
 	StateTimeout time.Duration
-	// StateKeys encrypt the state that a modern client carries between two rounds (requestState).
+	// StateKeys encrypt the state that a modern client carries between two rounds (requestState),
+	// and ids of sessions that replicas share.
 	// Each key has at least 32 random bytes. The first key seals and all keys unseal, so that keys
 	// can be rotated. Replicas must share them. The default is one key that exists only in this
 	// process.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/seal"
 )
 
 func TestSettingsAreRead(t *testing.T) {
@@ -82,7 +84,7 @@ func TestSizesAreRead(t *testing.T) {
 
 // TestStateKeysAreChecked has keys as texts and by reference, whose errors must not show them.
 func TestStateKeysAreChecked(t *testing.T) {
-	long := strings.Repeat("k", MinStateKey)
+	long := strings.Repeat("k", seal.KeySize)
 	s, err := Parse([]byte(`{"stateKeys":["${secret:a}","${KEY}","` + long + `"]}`))
 	if err != nil {
 		t.Fatal(err)

@@ -3,17 +3,16 @@ package settings
 import (
 	"fmt"
 	"slices"
-)
 
-// MinStateKey is the least number of bytes of a state key.
-const MinStateKey = 32
+	"github.com/junction-mcp/junction/internal/seal"
+)
 
 // CheckStateKeys returns an error for a key that is too short or occurs twice. The error does not
 // contain the keys.
 func CheckStateKeys[K ~string | ~[]byte](keys []K) error {
 	for i, key := range keys {
-		if len(key) < MinStateKey {
-			return fmt.Errorf("stateKeys[%d]: expected at least %d bytes, got %d; openssl rand -hex 32 makes one", i, MinStateKey, len(key))
+		if len(key) < seal.KeySize {
+			return fmt.Errorf("stateKeys[%d]: expected at least %d bytes, got %d; openssl rand -hex 32 makes one", i, seal.KeySize, len(key))
 		}
 		if first := slices.IndexFunc(keys, func(other K) bool { return string(other) == string(key) }); first < i {
 			return fmt.Errorf("stateKeys[%d]: it equals stateKeys[%d]; remove one", i, first)
@@ -28,7 +27,7 @@ func (s *Settings) checkStateKeys() error {
 	padded := make([]string, len(s.StateKeys))
 	for i, key := range s.StateKeys {
 		if padded[i] = key; referenceText().MatchString(key) {
-			padded[i] = fmt.Sprintf("%*s", MinStateKey, key)
+			padded[i] = fmt.Sprintf("%*s", seal.KeySize, key)
 		}
 	}
 	return CheckStateKeys(padded)

@@ -213,12 +213,12 @@ func TestWhatStaysAtTheReplica(t *testing.T) {
 	session := []string{"Mcp-Session-Id", id, "MCP-Protocol-Version", "2025-11-25"}
 
 	asks := here.events(here.do("POST", callTool(1, "ask", `{}`), session...))
-	question, err := asks.next()
+	asked, err := asks.next()
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := there.events(there.do("POST", callTool(2, "ask", `{}`), session...))
-	otherQuestion, err := other.next()
+	askedThere, err := other.next()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,20 +227,20 @@ func TestWhatStaysAtTheReplica(t *testing.T) {
 		id, _, _ := strings.Cut(after, `"`)
 		return id
 	}
-	if idOf(question) == idOf(otherQuestion) {
-		t.Fatalf("two replicas ask with the same id: %s", question)
+	if idOf(asked) == idOf(askedThere) {
+		t.Fatalf("two replicas ask with the same id: %s", asked)
 	}
 	answer := func(message, name string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"result":{"action":"accept","content":{"name":%q}}}`, idOf(message), name)
 	}
-	if resp := there.do("POST", answer(question, "ada"), session...); resp.StatusCode != 400 || !strings.Contains(there.read(resp), "another replica") {
+	if resp := there.do("POST", answer(asked, "ada"), session...); resp.StatusCode != 400 || !strings.Contains(there.read(resp), "another replica") {
 		t.Errorf("a response at another replica: status %d", resp.StatusCode)
 	}
-	if resp := here.do("POST", answer(question, "ada"), session...); resp.StatusCode != 202 {
+	if resp := here.do("POST", answer(asked, "ada"), session...); resp.StatusCode != 202 {
 		t.Errorf("a response where it belongs: status %d", resp.StatusCode)
 	}
 	asks.want(`"ada"`)
-	if resp := there.do("POST", answer(otherQuestion, "bob"), session...); resp.StatusCode != 202 {
+	if resp := there.do("POST", answer(askedThere, "bob"), session...); resp.StatusCode != 202 {
 		t.Errorf("the other response: status %d", resp.StatusCode)
 	}
 	other.want(`"bob"`)
