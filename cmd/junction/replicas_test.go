@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -23,6 +25,7 @@ import (
 type replicas struct {
 	*world  // of the configuration
 	all     []*startedCommand
+	origins []string
 	server  string       // URL of the server behind them
 	url     string       // of the balancer
 	refused atomic.Int64 // responses with an error
@@ -45,8 +48,9 @@ func startReplicas(t *testing.T, keys string) *replicas {
 		if err != nil {
 			t.Fatal(err)
 		}
+		w.origins = append(w.origins, at.String())
 		proxy := httputil.NewSingleHostReverseProxy(at)
-		proxy.FlushInterval = -1
+		proxy.FlushInterval, proxy.ErrorLog = -1, log.New(io.Discard, "", 0) // clients leave streams early
 		proxies = append(proxies, proxy)
 	}
 	var next atomic.Int64
@@ -59,8 +63,27 @@ func startReplicas(t *testing.T, keys string) *replicas {
 }
 
 // configure writes the configuration.
-func (w *replicas) configure(keys string) {
-	w.write("mcp.json", fmt.Sprintf(`{"junction":{"names":"none","stateKeys":%s},"mcpServers":{"s":{"url":%q}}}`, keys, w.server))
+func (w *replicas) configure(keys string, peers ...string) {
+	others := ""
+	if len(peers) > 0 {
+		others = fmt.Sprintf(`"peers":["%s"],`, strings.Join(peers, `","`))
+	}
+	w.write("mcp.json", fmt.Sprintf(`{"junction":{%s"names":"none","stateKeys":%s},"mcpServers":{"s":{"url":%q}}}`, others, keys, w.server))
+}
+
+// use writes another configuration, and waits until all read it.
+func (w *replicas) use(keys string, peers ...string) {
+	w.Helper()
+	printed := make([]int, len(w.all))
+	for i, one := range w.all {
+		printed[i] = len(one.printed.String())
+	}
+	w.configure(keys, peers...)
+	for i, one := range w.all {
+		if !one.waitFor(func() bool { return strings.Contains(one.printed.String()[printed[i]:], "onfiguration") }) {
+			w.Fatalf("%s is not read", keys)
+		}
+	}
 }
 
 // refusals count responses with an error; 405 is that of no stream.
@@ -101,36 +124,43 @@ func (w *replicas) dial(revision string) (*mcp.Client, error) {
 	}})
 }
 
-// TestReplicasServeEveryClient has 1,000 calls of clients of each revision over HTTP reach other replicas by turns. The questions of modern
-// clients are answered at another replica than the one that asked.
+// TestReplicasServeEveryClient has 1,000 calls of clients of each revision over HTTP reach other replicas by turns. Modern clients
+// respond to requests at another replica than the one that asked, and legacy clients do once the replicas know their peers.
 func TestReplicasServeEveryClient(t *testing.T) {
 	t.Parallel()
 	w := startReplicas(t, `["${file:old}"]`)
 	for revision, tool := range map[string]string{"2025-03-26": "echo", "2025-06-18": "echo", "2025-11-25": "echo", "2026-07-28": "ask"} {
-		t.Run(revision, func(t *testing.T) {
-			var running sync.WaitGroup
-			for i := range 8 {
-				running.Go(func() {
-					c, err := w.dial(revision)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					defer c.Close()
-					for j := range 125 {
-						want := fmt.Sprint(i, " ", j)
-						if r, err := c.CallTool(t.Context(), tool, map[string]any{"text": want}); err != nil || r.Text() != want {
-							t.Errorf("%s %s: %v, %v", tool, want, r, err)
-							return
-						}
-					}
-				})
+		t.Run(revision, func(t *testing.T) { w.callOften(t, revision, tool, 125) })
+	}
+	w.use(`["${file:old}"]`, w.origins...)
+	for _, revision := range []string{"2025-03-26", "2025-06-18", "2025-11-25"} {
+		t.Run(revision+" with peers", func(t *testing.T) { w.callOften(t, revision, "ask", 25) })
+	}
+}
+
+// callOften has 8 clients call a tool so often each.
+func (w *replicas) callOften(t *testing.T, revision, tool string, times int) {
+	var running sync.WaitGroup
+	for i := range 8 {
+		running.Go(func() {
+			c, err := w.dial(revision)
+			if err != nil {
+				t.Error(err)
+				return
 			}
-			running.Wait()
-			if n := w.refused.Swap(0); n > 0 {
-				t.Errorf("%d requests were refused", n)
+			defer c.Close()
+			for j := range times {
+				want := fmt.Sprint(i, " ", j)
+				if r, err := c.CallTool(t.Context(), tool, map[string]any{"text": want}); err != nil || r.Text() != want {
+					t.Errorf("%s %s: %v, %v", tool, want, r, err)
+					return
+				}
 			}
 		})
+	}
+	running.Wait()
+	if n := w.refused.Swap(0); n > 0 {
+		t.Errorf("%d requests were refused", n)
 	}
 }
 
@@ -154,29 +184,16 @@ func TestStateKeysOfReplicasAreRotated(t *testing.T) {
 			t.Errorf("%s: %d requests were refused", when, n)
 		}
 	}
-	use := func(keys string) {
-		t.Helper()
-		printed := make([]int, len(w.all))
-		for i, one := range w.all {
-			printed[i] = len(one.printed.String())
-		}
-		w.configure(keys)
-		for i, one := range w.all {
-			if !one.waitFor(func() bool { return strings.Contains(one.printed.String()[printed[i]:], "onfiguration") }) {
-				t.Fatalf("%s is not read", keys)
-			}
-		}
-	}
 	call("with the old key", 0)
-	use(`["${file:old}","${file:new}"]`)
+	w.use(`["${file:old}","${file:new}"]`)
 	call("with the new key known", 0)
-	use(`["${file:new}","${file:old}"]`)
+	w.use(`["${file:new}","${file:old}"]`)
 	call("with the new key sealing", 0)
-	use(`["${file:short}"]`)
+	w.use(`["${file:short}"]`)
 	for _, one := range w.all {
 		one.find(`the changed configuration cannot be used, .*junction\.stateKeys\[0\]: expected at least 32 bytes, got 5`)
 	}
 	call("with a key that cannot be used", 0)
-	use(`["${file:new}"]`)
+	w.use(`["${file:new}"]`)
 	call("with the old key gone", 1) // the client begins a new session
 }

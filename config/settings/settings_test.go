@@ -64,6 +64,8 @@ func TestErrorsNameThePath(t *testing.T) {
 		`{"audit":{"keep":"much"}}`:                                              "audit.keep",
 		`{"stateKeys":["too short"]}`:                                            "stateKeys[0]: expected at least 32 bytes, got 9",
 		`{"stateKeys":["${file:a}","${file:a}"]}`:                                "stateKeys[1]: it equals stateKeys[0]",
+		`{"peers":["http://a"]}`:                                                 "peers: they go with stateKeys",
+		`{"stateKeys":["${K}"],"peers":["http://a/mcp"]}`:                        "peers[0]: expected an origin",
 		`{"stateKeys":[""]}`:                                                     "stateKeys[0]: expected at least 32 bytes, got 0",
 		`[]`:                                                                     "object",
 	} {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -31,4 +32,17 @@ func (s *Settings) checkStateKeys() error {
 		}
 	}
 	return CheckStateKeys(padded)
+}
+
+// checkPeers returns an error for peers that cannot be reached.
+func (s *Settings) checkPeers() error {
+	if len(s.Peers) > 0 && len(s.StateKeys) == 0 {
+		return errors.New("peers: they go with stateKeys, by which replicas know the sessions of each other")
+	}
+	for i, peer := range s.Peers {
+		if !isOrigin(peer) {
+			return fmt.Errorf("peers[%d]: expected an origin such as http://10.0.0.2:7717, got %q", i, peer)
+		}
+	}
+	return nil
 }

@@ -35,6 +35,11 @@ type Options struct {
 	// with their events, and the end of the session. A response to a request of another replica
 	// gets 400.
 	SharedSessions string
+	// Peers, if not nil, returns the URLs of the endpoint at the other replicas, for
+	// SharedSessions. What belongs to another replica is then passed on to it, with the headers of
+	// the client: responses to its requests, cancellations, the log level, subscriptions, streams
+	// to resume, and the end of a session. A client certificate cannot be passed on.
+	Peers func() []string
 	// SharedTimeout is the lifetime of shared sessions, from their beginning; default 7 days.
 	SharedTimeout time.Duration
 	// MaxSessions limits the legacy sessions; default 100,000. At the limit, a caller with the most
@@ -120,6 +125,7 @@ type Endpoint struct {
 	guard     rebinding.Guard
 	sessions  sessionTable
 	sharing   *sharing // nil if no other replica may have the sessions
+	peers     *peers   // nil if nothing is passed on to other replicas
 	calls     edge.Calls[*call]
 	callers   callerTable
 	streams   *share.Budget // open streams for notifications
@@ -149,6 +155,7 @@ func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	e.sessions.byID, e.sessions.of, e.sessions.timeout, e.sessions.places = make(map[string]*session), make(map[string]*ofCaller), o.SessionTimeout, share.New(o.MaxSessions)
 	if o.SharedSessions != "" && !o.Stateless {
 		e.sharing = newSharing(o.SharedSessions, o.SharedTimeout, core.Seal())
+		e.peers = newPeers(o.Peers)
 	}
 	e.streams = share.New(o.MaxStreams)
 	e.bodies.Max, e.bodies.Timeout = o.MaxMessage, o.ReadTimeout

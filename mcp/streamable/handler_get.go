@@ -26,6 +26,9 @@ func (x *exchange) get() {
 		fromGET, number, after, ok := parseEventID(last)
 		st := s.findStream(number)
 		switch {
+		case ok && st == nil && s.isShared() && x.resumeAtPeer():
+		case fromGET && st == nil && len(x.r.Header[headerPassedOn]) > 0:
+			x.refuse(http.StatusBadRequest, "this replica does not know the stream of the event %.40q", last)
 		case fromGET && (st == nil || !st.fromGET):
 			x.listen(s, nil, 0) // forgotten: notifications continue on a new stream
 		case !ok || st == nil || st.fromGET != fromGET:
@@ -53,6 +56,9 @@ func (x *exchange) delete() {
 		}
 		if x.endpoint.sessions.remove(s, 0) {
 			s.end(errDeleted)
+		}
+		if s.isShared() {
+			x.tellPeers(nil)
 		}
 		x.respond(http.StatusNoContent, nil)
 	}

@@ -31,7 +31,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 	}
 	defer x.endpoint.sessions.release(s)
 	if m.Kind != jsonrpc.Request {
-		if err := s.handle(m); err != nil {
+		if err := x.take(s, m); err != nil {
 			x.refuse(http.StatusBadRequest, "%v", err)
 			return
 		}
@@ -187,7 +187,7 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 	var foreign atomic.Pointer[error]
 	responses := one(func(m *jsonrpc.Message) []byte {
 		if m.Kind != jsonrpc.Request {
-			if err := s.handle(m); err != nil {
+			if err := x.take(s, m); err != nil {
 				foreign.Store(&err)
 			}
 			return nil

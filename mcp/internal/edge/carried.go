@@ -152,6 +152,12 @@ func (e *Edge) Recall(ctx context.Context, carried []byte, from From, own string
 	return s, nil
 }
 
+// Changes reports whether a request changes what a session has beyond the data that it carries, so
+// that each replica should get it.
+func Changes(method string) bool {
+	return method == methodSetLevel || method == methodSubscribe || method == methodUnsubscribe
+}
+
 // client returns the value that identifies the client in requests.
 func (s *Session) client() any {
 	if s.key != nil {

@@ -184,7 +184,7 @@ type reread struct {
 	settings   *settings.Settings
 	from       string // the file of the settings
 	next       *layer.Plan
-	keys       [][]byte // shared with other replicas
+	shares     sharing
 }
 
 // readAgain reads all files. The error says why they cannot be used.
@@ -211,7 +211,7 @@ func (v *Served) readAgain(ctx context.Context) (r reread, err error) {
 		v.files = append(v.files, r.settings.PolicyFiles(profile)...)
 	}
 	v.files = append(v.files, r.settings.PolicyFiles("")...)
-	if r.keys, err = v.Options.sharedKeys(ctx, v.App, r.settings, r.from); err != nil {
+	if r.shares, err = v.Options.sharing(ctx, v.App, r.settings, r.from); err != nil {
 		return r, err
 	}
 	r.next, err = v.Gateway.Layers().Read(r.settings)
@@ -228,7 +228,7 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 		v.App.Screen.Printf("junction: the changed configuration cannot be used, so the servers from before keep running: %v\n", err)
 		return
 	}
-	v.Options.keys.replace(r.keys)
+	v.Options.shared.replace(r.shares)
 	reportUnknown(v.App, r.settings, r.from, r.configured)
 	v.ReportWaiting(r.settings)
 	v.unmatched.configured(r.configured, r.from)

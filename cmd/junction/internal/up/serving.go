@@ -49,8 +49,8 @@ type Front struct {
 	Public  string   // the origin by which clients reach it; empty means its address
 	proxies []string // lists networks of proxies that are trusted about the address of a client
 	Security
-	drain Drain
-	keys  *sharedKeys
+	drain  Drain
+	shared *shared // with other replicas
 
 	// authorization holds the settings about tokens, and folder is the folder of their file.
 	authorization settings.Authorization
@@ -197,8 +197,8 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 		principal = certified
 	}
 	options := ReplicaOptions(ctx, a)
-	if f.keys != nil {
-		options.StateKeysFrom = f.keys.all
+	if f.shared != nil {
+		options.StateKeysFrom = f.shared.keys
 	}
 	d := &Doors{Front: f, principal: principal, Access: access, options: options, Profile: profile, Open: map[string]EndpointHandler{}}
 	d.NewNowhere()
@@ -378,8 +378,8 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 	if strings.HasPrefix(path, OlderPath) {
 		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: o.ServeOptions, Principal: o.Principal, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, CORS: o.CORS})
 	} else {
-		if d.Front.keys != nil {
-			o.SharedSessions = path
+		if shared := d.Front.shared; shared != nil {
+			o.SharedSessions, o.Peers = path, shared.peersAt(path)
 		}
 		e = streamable.HandlerWith(h, o)
 	}

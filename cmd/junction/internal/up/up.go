@@ -134,11 +134,11 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 		return err
 	}
 	o.Front.authorization, o.Front.folder, o.Front.drain = s.Authorization, filepath.Dir(from), drain
-	keys, err := o.sharedKeys(ctx, a, s, from)
+	shares, err := o.sharing(ctx, a, s, from)
 	if err != nil {
 		return err
 	}
-	o.Front.keys = newSharedKeys(keys)
+	o.Front.shared = newShared(shares)
 	v, err := listenUp(ctx, a, o)
 	if err != nil {
 		return err
