@@ -58,7 +58,7 @@ func (x *exchange) delete() {
 			s.end(errDeleted)
 		}
 		if s.isShared() {
-			x.tellPeers(nil)
+			x.tellPeers(nil, false)
 		}
 		x.respond(http.StatusNoContent, nil)
 	}

@@ -70,27 +70,27 @@ func (x *exchange) toPeer(ctx context.Context, url string, body []byte) (*http.R
 // take handles a notification or a response of the client, here or at the peer that it is for.
 func (x *exchange) take(s *session, m *jsonrpc.Message) error {
 	err := s.handle(m)
-	if err != nil && x.tellPeers(m.Raw()) {
+	if err != nil && x.tellPeers(m.Raw(), true) {
 		return nil
 	}
 	if m.Method == notifyCancelled && s.isShared() {
-		x.tellPeers(m.Raw())
+		x.tellPeers(m.Raw(), false)
 	}
 	return err
 }
 
 // tellPeers sends the client's request to all peers at once, with another body. It waits for them,
-// and reports whether one accepted the request.
-func (x *exchange) tellPeers(body []byte) bool {
+// or, if the request is for one only, until that accepted it. It reports whether one did.
+func (x *exchange) tellPeers(body []byte, forOne bool) bool {
 	if !x.asksPeers() {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(x.r.Context(), peerTime)
 	defer cancel()
-	var told sync.WaitGroup
+	var sending sync.WaitGroup
 	var accepted atomic.Bool
 	for _, url := range x.endpoint.peers.urls() {
-		told.Go(func() {
+		sending.Go(func() {
 			resp, err := x.toPeer(ctx, url, body)
 			if err != nil {
 				x.endpoint.log.Debug("mcp: a peer cannot be reached", "error", err)
@@ -99,11 +99,13 @@ func (x *exchange) tellPeers(body []byte) bool {
 			defer resp.Body.Close()
 			_, _ = io.CopyN(io.Discard, resp.Body, maxPeerBody) // to use the connection again
 			if resp.StatusCode < 300 {
-				accepted.Store(true)
+				if accepted.Store(true); forOne {
+					cancel()
+				}
 			}
 		})
 	}
-	told.Wait()
+	sending.Wait()
 	return accepted.Load()
 }
 

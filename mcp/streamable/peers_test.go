@@ -3,6 +3,7 @@ package streamable
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -140,4 +141,32 @@ func TestUpdatesComeWhereTheStreamIs(t *testing.T) {
 			return
 		}
 	}
+}
+
+// TestASilentPeerDelaysNoResponse has a peer that never answers.
+func TestASilentPeerDelaysNoResponse(t *testing.T) {
+	f := newFixture(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // nothing accepts its connections
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { silent.Close() })
+	here := newSite(t, f.Server, sharedOptions(oneKey))
+	o := sharedOptions(oneKey)
+	o.Peers = func() []string { return []string{"http://" + silent.Addr().String(), here.url} }
+	there := newSite(t, f.Server, o)
+	session := []string{"Mcp-Session-Id", here.handshake("2025-11-25"), "MCP-Protocol-Version", "2025-11-25"}
+	asks := here.events(here.do("POST", callTool(1, "ask", `{}`), session...))
+	asked, err := asks.next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, id, _ := strings.Cut(asked, `"id":"`)
+	id, _, _ = strings.Cut(id, `"`)
+	begun := time.Now()
+	resp := there.do("POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"result":{"action":"accept","content":{"name":"ada"}}}`, id), session...)
+	if took := time.Since(begun); resp.StatusCode != 202 || took >= peerTime {
+		t.Errorf("status %d after %v", resp.StatusCode, took)
+	}
+	asks.want(`"ada"`)
 }

@@ -252,7 +252,7 @@ func (p *sessionReply) request(dst []byte, m *jsonrpc.Message, out edge.Sender) 
 	defer s.calls.End(m.ID.Plain())
 	defer s.touch() // before End: an idle session may have expired
 	if s.isShared() && edge.Changes(m.Method) {
-		p.tellPeers(m.Raw())
+		p.tellPeers(m.Raw(), false)
 	}
 	return s.protocol.Request(ctx, dst, m, edge.From{Principal: p.principal, Carrier: p.exchange, Way: p.exchange, Out: out})
 }
