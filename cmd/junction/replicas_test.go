@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,6 +30,7 @@ type replicas struct {
 	server  string       // URL of the server behind them
 	url     string       // of the balancer
 	refused atomic.Int64 // responses with an error
+	last    atomic.Value // describes one of them
 }
 
 // startReplicas starts three of them, with settings in which KEYS stands for the state keys.
@@ -51,11 +53,17 @@ func startReplicas(t *testing.T, keys string) *replicas {
 		w.origins = append(w.origins, at.String())
 		proxy := httputil.NewSingleHostReverseProxy(at)
 		proxy.FlushInterval, proxy.ErrorLog = -1, log.New(io.Discard, "", 0) // clients leave streams early
+		proxy.ErrorHandler = func(rw http.ResponseWriter, r *http.Request, err error) {
+			if r.Context().Err() == nil { // the client waits for the response; one that closes does not
+				rw.WriteHeader(http.StatusBadGateway)
+				w.last.Store(err.Error())
+			}
+		}
 		proxies = append(proxies, proxy)
 	}
 	var next atomic.Int64
 	balancer := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		proxies[int(next.Add(1))%len(proxies)].ServeHTTP(&refusals{rw, &w.refused}, r)
+		proxies[int(next.Add(1))%len(proxies)].ServeHTTP(&refusals{rw, w, r.Method}, r)
 	}))
 	t.Cleanup(balancer.Close)
 	w.url = balancer.URL + "/mcp"
@@ -89,14 +97,23 @@ func (w *replicas) use(keys string, peers ...string) {
 // refusals count responses with an error; 405 is that of no stream.
 type refusals struct {
 	http.ResponseWriter
-	count *atomic.Int64
+	of     *replicas
+	method string
 }
 
 func (r *refusals) WriteHeader(status int) {
 	if status >= 400 && status != http.StatusMethodNotAllowed {
-		r.count.Add(1)
+		r.of.refused.Add(1)
+		r.of.last.Store(fmt.Sprint(r.method, " ", status))
 	}
 	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *refusals) Write(b []byte) (int, error) {
+	if was, _ := r.of.last.Load().(string); was != "" && bytes.Contains(b, []byte(`"error"`)) {
+		r.of.last.Store(was + " " + string(b))
+	}
+	return r.ResponseWriter.Write(b)
 }
 
 func (r *refusals) Unwrap() http.ResponseWriter { return r.ResponseWriter }
@@ -160,7 +177,7 @@ func (w *replicas) callOften(t *testing.T, revision, tool string, times int) {
 	}
 	running.Wait()
 	if n := w.refused.Swap(0); n > 0 {
-		t.Errorf("%d requests were refused", n)
+		t.Errorf("%d requests were refused, such as %v", n, w.last.Load())
 	}
 }
 
