@@ -52,6 +52,14 @@ func (s *Session) End() {
 	}
 }
 
+// Used reports whether the session has values or a context. Transports may end one that has neither,
+// and begin it again with the next request.
+func (s *Session) Used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.values) > 0 || s.ctx != nil
+}
+
 // Value returns the value for a key, or nil. As for a context, the key should have a type that the
 // package defines, to avoid collisions with other packages.
 func (s *Session) Value(key any) any {

@@ -112,3 +112,19 @@ func TestLogHandlerSendsRecords(t *testing.T) {
 		t.Errorf("%s, %v\n got %q\nwant %q", enabled, err, got, want)
 	}
 }
+
+func TestASessionIsUsedOnceItHasSomething(t *testing.T) {
+	for name, use := range map[string]func(s *mcp.Session){
+		"a value":   func(s *mcp.Session) { s.SetValue("key", 1) },
+		"a context": func(s *mcp.Session) { s.Context() },
+	} {
+		var s mcp.Session
+		if s.Value("key"); s.Used() {
+			t.Errorf("%s: it is used before", name)
+		}
+		if use(&s); !s.Used() {
+			t.Errorf("%s: it is not used", name)
+		}
+		s.End()
+	}
+}

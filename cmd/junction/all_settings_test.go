@@ -74,6 +74,8 @@ var changedWith = map[string]string{
 
 // changedNowhere are the members of which junction up has no use, and why.
 var changedNowhere = map[string]string{
+	"stateKeys":                    "clients see only whether their sessions go on, as TestStateKeysOfReplicasAreRotated does",
+	"peers":                        "it needs stateKeys, and TestReplicasServeEveryClient has both",
 	"registries":                   "the commands that search for servers read them each time",
 	"servers.s.resources.x:a.name": "a resource is known by its URI",
 }

@@ -91,10 +91,8 @@ func (a *Authorization) check() error {
 			faults = append(faults, fmt.Errorf("authorization.tools: %q is no pattern: %w", pattern, err))
 		}
 	}
-	if a.URL != "" {
-		if u, err := url.Parse(a.URL); err != nil || u.Host == "" || u.User != nil || a.URL != u.Scheme+"://"+u.Host || u.Scheme != "https" && u.Scheme != "http" {
-			faults = append(faults, fmt.Errorf("authorization.url: expected an origin such as https://tools.example.com, got %q", a.URL))
-		}
+	if a.URL != "" && !isOrigin(a.URL) {
+		faults = append(faults, fmt.Errorf("authorization.url: expected an origin such as https://tools.example.com, got %q", a.URL))
 	}
 	if a.TokenTime < 0 || a.TokenTime > maxTokenTime {
 		faults = append(faults, fmt.Errorf("authorization.tokenTime: expected up to %v, got %v", maxTokenTime, a.TokenTime))
@@ -109,6 +107,11 @@ func (a *Authorization) check() error {
 		faults = append(faults, errors.New("authorization.provider: expected domains or subjects; no user may log in"))
 	}
 	return errors.Join(faults...)
+}
+
+func isOrigin(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && u.User == nil && text == u.Scheme+"://"+u.Host && (u.Scheme == "https" || u.Scheme == "http")
 }
 
 // All returns all scopes, sorted.

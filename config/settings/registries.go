@@ -1,10 +1,6 @@
 package settings
 
-import (
-	"fmt"
-	"regexp"
-	"sync"
-)
+import "fmt"
 
 // A Registry is a source of server.json files.
 type Registry struct {
@@ -14,23 +10,8 @@ type Registry struct {
 	Token  string `json:"token,omitempty" example:"${secret:registry}" doc:"its token, by reference only: ${secret:NAME}, which junction secret set NAME keeps, ${VARIABLE} or ${file:PATH}. Junction sends it over https or to this machine only, and not to hosts of redirects"`
 }
 
-// tokenText matches the possible values of [Registry].Token. All of them are references.
-var tokenText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\$\{(?:(secret):([a-zA-Z0-9_.-]{1,100})|(file):([^}]{1,1000})|(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,255}))\}$`)
-})
-
-// TokenIn returns where the token is: kind is "secret", "file" or "env", and name is its name
-// there. Both are "" without a token.
-func (r *Registry) TokenIn() (kind, name string) {
-	m := tokenText().FindStringSubmatch(r.Token)
-	switch {
-	case m == nil:
-		return "", ""
-	case m[5] != "":
-		return "env", m[5]
-	}
-	return m[1] + m[3], m[2] + m[4] // at most one group of each sum is not empty
-}
+// TokenIn returns the place of the token; see [Reference].
+func (r *Registry) TokenIn() (kind, name string) { return Reference(r.Token) }
 
 // check returns an error for faults that the schema cannot express.
 func (r *Registry) check(at int) error {
@@ -39,7 +20,7 @@ func (r *Registry) check(at int) error {
 		return fmt.Errorf("registries[%d]: expected a url or a folder", at)
 	case r.Token != "" && r.Folder != "":
 		return fmt.Errorf("registries[%d].token: a folder wants none; remove it", at)
-	case r.Token != "" && !tokenText().MatchString(r.Token):
+	case r.Token != "" && !referenceText().MatchString(r.Token):
 		return fmt.Errorf("registries[%d].token: expected ${secret:NAME}, which junction secret set NAME keeps, ${VARIABLE} or ${file:PATH}", at)
 	}
 	return nil

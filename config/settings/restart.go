@@ -55,6 +55,9 @@ func (s *Settings) Waiting(next *Settings, r Restart) (paths []string) {
 	if r == RestartGateway && (s.Audit == nil) != (next.Audit == nil) {
 		paths = append(paths, "audit")
 	}
+	if r == RestartGateway && (len(s.StateKeys) == 0) != (len(next.StateKeys) == 0) {
+		paths = append(paths, "stateKeys")
+	}
 	a, b := s.Authorization, next.Authorization
 	if r == RestartTokens && !slices.Equal(a.All(), b.All()) { // tokens can have scopes that only the settings of tools name
 		if a, b = (Authorization{Tools: a.Tools}), (Authorization{Tools: b.Tools}); !slices.Equal(a.All(), b.All()) {

@@ -37,6 +37,8 @@ type Settings struct {
 	Limits        Limits             `json:"limits,omitzero" doc:"limits of each user, or of each client without a known user"`
 	MaxResult     int                `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result of servers without their own limit; a larger text becomes a resource, and the result a preview of it; by default results stay as they are"`
 	Drain         *Drain             `json:"drain,omitempty" doc:"its end after SIGTERM, as --drain-delay and --drain-time"`
+	StateKeys     []string           `json:"stateKeys,omitempty" max:"10" doc:"secrets of at least 32 bytes that all replicas of a gateway have, so that each can serve every client over HTTP: ${file:PATH}, ${secret:NAME}, ${VARIABLE}, or the text itself. The first one seals what clients carry between requests, and all open it. Adding the first key, or removing the last one, waits until junction up starts again"`
+	Peers         []string           `json:"peers,omitempty" max:"100" doc:"the origins of the replicas, such as http://10.0.0.2:7717, with stateKeys. A replica passes on to them what belongs to another one, with the credentials of the client"`
 	Registries    []Registry         `json:"registries,omitempty" max:"100" doc:"registries in which servers are searched; the first one with a server defines it; by default the official registry of MCP"`
 	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"settings of single servers, by name"`
 	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of the offer, each at its endpoint /mcp/NAME, or with --stdio --profile NAME; rules see the name as profile"`
@@ -87,8 +89,12 @@ func (s *Settings) SecretVariables() (names []string) {
 			names = append(names, c.SecretEnv)
 		}
 	}
+	references := slices.Clone(s.StateKeys)
 	for _, r := range s.Registries {
-		if kind, name := r.TokenIn(); kind == "env" {
+		references = append(references, r.Token)
+	}
+	for _, text := range references {
+		if kind, name := Reference(text); kind == "env" {
 			names = append(names, name)
 		}
 	}
@@ -276,6 +282,7 @@ func (s *Settings) check() error {
 	if s.Drain != nil {
 		faults = append(faults, s.Drain.check())
 	}
+	faults = append(faults, s.checkStateKeys(), s.checkPeers())
 	faults = append(faults, s.checkRedact()...)
 	for i := range s.Registries {
 		faults = append(faults, s.Registries[i].check(i))

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/seal"
 )
 
 func TestSettingsAreRead(t *testing.T) {
@@ -60,6 +62,11 @@ func TestErrorsNameThePath(t *testing.T) {
 		`{"audit":{"maxAge":"1s"}}`:                                              "audit.maxAge: expected at least 1m0s, got 1s",
 		`{"audit":{"keepFor":"-5h"}}`:                                            "audit.keepFor: expected at least",
 		`{"audit":{"keep":"much"}}`:                                              "audit.keep",
+		`{"stateKeys":["too short"]}`:                                            "stateKeys[0]: expected at least 32 bytes, got 9",
+		`{"stateKeys":["${file:a}","${file:a}"]}`:                                "stateKeys[1]: it equals stateKeys[0]",
+		`{"peers":["http://a"]}`:                                                 "peers: they go with stateKeys",
+		`{"stateKeys":["${K}"],"peers":["http://a/mcp"]}`:                        "peers[0]: expected an origin",
+		`{"stateKeys":[""]}`:                                                     "stateKeys[0]: expected at least 32 bytes, got 0",
 		`[]`:                                                                     "object",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -73,6 +80,31 @@ func TestSizesAreRead(t *testing.T) {
 		got, ok := Size(text)
 		if ok != (want > 0) || ok && got != want {
 			t.Errorf("%q: got %d, %v", text, got, ok)
+		}
+	}
+}
+
+// TestStateKeysAreChecked has keys as texts and by reference, whose errors must not show them.
+func TestStateKeysAreChecked(t *testing.T) {
+	long := strings.Repeat("k", seal.KeySize)
+	s, err := Parse([]byte(`{"stateKeys":["${secret:a}","${KEY}","` + long + `"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := s.SecretVariables(); len(names) != 1 || names[0] != "KEY" {
+		t.Errorf("the variables with secrets are %q", names)
+	}
+	_, err = Parse([]byte(`{"stateKeys":["` + long + `","` + long + `"]}`))
+	if err == nil || strings.Contains(err.Error(), long) {
+		t.Errorf("two equal keys: %v", err)
+	}
+	var none Settings
+	for _, tt := range []struct {
+		now, next *Settings
+		want      bool
+	}{{&none, s, true}, {s, &none, true}, {s, &Settings{StateKeys: []string{"${secret:b}"}}, false}, {&none, &none, false}} {
+		if got := len(tt.now.Waiting(tt.next, RestartGateway)) > 0; got != tt.want {
+			t.Errorf("from %d to %d keys: waits for a restart: %v", len(tt.now.StateKeys), len(tt.next.StateKeys), got)
 		}
 	}
 }

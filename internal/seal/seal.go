@@ -34,6 +34,7 @@ type Ring struct {
 	from  func() [][]byte // source of the keys; nil if they are constant
 	mu    sync.Mutex
 	given [][]byte // the bytes from which keys was made
+	turns uint64   // changes of the keys
 }
 
 // NewRingFrom returns a ring that obtains its keys from a function. The ring calls the function
@@ -61,8 +62,17 @@ func (r *Ring) current() []cipher.AEAD {
 	}
 	if fresh, err := NewRing(given...); err == nil {
 		r.keys, r.given = fresh.keys, given
+		r.turns++
 	}
 	return r.keys
+}
+
+// Turns returns a number that changes with the keys.
+func (r *Ring) Turns() uint64 {
+	r.current()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.turns
 }
 
 // NewRing returns a ring with the given keys. Each key must have at least [KeySize] random bytes.

@@ -161,3 +161,19 @@ func TestKeysAreTurnedWhileARingIsUsed(t *testing.T) {
 		}
 	}
 }
+
+func TestTurnsChangeWithTheKeys(t *testing.T) {
+	keys := [][]byte{bytes.Repeat([]byte{1}, KeySize)}
+	r, err := NewRingFrom(func() [][]byte { return keys })
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := r.Turns()
+	if again := r.Turns(); again != first {
+		t.Errorf("%d, then %d with the same keys", first, again)
+	}
+	keys = [][]byte{bytes.Repeat([]byte{2}, KeySize), bytes.Repeat([]byte{1}, KeySize)}
+	if next := r.Turns(); next == first {
+		t.Errorf("still %d with other keys", next)
+	}
+}

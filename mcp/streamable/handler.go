@@ -27,6 +27,21 @@ type Options struct {
 	// SessionTimeout is how long a legacy session may be idle, without running requests, open
 	// streams or input. The default is 30 minutes.
 	SessionTimeout time.Duration
+	// SharedSessions, if not empty, lets replicas serve each other's legacy clients. It is a name,
+	// and endpoints of the same name and StateKeys share their sessions. The id of a session then
+	// carries it, sealed and bound to the principal: revision, client and capabilities. An endpoint
+	// keeps no idle session. It offers no tasks in sessions. What a client changes afterwards stays
+	// at the replica that it reached: log level, subscriptions, values of [mcp.Session], streams
+	// with their events, and the end of the session. A response to a request of another replica
+	// gets 400.
+	SharedSessions string
+	// Peers, if not nil, returns the URLs of the endpoint at the other replicas, for
+	// SharedSessions. What belongs to another replica is then passed on to it, with the headers of
+	// the client: responses to its requests, cancellations, the log level, subscriptions, streams
+	// to resume, and the end of a session. A client certificate cannot be passed on.
+	Peers func() []string
+	// SharedTimeout is the lifetime of shared sessions, from their beginning; default 7 days.
+	SharedTimeout time.Duration
 	// MaxSessions is the maximum number of legacy sessions. The default is 100,000. At the limit, a
 	// caller with the most sessions loses its oldest idle one to a caller with fewer. A caller is a
 	// principal, or an address if there is no principal. Further sessions are refused with 503.
@@ -81,6 +96,7 @@ type Options struct {
 // The default values of [Options].
 const (
 	defaultSessionTimeout = 30 * time.Minute
+	defaultSharedTimeout  = 7 * 24 * time.Hour
 	defaultMaxSessions    = 100_000
 	defaultMaxStreams     = 100_000
 	defaultRetryAfter     = time.Second
@@ -89,6 +105,7 @@ const (
 func (o *Options) setDefaults() {
 	httpedge.SetDefaults(&o.ServeOptions, &o.KeepAlive, &o.ReadTimeout, &o.WriteTimeout)
 	httpedge.OrDefault(&o.SessionTimeout, defaultSessionTimeout)
+	httpedge.OrDefault(&o.SharedTimeout, defaultSharedTimeout)
 	httpedge.OrDefault(&o.MaxSessions, defaultMaxSessions)
 	httpedge.OrDefault(&o.MaxStreams, defaultMaxStreams)
 	httpedge.OrDefault(&o.RetryAfter, defaultRetryAfter)
@@ -109,6 +126,8 @@ type Endpoint struct {
 	options   Options
 	guard     rebinding.Guard
 	sessions  sessionTable
+	sharing   *sharing // nil if no other replica may have the sessions
+	peers     *peers   // nil if nothing is passed on to other replicas
 	calls     edge.Calls[*call]
 	callers   callerTable
 	streams   *share.Budget // open streams for notifications
@@ -135,6 +154,10 @@ func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	e := &Endpoint{edge: core, options: o, log: o.Logger}
 	e.guard = rebinding.Guard{Hosts: o.AllowedHosts, Origins: o.AllowedOrigins}
 	e.sessions.byID, e.sessions.of, e.sessions.timeout, e.sessions.places = make(map[string]*session), make(map[string]*ofCaller), o.SessionTimeout, share.New(o.MaxSessions)
+	if o.SharedSessions != "" && !o.Stateless {
+		e.sharing = newSharing(o.SharedSessions, o.SharedTimeout, core.Seal())
+		e.peers = newPeers(o.Peers)
+	}
 	e.streams = share.New(o.MaxStreams)
 	e.bodies.Max, e.bodies.Timeout = o.MaxMessage, o.ReadTimeout
 	e.callers.limit = core.MaxInFlight()

@@ -120,6 +120,9 @@ func (e *Endpoint) Close() {
 		s.end(edge.ErrShutdown)
 	}
 	e.calls.CancelAll(edge.ErrShutdown)
+	if e.peers != nil {
+		e.peers.client.CloseIdleConnections()
+	}
 }
 
 // Shutdown ends the Endpoint gracefully. It refuses new requests with 503, waits for running

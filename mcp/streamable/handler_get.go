@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
@@ -21,10 +22,14 @@ func (x *exchange) get() {
 	if s == nil {
 		return
 	}
+	defer x.endpoint.sessions.release(s)
 	if last := x.r.Header.Get(headerLastEvent); last != "" {
 		fromGET, number, after, ok := parseEventID(last)
 		st := s.findStream(number)
 		switch {
+		case ok && st == nil && s.isShared() && x.resumeAtPeer():
+		case fromGET && st == nil && len(x.r.Header[headerPassedOn]) > 0:
+			x.refuse(http.StatusBadRequest, "this replica does not know the stream of the event %.40q", last)
 		case fromGET && (st == nil || !st.fromGET):
 			x.listen(s, nil, 0) // the stream was forgotten, so notifications continue on a new one
 		case !ok || st == nil || st.fromGET != fromGET:
@@ -46,8 +51,15 @@ func (x *exchange) delete() {
 		return
 	}
 	if s := x.findSession(); s != nil {
+		defer x.endpoint.sessions.release(s)
+		if s.isShared() {
+			x.endpoint.sharing.ended.Add(s.key, time.Now())
+		}
 		if x.endpoint.sessions.remove(s, 0) {
 			s.end(errDeleted)
+		}
+		if s.isShared() {
+			x.tellPeers(nil, false)
 		}
 		x.respond(http.StatusNoContent, nil)
 	}

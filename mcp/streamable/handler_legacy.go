@@ -2,7 +2,10 @@ package streamable
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
+	"sync/atomic"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -26,8 +29,12 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 	if s == nil {
 		return
 	}
+	defer x.endpoint.sessions.release(s)
 	if m.Kind != jsonrpc.Request {
-		s.handle(m)
+		if err := x.take(s, m); err != nil {
+			x.refuse(http.StatusBadRequest, "%v", err)
+			return
+		}
 		x.accepted()
 		return
 	}
@@ -54,18 +61,30 @@ func (x *exchange) initialize(m *jsonrpc.Message) {
 		return
 	}
 	defer x.endpoint.end(c)
-	protocol, reply := x.endpoint.edge.Initialize(ctx, nil, m, edge.From{Principal: x.principal, Carrier: x, Way: x, Sessionless: x.endpoint.options.Stateless})
-	if protocol != nil && !x.endpoint.options.Stateless {
+	from := edge.From{Principal: x.principal, Carrier: x, Way: x, NoTasks: x.endpoint.options.Stateless}
+	shared := x.endpoint.sharing
+	var key sharedKey
+	if shared != nil {
+		rand.Read(key[:])
+		from.NoTasks, from.Key = true, key
+	}
+	protocol, reply := x.endpoint.edge.Initialize(ctx, nil, m, from)
+	switch {
+	case protocol == nil:
+	case shared != nil:
+		x.w.Header()[headerSession] = []string{shared.seal(key, protocol, x.principal, time.Now())}
+		protocol.Close() // later requests recall it
+	case x.endpoint.options.Stateless:
+		protocol.Close() // no later request belongs to it
+	default:
 		s := newSession(x.endpoint, protocol, x.principal, c.caller)
-		if !x.endpoint.sessions.add(s) {
+		if x.endpoint.sessions.add(s) == nil {
 			protocol.Close()
 			x.unavailable(m.ID, "too many sessions: at most %d", x.endpoint.options.MaxSessions)
 			return
 		}
+		x.endpoint.sessions.release(s)
 		x.w.Header()[headerSession] = []string{s.id}
-	}
-	if protocol != nil && x.endpoint.options.Stateless {
-		protocol.Close() // no later request belongs to the session
 	}
 	x.respond(http.StatusOK, reply.Message)
 }
@@ -117,6 +136,7 @@ func (x *exchange) batch(body []byte) {
 		if s = x.findSession(); s == nil {
 			return
 		}
+		defer x.endpoint.sessions.release(s)
 		r = s.protocol.Revision()
 	}
 	if !r.Batches {
@@ -165,13 +185,20 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 	out := &sessionReply{exchange: x, session: s, ctx: x.context()}
 	defer out.close()
 	ordered := &batchReply{reply: out}
+	var foreign atomic.Pointer[error]
 	responses := one(func(m *jsonrpc.Message) []byte {
 		if m.Kind != jsonrpc.Request {
-			s.handle(m)
+			if err := x.take(s, m); err != nil {
+				foreign.Store(&err)
+			}
 			return nil
 		}
 		return out.request(nil, m, ordered).Message
 	})
+	if err := foreign.Load(); err != nil && responses == nil {
+		x.refuse(http.StatusBadRequest, "%v", *err)
+		return
+	}
 	out.finish(batchStatus(responses), responses)
 }
 

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -21,6 +22,7 @@ import (
 var (
 	errDeleted = errors.New("the client ended the session")
 	errExpired = errors.New("the session expired: it was idle for too long")
+	errRetired = errors.New("the key that sealed the session was retired")
 	errMade    = errors.New("the session made room for one of another caller: there were too many")
 )
 
@@ -35,6 +37,12 @@ type session struct {
 	calls     edge.Calls[jsonrpc.ID]
 	endpoint  *Endpoint
 	used      atomic.Int64 // time of the last input, in Unix nanoseconds
+
+	key   sharedKey     // of a shared session
+	ends  int64         // Unix seconds of its end; 0 for other sessions
+	turns atomic.Uint64 // of the keys, when they last opened the id
+	users atomic.Int32  // HTTP requests that use the session
+	spare atomic.Bool   // it is to be dropped once it has no users and holds nothing
 
 	mu            sync.Mutex
 	ended         bool
@@ -70,15 +78,18 @@ func (s *session) idle(now time.Time) time.Duration {
 }
 
 // handle handles a notification or a response of the client.
-func (s *session) handle(m *jsonrpc.Message) {
+func (s *session) handle(m *jsonrpc.Message) error {
 	if m.Kind == jsonrpc.Response {
-		s.protocol.Response(m)
-		return
+		if !s.protocol.Response(m) {
+			return fmt.Errorf("the request %s came from another replica of this server, and only that one can take the response", m.ID)
+		}
+		return nil
 	}
 	s.protocol.Show(m)
 	if m.Method == notifyCancelled {
 		s.calls.Cancel(edge.CancelledID(m), edge.ErrCancelled)
 	}
+	return nil
 }
 
 func (s *session) hasEnded() bool {
@@ -99,7 +110,9 @@ func (s *session) end(cause error) {
 	if open != nil {
 		open.cancel()
 	}
-	s.endpoint.options.EventStore.Forget(s.id)
+	if cause != errSpared { // one that holds nothing has no events that can be resumed
+		s.endpoint.options.EventStore.Forget(s.id)
+	}
 	s.protocol.Close()
 }
 
@@ -112,8 +125,8 @@ func (x *exchange) findSession() *session {
 		return nil
 	}
 	s := x.endpoint.sessions.find(ids[0], x.principal)
-	if s == nil {
-		x.refuse(http.StatusNotFound, "unknown session: it ended, or never existed; send initialize again, without a session id")
+	if s == nil || s.isShared() && !x.endpoint.sharing.opens(s) {
+		return x.recall(ids[0])
 	}
 	return s
 }
@@ -129,6 +142,9 @@ type sessionTable struct {
 	expire  func()      // drops old events; nil if the store does not need it
 	timer   *time.Timer // nil without sessions
 	closed  bool
+
+	recent []*session // shared sessions, the newest before next; nil before the first one
+	next   int
 }
 
 // An ofCaller is the list of sessions of a caller, the oldest first.
@@ -143,9 +159,14 @@ const maxSessionsLooked = 256
 // add adds a session. At the limit, the caller with the most sessions loses its oldest one,
 // preferably an idle one, to a caller with fewer. add reports false if there is no room or the
 // table is closed.
-func (t *sessionTable) add(s *session) bool {
+func (t *sessionTable) add(s *session) *session {
 	t.mu.Lock()
-	var lost *session
+	if before := t.byID[s.id]; before != nil {
+		before.users.Add(1)
+		t.mu.Unlock()
+		return before
+	}
+	var lost, spared *session
 	ok, from := false, ""
 	if !t.closed {
 		ok, from = t.places.Borrow(s.caller)
@@ -164,6 +185,10 @@ func (t *sessionTable) add(s *session) bool {
 			t.of[s.caller] = of
 		}
 		s.caller, s.place = of.caller, of.PushBack(s) // all sessions of a caller share one string
+		s.users.Add(1)
+		if s.isShared() {
+			spared = t.displace(s)
+		}
 		if t.timer == nil {
 			t.timer = time.AfterFunc(t.period(), t.sweep)
 		}
@@ -172,7 +197,13 @@ func (t *sessionTable) add(s *session) bool {
 	if lost != nil {
 		lost.end(errMade)
 	}
-	return ok
+	if spared != nil {
+		spared.end(errSpared)
+	}
+	if !ok {
+		return nil
+	}
+	return s
 }
 
 // spare returns a session that the caller with the most sessions can lose: the oldest idle one or,
@@ -229,10 +260,12 @@ func (t *sessionTable) use(id string, principal *mcp.Principal) (s *session, use
 	if s = t.byID[id]; s == nil || !s.principal.IsOf(principal) {
 		return nil, false
 	}
-	if s.idle(time.Now()) >= t.timeout {
+	now := time.Now()
+	if s.idle(now) >= t.timeout || s.isPast(now) {
 		return s, false
 	}
 	s.touch()
+	s.users.Add(1)
 	return s, true
 }
 
@@ -275,15 +308,20 @@ func (t *sessionTable) period() time.Duration { return t.timeout/4 + time.Millis
 // sweep ends the expired sessions.
 func (t *sessionTable) sweep() {
 	now := time.Now()
-	var expired []*session
+	var expired, spare []*session
 	t.mu.RLock()
 	for _, s := range t.byID {
 		if s.idle(now) >= t.timeout {
 			expired = append(expired, s)
 		}
-		s.prune(now)
+		if s.prune(now); s.spare.Load() {
+			spare = append(spare, s)
+		}
 	}
 	t.mu.RUnlock()
+	for _, s := range spare {
+		t.endSpare(s)
+	}
 	for _, s := range expired {
 		t.endExpired(s)
 	}

@@ -251,6 +251,9 @@ func (p *sessionReply) request(dst []byte, m *jsonrpc.Message, out edge.Sender) 
 	}
 	defer s.calls.End(m.ID.Plain())
 	defer s.touch() // before End, as an idle session may expire
+	if s.isShared() && edge.Changes(m.Method) {
+		p.tellPeers(m.Raw(), false)
+	}
 	return s.protocol.Request(ctx, dst, m, edge.From{Principal: p.principal, Carrier: p.exchange, Way: p.exchange, Out: out})
 }
 
@@ -268,9 +271,10 @@ func (p *sessionReply) openStream() *stream {
 	return p.stream
 }
 
-// Disconnect ends the connection if the client's revision has polling.
+// Disconnect ends the connection if the client's revision has polling. Without peers, the client of
+// a shared session could not resume at another replica.
 func (p *sessionReply) Disconnect() {
-	if p.session.protocol.Revision().Polling {
+	if p.session.protocol.Revision().Polling && (!p.session.isShared() || p.endpoint.peers.any()) {
 		p.openStream().disconnect(p.endpoint.options.RetryAfter)
 	}
 }

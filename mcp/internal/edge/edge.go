@@ -118,8 +118,12 @@ type From struct {
 	Carrier Carrier
 	// Way, if not nil, describes how the request arrived.
 	Way Way
-	// Sessionless is set if no later request can belong to the session that this request begins.
-	Sessionless bool
+	// NoTasks is set if the session that this request begins offers no tasks of its era, which only
+	// a session in the memory of this process can have.
+	NoTasks bool
+	// Key identifies the client of the session that this request begins; default the session. It
+	// becomes [mcp.Request.Caller] of all its requests.
+	Key any
 }
 
 // A Way describes how the messages of a client travel.

@@ -103,7 +103,7 @@ func (f *follower) run() {
 	}
 	s := f.session
 	req := mcp.NewRequest(methodListen, task.ListenParams(f.id))
-	req.Meta, req.Caller, req.Principal, req.Session, req.Peer = s.meta, s, s.principal.Load(), &s.values, f
+	req.Meta, req.Caller, req.Principal, req.Session, req.Peer = s.meta, s.client(), s.principal.Load(), &s.values, f
 	req.Meta.Capabilities = task.Declare(req.Meta.Capabilities)
 	_, err := s.edge.handler.Handle(ctx, req)
 	if ctx.Err() == nil {

@@ -25,7 +25,7 @@ func (l *subscription) run() {
 	s := l.session
 	for pause := firstListenPause; ; pause = min(2*pause, lastListenPause) {
 		began := time.Now()
-		req := &mcp.Request{Method: methodListen, Params: l.params(), Meta: s.meta, Caller: s, Principal: s.principal.Load(), Peer: l}
+		req := &mcp.Request{Method: methodListen, Params: l.params(), Meta: s.meta, Caller: s.client(), Principal: s.principal.Load(), Peer: l}
 		_, err := s.edge.handler.Handle(l.ctx, req)
 		if l.ctx.Err() != nil {
 			return

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ const withdrawTime = 5 * time.Second
 // serverRequests holds the requests to a legacy client that wait for a response.
 type serverRequests struct {
 	mu      sync.Mutex
+	own     string // begins the ids, if other replicas have the session, too
 	count   int
 	waiting map[jsonrpc.ID]waitingRequest
 }
@@ -83,7 +85,7 @@ func (q *serverRequests) register(asker mcp.Peer) (jsonrpc.ID, chan jsonrpc.Mess
 		q.waiting = make(map[jsonrpc.ID]waitingRequest)
 	}
 	q.count++
-	id := jsonrpc.StringID("junction-" + strconv.Itoa(q.count))
+	id := jsonrpc.StringID(q.own + "junction-" + strconv.Itoa(q.count))
 	response := make(chan jsonrpc.Message, 1)
 	q.waiting[id] = waitingRequest{asker, response}
 	return id, response, nil
@@ -97,7 +99,7 @@ func (q *serverRequests) forget(id jsonrpc.ID) {
 
 // Response passes a client's response to the request of the server that waits for it, if there is
 // one.
-func (s *Session) Response(m *jsonrpc.Message) {
+func (s *Session) Response(m *jsonrpc.Message) bool {
 	s.Show(m)
 	s.requests.mu.Lock()
 	response := s.requests.waiting[m.ID].response
@@ -105,5 +107,8 @@ func (s *Session) Response(m *jsonrpc.Message) {
 	s.requests.mu.Unlock()
 	if response != nil {
 		response <- *m // copied, as the caller reuses m
+		return true
 	}
+	id, _ := jsonrpc.Unquote([]byte(m.ID))
+	return strings.HasPrefix(id, s.requests.own)
 }

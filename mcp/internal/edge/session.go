@@ -23,6 +23,7 @@ const defaultLevel = mcp.LogInfo
 type Session struct {
 	edge      *Edge
 	revision  *revision.Revision
+	key       any                           // see client; nil for the session itself
 	principal atomic.Pointer[mcp.Principal] // principal of the newest request; nil without authentication
 	held      Budget                        // description and subscriptions
 	meta      mcp.Meta                      // copied into every request
@@ -61,13 +62,13 @@ func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 
 // begin begins a session of revision r.
 func (e *Edge) begin(ctx context.Context, dst []byte, m *jsonrpc.Message, from From, r *revision.Revision) (*Session, Reply) {
-	s := &Session{edge: e, revision: r, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
+	s := &Session{edge: e, revision: r, key: from.Key, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
 	s.principal.Store(from.Principal)
 	s.held.most, s.held.whole, s.held.caller = maxSessionHeld, e.sessions, share.Of(ctx)
 	if fault := s.describe(m); fault != nil {
 		return nil, refuse(dst, m.ID, fault)
 	}
-	handshake, err := s.discover(ctx, from.Sessionless)
+	handshake, err := s.discover(ctx, from.NoTasks)
 	if err != nil {
 		s.Close()
 		fault := wireError(r, methodInitialize, err)
@@ -95,8 +96,8 @@ func (s *Session) describe(m *jsonrpc.Message) (fault *jsonrpc.Error) {
 }
 
 // discover sends server/discover to the Handler, and returns the result of initialize.
-func (s *Session) discover(ctx context.Context, sessionless bool) (handshake []byte, err error) {
-	req := &mcp.Request{Method: methodInitialize, Meta: s.meta, Caller: s, Principal: s.principal.Load(), Peer: mcp.NoPeer{}}
+func (s *Session) discover(ctx context.Context, noTasks bool) (handshake []byte, err error) {
+	req := &mcp.Request{Method: methodInitialize, Meta: s.meta, Caller: s.client(), Principal: s.principal.Load(), Peer: mcp.NoPeer{}}
 	result, err := s.edge.around(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		asked := *req
 		asked.Method = methodDiscover
@@ -109,7 +110,7 @@ func (s *Session) discover(ctx context.Context, sessionless bool) (handshake []b
 	if err != nil {
 		return nil, err
 	}
-	if sessionless { // tasks of this era belong to a session
+	if noTasks {
 		discovered = revision.WithoutTasks(discovered)
 	}
 	if raw := jsonrpc.Get(discovered, "capabilities"); raw != nil {
@@ -193,7 +194,7 @@ func (s *Session) acknowledge(ctx context.Context, dst []byte, m *jsonrpc.Messag
 	} else {
 		req := &mcp.Request{Peer: mcp.NoPeer{}}
 		setRequest(req, m, &s.meta, from)
-		req.Caller = s
+		req.Caller = s.client()
 		_, err := s.edge.around(mcp.HandlerFunc(func(ctx context.Context, _ *mcp.Request) (mcp.Result, error) {
 			if fault = do(ctx, &kept); fault != nil {
 				return mcp.Result{}, mcp.Errorf(fault.Code, "%s", fault.Message)
@@ -231,7 +232,7 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 			return refuse(dst, m.ID, fault)
 		}
 	}
-	from.Caller = s
+	from.Caller = s.client()
 	c := &sessionCall{session: s, id: m.ID, way: from.Way, outlet: outlet{out: from.Out, line: s.line()}}
 	setRequest(&c.req, m, &meta, &from)
 	c.req.Peer, c.req.Session = c, &s.values

@@ -280,9 +280,9 @@ func tokenReference(a *cli.App, flag, reference string) (func(context.Context) (
 	if reference == "" {
 		return nil, nil
 	}
-	kind, name := (&settings.Registry{Token: reference}).TokenIn()
+	kind, name := settings.Reference(reference)
 	if kind == "" {
 		return nil, cli.Usagef("%s: expected ${secret:NAME}, ${VARIABLE} or ${file:PATH}: others see what stands on the command line", flag)
 	}
-	return RegistryToken(a, kind, name, ""), nil
+	return func(ctx context.Context) (string, error) { return reach.Referenced(ctx, a, kind, name, "") }, nil
 }

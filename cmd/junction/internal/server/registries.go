@@ -15,9 +15,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/spf13/pflag"
 )
@@ -187,32 +185,9 @@ func configuredSource(a *cli.App, r settings.Registry, from string) registry.Sou
 	}
 	s := registry.Source{Name: cmp.Or(r.Name, hostOf(r.URL)), URL: strings.TrimRight(r.URL, "/")}
 	if kind, name := r.TokenIn(); kind != "" {
-		s.Token = RegistryToken(a, kind, name, from)
+		s.Token = func(ctx context.Context) (string, error) { return reach.Referenced(ctx, a, kind, name, from) }
 	}
 	return s
-}
-
-// RegistryToken returns a function that reads a token from a secret, a file or a variable. kind
-// selects which of these.
-func RegistryToken(a *cli.App, kind, name, from string) func(context.Context) (string, error) {
-	return func(ctx context.Context) (token string, err error) {
-		switch kind {
-		case "secret":
-			return a.Launch.Secret(ctx, name)
-		case "file":
-			var text []byte
-			text, err = filename.ReadAtMost(nextTo(from, name), launch.MaxKeyFile)
-			token = strings.TrimSpace(string(text))
-		default:
-			if token = a.Getenv(name); token == "" {
-				err = fmt.Errorf("the variable %s is not set; export it", name)
-			}
-		}
-		if err == nil {
-			a.Launch.Hide(token)
-		}
-		return token, err
-	}
 }
 
 // hostOf returns the host of a URL. It returns the text unchanged if it is not a URL.
@@ -222,12 +197,4 @@ func hostOf(address string) string {
 		return address
 	}
 	return u.Host
-}
-
-// nextTo returns the path that a file names, which may be relative to the folder of the file.
-func nextTo(file, named string) string {
-	if named == "" || filepath.IsAbs(named) {
-		return named
-	}
-	return filepath.Join(filepath.Dir(file), named)
 }

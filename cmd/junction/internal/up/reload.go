@@ -53,7 +53,7 @@ type Served struct {
 	Refused   atomic.Pointer[[]string]  // lines about the servers of projects that were refused then
 	tried     atomic.Bool               // whether every server has been tried once; see untried
 
-	ruled  []string // files of rules in the settings when they were last read; used only by watch
+	files  []string // files of rules in the settings when they were last read; used only by watch
 	pins   string   // stamp of the approved definitions when they were last read; used only by watch
 	logins string   // stamp of the logins when they were last checked; used only by watch
 
@@ -123,7 +123,7 @@ func (v *Served) reloaded(ctx context.Context, then map[string]string, was func(
 
 // stamp returns the stamps of all files from which the gateway is made.
 func (v *Served) stamp() map[string]string {
-	rules := slices.Clone(v.ruled) // includes files with faults, which the current plan does not use
+	rules := slices.Clone(v.files) // includes files with faults, which the current plan does not use
 	for _, book := range v.Gateway.Layers().Plan().Books {
 		rules = append(rules, book.Paths()...)
 	}
@@ -190,10 +190,11 @@ type reread struct {
 	settings   *settings.Settings
 	from       string // file of the settings
 	next       *layer.Plan
+	shares     sharing
 }
 
 // readAgain reads all files. The error is the reason why they cannot be used.
-func (v *Served) readAgain() (r reread, err error) {
+func (v *Served) readAgain(ctx context.Context) (r reread, err error) {
 	c, err := v.App.Launch.Read()
 	r.set, r.entries = c.Set, c.Entries
 	if err != nil {
@@ -211,11 +212,14 @@ func (v *Served) readAgain() (r reread, err error) {
 	if r.settings, _, err = v.Options.Settled(r.settings); err != nil {
 		return r, err
 	}
-	v.ruled = nil
+	v.files = keyFiles(r.settings, r.from)
 	for profile := range r.settings.Profiles {
-		v.ruled = append(v.ruled, r.settings.PolicyFiles(profile)...)
+		v.files = append(v.files, r.settings.PolicyFiles(profile)...)
 	}
-	v.ruled = append(v.ruled, r.settings.PolicyFiles("")...)
+	v.files = append(v.files, r.settings.PolicyFiles("")...)
+	if r.shares, err = v.Options.sharing(ctx, v.App, r.settings, r.from); err != nil {
+		return r, err
+	}
 	r.next, err = v.Gateway.Layers().Read(r.settings)
 	return r, err
 }
@@ -224,13 +228,14 @@ func (v *Served) readAgain() (r reread, err error) {
 // reading, before it applies anything. If the configuration cannot be used, the servers stay
 // unchanged.
 func (v *Served) Reload(ctx context.Context, was func(error)) {
-	r, err := v.readAgain()
+	r, err := v.readAgain(ctx)
 	v.found(r.set, err)
 	was(err)
 	if err != nil {
 		v.App.Screen.Printf("junction: the changed configuration cannot be used, so the servers from before keep running: %v\n", err)
 		return
 	}
+	v.Options.shared.replace(r.shares)
 	reportUnknown(v.App, r.settings, r.from, r.configured)
 	v.ReportWaiting(r.settings)
 	v.unmatched.configured(r.configured, r.from)

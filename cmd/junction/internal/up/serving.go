@@ -49,7 +49,8 @@ type Front struct {
 	Public  string   // origin under which clients reach the address; empty means the address itself
 	proxies []string // networks of proxies whose reports of client addresses are trusted
 	Security
-	drain Drain
+	drain  Drain
+	shared *shared // with other replicas
 
 	// authorization holds the settings for tokens. folder is the folder of their file.
 	authorization settings.Authorization
@@ -195,7 +196,11 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	if f.ClientCA != "" {
 		principal = certified
 	}
-	d := &Doors{Front: f, principal: principal, Access: access, options: ReplicaOptions(ctx, a), Profile: profile, Open: map[string]EndpointHandler{}}
+	options := ReplicaOptions(ctx, a)
+	if f.shared != nil {
+		options.StateKeysFrom = f.shared.keys
+	}
+	d := &Doors{Front: f, principal: principal, Access: access, options: options, Profile: profile, Open: map[string]EndpointHandler{}}
 	d.NewNowhere()
 	d.At(launch.EndpointPath, h)
 	d.At(OlderPath, h)
@@ -373,6 +378,9 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 	if strings.HasPrefix(path, OlderPath) {
 		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: o.ServeOptions, Principal: o.Principal, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, CORS: o.CORS})
 	} else {
+		if shared := d.Front.shared; shared != nil {
+			o.SharedSessions, o.Peers = path, shared.peersAt(path)
+		}
 		e = streamable.HandlerWith(h, o)
 	}
 	if d.Access != nil && d.Access.Verifier != nil && d.Access.Exchanges != nil {

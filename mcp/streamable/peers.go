@@ -1,0 +1,164 @@
+package streamable
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+const (
+	headerPassedOn = "Junction-Passed-On" // of a request that came from a peer, and is not passed on again
+
+	peerTime     = 5 * time.Second // for a peer to take a message
+	peerIdleTime = time.Minute     // for an unused connection
+	maxPeerBody  = 64 << 10        // bytes of a peer's response, which is dropped
+)
+
+// peers pass on requests to the other replicas of an endpoint. A nil peers has none. It is safe for
+// concurrent use.
+type peers struct {
+	urls   func() []string
+	client http.Client
+}
+
+func newPeers(urls func() []string) *peers {
+	if urls == nil {
+		return nil
+	}
+	transport := &http.Transport{TLSHandshakeTimeout: peerTime, ResponseHeaderTimeout: peerTime, IdleConnTimeout: peerIdleTime, DisableCompression: true, ForceAttemptHTTP2: true}
+	return &peers{urls: urls, client: http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// any reports whether there is a peer.
+func (p *peers) any() bool { return p != nil && len(p.urls()) > 0 }
+
+// asksPeers reports whether the request may be passed on.
+func (x *exchange) asksPeers() bool {
+	return x.endpoint.peers.any() && len(x.r.Header[headerPassedOn]) == 0
+}
+
+// toPeer sends the client's request to a peer, with its credentials and another body. Both replicas
+// check the same headers.
+func (x *exchange) toPeer(ctx context.Context, url string, body []byte) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, x.r.Method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Host = x.r.Host
+	for name, values := range x.r.Header {
+		switch name {
+		case "Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length", "Accept-Encoding", "Proxy-Authorization", "Proxy-Connection":
+		default:
+			r.Header[name] = values
+		}
+	}
+	r.Header[headerPassedOn] = []string{"1"}
+	if from, _, err := net.SplitHostPort(x.r.RemoteAddr); err == nil {
+		r.Header["X-Forwarded-For"] = append(slices.Clip(x.r.Header["X-Forwarded-For"]), from)
+	}
+	return x.endpoint.peers.client.Do(r)
+}
+
+// take handles a notification or a response of the client, here or at the peer that it is for.
+func (x *exchange) take(s *session, m *jsonrpc.Message) error {
+	err := s.handle(m)
+	if err != nil && x.tellPeers(m.Raw(), true) {
+		return nil
+	}
+	if m.Method == notifyCancelled && s.isShared() {
+		x.tellPeers(m.Raw(), false)
+	}
+	return err
+}
+
+// tellPeers sends the client's request to all peers at once, with another body. It waits for them,
+// or, if the request is for one only, until that accepted it. It reports whether one did.
+func (x *exchange) tellPeers(body []byte, forOne bool) bool {
+	if !x.asksPeers() {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(x.r.Context(), peerTime)
+	defer cancel()
+	var sending sync.WaitGroup
+	var accepted atomic.Bool
+	for _, url := range x.endpoint.peers.urls() {
+		sending.Go(func() {
+			resp, err := x.toPeer(ctx, url, body)
+			if err != nil {
+				x.endpoint.log.Debug("mcp: a peer cannot be reached", "error", err)
+				return
+			}
+			defer resp.Body.Close()
+			_, _ = io.CopyN(io.Discard, resp.Body, maxPeerBody) // to use the connection again
+			if resp.StatusCode < 300 {
+				if accepted.Store(true); forOne {
+					cancel()
+				}
+			}
+		})
+	}
+	sending.Wait()
+	return accepted.Load()
+}
+
+// resumeAtPeer answers a GET with the stream of a peer that knows it. It reports false if none does.
+func (x *exchange) resumeAtPeer() bool {
+	if !x.asksPeers() {
+		return false
+	}
+	c := &call{listens: true, streams: x.Caller()}
+	ctx, err := x.endpoint.begin(x.context(), c)
+	if err != nil {
+		return false
+	}
+	defer x.endpoint.end(c)
+	for _, url := range x.endpoint.peers.urls() {
+		resp, err := x.toPeer(ctx, url, nil)
+		if err != nil {
+			x.endpoint.log.Debug("mcp: a peer cannot be reached", "error", err)
+			continue
+		}
+		if resp.StatusCode == http.StatusOK {
+			x.copyStream(resp)
+			resp.Body.Close()
+			return true
+		}
+		resp.Body.Close()
+	}
+	return false
+}
+
+// copyStream sends the client the stream of a peer until it ends. The peer sends comments on a
+// silent one.
+func (x *exchange) copyStream(resp *http.Response) {
+	header := x.w.Header()
+	for _, name := range []string{"Content-Type", "Cache-Control", "X-Accel-Buffering"} {
+		if values := resp.Header[name]; values != nil {
+			header[name] = values
+		}
+	}
+	control := http.NewResponseController(x.w)
+	x.w.WriteHeader(http.StatusOK)
+	x.noteResponse(http.StatusOK)
+	buffer := make([]byte, 16<<10)
+	for {
+		n, err := resp.Body.Read(buffer)
+		_ = control.SetWriteDeadline(time.Now().Add(x.endpoint.options.WriteTimeout)) // without effect where there are no deadlines
+		if n > 0 {
+			if _, err := x.w.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if control.Flush() != nil || err != nil {
+			return
+		}
+	}
+}
