@@ -207,6 +207,7 @@ type call struct {
 	rule, reason string // allowed it; empty without such a rule
 	allow        bool
 	rewritten    []string // note.Arguments, note.Result
+	role         string   // let the user use the subject of the request
 
 	about atomic.Pointer[string] // the tool of a task; nil if the request is not about one
 
@@ -247,6 +248,7 @@ func (c *call) allowed(r *Record) {
 		slices.Sort(c.rewritten)
 		r.Rewritten = slices.Clone(c.rewritten)
 	}
+	r.Role = c.role
 	if c.allow {
 		r.Decision, r.Rule, r.Reason = Allowed, c.rule, c.reason
 	}
@@ -271,14 +273,19 @@ func (c *call) Note(kind string, value any) {
 			c.decided(&d)
 		}
 	}
-	switch change, is := value.(note.Change); {
-	case note.IsAgain(kind):
+	if note.IsAgain(kind) {
 		c.resent.Add(1)
-	case is:
+	}
+	switch v := value.(type) {
+	case note.Change:
 		c.mu.Lock()
-		if !slices.Contains(c.rewritten, change.Of) {
-			c.rewritten = append(c.rewritten, change.Of)
+		if !slices.Contains(c.rewritten, v.Of) {
+			c.rewritten = append(c.rewritten, v.Of)
 		}
+		c.mu.Unlock()
+	case note.Granted:
+		c.mu.Lock()
+		c.role = words(v.Role)
 		c.mu.Unlock()
 	}
 	if note.Hears(c.outer, kind) {
@@ -296,6 +303,9 @@ func (c *call) decided(d *note.Decision) {
 		return
 	}
 	r := c.record
+	c.mu.Lock()
+	r.Role = c.role
+	c.mu.Unlock()
 	refused := d.Refused && c.resent.Load() == 0 // the line of a request that was sent before it was refused must have that
 	r.Kind, r.Time, r.Sent, r.refusal = KindDecision, time.Time{}, 0, refused
 	r.Decision, r.Rule, r.Reason = d.Effect, words(d.Rule), words(d.Reason)

@@ -77,7 +77,7 @@ func (g *Gateway) instructions(has func(*member) bool) string {
 }
 
 // complete passes completion/complete on to the member of the prompt or template in ref.
-func (g *Gateway) complete(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
+func (g *Gateway) complete(ctx context.Context, req *mcp.Request, offers *choice) (mcp.Result, error) {
 	ref := jsonrpc.Get(req.Params, "ref")
 	refType, _ := jsonrpc.Unquote(jsonrpc.Get(ref, "type"))
 	switch refType {

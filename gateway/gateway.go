@@ -252,7 +252,7 @@ func (g *Gateway) handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 
 // dispatch responds to a request from a part of the offer: the members for which has reports true,
 // and the entries in offers. The function list returns the lists.
-func (g *Gateway) dispatch(ctx context.Context, req *mcp.Request, has func(*member) bool, offers choice, list func(kind) (mcp.Result, error)) (mcp.Result, error) {
+func (g *Gateway) dispatch(ctx context.Context, req *mcp.Request, has func(*member) bool, offers *choice, list func(kind) (mcp.Result, error)) (mcp.Result, error) {
 	if k, listed := listedBy(req.Method); listed {
 		return list(k)
 	}
@@ -270,6 +270,9 @@ func (g *Gateway) dispatch(ctx context.Context, req *mcp.Request, has func(*memb
 		return g.readDirectory(ctx, req, offers)
 	case "subscriptions/listen":
 		return g.listen(ctx, req, has, func(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string) {
+			if offers != nil {
+				offers = &choice{of: offers.of} // as a subscription outlasts the request that uses an entry
+			}
 			g.watch(ctx, l, req, uris, offers)
 		})
 	case "server/discover":
@@ -302,7 +305,7 @@ func (g *Gateway) shown(err error) error {
 }
 
 // route passes a call on to the member of the entry's name.
-func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers choice) (mcp.Result, error) {
+func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers *choice) (mcp.Result, error) {
 	m, name, err := g.find(ctx, k, req.Name)
 	if err != nil {
 		return mcp.Result{}, err

@@ -286,7 +286,7 @@ var errClosed = errors.New("the gateway is closed")
 // A watch records which members are subscribed to for the resources of one client.
 type watch struct {
 	gateway *Gateway
-	offers  choice
+	offers  *choice
 	matches *matching
 	owned   map[*member]map[string]bool // the client's URIs for which each member is subscribed to
 }
@@ -300,7 +300,7 @@ type watchEnd struct {
 // watch subscribes to updates of the resources at their members until ctx is done. It looks again
 // for a resource that no member offers when the offer changes, as its member may not be connected,
 // was removed or refused.
-func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string, offers choice) {
+func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string, offers *choice) {
 	w := &watch{g, offers, newListenMatching(), map[*member]map[string]bool{}}
 	ended := make(chan watchEnd)
 	free := slices.Compact(slices.Sorted(slices.Values(uris)))

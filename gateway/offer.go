@@ -249,7 +249,7 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 // unknown returns the error for a tool or prompt that does not exist. It suggests only entries that
 // the client is offered. It names the servers that share a refused name only if the client is
 // offered everything.
-func (o *offer) unknown(k kind, name string, offers choice) error {
+func (o *offer) unknown(k kind, name string, offers *choice) error {
 	if why := o.refused[k.Name][name]; why != "" && offers == nil {
 		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q: %s; the operator of the gateway must give one of them another name", k.Noun, name, why)
 	}

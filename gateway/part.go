@@ -21,6 +21,11 @@ type Selection struct {
 	// member's middleware then refuses the call with the reason. The rules for Keep apply to it,
 	// too.
 	Hide func(e Entry) bool
+	// Use, if not nil, is called before a request uses an entry of the part. It must be safe for
+	// concurrent use.
+	Use func(ctx context.Context, e Entry)
+	// Closed omits the instructions of members that have no entry in the part.
+	Closed bool
 }
 
 // An Entry is a tool, prompt, resource, template or skill of a member.
@@ -68,7 +73,27 @@ func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 }
 
 func (p *part) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	return p.gateway.dispatch(ctx, req, p.has, p.offers, func(k kind) (mcp.Result, error) { return p.list(ctx, req, k) })
+	if req.Method == "server/discover" && p.selection.Closed {
+		return p.discover()
+	}
+	offers := &choice{of: p.offers}
+	if p.selection.Use != nil {
+		offers.use = func(e Entry) { p.selection.Use(ctx, e) }
+	}
+	return p.gateway.dispatch(ctx, req, p.has, offers, func(k kind) (mcp.Result, error) { return p.list(ctx, req, k) })
+}
+
+// discover is like [Gateway.discover], for the members with an entry in the part.
+func (p *part) discover() (mcp.Result, error) {
+	has := map[*member]bool{}
+	o := p.gateway.current()
+	for method, found := range o.found {
+		k, _ := listedBy(method)
+		for exposed, f := range found {
+			has[f.member] = has[f.member] || p.offers(k, exposed, f.member, f.original) == present
+		}
+	}
+	return p.gateway.discover(func(m *member) bool { return has[m] })
 }
 
 // list responds to a list request with the entries of the part.
@@ -115,12 +140,26 @@ const (
 
 // A choice returns the presence of a member's entry for a client. A nil choice has all entries
 // present.
-type choice func(k kind, exposed string, m *member, name string) presence
-
-func (c choice) has(k kind, exposed string, m *member, name string) bool {
-	return c == nil || c(k, exposed, m, name) != absent
+type choice struct {
+	of  func(k kind, exposed string, m *member, name string) presence
+	use func(e Entry) // is called with an entry that the client's request may use; may be nil
 }
 
-func (c choice) lists(k kind, exposed string, m *member, name string) bool {
-	return c == nil || c(k, exposed, m, name) == present
+// has reports whether the client's request may use an entry.
+func (c *choice) has(k kind, exposed string, m *member, name string) bool {
+	if c == nil {
+		return true
+	}
+	if c.of(k, exposed, m, name) == absent {
+		return false
+	}
+	if c.use != nil {
+		c.use(Entry{k.Noun, m.name, name, exposed})
+	}
+	return true
+}
+
+// lists reports whether an entry is in the client's lists.
+func (c *choice) lists(k kind, exposed string, m *member, name string) bool {
+	return c == nil || c.of(k, exposed, m, name) == present
 }

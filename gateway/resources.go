@@ -119,7 +119,7 @@ type resource struct {
 }
 
 // isIn reports whether a client that used a URI is offered its target.
-func (r *resource) isIn(offers choice, asked string) bool {
+func (r *resource) isIn(offers *choice, asked string) bool {
 	if r.template != "" && !offers.has(templateKind, r.template, r.member, r.own) {
 		return false
 	}
@@ -319,7 +319,7 @@ func (o *offer) noteOverlaps() {
 
 // read passes resources/read on to the member that lists the URI, or to those with a template that
 // matches it. It goes to no other, as a URI may be a secret.
-func (g *Gateway) read(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
+func (g *Gateway) read(ctx context.Context, req *mcp.Request, offers *choice) (mcp.Result, error) {
 	owners, sure := g.current().owners(req.Name, newMatching())
 	if !sure {
 		if err := g.await(ctx); err != nil {
@@ -361,7 +361,7 @@ func (r resource) ask(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 
 // noResource returns the error for a URI that no member has. It names the servers that share a
 // refused URI only if the client is offered everything.
-func (o *offer) noResource(uri string, offers choice) error {
+func (o *offer) noResource(uri string, offers *choice) error {
 	e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", uri)
 	if why := o.whyRefused(uri, sameURI(uri)); why != "" && offers == nil {
 		e = mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s: %s", uri, why)

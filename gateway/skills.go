@@ -48,7 +48,7 @@ func (o *offer) withSkills(has func(mcp.ServerCapabilities) bool) []*member {
 
 // getSkill passes skills/get on to the member that lists the skill. As a list may be partial, it
 // otherwise asks those that have skills.
-func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
+func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, offers *choice) (mcp.Result, error) {
 	if err := g.await(ctx); err != nil {
 		return mcp.Result{}, err
 	}
@@ -64,7 +64,7 @@ func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, offers choice)
 // readDirectory passes resources/directory/read on to the member whose skill has the folder. If the
 // member does not support it, the skill's entry is used. A folder outside of all skills may belong
 // to any member that supports it.
-func (g *Gateway) readDirectory(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
+func (g *Gateway) readDirectory(ctx context.Context, req *mcp.Request, offers *choice) (mcp.Result, error) {
 	if err := g.await(ctx); err != nil {
 		return mcp.Result{}, err
 	}

@@ -136,6 +136,8 @@ type Principal struct {
 	ClientID string
 	// Scopes lists the scopes of the principal's credentials.
 	Scopes []string
+	// Groups lists the principal's groups, as far as the credentials or the issuer name them.
+	Groups []string
 }
 
 // NewRequest returns a request like one of a client in the same process. params is the JSON object

@@ -22,6 +22,7 @@ const (
 	Review  By = "review"
 	Secrets By = "secrets"
 	Scope   By = "scope"
+	Role    By = "role"
 	Audit   By = "audit" // the log cannot be written
 )
 

@@ -49,6 +49,7 @@ type Token struct {
 	ClientID    string
 	Audience    []string // the resources that it is for
 	Scopes      []string
+	Groups      []string  // of the user, as far as the issuer names them
 	Expires     time.Time // zero if unknown
 	Fresh       time.Time // until when it need not be checked again; zero: until it expires
 	Thumbprint  string    // of the key that it is bound to (RFC 9449 section 6.1), or empty

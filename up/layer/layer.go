@@ -79,6 +79,7 @@ func All() []Layer {
 		{Name: "retries", front: retryCalls},
 		{Name: "limit of a user", read: readLimits, keep: keepLimits, front: limitUser},
 		{Name: "scopes", front: checkScopes},
+		{Name: "roles", read: readRoles, front: checkRoles},
 		{Name: "requests about tasks", front: requestsAboutTasks}, // inside the log and the limits, which see these requests, too
 		{Name: "selection", read: readSelections, front: selectPart},
 
@@ -114,6 +115,9 @@ type Options struct {
 	// Authorizes is set if clients are authenticated, so that the scopes of their principals limit
 	// what they may do.
 	Authorizes bool
+	// Authenticates is set if each client is authenticated, in any way. Settings with roles need
+	// that.
+	Authenticates bool
 	// OpenState opens the file of tasks for the first task. If it is nil, tasks are kept in memory.
 	OpenState func(ctx context.Context, path string) (state.Store, error)
 	// Ignored, if not nil, is called with each rule of a project's file that is ignored because it
@@ -150,6 +154,7 @@ type Plan struct {
 	// entry for a profile without rules.
 	Books map[string]*rules.Book
 
+	roles    *Roles // is nil without roles
 	limits   map[limitOf]limit
 	redacted map[string]redact.Options // is keyed by server, without entries for servers with no redaction
 	audit    *settings.Audit           // describes the content of the log; nil means the default

@@ -25,8 +25,14 @@ func enterProfile(_ *Stack, _ *Plan, part Part) mcp.Middleware {
 // inProfile is the key of the profile in the context of a request.
 type inProfile struct{}
 
-// profileOf returns the profile of a request; "" is the whole gateway.
+// profileOf returns the profile of a request, or the one of a role that decided about it; "" is the
+// whole gateway.
 func profileOf(ctx context.Context) string {
+	if used, _ := ctx.Value(usedRoleKey{}).(*usedRole); used != nil {
+		if by := used.Load(); by != nil && by.Profile != "" {
+			return by.Profile
+		}
+	}
 	name, _ := ctx.Value(inProfile{}).(string)
 	return name
 }

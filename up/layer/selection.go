@@ -9,14 +9,19 @@ import (
 
 // readSelections reads the selections of each server.
 func readSelections(_ *Stack, p *Plan) error {
+	p.readPicks()
+	return nil
+}
+
+func (p *Plan) readPicks() {
 	p.picks = map[string]*settings.Selection{}
 	for name := range p.Settings.Servers {
 		p.picks[name] = p.Settings.Select(name)
 	}
-	return nil
 }
 
-// selectPart restricts the gateway to the entries of a profile or a server.
+// selectPart restricts the gateway to the entries of a profile or a server, and to those that the
+// roles of the caller offer.
 func selectPart(_ *Stack, p *Plan, part Part) mcp.Middleware {
 	var s gateway.Selection
 	switch {
@@ -24,8 +29,11 @@ func selectPart(_ *Stack, p *Plan, part Part) mcp.Middleware {
 		s.Servers = []string{part.Server}
 	case part.Profile != "":
 		s = gateway.Selection{Servers: part.settings.Servers, Keep: p.keeps(part.Profile), Hide: p.hides(part.Gateway, part.Profile)}
-	default:
+	case p.roles == nil:
 		return nil
+	}
+	if p.roles != nil && part.Server == "" {
+		return p.selectByRole(part, s)
 	}
 	return func(mcp.Handler) mcp.Handler { return part.Gateway.Only(s) }
 }
@@ -34,25 +42,28 @@ func selectPart(_ *Stack, p *Plan, part Part) mcp.Middleware {
 func (p *Plan) keeps(profile string) func(gateway.Entry) bool {
 	of := p.Settings.Profiles[profile]
 	patterns := of.Patterns()
-	return func(e gateway.Entry) bool {
-		kind := settings.ResourceKind
-		switch e.Kind {
-		case "tool":
-			kind = settings.ToolKind
-		case "prompt":
-			kind = settings.PromptKind
-		}
-		var tags []string
-		if picks := p.picks[e.Server]; picks != nil {
-			tags = picks.Tags(kind, e.Name)
-		}
-		if p.Settings.Of(e.Server).MaxResult > 0 && results.Is(e.Server, e.Name) { // results of its tools
-			return true
-		}
-		names := []string{e.Exposed}
-		if kind == settings.ResourceKind { // as patterns also match the server's own URI
-			names = append(names, e.Name)
-		}
-		return patterns.Pick(kind, tags, names...)
+	return func(e gateway.Entry) bool { return p.picksOf(patterns, e) }
+}
+
+// picksOf reports whether patterns select an entry.
+func (p *Plan) picksOf(patterns *settings.Patterns, e gateway.Entry) bool {
+	kind := settings.ResourceKind
+	switch e.Kind {
+	case "tool":
+		kind = settings.ToolKind
+	case "prompt":
+		kind = settings.PromptKind
 	}
+	var tags []string
+	if picks := p.picks[e.Server]; picks != nil {
+		tags = picks.Tags(kind, e.Name)
+	}
+	if p.Settings.Of(e.Server).MaxResult > 0 && results.Is(e.Server, e.Name) { // results of its tools
+		return true
+	}
+	names := []string{e.Exposed}
+	if kind == settings.ResourceKind { // as patterns also match the server's own URI
+		names = append(names, e.Name)
+	}
+	return patterns.Pick(kind, tags, names...)
 }

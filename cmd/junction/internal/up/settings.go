@@ -39,6 +39,9 @@ func (o *Options) Settled(s *settings.Settings) (*settings.Settings, Drain, erro
 	if given := o.Flags.Set.Changed; given("no-prefix") && (o.NoPrefix || s.Names == "none") {
 		merged.Names = map[bool]string{true: "none"}[o.NoPrefix]
 	}
+	if o.Stdio { // as the one client is a program of this user
+		merged.Roles = nil
+	}
 	ends := o.Drains(s.Drain)
 	merged.Drain = &settings.Drain{Delay: &ends.Delay, Time: &ends.Time}
 	return merged, ends, policies.CheckProfile(s, o.profile)
