@@ -43,7 +43,8 @@ type User struct {
 	Scopes  []string  `json:"scopes,omitempty"`
 	Created time.Time `json:"created"`
 
-	login string // ID of the login by which the user was found, or empty
+	login  string   // ID of the login by which the user was found, or empty
+	groups []string // groups at the provider
 }
 
 // stamp returns a text that changes with the password.

@@ -53,10 +53,8 @@ func (g *Gateway) introduction(self json.RawMessage, instructions string) (mcp.R
 // instructions joins the instructions of the members for which has reports true, each under its
 // name.
 func (g *Gateway) instructions(has func(*member) bool) string {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
 	var b strings.Builder
-	for _, m := range g.members {
+	for _, m := range g.all() {
 		m.mu.RLock()
 		known := m.known
 		m.mu.RUnlock()

@@ -24,7 +24,7 @@ type Selection struct {
 	// Use, if not nil, is called before a request uses an entry of the part. It must be safe for
 	// concurrent use.
 	Use func(ctx context.Context, e Entry)
-	// Closed omits the instructions of members that have no entry in the part.
+	// Closed omits members without an entry in the part: their instructions and log messages.
 	Closed bool
 }
 
@@ -73,27 +73,28 @@ func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 }
 
 func (p *part) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	if req.Method == "server/discover" && p.selection.Closed {
-		return p.discover()
-	}
 	offers := &choice{of: p.offers}
 	if p.selection.Use != nil {
 		offers.use = func(e Entry) { p.selection.Use(ctx, e) }
 	}
-	return p.gateway.dispatch(ctx, req, p.has, offers, func(k kind) (mcp.Result, error) { return p.list(ctx, req, k) })
+	has := p.has
+	if p.selection.Closed {
+		has = p.offersOf
+	}
+	return p.gateway.dispatch(ctx, req, has, offers, func(k kind) (mcp.Result, error) { return p.list(ctx, req, k) })
 }
 
-// discover is like [Gateway.discover], for the members with an entry in the part.
-func (p *part) discover() (mcp.Result, error) {
-	has := map[*member]bool{}
-	o := p.gateway.current()
-	for method, found := range o.found {
+// offersOf reports whether the part lists an entry of a member.
+func (p *part) offersOf(m *member) bool {
+	for method, found := range p.gateway.current().found {
 		k, _ := listedBy(method)
 		for exposed, f := range found {
-			has[f.member] = has[f.member] || p.offers(k, exposed, f.member, f.original) == present
+			if f.member == m && p.offers(k, exposed, m, f.original) == present {
+				return true
+			}
 		}
 	}
-	return p.gateway.discover(func(m *member) bool { return has[m] })
+	return false
 }
 
 // list responds to a list request with the entries of the part.

@@ -51,6 +51,22 @@ func Caller(who string) (kind, name string, err error) {
 	return kind, name, nil
 }
 
+// ServersOf returns the servers that the profiles of a role have; nil means all.
+func (s *Settings) ServersOf(r Role) []string {
+	if len(r.Profiles) == 0 {
+		return nil
+	}
+	servers := []string{}
+	for _, name := range r.Profiles {
+		p, found := s.Profiles[name]
+		if found && len(p.Servers) == 0 {
+			return nil
+		}
+		servers = append(servers, p.Servers...)
+	}
+	return servers
+}
+
 // checkRoles returns the faults of roles that the schema cannot express.
 func (s *Settings) checkRoles() (faults []error) {
 	for _, name := range slices.Sorted(maps.Keys(s.Roles)) {

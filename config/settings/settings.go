@@ -75,14 +75,14 @@ func (s *Settings) PolicyFiles(profile string) []string {
 
 // SecretVariables returns the environment variables with secrets of Junction itself.
 func (s *Settings) SecretVariables() (names []string) {
-	credentials := []Credential{}
+	secrets := []SecretFrom{}
 	if p := s.Authorization.Provider; p != nil {
-		credentials = append(credentials, p.Credential)
+		secrets = append(secrets, p.SecretFrom)
 	}
 	for _, i := range s.Authorization.Issuers {
-		credentials = append(credentials, i.Credential)
+		secrets = append(secrets, i.SecretFrom)
 	}
-	for _, c := range credentials {
+	for _, c := range secrets {
 		if c.SecretEnv != "" {
 			names = append(names, c.SecretEnv)
 		}

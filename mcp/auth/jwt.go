@@ -33,6 +33,9 @@ type JWTOptions struct {
 	Issuer string
 	// Keys is the URL of its keys (a JWK Set). The default is that of the metadata.
 	Keys string
+	// Groups is the claim of the user's groups: its name, or a path such as /realm_access/roles. The
+	// default is groups.
+	Groups string
 	// HTTP reads the metadata and the keys; the default is [oauth.Guarded] without exceptions.
 	HTTP *http.Client
 }
@@ -127,6 +130,7 @@ func (j *jwt) Verify(ctx context.Context, token, _ string) (*Token, error) {
 	}
 	t := c.token()
 	t.Issuer = j.options.Issuer // one spelling of the issuer, whichever the token has
+	t.Groups = groupsIn(payload, j.options.Groups)
 	return t, nil
 }
 
@@ -142,6 +146,15 @@ func (c *claims) token() *Token {
 		t.Expires = c.Expires.Time()
 	}
 	return t
+}
+
+// groupsIn returns the groups in the claims of a token.
+func groupsIn(payload []byte, claim string) []string {
+	var all map[string]any
+	if json.Unmarshal(payload, &all) != nil {
+		return nil
+	}
+	return oauthdoc.Groups(all, claim)
 }
 
 // key returns the key that a token names as its signing key. If it names none, exactly one key must

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -147,10 +146,14 @@ func (r *Roles) Decide(set RoleSet, profile string, e gateway.Entry) (role, via 
 		if !r.plan.picksOf(one.patterns, e) {
 			continue
 		}
-		if profile != "" || len(one.Profiles) == 0 {
-			return one.name, profile
+		through := one.Profiles
+		if profile != "" {
+			through = []string{profile}
 		}
-		for _, via := range one.Profiles {
+		if len(through) == 0 {
+			return one.name, ""
+		}
+		for _, via := range through {
 			if offers := r.offers[via]; offers != nil && offers(e) {
 				return one.name, via
 			}
@@ -226,21 +229,21 @@ const maxRoleName = 200
 func (s RoleSet) words() string { return plaintext.FirstNames(s.Names()) }
 
 // selectByRole restricts the gateway to what the roles of each caller offer of a part.
-func (p *Plan) selectByRole(part Part, of gateway.Selection) mcp.Middleware {
+func (p *Plan) selectByRole(part Part) mcp.Middleware {
 	return func(mcp.Handler) mcp.Handler {
 		return perCaller(func(who *mcp.Principal) string { return p.roles.Of(who).key() }, func(who *mcp.Principal) mcp.Handler {
-			set, own := p.roles.Of(who), of
+			set := p.roles.Of(who)
+			own := gateway.Selection{Servers: part.settings.Servers, Closed: true}
 			hides := map[string]func(gateway.Entry) bool{}
 			for profile := range p.Settings.Profiles {
 				hides[profile] = p.hides(part.Gateway, profile)
 			}
-			own.Closed = true
 			if part.Profile == "" {
 				own.Servers = p.servers(set)
 			}
 			own.Keep = func(e gateway.Entry) bool {
 				role, _ := p.roles.Decide(set, part.Profile, e)
-				return role != "" && (of.Keep == nil || of.Keep(e))
+				return role != ""
 			}
 			own.Hide = func(e gateway.Entry) bool {
 				_, via := p.roles.Decide(set, part.Profile, e)
@@ -266,20 +269,13 @@ func (p *Plan) selectByRole(part Part, of gateway.Selection) mcp.Middleware {
 // servers returns the servers that callers with the roles may use, as far as profiles restrict
 // them; nil means all.
 func (p *Plan) servers(set RoleSet) []string {
-	all := map[string]bool{"": true} // no server has this name
+	servers := []string{""} // no server has this name
 	for _, r := range set {
-		if len(r.Profiles) == 0 {
+		of := p.Settings.ServersOf(r.Role)
+		if of == nil {
 			return nil
 		}
-		for _, name := range r.Profiles {
-			of, found := p.Settings.Profiles[name]
-			if found && len(of.Servers) == 0 {
-				return nil
-			}
-			for _, server := range of.Servers {
-				all[server] = true
-			}
-		}
+		servers = append(servers, of...)
 	}
-	return slices.Sorted(maps.Keys(all))
+	return servers
 }

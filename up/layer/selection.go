@@ -27,13 +27,12 @@ func selectPart(_ *Stack, p *Plan, part Part) mcp.Middleware {
 	switch {
 	case part.Server != "":
 		s.Servers = []string{part.Server}
+	case p.roles != nil:
+		return p.selectByRole(part)
 	case part.Profile != "":
 		s = gateway.Selection{Servers: part.settings.Servers, Keep: p.keeps(part.Profile), Hide: p.hides(part.Gateway, part.Profile)}
-	case p.roles == nil:
+	default:
 		return nil
-	}
-	if p.roles != nil && part.Server == "" {
-		return p.selectByRole(part, s)
 	}
 	return func(mcp.Handler) mcp.Handler { return part.Gateway.Only(s) }
 }

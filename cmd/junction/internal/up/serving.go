@@ -54,6 +54,7 @@ type Front struct {
 	// authorization holds the settings about tokens, and folder is the folder of their file.
 	authorization settings.Authorization
 	folder        string
+	roles         map[string]settings.Role
 }
 
 func (f *Front) Flags(flags *pflag.FlagSet, byDefault string) {

@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/internal/nearest"
 )
 
-// reportUnknown prints the names of servers in the settings that do not exist. Nothing else would
-// show a typing error.
+// reportUnknown prints the names of servers and profiles in the settings that do not exist. Nothing
+// else would show a typing error.
 func reportUnknown(a *cli.App, s *settings.Settings, from string, configured []string) {
 	known := append(slices.Clone(configured), cli.ShippedNames()...)
 	report := func(at, name string) {
@@ -23,9 +23,17 @@ func reportUnknown(a *cli.App, s *settings.Settings, from string, configured []s
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
 		report("servers", name)
 	}
-	for _, profile := range slices.Sorted(maps.Keys(s.Profiles)) {
+	profiles := slices.Sorted(maps.Keys(s.Profiles))
+	for _, profile := range profiles {
 		for _, name := range s.Profiles[profile].Servers {
 			report("profiles."+profile+".servers", name)
+		}
+	}
+	for _, role := range slices.Sorted(maps.Keys(s.Roles)) {
+		for _, name := range s.Roles[role].Profiles {
+			if !slices.Contains(profiles, name) {
+				a.Screen.Printf("junction: %s: junction.roles.%s.profiles: there is no profile %q%s\n", a.Short(from), role, name, cli.Suggestion(nearest.Name(name, profiles)))
+			}
 		}
 	}
 }

@@ -133,7 +133,7 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	if err := reportNothing(a, set, entries); err != nil {
 		return err
 	}
-	o.Front.authorization, o.Front.folder, o.Front.drain = s.Authorization, filepath.Dir(from), drain
+	o.Front.authorization, o.Front.folder, o.Front.roles, o.Front.drain = s.Authorization, filepath.Dir(from), s.Roles, drain
 	v, err := listenUp(ctx, a, o)
 	if err != nil {
 		return err
