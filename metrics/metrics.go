@@ -30,8 +30,8 @@ type Options struct {
 //	mcp_request_duration_seconds{method,server}            a histogram
 //	mcp_request_bytes_total, mcp_result_bytes_total{method,server}
 //	mcp_requests_running
-//	mcp_notes_total{note,effect}                           what layers did with requests: note is policy, limit, secrets, review,
-//	                                                       retry, resent or rewritten; effect allow, ask, deny, or empty
+//	mcp_notes_total{note,effect}                           what layers did with requests: note is policy, limit, scopes, role,
+//	                                                       secrets, review, retry, resent or rewritten; effect allow, ask, deny, or empty
 //
 // Subscriptions, which run for ever, are not counted. A call of several rounds counts once for each.
 type Metrics struct {

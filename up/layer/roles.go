@@ -120,20 +120,20 @@ func (s RoleSet) in(profile string) RoleSet {
 	})
 }
 
-// Limits returns the limits of a caller with the roles: of each kind the most generous one. A role
-// without one has that of byDefault.
+// Limits returns the limits of a caller with the roles: of each kind the most generous one of those
+// that the roles have, or else that of byDefault.
 func (s RoleSet) Limits(byDefault settings.Limits) settings.Limits {
-	best := byDefault
-	for i, r := range s {
-		one := settings.Limits{Rate: cmp.Or(r.Rate, byDefault.Rate), Bytes: cmp.Or(r.Budget, byDefault.Bytes)}
-		if i == 0 || one.Rate == "" || best.Rate != "" && perSecond(one.Per()) > perSecond(best.Per()) {
+	var best settings.Limits
+	for _, r := range s {
+		one := settings.Limits{Rate: r.Rate, Bytes: r.Budget}
+		if one.Rate != "" && (best.Rate == "" || perSecond(one.Per()) > perSecond(best.Per())) {
 			best.Rate = one.Rate
 		}
-		if i == 0 || one.Bytes == "" || best.Bytes != "" && perSecond(one.Volume()) > perSecond(best.Volume()) {
+		if one.Bytes != "" && (best.Bytes == "" || perSecond(one.Volume()) > perSecond(best.Volume())) {
 			best.Bytes = one.Bytes
 		}
 	}
-	return best
+	return settings.Limits{Rate: cmp.Or(best.Rate, byDefault.Rate), Bytes: cmp.Or(best.Bytes, byDefault.Bytes), Concurrent: byDefault.Concurrent}
 }
 
 func perSecond(n int, in time.Duration) float64 { return float64(n) / in.Seconds() }

@@ -126,7 +126,9 @@ func TestLimitsOfRolesAreTheMostGenerous(t *testing.T) {
 		{"both", settings.Limits{}, settings.Limits{Rate: "2/s", Bytes: "1MB/m"}},
 		{"usual", settings.Limits{Rate: "1/h"}, settings.Limits{Rate: "1/h"}},
 		{"all", settings.Limits{Rate: "1/h", Bytes: "1KB/h"}, settings.Limits{Rate: "2/s", Bytes: "1MB/m"}},
-		{"all", settings.Limits{}, settings.Limits{}},
+		{"all", settings.Limits{Rate: "9/s"}, settings.Limits{Rate: "2/s", Bytes: "1MB/m"}},
+		{"all", settings.Limits{}, settings.Limits{Rate: "2/s", Bytes: "1MB/m"}},
+		{"usual", settings.Limits{}, settings.Limits{}},
 	} {
 		set := roles.Of(&mcp.Principal{Issuer: "https://login.example", Subject: tt.user})
 		if got := set.Limits(tt.defaults); got != tt.want {
