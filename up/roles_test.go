@@ -282,3 +282,56 @@ func TestSearchFindsOnlyWhatRolesOffer(t *testing.T) {
 		}
 	}
 }
+
+// acknowledged is a peer that reports its first notification.
+type acknowledged struct {
+	mcp.NoPeer
+	first chan struct{}
+	once  sync.Once
+}
+
+func (p *acknowledged) Notify(context.Context, string, json.RawMessage) error {
+	p.once.Do(func() { close(p.first) })
+	return nil
+}
+
+// TestSubscriptionsEndWhenRolesChange checks that a caller without a role hears of nothing any more.
+func TestSubscriptionsEndWhenRolesChange(t *testing.T) {
+	for _, before := range []string{someRoles, `{"tools": "all"}`} {
+		synctest.Test(t, func(t *testing.T) {
+			g, plan := withRoles(t, t.TempDir(), before)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error, 1)
+			p := &acknowledged{first: make(chan struct{})}
+			req := mcp.NewRequest("subscriptions/listen", json.RawMessage(`{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["x:b"]}}`))
+			req.Peer, req.Principal = p, &mcp.Principal{Issuer: "https://login.example", Subject: "ben"}
+			go func() {
+				_, err := g.Handle(ctx, req)
+				ended <- err
+			}()
+			<-p.first
+			next := *plan
+			changed := *plan.Settings
+			changed.Pin = []string{"a__read"}
+			next.Settings = &changed
+			if _, err := g.Apply(t.Context(), &next); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			select {
+			case err := <-ended:
+				t.Fatalf("it ends with another change: %v", err)
+			default:
+			}
+			other := *plan
+			other.Settings = parsed(t, strings.Replace(someRoles, "user:ben", "user:joe", 1))
+			if _, err := g.Apply(t.Context(), &other); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-ended; err != nil {
+				t.Errorf("it ends with %v", err)
+			}
+		})
+	}
+}

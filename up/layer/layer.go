@@ -79,7 +79,7 @@ func All() []Layer {
 		{Name: "retries", front: retryCalls},
 		{Name: "limit of a user", read: readLimits, keep: keepLimits, front: limitUser},
 		{Name: "scopes", front: checkScopes},
-		{Name: "roles", read: readRoles, front: checkRoles},
+		{Name: "roles", read: readRoles, keep: keepSight, front: checkRoles},
 		{Name: "requests about tasks", front: requestsAboutTasks}, // inside the log and the limits, which see these requests, too
 		{Name: "selection", read: readSelections, front: selectPart},
 
@@ -155,6 +155,7 @@ type Plan struct {
 	Books map[string]*rules.Book
 
 	roles    *Roles // is nil without roles
+	sight    *sight
 	limits   map[limitOf]limit
 	redacted map[string]redact.Options // is keyed by server, without entries for servers with no redaction
 	audit    *settings.Audit           // describes the content of the log; nil means the default

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -162,12 +163,45 @@ func (r *Roles) Decide(set RoleSet, profile string, e gateway.Entry) (role, via 
 	return "", ""
 }
 
+// A sight is the time in which no setting changes that decides what callers see.
+type sight struct {
+	context.Context
+	end context.CancelFunc
+}
+
+// errSight ends the subscriptions of a sight.
+var errSight = errors.New("the roles changed")
+
 // readRoles reads the roles. Without authentication no caller would have one.
 func readRoles(s *Stack, p *Plan) error {
+	p.sight = new(sight)
+	p.sight.Context, p.sight.end = context.WithCancel(context.Background())
 	if p.roles = NewRoles(p.Settings); p.roles != nil && !s.Authenticates {
 		return errors.New("roles need authenticated callers: serve with --auth keys, --auth local, --auth URL or --tls-client-ca")
 	}
 	return nil
+}
+
+// keepSight ends subscriptions if roles or their profiles changed, as callers may see less.
+func keepSight(next, before *Plan) {
+	a, b := before.Settings, next.Settings
+	if len(a.Roles)+len(b.Roles) == 0 || reflect.DeepEqual(a.Roles, b.Roles) && reflect.DeepEqual(a.Profiles, b.Profiles) {
+		next.sight = before.sight
+		return
+	}
+	before.sight.end()
+}
+
+// inSight responds to a subscription until roles or profiles change. Clients then subscribe again.
+func (p *Plan) inSight(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(p.sight, func() { end(errSight) })()
+	result, err := next.Handle(ctx, req)
+	if errors.Is(err, errSight) {
+		err = nil
+	}
+	return result, err
 }
 
 // A usedRole is the role by which a request uses an entry.
@@ -176,11 +210,20 @@ type usedRole struct{ atomic.Pointer[note.Granted] }
 type usedRoleKey struct{}
 
 // checkRoles refuses callers without a role for the part, and notes the roles that decide.
-func checkRoles(_ *Stack, p *Plan, part Part) mcp.Middleware {
-	if p.roles == nil || part.Server != "" {
+func checkRoles(s *Stack, p *Plan, part Part) mcp.Middleware {
+	if !s.Authenticates || part.Server != "" {
 		return nil
 	}
-	return func(next mcp.Handler) mcp.Handler {
+	return func(inner mcp.Handler) mcp.Handler {
+		next := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			if req.Method == "subscriptions/listen" {
+				return p.inSight(ctx, req, inner)
+			}
+			return inner.Handle(ctx, req)
+		})
+		if p.roles == nil {
+			return next
+		}
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			all := p.roles.Of(req.Principal)
 			if len(all.in(part.Profile)) == 0 {
