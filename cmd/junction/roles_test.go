@@ -55,7 +55,7 @@ func TestTwoKeysHaveRoles(t *testing.T) {
 	up := w.start("up", "--config", "mcp.json", "--http", "127.0.0.1:0", "--auth", "keys")
 	url := up.find(`http://127\.0\.0\.1:\d+/mcp`)
 	for _, line := range []string{
-		`Callers need one of these roles: admin, clock, other\.`,
+		`Callers need one of these roles: admin, clock, 1 more\.`,
 		`junction\.roles\.clock\.profiles: there is no profile "clocks"; did you mean "clock"\?`,
 		`roles name callers that do not exist yet: key:gone \(role clock\)`,
 		`junction\.roles\.other\.tools: "time__conwert\*" matches no name that clients see of what its servers have`,
