@@ -170,7 +170,7 @@ func (x *explanation) subject(s *settings.Settings, servers, args []string) (ser
 		return args[0], args[1], args[2:], nil
 	}
 	if server, tool = ownName(s, servers, args[0]); server == "" {
-		return "", "", nil, cli.Usagef("no configured server has a tool that clients see as %q; give SERVER and TOOL", plaintext.Line(args[0], 80))
+		return "", "", nil, cli.Usagef("expected SERVER and TOOL, or a TOOL that clients see; no configured server has %q", plaintext.Line(args[0], 80))
 	}
 	return server, tool, args[1:], nil
 }
