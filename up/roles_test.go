@@ -267,6 +267,11 @@ func TestRolesChangeWhileCallsRun(t *testing.T) {
 // TestSearchFindsOnlyWhatRolesOffer also covers descriptions of other tools.
 func TestSearchFindsOnlyWhatRolesOffer(t *testing.T) {
 	g, _ := withRoles(t, t.TempDir(), strings.Replace(someRoles, `"tools": "all"`, `"tools": "search"`, 1))
+	for _, request := range []string{`{"name":"search_tools","arguments":{"queries":["read"]}}`, `{"name":"call_tool","arguments":{"name":"a__read"}}`, `{"name":"describe_tool","arguments":{"name":"a__read"}}`} {
+		if got := as(g, "eve", "tools/call", request); !strings.Contains(got, "no role") {
+			t.Errorf("eve gets %s", got)
+		}
+	}
 	for user, want := range map[string][]string{"root": {"a__read", "a__write", "b__read", "b__write"}, "ann eng": {"a__read", "b__read"}, "ben": {"b__read", "b__write"}} {
 		found := as(g, user, "tools/call", `{"name":"search_tools","arguments":{"queries":["read","write"]}}`)
 		for _, tool := range []string{"a__read", "a__write", "b__read", "b__write"} {

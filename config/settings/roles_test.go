@@ -83,3 +83,17 @@ func TestGroupsOfRolesWaitForARestart(t *testing.T) {
 		}
 	}
 }
+
+func TestIssuersNeedAClientIDForIntrospectionOnly(t *testing.T) {
+	for text, fault := range map[string]string{
+		`{"claims": {"groups": "/realm_access/roles"}}`:    "",
+		`{"clientId": "gateway", "secretEnv": "S"}`:        "",
+		`{"secretEnv": "S"}`:                               "authorization.issuers.https://login.example: expected clientId",
+		`{"introspection": "https://login.example/check"}`: "expected clientId",
+	} {
+		_, err := settings.Parse([]byte(`{"authorization": {"issuers": {"https://login.example": ` + text + `}}}`))
+		if (err == nil) != (fault == "") || err != nil && !strings.Contains(err.Error(), fault) {
+			t.Errorf("%s: %v, want %q", text, err, fault)
+		}
+	}
+}

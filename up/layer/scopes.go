@@ -72,7 +72,7 @@ func (s *Stack) perSight(p *Plan, around func(RoleSet) mcp.Middleware) mcp.Middl
 
 // perCaller returns a Handler that makes one for the callers of each key, of which it keeps
 // [maxSets].
-func perCaller(key func(*mcp.Principal) string, make func(*mcp.Principal) mcp.Handler) mcp.Handler {
+func perCaller(key func(*mcp.Principal) string, handler func(*mcp.Principal) mcp.Handler) mcp.Handler {
 	var mu sync.Mutex
 	by := map[string]mcp.Handler{}
 	of := func(who *mcp.Principal) mcp.Handler {
@@ -87,7 +87,7 @@ func perCaller(key func(*mcp.Principal) string, make func(*mcp.Principal) mcp.Ha
 				}
 				delete(by, other)
 			}
-			h = make(who)
+			h = handler(who)
 			by[k] = h
 		}
 		return h

@@ -117,7 +117,7 @@ type Access struct {
 	Profile  func(name string) mcp.Handler
 	Refused  RefusalCounter
 	unknown  []string // lists scopes that are in no setting, each with its owner
-	unheldBy []string // lists callers that roles name and that do not exist, each with the role
+	unheldBy []string // lists callers that roles name and that cannot come, each with the role
 
 	Exchanges *Exchanges // the tokens got in exchange for those of callers; nil if there are none
 
@@ -170,6 +170,13 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 	default:
 		x.Verifier = auth.Any(verifiers...)
 	}
+	for kind, has := range map[string]bool{settings.KeyCaller: x.Keys != nil, settings.UserCaller: x.Verifier != nil, settings.ClientCaller: false,
+		settings.GroupCaller: x.Verifier != nil && (len(verifiers) > 1 || x.local == nil || f.authorization.Provider != nil)} {
+		if !has {
+			x.unheld(f.roles, kind, nil)
+		}
+	}
+	slices.Sort(x.unheldBy)
 	return x, nil
 }
 
@@ -244,7 +251,7 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 			x.Unnamed(user.Scopes, user.Name)
 			names = append(names, user.Name)
 		}
-		if len(f.ways()) == 1 { // else another issuer may have more users
+		if !slices.ContainsFunc(f.ways(), func(way string) bool { return way != AuthKeys && way != AuthLocal }) { // else another issuer may have more users
 			x.unheld(f.roles, settings.UserCaller, names)
 		}
 		if err == nil && len(all) == 0 {
@@ -276,7 +283,7 @@ func (x *Access) unheld(roles map[string]settings.Role, kind string, existing []
 	}
 }
 
-// SayUnnamed prints the scopes that are in no setting, and the callers of roles that do not exist, at
+// SayUnnamed prints the scopes that are in no setting, and the callers of roles that cannot come, at
 // most [MaxUnnamed] of each.
 func SayUnnamed(a *cli.App, x *Access) {
 	if x == nil {
@@ -293,7 +300,7 @@ func SayUnnamed(a *cli.App, x *Access) {
 		a.Screen.Printf(format, plaintext.Line(text, MaxUnnamed*100)+more)
 	}
 	say("junction: neither needs, tools nor scopes of authorization name %s: logins do not get these scopes, and of keys only rules see them\n", x.unknown)
-	say("junction: roles name callers that do not exist yet: %s\n", x.unheldBy)
+	say("junction: roles name callers that do not exist yet, or that --auth does not let in: %s\n", x.unheldBy)
 }
 
 // serves reports whether there is an endpoint at a URL.
