@@ -3,6 +3,7 @@ package layer
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -227,13 +228,14 @@ func checkRoles(s *Stack, p *Plan, part Part) mcp.Middleware {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			all := p.roles.Of(req.Principal)
 			if len(all.in(part.Profile)) == 0 {
-				return mcp.Result{}, refuseRole(ctx, noRole(req.Principal, all, part.Profile))
+				return mcp.Result{}, refuseRole(ctx, noRole(req.Principal, all, part.Profile), nil)
 			}
 			used := new(usedRole)
 			result, err := next.Handle(context.WithValue(ctx, usedRoleKey{}, used), req)
 			result.Scope = mcp.CachePrivate // as other callers may use something else
 			if err != nil && used.Load() == nil && usesEntry(req.Method) && errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
-				return result, refuseRole(ctx, fmt.Sprintf("%s; your roles: %s", mcp.ErrorOf(err).Message, all.words()))
+				e := mcp.ErrorOf(err)
+				return result, refuseRole(ctx, fmt.Sprintf("%s; your roles: %s", e.Message, all.words()), e.Data)
 			}
 			return result, err
 		})
@@ -245,10 +247,10 @@ func usesEntry(method string) bool {
 	return method == "resources/read" || revision.MethodNamed(method).Used
 }
 
-// refuseRole notes that roles refuse a request, and returns the error for the client.
-func refuseRole(ctx context.Context, why string) error {
+// refuseRole notes that roles refuse a request, and returns the error for the client. data may be nil.
+func refuseRole(ctx context.Context, why string, data json.RawMessage) error {
 	note.Refuse(ctx, note.Role, note.Refusal{Rule: "roles", Refused: why})
-	return &mcp.Error{Code: mcp.CodeInvalidParams, Message: why, Data: refused.With(nil, refused.Role)}
+	return &mcp.Error{Code: mcp.CodeInvalidParams, Message: why, Data: refused.With(data, refused.Role)}
 }
 
 // noRole returns why a caller may use nothing, and what helps.
