@@ -208,6 +208,7 @@ type call struct {
 	rule, reason string // decision that allowed the request; empty without one
 	allow        bool
 	rewritten    []string // rewritten parts: note.Arguments, note.Result
+	role         string   // let the user use the subject of the request
 
 	about atomic.Pointer[string] // tool of the task; nil if the request is not about a task
 
@@ -250,6 +251,7 @@ func (c *call) allowed(r *Record) {
 		slices.Sort(c.rewritten)
 		r.Rewritten = slices.Clone(c.rewritten)
 	}
+	r.Role = c.role
 	if c.allow {
 		r.Decision, r.Rule, r.Reason = Allowed, c.rule, c.reason
 	}
@@ -274,14 +276,19 @@ func (c *call) Note(kind string, value any) {
 			c.decided(&d)
 		}
 	}
-	switch change, is := value.(note.Change); {
-	case note.IsAgain(kind):
+	if note.IsAgain(kind) {
 		c.resent.Add(1)
-	case is:
+	}
+	switch v := value.(type) {
+	case note.Change:
 		c.mu.Lock()
-		if !slices.Contains(c.rewritten, change.Of) {
-			c.rewritten = append(c.rewritten, change.Of)
+		if !slices.Contains(c.rewritten, v.Of) {
+			c.rewritten = append(c.rewritten, v.Of)
 		}
+		c.mu.Unlock()
+	case note.Granted:
+		c.mu.Lock()
+		c.role = words(v.Role)
 		c.mu.Unlock()
 	}
 	if note.Hears(c.outer, kind) {
@@ -300,6 +307,9 @@ func (c *call) decided(d *note.Decision) {
 		return
 	}
 	r := c.record
+	c.mu.Lock()
+	r.Role = c.role
+	c.mu.Unlock()
 	refused := d.Refused && c.resent.Load() == 0 // a request that was sent before it was refused must have its own line
 	r.Kind, r.Time, r.Sent, r.refusal = KindDecision, time.Time{}, 0, refused
 	r.Decision, r.Rule, r.Reason = d.Effect, words(d.Rule), words(d.Reason)

@@ -40,6 +40,7 @@ type Record struct {
 	Scopes      []string        `json:"scopes,omitempty" doc:"the scopes that the user was granted"`
 	Client      string          `json:"client,omitzero" column:"client %s" export:"attribute" doc:"the client's name and version, as 'NAME/VERSION'"`
 	Profile     string          `json:"profile,omitzero" export:"attribute" doc:"the profile of the gateway"`
+	Role        string          `json:"role,omitzero" column:"role %s" export:"attribute" doc:"the role by which the user used the tool, prompt or resource"`
 	Trace       string          `json:"trace,omitzero" doc:"the id of the request's trace"`
 
 	Decision string `json:"decision,omitzero" export:"attribute" doc:"'allow', in the line of the call; 'deny'; or 'ask', with '--shadow' only"`
@@ -76,6 +77,7 @@ type Filter struct {
 	Principal string `match:"equal" doc:"lines about this USER"`
 	Server    string `match:"equal" doc:"lines about this SERVER"`
 	Call      string `match:"equal" doc:"all lines about the call with this ID"`
+	Role      string `match:"equal" doc:"calls that users made by this ROLE"`
 	// Name and Client must be substrings of the line's value. Case is ignored.
 	Name   string `name:"tool" match:"part" member:"name" doc:"lines whose tool, prompt or resource has this TEXT in its name"`
 	Client string `match:"part" doc:"lines whose client has this TEXT in its name"`

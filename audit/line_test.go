@@ -59,6 +59,7 @@ func TestRecordsAreWrittenAsBefore(t *testing.T) {
 // Each field of a Filter is a field of lines, with the same name and the same values.
 func TestFiltersLookAtFieldsOfLines(t *testing.T) {
 	written := fullRecord()
+	written.Role = "reader"
 	line := written.append(nil)
 	enums := map[string][]string{
 		"kind":     {KindCall, KindDecision, KindCheckpoint, KindNote, KindExpired},
@@ -71,7 +72,7 @@ func TestFiltersLookAtFieldsOfLines(t *testing.T) {
 		}
 	}
 	for name, f := range map[string]*Filter{
-		"kind": {Kind: KindCall}, "outcome": {Outcome: "ok,error"}, "decision": {Decision: Allowed}, "principal": {Principal: "ann"}, "server": {Server: "files"}, "call": {Call: written.Call},
+		"kind": {Kind: KindCall}, "outcome": {Outcome: "ok,error"}, "decision": {Decision: Allowed}, "principal": {Principal: "ann"}, "server": {Server: "files"}, "call": {Call: written.Call}, "role": {Role: "reader"},
 		"tool": {Name: "READ"}, "client": {Client: "Inspector"}, "since": {Since: written.Time.Add(-time.Second)}, "until": {Until: written.Time.Add(time.Second)},
 	} {
 		if !filters.Fits(f)(line) {
@@ -81,7 +82,7 @@ func TestFiltersLookAtFieldsOfLines(t *testing.T) {
 			t.Errorf("an empty line has %s", name)
 		}
 	}
-	if n := reflect.TypeFor[Filter]().NumField(); n != len(filters.List()) || n != 10 {
-		t.Errorf("%d fields of %d are parameters, and 10 are tested", len(filters.List()), n)
+	if n := reflect.TypeFor[Filter]().NumField(); n != len(filters.List()) || n != 11 {
+		t.Errorf("%d fields of %d are parameters, and 11 are tested", len(filters.List()), n)
 	}
 }

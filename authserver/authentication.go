@@ -38,7 +38,7 @@ type authentication struct {
 	At      time.Time `json:"at"`
 	Until   time.Time `json:"until"`
 	Subject string    `json:"subject,omitempty"` // the provider's name for the user
-	Groups  []string  `json:"groups,omitempty"`  // the user's groups at the provider, only those that give scopes
+	Groups  []string  `json:"groups,omitempty"`  // the user's groups at the provider; without [Provider.AllGroups] only those that give scopes
 	Refresh string    `json:"refresh,omitempty"` // the provider's refresh token, sealed; empty if the provider cannot be asked again
 	Asked   time.Time `json:"asked,omitzero"`    // when the provider last confirmed the login
 }

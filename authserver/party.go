@@ -75,7 +75,7 @@ func (p *Provider) relying(ctx context.Context, callback string) (*party, error)
 		return nil, fmt.Errorf("the OpenID provider %s: %w", p.Issuer, err)
 	}
 	scopes := []string{oidc.ScopeOpenID, oidc.ScopeEmail}
-	for scope, wanted := range map[string]bool{oidc.ScopeOfflineAccess: true, cmp.Or(p.GroupsClaim, "groups"): len(p.Groups) > 0} {
+	for scope, wanted := range map[string]bool{oidc.ScopeOfflineAccess: true, oauthdoc.GroupsClaim(p.GroupsClaim): p.readsGroups()} {
 		if wanted && slices.Contains(found.Scopes, scope) {
 			scopes = append(scopes, scope)
 		}
@@ -190,26 +190,21 @@ func (p *Provider) renew(ctx context.Context, callback string, known vouched) (n
 	return v, true, nil
 }
 
-// groups returns the groups in the claims that give scopes. The claim is one string or an array.
-func (p *Provider) groups(claims map[string]any) (all []string) {
-	claim := claims[cmp.Or(p.GroupsClaim, "groups")]
-	several, isArray := claim.([]any)
-	if !isArray {
-		several = []any{claim}
-	}
-	for _, one := range several {
-		group, is := one.(string)
-		if _, gives := p.Groups[group]; is && gives && !slices.Contains(all, group) {
-			all = append(all, group)
-		}
-	}
-	return all
+// readsGroups reports whether the groups of users matter.
+func (p *Provider) readsGroups() bool { return p.AllGroups || len(p.Groups) > 0 }
+
+// groups returns the groups in the claims that matter.
+func (p *Provider) groups(claims map[string]any) []string {
+	return slices.DeleteFunc(oauthdoc.Groups(claims, p.GroupsClaim), func(group string) bool {
+		_, gives := p.Groups[group]
+		return !gives && !p.AllGroups
+	})
 }
 
 // vouch returns the user that the claims of an ID token describe. Missing claims are read from the
 // userinfo endpoint.
 func (p *Provider) vouch(ctx context.Context, t *party, token *oauth2.Token, subject string, claims map[string]any) (*vouched, error) {
-	subjectClaim, emailClaim, groupsClaim := cmp.Or(p.SubjectClaim, "sub"), cmp.Or(p.EmailClaim, "email"), cmp.Or(p.GroupsClaim, "groups")
+	subjectClaim, emailClaim, groupsClaim := cmp.Or(p.SubjectClaim, "sub"), cmp.Or(p.EmailClaim, "email"), oauthdoc.GroupsClaim(p.GroupsClaim)
 	has := func(names ...string) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return claims[name] == nil })
 	}
@@ -222,7 +217,7 @@ func (p *Provider) vouch(ctx context.Context, t *party, token *oauth2.Token, sub
 	}
 	isSubject := func() bool { return slices.Contains(p.Subjects, text(subjectClaim)) }
 	isKnown := isSubject() || has(emailClaim, "email_verified")
-	if t.userinfo != "" && (!isKnown || len(p.Groups) > 0 && !has(groupsClaim)) {
+	if t.userinfo != "" && (!isKnown || p.readsGroups() && !has(groupsClaim)) {
 		more, err := p.askUserinfo(ctx, t, token, subject)
 		if err != nil {
 			return nil, err

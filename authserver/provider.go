@@ -33,6 +33,9 @@ type Provider struct {
 	// users.
 	Scopes []string
 	Groups map[string][]string
+	// AllGroups keeps all groups of a user, which are those of the principal, and not only those that
+	// give scopes.
+	AllGroups bool
 	// SubjectClaim, EmailClaim and GroupsClaim are the names of claims; the defaults are sub, email
 	// and groups.
 	SubjectClaim, EmailClaim, GroupsClaim string
@@ -51,7 +54,7 @@ func (p *Provider) find(name string, groups []string) (User, error) {
 	if !isOfDomain && !slices.Contains(p.Subjects, name) {
 		return User{}, ErrNoUser
 	}
-	u := User{Name: name, Scopes: slices.Clone(p.Scopes)}
+	u := User{Name: name, Scopes: slices.Clone(p.Scopes), groups: groups}
 	for _, group := range groups {
 		u.Scopes = append(u.Scopes, p.Groups[group]...)
 	}

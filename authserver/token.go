@@ -140,8 +140,9 @@ func (s *Server) Verify(ctx context.Context, token, _ string) (*auth.Token, erro
 		return nil, err
 	}
 	g, _, err := s.grant(ctx, c.Grant)
+	var u User
 	if err == nil {
-		_, err = s.holder(ctx, g)
+		u, err = s.holder(ctx, g)
 	}
 	if fault, is := errors.AsType[*oidc.Error](err); is && fault.ErrorType == oidc.InvalidGrant {
 		return nil, fmt.Errorf("%w: %s", auth.ErrInactive, fault.Description)
@@ -150,7 +151,7 @@ func (s *Server) Verify(ctx context.Context, token, _ string) (*auth.Token, erro
 		return nil, fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
 	}
 	return &auth.Token{
-		Issuer: c.Issuer, Subject: c.Subject, ClientID: c.Client, Audience: []string{c.Audience}, Scopes: strings.Fields(c.Scope),
+		Issuer: c.Issuer, Subject: c.Subject, ClientID: c.Client, Audience: []string{c.Audience}, Scopes: strings.Fields(c.Scope), Groups: u.groups,
 		Expires: time.Unix(c.Expires, 0), Fresh: time.Now().Add(freshTime), Thumbprint: c.Bound.Thumbprint,
 	}, nil
 }

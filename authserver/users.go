@@ -44,7 +44,8 @@ type User struct {
 	Scopes  []string  `json:"scopes,omitempty"`
 	Created time.Time `json:"created"`
 
-	login string // ID of the login that led to the user; empty without one
+	login  string   // ID of the login that led to the user; empty without one
+	groups []string // groups at the provider
 }
 
 // stamp returns a text that changes with the password.

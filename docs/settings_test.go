@@ -18,6 +18,7 @@ var settingsElsewhere = map[reflect.Type]string{
 	reflect.TypeFor[settings.Provider]():      "authorization.md#users-of-an-openid-provider",
 	reflect.TypeFor[settings.Sandbox]():       "sandbox.md",
 	reflect.TypeFor[settings.Registry]():      "registry.md",
+	reflect.TypeFor[settings.Role]():          "who.md",
 }
 
 // settingsMore are the places of its page that say more of a setting, by its path.
@@ -45,6 +46,7 @@ func TestPagesHaveEverySetting(t *testing.T) {
 		{"authorization.md", "| member | is | value |", reflect.TypeFor[settings.Authorization]()},
 		{"authorization.md", "| member of `provider` | is | value |", reflect.TypeFor[settings.Provider]()},
 		{"sandbox.md", "| member | is | value |", reflect.TypeFor[settings.Sandbox]()},
+		{"who.md", "| member of a role | is | value |", reflect.TypeFor[settings.Role]()},
 		{"registry.md", "| member | is | value |", reflect.TypeFor[settings.Registry]()},
 	} {
 		rows := &settingRows{seen: map[reflect.Type]string{}, columns: strings.Count(table.header, "|") - 1}

@@ -54,10 +54,8 @@ func (g *Gateway) introduction(self json.RawMessage, instructions string) (mcp.R
 // instructions joins the instructions of the members for which has reports true, each under its
 // name.
 func (g *Gateway) instructions(has func(*member) bool) string {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
 	var b strings.Builder
-	for _, m := range g.members {
+	for _, m := range g.all() {
 		m.mu.RLock()
 		known := m.known
 		m.mu.RUnlock()
@@ -78,7 +76,7 @@ func (g *Gateway) instructions(has func(*member) bool) string {
 }
 
 // complete passes completion/complete on to the member that has the prompt or template in ref.
-func (g *Gateway) complete(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
+func (g *Gateway) complete(ctx context.Context, req *mcp.Request, offers *choice) (mcp.Result, error) {
 	ref := jsonrpc.Get(req.Params, "ref")
 	refType, _ := jsonrpc.Unquote(jsonrpc.Get(ref, "type"))
 	switch refType {

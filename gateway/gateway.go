@@ -253,7 +253,7 @@ func (g *Gateway) handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 
 // dispatch responds to a request from a part of the offer. The part consists of the members for
 // which has reports true and the entries in offers. The function list returns its lists.
-func (g *Gateway) dispatch(ctx context.Context, req *mcp.Request, has func(*member) bool, offers choice, list func(kind) (mcp.Result, error)) (mcp.Result, error) {
+func (g *Gateway) dispatch(ctx context.Context, req *mcp.Request, has func(*member) bool, offers *choice, list func(kind) (mcp.Result, error)) (mcp.Result, error) {
 	if k, listed := listedBy(req.Method); listed {
 		return list(k)
 	}
@@ -271,6 +271,9 @@ func (g *Gateway) dispatch(ctx context.Context, req *mcp.Request, has func(*memb
 		return g.readDirectory(ctx, req, offers)
 	case "subscriptions/listen":
 		return g.listen(ctx, req, has, func(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string) {
+			if offers != nil {
+				offers = &choice{of: offers.of} // as a subscription outlasts the request that uses an entry
+			}
 			g.watch(ctx, l, req, uris, offers)
 		})
 	case "server/discover":
@@ -303,7 +306,7 @@ func (g *Gateway) shown(err error) error {
 }
 
 // route passes a request on to the member that has the named tool or prompt.
-func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers choice) (mcp.Result, error) {
+func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers *choice) (mcp.Result, error) {
 	m, name, err := g.find(ctx, k, req.Name)
 	if err != nil {
 		return mcp.Result{}, err

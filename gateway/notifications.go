@@ -288,7 +288,7 @@ var errClosed = errors.New("the gateway is closed")
 // A watch records the members that the gateway is subscribed to for the resources of one client.
 type watch struct {
 	gateway *Gateway
-	offers  choice
+	offers  *choice
 	matches *matching
 	owned   map[*member]map[string]bool // the client's URIs in the subscription to each member
 }
@@ -302,7 +302,7 @@ type watchEnd struct {
 // watch subscribes to updates of the resources at their members until ctx is done. If no member
 // offers a resource, watch looks for it again whenever the offer changes: its member may not be
 // connected, or was removed or refused.
-func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string, offers choice) {
+func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string, offers *choice) {
 	w := &watch{g, offers, newListenMatching(), map[*member]map[string]bool{}}
 	ended := make(chan watchEnd)
 	free := slices.Compact(slices.Sorted(slices.Values(uris)))

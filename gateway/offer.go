@@ -250,7 +250,7 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 // unknown returns the error for a tool or prompt that does not exist. It suggests only entries that
 // the client gets. If several servers have the name, it names them only to a client that gets
 // everything.
-func (o *offer) unknown(k kind, name string, offers choice) error {
+func (o *offer) unknown(k kind, name string, offers *choice) error {
 	if why := o.refused[k.Name][name]; why != "" && offers == nil {
 		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q: %s; the operator of the gateway must give one of them another name", k.Noun, name, why)
 	}

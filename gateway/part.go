@@ -21,6 +21,11 @@ type Selection struct {
 	// member's middleware then refuses the call with the reason. Hide must be safe for concurrent
 	// use and always report the same for one entry.
 	Hide func(e Entry) bool
+	// Use, if not nil, is called before a request uses an entry of the part. It must be safe for
+	// concurrent use.
+	Use func(ctx context.Context, e Entry)
+	// Closed omits members without an entry in the part: their instructions and log messages.
+	Closed bool
 }
 
 // An Entry is a tool, prompt, resource, template or skill of a member.
@@ -68,7 +73,28 @@ func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 }
 
 func (p *part) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	return p.gateway.dispatch(ctx, req, p.has, p.offers, func(k kind) (mcp.Result, error) { return p.list(ctx, req, k) })
+	offers := &choice{of: p.offers}
+	if p.selection.Use != nil {
+		offers.use = func(e Entry) { p.selection.Use(ctx, e) }
+	}
+	has := p.has
+	if p.selection.Closed {
+		has = p.offersOf
+	}
+	return p.gateway.dispatch(ctx, req, has, offers, func(k kind) (mcp.Result, error) { return p.list(ctx, req, k) })
+}
+
+// offersOf reports whether the part lists an entry of a member.
+func (p *part) offersOf(m *member) bool {
+	for method, found := range p.gateway.current().found {
+		k, _ := listedBy(method)
+		for exposed, f := range found {
+			if f.member == m && p.offers(k, exposed, m, f.original) == present {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // list responds to a list request with the entries of the part.
@@ -113,14 +139,27 @@ const (
 	present
 )
 
-// A choice returns the presence of a member's entry for a client. With a nil choice, all entries
-// are present.
-type choice func(k kind, exposed string, m *member, name string) presence
-
-func (c choice) has(k kind, exposed string, m *member, name string) bool {
-	return c == nil || c(k, exposed, m, name) != absent
+// A choice decides which entries a client has. With a nil choice, all entries are present.
+type choice struct {
+	of  func(k kind, exposed string, m *member, name string) presence // presence of an entry of a member
+	use func(e Entry)                                                 // is called for an entry that a request uses; may be nil
 }
 
-func (c choice) lists(k kind, exposed string, m *member, name string) bool {
-	return c == nil || c(k, exposed, m, name) == present
+// has reports whether the client's request may use an entry.
+func (c *choice) has(k kind, exposed string, m *member, name string) bool {
+	if c == nil {
+		return true
+	}
+	if c.of(k, exposed, m, name) == absent {
+		return false
+	}
+	if c.use != nil {
+		c.use(Entry{k.Noun, m.name, name, exposed})
+	}
+	return true
+}
+
+// lists reports whether an entry is in the client's lists.
+func (c *choice) lists(k kind, exposed string, m *member, name string) bool {
+	return c == nil || c.of(k, exposed, m, name) == present
 }

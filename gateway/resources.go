@@ -121,7 +121,7 @@ type resource struct {
 }
 
 // isIn reports whether a client that sent the URI asked is offered the resource.
-func (r *resource) isIn(offers choice, asked string) bool {
+func (r *resource) isIn(offers *choice, asked string) bool {
 	if r.template != "" && !offers.has(templateKind, r.template, r.member, r.own) {
 		return false
 	}
@@ -322,7 +322,7 @@ func (o *offer) noteOverlaps() {
 
 // read passes resources/read on to the member that lists the URI, or to the members with a template
 // that matches it. No other member gets the request, as a URI may contain a secret.
-func (g *Gateway) read(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
+func (g *Gateway) read(ctx context.Context, req *mcp.Request, offers *choice) (mcp.Result, error) {
 	owners, sure := g.current().owners(req.Name, newMatching())
 	if !sure {
 		if err := g.await(ctx); err != nil {
@@ -364,7 +364,7 @@ func (r resource) ask(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 
 // noResource returns the error for a URI that no member has. If several servers have the URI, it
 // names them only to a client that gets everything.
-func (o *offer) noResource(uri string, offers choice) error {
+func (o *offer) noResource(uri string, offers *choice) error {
 	e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", uri)
 	if why := o.whyRefused(uri, sameURI(uri)); why != "" && offers == nil {
 		e = mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s: %s", uri, why)

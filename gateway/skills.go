@@ -49,7 +49,7 @@ func (o *offer) withSkills(has func(mcp.ServerCapabilities) bool) []*member {
 
 // getSkill passes skills/get on to the member that lists the skill. If no member lists it, getSkill
 // asks each member that has skills, as a list may be incomplete.
-func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
+func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, offers *choice) (mcp.Result, error) {
 	if err := g.await(ctx); err != nil {
 		return mcp.Result{}, err
 	}
@@ -65,7 +65,7 @@ func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, offers choice)
 // readDirectory passes resources/directory/read on to the member whose skill contains the folder.
 // If the member does not support the method, the skill's entry is used. A folder outside of all
 // skills may belong to any member that supports the method.
-func (g *Gateway) readDirectory(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
+func (g *Gateway) readDirectory(ctx context.Context, req *mcp.Request, offers *choice) (mcp.Result, error) {
 	if err := g.await(ctx); err != nil {
 		return mcp.Result{}, err
 	}

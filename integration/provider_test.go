@@ -3,6 +3,7 @@ package integration
 import (
 	"encoding/json"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,10 @@ func providerLogins(t *testing.T, address string, provider object) *authorizedSi
 	everything := realServer{name: "everything", argv: func(t testing.TB) []string { return []string{junction(t), "serve", "everything"} }}
 	config := upConfig(t, []realServer{everything})
 	provider["clientId"], provider["secretEnv"], provider["domains"] = "gateway", "GATEWAY_SECRET", []string{"corp.example"}
-	setAuthorization(t, config, object{"needs": []string{"use"}, "scopes": []string{"build"}, "tokenTime": "3s", "provider": provider})
+	writeFile(t, filepath.Join(filepath.Dir(config), "junction.json"), encode(t, object{"junction": object{
+		"authorization": object{"needs": []string{"use"}, "scopes": []string{"build"}, "tokenTime": "3s", "provider": provider},
+		"roles":         object{"adders": object{"who": []string{"group:eng"}, "tools": []string{"everything__add"}}},
+	}}))
 	s := user(t, "http://"+address+"/mcp", "http://"+address, nil)
 	s.env = append(s.env, "GATEWAY_SECRET=the secret of the gateway")
 	serving(t, s.env, address, s.program, "up", "--config", config, "--http", address, "--auth", "local")
@@ -33,6 +37,7 @@ func (s *authorizedSite) endsWithTheProvider(t *testing.T, name string, disable 
 		if out := s.run(t, call...); !strings.Contains(out, "3") {
 			t.Errorf("call: %s", out)
 		}
+		s.fails(t, "your roles: adders", "call", s.url, "everything__echo", "text=a")
 		time.Sleep(4 * time.Second) // so that its token is renewed
 	}
 	if out := s.run(t, "user", "list"); !strings.Contains(out, name+"  since ") {

@@ -138,6 +138,8 @@ type Principal struct {
 	ClientID string
 	// Scopes lists the scopes of the principal's credentials.
 	Scopes []string
+	// Groups lists the principal's groups, as far as the credentials or the issuer name them.
+	Groups []string
 }
 
 // NewRequest returns a request with the given parameters, for a Handler in the same process. The

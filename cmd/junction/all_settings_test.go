@@ -46,6 +46,8 @@ var changedTo = map[string]string{
 	"authorization.provider":       `{"issuer":"https://login.example","clientId":"x","domains":["example.com"]}`,
 	"authorization.issuers":        `{"https://login.example":{"clientId":"x"}}`,
 	"profiles.p.servers":           `["b"]`,
+	"roles.r.who":                  `["key:none"]`,
+	"budget":                       `"1KB/h"`,
 	"servers.s.prefix":             `"other"`,
 	"servers.s.sandbox":            `{"weaker":true}`,
 	"servers.s.retries":            `2`,
@@ -64,6 +66,11 @@ var changedTo = map[string]string{
 var changedWith = map[string]string{
 	"pin":                          `{"tools":"search"}`,
 	"profiles.p.pin":               `{"profiles":{"p":{"tools":"search"}}}`,
+	"roles.r.issuer":               `{"roles":{"r":{"who":["*"]}}}`,
+	"roles.r.profiles":             `{"roles":{"r":{"who":["*"]}}}`,
+	"roles.r.tools":                `{"roles":{"r":{"who":["*"]}}}`,
+	"roles.r.rate":                 `{"roles":{"r":{"who":["*"]}}}`,
+	"roles.r.budget":               `{"roles":{"r":{"who":["*"]}}}`,
 	"servers.s.tags":               `{"profiles":{"p":{"hide":["tag:x"]}}}`,
 	"servers.s.tools.echo.tags":    `{"profiles":{"p":{"hide":["tag:x"]}}}`,
 	"servers.s.prompts.hello.tags": `{"profiles":{"p":{"hide":["tag:x"]}}}`,
@@ -98,9 +105,9 @@ var changedFronts = []changedFront{
 		[]changedTransport{{"HTTP/2", "2026-07-28", launch.EndpointPath, streamable.ClientWith}}},
 	{"unix", "--http unix:up.sock --auth keys", []string{"", "/p"}, nil,
 		[]changedTransport{{"a Unix socket", "2026-07-28", launch.EndpointPath, streamable.ClientWith}}},
-	{"stdio", "--stdio", []string{""}, []string{"authorization.", "servers.s.instances", "servers.s.idle"},
+	{"stdio", "--stdio", []string{""}, []string{"authorization.", "roles.", "servers.s.instances", "servers.s.idle"},
 		[]changedTransport{{name: "standard streams", revision: "2026-07-28"}}},
-	{"stdio of a profile", "--stdio --profile p", []string{"/p"}, []string{"authorization.", "servers.s.instances", "servers.s.idle"},
+	{"stdio of a profile", "--stdio --profile p", []string{"/p"}, []string{"authorization.", "roles.", "servers.s.instances", "servers.s.idle"},
 		[]changedTransport{{name: "standard streams", revision: "2025-11-25"}}},
 }
 
@@ -153,7 +160,7 @@ func eachMember(of reflect.Type, at string, each func(path string, field reflect
 			typ = typ.Elem()
 		}
 		if typ.Kind() == reflect.Map && typ.Elem().Kind() == reflect.Struct && field.Tag.Get("restart") == "" {
-			path += "." + map[string]string{"servers": "s", "profiles": "p", "tools": "echo", "prompts": "hello", "resources": "x:a"}[name]
+			path += "." + map[string]string{"servers": "s", "profiles": "p", "roles": "r", "tools": "echo", "prompts": "hello", "resources": "x:a"}[name]
 			typ = typ.Elem()
 		}
 		if typ.Kind() == reflect.Struct {

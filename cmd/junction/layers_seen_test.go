@@ -42,6 +42,8 @@ var handled = []struct {
 	{"a secret in the result", "s__leaking", nil, `"decision":"deny","rule":"secrets"`, "secrets", `"in":"result"`, "deny"},
 	{"a call of a definition that is withheld", "s__changing", nil, `"decision":"deny","rule":"review"`, "review", `"refused":`, "deny"},
 	{"scopes that the user lacks", "s__scoped", nil, `"decision":"deny","rule":"scopes"`, "scopes", `"refused":`, "deny"},
+	{"a tool that no role of the user offers", "s__restricted", nil, `"decision":"deny","rule":"roles"`, "role", `"refused":`, "deny"},
+	{"a role offers a tool", "s__echo", nil, `"role":"most"`, "role", `{"role":"most"}`, ""},
 	{"a call that is sent again after a pause", "s__failing", nil, `"resent":1`, "retry", `"after":`, ""},
 	{"a call that is sent again at once", "s__lost", nil, `"resent":1`, "resent", `{`, ""},
 	{"arguments that the settings fix", "s__fixed", nil, `"rewritten":["arguments"]`, "rewritten", `{"of":"arguments","by":"edit","members":["text"]}`, ""},
@@ -59,6 +61,7 @@ func TestLayersAreSeenEverywhere(t *testing.T) {
 	w.write("rules.json", `{"default": "allow", "rules": [{"effect": "allow", "tool": "nosuch"}, {"effect": "deny", "tool": "forbidden"}, {"effect": "ask", "tool": "asked"}]}`)
 	w.write("mcp.json", `{"mcpServers": {"s": {"url": "`+server.url+`"}}, "junction": {"tools": "all", "policy": "rules.json", "review": "changes", "audit": {"folder": "log"},
 		"authorization": {"tools": {"s__scoped": ["more"]}},
+		"roles": {"most": {"who": ["key:ada"], "tools": ["s__[^r]*", "nosuch"]}},
 		"servers": {"s": {"secrets": "both", "retries": 2, "maxResult": 2000, "tools": {
 			"limited": {"limits": {"rate": "1/h"}},
 			"fixed": {"fixed": {"text": "always"}},
@@ -176,7 +179,7 @@ func newHandledServer(t *testing.T) *handledServer {
 	type text struct {
 		Text string `json:"text,omitempty"`
 	}
-	for _, name := range []string{"echo", "forbidden", "asked", "limited", "secret", "scoped", "fixed", "hidden", "changing"} {
+	for _, name := range []string{"echo", "forbidden", "asked", "limited", "secret", "scoped", "fixed", "hidden", "changing", "restricted"} {
 		mcp.AddTool(s.tools, name, func(_ context.Context, in text) (string, error) { return "got " + in.Text, nil })
 	}
 	mcp.AddTool(s.tools, "leaking", func(context.Context, struct{}) (string, error) { return "ghp_" + strings.Repeat("a1B2", 9), nil })

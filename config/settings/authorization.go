@@ -41,10 +41,14 @@ type Authorization struct {
 	Hosts          []string            `json:"hosts,omitempty" max:"100" restart:"tokens" doc:"hosts of authorization servers, and of clients' documents, that may be on a private network"`
 }
 
-// A Credential is the gateway's registration at another server. Its secret is in an environment
-// variable or in a file.
+// A Credential is the gateway's registration at another server.
 type Credential struct {
-	ClientID   string `json:"clientId" doc:"the gateway's client ID there"`
+	ClientID string `json:"clientId" doc:"the gateway's client ID there"`
+	SecretFrom
+}
+
+// SecretFrom names the place of a secret.
+type SecretFrom struct {
 	SecretEnv  string `json:"secretEnv,omitempty" doc:"the environment variable with the secret"`
 	SecretFile string `json:"secretFile,omitempty" doc:"the file with the secret; a relative path is from this file's folder"`
 }
@@ -66,14 +70,21 @@ type Provider struct {
 type ProviderClaims struct {
 	Subject string `json:"subject,omitempty" default:"sub" doc:"the claim that subjects lists"`
 	Email   string `json:"email,omitempty" default:"email" doc:"the claim of the e-mail address, which counts with email_verified"`
-	Groups  string `json:"groups,omitempty" default:"groups" doc:"the claim of the groups"`
+	Groups  string `json:"groups,omitempty" default:"groups" doc:"the claim of the groups: its name, or a path such as /realm_access/roles"`
 }
 
 // An Issuer is an authorization server that introspects each token (RFC 7662). The gateway does not
 // check the signatures of its tokens.
 type Issuer struct {
-	Credential
-	Introspection string `json:"introspection,omitempty" doc:"its introspection endpoint; by default that of its metadata"`
+	ClientID string `json:"clientId,omitempty" doc:"the gateway's client ID there, for introspection"`
+	SecretFrom
+	Introspection string       `json:"introspection,omitempty" doc:"its introspection endpoint; by default that of its metadata"`
+	Claims        IssuerClaims `json:"claims,omitzero" doc:"its claims about a user"`
+}
+
+// IssuerClaims holds the names of claims in tokens, or in responses about them.
+type IssuerClaims struct {
+	Groups string `json:"groups,omitempty" default:"groups" doc:"the claim of the groups: its name, or a path such as /realm_access/roles"`
 }
 
 var scopeText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\x21\x23-\x5B\x5D-\x7E]{1,200}$`) })
@@ -106,6 +117,11 @@ func (a *Authorization) check() error {
 	if p := a.Provider; p != nil && len(p.Domains)+len(p.Subjects) == 0 {
 		faults = append(faults, errors.New("authorization.provider: expected domains or subjects; no user may log in"))
 	}
+	for _, url := range slices.Sorted(maps.Keys(a.Issuers)) {
+		if i := a.Issuers[url]; i.ClientID == "" && (i.SecretFrom != SecretFrom{} || i.Introspection != "") {
+			faults = append(faults, fmt.Errorf("authorization.issuers.%s: expected clientId, with which the gateway asks about tokens", url))
+		}
+	}
 	return errors.Join(faults...)
 }
 
@@ -126,7 +142,7 @@ func (a *Authorization) All() []string {
 
 // Secret returns the secret from the environment variable, by getenv, or from the file. folder is
 // the base of a relative SecretFile. The secret is "" if neither member is set.
-func (c *Credential) Secret(folder string, getenv func(string) string) (string, error) {
+func (c *SecretFrom) Secret(folder string, getenv func(string) string) (string, error) {
 	switch {
 	case c.SecretEnv != "":
 		secret := getenv(c.SecretEnv)

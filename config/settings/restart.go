@@ -64,6 +64,9 @@ func (s *Settings) Waiting(next *Settings, r Restart) (paths []string) {
 			paths = append(paths, "authorization.tools")
 		}
 	}
+	if r == RestartTokens && next.Authorization.Provider != nil && next.GroupRoles() && !s.GroupRoles() { // logins have no groups so far
+		paths = append(paths, "roles (groups of the provider)")
+	}
 	slices.Sort(paths)
 	return paths
 }

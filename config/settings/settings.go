@@ -41,6 +41,7 @@ type Settings struct {
 	Peers         []string           `json:"peers,omitempty" max:"100" doc:"the origins of the replicas, such as http://10.0.0.2:7717, with stateKeys. A replica passes on to them what belongs to another one, with the credentials of the client"`
 	Registries    []Registry         `json:"registries,omitempty" max:"100" doc:"registries in which servers are searched; the first one with a server defines it; by default the official registry of MCP"`
 	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"settings of single servers, by name"`
+	Roles         map[string]Role    `json:"roles,omitempty" max:"100" doc:"what callers may do, by names of roles; with at least one, a caller without a role may do nothing"`
 	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of the offer, each at its endpoint /mcp/NAME, or with --stdio --profile NAME; rules see the name as profile"`
 }
 
@@ -77,14 +78,14 @@ func (s *Settings) PolicyFiles(profile string) []string {
 // SecretVariables returns the names of the environment variables that hold secrets of Junction
 // itself.
 func (s *Settings) SecretVariables() (names []string) {
-	credentials := []Credential{}
+	secrets := []SecretFrom{}
 	if p := s.Authorization.Provider; p != nil {
-		credentials = append(credentials, p.Credential)
+		secrets = append(secrets, p.SecretFrom)
 	}
 	for _, i := range s.Authorization.Issuers {
-		credentials = append(credentials, i.Credential)
+		secrets = append(secrets, i.SecretFrom)
 	}
-	for _, c := range credentials {
+	for _, c := range secrets {
 		if c.SecretEnv != "" {
 			names = append(names, c.SecretEnv)
 		}
@@ -278,6 +279,7 @@ func (s *Settings) check() error {
 		}
 	}
 	patterns("pin", s.Pin)
+	faults = append(faults, s.checkRoles()...)
 	faults = append(faults, s.Authorization.check())
 	if s.Drain != nil {
 		faults = append(faults, s.Drain.check())

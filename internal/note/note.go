@@ -11,6 +11,7 @@ const (
 	Policy    = "policy"    // decision by rules, or by the user of a chat
 	Limit     = "limit"     // a limit delayed or refused a request
 	Scopes    = "scopes"    // the user lacks scopes
+	Role      = "role"      // a role of the user, or the lack of one, decided
 	Secrets   = "secrets"   // a secret was found
 	Review    = "review"    // definitions are withheld
 	Retry     = "retry"     // a request is sent again after a pause
@@ -24,7 +25,7 @@ const (
 // and metrics use these kinds.
 func IsHandling(kind string) bool {
 	switch kind {
-	case Policy, Limit, Scopes, Secrets, Review, Retry, Resent, Rewritten:
+	case Policy, Limit, Scopes, Role, Secrets, Review, Retry, Resent, Rewritten:
 		return true
 	}
 	return false
@@ -115,6 +116,12 @@ func Refuse(ctx context.Context, kind string, r Refusal) {
 	if n := Of(ctx, kind); n != nil {
 		n.Note(kind, r)
 	}
+}
+
+// A Granted is the note of a role that lets its user use something.
+type Granted struct {
+	Role    string `json:"role"`
+	Profile string `json:"profile,omitempty"` // profile whose rules decide, if the role has profiles
 }
 
 // The parts of a call that a layer can rewrite.

@@ -23,6 +23,7 @@ const (
 	Review  By = "review"
 	Secrets By = "secrets"
 	Scope   By = "scope"
+	Role    By = "role"
 	Audit   By = "audit" // the audit log cannot be written
 )
 

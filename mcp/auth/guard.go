@@ -138,7 +138,7 @@ func (g *Guard) Principal(r *http.Request) (*mcp.Principal, error) {
 	if refused != nil {
 		return nil, refused
 	}
-	return &mcp.Principal{Subject: t.Subject, Issuer: t.Issuer, ClientID: t.ClientID, Scopes: t.Scopes}, nil
+	return &mcp.Principal{Subject: t.Subject, Issuer: t.Issuer, ClientID: t.ClientID, Scopes: t.Scopes, Groups: t.Groups}, nil
 }
 
 // Challenge returns the WWW-Authenticate header for a caller that lacks scopes for a call. It is

@@ -3,6 +3,7 @@ package auth
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -43,6 +44,9 @@ type IntrospectionOptions struct {
 	URL string
 	// ClientID and Secret are the credentials of this server for the endpoint.
 	ClientID, Secret string
+	// Groups is the claim of the user's groups: its name, or a path such as /realm_access/roles. The
+	// default is groups.
+	Groups string
 	// Fresh is how long a response is used; the default is one minute. A revoked token may be
 	// accepted for that time.
 	Fresh time.Duration
@@ -126,7 +130,12 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 		claims
 	}
 	began := i.now()
-	if err := do(i.options.HTTP, req, &said); err != nil {
+	var payload json.RawMessage
+	err = do(i.options.HTTP, req, &payload)
+	if err == nil {
+		err = json.Unmarshal(payload, &said)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrUnavailable, i.options.Issuer, err)
 	}
 	switch {
@@ -141,7 +150,7 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 	}
 	t := said.token()
 	i.held.Add(hash, began)
-	t.Issuer, t.Fresh = i.options.Issuer, began.Add(i.options.Fresh)
+	t.Issuer, t.Fresh, t.Groups = i.options.Issuer, began.Add(i.options.Fresh), groupsIn(payload, i.options.Groups)
 	return t, nil
 }
 

@@ -34,6 +34,9 @@ type JWTOptions struct {
 	// Keys is the URL of the issuer's keys (a JWK Set). The default is the URL in the metadata of
 	// Issuer.
 	Keys string
+	// Groups is the claim of the user's groups: its name, or a path such as /realm_access/roles. The
+	// default is groups.
+	Groups string
 	// HTTP reads the metadata and the keys. The default is a client from [oauth.Guarded] without
 	// exceptions.
 	HTTP *http.Client
@@ -130,6 +133,7 @@ func (j *jwt) Verify(ctx context.Context, token, _ string) (*Token, error) {
 	}
 	t := c.token()
 	t.Issuer = j.options.Issuer // the same spelling of the issuer for all tokens
+	t.Groups = groupsIn(payload, j.options.Groups)
 	return t, nil
 }
 
@@ -145,6 +149,15 @@ func (c *claims) token() *Token {
 		t.Expires = c.Expires.Time()
 	}
 	return t
+}
+
+// groupsIn returns the groups in the claims of a token.
+func groupsIn(payload []byte, claim string) []string {
+	var all map[string]any
+	if json.Unmarshal(payload, &all) != nil {
+		return nil
+	}
+	return oauthdoc.Groups(all, claim)
 }
 
 // key returns the key that the header of a token names. If the header names none, exactly one key

@@ -49,6 +49,7 @@ type Token struct {
 	ClientID    string
 	Audience    []string // the resources that the token is for
 	Scopes      []string
+	Groups      []string  // of the user, as far as the issuer names them
 	Expires     time.Time // zero if unknown
 	Fresh       time.Time // time until which the token need not be checked again; zero means until it expires
 	Thumbprint  string    // thumbprint of the key that the token is bound to (RFC 9449 section 6.1), or empty

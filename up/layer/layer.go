@@ -79,6 +79,7 @@ func All() []Layer {
 		{Name: "retries", front: retryCalls},
 		{Name: "limit of a user", read: readLimits, keep: keepLimits, front: limitUser},
 		{Name: "scopes", front: checkScopes},
+		{Name: "roles", read: readRoles, keep: keepSight, front: checkRoles},
 		{Name: "requests about tasks", front: requestsAboutTasks}, // inside the log and the limits, which also see these requests
 		{Name: "selection", read: readSelections, front: selectPart},
 
@@ -114,6 +115,9 @@ type Options struct {
 	// Authorizes is set if clients are authenticated. The scopes of their principals then limit
 	// their requests.
 	Authorizes bool
+	// Authenticates is set if each client is authenticated, in any way. Settings with roles need
+	// that.
+	Authenticates bool
 	// OpenState opens the file of tasks when the first task begins. If it is nil, tasks are kept in
 	// memory.
 	OpenState func(ctx context.Context, path string) (state.Store, error)
@@ -151,6 +155,8 @@ type Plan struct {
 	// has no entry.
 	Books map[string]*rules.Book
 
+	roles    *Roles // is nil without roles
+	sight    *sight
 	limits   map[limitOf]limit
 	redacted map[string]redact.Options // by server; servers without redaction have no entry
 	audit    *settings.Audit           // content of the log; nil means the default

@@ -1,16 +1,22 @@
 package layer
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"slices"
 
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/ratelimit"
 )
 
-// A limitOf identifies a limit. Without a server, the limit applies to each user separately.
-// Otherwise it applies to all clients together.
-type limitOf struct{ server, tool string } // an empty tool means the whole server
+// A limitOf identifies a limit. Without a server the limit holds for each user, else for all
+// clients together.
+type limitOf struct {
+	server, tool string          // an empty tool means the whole server
+	user         settings.Limits // the limit itself, of those users whose roles give it; zero without roles
+}
 
 // A limit holds the settings of a limit and its counts.
 type limit struct {
@@ -33,11 +39,13 @@ func readLimits(_ *Stack, p *Plan) error {
 		}
 		p.limits[of] = limit{l, ratelimit.New(o)}
 	}
-	add(limitOf{}, p.Settings.Limits, ratelimit.Options{Key: ratelimit.Caller})
+	for _, one := range p.userLimits() {
+		add(one, cmp.Or(one.user, p.Settings.Limits), ratelimit.Options{Key: ratelimit.Caller})
+	}
 	for name, s := range p.Settings.Servers {
-		add(limitOf{name, ""}, s.Limits, ratelimit.Options{Whose: fmt.Sprintf("server %s", name)})
+		add(limitOf{server: name}, s.Limits, ratelimit.Options{Whose: fmt.Sprintf("server %s", name)})
 		for tool, t := range s.Tools {
-			add(limitOf{name, tool}, t.Limits, ratelimit.Options{Whose: fmt.Sprintf("tool %s of server %s", tool, name),
+			add(limitOf{server: name, tool: tool}, t.Limits, ratelimit.Options{Whose: fmt.Sprintf("tool %s of server %s", tool, name),
 				Matches: func(req *mcp.Request) bool { return req.Method == "tools/call" && req.Name == tool }})
 		}
 	}
@@ -53,15 +61,63 @@ func keepLimits(next, before *Plan) {
 	}
 }
 
-func limitUser(_ *Stack, p *Plan, _ Part) mcp.Middleware {
-	if l, there := p.limits[limitOf{}]; there {
-		return l.Around
+// userLimits returns the limits of users. With roles the limits of different users differ, and each
+// kind of limit counts alone, for all users that have the same one.
+func (p *Plan) userLimits() []limitOf {
+	if len(p.Settings.Roles) == 0 {
+		return []limitOf{{}}
 	}
-	return nil
+	all := []limitOf{}
+	add := func(l settings.Limits) {
+		for _, one := range kindsOf(l) {
+			if one != (settings.Limits{}) && !slices.Contains(all, limitOf{user: one}) {
+				all = append(all, limitOf{user: one})
+			}
+		}
+	}
+	add(p.Settings.Limits)
+	for _, r := range p.Settings.Roles {
+		add(settings.Limits{Rate: r.Rate, Bytes: r.Budget})
+	}
+	return all
+}
+
+// kindsOf returns limits of one kind each: the rate, the bytes, and the concurrent calls.
+func kindsOf(l settings.Limits) [3]settings.Limits {
+	return [3]settings.Limits{{Rate: l.Rate}, {Bytes: l.Bytes}, {Concurrent: l.Concurrent}}
+}
+
+// limitUser limits each user.
+func limitUser(_ *Stack, p *Plan, _ Part) mcp.Middleware {
+	if p.roles == nil {
+		if l, there := p.limits[limitOf{}]; there {
+			return l.Around
+		}
+		return nil
+	}
+	return func(next mcp.Handler) mcp.Handler {
+		for kind := range kindsOf(settings.Limits{}) {
+			unlimited := next
+			limited := map[limitOf]mcp.Handler{}
+			for of, l := range p.limits {
+				if of.server == "" && kindsOf(of.user)[kind] == of.user {
+					limited[of] = l.Around(unlimited)
+				}
+			}
+			next = mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+				limits := p.roles.Of(req.Principal).Limits(p.Settings.Limits)
+				if h, is := limited[limitOf{user: kindsOf(limits)[kind]}]; is {
+					return h.Handle(ctx, req)
+				}
+				return unlimited.Handle(ctx, req)
+			})
+		}
+		return next
+	}
 }
 
 func limitServer(_ *Stack, p *Plan, of Server) mcp.Middleware {
-	if l, there := p.limits[limitOf{of.Name, ""}]; there {
+	if l, there := p.limits[limitOf{server: of.Name}]; there {
 		return l.Around
 	}
 	return nil
@@ -70,7 +126,7 @@ func limitServer(_ *Stack, p *Plan, of Server) mcp.Middleware {
 func limitTools(_ *Stack, p *Plan, of Server) mcp.Middleware {
 	var all []mcp.Middleware
 	for tool := range of.own.Tools {
-		if l, there := p.limits[limitOf{of.Name, tool}]; there {
+		if l, there := p.limits[limitOf{server: of.Name, tool: tool}]; there {
 			all = append(all, l.Around)
 		}
 	}

@@ -27,6 +27,11 @@ type inProfile struct{}
 
 // profileOf returns the profile of a request. The profile "" is the whole gateway.
 func profileOf(ctx context.Context) string {
+	if used, _ := ctx.Value(usedRoleKey{}).(*usedRole); used != nil {
+		if by := used.Load(); by != nil && by.Profile != "" {
+			return by.Profile
+		}
+	}
 	name, _ := ctx.Value(inProfile{}).(string)
 	return name
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/granted"
 	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
@@ -14,7 +13,7 @@ import (
 )
 
 // maxScopeSets is the maximum number of sets of scopes with a separate search index.
-const maxScopeSets = 64
+const maxSets = 64
 
 // checkScopes returns middleware that refuses requests of callers that lack the scopes for all
 // requests, or the scopes of the called tool.
@@ -42,46 +41,57 @@ func checkScopes(s *Stack, p *Plan, _ Part) mcp.Middleware {
 	}
 }
 
-// perScopes returns middleware that uses around separately for each set of scopes, as callers with
-// the same set see the same tools.
-func (s *Stack) perScopes(o settings.Authorization, around mcp.Middleware) mcp.Middleware {
-	if !s.Authorizes || len(o.Tools) == 0 {
-		return around
-	}
+// perSight returns a middleware that keeps around once for each set of scopes and roles, as callers
+// with the same sets see the same tools.
+func (s *Stack) perSight(p *Plan, around func(RoleSet) mcp.Middleware) mcp.Middleware {
 	var matter []string // scopes that decide which tools a caller sees
-	for _, scopes := range o.Tools {
-		matter = append(matter, scopes...)
+	if s.Authorizes {
+		for _, scopes := range p.Settings.Authorization.Tools {
+			matter = append(matter, scopes...)
+		}
+	}
+	if len(matter) == 0 && p.roles == nil {
+		return around(nil)
 	}
 	slices.Sort(matter)
 	matter = slices.Compact(matter)
-	return func(next mcp.Handler) mcp.Handler {
-		var mu sync.Mutex
-		by := map[string]mcp.Handler{}
-		of := func(p *mcp.Principal) mcp.Handler {
-			var has []string
-			for _, scope := range matter {
-				if p != nil && slices.Contains(p.Scopes, scope) {
-					has = append(has, scope)
-				}
+	key := func(who *mcp.Principal) string {
+		var has []string
+		for _, scope := range matter {
+			if who != nil && slices.Contains(who.Scopes, scope) {
+				has = append(has, scope)
 			}
-			key := strings.Join(has, " ")
-			mu.Lock()
-			defer mu.Unlock()
-			h := by[key]
-			if h == nil {
-				for other := range by {
-					if len(by) < maxScopeSets {
-						break
-					}
-					delete(by, other)
-				}
-				h = around(next)
-				by[key] = h
-			}
-			return h
 		}
-		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-			return of(req.Principal).Handle(ctx, req)
-		})
+		return strings.Join(has, " ") + "\n" + p.roles.Of(who).key()
 	}
+	return func(next mcp.Handler) mcp.Handler {
+		return perCaller(key, func(who *mcp.Principal) mcp.Handler { return around(p.roles.Of(who))(next) })
+	}
+}
+
+// perCaller returns a Handler that makes one for the callers of each key, of which it keeps
+// [maxSets].
+func perCaller(key func(*mcp.Principal) string, handler func(*mcp.Principal) mcp.Handler) mcp.Handler {
+	var mu sync.Mutex
+	by := map[string]mcp.Handler{}
+	of := func(who *mcp.Principal) mcp.Handler {
+		k := key(who)
+		mu.Lock()
+		defer mu.Unlock()
+		h := by[k]
+		if h == nil {
+			for other := range by {
+				if len(by) < maxSets {
+					break
+				}
+				delete(by, other)
+			}
+			h = handler(who)
+			by[k] = h
+		}
+		return h
+	}
+	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		return of(req.Principal).Handle(ctx, req)
+	})
 }

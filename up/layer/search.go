@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/search"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -19,12 +20,23 @@ func searchTools(s *Stack, p *Plan, part Part) mcp.Middleware {
 		t, _ := part.Gateway.Tool(tool)
 		return t.Server, "", t.Name
 	}
-	o.Unavailable = func(tool string) error {
-		server, err := part.Gateway.Unavailable(tool)
-		if len(part.settings.Servers) > 0 && !slices.Contains(part.settings.Servers, server) {
-			return nil
+	return s.perSight(p, func(set RoleSet) mcp.Middleware {
+		o := o
+		o.Unavailable = func(tool string) error {
+			server, err := part.Gateway.Unavailable(tool)
+			if len(part.settings.Servers) > 0 && !slices.Contains(part.settings.Servers, server) {
+				return nil
+			}
+			profile := part.Profile
+			if p.roles != nil {
+				role, via := p.roles.Decide(set, profile, gateway.Entry{Kind: "tool", Server: server, Exposed: tool})
+				if role == "" {
+					return nil
+				}
+				profile = via
+			}
+			return cmp.Or(err, p.denied(part.Gateway, profile, tool))
 		}
-		return cmp.Or(err, p.denied(part.Gateway, part.Profile, tool))
-	}
-	return s.perScopes(p.Settings.Authorization, search.Middleware(o))
+		return search.Middleware(o)
+	})
 }

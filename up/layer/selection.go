@@ -9,11 +9,15 @@ import (
 
 // readSelections reads the selections of each server.
 func readSelections(_ *Stack, p *Plan) error {
+	p.readPicks()
+	return nil
+}
+
+func (p *Plan) readPicks() {
 	p.picks = map[string]*settings.Selection{}
 	for name := range p.Settings.Servers {
 		p.picks[name] = p.Settings.Select(name)
 	}
-	return nil
 }
 
 // selectPart returns middleware that restricts the gateway to the entries of a profile or a server.
@@ -22,6 +26,8 @@ func selectPart(_ *Stack, p *Plan, part Part) mcp.Middleware {
 	switch {
 	case part.Server != "":
 		s.Servers = []string{part.Server}
+	case p.roles != nil:
+		return p.selectByRole(part)
 	case part.Profile != "":
 		s = gateway.Selection{Servers: part.settings.Servers, Keep: p.selectedIn(part.Profile), Hide: p.deniedIn(part.Gateway, part.Profile)}
 	default:
@@ -34,25 +40,28 @@ func selectPart(_ *Stack, p *Plan, part Part) mcp.Middleware {
 func (p *Plan) selectedIn(profile string) func(gateway.Entry) bool {
 	of := p.Settings.Profiles[profile]
 	patterns := of.Patterns()
-	return func(e gateway.Entry) bool {
-		kind := settings.ResourceKind
-		switch e.Kind {
-		case "tool":
-			kind = settings.ToolKind
-		case "prompt":
-			kind = settings.PromptKind
-		}
-		var tags []string
-		if picks := p.picks[e.Server]; picks != nil {
-			tags = picks.Tags(kind, e.Name)
-		}
-		if p.Settings.Of(e.Server).MaxResult > 0 && results.Is(e.Server, e.Name) { // results of the server's tools
-			return true
-		}
-		names := []string{e.Exposed}
-		if kind == settings.ResourceKind { // patterns also match the server's own URI
-			names = append(names, e.Name)
-		}
-		return patterns.Pick(kind, tags, names...)
+	return func(e gateway.Entry) bool { return p.picksOf(patterns, e) }
+}
+
+// picksOf reports whether patterns select an entry.
+func (p *Plan) picksOf(patterns *settings.Patterns, e gateway.Entry) bool {
+	kind := settings.ResourceKind
+	switch e.Kind {
+	case "tool":
+		kind = settings.ToolKind
+	case "prompt":
+		kind = settings.PromptKind
 	}
+	var tags []string
+	if picks := p.picks[e.Server]; picks != nil {
+		tags = picks.Tags(kind, e.Name)
+	}
+	if p.Settings.Of(e.Server).MaxResult > 0 && results.Is(e.Server, e.Name) { // results of the server's tools
+		return true
+	}
+	names := []string{e.Exposed}
+	if kind == settings.ResourceKind { // patterns also match the server's own URI
+		names = append(names, e.Name)
+	}
+	return patterns.Pick(kind, tags, names...)
 }

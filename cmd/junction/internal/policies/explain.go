@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/use"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/rules"
@@ -41,29 +42,32 @@ type explanation struct {
 	expect      string // expected effect; empty: none expected
 	trustSaid   bool   // whether --trusted is on the command line
 	offline     bool
+	as          string   // kind and name of the caller
+	groups      []string // of the caller
 }
 
 func policyExplainCommand(a *cli.App) *cobra.Command {
 	var x explanation
 	cmd := &cobra.Command{
-		Use:   "explain SERVER TOOL [KEY=VALUE… | --args JSON]",
+		Use:   "explain [SERVER] TOOL [KEY=VALUE… | --args JSON]",
 		Short: "Say what would become of a call, by which rule and why",
 		Long: `Say what would become of a call, which rule decides, and what became of the others.
 Nothing is called. A SERVER that is configured is asked for the tool's annotations and
 input schema, unless --offline; another one is only a name. Arguments are written as for
-junction call.
+junction call. Without SERVER, TOOL is the name that clients of junction up see, such as
+SERVER__TOOL. With --as, the roles of the settings decide first, as in junction up.
 
 ` + policyHelp + "\n\n" + policyExitHelp,
 		ValidArgsFunction: reach.SuggestTools(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return cli.Usagef("%s: expected SERVER and TOOL", cmd.CommandPath())
+			if len(args) < 1 {
+				return cli.Usagef("%s: expected SERVER and TOOL, or the TOOL that clients see", cmd.CommandPath())
 			}
 			if x.expect != "" && policy.Strictest(policy.Effect(x.expect)) == "" {
 				return cli.Usagef("--expect: expected allow, ask or deny, got %q", x.expect)
 			}
 			x.trustSaid = cmd.Flags().Changed("trusted")
-			return explain(cmd.Context(), a, &x, args[0], args[1], args[2:])
+			return explain(cmd.Context(), a, &x, args)
 		},
 	}
 	f := cmd.Flags()
@@ -75,6 +79,8 @@ junction call.
 	f.StringVar(&x.principal, "principal", "", "as if `NAME` called, the principal.subject of rules: the name of a key, a user, or a certificate's (default: an unknown user)")
 	f.StringVar(&x.issuer, "issuer", "", "with --principal: `ISSUER` vouches for the name, the principal.issuer of rules")
 	f.StringSliceVar(&x.scopes, "scope", nil, "as if the caller were granted this `SCOPE`, one of principal.scopes (repeatable)")
+	f.StringVar(&x.as, "as", "", "as if this `CALLER` of junction up called: user:NAME, key:NAME, or client:NAME of a certificate; the roles of the settings decide first")
+	f.StringSliceVar(&x.groups, "group", nil, "with --as: the caller is in this `GROUP` (repeatable)")
 	f.StringVar(&x.profile, "profile", "", "as if the call came to this `PROFILE` of junction up, with its rules")
 	f.BoolVar(&x.trusted, "trusted", false, "as if you trusted the server's claims (default: as your policy.json says, and those that ship with junction are)")
 	f.StringVar(&x.expect, "expect", "", "end with exit code 1 unless it is decided so: `EFFECT` is allow, ask or deny; for tests of rules")
@@ -85,7 +91,7 @@ junction call.
 }
 
 // explain prints the decision about a call, and the rules that led to it.
-func explain(ctx context.Context, a *cli.App, x *explanation, server, tool string, words []string) error {
+func explain(ctx context.Context, a *cli.App, x *explanation, args []string) error {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
@@ -94,7 +100,21 @@ func explain(ctx context.Context, a *cli.App, x *explanation, server, tool strin
 	if err != nil {
 		return err
 	}
+	server, tool, words, err := x.subject(source.settings, launch.ConfiguredNames(set, entries), args)
+	if err != nil {
+		return err
+	}
+	by, err := x.byRole(a, source.settings, server, tool)
+	if err != nil {
+		return err
+	}
+	if by != nil && by.Profile != "" {
+		x.profile = by.Profile
+	}
 	book, err := source.book(x.profile)
+	if by != nil && len(source.files(x.profile)) == 0 { // as junction up then has no rules
+		book, err = withoutRules()
+	}
 	if err != nil {
 		return err
 	}
@@ -122,18 +142,43 @@ func explain(ctx context.Context, a *cli.App, x *explanation, server, tool strin
 	if err := annotate(&in.Annotations, x.annotations); err != nil {
 		return err
 	}
-	source.report(x.profile)
+	if by == nil || len(book.Files) > 0 {
+		source.report(x.profile)
+	}
 	decision := book.Explain(ctx, in)
 	hidden := book.Hides(in.Server, in.Tool, in.Annotations)
+	if by != nil && by.Role == "" {
+		decision.Effect, decision.Reason, decision.Default, decision.Trace = policy.Deny, "no role lets the caller make the call", false, nil
+		decision.Rule, hidden = &policy.Rule{Name: "roles", Effect: policy.Deny}, true
+	}
 	if a.Flags.JSON {
-		err = a.PrintJSON(NewExplanation(book, in, decision, hidden))
+		shown := NewExplanation(book, in, decision, hidden)
+		shown.Role = by
+		err = a.PrintJSON(shown)
 	} else {
-		err = showExplanation(a, in, decision, hidden)
+		err = showExplanation(a, in, decision, hidden, by)
 	}
 	if err == nil && x.expect != "" && decision.Effect != policy.Effect(x.expect) {
 		return cli.ErrToolFailed
 	}
 	return err
+}
+
+// subject returns the server and the tool that the arguments name, and the arguments of the call.
+func (x *explanation) subject(s *settings.Settings, servers, args []string) (server, tool string, words []string, err error) {
+	if len(args) > 1 && (!strings.Contains(args[1], "=") || slices.Contains(servers, args[0])) {
+		return args[0], args[1], args[2:], nil
+	}
+	if server, tool = ownName(s, servers, args[0]); server == "" {
+		return "", "", nil, cli.Usagef("expected SERVER and TOOL, or a TOOL that clients see; no configured server has %q", plaintext.Line(args[0], 80))
+	}
+	return server, tool, args[1:], nil
+}
+
+// withoutRules returns the rules of a junction up that has none.
+func withoutRules() (*rules.Book, error) {
+	p, err := policy.Compile(nil, policy.Options{Default: policy.Allow})
+	return &rules.Book{Policy: p}, err
 }
 
 // lookUp asks the server for the tool, and sets the title and annotations of in. It returns the
@@ -246,9 +291,16 @@ func annotate(into *policy.Annotations, pairs []string) error {
 }
 
 // showExplanation prints a decision as text.
-func showExplanation(a *cli.App, in policy.Input, d policy.Decision, hidden bool) error {
+func showExplanation(a *cli.App, in policy.Input, d policy.Decision, hidden bool, by *roleShown) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s of %s\n", strings.ToUpper(string(d.Effect)), plaintext.Line(in.Tool, 80), plaintext.Line(in.Server, 80))
+	if by != nil {
+		b.WriteString(by.lines())
+		if by.Role == "" {
+			_, err := fmt.Fprint(a.Out, b.String())
+			return err
+		}
+	}
 	fmt.Fprintf(&b, "  decided by %s\n", plaintext.Line(d.Rule.String(), cli.MaxLog))
 	if d.Reason != "the rule "+d.Rule.String() {
 		fmt.Fprintf(&b, "  because: %s\n", plaintext.Line(d.Reason, cli.MaxLog))
@@ -282,6 +334,8 @@ type ExplanationShown struct {
 	Input   policy.Input  `json:"input"`
 	Files   []string      `json:"files"`
 	Rules   []stepShown   `json:"rules"`
+	// Role is the decision of roles, with --as and if there are roles.
+	Role *roleShown `json:"role,omitempty"`
 }
 
 // A stepShown is the outcome of one rule in an ExplanationShown.
@@ -297,5 +351,5 @@ func NewExplanation(book *rules.Book, in policy.Input, d policy.Decision, hidden
 	for _, s := range d.Trace {
 		steps = append(steps, stepShown{s.Rule, s.Outcome, s.Why()})
 	}
-	return ExplanationShown{d.Effect, d.Rule, d.Reason, d.Default, hidden, in, book.Paths(), steps}
+	return ExplanationShown{d.Effect, d.Rule, d.Reason, d.Default, hidden, in, book.Paths(), steps, nil}
 }

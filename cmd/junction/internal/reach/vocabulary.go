@@ -152,29 +152,30 @@ func (w *Vocabulary) UnmatchedSettings(s *settings.Settings) (lines []string) {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Profiles)) {
-		p := s.Profiles[name]
+	part := func(at string, servers []string, lists map[string][]string) {
 		var tools, prompts, tags []string
-		complete := true
 		for _, server := range w.Servers {
-			if len(p.Servers) > 0 && !slices.Contains(p.Servers, server) {
+			if len(servers) > 0 && !slices.Contains(servers, server) {
 				continue
 			}
 			o, own := w.Known[server], s.Servers[server]
 			if o == nil {
-				complete = false
-				break
+				return
 			}
 			tools, prompts, tags = append(tools, o.ExposedTools...), append(prompts, o.ExposedPrompts...), append(tags, own.AllTags()...)
 		}
-		if !complete {
-			continue
-		}
-		for list, patterns := range map[string][]string{"only": p.Only, "hide": p.Hide} {
+		for list, patterns := range lists {
 			for _, text := range settings.Unmatched(patterns, tools, prompts, tags) {
-				say("profiles."+name+"."+list, "%q matches no name that clients see of what its servers have%s", text, cli.Suggestion(nearest.Name(text, tools)))
+				say(at+"."+list, "%q matches no name that clients see of what its servers have%s", text, cli.Suggestion(nearest.Name(text, tools)))
 			}
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Profiles)) {
+		p := s.Profiles[name]
+		part("profiles."+name, p.Servers, map[string][]string{"only": p.Only, "hide": p.Hide})
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Roles)) {
+		part("roles."+name, s.ServersOf(s.Roles[name]), map[string][]string{"tools": s.Roles[name].Tools})
 	}
 	slices.Sort(lines)
 	return lines

@@ -15,6 +15,8 @@ import (
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/internal/jws"
 	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
@@ -115,6 +117,7 @@ type Access struct {
 	Profile  func(name string) mcp.Handler
 	Refused  RefusalCounter
 	unknown  []string // scopes that the settings do not contain, each with its owner
+	unheldBy []string // lists callers that roles name and that cannot come, each with the role
 
 	Exchanges *Exchanges // token exchanges for callers; nil if there are none
 
@@ -139,9 +142,12 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 			}
 			x.Keys = k.Principal
 			if all, err := k.All(); err == nil {
+				var names []string
 				for _, key := range all {
 					x.Unnamed(key.Scopes, "the key of "+key.User)
+					names = append(names, key.User)
 				}
+				x.unheld(f.roles, settings.KeyCaller, names)
 			}
 			continue
 		}
@@ -164,6 +170,13 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 	default:
 		x.Verifier = auth.Any(verifiers...)
 	}
+	for kind, has := range map[string]bool{settings.KeyCaller: x.Keys != nil, settings.UserCaller: x.Verifier != nil, settings.ClientCaller: false,
+		settings.GroupCaller: x.Verifier != nil && (len(verifiers) > 1 || x.local == nil || f.authorization.Provider != nil)} {
+		if !has {
+			x.unheld(f.roles, kind, nil)
+		}
+	}
+	slices.Sort(x.unheldBy)
 	return x, nil
 }
 
@@ -175,15 +188,15 @@ func verifier(ctx context.Context, a *cli.App, way string, f Front, x *Access) (
 		return x.local, x.Origins[0], err
 	}
 	client := GuardedFor(way, f.authorization.Hosts)
-	registered, is := f.authorization.Issuers[way]
-	if !is || registered.ClientID == "" {
-		return auth.JWT(auth.JWTOptions{Issuer: way, HTTP: client}), way, nil
+	registered := f.authorization.Issuers[way]
+	if registered.ClientID == "" {
+		return auth.JWT(auth.JWTOptions{Issuer: way, Groups: registered.Claims.Groups, HTTP: client}), way, nil
 	}
 	secret, err := registered.Secret(f.folder, a.Getenv)
 	if err != nil {
 		return nil, "", fmt.Errorf("authorization.issuers.%s: %w", way, err)
 	}
-	return auth.Introspection(auth.IntrospectionOptions{Issuer: way, URL: registered.Introspection, ClientID: registered.ClientID, Secret: secret, HTTP: client}), way, nil
+	return auth.Introspection(auth.IntrospectionOptions{Issuer: way, URL: registered.Introspection, ClientID: registered.ClientID, Secret: secret, Groups: registered.Claims.Groups, HTTP: client}), way, nil
 }
 
 // GuardedFor returns a client for requests to an authorization server that the operator named. The
@@ -223,7 +236,7 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 		}
 		o.Provider = &authserver.Provider{
 			Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret, Domains: p.Domains, Subjects: p.Subjects, Scopes: p.Scopes, Groups: p.Groups,
-			SubjectClaim: p.Claims.Subject, EmailClaim: p.Claims.Email, GroupsClaim: p.Claims.Groups, HTTP: GuardedFor(p.Issuer, f.authorization.Hosts),
+			SubjectClaim: p.Claims.Subject, EmailClaim: p.Claims.Email, GroupsClaim: p.Claims.Groups, AllGroups: (&settings.Settings{Roles: f.roles}).GroupRoles(), HTTP: GuardedFor(p.Issuer, f.authorization.Hosts),
 		}
 		x.Unnamed(p.Scopes, "the provider's users")
 		for _, group := range slices.Sorted(maps.Keys(p.Groups)) {
@@ -234,8 +247,13 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 			return nil, err
 		}
 		all, err := o.Users.All()
+		var names []string
 		for _, user := range all {
 			x.Unnamed(user.Scopes, user.Name)
+			names = append(names, user.Name)
+		}
+		if !slices.ContainsFunc(f.ways(), func(way string) bool { return way != AuthKeys && way != AuthLocal }) { // else another issuer may have more users
+			x.unheld(f.roles, settings.UserCaller, names)
 		}
 		if err == nil && len(all) == 0 {
 			a.Screen.Printf("junction: there are no users yet; junction user add NAME adds a user\n")
@@ -254,16 +272,35 @@ func (x *Access) Unnamed(scopes []string, whose string) {
 	}
 }
 
+// unheld adds those callers of a kind that roles name, and that are not among the existing ones, to
+// the list that SayUnnamed prints.
+func (x *Access) unheld(roles map[string]settings.Role, kind string, existing []string) {
+	for _, role := range slices.Sorted(maps.Keys(roles)) {
+		for _, who := range roles[role].Who {
+			if k, name, _ := settings.Caller(who); k == kind && !slices.Contains(existing, name) {
+				x.unheldBy = append(x.unheldBy, fmt.Sprintf("%s (role %s)", who, role))
+			}
+		}
+	}
+}
+
 // SayUnnamed prints at most [MaxUnnamed] scopes that the settings do not contain.
 func SayUnnamed(a *cli.App, x *Access) {
-	if x == nil || len(x.unknown) == 0 {
+	if x == nil {
 		return
 	}
-	text, more := strings.Join(x.unknown[:min(len(x.unknown), MaxUnnamed)], ", "), ""
-	if n := len(x.unknown) - MaxUnnamed; n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
+	say := func(format string, all []string) {
+		if len(all) == 0 {
+			return
+		}
+		text, more := strings.Join(all[:min(len(all), MaxUnnamed)], ", "), ""
+		if n := len(all) - MaxUnnamed; n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		a.Screen.Printf(format, plaintext.Line(text, MaxUnnamed*100)+more)
 	}
-	a.Screen.Printf("junction: neither needs, tools nor scopes of authorization name %s%s: logins do not get these scopes, and of keys only rules see them\n", plaintext.Line(text, MaxUnnamed*100), more)
+	say("junction: neither needs, tools nor scopes of authorization name %s: logins do not get these scopes, and of keys only rules see them\n", x.unknown)
+	say("junction: roles name callers that do not exist yet, or that --auth does not let in: %s\n", x.unheldBy)
 }
 
 // serves reports whether a URL is the URL of an endpoint.

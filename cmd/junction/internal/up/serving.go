@@ -55,6 +55,7 @@ type Front struct {
 	// authorization holds the settings for tokens. folder is the folder of their file.
 	authorization settings.Authorization
 	folder        string
+	roles         map[string]settings.Role
 }
 
 func (f *Front) Flags(flags *pflag.FlagSet, byDefault string) {

@@ -23,9 +23,17 @@ func reportUnknown(a *cli.App, s *settings.Settings, from string, configured []s
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
 		report("servers", name)
 	}
-	for _, profile := range slices.Sorted(maps.Keys(s.Profiles)) {
+	profiles := slices.Sorted(maps.Keys(s.Profiles))
+	for _, profile := range profiles {
 		for _, name := range s.Profiles[profile].Servers {
 			report("profiles."+profile+".servers", name)
+		}
+	}
+	for _, role := range slices.Sorted(maps.Keys(s.Roles)) {
+		for _, name := range s.Roles[role].Profiles {
+			if !slices.Contains(profiles, name) {
+				a.Screen.Printf("junction: %s: junction.roles.%s.profiles: there is no profile %q%s\n", a.Short(from), role, name, cli.Suggestion(nearest.Name(name, profiles)))
+			}
 		}
 	}
 }
@@ -38,6 +46,9 @@ func (o *Options) Settled(s *settings.Settings) (*settings.Settings, Drain, erro
 	}
 	if given := o.Flags.Set.Changed; given("no-prefix") && (o.NoPrefix || s.Names == "none") {
 		merged.Names = map[bool]string{true: "none"}[o.NoPrefix]
+	}
+	if o.Stdio { // as the one client is a program of this user
+		merged.Roles = nil
 	}
 	ends := o.Drains(s.Drain)
 	merged.Drain = &settings.Drain{Delay: &ends.Delay, Time: &ends.Time}

@@ -16,6 +16,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/traffic"
@@ -133,12 +134,7 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	if err := reportNothing(a, set, entries); err != nil {
 		return err
 	}
-	o.Front.authorization, o.Front.folder, o.Front.drain = s.Authorization, filepath.Dir(from), drain
-	shares, err := o.sharing(ctx, a, s, from)
-	if err != nil {
-		return err
-	}
-	o.Front.shared = newShared(shares)
+	o.Front.authorization, o.Front.folder, o.Front.roles, o.Front.drain = s.Authorization, filepath.Dir(from), s.Roles, drain
 	v, err := listenUp(ctx, a, o)
 	if err != nil {
 		return err
@@ -261,13 +257,16 @@ func introduceUp(a *cli.App, v *Served, set *config.Set) {
 	SayUnnamed(a, v.access)
 }
 
-// introduceLayers returns lines about rules and the audit log.
+// introduceLayers returns lines about roles, rules and the audit log.
 func (v *Served) introduceLayers() string {
 	text, a := "", v.App
+	if roles := slices.Sorted(maps.Keys(v.Gateway.Layers().Plan().Settings.Roles)); len(roles) > 0 {
+		text = fmt.Sprintf("Callers need one of these roles: %s.\n", plaintext.FirstNames(roles))
+	}
 	if s := v.Gateway.Layers().Plan().Settings; s.Policy != "" && s.Shadow {
-		text = fmt.Sprintf("Rules of %s are tried, and nothing is refused.\n", a.Short(s.Policy))
+		text += fmt.Sprintf("Rules of %s are tried, and nothing is refused.\n", a.Short(s.Policy))
 	} else if s.Policy != "" {
-		text = fmt.Sprintf("Rules of %s decide which calls may run.\n", a.Short(s.Policy))
+		text += fmt.Sprintf("Rules of %s decide which calls may run.\n", a.Short(s.Policy))
 	}
 	if v.Gateway.Layers().Log != nil {
 		text += fmt.Sprintf("Calls are written down in %s.\n", a.Short(v.Gateway.Layers().Folder))
