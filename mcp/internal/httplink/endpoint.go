@@ -55,6 +55,7 @@ type Endpoint struct {
 	transport http.RoundTripper // of client, if that only follows redirects; else nil
 
 	exchanges Exchanges
+	long      sync.Pool // of *bytes.Buffer, to read long messages
 
 	mu            sync.Mutex
 	arriving      int // requests in AwaitArrival

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -332,9 +331,6 @@ func (c *conn) send(method string, params []byte) bool {
 	return err == nil || errors.Is(err, link.ErrSessionLost)
 }
 
-// inputRequests is the quoted name of the member with the requests of a modern result.
-var inputRequests = []byte(`"inputRequests"`)
-
 // result returns the Result in a server's response.
 func (c *conn) result(ctx context.Context, s *session, req *mcp.Request, m *jsonrpc.Message) (mcp.Result, error) {
 	if m.Error != nil {
@@ -350,7 +346,7 @@ func (c *conn) result(ctx context.Context, s *session, req *mcp.Request, m *json
 	if a.Type == revision.Task && !task.Declared(req.Meta.Capabilities) {
 		return mcp.Result{}, fmt.Errorf("server %q: %s: the result is a task, and the client did not declare that it knows tasks", c.options.Name, describe(req))
 	}
-	if !s.revision.Modern && mayAsk(req.Method) && bytes.Contains(body, inputRequests) && jsonrpc.Get(body, "inputRequests") != nil {
+	if !s.revision.Modern && mayAsk(req.Method) && m.Members.Get("inputRequests") != nil {
 		// The Go SDK (1.8.0) sends the second elicitation of a tool so.
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidRequest, "server %q: %s: the result is an elicitation by inputRequests, which is a form of %s and not of a session of %s",
 			c.options.Name, describe(req), revision.Latest().Name, s.revision.Name)
