@@ -331,6 +331,9 @@ func (c *conn) send(method string, params []byte) bool {
 	return err == nil || errors.Is(err, link.ErrSessionLost)
 }
 
+// longResult is the size of a tool's result that is not searched for what older revisions lack.
+const longResult = 16 << 10
+
 // result returns the Result in a server's response.
 func (c *conn) result(ctx context.Context, s *session, req *mcp.Request, m *jsonrpc.Message) (mcp.Result, error) {
 	if m.Error != nil {
@@ -357,5 +360,9 @@ func (c *conn) result(ctx context.Context, s *session, req *mcp.Request, m *json
 			body = filled
 		}
 	}
-	return mcp.Result{Type: string(a.Type), JSON: body, Meta: a.Meta, TTL: time.Duration(a.TTL) * time.Millisecond, Scope: mcp.CacheScope(a.Scope)}, nil
+	result := mcp.Result{Type: string(a.Type), JSON: body, Meta: a.Meta, TTL: time.Duration(a.TTL) * time.Millisecond, Scope: mcp.CacheScope(a.Scope)}
+	if req.Method == "tools/call" && len(body) >= longResult {
+		result.Value = revision.KeepCall(body, &m.Members)
+	}
+	return result, nil
 }
