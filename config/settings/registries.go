@@ -2,8 +2,8 @@ package settings
 
 import (
 	"fmt"
-	"regexp"
-	"sync"
+
+	"github.com/junction-mcp/junction/internal/lazy"
 )
 
 // A Registry is a list of servers.
@@ -15,9 +15,7 @@ type Registry struct {
 }
 
 // tokenText matches a reference to a token.
-var tokenText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\$\{(?:(secret):([a-zA-Z0-9_.-]{1,100})|(file):([^}]{1,1000})|(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,255}))\}$`)
-})
+var tokenText = lazy.Regexp(`^\$\{(?:(secret):([a-zA-Z0-9_.-]{1,100})|(file):([^}]{1,1000})|(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,255}))\}$`)
 
 // TokenIn returns the place of the token: kind is "secret", "file" or "env", and name its name
 // there. Both are empty without a token.

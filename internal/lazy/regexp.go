@@ -1,0 +1,12 @@
+// Package lazy delays the making of tables that most runs of a program do not need.
+package lazy
+
+import (
+	"regexp"
+	"sync"
+)
+
+// Regexp returns a function that returns the regular expression, which its first call compiles.
+func Regexp(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
