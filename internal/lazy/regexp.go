@@ -1,4 +1,3 @@
-// Package lazy delays the making of tables that most runs of a program do not need.
 package lazy
 
 import (
