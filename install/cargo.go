@@ -9,9 +9,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/pelletier/go-toml/v2"
 )
 
@@ -20,8 +20,8 @@ import (
 type cargo struct{ neutral string }
 
 var (
-	crateName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
-	crateVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$`)
+	crateName    = lazy.Regexp(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+	crateVersion = lazy.Regexp(`^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$`)
 )
 
 // A crate is a version in the registry's index, as Cargo writes it into a Cargo.lock.
@@ -56,7 +56,7 @@ type crateLock struct {
 
 // look finds a crate in the registry, with a package in dir that depends on it.
 func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, error) {
-	if !crateName.MatchString(p.Name) {
+	if !crateName().MatchString(p.Name) {
 		return crate{}, errors.New("is not the name of a crate")
 	}
 	registry, own := strings.CutPrefix(p.Registry, "sparse+")
@@ -97,7 +97,7 @@ func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, e
 		if c.Name != p.Name || c.Source == "" || pinned && c.Version != exact {
 			continue // another version of it may be one of its dependencies
 		}
-		if !hexHash.MatchString(c.Checksum) {
+		if !hexHash().MatchString(c.Checksum) {
 			return crate{}, fmt.Errorf("version %s has no checksum in the registry's index", c.Version)
 		}
 		// A server.json names the public registry by its site, and Cargo by the index of that site.
@@ -112,7 +112,7 @@ func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, e
 func (k cargo) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
 	version := "*"
 	if p.Version != "" && p.Version != "latest" {
-		if !crateVersion.MatchString(p.Version) {
+		if !crateVersion().MatchString(p.Version) {
 			return nil, errors.New("is not an exact version of a crate")
 		}
 		version = "=" + p.Version
@@ -163,7 +163,7 @@ func (k cargo) install(ctx context.Context, l *Locked, dir string) error {
 	if !l.Scripts {
 		return ErrScripts
 	}
-	if !crateVersion.MatchString(l.Version) {
+	if !crateVersion().MatchString(l.Version) {
 		return errors.New("has no exact version in the lock")
 	}
 	// Cargo is configured for no other index, so its default would replace the one in the lock.

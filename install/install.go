@@ -7,11 +7,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/runner"
 )
 
@@ -96,12 +96,12 @@ type Vulnerability struct {
 	FixedIn  string `json:"fixedIn,omitempty"`
 }
 
-var plainVersion = regexp.MustCompile(`^v?[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}$`)
+var plainVersion = lazy.Regexp(`^v?[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}$`)
 
 // numbers returns the numbers of a version, or nil if it is not made of numbers only.
 func numbers(version string) []int {
 	version, _, _ = strings.Cut(version, "+")
-	if !plainVersion.MatchString(version) {
+	if !plainVersion().MatchString(version) {
 		return nil
 	}
 	var all []int

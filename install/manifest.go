@@ -9,11 +9,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/lazy"
 )
 
 // maxManifest is the maximum size of a manifest.json in bytes.
@@ -58,7 +59,7 @@ type manifest struct {
 	} `json:"compatibility"`
 }
 
-var settingName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
+var settingName = lazy.Regexp(`^[A-Za-z0-9_.-]{1,100}$`)
 
 // readManifest parses a manifest.json and checks that the bundle can be started on this system.
 func readManifest(text []byte) (*manifest, error) {
@@ -94,7 +95,7 @@ func readManifest(text []byte) (*manifest, error) {
 		return nil, fmt.Errorf("the bundle is for %s, and this is %s", oneLine(strings.Join(p, ", ")), platform())
 	}
 	for name, setting := range m.UserConfig {
-		if !settingName.MatchString(name) || !slices.Contains([]string{"string", "number", "boolean", "directory", "file"}, setting.Type) {
+		if !settingName().MatchString(name) || !slices.Contains([]string{"string", "number", "boolean", "directory", "file"}, setting.Type) {
 			return nil, fmt.Errorf("manifest.json has the setting %.100q of type %.20q, which is none of string, number, boolean, directory, file", name, setting.Type)
 		}
 	}
@@ -209,7 +210,7 @@ func (m *manifest) makeExecutable(dir string) error {
 	return nil
 }
 
-var placeholder = regexp.MustCompile(`\$\{user_config\.([A-Za-z0-9_.-]+)\}`)
+var placeholder = lazy.Regexp(`\$\{user_config\.([A-Za-z0-9_.-]+)\}`)
 
 // settingPrefix is the prefix of the variables of an entry that hold the settings of a bundle. The
 // format writes ${user_config.NAME}.
@@ -273,7 +274,7 @@ func (p *Program) Fill(values map[string][]string) error {
 	}
 	var argv []string
 	for _, word := range p.Argv {
-		if whole := placeholder.FindStringSubmatch(word); whole != nil && whole[0] == word {
+		if whole := placeholder().FindStringSubmatch(word); whole != nil && whole[0] == word {
 			argv = append(argv, filled[whole[1]]...)
 			continue
 		}
@@ -281,7 +282,7 @@ func (p *Program) Fill(values map[string][]string) error {
 	}
 	p.Argv = argv
 	for name, value := range p.Env {
-		if whole := placeholder.FindStringSubmatch(value); whole != nil && whole[0] == value && len(filled[whole[1]]) == 0 {
+		if whole := placeholder().FindStringSubmatch(value); whole != nil && whole[0] == value && len(filled[whole[1]]) == 0 {
 			delete(p.Env, name)
 			continue
 		}
@@ -291,8 +292,8 @@ func (p *Program) Fill(values map[string][]string) error {
 }
 
 func fillIn(word string, filled map[string][]string) string {
-	return placeholder.ReplaceAllStringFunc(word, func(found string) string {
-		return strings.Join(filled[placeholder.FindStringSubmatch(found)[1]], ",")
+	return placeholder().ReplaceAllStringFunc(word, func(found string) string {
+		return strings.Join(filled[placeholder().FindStringSubmatch(found)[1]], ",")
 	})
 }
 

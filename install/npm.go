@@ -11,17 +11,18 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/lazy"
 )
 
 // npm installs packages with the user's npm.
 type npm struct{ neutral string }
 
 var (
-	npmName    = regexp.MustCompile(`^(?:@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_][A-Za-z0-9._~-]*$`)
-	npmVersion = regexp.MustCompile(`^[0-9A-Za-z.*^~<>=|+ -]*$`) // a version, a range or a tag; not an address or another package
+	npmName    = lazy.Regexp(`^(?:@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_][A-Za-z0-9._~-]*$`)
+	npmVersion = lazy.Regexp(`^[0-9A-Za-z.*^~<>=|+ -]*$`) // a version, a range or a tag; not an address or another package
 )
 
 // An npmLock is a package-lock.json, npm's own format. Members to check are decoded, the rest is
@@ -50,10 +51,10 @@ type npmEntry struct {
 }
 
 func (npm) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
-	if !npmName.MatchString(p.Name) {
+	if !npmName().MatchString(p.Name) {
 		return nil, fmt.Errorf("is not a name of npm")
 	}
-	if !npmVersion.MatchString(p.Version) {
+	if !npmVersion().MatchString(p.Version) {
 		return nil, fmt.Errorf("is not a version, a range or a tag; addresses and folders are other types of packages")
 	}
 	var err error
@@ -274,9 +275,9 @@ func chooseBin(p Package, bins map[string]string) (string, error) {
 func (npm) install(ctx context.Context, l *Locked, dir string) error {
 	// A lock may come from anyone: this one must be like those of resolve.
 	switch {
-	case !npmName.MatchString(l.Name):
+	case !npmName().MatchString(l.Name):
 		return errors.New("is not a name of npm")
-	case !npmExact.MatchString(l.Version):
+	case !npmExact().MatchString(l.Version):
 		return errors.New("has no exact version in the lock")
 	case l.Registry != "":
 		if err := checkAddress(l.Registry); err != nil {
@@ -332,8 +333,9 @@ func (npm) program(l *Locked, dir string) (*Program, error) {
 }
 
 var (
-	npmExact     = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]*)?$`)
-	npmIntegrity = regexp.MustCompile(`^sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2}(?: sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2})*$`) // npm does not check values that it cannot parse
+	npmExact = lazy.Regexp(`^[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]*)?$`)
+	// npm does not check values that it cannot parse.
+	npmIntegrity = lazy.Regexp(`^sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2}(?: sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2})*$`)
 )
 
 // npmNames is a list of names. Some packages have a boolean in its place, which counts as empty.
@@ -356,18 +358,18 @@ func (e npmEntry) check(folder string, isBundled bool) error {
 	if e.Link || e.Integrity == "" && !isBundled {
 		return fmt.Errorf("its dependency %s comes from %s, with no hash to know it by again: only packages of a registry can be locked", name, cmp.Or(e.Resolved, "a folder"))
 	}
-	if e.Integrity != "" && !npmIntegrity.MatchString(e.Integrity) {
+	if e.Integrity != "" && !npmIntegrity().MatchString(e.Integrity) {
 		return fmt.Errorf("its dependency %s has the hash %.100q, by which it cannot be known again: sha256, sha384 or sha512 is needed", name, e.Integrity)
 	}
 	for part := range strings.SplitSeq("/"+folder, nodeModules) {
-		if part != "" && !npmName.MatchString(part) {
+		if part != "" && !npmName().MatchString(part) {
 			return fmt.Errorf("npm's lock has a package at %.100q, which is no folder of one", folder)
 		}
 	}
-	if !npmName.MatchString(name) {
+	if !npmName().MatchString(name) {
 		return fmt.Errorf("its dependency at %s has the name %.100q, which is not one of npm", folder, name)
 	}
-	if !npmExact.MatchString(e.Version) {
+	if !npmExact().MatchString(e.Version) {
 		return fmt.Errorf("its dependency %s has the version %.100q, which is not an exact one", name, e.Version)
 	}
 	for _, wanted := range []map[string]string{e.Dependencies, e.OptionalDependencies, e.PeerDependencies} {
@@ -388,7 +390,7 @@ func checkRange(version string) error {
 	}
 	alias, ok := strings.CutPrefix(version, "npm:")
 	at := strings.LastIndexByte(alias, '@')
-	if !ok || at <= 0 || !npmName.MatchString(alias[:at]) || !npmVersion.MatchString(alias[at+1:]) {
+	if !ok || at <= 0 || !npmName().MatchString(alias[:at]) || !npmVersion().MatchString(alias[at+1:]) {
 		return errors.New("only packages of a registry can be locked")
 	}
 	return nil
@@ -488,7 +490,7 @@ type npmView struct {
 }
 
 func viewNPM(ctx context.Context, neutral string, p Package, spec string) (v npmView, err error) {
-	if !npmName.MatchString(p.Name) {
+	if !npmName().MatchString(p.Name) {
 		return v, fmt.Errorf("is not a name of npm")
 	}
 	out, err := runNPM(ctx, p, neutral, "view", spec, "version", "dist.integrity", "deprecated", "versions", "dist-tags")

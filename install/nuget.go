@@ -16,9 +16,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/lazy"
 )
 
 // nuget installs .NET tools. It downloads the package over NuGet's HTTP API and unpacks it: dotnet
@@ -31,8 +32,8 @@ type nuget struct {
 }
 
 var (
-	nugetName    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
-	nugetVersion = regexp.MustCompile(`^[0-9]+(?:\.[0-9]+){1,3}(?:-[0-9A-Za-z.-]+)?$`)
+	nugetName    = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
+	nugetVersion = lazy.Regexp(`^[0-9]+(?:\.[0-9]+){1,3}(?:-[0-9A-Za-z.-]+)?$`)
 )
 
 // nugetSource holds the addresses of a registry's resources.
@@ -182,7 +183,7 @@ func (k nuget) said(ctx context.Context, s nugetSource, name, version string) (n
 }
 
 func (k nuget) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
-	if !nugetName.MatchString(p.Name) || p.Version != "" && p.Version != "latest" && !nugetVersion.MatchString(p.Version) {
+	if !nugetName().MatchString(p.Name) || p.Version != "" && p.Version != "latest" && !nugetVersion().MatchString(p.Version) {
 		return nil, errors.New("is not a name of NuGet with an exact version")
 	}
 	s, err := k.source(ctx, p)
@@ -256,7 +257,7 @@ func frameworkOf(file string) []int {
 
 func (k nuget) install(ctx context.Context, l *Locked, dir string) error {
 	want, ok := strings.CutPrefix(l.Integrity, "sha256:")
-	if !ok || !hexHash.MatchString(want) || !nugetName.MatchString(l.Name) || !nugetVersion.MatchString(l.Version) {
+	if !ok || !hexHash().MatchString(want) || !nugetName().MatchString(l.Name) || !nugetVersion().MatchString(l.Version) {
 		return fmt.Errorf("the lock has the version %.100q with the hash %.100q, which is not a SHA-256", l.Version, l.Integrity)
 	}
 	archive, err := openOrGet(k.blobs, want, func() (string, error) {

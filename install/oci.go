@@ -13,10 +13,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/runner"
 	"oras.land/oras-go/v2/errdef"
@@ -33,9 +33,9 @@ type oci struct{ web *http.Client }
 const maxTags = 10_000 // tags of an image that are searched for a newer one
 
 var (
-	imageDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	imageName   = regexp.MustCompile(`^[a-z0-9][A-Za-z0-9._-]*(?::[0-9]+)?(?:/[a-z0-9][a-z0-9._-]*)*$`)
-	imageTag    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+	imageDigest = lazy.Regexp(`^sha256:[0-9a-f]{64}$`)
+	imageName   = lazy.Regexp(`^[a-z0-9][A-Za-z0-9._-]*(?::[0-9]+)?(?:/[a-z0-9][a-z0-9._-]*)*$`)
+	imageTag    = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 )
 
 // splitImage splits the name of an image as users write it: mcp/time, host:5000/name:tag,
@@ -54,7 +54,7 @@ func splitImage(p Package) (image, reference string, err error) {
 	if reference == "" {
 		reference = "latest"
 	}
-	if !imageTag.MatchString(reference) && !imageDigest.MatchString(reference) {
+	if !imageTag().MatchString(reference) && !imageDigest().MatchString(reference) {
 		return "", "", fmt.Errorf("has the tag or digest %.100q, which is not one", reference)
 	}
 	if p.Registry != "" && !hasHost(image) {
@@ -112,7 +112,7 @@ func (k oci) resolve(ctx context.Context, p Package, _ string) (*Locked, error) 
 		return nil, explainOCI(err)
 	}
 	digest := found.Digest.String()
-	if !imageDigest.MatchString(digest) {
+	if !imageDigest().MatchString(digest) {
 		return nil, fmt.Errorf("the registry answers with the digest %.100q, which is not a SHA-256", digest)
 	}
 	p.Name, p.Version, p.Registry = image, reference, ""
@@ -193,7 +193,7 @@ func (k oci) install(ctx context.Context, l *Locked, dir string) error {
 // lockedImage returns the image with its digest, after checking that an engine cannot take it for a
 // flag.
 func lockedImage(l *Locked) (string, error) {
-	if !imageName.MatchString(l.Name) || !imageDigest.MatchString(l.Integrity) {
+	if !imageName().MatchString(l.Name) || !imageDigest().MatchString(l.Integrity) {
 		return "", fmt.Errorf("the lock has the image %.100q with the digest %.100q, which is not one", l.Name, l.Integrity)
 	}
 	return l.Name + "@" + l.Integrity, nil
@@ -259,7 +259,7 @@ func (oci) audit(_ context.Context, l *Locked, _ string) ([]Vulnerability, error
 	return nil, fmt.Errorf("%w here: a scanner of images can, as in: trivy image %s@%s", ErrNoAudit, l.Name, l.Integrity)
 }
 
-var hexHash = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var hexHash = lazy.Regexp(`^[0-9a-f]{64}$`)
 
 const (
 	signatureBegin = "MCPB_SIG_V1"

@@ -8,14 +8,15 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/junction-mcp/junction/internal/lazy"
 )
 
 // otherPython matches pip's note on the newest version, if that is not for this Python.
-var otherPython = regexp.MustCompile(`Requires-Python ([^;\n]+)\n`)
+var otherPython = lazy.Regexp(`Requires-Python ([^;\n]+)\n`)
 
 // cannotConnect lists texts of pip and uv for a failed connection.
 var cannotConnect = []string{"Failed to establish a new connection", "error sending request"}
@@ -148,7 +149,7 @@ func (k pypi) addHashes(ctx context.Context, p Package, lock *pypiLock) {
 			for _, f := range page.Files {
 				hash := "sha256:" + f.Hashes["sha256"]
 				known = known || hash == r.Hashes[0]
-				if versionOf(f.Name) == r.Version && pypiHash.MatchString(hash) && hash != r.Hashes[0] {
+				if versionOf(f.Name) == r.Version && pypiHash().MatchString(hash) && hash != r.Hashes[0] {
 					others = append(others, hash)
 				}
 			}
@@ -186,7 +187,7 @@ func (k pypi) explain(ctx context.Context, p Package, failed error) error {
 		return failed
 	}
 	version := p.Version
-	if !pypiVersion.MatchString(version) || version == "latest" {
+	if !pypiVersion().MatchString(version) || version == "latest" {
 		version = ""
 	}
 	any, built := page.has(version)
@@ -196,7 +197,7 @@ func (k pypi) explain(ctx context.Context, p Package, failed error) error {
 	case !built && !p.Scripts:
 		return fmt.Errorf("%w: there is only its source, and a build runs it", ErrScripts)
 	}
-	if m := otherPython.FindStringSubmatch(ran.stderr); m != nil && says(failed, "No matching distribution found for "+p.Name) {
+	if m := otherPython().FindStringSubmatch(ran.stderr); m != nil && says(failed, "No matching distribution found for "+p.Name) {
 		return fmt.Errorf("a Python %s %w, and it needs that: install it, and see that %s starts it", m[1], ErrRuntime, python())
 	}
 	return failed
@@ -375,17 +376,17 @@ type requirement struct {
 }
 
 var (
-	pypiName    = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-	pypiExtras  = regexp.MustCompile(`^\[[A-Za-z0-9._, -]*\]$`)
-	pypiVersion = regexp.MustCompile(`^[0-9A-Za-z.!+_-]+$`)
-	pypiRange   = regexp.MustCompile(`^(?:(?:[<>!=]=|~=|<|>) *[0-9A-Za-z.!+_*-]+ *,? *)+$`)
-	pypiMarker  = regexp.MustCompile(`^[A-Za-z0-9_.'"<>=!~() +-]*$`)
-	pypiHash    = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	pypiRuns    = regexp.MustCompile(`[-_.]+`)
+	pypiName    = lazy.Regexp(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	pypiExtras  = lazy.Regexp(`^\[[A-Za-z0-9._, -]*\]$`)
+	pypiVersion = lazy.Regexp(`^[0-9A-Za-z.!+_-]+$`)
+	pypiRange   = lazy.Regexp(`^(?:(?:[<>!=]=|~=|<|>) *[0-9A-Za-z.!+_*-]+ *,? *)+$`)
+	pypiMarker  = lazy.Regexp(`^[A-Za-z0-9_.'"<>=!~() +-]*$`)
+	pypiHash    = lazy.Regexp(`^sha256:[0-9a-f]{64}$`)
+	pypiRuns    = lazy.Regexp(`[-_.]+`)
 )
 
 // normal returns the normalized name of a Python package.
-func normal(name string) string { return strings.ToLower(pypiRuns.ReplaceAllString(name, "-")) }
+func normal(name string) string { return strings.ToLower(pypiRuns().ReplaceAllString(name, "-")) }
 
 // splitExtras splits fastmcp[cli].
 func splitExtras(name string) (plain, extras string, err error) {
@@ -393,7 +394,7 @@ func splitExtras(name string) (plain, extras string, err error) {
 	if found {
 		extras = "[" + rest
 	}
-	if !pypiName.MatchString(plain) || found && !pypiExtras.MatchString(extras) {
+	if !pypiName().MatchString(plain) || found && !pypiExtras().MatchString(extras) {
 		return "", "", errors.New("is not a name of PyPI")
 	}
 	return plain, extras, nil
@@ -408,9 +409,9 @@ func wanted(p Package) (all []string, err error) {
 	switch {
 	case p.Version == "" || p.Version == "latest":
 		all = []string{plain + extras}
-	case pypiVersion.MatchString(p.Version):
+	case pypiVersion().MatchString(p.Version):
 		all = []string{plain + extras + "==" + p.Version}
-	case pypiRange.MatchString(p.Version):
+	case pypiRange().MatchString(p.Version):
 		all = []string{plain + extras + " " + p.Version}
 	default:
 		return nil, errors.New("is not a version or a range of PyPI")
@@ -419,7 +420,7 @@ func wanted(p Package) (all []string, err error) {
 		return all, nil
 	}
 	name := strings.TrimSpace(p.With[:strings.IndexAny(p.With+"=", "<>=!~")])
-	if limits := p.With[len(name):]; !pypiName.MatchString(name) || limits != "" && !pypiRange.MatchString(strings.TrimSpace(limits)) {
+	if limits := p.With[len(name):]; !pypiName().MatchString(name) || limits != "" && !pypiRange().MatchString(strings.TrimSpace(limits)) {
 		return nil, fmt.Errorf("is asked for with %.100q, which is not a name of PyPI with versions, such as mcp<2", p.With)
 	}
 	return append(all, p.With), nil
@@ -438,11 +439,11 @@ func readPyPILock(l *Locked) (*pypiLock, error) {
 	}
 	self := false
 	for _, r := range lock.Requirements {
-		if !pypiName.MatchString(r.Name) || !pypiVersion.MatchString(r.Version) || !pypiMarker.MatchString(r.Marker) || len(r.Hashes) == 0 {
+		if !pypiName().MatchString(r.Name) || !pypiVersion().MatchString(r.Version) || !pypiMarker().MatchString(r.Marker) || len(r.Hashes) == 0 {
 			return nil, fmt.Errorf("the lock's dependency %q, version %q, is not a name, a version and hashes", r.Name, r.Version)
 		}
 		for _, hash := range r.Hashes {
-			if !pypiHash.MatchString(hash) {
+			if !pypiHash().MatchString(hash) {
 				return nil, fmt.Errorf("the lock's dependency %q has the hash %.100q, which is not a SHA-256", r.Name, hash)
 			}
 		}

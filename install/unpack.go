@@ -211,7 +211,7 @@ type mcpb struct {
 
 func (k mcpb) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
 	p.SHA256 = strings.ToLower(p.SHA256)
-	if p.SHA256 != "" && !hexHash.MatchString(p.SHA256) {
+	if p.SHA256 != "" && !hexHash().MatchString(p.SHA256) {
 		return nil, fmt.Errorf("has the SHA-256 %.100q, which is not one", p.SHA256)
 	}
 	if !strings.Contains(p.Name, "://") {
@@ -285,7 +285,7 @@ func (b *bundle) manifest() (*manifest, error) {
 
 func (k mcpb) install(ctx context.Context, l *Locked, dir string) error {
 	want, ok := strings.CutPrefix(l.Integrity, "sha256:")
-	if !ok || !hexHash.MatchString(want) {
+	if !ok || !hexHash().MatchString(want) {
 		return fmt.Errorf("the lock has the hash %.100q, which is not a SHA-256", l.Integrity)
 	}
 	archive, err := openOrGet(k.blobs, want, func() (string, error) { return k.fetch(ctx, l.Name, dir) })

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/seal"
@@ -83,7 +83,7 @@ func (l *Launcher) Secret(ctx context.Context, name string) (string, error) {
 }
 
 // secretName matches the names of secrets.
-var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,100}$`) })
+var secretName = lazy.Regexp(`^[a-zA-Z0-9_.-]{1,100}$`)
 
 // CheckSecretName returns a usage error if name is not a valid name of a secret.
 func CheckSecretName(name string) error {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/internal/schema"
@@ -313,7 +314,7 @@ func (c *check) members(at string, value json.RawMessage, o *object) {
 // maxIcon is the largest length of an icon's address in characters.
 const maxIcon = 255
 
-var iconSize = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+x\d+|any)$`) })
+var iconSize = lazy.Regexp(`^(\d+x\d+|any)$`)
 
 // icons checks the icons of a server.
 func (c *check) icons(list json.RawMessage) {

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/runner"
 )
 
@@ -210,7 +209,7 @@ func (m *maker) values(n Need) ([]string, error) {
 	return given.Texts, err
 }
 
-var braces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}]{1,100}\}`) })
+var braces = lazy.Regexp(`\{[^{}]{1,100}\}`)
 
 // template replaces each {name} in text by the value of that variable. whole is false if a variable
 // has no value.

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
 )
@@ -82,7 +82,7 @@ func transportType(word, none string) string {
 	return word
 }
 
-var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*(/[a-zA-Z0-9._-]+)?$`) })
+var serverName = lazy.Regexp(`^[a-zA-Z0-9][a-zA-Z0-9.-]*(/[a-zA-Z0-9._-]+)?$`)
 
 // usable returns an error if the server cannot be used at all.
 func (s *Server) usable() error {

@@ -9,12 +9,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/proxied"
 )
 
@@ -87,7 +86,7 @@ type IssuerClaims struct {
 	Groups string `json:"groups,omitempty" default:"groups" doc:"the claim of the groups: its name, or a path such as /realm_access/roles"`
 }
 
-var scopeText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\x21\x23-\x5B\x5D-\x7E]{1,200}$`) })
+var scopeText = lazy.Regexp(`^[\x21\x23-\x5B\x5D-\x7E]{1,200}$`)
 
 // check returns the faults that the schema cannot express.
 func (a *Authorization) check() error {

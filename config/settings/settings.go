@@ -11,13 +11,13 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/pointer"
 	"github.com/junction-mcp/junction/internal/schema"
 )
@@ -261,7 +261,7 @@ func longEnough(at string, age time.Duration) error {
 	return nil
 }
 
-var profileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
+var profileName = lazy.Regexp(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // check returns the faults that the schema cannot express.
 func (s *Settings) check() error {

@@ -110,6 +110,22 @@ func (m *Members) At(i int) (quoted, value []byte) {
 	return m.src[one.name:one.nameEnd], m.src[one.value:one.valueEnd:one.valueEnd]
 }
 
+// Without returns a copy of the object without the named members.
+func (m *Members) Without(names ...string) json.RawMessage {
+	size := 0
+	if m.count > 0 {
+		size = int(m.at(m.count-1).valueEnd - m.at(0).name)
+	}
+	w := NewObject(make([]byte, 0, size+2))
+	for i := range m.count {
+		if one := m.at(i); !named(m.src[one.name:one.nameEnd], names) {
+			w.comma()
+			w.buf = append(w.buf, m.src[one.name:one.valueEnd]...)
+		}
+	}
+	return w.Bytes()
+}
+
 // All iterates over the unescaped names and the values of the members, in order of appearance.
 func (m *Members) All() iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {

@@ -87,3 +87,17 @@ func TestSkipValueReportsTruncation(t *testing.T) {
 		}
 	}
 }
+
+func TestMembersAreCopiedLikeTheObject(t *testing.T) {
+	for _, in := range []string{`{}`, `{"a":1}`, ` { "a" : [1,"]}"] , "\u0062":{"a":2} ,"c":"x" } `, object(40)} {
+		m, err := Index([]byte(in), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, names := range [][]string{nil, {"a"}, {"b"}, {"a", "b", "c"}, {"k0", "k8", "k39"}, {"x"}} {
+			if got, want := m.Without(names...), Without([]byte(in), names...); string(got) != string(want) {
+				t.Errorf("%s without %q is %s, want %s", in, names, got, want)
+			}
+		}
+	}
+}

@@ -3,6 +3,8 @@ package revision
 import (
 	"encoding/json"
 	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
 // Kept contains the own members of a result that is sent to many clients, such as a list, and their
@@ -20,6 +22,16 @@ func Keep(method string, members json.RawMessage) *Kept {
 	k := &Kept{JSON: members}
 	for i := range k.forms {
 		k.forms[i] = sync.OnceValue(func() []byte { return table[i+1].without(k.formAt(i+1), method) })
+	}
+	return k
+}
+
+// KeepCall is [Keep] for the result of a tool with the indexed members. If their structured content
+// shows that the newest legacy form is the same, no form has to be looked for in a long result.
+func KeepCall(result json.RawMessage, members *jsonrpc.Members) *Kept {
+	k := Keep("tools/call", result)
+	if value := members.Get("structuredContent"); value == nil || isObject(value) {
+		k.forms[len(k.forms)-1] = func() []byte { return result }
 	}
 	return k
 }

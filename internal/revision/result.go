@@ -173,7 +173,7 @@ func (r *Revision) Split(method string, result json.RawMessage, members *jsonrpc
 	}
 	for _, name := range around {
 		if members.Get(name) != nil {
-			return jsonrpc.Without(result, around...), e, nil
+			return members.Without(around...), e, nil
 		}
 	}
 	return result, e, nil

@@ -6,9 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/lazy"
 )
 
 // Of returns a single line that explains why a server cannot be used. It does not contain the
@@ -28,7 +29,7 @@ func Of(err error, name string) string {
 	}
 	how = strings.TrimRight(strings.TrimPrefix(how, "its output ended; "), "; ")
 	line := Line(strings.Split(tail, "\n"))
-	if line == "" || fromOutside.MatchString(how) {
+	if line == "" || fromOutside().MatchString(how) {
 		return how
 	}
 	return how + ": " + line
@@ -37,22 +38,22 @@ func Of(err error, name string) string {
 var (
 	// fromOutside matches the end of a program that was ended by a signal from outside. Its own
 	// output does not explain this end.
-	fromOutside = regexp.MustCompile(`^it was killed by SIG(TERM|KILL|INT|HUP|QUIT)$`)
+	fromOutside = lazy.Regexp(`^it was killed by SIG(TERM|KILL|INT|HUP|QUIT)$`)
 	// prefix matches prefixes that some programs write before each line.
-	prefix = regexp.MustCompile(`^[|\s]*(\[\d+\]\s*)?`)
+	prefix = lazy.Regexp(`^[|\s]*(\[\d+\]\s*)?`)
 	// noise matches lines without meaning: brackets, stack frames, npm's messages about itself, the
 	// failing source line, the version of Node, items of a list, and flags in a usage text.
-	noise = regexp.MustCompile(`^[^\pL\pN]*$|^--?[a-zA-Z][\w-]*([ ,=]|$)|^npm (warn|WARN|notice)\b|^at .|^File "|^node:internal|^throw |complete log of this run|^Node\.js v[\d.]+$|^'[^']*',?$`)
+	noise = lazy.Regexp(`^[^\pL\pN]*$|^--?[a-zA-Z][\w-]*([ ,=]|$)|^npm (warn|WARN|notice)\b|^at .|^File "|^node:internal|^throw |complete log of this run|^Node\.js v[\d.]+$|^'[^']*',?$`)
 	// names matches lines that contain the name of an error.
-	names = regexp.MustCompile(`\b\w*(Error|Exception)\b|(?i)\b(error|fatal|panic)\b`)
+	names = lazy.Regexp(`\b\w*(Error|Exception)\b|(?i)\b(error|fatal|panic)\b`)
 	// codes matches lines of npm that contain only codes.
-	codes = regexp.MustCompile(`(?i)^npm (err!|error)( (code|errno|syscall|path) .*|[ \d]*)$`)
+	codes = lazy.Regexp(`(?i)^npm (err!|error)( (code|errno|syscall|path) .*|[ \d]*)$`)
 	// telling matches lines that may explain a failure without the name of an error.
-	telling = regexp.MustCompile(`(?i)missing|required|not found|no such|cannot|can't|denied|unable|invalid|must |please|usage:|failed`)
-	warning = regexp.MustCompile(`(?i)\bwarn(ing)?\b`)
+	telling = lazy.Regexp(`(?i)missing|required|not found|no such|cannot|can't|denied|unable|invalid|must |please|usage:|failed`)
+	warning = lazy.Regexp(`(?i)\bwarn(ing)?\b`)
 	// causing matches lines that contain the cause of the error in a previous line.
-	causing = regexp.MustCompile(`(?i)^\[?cause\]?:|^caused by:?|getaddrinfo|\bE(CONN\w+|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH)\b`)
-	ofCause = regexp.MustCompile(`(?i)^(\[?cause\]?:|caused by:?)?\s*(error:)?\s*`)
+	causing = lazy.Regexp(`(?i)^\[?cause\]?:|^caused by:?|getaddrinfo|\bE(CONN\w+|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH)\b`)
+	ofCause = lazy.Regexp(`(?i)^(\[?cause\]?:|caused by:?)?\s*(error:)?\s*`)
 )
 
 // Line returns the line of a program's standard error that explains its failure. It prefers the
@@ -62,20 +63,20 @@ var (
 func Line(lines []string) string {
 	var named, cause, hint, last string
 	for _, line := range lines {
-		line = strings.TrimSpace(prefix.ReplaceAllString(line, ""))
+		line = strings.TrimSpace(prefix().ReplaceAllString(line, ""))
 		switch {
-		case noise.MatchString(line):
+		case noise().MatchString(line):
 			continue
 		case strings.HasSuffix(last, ":") && named == last: // the next line contains the details
 			named += " " + line
-		case named != "" && causing.MatchString(line):
+		case named != "" && causing().MatchString(line):
 			if cause == "" {
 				cause = line
 			}
-		case codes.MatchString(line), warning.MatchString(line):
-		case names.MatchString(line) && !(strings.HasPrefix(line, "npm ") && named != ""):
+		case codes().MatchString(line), warning().MatchString(line):
+		case names().MatchString(line) && !(strings.HasPrefix(line, "npm ") && named != ""):
 			named, cause = line, ""
-		case hint == "" && telling.MatchString(line):
+		case hint == "" && telling().MatchString(line):
 			hint = line
 		}
 		last = line
@@ -86,7 +87,7 @@ func Line(lines []string) string {
 	case named == "":
 		return bare(hint)
 	case cause != "":
-		return bare(named) + ": " + bare(ofCause.ReplaceAllString(cause, ""))
+		return bare(named) + ": " + bare(ofCause().ReplaceAllString(cause, ""))
 	}
 	return bare(named)
 }
@@ -100,20 +101,20 @@ func bare(line string) string {
 	return line
 }
 
-var afterTime = regexp.MustCompile(`((?:within|for|after) \S+|in time): context deadline exceeded`)
+var afterTime = lazy.Regexp(`((?:within|for|after) \S+|in time): context deadline exceeded`)
 
 // Text returns the text of an error, with phrases of the Go library replaced by plainer ones.
 func Text(err error) string {
-	text := afterTime.ReplaceAllString(err.Error(), "$1")
+	text := afterTime().ReplaceAllString(err.Error(), "$1")
 	return strings.ReplaceAll(text, "context deadline exceeded", "no response in time")
 }
 
-var ofServer = regexp.MustCompile(`^server ("(?:[^"\\]|\\.)*"): `)
+var ofServer = lazy.Regexp(`^server ("(?:[^"\\]|\\.)*"): `)
 
 // Once returns the text of an error in which its server is mentioned only once. The name of a
 // server may be its URL, which errors of HTTP requests contain too.
 func Once(text string) string {
-	m := ofServer.FindStringSubmatch(text)
+	m := ofServer().FindStringSubmatch(text)
 	if m == nil {
 		return text
 	}
@@ -150,7 +151,7 @@ func WantedVariable(err error, said string) string {
 		}
 	}
 	for _, text := range places {
-		if m := wantsVariable.FindStringSubmatch(text); m != nil {
+		if m := wantsVariable().FindStringSubmatch(text); m != nil {
 			return cmp.Or(m[1], m[2])
 		}
 	}
@@ -158,9 +159,9 @@ func WantedVariable(err error, said string) string {
 }
 
 var (
-	wantsVariable = regexp.MustCompile(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*(?i:missing|required|not set|must be set|undefined|not defined|not provided|is empty)|(?i:missing|required|set|provide|pass)\b.*?\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`)
-	servesHTTP    = regexp.MustCompile(`(?i)\b(listening|running|serving|started|available)\b.*(https?://|\bport:? \d)`)
+	wantsVariable = lazy.Regexp(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*(?i:missing|required|not set|must be set|undefined|not defined|not provided|is empty)|(?i:missing|required|set|provide|pass)\b.*?\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`)
+	servesHTTP    = lazy.Regexp(`(?i)\b(listening|running|serving|started|available)\b.*(https?://|\bport:? \d)`)
 )
 
 // ServesHTTP reports whether a line of a program's output means that the program serves HTTP.
-func ServesHTTP(line string) bool { return servesHTTP.MatchString(line) }
+func ServesHTTP(line string) bool { return servesHTTP().MatchString(line) }

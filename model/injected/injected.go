@@ -6,12 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
@@ -260,13 +260,13 @@ func appendCall(dst []byte, name string, arguments json.RawMessage) []byte {
 
 // tokens matches text of others that could close the block it is in, or imitate a call or another
 // role.
-var tokens = regexp.MustCompile(`<(/?tool_response|/?tool_call|/?tools>|[|｜][\w▁/]+[|｜]>)`)
+var tokens = lazy.Regexp(`<(/?tool_response|/?tool_call|/?tools>|[|｜][\w▁/]+[|｜]>)`)
 
 // harmless breaks the marks in JSON by escapes, which do not change its value.
-func harmless(raw []byte) []byte { return tokens.ReplaceAll(raw, []byte(`\u003c$1`)) }
+func harmless(raw []byte) []byte { return tokens().ReplaceAll(raw, []byte(`\u003c$1`)) }
 
 // harmlessText breaks the marks in text.
-func harmlessText(text string) string { return tokens.ReplaceAllString(text, "&lt;$1") }
+func harmlessText(text string) string { return tokens().ReplaceAllString(text, "&lt;$1") }
 
 // A toolbox finds the tools of a request by every name that a model may use, and makes calls from
 // the model's text.
@@ -304,10 +304,10 @@ func newToolbox(tools []model.Tool, messages []model.Message) *toolbox {
 	return b
 }
 
-var punctuation = regexp.MustCompile(`[^A-Za-z0-9]`)
+var punctuation = lazy.Regexp(`[^A-Za-z0-9]`)
 
 // fold returns the form of a name that ignores case and punctuation.
-func fold(name string) string { return strings.ToLower(punctuation.ReplaceAllString(name, "")) }
+func fold(name string) string { return strings.ToLower(punctuation().ReplaceAllString(name, "")) }
 
 // find returns the only tool that a name can mean, or nil.
 func (b *toolbox) find(name string) *model.Tool {

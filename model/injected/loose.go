@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/internal/wire"
@@ -56,9 +57,9 @@ func (l *loose) atEnd() bool {
 }
 
 // blank matches white space and comments.
-var blank = regexp.MustCompile(`^(?:[ \t\r\n]+|//[^\n]*|#[^\n]*|/\*(?s:.*?)(?:\*/|$))+`)
+var blank = lazy.Regexp(`^(?:[ \t\r\n]+|//[^\n]*|#[^\n]*|/\*(?s:.*?)(?:\*/|$))+`)
 
-func (l *loose) skip() { l.pos += len(blank.FindString(l.src[l.pos:])) }
+func (l *loose) skip() { l.pos += len(blank().FindString(l.src[l.pos:])) }
 
 // value parses one value. It returns false if there is none, or if its end cannot be determined.
 func (l *loose) value() bool {
@@ -130,10 +131,10 @@ func (l *loose) member() bool {
 }
 
 // bareWord matches a name or a value without quotes.
-var bareWord = regexp.MustCompile(`^[\w.+\-\x{80}-\x{10ffff}]{1,256}`)
+var bareWord = lazy.Regexp(`^[\w.+\-\x{80}-\x{10ffff}]{1,256}`)
 
 func (l *loose) word() string {
-	word := bareWord.FindString(l.src[l.pos:])
+	word := bareWord().FindString(l.src[l.pos:])
 	l.pos += len(word)
 	return word
 }
@@ -191,20 +192,20 @@ func (l *loose) text() bool {
 
 // afterString matches text that can follow a string: a separator, a comment, the end of the text,
 // or the next string on another line.
-var afterString = regexp.MustCompile(`^(?:[ \t\r\n]*(?:$|[,:}\]#]|//|/\*)|[ \t\r]*\n[ \t\r\n]*["'“”‘’])`)
+var afterString = lazy.Regexp(`^(?:[ \t\r\n]*(?:$|[,:}\]#]|//|/\*)|[ \t\r]*\n[ \t\r\n]*["'“”‘’])`)
 
 // over reports whether a string can end after n more bytes.
 func (l *loose) over(n int) bool {
 	rest := l.src[l.pos+n:]
-	return afterString.MatchString(rest[:min(len(rest), 256)])
+	return afterString().MatchString(rest[:min(len(rest), 256)])
 }
 
-var escape = regexp.MustCompile(`^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})`)
+var escape = lazy.Regexp(`^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})`)
 
 // escape copies an escape sequence. A backslash without meaning, as in a regular expression, is
 // escaped itself.
 func (l *loose) escape(b []byte) []byte {
-	if e := escape.FindString(l.src[l.pos:]); e != "" {
+	if e := escape().FindString(l.src[l.pos:]); e != "" {
 		l.pos += len(e)
 		return append(b, e...)
 	}
@@ -224,9 +225,9 @@ const maxTries = 32
 
 // The ends of a call between tags, of one with parameters as tags, and of one in a fence.
 var (
-	tagEnds     = regexp.MustCompile(`</?tool_call>|<tool_response|<\|`)
-	functionEnd = regexp.MustCompile(`</function>`)
-	fenceEnd    = regexp.MustCompile("```")
+	tagEnds     = lazy.Regexp(`</?tool_call>|<tool_response|<\|`)
+	functionEnd = lazy.Regexp(`</function>`)
+	fenceEnd    = lazy.Regexp("```")
 )
 
 // A block is held text that may be calls.
@@ -275,7 +276,7 @@ func (p *scanner) reject() {
 	}
 }
 
-var damagedName = regexp.MustCompile(`(?:name|function)["']?\s*:\s*["']?([\w.:/-]{1,128})`)
+var damagedName = lazy.Regexp(`(?:name|function)["']?\s*:\s*["']?([\w.:/-]{1,128})`)
 
 // readCalls parses the values of a block up to an end. It returns false if the end is inside a
 // string and therefore not the end.
@@ -287,7 +288,7 @@ func (p *scanner) readCalls(end int, mark string) bool {
 	if v.quoted && mark != "" {
 		return false
 	}
-	switch name := damagedName.FindStringSubmatch(body[v.used:]); {
+	switch name := damagedName().FindStringSubmatch(body[v.used:]); {
 	case b.tagged && v.bad && cut:
 		p.over = true
 	case b.tagged && v.bad && name != nil && p.tools.find(name[1]) != nil:
@@ -315,14 +316,14 @@ type values struct {
 }
 
 // between matches text that may be between calls; a superfluous brace is common.
-var between = regexp.MustCompile("^(?:[\\s,;}\\]]|</?tool_call>|<\\|python_tag\\|>|```(?:json)?)+")
+var between = lazy.Regexp("^(?:[\\s,;}\\]]|</?tool_call>|<\\|python_tag\\|>|```(?:json)?)+")
 
 // values parses the calls of a body up to the first value that is not a call. The last one may lack
 // brackets, unless the body was cut off.
 func (b *toolbox) values(body string, tagged, cut bool) values {
 	var v values
 	for {
-		v.used += len(between.FindString(body[v.used:]))
+		v.used += len(between().FindString(body[v.used:]))
 		if v.used == len(body) || body[v.used] != '{' && body[v.used] != '[' {
 			return v
 		}
@@ -363,7 +364,7 @@ func (p *scanner) readFunction(end int, mark string) {
 	}
 }
 
-var parameterTag = regexp.MustCompile(`<parameter=["']?([^>"'<{]{1,128})["']?>`)
+var parameterTag = lazy.Regexp(`<parameter=["']?([^>"'<{]{1,128})["']?>`)
 
 // parameters makes an object of the parameter tags. A parameter may lack its end tag. It returns
 // false if the last one does and the body is not closed.
@@ -376,7 +377,7 @@ func (b *toolbox) parameters(function, body string, closed bool) (json.RawMessag
 	}
 	w := jsonrpc.NewObject(nil)
 	whole, seen := true, map[string]bool{}
-	tags := parameterTag.FindAllStringSubmatchIndex(body, -1)
+	tags := parameterTag().FindAllStringSubmatchIndex(body, -1)
 	for i, t := range tags {
 		end := len(body)
 		if i+1 < len(tags) {
@@ -421,7 +422,7 @@ const (
 
 // marks matches the marks in text: begin and end of a call, of a result that the model invents, and
 // of thoughts.
-var marks = regexp.MustCompile("</?tool_call>|<tool_response|<\\|python_tag\\|>|<\\|eo[mt]_id\\|>|<function=|</function>|</?think(?:ing)?>|```")
+var marks = lazy.Regexp("</?tool_call>|<tool_response|<\\|python_tag\\|>|<\\|eo[mt]_id\\|>|<function=|</function>|</?think(?:ing)?>|```")
 
 // A scanner finds the calls in the text of a model while it is generated. It holds text that may be
 // a call until that is known. So the result does not depend on how the text was split. It must be
@@ -480,7 +481,7 @@ func (p *scanner) run() {
 
 // plain processes text up to the next mark, or the mark.
 func (p *scanner) plain() bool {
-	switch at := marks.FindIndex(p.buf); {
+	switch at := marks().FindIndex(p.buf); {
 	case at != nil && at[0] == 0:
 		return p.marked(string(p.buf[:at[1]]))
 	case at != nil:
@@ -534,13 +535,13 @@ func (p *scanner) head() (head []byte, more bool) {
 
 // opening matches the beginning of a call behind its mark: JSON, possibly in a fence, or the name
 // of a function.
-var opening = regexp.MustCompile("^(?:<tool_call>|<\\|python_tag\\|>)?\\s*(?:[{\\[`]|<function=([^<>{\n]*)>)")
+var opening = lazy.Regexp("^(?:<tool_call>|<\\|python_tag\\|>)?\\s*(?:[{\\[`]|<function=([^<>{\n]*)>)")
 
 // opened processes the opening mark of a call, n bytes long. The following text decides whether it
 // is a call.
 func (p *scanner) opened(n int) bool {
 	head, more := p.head()
-	m := opening.FindSubmatchIndex(head)
+	m := opening().FindSubmatchIndex(head)
 	switch {
 	case m == nil && more:
 		return false
@@ -549,9 +550,9 @@ func (p *scanner) opened(n int) bool {
 	case m == nil:
 		p.pass(n)
 	case m[2] < 0:
-		p.hold(block{head: m[1] - 1, tagged: true, end: tagEnds})
+		p.hold(block{head: m[1] - 1, tagged: true, end: tagEnds()})
 	default:
-		p.hold(block{head: m[1], function: strings.Trim(string(head[m[2]:m[3]]), " \"'"), end: functionEnd})
+		p.hold(block{head: m[1], function: strings.Trim(string(head[m[2]:m[3]]), " \"'"), end: functionEnd()})
 	}
 	return true
 }
@@ -559,20 +560,20 @@ func (p *scanner) opened(n int) bool {
 // fence matches the first line of a code block that may contain a call, and calling the beginning
 // of such a call. Other code blocks are text and need not be held.
 var (
-	fence   = regexp.MustCompile("(?i)^```[ \t]*(?:json|tool_calls?|xml|text)?[ \t]*\r?\n")
-	calling = regexp.MustCompile(`^\s*(?:<tool_call>\s*)?\[?\s*\{\s*["'“]?(?:name|function|type|id|arguments|parameters|args)\W`)
+	fence   = lazy.Regexp("(?i)^```[ \t]*(?:json|tool_calls?|xml|text)?[ \t]*\r?\n")
+	calling = lazy.Regexp(`^\s*(?:<tool_call>\s*)?\[?\s*\{\s*["'“]?(?:name|function|type|id|arguments|parameters|args)\W`)
 )
 
 // fence processes the mark at either end of a code block.
 func (p *scanner) fence() bool {
 	head, more := p.head()
 	line := bytes.IndexByte(head, '\n') + 1
-	first := fence.FindIndex(head)
+	first := fence().FindIndex(head)
 	switch {
 	case !p.code && line == 0 && more:
 		return false
-	case !p.code && first != nil && calling.Match(head[first[1]:]):
-		p.hold(block{head: first[1], end: fenceEnd})
+	case !p.code && first != nil && calling().Match(head[first[1]:]):
+		p.hold(block{head: first[1], end: fenceEnd()})
 		return true
 	case !p.code && first != nil && more:
 		return false

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/model"
@@ -126,14 +126,14 @@ func notDone(left []string) string {
 }
 
 // hashed matches the hash that [model.Names] appends to a name that providers do not accept.
-var hashed = regexp.MustCompile(`_[0-9a-f]{8}$`)
+var hashed = lazy.Regexp(`_[0-9a-f]{8}$`)
 
 // own returns a tool's name without the server's.
 func own(name string) string {
 	if _, after, found := strings.Cut(name, "__"); found && after != "" {
 		name = after
 	}
-	return hashed.ReplaceAllString(name, "")
+	return hashed().ReplaceAllString(name, "")
 }
 
 // join joins the non-empty texts with line breaks.

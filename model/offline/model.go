@@ -2,13 +2,13 @@ package offline
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
@@ -132,7 +132,7 @@ const sumQuestion = "add 2 and 40"
 
 // plainWord matches words of a tool that may be part of an example: without spaces and marks, which
 // have a meaning in a question.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9][\w.-]{0,39}$`)
+var plainWord = lazy.Regexp(`^[A-Za-z0-9][\w.-]{0,39}$`)
 
 // Example returns a question that the model answers with a call of one of these tools, or "" if it
 // finds none. With searched, the model has to search for the tools first, so the question contains
@@ -175,13 +175,13 @@ func exampleOf(tool *model.Tool) string {
 		case len(p.types) == 1 && (p.types[0] == "number" || p.types[0] == "integer"):
 			value = strconv.Itoa([]int{2, 40}[i%2])
 		}
-		if !plainWord.MatchString(value) {
+		if !plainWord().MatchString(value) {
 			return ""
 		}
 		words = append(words, p.Name+"="+value)
 	}
 	for _, w := range words {
-		if name, _, _ := strings.Cut(w, "="); !plainWord.MatchString(name) {
+		if name, _, _ := strings.Cut(w, "="); !plainWord().MatchString(name) {
 			return ""
 		}
 	}
@@ -207,12 +207,12 @@ type piece struct {
 
 var (
 	// stepEnd captures the end of a step outside of quoted texts.
-	stepEnd = regexp.MustCompile(`(?i)"(?:[^"\\]|\\.)*"|([;\n]|(?:^|\s)then(?:[\s,]|$))`)
-	before  = regexp.MustCompile(`(?i)^\s*(?:(?:and|first|finally|please|then)(?:[\s,]+|$))*`)
-	behind  = regexp.MustCompile(`(?i)(?:[\s,]+and|[\s,])*$`)
+	stepEnd = lazy.Regexp(`(?i)"(?:[^"\\]|\\.)*"|([;\n]|(?:^|\s)then(?:[\s,]|$))`)
+	before  = lazy.Regexp(`(?i)^\s*(?:(?:and|first|finally|please|then)(?:[\s,]+|$))*`)
+	behind  = lazy.Regexp(`(?i)(?:[\s,]+and|[\s,])*$`)
 	// piecePattern captures a key, a text in quotes, and a text without.
-	piecePattern  = regexp.MustCompile(`(?:([A-Za-z_][\w.-]*):?=)?(?:"((?:[^"\\]|\\.)*)"|(\S+))`)
-	numberPattern = regexp.MustCompile(`^(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\.*$`)
+	piecePattern  = lazy.Regexp(`(?:([A-Za-z_][\w.-]*):?=)?(?:"((?:[^"\\]|\\.)*)"|(\S+))`)
+	numberPattern = lazy.Regexp(`^(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\.*$`)
 	escapes       = strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\n`, "\n")
 )
 
@@ -222,12 +222,12 @@ func steps(question string) []string {
 	from := 0
 	add := func(to int) {
 		step := question[from:to]
-		step = step[len(before.FindString(step)):]
-		if step = step[:behind.FindStringIndex(step)[0]]; step != "" {
+		step = step[len(before().FindString(step)):]
+		if step = step[:behind().FindStringIndex(step)[0]]; step != "" {
 			all = append(all, step)
 		}
 	}
-	for _, m := range stepEnd.FindAllStringSubmatchIndex(question, -1) {
+	for _, m := range stepEnd().FindAllStringSubmatchIndex(question, -1) {
 		if m[2] >= 0 {
 			add(m[2])
 			from = m[3]
@@ -240,11 +240,11 @@ func steps(question string) []string {
 // piecesOf splits a step into pieces.
 func piecesOf(step string) []piece {
 	var all []piece
-	for _, m := range piecePattern.FindAllStringSubmatchIndex(step, -1) {
+	for _, m := range piecePattern().FindAllStringSubmatchIndex(step, -1) {
 		p := piece{start: m[0]}
 		if m[4] >= 0 {
 			p.kind, p.text = quoted, escapes.Replace(step[m[4]:m[5]])
-		} else if p.text = strings.Trim(step[m[6]:m[7]], ",:!?()"); numberPattern.MatchString(p.text) {
+		} else if p.text = strings.Trim(step[m[6]:m[7]], ",:!?()"); numberPattern().MatchString(p.text) {
 			p.kind, p.text = number, strings.TrimRight(p.text, ".")
 		}
 		if m[2] >= 0 {
@@ -256,8 +256,8 @@ func piecesOf(step string) []piece {
 }
 
 var (
-	humps  = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
-	ending = regexp.MustCompile(`^(.{3,}?)(?:ing|ed|es|s|e)$`)
+	humps  = lazy.Regexp(`(\p{Ll})(\p{Lu})`)
+	ending = lazy.Regexp(`^(.{3,}?)(?:ing|ed|es|s|e)$`)
 )
 
 // alike maps words of tools' names to the words of questions for them, in the form of [split].
@@ -266,9 +266,9 @@ var alike = map[string]string{"sum": "add", "add": "sum"}
 // split splits a text or an identifier into lower-case words without their endings: adds and adding
 // become add.
 func split(s string) []string {
-	words := strings.FieldsFunc(strings.ToLower(humps.ReplaceAllString(s, "$1 $2")), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(humps().ReplaceAllString(s, "$1 $2")), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for i, w := range words {
-		words[i] = ending.ReplaceAllString(w, "$1")
+		words[i] = ending().ReplaceAllString(w, "$1")
 	}
 	return words
 }

@@ -55,6 +55,7 @@ type Endpoint struct {
 	transport http.RoundTripper // transport of client, if client does nothing else but follow redirects; otherwise nil
 
 	exchanges Exchanges
+	long      sync.Pool // of *bytes.Buffer, to read long messages
 
 	mu            sync.Mutex
 	arriving      int // requests in AwaitArrival

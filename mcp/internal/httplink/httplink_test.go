@@ -1,6 +1,7 @@
 package httplink
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -102,4 +103,32 @@ func (c *counted) Read(b []byte) (int, error) {
 func (c *counted) Close() error {
 	c.closed = true
 	return nil
+}
+
+// A message of any length is read whole, announced or not, and keeps no memory of another one.
+func TestReadMessage(t *testing.T) {
+	const most = 300 << 10
+	e := &Endpoint{MaxMessage: most}
+	var kept [][]byte
+	for i, n := range []int{1, shortMessage, shortMessage + 1, most, most + 1, 200 << 10, most} {
+		for _, length := range []int64{int64(n), -1} {
+			want := strings.Repeat(string(rune('a'+i)), n)
+			got, err := e.ReadMessage(&http.Response{ContentLength: length, Body: io.NopCloser(strings.NewReader(want))})
+			if n > most {
+				if !errors.Is(err, ErrTooLong) {
+					t.Errorf("%d bytes, announced %d: %v", n, length, err)
+				}
+				continue
+			}
+			if err != nil || string(got) != want {
+				t.Errorf("%d bytes, announced %d: got %d, %v", n, length, len(got), err)
+			}
+			kept = append(kept, got)
+		}
+	}
+	for _, got := range kept {
+		if string(got) != strings.Repeat(string(got[:1]), len(got)) {
+			t.Errorf("a message of %d bytes was overwritten", len(got))
+		}
+	}
 }

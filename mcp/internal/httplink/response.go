@@ -22,6 +22,9 @@ const (
 	maxErrorBody = 64 << 10 // bytes to read of the body of an error
 	maxShown     = 300      // runes of it to show
 
+	shortMessage = 64 << 10 // bytes of a message that is read at once
+	maxKept      = 2 << 20  // bytes of a buffer kept to read longer ones
+
 	discardTime = 250 * time.Millisecond // time for reading the rest of an unused body
 )
 
@@ -109,19 +112,28 @@ func (e *Endpoint) Knows(ctx context.Context, u *url.URL, header http.Header) bo
 
 // ReadMessage reads a body that consists of one message.
 func (e *Endpoint) ReadMessage(resp *http.Response) ([]byte, error) {
-	if n := resp.ContentLength; n > 0 && n <= min(maxErrorBody, int64(e.MaxMessage)) {
+	if n := resp.ContentLength; n > 0 && n <= min(shortMessage, int64(e.MaxMessage)) {
 		body := make([]byte, n)
 		_, err := io.ReadFull(resp.Body, body)
 		return body, err
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(e.MaxMessage)+1))
-	if err != nil {
+	long, _ := e.long.Get().(*bytes.Buffer)
+	if long == nil {
+		long = new(bytes.Buffer)
+	}
+	defer func() {
+		if long.Cap() <= maxKept {
+			long.Reset()
+			e.long.Put(long)
+		}
+	}()
+	if _, err := long.ReadFrom(io.LimitReader(resp.Body, int64(e.MaxMessage)+1)); err != nil {
 		return nil, err
 	}
-	if len(body) > e.MaxMessage {
+	if long.Len() > e.MaxMessage {
 		return nil, fmt.Errorf("%w: over %d bytes", ErrTooLong, e.MaxMessage)
 	}
-	return body, nil
+	return bytes.Clone(long.Bytes()), nil
 }
 
 // Discard closes an unused body. If the body is short, Discard first reads it for at most

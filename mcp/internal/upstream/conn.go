@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -335,7 +334,7 @@ func (c *conn) send(method string, params []byte) bool {
 }
 
 // inputRequests is the quoted name of the member of a modern result with the server's requests.
-var inputRequests = []byte(`"inputRequests"`)
+const longResult = 16 << 10
 
 // result returns the Result in a server's response.
 func (c *conn) result(ctx context.Context, s *session, req *mcp.Request, m *jsonrpc.Message) (mcp.Result, error) {
@@ -352,7 +351,7 @@ func (c *conn) result(ctx context.Context, s *session, req *mcp.Request, m *json
 	if a.Type == revision.Task && !task.Declared(req.Meta.Capabilities) {
 		return mcp.Result{}, fmt.Errorf("server %q: %s: the result is a task, and the client did not declare that it knows tasks", c.options.Name, describe(req))
 	}
-	if !s.revision.Modern && mayAsk(req.Method) && bytes.Contains(body, inputRequests) && jsonrpc.Get(body, "inputRequests") != nil {
+	if !s.revision.Modern && mayAsk(req.Method) && m.Members.Get("inputRequests") != nil {
 		// The Go SDK (1.8.0) sends the second elicitation of a tool in this form.
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidRequest, "server %q: %s: the result is an elicitation by inputRequests, which is a form of %s and not of a session of %s",
 			c.options.Name, describe(req), revision.Latest().Name, s.revision.Name)
@@ -363,5 +362,9 @@ func (c *conn) result(ctx context.Context, s *session, req *mcp.Request, m *json
 			body = filled
 		}
 	}
-	return mcp.Result{Type: string(a.Type), JSON: body, Meta: a.Meta, TTL: time.Duration(a.TTL) * time.Millisecond, Scope: mcp.CacheScope(a.Scope)}, nil
+	result := mcp.Result{Type: string(a.Type), JSON: body, Meta: a.Meta, TTL: time.Duration(a.TTL) * time.Millisecond, Scope: mcp.CacheScope(a.Scope)}
+	if req.Method == "tools/call" && len(body) >= longResult {
+		result.Value = revision.KeepCall(body, &m.Members)
+	}
+	return result, nil
 }

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/model"
 )
@@ -290,7 +291,7 @@ func (l *Learned) from(err error, tools []model.Tool) (next []model.Tool, notes 
 func (l *Learned) learn(message string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if match := tooMany.FindStringSubmatch(message); match != nil {
+	if match := tooMany().FindStringSubmatch(message); match != nil {
 		most, err := strconv.Atoi(match[1])
 		changes := err == nil && most > 0 && most != l.mostTokens
 		l.mostTokens = most
@@ -298,7 +299,7 @@ func (l *Learned) learn(message string) bool {
 	}
 	for _, m := range l.Members {
 		mentioned := slices.ContainsFunc(m.Words, func(word string) bool { return strings.Contains(message, word) })
-		if mentioned && !l.left[m.Name] && refusal.MatchString(message) {
+		if mentioned && !l.left[m.Name] && refusal().MatchString(message) {
 			if l.left == nil {
 				l.left = map[string]bool{}
 			}
@@ -310,20 +311,20 @@ func (l *Learned) learn(message string) bool {
 }
 
 var (
-	refusal     = regexp.MustCompile(`(?i)not (be )?(supported|permitted|allowed|recogni[sz]ed|accepted)|unsupported|does(n't| not) support|unknown|unrecognized|unexpected|extra (input|field)|cannot find field|only the default|not a valid|could not be (verified|decrypted)`)
-	byPosition  = regexp.MustCompile(`(function_declarations|functions|tools)(?:\[|\.)(\d{1,4})\b`)
-	tooMany     = regexp.MustCompile(`max_tokens: \d+ > (\d+)`)
-	missingHint = regexp.MustCompile(`(?i)messages?[\[.]\d|must be (passed|sent) back|missing a .?thought_signature`)
+	refusal     = lazy.Regexp(`(?i)not (be )?(supported|permitted|allowed|recogni[sz]ed|accepted)|unsupported|does(n't| not) support|unknown|unrecognized|unexpected|extra (input|field)|cannot find field|only the default|not a valid|could not be (verified|decrypted)`)
+	byPosition  = lazy.Regexp(`(function_declarations|functions|tools)(?:\[|\.)(\d{1,4})\b`)
+	tooMany     = lazy.Regexp(`max_tokens: \d+ > (\d+)`)
+	missingHint = lazy.Regexp(`(?i)messages?[\[.]\d|must be (passed|sent) back|missing a .?thought_signature`)
 )
 
 // namedTools returns the indexes of the tools that an error is about, found by position or by name.
 func namedTools(message string, tools []model.Tool) []int {
-	if missingHint.MatchString(message) {
+	if missingHint().MatchString(message) {
 		return nil // the error is about the conversation, which also names tools
 	}
 	for _, list := range []string{"function_declarations", "functions", "tools"} {
 		var found []int
-		for _, match := range byPosition.FindAllStringSubmatch(message, -1) {
+		for _, match := range byPosition().FindAllStringSubmatch(message, -1) {
 			i, err := strconv.Atoi(match[2])
 			if match[1] == list && err == nil && i < len(tools) && !slices.Contains(found, i) {
 				found = append(found, i)
@@ -348,28 +349,30 @@ const leastWindow = 256
 
 // windows match the model's window in the complaints of providers about a request that is too long.
 // The size of the request is next to it, and must not be matched instead.
-var windows = []*regexp.Regexp{
-	// OpenAI, DeepSeek, vLLM, OpenRouter, Mistral: "maximum context length is 32768 tokens"; xAI: "maximum prompt length is";
-	// vLLM: "longer than the maximum model length of"
-	regexp.MustCompile(`(?i)maximum (?:context|prompt|model|input) (?:length|size|window) (?:is|of) (?:only )?([\d,]+)`),
-	// llama.cpp: "exceeds the available context size (4096 tokens)"; LM Studio: "loaded with context length of only 4096"
-	regexp.MustCompile(`(?i)context (?:size|length|window) (?:\(|of (?:only )?|is (?:only )?)([\d,]+)`),
-	// Anthropic: "208310 tokens > 200000 maximum", "context limit: 188240 + 21333 > 200000"
-	regexp.MustCompile(`(?i)[\d,]+(?: tokens)? > ([\d,]+)`),
-	// Gemini: "exceeds the maximum number of tokens allowed (1048576)"
-	regexp.MustCompile(`(?i)maximum number of (?:input )?tokens(?: allowed)? \(([\d,]+)`),
-	// Qwen: "Range of input length should be [1, 30720]"
-	regexp.MustCompile(`(?i)input length should be \[\d+, ?([\d,]+)\]`),
-	// Mistral: "too large for model with 32768 maximum context length"
-	regexp.MustCompile(`(?i)([\d,]+) maximum context length`),
-}
+var windows = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		// OpenAI, DeepSeek, vLLM, OpenRouter, Mistral: "maximum context length is 32768 tokens"; xAI: "maximum prompt length is";
+		// vLLM: "longer than the maximum model length of"
+		regexp.MustCompile(`(?i)maximum (?:context|prompt|model|input) (?:length|size|window) (?:is|of) (?:only )?([\d,]+)`),
+		// llama.cpp: "exceeds the available context size (4096 tokens)"; LM Studio: "loaded with context length of only 4096"
+		regexp.MustCompile(`(?i)context (?:size|length|window) (?:\(|of (?:only )?|is (?:only )?)([\d,]+)`),
+		// Anthropic: "208310 tokens > 200000 maximum", "context limit: 188240 + 21333 > 200000"
+		regexp.MustCompile(`(?i)[\d,]+(?: tokens)? > ([\d,]+)`),
+		// Gemini: "exceeds the maximum number of tokens allowed (1048576)"
+		regexp.MustCompile(`(?i)maximum number of (?:input )?tokens(?: allowed)? \(([\d,]+)`),
+		// Qwen: "Range of input length should be [1, 30720]"
+		regexp.MustCompile(`(?i)input length should be \[\d+, ?([\d,]+)\]`),
+		// Mistral: "too large for model with 32768 maximum context length"
+		regexp.MustCompile(`(?i)([\d,]+) maximum context length`),
+	}
+})
 
 // windowOf returns the model's window in tokens according to a complaint, or 0.
 func windowOf(c Complaint) int {
 	if c.Window >= leastWindow {
 		return c.Window
 	}
-	for _, form := range windows {
+	for _, form := range windows() {
 		if match := form.FindStringSubmatch(c.Message); match != nil {
 			if n, err := strconv.Atoi(strings.ReplaceAll(match[1], ",", "")); err == nil && n >= leastWindow {
 				return n

@@ -8,11 +8,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 )
@@ -163,8 +163,8 @@ func isNumber(text string) bool {
 }
 
 var (
-	tooLong = regexp.MustCompile(`(?i)context[ _](length|window|size|limit)|maximum (context|prompt|model) length|prompt is too long|input is too long|input length should be|exceeds the maximum number of (input )?tokens|input token count|reduce the length of the|exceed_context|exceed(s|ed)? (the )?(model's )?context|tokens to keep|too many (total text bytes|input tokens)|request_too_large`)
-	noModel = regexp.MustCompile(`(?i)^not_found_error .*\bmodel\b|model.{0,80}(not found|not exist|no such|not available)|(not found|no such|unknown|invalid) model\b|not a valid model`)
+	tooLong = lazy.Regexp(`(?i)context[ _](length|window|size|limit)|maximum (context|prompt|model) length|prompt is too long|input is too long|input length should be|exceeds the maximum number of (input )?tokens|input token count|reduce the length of the|exceed_context|exceed(s|ed)? (the )?(model's )?context|tokens to keep|too many (total text bytes|input tokens)|request_too_large`)
+	noModel = lazy.Regexp(`(?i)^not_found_error .*\bmodel\b|model.{0,80}(not found|not exist|no such|not available)|(not found|no such|unknown|invalid) model\b|not a valid model`)
 )
 
 // codes maps the unambiguous codes of providers, in small letters, to errors.
@@ -186,9 +186,9 @@ func causeOf(c Complaint, status int) error {
 		return codes[strings.ToLower(c.Code)]
 	case status == http.StatusTooManyRequests:
 		return model.ErrRateLimited
-	case (status == 0 || status == 400 || status == 413 || status == 422 || status == 500) && tooLong.MatchString(text):
+	case (status == 0 || status == 400 || status == 413 || status == 422 || status == 500) && tooLong().MatchString(text):
 		return model.ErrWindow
-	case (status == http.StatusNotFound || status == http.StatusBadRequest) && noModel.MatchString(text):
+	case (status == http.StatusNotFound || status == http.StatusBadRequest) && noModel().MatchString(text):
 		return model.ErrNoModel
 	}
 	return Sentinel(status)

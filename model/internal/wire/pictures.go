@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -16,9 +16,9 @@ import (
 var (
 	// aboutPictures matches a complaint about a picture in the request. Servers whose models
 	// support only text complain about the list that contains it.
-	aboutPictures = regexp.MustCompile(`(?i)\bimages?\b|image_url|input_image|multi-?modal|mmproj|content.{0,20} must be a string`)
+	aboutPictures = lazy.Regexp(`(?i)\bimages?\b|image_url|input_image|multi-?modal|mmproj|content.{0,20} must be a string`)
 	// noPictures matches a complaint about all pictures, not about a fault of one.
-	noPictures = regexp.MustCompile(`(?i)not (be )?(supported|enabled)|does(n't| not) support|unsupported content|unknown variant|only supported by|endpoints found|must be a string|at most 0 |not a multi-?modal|missing data required`)
+	noPictures = lazy.Regexp(`(?i)not (be )?(supported|enabled)|does(n't| not) support|unsupported content|unknown variant|only supported by|endpoints found|must be a string|at most 0 |not a multi-?modal|missing data required`)
 )
 
 // sendable returns the request with texts in place of pictures that are refused. It shares
@@ -75,10 +75,10 @@ func withTexts(parts []model.Part, takes func(*model.Media) bool) []model.Part {
 // the newest. Some servers report it with the status of a server error.
 func (l *Learned) fromPictures(err error, sent *model.Request) (notes []model.Note, again bool) {
 	var failure *model.Error
-	if !errors.As(err, &failure) || failure.Status < 400 || failure.Status > 501 || failure.Err != nil || !aboutPictures.MatchString(failure.Message) {
+	if !errors.As(err, &failure) || failure.Status < 400 || failure.Status > 501 || failure.Err != nil || !aboutPictures().MatchString(failure.Message) {
 		return nil, false
 	}
-	all := noPictures.MatchString(failure.Message)
+	all := noPictures().MatchString(failure.Message)
 	n := 0
 	for i := len(sent.Messages) - 1; i >= 0 && (all || n == 0); i-- {
 		n += l.refusePictures(sent.Messages[i].Parts)

@@ -12,14 +12,13 @@ import (
 	"io"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/internal/schema"
@@ -89,7 +88,7 @@ func examineProgram(ctx context.Context, a *cli.App, cmd *cobra.Command, args []
 }
 
 // pseudo matches the end of a pseudo-version, which identifies a commit without a tag.
-var pseudo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d{14}-[0-9a-f]{12}$`) })
+var pseudo = lazy.Regexp(`\d{14}-[0-9a-f]{12}$`)
 
 // into adds the facts to a server.json, and returns rest with further members. It replaces the
 // version, and keeps all other existing members.
