@@ -32,12 +32,12 @@ type Server struct {
 	stamp   json.RawMessage // the _meta of every result, which names the server
 	log     *slog.Logger
 
-	tools      registry[tool]
-	resources  registry[ResourceHandler]
-	templates  registry[template]
-	prompts    registry[prompt]
-	completers registry[Completer]
-	methods    registry[HandlerFunc]
+	tools      registry  // of *tool
+	resources  registry  // of ResourceHandler
+	templates  registry  // of *template
+	prompts    registry  // of *prompt
+	completers registry  // of Completer
+	methods    registry  // of HandlerFunc
 	features   []feature // of these registries, the most frequently used first
 
 	extending  sync.Mutex
@@ -184,8 +184,8 @@ func (s *Server) dispatch(ctx context.Context, req *Request) (Result, error) {
 	case methodListen:
 		return Result{}, s.listen(ctx, req)
 	}
-	if e := s.methods.read().byName[req.Method]; e != nil {
-		return e.feature(ctx, req)
+	if handle, ok := find[HandlerFunc](&s.methods, req.Method); ok {
+		return handle(ctx, req)
 	}
 	return Result{}, Errorf(CodeMethodNotFound, "unknown method %q", req.Method)
 }

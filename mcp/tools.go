@@ -227,12 +227,11 @@ func (s *Server) registerTool(t Tool, f ToolHandler, how registration) error {
 
 // Tool returns the list entry of a registered tool, or nil.
 func (s *Server) Tool(name string) *Tool {
-	e := s.tools.read().byName[name]
-	if e == nil {
+	t, ok := find[*tool](&s.tools, name)
+	if !ok {
 		return nil
 	}
-	t := e.feature.Tool
-	return &t
+	return new(t.Tool)
 }
 
 // RemoveTool removes tools; unknown names are ignored.
@@ -257,7 +256,7 @@ func (s *Server) putTool(t Tool, run runTool, how registration) error {
 	if err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
-	if !s.tools.put(&entry[tool]{name: t.Name, listed: listed, feature: tool{t, run, headers}}, how) {
+	if !s.tools.put(&entry{name: t.Name, listed: listed, feature: &tool{t, run, headers}}, how) {
 		return taken("tool", t.Name, "SetTool")
 	}
 	return nil
@@ -282,8 +281,8 @@ func toolFailure(ctx context.Context, err error) (Result, error) {
 
 // callTool handles tools/call.
 func (s *Server) callTool(ctx context.Context, req *Request) (Result, error) {
-	e := s.tools.read().byName[req.Name]
-	if e == nil {
+	t, ok := find[*tool](&s.tools, req.Name)
+	if !ok {
 		return Result{}, Errorf(CodeInvalidParams, "unknown tool %q; tools/list names those that exist", req.SentName())
 	}
 	arguments := req.Arguments
@@ -293,10 +292,10 @@ func (s *Server) callTool(ctx context.Context, req *Request) (Result, error) {
 	case arguments[0] != '{':
 		return Result{}, Errorf(CodeInvalidParams, "tool %q: arguments: expected an object", req.Name)
 	}
-	if req.ParamHeaders != nil && len(e.feature.headers) > 0 {
-		if err := paramheader.Check(e.feature.headers, arguments, req.ParamHeaders); err != nil {
+	if req.ParamHeaders != nil && len(t.headers) > 0 {
+		if err := paramheader.Check(t.headers, arguments, req.ParamHeaders); err != nil {
 			return Result{}, Errorf(CodeHeaderMismatch, "tool %q: %v", req.Name, err)
 		}
 	}
-	return e.feature.run(ctx, arguments)
+	return t.run(ctx, arguments)
 }
