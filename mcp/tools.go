@@ -163,17 +163,29 @@ func AddToolWith[In, Out any](s *Server, t Tool, f func(context.Context, In) (Ou
 	if f == nil {
 		panic(fmt.Sprintf("mcp: tool %q: the function is nil", t.Name))
 	}
-	input, output, err := completeTool(&t, reflect.TypeFor[In](), valueType[Out](), f, s.options.TypeSchemas)
+	s.addTypedTool(t, reflect.TypeFor[In](), reflect.TypeFor[Out](), f, func(ctx context.Context, in any) (any, error) {
+		return f(ctx, *in.(*In))
+	})
+}
+
+// addTypedTool is the part of AddToolWith without type parameters, which is compiled only once. call
+// calls f with the arguments that in points to.
+func (s *Server) addTypedTool(t Tool, in, out reflect.Type, f any, call func(ctx context.Context, in any) (any, error)) {
+	input, output, err := completeTool(&t, in, valueType(out), f, s.options.TypeSchemas)
 	if err != nil {
 		panic(fmt.Sprintf("mcp: tool %q: %v", t.Name, err))
 	}
-	encode := encoderFor[Out](output, t.TextOnly)
+	encode := encoderFor(out, output, t.TextOnly)
 	run := func(ctx context.Context, arguments json.RawMessage) (Result, error) {
-		in, err := decodeArguments[In](input, arguments)
+		decoded := reflect.New(in).Interface()
+		arguments, err := input.Complete(arguments)
+		if err == nil {
+			err = schema.Decode(arguments, decoded)
+		}
 		if err != nil {
 			return Result{Value: ToolError("%v", err)}, nil
 		}
-		out, err := f(ctx, in)
+		out, err := call(ctx, decoded)
 		if err != nil {
 			return toolFailure(ctx, err)
 		}
@@ -260,13 +272,6 @@ func (s *Server) putTool(t Tool, run runTool, how registration) error {
 		return taken("tool", t.Name, "SetTool")
 	}
 	return nil
-}
-
-func decodeArguments[In any](validate *schema.Validator, arguments json.RawMessage) (in In, err error) {
-	if arguments, err = validate.Complete(arguments); err == nil {
-		err = schema.Decode(arguments, &in)
-	}
-	return in, err
 }
 
 // toolFailure returns an error for protocol errors and cancelled calls, and a tool error for
