@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // Varying parts of parameters. In the recording they match other values of the same kind.
@@ -191,7 +192,7 @@ func substitute(pairs []pair) substitution {
 		return substitution{}
 	}
 	pairs = slices.Clone(pairs)
-	slices.SortStableFunc(pairs, func(a, b pair) int { return len(b.recorded) - len(a.recorded) })
+	sorting.StableBy(pairs, func(a, b pair) int { return len(b.recorded) - len(a.recorded) })
 	var all []string
 	for _, p := range pairs {
 		all = append(all, p.recorded, p.given)

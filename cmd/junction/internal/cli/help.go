@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -230,7 +231,7 @@ func SetOrder(c *cobra.Command, place int) {
 // listedBelow returns the commands that help lists below cmd, in their places.
 func listedBelow(cmd *cobra.Command) []*cobra.Command {
 	listed := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return !c.IsAvailableCommand() })
-	slices.SortStableFunc(listed, func(x, y *cobra.Command) int { return strings.Compare(x.Annotations["place"], y.Annotations["place"]) })
+	sorting.StableBy(listed, func(x, y *cobra.Command) int { return strings.Compare(x.Annotations["place"], y.Annotations["place"]) })
 	return listed
 }
 
