@@ -1,6 +1,10 @@
 package guard
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/junction-mcp/junction/internal/sorting"
+)
 
 // An Approval is an approval that a [Flow] remembers; see [Flow.Consent].
 type Approval struct {
@@ -23,7 +27,7 @@ func (f *Flow) Approvals() []Approval {
 		for _, s := range c.Sources {
 			a.Sources = append(a.Sources, s.Source)
 		}
-		slices.SortFunc(a.Sources, Source.compare)
+		sorting.By(a.Sources, Source.compare)
 		all = append(all, a)
 	}
 	return all

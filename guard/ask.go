@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // Ask decides whether a call may run, or needs approval because of its arguments or of what was
@@ -160,7 +161,7 @@ func (f *Flow) cause(c Call) ([]Source, Reason) {
 // merge returns the sources of both, sorted and without duplicates.
 func merge(a, b []Source) []Source {
 	all := slices.Concat(a, b)
-	slices.SortFunc(all, Source.compare)
+	sorting.By(all, Source.compare)
 	return slices.Compact(all)
 }
 
@@ -216,7 +217,7 @@ func (d Decision) why() string {
 // named lists sources, the first few by name. Those whose text looked like orders to the model come
 // first, because this call may follow them.
 func named(c Call, sources []readSource) string {
-	slices.SortFunc(sources, func(a, b readSource) int {
+	sorting.By(sources, func(a, b readSource) int {
 		return cmp.Or(cmp.Compare(min(b.Alarms, 1), min(a.Alarms, 1)), a.Source.compare(b.Source))
 	})
 	sources = slices.CompactFunc(sources, func(a, b readSource) bool { return a.Source == b.Source })

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json"
+	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 const (
@@ -247,7 +248,7 @@ func (f *Flow) having(labels Labels, keep func(*source) bool) []Source {
 			found = append(found, s.Source)
 		}
 	}
-	slices.SortFunc(found, Source.compare)
+	sorting.By(found, Source.compare)
 	return found
 }
 

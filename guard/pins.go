@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 const (
@@ -113,7 +114,7 @@ func (a approvals) of(origin string) (p pin, found bool) {
 func (a approvals) with(p pin) approvals {
 	a = slices.DeleteFunc(slices.Clone(a), func(old pin) bool { return old.Origin == p.Origin || p.Origin == "" })
 	a = append(a, p)
-	slices.SortStableFunc(a, func(x, y pin) int { return x.Approved.Compare(y.Approved) })
+	sorting.StableBy(a, func(x, y pin) int { return x.Approved.Compare(y.Approved) })
 	return a[max(0, len(a)-maxOrigins):]
 }
 
@@ -316,7 +317,7 @@ func (p *Pins) Approved(server string) []Definition {
 			found = append(found, all[len(all)-1].Definition)
 		}
 	}
-	slices.SortFunc(found, func(a, b Definition) int { return a.key().compare(b.key()) })
+	sorting.By(found, func(a, b Definition) int { return a.key().compare(b.key()) })
 	return found
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // lockTime is the longest wait for another process that changes or restores a file.
@@ -180,7 +181,7 @@ func (j Journal) Records() (list []*Record, err error) {
 		r.Alive = errors.Is(err, filelock.ErrLocked)
 		list = append(list, r)
 	}
-	slices.SortFunc(list, func(a, b *Record) int { return bytes.Compare([]byte(a.Path), []byte(b.Path)) })
+	sorting.By(list, func(a, b *Record) int { return bytes.Compare([]byte(a.Path), []byte(b.Path)) })
 	return list, errors.Join(faults...)
 }
 

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // pypi installs Python packages with the user's uv, or else the pip of their python3, into a
@@ -156,7 +158,7 @@ func readReport(text []byte) (*pypiLock, error) {
 		}
 		lock.Requirements = append(lock.Requirements, requirement{Name: normal(i.Metadata.Name), Version: i.Metadata.Version, Hashes: []string{"sha256:" + hash}})
 	}
-	slices.SortFunc(lock.Requirements, func(a, b requirement) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.By(lock.Requirements, func(a, b requirement) int { return cmp.Compare(a.Name, b.Name) })
 	return lock, nil
 }
 

@@ -97,7 +97,7 @@ func (s *Server) registerCompletion(ref CompletionReference, complete Completer,
 	case !s.completable(ref):
 		return fmt.Errorf("completion of %q: no such prompt or resource template: register it first", name)
 	}
-	if !s.completers.put(&entry[Completer]{name: completionKey(ref), feature: complete}, how) {
+	if !s.completers.put(&entry{name: completionKey(ref), feature: complete}, how) {
 		return taken("completion of", name, "SetCompletion")
 	}
 	return nil
@@ -116,8 +116,8 @@ func (s *Server) complete(ctx context.Context, req *Request) (Result, error) {
 		return Result{}, Errorf(CodeInvalidParams, "ref.type: expected %q or %q, got %q", RefPrompt, RefResource, c.Ref.Type)
 	}
 	completion := &Completion{}
-	if e := s.completers.read().byName[completionKey(c.Ref)]; e != nil {
-		found, err := e.feature(ctx, c)
+	if complete, ok := find[Completer](&s.completers, completionKey(c.Ref)); ok {
+		found, err := complete(ctx, c)
 		if err != nil {
 			return Result{}, err
 		}
@@ -132,10 +132,9 @@ func (s *Server) complete(ctx context.Context, req *Request) (Result, error) {
 
 func (s *Server) completable(ref CompletionReference) bool {
 	if ref.Type == RefPrompt {
-		return s.prompts.read().byName[ref.Name] != nil
+		return s.prompts.has(ref.Name)
 	}
-	return s.templates.read().byName[ref.URI] != nil ||
-		s.resources.read().byName[ref.URI] != nil
+	return s.templates.has(ref.URI) || s.resources.has(ref.URI)
 }
 
 func (c *Completion) limited() *Completion {

@@ -20,7 +20,7 @@ func BenchmarkAppendJSON(b *testing.B) {
 		{"text", textResult("3")},
 		{"one block", &CallToolResult{Content: []Content{Text("3")}}},
 		{"sixteen blocks", blocks},
-		{"structured", &structured[struct{ Sum int }]{value: struct{ Sum int }{3}}},
+		{"structured", &structured{value: struct{ Sum int }{3}}},
 		{"contents", &ReadResourceResult{Contents: []ResourceContents{TextContents("notes://1", "text/plain", "a line of text")}}},
 	} {
 		b.Run(bb.name, func(b *testing.B) {

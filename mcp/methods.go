@@ -34,7 +34,7 @@ func (s *Server) registerMethod(method string, f HandlerFunc) error {
 	if err != nil {
 		return fmt.Errorf("method %q: %w", method, err)
 	}
-	if !s.methods.put(&entry[HandlerFunc]{name: method, feature: f}, adding) {
+	if !s.methods.put(&entry{name: method, feature: f}, adding) {
 		return fmt.Errorf("method %q is registered already", method)
 	}
 	return nil

@@ -94,7 +94,7 @@ func (s *Server) registerPrompt(p Prompt, get PromptHandler, how registration) e
 	if err != nil {
 		return fmt.Errorf("prompt %q: %w", p.Name, err)
 	}
-	if !s.prompts.put(&entry[prompt]{name: p.Name, listed: listed, feature: prompt{p.Arguments, get}}, how) {
+	if !s.prompts.put(&entry{name: p.Name, listed: listed, feature: &prompt{p.Arguments, get}}, how) {
 		return taken("prompt", p.Name, "SetPrompt")
 	}
 	return nil
@@ -175,20 +175,20 @@ func (s *Server) RemovePrompt(names ...string) {
 
 // getPrompt handles prompts/get.
 func (s *Server) getPrompt(ctx context.Context, req *Request) (Result, error) {
-	e := s.prompts.read().byName[req.Name]
-	if e == nil {
+	p, ok := find[*prompt](&s.prompts, req.Name)
+	if !ok {
 		return Result{}, Errorf(CodeInvalidParams, "unknown prompt %q; prompts/list names those that exist", req.SentName())
 	}
 	arguments, err := promptValues(req.Arguments)
 	if err != nil {
 		return Result{}, Errorf(CodeInvalidParams, "prompt %q: %v", req.Name, err)
 	}
-	for _, a := range e.feature.arguments {
+	for _, a := range p.arguments {
 		if _, given := arguments[a.Name]; a.Required && !given {
 			return Result{}, Errorf(CodeInvalidParams, "prompt %q: argument %q is required and missing", req.Name, a.Name)
 		}
 	}
-	result, err := e.feature.get(ctx, arguments)
+	result, err := p.get(ctx, arguments)
 	if err != nil {
 		return Result{}, err
 	}

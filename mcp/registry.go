@@ -14,41 +14,41 @@ import (
 )
 
 // An entry is one registered feature: its list entry, encoded once, and its implementation.
-type entry[F any] struct {
+type entry struct {
 	name    string
 	listed  json.RawMessage
-	feature F
+	feature any // of one type in a registry
 }
 
 // A registry holds the features of one kind. Readers take no lock, but use a snapshot. The first
 // read after a change makes a new snapshot. So thousands of consecutive registrations cost only one
 // snapshot.
-type registry[F any] struct {
+type registry struct {
 	lists   *revision.Method // method that lists the features; empty if there is none
 	size    int              // entries on one page
 	changed func()           // called when the list has changed
 
 	mu      sync.Mutex
-	entries map[string]*entry[F]
+	entries map[string]*entry
 	ever    atomic.Bool // set when a feature was first registered; the capability then stays declared
-	snap    atomic.Pointer[snapshot[F]]
+	snap    atomic.Pointer[snapshot]
 }
 
 // A snapshot is the immutable content of a registry at one time.
-type snapshot[F any] struct {
-	byName map[string]*entry[F]
-	sorted []*entry[F] // by name; the order of the list, which is the same for every client
+type snapshot struct {
+	byName map[string]*entry
+	sorted []*entry // by name; the order of the list, which is the same for every client
 	pages  []*revision.Kept
 }
 
 // open sets how the entries are listed. It must be called before put.
-func (r *registry[F]) open(lists *revision.Method, size int, changed func()) {
+func (r *registry) open(lists *revision.Method, size int, changed func()) {
 	r.lists, r.size, r.changed = lists, size, changed
 }
 
 // put registers a feature, and reports whether it succeeded. Only with setting may it replace a
 // feature with the same name.
-func (r *registry[F]) put(e *entry[F], how registration) bool {
+func (r *registry) put(e *entry, how registration) bool {
 	changed := false
 	defer func() {
 		if changed && r.changed != nil {
@@ -58,7 +58,7 @@ func (r *registry[F]) put(e *entry[F], how registration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.entries == nil {
-		r.entries = make(map[string]*entry[F])
+		r.entries = make(map[string]*entry)
 	}
 	before, exists := r.entries[e.name]
 	if exists && how == adding {
@@ -72,7 +72,7 @@ func (r *registry[F]) put(e *entry[F], how registration) bool {
 }
 
 // remove removes features by name.
-func (r *registry[F]) remove(names ...string) {
+func (r *registry) remove(names ...string) {
 	r.mu.Lock()
 	before := len(r.entries)
 	for _, name := range names {
@@ -88,10 +88,21 @@ func (r *registry[F]) remove(names ...string) {
 	}
 }
 
-func (r *registry[F]) declared() bool { return r.ever.Load() }
+// find returns the feature with a name.
+func find[F any](r *registry, name string) (feature F, ok bool) {
+	e := r.read().byName[name]
+	if e == nil {
+		return feature, false
+	}
+	return e.feature.(F), true
+}
+
+func (r *registry) has(name string) bool { return r.read().byName[name] != nil }
+
+func (r *registry) declared() bool { return r.ever.Load() }
 
 // read returns the current snapshot.
-func (r *registry[F]) read() *snapshot[F] {
+func (r *registry) read() *snapshot {
 	if s := r.snap.Load(); s != nil {
 		return s
 	}
@@ -100,12 +111,12 @@ func (r *registry[F]) read() *snapshot[F] {
 	if s := r.snap.Load(); s != nil {
 		return s
 	}
-	s := &snapshot[F]{byName: make(map[string]*entry[F], len(r.entries)), sorted: make([]*entry[F], 0, len(r.entries))}
+	s := &snapshot{byName: make(map[string]*entry, len(r.entries)), sorted: make([]*entry, 0, len(r.entries))}
 	for name, e := range r.entries {
 		s.byName[name] = e
 		s.sorted = append(s.sorted, e)
 	}
-	slices.SortFunc(s.sorted, func(a, b *entry[F]) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(s.sorted, func(a, b *entry) int { return strings.Compare(a.name, b.name) })
 	for at := 0; r.lists != nil && (at == 0 || at < len(s.sorted)); at += r.size {
 		s.pages = append(s.pages, revision.Keep(r.lists.Name, s.page(r.lists.Member, at, r.size)))
 	}
@@ -114,7 +125,7 @@ func (r *registry[F]) read() *snapshot[F] {
 }
 
 // page returns the entries from index at on, as the result of a list method.
-func (s *snapshot[F]) page(member string, at, size int) json.RawMessage {
+func (s *snapshot) page(member string, at, size int) json.RawMessage {
 	end := min(at+size, len(s.sorted))
 	n := len(member) + 32
 	for _, e := range s.sorted[at:end] {
@@ -134,7 +145,7 @@ func (s *snapshot[F]) page(member string, at, size int) json.RawMessage {
 
 // list handles a list request. The cursor contains the name of the last entry that the client has.
 // So a change of the list between two pages neither repeats nor loses other entries.
-func (r *registry[F]) list(params json.RawMessage) (Result, error) {
+func (r *registry) list(params json.RawMessage) (Result, error) {
 	s := r.read()
 	raw := memberOrNil(params, "cursor")
 	if raw == nil {
@@ -145,7 +156,7 @@ func (r *registry[F]) list(params json.RawMessage) (Result, error) {
 	if !ok || !valid {
 		return Result{}, Errorf(CodeInvalidParams, "cursor: expected one that this server gave as nextCursor, got %.80s", raw)
 	}
-	at, found := slices.BinarySearchFunc(s.sorted, last, func(e *entry[F], name string) int { return strings.Compare(e.name, name) })
+	at, found := slices.BinarySearchFunc(s.sorted, last, func(e *entry, name string) int { return strings.Compare(e.name, name) })
 	if found {
 		at++
 	}

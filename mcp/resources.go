@@ -106,7 +106,7 @@ func (s *Server) registerResource(r Resource, read ResourceHandler, how registra
 	if err != nil {
 		return fmt.Errorf("resource %q: %w", r.URI, err)
 	}
-	if !s.resources.put(&entry[ResourceHandler]{name: r.URI, listed: listed, feature: read}, how) {
+	if !s.resources.put(&entry{name: r.URI, listed: listed, feature: read}, how) {
 		return taken("resource", r.URI, "SetResource")
 	}
 	return nil
@@ -154,7 +154,7 @@ func (s *Server) registerTemplate(t ResourceTemplate, read ResourceHandler, how 
 	if err != nil {
 		return fmt.Errorf("resource template %q: %w", t.URITemplate, err)
 	}
-	if !s.templates.put(&entry[template]{name: t.URITemplate, listed: listed, feature: template{match, read}}, how) {
+	if !s.templates.put(&entry{name: t.URITemplate, listed: listed, feature: &template{match, read}}, how) {
 		return taken("resource template", t.URITemplate, "SetResourceTemplate")
 	}
 	return nil
@@ -196,15 +196,16 @@ func (s *Server) readResource(ctx context.Context, req *Request) (Result, error)
 }
 
 func (s *Server) findResource(uri string) (ResourceHandler, map[string]string) {
-	if e := s.resources.read().byName[uri]; e != nil {
-		return e.feature, nil
+	if read, ok := find[ResourceHandler](&s.resources, uri); ok {
+		return read, nil
 	}
 	if uri == "" {
 		return nil, nil // a template with nothing but variables would match
 	}
 	for _, e := range s.templates.read().sorted {
-		if variables, ok := e.feature.match.Match(uri); ok {
-			return e.feature.read, variables
+		t := e.feature.(*template)
+		if variables, ok := t.match.Match(uri); ok {
+			return t.read, variables
 		}
 	}
 	return nil, nil

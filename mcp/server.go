@@ -33,12 +33,12 @@ type Server struct {
 	stamp   json.RawMessage // _meta of every result, which names the server
 	log     *slog.Logger
 
-	tools      registry[tool]
-	resources  registry[ResourceHandler]
-	templates  registry[template]
-	prompts    registry[prompt]
-	completers registry[Completer]
-	methods    registry[HandlerFunc]
+	tools      registry
+	resources  registry
+	templates  registry
+	prompts    registry
+	completers registry
+	methods    registry
 	features   []feature // features in these registries, the most frequently used first
 
 	extending  sync.Mutex
@@ -185,8 +185,8 @@ func (s *Server) dispatch(ctx context.Context, req *Request) (Result, error) {
 	case methodListen:
 		return Result{}, s.listen(ctx, req)
 	}
-	if e := s.methods.read().byName[req.Method]; e != nil {
-		return e.feature(ctx, req)
+	if handle, ok := find[HandlerFunc](&s.methods, req.Method); ok {
+		return handle(ctx, req)
 	}
 	return Result{}, Errorf(CodeMethodNotFound, "unknown method %q", req.Method)
 }

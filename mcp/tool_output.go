@@ -36,21 +36,32 @@ type Output[T any] struct {
 // output is an [Output] of any type.
 type output interface {
 	valueType() reflect.Type
-	encoder(check *schema.Validator, textOnly bool) func(any) (Result, error)
+	parts() Output[any]
 }
 
 func (Output[T]) valueType() reflect.Type { return reflect.TypeFor[T]() }
 
-func (Output[T]) encoder(check *schema.Validator, textOnly bool) func(any) (Result, error) {
-	encode, encodeFailed := encoderFor[T](check, textOnly), encoderFor[T](nil, textOnly)
+func (o Output[T]) parts() Output[any] { return Output[any]{o.Value, o.Content, o.Meta, o.IsError} }
+
+// valueType returns the type from which the output schema of an Out is inferred.
+func valueType(out reflect.Type) reflect.Type {
+	if out.Kind() == reflect.Struct && out.Implements(reflect.TypeFor[output]()) {
+		return reflect.Zero(out).Interface().(output).valueType()
+	}
+	return out
+}
+
+// outputEncoder is the encoderFor an [Output] with a value of type t.
+func outputEncoder(t reflect.Type, check *schema.Validator, textOnly bool) func(any) (Result, error) {
+	encode, encodeFailed := encoderFor(t, check, textOnly), encoderFor(t, nil, textOnly)
 	return func(out any) (Result, error) {
-		o := out.(Output[T])
+		o := out.(output).parts()
 		encode, result := encode, Result{}
 		var err error
 		if o.IsError {
 			encode = encodeFailed
 		}
-		if v := reflect.ValueOf(&o.Value).Elem(); !o.IsError || v.Kind() != reflect.Pointer || !v.IsNil() {
+		if !o.IsError || t.Kind() != reflect.Pointer || !reflect.ValueOf(o.Value).IsNil() {
 			result, err = encode(o.Value)
 		}
 		if err != nil {
@@ -73,39 +84,26 @@ func (Output[T]) encoder(check *schema.Validator, textOnly bool) func(any) (Resu
 	}
 }
 
-// valueType returns the type from which the output schema of an Out is inferred.
-func valueType[Out any]() reflect.Type {
-	if o, ok := any(*new(Out)).(output); ok && reflect.TypeFor[Out]().Kind() == reflect.Struct {
-		return o.valueType()
-	}
-	return reflect.TypeFor[Out]()
-}
-
-// encoderFor returns the function that encodes an Out. It is called once for each tool. If check is
-// not nil, the function encodes the value at once and validates it. If check is nil, every Out fits
-// the output schema.
-func encoderFor[Out any](check *schema.Validator, textOnly bool) func(Out) (Result, error) {
-	t := reflect.TypeFor[Out]()
+// encoderFor chooses, once per tool, how an Out of type t is encoded. check is nil if every Out fits
+// the output schema. Otherwise the value is encoded at once so that it can be checked.
+func encoderFor(t reflect.Type, check *schema.Validator, textOnly bool) func(any) (Result, error) {
 	switch {
-	case valueType[Out]() != t:
-		encode := any(*new(Out)).(output).encoder(check, textOnly)
-		return func(out Out) (Result, error) { return encode(out) }
+	case valueType(t) != t:
+		return outputEncoder(valueType(t), check, textOnly)
 	case !isStructured(t):
-		return func(out Out) (Result, error) {
+		return func(out any) (Result, error) {
 			result := unstructured(out)
 			return result, checkResult(check, &result)
 		}
-	case check == nil && t.Kind() != reflect.Pointer && !textOnly:
-		return func(out Out) (Result, error) { return Result{Value: &structured[Out]{value: out}}, nil }
 	}
-	return func(out Out) (Result, error) {
+	return func(out any) (Result, error) {
 		if t.Kind() == reflect.Pointer && reflect.ValueOf(out).IsNil() {
 			return Result{}, fmt.Errorf("the function returned a nil %v without an error", t)
 		}
 		if textOnly {
 			return asText(out)
 		}
-		s := &structured[Out]{value: out}
+		s := &structured{value: out}
 		if check == nil {
 			return Result{Value: s}, nil
 		}
@@ -184,7 +182,7 @@ func unstructured(out any) Result {
 	if v := reflect.ValueOf(out); v.Kind() == reflect.String {
 		return Result{Value: textResult(v.String())}
 	}
-	return Result{Value: &structured[any]{value: out}}
+	return Result{Value: &structured{value: out}}
 }
 
 // A textResult is a result with one block of text, which is the most frequent result.
@@ -200,12 +198,12 @@ func (t textResult) AppendJSON(dst []byte) ([]byte, error) {
 }
 
 // A structured is a result whose value is encoded once, and also sent as a block of text.
-type structured[T any] struct {
-	value   T
+type structured struct {
+	value   any
 	encoded json.RawMessage // the encoded value, if the check needed it
 }
 
-func (s *structured[T]) AppendJSON(dst []byte) ([]byte, error) {
+func (s *structured) AppendJSON(dst []byte) ([]byte, error) {
 	w := jsonrpc.NewObject(dst)
 	encoded := []byte(s.encoded)
 	err := w.Encoded("structuredContent", func(dst []byte) ([]byte, error) {
@@ -222,7 +220,7 @@ func (s *structured[T]) AppendJSON(dst []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the tool's output: %w", err)
 	}
-	if shown, ok := any(s.value).(interface{ Content() []Content }); ok {
+	if shown, ok := s.value.(interface{ Content() []Content }); ok {
 		if err := writeContents(&w, shown.Content()); err != nil {
 			return nil, err
 		}

@@ -166,17 +166,29 @@ func AddToolWith[In, Out any](s *Server, t Tool, f func(context.Context, In) (Ou
 	if f == nil {
 		panic(fmt.Sprintf("mcp: tool %q: the function is nil", t.Name))
 	}
-	input, output, err := completeTool(&t, reflect.TypeFor[In](), valueType[Out](), f, s.options.TypeSchemas)
+	s.addTypedTool(t, reflect.TypeFor[In](), reflect.TypeFor[Out](), f, func(ctx context.Context, in any) (any, error) {
+		return f(ctx, *in.(*In))
+	})
+}
+
+// addTypedTool is the part of AddToolWith without type parameters, which is compiled only once. call
+// calls f with the arguments that in points to.
+func (s *Server) addTypedTool(t Tool, in, out reflect.Type, f any, call func(ctx context.Context, in any) (any, error)) {
+	input, output, err := completeTool(&t, in, valueType(out), f, s.options.TypeSchemas)
 	if err != nil {
 		panic(fmt.Sprintf("mcp: tool %q: %v", t.Name, err))
 	}
-	encode := encoderFor[Out](output, t.TextOnly)
+	encode := encoderFor(out, output, t.TextOnly)
 	run := func(ctx context.Context, arguments json.RawMessage) (Result, error) {
-		in, err := decodeArguments[In](input, arguments)
+		decoded := reflect.New(in).Interface()
+		arguments, err := input.Complete(arguments)
+		if err == nil {
+			err = schema.Decode(arguments, decoded)
+		}
 		if err != nil {
 			return Result{Value: ToolError("%v", err)}, nil
 		}
-		out, err := f(ctx, in)
+		out, err := call(ctx, decoded)
 		if err != nil {
 			return toolFailure(ctx, err)
 		}
@@ -231,12 +243,11 @@ func (s *Server) registerTool(t Tool, f ToolHandler, how registration) error {
 
 // Tool returns the list entry of a registered tool, or nil.
 func (s *Server) Tool(name string) *Tool {
-	e := s.tools.read().byName[name]
-	if e == nil {
+	t, ok := find[*tool](&s.tools, name)
+	if !ok {
 		return nil
 	}
-	t := e.feature.Tool
-	return &t
+	return new(t.Tool)
 }
 
 // RemoveTool removes tools by name. It ignores unknown names.
@@ -261,17 +272,10 @@ func (s *Server) putTool(t Tool, run runTool, how registration) error {
 	if err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
-	if !s.tools.put(&entry[tool]{name: t.Name, listed: listed, feature: tool{t, run, headers}}, how) {
+	if !s.tools.put(&entry{name: t.Name, listed: listed, feature: &tool{t, run, headers}}, how) {
 		return taken("tool", t.Name, "SetTool")
 	}
 	return nil
-}
-
-func decodeArguments[In any](validate *schema.Validator, arguments json.RawMessage) (in In, err error) {
-	if arguments, err = validate.Complete(arguments); err == nil {
-		err = schema.Decode(arguments, &in)
-	}
-	return in, err
 }
 
 // toolFailure returns protocol errors and the errors of cancelled calls as errors. It returns a
@@ -286,8 +290,8 @@ func toolFailure(ctx context.Context, err error) (Result, error) {
 
 // callTool handles tools/call.
 func (s *Server) callTool(ctx context.Context, req *Request) (Result, error) {
-	e := s.tools.read().byName[req.Name]
-	if e == nil {
+	t, ok := find[*tool](&s.tools, req.Name)
+	if !ok {
 		return Result{}, Errorf(CodeInvalidParams, "unknown tool %q; tools/list names those that exist", req.SentName())
 	}
 	arguments := req.Arguments
@@ -297,10 +301,10 @@ func (s *Server) callTool(ctx context.Context, req *Request) (Result, error) {
 	case arguments[0] != '{':
 		return Result{}, Errorf(CodeInvalidParams, "tool %q: arguments: expected an object", req.Name)
 	}
-	if req.ParamHeaders != nil && len(e.feature.headers) > 0 {
-		if err := paramheader.Check(e.feature.headers, arguments, req.ParamHeaders); err != nil {
+	if req.ParamHeaders != nil && len(t.headers) > 0 {
+		if err := paramheader.Check(t.headers, arguments, req.ParamHeaders); err != nil {
 			return Result{}, Errorf(CodeHeaderMismatch, "tool %q: %v", req.Name, err)
 		}
 	}
-	return e.feature.run(ctx, arguments)
+	return t.run(ctx, arguments)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
@@ -241,7 +242,7 @@ func (p *proposing) omissions() (list []Omission) {
 			list = append(list, o)
 		}
 	}
-	slices.SortFunc(list, func(a, b Omission) int { return strings.Compare(a.Path, b.Path) })
+	sorting.By(list, func(a, b Omission) int { return strings.Compare(a.Path, b.Path) })
 	return list
 }
 
@@ -283,7 +284,7 @@ func (p *proposing) named(l Learned) []string {
 	if l.Dir != "" && !isShared(l.Dir, p.home) && !p.isGiven(l.Dir) && !p.isTemporary(l.Dir) {
 		list = append(list, l.Dir)
 	}
-	slices.SortFunc(list, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	sorting.By(list, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	return list
 }
 

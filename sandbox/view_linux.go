@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/sorting"
 	"golang.org/x/sys/unix"
 )
 
@@ -161,7 +162,7 @@ func (v *view) sorted() []place {
 			all = append(all, p)
 		}
 	}
-	slices.SortFunc(all, func(a, b place) int { return strings.Compare(a.Path, b.Path) })
+	sorting.By(all, func(a, b place) int { return strings.Compare(a.Path, b.Path) })
 	return all
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/picture"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -622,7 +623,7 @@ func (m *menu) best() {
 		}
 		return 1
 	}
-	slices.SortStableFunc(m.items, func(a, b item) int { return rank(a) - rank(b) })
+	sorting.StableBy(m.items, func(a, b item) int { return rank(a) - rank(b) })
 }
 
 // complete asks a server how a value goes on.

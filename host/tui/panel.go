@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // A pager shows lines that can be scrolled through. They are made again whenever
@@ -220,7 +221,7 @@ func contextPanel() *pager {
 		}
 		lines := []ink.Line{bar(share, 1, fmt.Sprintf("%s of %s tokens", count(l.Used), count(l.Window))), nil}
 		parts := slices.Clone(l.Parts)
-		slices.SortStableFunc(parts, func(a, b host.LedgerPart) int { return b.Tokens - a.Tokens })
+		sorting.StableBy(parts, func(a, b host.LedgerPart) int { return b.Tokens - a.Tokens })
 		for _, p := range parts {
 			text := p.Name
 			if p.Deferred > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // maxWarned is how many warnings of a server stand in the list; its details have all.
@@ -48,7 +49,7 @@ func newReviewCard(a *ask, reviews []host.Review) card {
 	for i, r := range reviews {
 		c.servers = append(c.servers, reviewed{Review: r, at: i, overview: approval.Of(r)})
 	}
-	slices.SortStableFunc(c.servers, func(a, b reviewed) int { return min(1, b.overview.Found) - min(1, a.overview.Found) })
+	sorting.StableBy(c.servers, func(a, b reviewed) int { return min(1, b.overview.Found) - min(1, a.overview.Found) })
 	c.brief = len(reviews) > 1 && !slices.ContainsFunc(c.servers, func(r reviewed) bool { return !r.calm() })
 	if len(reviews) == 1 && !reviews[0].First {
 		c.open, c.servers[0].seen = true, true // a change is a text to be read
@@ -384,7 +385,7 @@ func (c *reviewCard) behind(s *screen) int {
 // reviewDetails returns all definitions that a server brings, the worst first.
 func reviewDetails(r *host.Review, width int) []ink.Line {
 	items := slices.Clone(r.Items)
-	slices.SortStableFunc(items, func(a, b host.ReviewItem) int {
+	sorting.StableBy(items, func(a, b host.ReviewItem) int {
 		return int(guard.Worst(b.Findings)) - int(guard.Worst(a.Findings))
 	})
 	var lines []ink.Line

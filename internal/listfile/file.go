@@ -22,13 +22,20 @@ const (
 
 // A File is a list that is stored in a file. It is safe for concurrent use.
 type File[T any] struct {
-	path string
-	what string // describes the content of the file in errors
-	name func(T) string
-
-	mu     sync.Mutex
+	source
+	name   func(T) string
 	all    []T
 	byName map[string]int // indexes of the elements in all; of several with the same name, the first
+}
+
+// A source is the part of a File without a type parameter: every package that imports a File
+// compiles its methods again.
+type source struct {
+	path string
+	what string // describes the content of the file in errors
+	take func(text []byte) error // makes text the list; nil if there is no file
+
+	mu     sync.Mutex // of the File
 	looked time.Time
 	stamp  string // stamp of the file that was read
 	fault  error  // error of the last check
@@ -37,70 +44,85 @@ type File[T any] struct {
 // Open returns the list in a file, which may be missing. name returns the name of an element;
 // [File.Find] searches for it. The error is set if the file cannot be read.
 func Open[T any](path, what string, name func(T) string) (*File[T], error) {
-	f := &File[T]{path: path, what: what, name: name}
+	f := &File[T]{source: source{path: path, what: what}, name: name}
+	f.take = f.decode
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f, f.read()
 }
 
-// read reads the file if it changed, and stores the error. The caller holds the lock.
-func (f *File[T]) read() error {
-	f.looked, f.fault = time.Now(), f.readChanged()
-	return f.fault
+func (f *File[T]) decode(text []byte) error {
+	var all []T
+	if text != nil {
+		if err := json.Unmarshal(text, &all); err != nil {
+			return err
+		}
+	}
+	f.all, f.byName = all, make(map[string]int, len(all))
+	for i := len(all) - 1; i >= 0; i-- {
+		f.byName[f.name(all[i])] = i
+	}
+	return nil
 }
 
-func (f *File[T]) readChanged() error {
-	info, err := os.Stat(f.path) // the file is not opened, as an open file cannot be replaced on Windows
+// read reads the file if it changed, and stores the error. The caller holds the lock.
+func (s *source) read() error {
+	s.looked, s.fault = time.Now(), s.readChanged()
+	return s.fault
+}
+
+func (s *source) readChanged() error {
+	info, err := os.Stat(s.path) // not opened, since an open file cannot be replaced on Windows
 	if errors.Is(err, fs.ErrNotExist) {
-		f.all, f.byName, f.stamp = nil, nil, ""
-		return nil
+		s.stamp = ""
+		return s.take(nil)
 	}
 	if err != nil {
-		return fmt.Errorf("read %s: %w", f.what, err)
+		return fmt.Errorf("read %s: %w", s.what, err)
 	}
 	stamp := fmt.Sprint(info.ModTime().UnixNano(), info.Size())
-	if stamp == f.stamp {
+	if stamp == s.stamp {
 		return nil
 	}
-	file, err := os.Open(f.path)
+	file, err := os.Open(s.path)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", f.what, err)
+		return fmt.Errorf("read %s: %w", s.what, err)
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxSize+1))
 	if err != nil {
-		return fmt.Errorf("read %s: %w", f.what, err)
+		return fmt.Errorf("read %s: %w", s.what, err)
 	}
 	if len(text) > maxSize {
-		return fmt.Errorf("read %s: %s is larger than %d MiB", f.what, f.path, maxSize>>20)
+		return fmt.Errorf("read %s: %s is larger than %d MiB", s.what, s.path, maxSize>>20)
 	}
-	var all []T
-	if err := json.Unmarshal(text, &all); err != nil {
-		return fmt.Errorf("read %s: %s: %w", f.what, f.path, err)
+	if err := s.take(text); err != nil {
+		return fmt.Errorf("read %s: %s: %w", s.what, s.path, err)
 	}
-	byName := make(map[string]int, len(all))
-	for i, one := range slices.Backward(all) {
-		byName[f.name(one)] = i
-	}
-	f.all, f.byName, f.stamp = all, byName, stamp
+	s.stamp = stamp
 	return nil
 }
 
 // Change replaces the list by the result of change. It holds the lock of the file, so changes by
 // other processes are not lost.
 func (f *File[T]) Change(ctx context.Context, change func([]T) ([]T, error)) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	unlock, err := filelock.Wait(ctx, f.path+".lock")
+	return f.change(ctx, func() (any, error) { return change(slices.Clone(f.all)) })
+}
+
+// change writes the JSON of the list that changed returns.
+func (s *source) change(ctx context.Context, changed func() (any, error)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	unlock, err := filelock.Wait(ctx, s.path+".lock")
 	if err != nil {
-		return fmt.Errorf("lock %s: %w", f.what, err)
+		return fmt.Errorf("lock %s: %w", s.what, err)
 	}
 	defer unlock()
-	f.stamp = ""
-	if err := f.read(); err != nil {
+	s.stamp = ""
+	if err := s.read(); err != nil {
 		return err
 	}
-	all, err := change(slices.Clone(f.all))
+	all, err := changed()
 	if err != nil {
 		return err
 	}
@@ -108,11 +130,11 @@ func (f *File[T]) Change(ctx context.Context, change func([]T) ([]T, error)) err
 	if err != nil {
 		return err
 	}
-	if err := filelock.Replace(f.path, append(text, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", f.what, err)
+	if err := filelock.Replace(s.path, append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", s.what, err)
 	}
-	f.stamp = ""
-	return f.read()
+	s.stamp = ""
+	return s.read()
 }
 
 // All returns the list in the order of the file.
@@ -128,15 +150,21 @@ func (f *File[T]) All() ([]T, error) {
 func (f *File[T]) Find(name string) (one T, found bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if time.Since(f.looked) >= lookPause {
-		_ = f.read() // its error is stored
-	}
-	if f.fault != nil {
-		return one, false, f.fault
+	if err := f.current(); err != nil {
+		return one, false, err
 	}
 	i, found := f.byName[name]
 	if !found {
 		return one, false, nil
 	}
 	return f.all[i], true, nil
+}
+
+// current reads the file unless it did so within the last second. It returns the error of the last
+// check.
+func (s *source) current() error {
+	if time.Since(s.looked) >= lookPause {
+		_ = s.read() // its error is stored
+	}
+	return s.fault
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
@@ -308,7 +309,7 @@ func turns(conversation []model.Message) []turn {
 		}
 	}
 	for i := range all {
-		slices.SortStableFunc(all[i].Content, func(a, b block) int { return rank(&a) - rank(&b) })
+		sorting.StableBy(all[i].Content, func(a, b block) int { return rank(&a) - rank(&b) })
 	}
 	markLast(all)
 	return all

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/anthropic"
 	"github.com/junction-mcp/junction/model/openai"
@@ -219,7 +220,7 @@ func (p Provider) talking(all []listed) (models []Listed) {
 		}
 	}
 	if !p.wire.newestFirst {
-		slices.SortFunc(models, func(a, b Listed) int { return strings.Compare(a.Name, b.Name) })
+		sorting.By(models, func(a, b Listed) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return models[:min(len(models), maxModels)]
 }

@@ -6,9 +6,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // Limits of lists.
@@ -94,12 +95,12 @@ func (p place) entries(ctx context.Context) (entries []fs.DirEntry, truncated bo
 		entries = append(entries, batch...)
 		switch {
 		case err == io.EOF:
-			slices.SortFunc(entries, byName)
+			sorting.By(entries, byName)
 			return entries, false, nil
 		case err != nil:
 			return nil, false, p.wrap(err)
 		case len(entries) >= maxScanned:
-			slices.SortFunc(entries, byName)
+			sorting.By(entries, byName)
 			return entries, true, nil
 		}
 	}

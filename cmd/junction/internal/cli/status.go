@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/spf13/cobra"
 )
 
@@ -329,7 +329,7 @@ func processes(ctx context.Context, p place.Place) (running, error) {
 			all.Silent = append(all.Silent, pid)
 		}
 	}
-	slices.SortFunc(all.Instances, func(a, b Instance) int { return strings.Compare(a.Endpoint, b.Endpoint) })
+	sorting.By(all.Instances, func(a, b Instance) int { return strings.Compare(a.Endpoint, b.Endpoint) })
 	return all, nil
 }
 

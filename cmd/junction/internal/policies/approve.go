@@ -16,6 +16,7 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
@@ -160,7 +161,7 @@ func listUnapproved(a *cli.App, all []*Unapproved, set *config.Set) error {
 		}
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b *Unapproved) int { return cmp.Compare(b.changed, a.changed) })
+	sorting.StableBy(all, func(a, b *Unapproved) int { return cmp.Compare(b.changed, a.changed) })
 	var rows [][]string
 	for _, u := range all {
 		rows = append(rows, []string{u.Server, u.summary(), ApproveCommandLine(u.Server, "", u.file)})
