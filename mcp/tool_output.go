@@ -185,7 +185,7 @@ func unstructured(out any) Result {
 	return Result{Value: &structured{value: out}}
 }
 
-// A textResult is a result with one block of text, which is the most frequent result.
+// A textResult is a result with one block of text. Most results are of this kind.
 type textResult string
 
 func (t textResult) AppendJSON(dst []byte) ([]byte, error) {

@@ -5,7 +5,7 @@
 //
 // Tools that are denied with any arguments are not listed, and cannot be called. If a rule asks
 // about a call, the middleware asks the client's user by elicitation, and the call waits for the
-// answer. If the client does not support elicitation, the call is refused with the reason. In a
+// result. If the client does not support elicitation, the call is refused with the reason. In a
 // gateway the middleware of each server belongs in gateway.Upstream.Middleware, so that a rule
 // decides before the server is started.
 package rules

@@ -22,8 +22,8 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// maxShown is the maximum number of bytes of arguments in a question to the user. Calls with more
-// are refused.
+// maxShown is the maximum number of bytes of arguments that an elicitation shows to the user. Calls
+// with more are refused.
 const maxShown = 4 << 10
 
 // Options hold the rules, and the server to which they apply.
@@ -384,7 +384,7 @@ func (d *decider) ask(ctx context.Context, req *mcp.Request, in *policy.Input, d
 	if shown != "" {
 		message += "\nArguments: " + plaintext.Unbroken(shown)
 	}
-	answer, err := mcp.ElicitRaw(mcp.WithRequest(ctx, req), mcp.ElicitRequest{Message: message, RequestedSchema: questionSchema()})
+	answer, err := mcp.ElicitRaw(mcp.WithRequest(ctx, req), mcp.ElicitRequest{Message: message, RequestedSchema: formSchema()})
 	switch {
 	case errors.Is(err, mcp.ErrInputRequired):
 		return policy.Ask, err
@@ -396,8 +396,8 @@ func (d *decider) ask(ctx context.Context, req *mcp.Request, in *policy.Input, d
 	return policy.Deny, mcp.ErrDeclined
 }
 
-// questionSchema returns the schema of the form for the user.
-func questionSchema() json.RawMessage {
+// formSchema returns the schema of the form for the user.
+func formSchema() json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String("type", "object")
 	w.Object("properties")

@@ -12,7 +12,7 @@ import (
 var peers = map[string]string{
 	"cmd/junction/internal/cli.boundPeer": "its clock stands while the user is asked, whether an answer comes or not",
 	"launch.unmarkedPeer":                 "it takes a mark out of what a subscription sends of tasks",
-	"gateway.heardPeer":                   "it learns that a server is alive on the way of every request, which a step for each message would make slower",
+	"gateway.breakerPeer":                 "it learns that a server is alive on the way of every request, which a step for each message would make slower",
 	"gateway/eras.resumedPeer":            "it changes what a subscription that goes on sends",
 	"host.attributed":                     "it decides what a server may ask in a call",
 }
