@@ -204,7 +204,7 @@ func (d *disk) openLedger() (notes []string, err error) {
 	for len(d.ledger.files) > 0 && d.ledger.covers(d.ledger.files[0]) { // a process ended before it removed the file
 		e := d.ledger.files[0]
 		d.ledger.files = d.ledger.files[1:]
-		if why, err := d.misfit(&e); err != nil || why != "" {
+		if why, err := d.mismatch(&e); err != nil || why != "" {
 			continue
 		}
 		if err := d.drop(e); err != nil {
@@ -260,9 +260,9 @@ func (d *disk) readFinished(name string) (e entry, err error) {
 	return e, nil
 }
 
-// misfit returns how a finished file differs from its entry in the ledger. It returns "" if the
+// mismatch returns how a finished file differs from its entry in the ledger. It returns "" if the
 // file is unchanged.
-func (d *disk) misfit(e *entry) (string, error) {
+func (d *disk) mismatch(e *entry) (string, error) {
 	name := fileName(e.First)
 	file, err := d.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

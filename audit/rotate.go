@@ -98,7 +98,7 @@ func (d *disk) expire() {
 	for _, e := range d.ledger.files {
 		total += e.Bytes
 	}
-	defer d.sayExpired(len(d.leaving))
+	defer d.reportExpired(len(d.leaving))
 	for len(d.ledger.files) > 0 {
 		e := d.ledger.files[0]
 		cause := ""
@@ -110,7 +110,7 @@ func (d *disk) expire() {
 		default:
 			return
 		}
-		why, err := d.misfit(&e)
+		why, err := d.mismatch(&e)
 		if err != nil {
 			d.options.Logger.Error("audit: old files are not removed", "folder", d.dir, "error", err)
 			return
@@ -136,9 +136,9 @@ func (d *disk) release(e entry, cause string) {
 	d.due, d.moved = true, true
 }
 
-// sayExpired makes the lines that report the removal of d.leaving[i:], one for each cause and each
-// contiguous range.
-func (d *disk) sayExpired(i int) {
+// reportExpired makes the lines that report the removal of d.leaving[i:], one for each cause and
+// each contiguous range.
+func (d *disk) reportExpired(i int) {
 	for i < len(d.leaving) {
 		first := i
 		for i++; i < len(d.leaving) && d.causes[i] == d.causes[first] && d.leaving[i].First == d.leaving[i-1].Last+1; i++ {

@@ -99,8 +99,8 @@ type verification struct {
 	open   int  // number of lines since the end of a group
 	begins head // beginning of the log according to the last checkpoint
 
-	said []Span // removed lines according to a line that is not authenticated yet
-	gaps []gap
+	reported []Span // removed lines according to a line that is not authenticated yet
+	gaps     []gap
 }
 
 // A gap is a range of missing lines. A later line may report that the log itself removed these.
@@ -195,11 +195,11 @@ func (v *verification) line(text []byte) {
 		v.fault("it is not as it was written, or the line before it is not")
 	}
 	if l.isExpired() {
-		var said struct {
+		var record struct {
 			Expired []Span `json:"expired"`
 		}
-		if json.Unmarshal(l.object, &said) == nil {
-			v.said = said.Expired
+		if json.Unmarshal(l.object, &record) == nil {
+			v.reported = record.Expired
 		}
 	}
 	v.open++
@@ -207,7 +207,7 @@ func (v *verification) line(text []byte) {
 		if *l.seal != v.key.seal(l.seq, l.digest) {
 			v.fault("its mac is not the key's: another program wrote it, or another key was used")
 		} else {
-			v.believe()
+			v.acceptRemoved()
 		}
 		v.open = 0
 	}
@@ -226,35 +226,35 @@ func (v *verification) line(text []byte) {
 
 // checkpoint verifies a signature of all lines before it.
 func (v *verification) checkpoint(l *line) {
-	var said struct {
+	var statement struct {
 		First     uint64 `json:"first"`
 		Before    string `json:"before"`
 		Signature string `json:"signature"`
 	}
-	err := json.Unmarshal(l.object, &said)
-	before, ok := parseDigest(said.Before)
+	err := json.Unmarshal(l.object, &statement)
+	before, ok := parseDigest(statement.Before)
 	if v.report.Lines == 1 && l.seq > 1 { // the lines that it signs were removed, so it cannot be verified alone
-		if err == nil && said.First < l.seq {
+		if err == nil && statement.First < l.seq {
 			return
 		}
 		v.prev.digest = before
 	}
-	signature, b64 := base64.StdEncoding.DecodeString(said.Signature)
-	if err != nil || !ok || b64 != nil || !ed25519.Verify(v.public, appendStatement(nil, v.prev.seq, v.prev.digest, said.First, before), signature) {
+	signature, b64 := base64.StdEncoding.DecodeString(statement.Signature)
+	if err != nil || !ok || b64 != nil || !ed25519.Verify(v.public, appendStatement(nil, v.prev.seq, v.prev.digest, statement.First, before), signature) {
 		v.fault("the signature of this checkpoint is not the key's, or not of the lines before it")
 		return
 	}
 	v.report.Checkpoints++
 	v.report.Unsigned = 0
-	v.begins.First, v.begins.before = said.First, before
-	v.believe()
+	v.begins.First, v.begins.before = statement.First, before
+	v.acceptRemoved()
 }
 
-// believe accepts the ranges of removed lines that the previous lines reported, because these lines
-// are now authenticated.
-func (v *verification) believe() {
-	if v.said != nil {
-		v.report.Expired, v.said = v.said, nil
+// acceptRemoved accepts the ranges of removed lines that the previous lines reported, because these
+// lines are now authenticated.
+func (v *verification) acceptRemoved() {
+	if v.reported != nil {
+		v.report.Expired, v.reported = v.reported, nil
 	}
 }
 

@@ -86,14 +86,14 @@ func (e *endpoints) VerifyClient(ctx context.Context, r *op.Request[op.ClientCre
 }
 
 // authenticate returns the client that sent a request.
-func (s *Server) authenticate(ctx context.Context, said *op.ClientCredentials) (*client, *assertion, error) {
-	if said.ClientSecret != "" {
+func (s *Server) authenticate(ctx context.Context, sent *op.ClientCredentials) (*client, *assertion, error) {
+	if sent.ClientSecret != "" {
 		return nil, nil, fmt.Errorf("%w: clients have no secrets here", errIdentity)
 	}
-	if said.ClientAssertion != "" {
-		return s.asserted(ctx, said)
+	if sent.ClientAssertion != "" {
+		return s.asserted(ctx, sent)
 	}
-	c, err := s.client(ctx, said.ClientID)
+	c, err := s.client(ctx, sent.ClientID)
 	if err == nil && c.signs() {
 		err = fmt.Errorf("%w: it is missing; the client signs who it is (%s)", errAssertion, methodKey)
 	}
@@ -101,10 +101,10 @@ func (s *Server) authenticate(ctx context.Context, said *op.ClientCredentials) (
 }
 
 // asserted returns the client that signed an assertion, and the assertion.
-func (s *Server) asserted(ctx context.Context, said *op.ClientCredentials) (*client, *assertion, error) {
+func (s *Server) asserted(ctx context.Context, sent *op.ClientCredentials) (*client, *assertion, error) {
 	algorithms := jws.Algorithms()
-	object, err := jose.ParseSignedCompact(said.ClientAssertion, algorithms)
-	if err != nil || len(object.Signatures) != 1 || len(said.ClientAssertion) > maxAssertion {
+	object, err := jose.ParseSignedCompact(sent.ClientAssertion, algorithms)
+	if err != nil || len(object.Signatures) != 1 || len(sent.ClientAssertion) > maxAssertion {
 		return nil, nil, fmt.Errorf("%w: expected a JWT of up to %d KiB, signed with one of %s", errAssertion, maxAssertion>>10, strings.Join(jws.Names(algorithms), ", "))
 	}
 	header := object.Signatures[0].Header
@@ -122,7 +122,7 @@ func (s *Server) asserted(ctx context.Context, said *op.ClientCredentials) (*cli
 	if _, err := object.Verify(key); err != nil {
 		return nil, nil, fmt.Errorf("%w: it is not signed with a key of the client", errAssertion)
 	}
-	signed, err := claims.check(said.ClientID, []string{s.options.Issuer, s.options.Issuer + tokenPath}, time.Now())
+	signed, err := claims.check(sent.ClientID, []string{s.options.Issuer, s.options.Issuer + tokenPath}, time.Now())
 	return c, signed, err
 }
 

@@ -92,7 +92,7 @@ func (s *Server) askAgain(ctx context.Context, id string) error {
 		if err != nil {
 			return ErrNoUser // the key that sealed it was retired
 		}
-		next, isSaid, err := s.options.Provider.renew(ctx, s.options.Issuer+callbackPath, vouched{a.User, a.Subject, a.Groups, string(token)})
+		next, isConfirmed, err := s.options.Provider.renew(ctx, s.options.Issuer+callbackPath, confirmedUser{a.User, a.Subject, a.Groups, string(token)})
 		if errors.Is(err, ErrNoUser) {
 			s.options.Logger.WarnContext(ctx, "login ended by the provider", "user", a.User, "error", err)
 			return errors.Join(err, s.options.Store.Delete(ctx, loginPrefix+hash(id), hold))
@@ -101,7 +101,7 @@ func (s *Server) askAgain(ctx context.Context, id string) error {
 			return err
 		}
 		a.Groups, a.Asked = next.groups, time.Now()
-		if limit := a.At.Add(unaskedLoginTime); !isSaid && len(a.Groups) > 0 && limit.Before(a.Until) {
+		if limit := a.At.Add(unaskedLoginTime); !isConfirmed && len(a.Groups) > 0 && limit.Before(a.Until) {
 			a.Until = limit // the groups give scopes and the provider did not confirm them
 		}
 		if next.refresh != "" {

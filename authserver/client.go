@@ -105,9 +105,9 @@ func checkRedirects(all []string) error {
 	return nil
 }
 
-// comesBack reports whether the client may use a redirect URI. It must be one of its own, byte for
-// byte, or an http URI of this machine that differs only in its port (RFC 8252 section 7.3).
-func (c *client) comesBack(to string) bool {
+// allowsRedirect reports whether the client may use a redirect URI. It must be one of its own, byte
+// for byte, or an http URI of this machine that differs only in its port (RFC 8252 section 7.3).
+func (c *client) allowsRedirect(to string) bool {
 	if slices.Contains(c.Redirects, to) {
 		return true
 	}

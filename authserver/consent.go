@@ -51,7 +51,7 @@ func (s *Server) isRemembered(ctx context.Context, u User, c *client, q *request
 
 // showConsent shows a page that asks the user whether to allow a client.
 func (s *Server) showConsent(w http.ResponseWriter, r *http.Request) {
-	q, sealed, u, c, ok := s.asked(w, r)
+	q, sealed, u, c, ok := s.consentRequest(w, r)
 	if !ok {
 		return
 	}
@@ -65,7 +65,7 @@ func (s *Server) showConsent(w http.ResponseWriter, r *http.Request) {
 	case remembered:
 		s.allow(w, r, q, u, scopes)
 	case slices.Contains(q.Prompt, oidc.PromptNone):
-		s.backUnasked(w, r, q, oidc.ErrInteractionRequired().WithDescription("the user has to be asked"))
+		s.redirectUnasked(w, r, q, oidc.ErrInteractionRequired().WithDescription("the user has to be asked"))
 	default:
 		s.show(w, http.StatusOK, q.Redirect, s.consentPage(q, c, u, scopes, s.describe(r.Context(), q), sealed, s.formToken(r, "consent", q)))
 	}
@@ -73,7 +73,7 @@ func (s *Server) showConsent(w http.ResponseWriter, r *http.Request) {
 
 // consent handles the user's decision.
 func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
-	q, sealed, u, c, ok := s.asked(w, r)
+	q, sealed, u, c, ok := s.consentRequest(w, r)
 	if !ok {
 		return
 	}
@@ -114,9 +114,9 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 	s.allow(w, r, q, u, scopes)
 }
 
-// asked returns the request, user and client of a consent page. If one is missing, it writes the
-// response, and ok is false.
-func (s *Server) asked(w http.ResponseWriter, r *http.Request) (q *request, sealed string, u User, c *client, ok bool) {
+// consentRequest returns the request, user and client of a consent page. If one is missing, it
+// writes the response, and ok is false.
+func (s *Server) consentRequest(w http.ResponseWriter, r *http.Request) (q *request, sealed string, u User, c *client, ok bool) {
 	q, sealed, err := s.pending(r)
 	if err != nil {
 		s.showFault(w, http.StatusBadRequest, err)
@@ -131,7 +131,7 @@ func (s *Server) asked(w http.ResponseWriter, r *http.Request) (q *request, seal
 		s.fail(w, r, "find a user", err)
 		return
 	}
-	if c, err = s.client(r.Context(), q.Client); err != nil || !c.comesBack(q.Redirect) {
+	if c, err = s.client(r.Context(), q.Client); err != nil || !c.allowsRedirect(q.Redirect) {
 		s.showFault(w, http.StatusBadRequest, errNoClient)
 		return
 	}
@@ -143,7 +143,7 @@ func (s *Server) asked(w http.ResponseWriter, r *http.Request) (q *request, seal
 func (s *Server) refusesUser(w http.ResponseWriter, r *http.Request, q *request, scopes []string) bool {
 	for _, needed := range s.options.Needs {
 		if !slices.Contains(scopes, needed) {
-			s.backUnasked(w, r, q, oidc.ErrAccessDenied().WithDescription("this needs the scopes %q, which the client did not ask for, or the user does not have", strings.Join(s.options.Needs, " ")))
+			s.redirectUnasked(w, r, q, oidc.ErrAccessDenied().WithDescription("this needs the scopes %q, which the client did not ask for, or the user does not have", strings.Join(s.options.Needs, " ")))
 			return true
 		}
 	}

@@ -418,7 +418,7 @@ func TestLoginsThatAreNotChecked(t *testing.T) {
 			r.RemoteAddr = "203.0.113.9:1"
 			if known != "" {
 				w := httptest.NewRecorder()
-				if err := s.know(w, known); err != nil {
+				if err := s.rememberUser(w, known); err != nil {
 					t.Fatal(err)
 				}
 				r.Header.Set("Cookie", w.Result().Cookies()[0].String())

@@ -156,24 +156,24 @@ func (s *Server) readDocument(ctx context.Context, id string) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	var said struct {
+	var doc struct {
 		ID     string `json:"client_id"`
 		Secret string `json:"client_secret"`
 		registration
 	}
-	if err := json.Unmarshal(text, &said); err != nil {
+	if err := json.Unmarshal(text, &doc); err != nil {
 		return nil, fmt.Errorf("%w: the client's document %.200s is not JSON as expected: %w", errNoClient, id, err)
 	}
-	c := &client{ID: id, Name: plaintext.Line(said.Name, maxClientName), Redirects: said.Redirects}
-	switch err := said.check(); {
-	case said.ID != id:
-		return nil, fmt.Errorf("%w: the client's document at %.200s is of the client %.200q", errNoClient, id, said.ID)
-	case said.Method != "" && said.Method != methodNone && said.Method != methodKey || said.Secret != "":
-		return nil, fmt.Errorf("%w: the client's document %.200s: token_endpoint_auth_method: expected none or %s, got %.40q", errNoClient, id, methodKey, said.Method)
+	c := &client{ID: id, Name: plaintext.Line(doc.Name, maxClientName), Redirects: doc.Redirects}
+	switch err := doc.check(); {
+	case doc.ID != id:
+		return nil, fmt.Errorf("%w: the client's document at %.200s is of the client %.200q", errNoClient, id, doc.ID)
+	case doc.Method != "" && doc.Method != methodNone && doc.Method != methodKey || doc.Secret != "":
+		return nil, fmt.Errorf("%w: the client's document %.200s: token_endpoint_auth_method: expected none or %s, got %.40q", errNoClient, id, methodKey, doc.Method)
 	case err != nil:
 		return nil, fmt.Errorf("%w: the client's document %.200s: %w", errNoClient, id, err)
 	}
-	if err := said.sign(c); err != nil {
+	if err := doc.sign(c); err != nil {
 		return nil, fmt.Errorf("%w: the client's document %.200s: %w", errNoClient, id, err)
 	}
 	return c, nil

@@ -19,30 +19,30 @@ const (
 	maxKnown      = 1 << 10 // largest size of the cookie in bytes
 )
 
-// A known is the content of a cookie that names the last user of a browser.
-type known struct {
+// A lastUser is the content of a cookie that names the last user of a browser.
+type lastUser struct {
 	User string `json:"user"`
 	ID   string `json:"id"`
 }
 
-// know sets the cookie that records the user of a browser.
-func (s *Server) know(w http.ResponseWriter, user string) error {
-	sealed, err := s.seal(known{user, rand.Text()}, knownContext)
+// rememberUser sets the cookie that records the user of a browser.
+func (s *Server) rememberUser(w http.ResponseWriter, user string) error {
+	sealed, err := s.seal(lastUser{user, rand.Text()}, knownContext)
 	if err == nil {
 		http.SetCookie(w, s.newCookie(knownCookie, sealed, consentTime))
 	}
 	return err
 }
 
-// knownIn returns the cookie's content: the user who last logged in in this browser. Its User is
+// lastUserOf returns the cookie's content: the user who last logged in in this browser. Its User is
 // empty if there is no valid cookie.
-func (s *Server) knownIn(r *http.Request) (k known) {
+func (s *Server) lastUserOf(r *http.Request) (k lastUser) {
 	c, err := r.Cookie(s.cookieName(knownCookie))
 	if err != nil || len(c.Value) > maxKnown {
 		return k
 	}
 	if s.open(c.Value, knownContext, &k) != nil {
-		return known{}
+		return lastUser{}
 	}
 	return k
 }
@@ -53,15 +53,15 @@ func allowedKey(user, client, redirect string) string {
 	return allowedPrefix + hash(string(text))
 }
 
-// mayLeave reports whether the browser may be redirected before its user was asked. Anyone can
+// mayRedirect reports whether the browser may be redirected before its user was asked. Anyone can
 // register a client with any redirect URI, so a link to this server could otherwise lead anywhere
 // (RFC 9700 section 4.11.2). The redirect URI must be on this machine, or one that this user has
 // allowed for this client.
-func (s *Server) mayLeave(r *http.Request, client, redirect string) bool {
+func (s *Server) mayRedirect(r *http.Request, client, redirect string) bool {
 	if u, err := url.Parse(redirect); err == nil && u.Scheme == "http" && outside.IsHere(u.Hostname()) {
 		return true
 	}
-	user := s.knownIn(r).User
+	user := s.lastUserOf(r).User
 	if u, err := s.user(r); err == nil {
 		user = u.Name
 	}
@@ -75,15 +75,15 @@ func (s *Server) mayLeave(r *http.Request, client, redirect string) bool {
 	return err == nil
 }
 
-// backUnasked redirects the browser to the client with an error before the user was asked. If the
-// redirect is not allowed, it shows a page.
-func (s *Server) backUnasked(w http.ResponseWriter, r *http.Request, q *request, fault *oidc.Error) {
+// redirectUnasked redirects the browser to the client with an error before the user was asked. If
+// the redirect is not allowed, it shows a page.
+func (s *Server) redirectUnasked(w http.ResponseWriter, r *http.Request, q *request, fault *oidc.Error) {
 	fault.State = q.State
 	to, err := s.backURL(q.Redirect, fault)
 	switch {
 	case err != nil:
 		s.fail(w, r, "go back to a client", err)
-	case s.mayLeave(r, q.Client, q.Redirect):
+	case s.mayRedirect(r, q.Client, q.Redirect):
 		http.Redirect(w, r, to, http.StatusSeeOther)
 	default:
 		s.showReturn(w, to)
@@ -116,14 +116,14 @@ func (w *staying) Write(text []byte) (int, error) {
 }
 
 // authorize handles a client's request for a code. It redirects to the client with an error only if
-// mayLeave allows that.
+// mayRedirect allows that.
 func (s *Server) authorize(protocol http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kept := &staying{ResponseWriter: w}
 		protocol.ServeHTTP(kept, r)
 		switch {
 		case kept.away == "":
-		case s.mayLeave(r, r.FormValue("client_id"), r.FormValue("redirect_uri")):
+		case s.mayRedirect(r, r.FormValue("client_id"), r.FormValue("redirect_uri")):
 			http.Redirect(w, r, kept.away, http.StatusFound)
 		default:
 			s.showReturn(w, kept.away)

@@ -55,7 +55,7 @@ func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) {
 	case err != nil && !errors.Is(err, ErrNoUser):
 		s.fail(w, r, "find a user", err)
 	case slices.Contains(q.Prompt, oidc.PromptNone):
-		s.backUnasked(w, r, q, oidc.ErrLoginRequired().WithDescription("no user is logged in"))
+		s.redirectUnasked(w, r, q, oidc.ErrLoginRequired().WithDescription("no user is logged in"))
 	case s.options.Provider != nil:
 		s.askProvider(w, r, q)
 	default:
@@ -102,7 +102,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, a *authentication, sealed string) {
 	err := s.begin(w, r, a)
 	if err == nil {
-		err = s.know(w, a.User)
+		err = s.rememberUser(w, a.User)
 	}
 	if err != nil {
 		s.fail(w, r, "begin a session", err)
@@ -131,7 +131,7 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	from, now := addressOf(r), time.Now()
 	w := waiter{share.Site(r.RemoteAddr), "from " + from + " " + name}
 	counted := []attempt{{"login " + from + " " + name, maxFailedHere}, {"login from " + from, maxFailedFrom}, {"login of " + name, maxFailedOfUser}}
-	known := s.knownIn(r)
+	known := s.lastUserOf(r)
 	if known.User == name { // all browsers of a user are one site, because each login adds another known browser
 		w = waiter{"browsers of " + name, "in " + known.ID}
 	}
@@ -164,7 +164,7 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 		return User{}, err
 	}
 	defer end()
-	is, err := holds(password, kept)
+	is, err := matches(password, kept)
 	if err != nil {
 		return User{}, err
 	}

@@ -34,9 +34,9 @@ type party struct {
 	later    *rp.IDTokenVerifier // for ID tokens that come with a refresh token, whose nonce is missing or old
 }
 
-// relying returns the party for the provider. It reads the provider's metadata at the first call
+// partyFor returns the party for the provider. It reads the provider's metadata at the first call
 // and after each failure.
-func (p *Provider) relying(ctx context.Context, callback string) (*party, error) {
+func (p *Provider) partyFor(ctx context.Context, callback string) (*party, error) {
 	p.mu.Lock()
 	known := p.party
 	p.mu.Unlock()
@@ -110,8 +110,8 @@ func (t *party) page(state string, v *visit) string {
 	return t.config.AuthCodeURL(state, options...)
 }
 
-// A vouched is a user whom a provider has confirmed.
-type vouched struct {
+// A confirmedUser is a user whom a provider has confirmed.
+type confirmedUser struct {
 	name    string // name on this server
 	subject string // subject at the provider
 	groups  []string
@@ -119,7 +119,7 @@ type vouched struct {
 }
 
 // redeem returns the user for whom the provider issued a code.
-func (p *Provider) redeem(ctx context.Context, t *party, code, verifier string) (*vouched, error) {
+func (p *Provider) redeem(ctx context.Context, t *party, code, verifier string) (*confirmedUser, error) {
 	token, err := t.config.Exchange(context.WithValue(ctx, oauth2.HTTPClient, p.HTTP), code, oauth2.VerifierOption(verifier))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Issuer, err)
@@ -129,11 +129,11 @@ func (p *Provider) redeem(ctx context.Context, t *party, code, verifier string) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: the ID token: %w", p.Issuer, err)
 	}
-	v, err := p.vouch(ctx, t, token, who.Subject, who.Claims)
+	v, err := p.confirmUser(ctx, t, token, who.Subject, who.Claims)
 	if err != nil {
 		return nil, err
 	}
-	if granted, said := token.Extra("scope").(string); slices.Contains(t.config.Scopes, oidc.ScopeOfflineAccess) && (!said || slices.Contains(strings.Fields(granted), oidc.ScopeOfflineAccess)) {
+	if granted, isNamed := token.Extra("scope").(string); slices.Contains(t.config.Scopes, oidc.ScopeOfflineAccess) && (!isNamed || slices.Contains(strings.Fields(granted), oidc.ScopeOfflineAccess)) {
 		v.refresh = token.RefreshToken
 	}
 	return v, nil
@@ -142,11 +142,11 @@ func (p *Provider) redeem(ctx context.Context, t *party, code, verifier string) 
 // renew asks the provider to confirm a user, with the refresh token of the login. It returns
 // [ErrNoUser] if the provider does not confirm the user. A provider may answer without an ID token,
 // or with one that lacks claims (OpenID Connect Core section 12.2), and may have no userinfo
-// endpoint. Then the user is unchanged. isSaid reports whether the groups were confirmed.
-func (p *Provider) renew(ctx context.Context, callback string, known vouched) (now *vouched, isSaid bool, err error) {
+// endpoint. Then the user is unchanged. isConfirmed reports whether the groups were confirmed.
+func (p *Provider) renew(ctx context.Context, callback string, known confirmedUser) (now *confirmedUser, isConfirmed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, providerTime)
 	defer cancel()
-	t, err := p.relying(ctx, callback)
+	t, err := p.partyFor(ctx, callback)
 	if err != nil {
 		return nil, false, err
 	}
@@ -179,7 +179,7 @@ func (p *Provider) renew(ctx context.Context, callback string, known vouched) (n
 		}
 		return &v, text != "", nil
 	}
-	v, err := p.vouch(ctx, t, token, known.subject, claims)
+	v, err := p.confirmUser(ctx, t, token, known.subject, claims)
 	if err != nil {
 		return nil, false, err
 	}
@@ -201,8 +201,8 @@ func (p *Provider) groups(claims map[string]any) []string {
 	})
 }
 
-// vouch returns the user that the claims of an ID token describe. Missing claims are read from the
-// userinfo endpoint.
+// confirmUser returns the user that the claims of an ID token describe. Missing claims are read
+// from the userinfo endpoint.
 func (p *Provider) vouch(ctx context.Context, t *party, token *oauth2.Token, subject string, claims map[string]any) (*vouched, error) {
 	subjectClaim, emailClaim, groupsClaim := cmp.Or(p.SubjectClaim, "sub"), cmp.Or(p.EmailClaim, "email"), oauthdoc.GroupsClaim(p.GroupsClaim)
 	has := func(names ...string) bool {
@@ -224,7 +224,7 @@ func (p *Provider) vouch(ctx context.Context, t *party, token *oauth2.Token, sub
 		}
 		claims = merged(claims, more, [][]string{{subjectClaim}, {groupsClaim}, {emailClaim, "email_verified"}})
 	}
-	v := &vouched{subject: subject, groups: p.groups(claims)}
+	v := &confirmedUser{subject: subject, groups: p.groups(claims)}
 	if isSubject() {
 		v.name = text(subjectClaim)
 		return v, nil

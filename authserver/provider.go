@@ -77,7 +77,7 @@ const visitContext = "authserver visit"
 func (s *Server) askProvider(w http.ResponseWriter, r *http.Request, q *request) {
 	ctx, cancel := context.WithTimeout(r.Context(), providerTime)
 	defer cancel()
-	party, err := s.options.Provider.relying(ctx, s.options.Issuer+callbackPath)
+	party, err := s.options.Provider.partyFor(ctx, s.options.Issuer+callbackPath)
 	if err != nil {
 		s.fail(w, r, "ask the provider", err)
 		return
@@ -100,7 +100,7 @@ func (s *Server) providerSays(w http.ResponseWriter, r *http.Request) {
 		s.showFault(w, http.StatusBadRequest, errRequest)
 		return
 	}
-	a, err := s.whoIs(r, v)
+	a, err := s.userAtProvider(r, v)
 	if errors.Is(err, ErrNoUser) {
 		s.options.Logger.WarnContext(r.Context(), "login refused", "error", err)
 		s.showFault(w, http.StatusForbidden, errors.New("you may not log in here: ask the operator of this server"))
@@ -120,12 +120,12 @@ func (s *Server) providerSays(w http.ResponseWriter, r *http.Request) {
 	s.enter(w, r, a, sealed)
 }
 
-// whoIs returns a new login for the user that the provider names.
-func (s *Server) whoIs(r *http.Request, v visit) (*authentication, error) {
+// userAtProvider returns a new login for the user that the provider names.
+func (s *Server) userAtProvider(r *http.Request, v visit) (*authentication, error) {
 	p, q := s.options.Provider, r.URL.Query()
 	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), nonce{}, v.Nonce), providerTime)
 	defer cancel()
-	party, err := p.relying(ctx, s.options.Issuer+callbackPath)
+	party, err := p.partyFor(ctx, s.options.Issuer+callbackPath)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (e *endpoints) VerifyAuthRequest(ctx context.Context, r *op.Request[oidc.Au
 	if err != nil {
 		return nil, oidc.ErrInvalidRequestRedirectURI().WithDescription("client_id: %v", err).WithParent(err)
 	}
-	if !c.comesBack(r.Data.RedirectURI) {
+	if !c.allowsRedirect(r.Data.RedirectURI) {
 		return nil, oidc.ErrInvalidRequestRedirectURI().WithDescription("redirect_uri: %.300q is not one that the client is registered with", r.Data.RedirectURI)
 	}
 	r.Data.ResponseMode = oidc.ResponseModeQuery // Authorize refuses other modes
@@ -101,7 +101,7 @@ func (e *endpoints) Authorize(_ context.Context, r *op.ClientRequest[oidc.AuthRe
 	}
 	sealed, err := s.seal(request{
 		ID: rand.Text(), Client: asked.ClientID, Redirect: asked.RedirectURI, State: asked.State, Challenge: asked.CodeChallenge, Key: r.Form.Get("dpop_jkt"),
-		Resource: resource, Scopes: s.known(asked.Scopes), Prompt: asked.Prompt, Browser: hash(browser), Until: time.Now().Add(requestTime),
+		Resource: resource, Scopes: s.validScopes(asked.Scopes), Prompt: asked.Prompt, Browser: hash(browser), Until: time.Now().Add(requestTime),
 	}, requestContext)
 	if err != nil {
 		return nil, err
@@ -133,9 +133,9 @@ func sameResource(a, b string) bool {
 	return oauthdoc.Same(strings.TrimSuffix(a, "/"), strings.TrimSuffix(b, "/"))
 }
 
-// known returns the requested scopes that exist, each once. If there are none, it returns the
+// validScopes returns the requested scopes that exist, each once. If there are none, it returns the
 // scopes that every request needs.
-func (s *Server) known(asked []string) (scopes []string) {
+func (s *Server) validScopes(asked []string) (scopes []string) {
 	for _, scope := range asked {
 		if slices.Contains(s.options.Scopes, scope) && !slices.Contains(scopes, scope) {
 			scopes = append(scopes, scope)

@@ -148,9 +148,9 @@ func newHash(password string) (string, error) {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=1$%s$%s", argon2.Version, hashMemory, hashPasses, text(salt), text(key)), nil
 }
 
-// holds reports whether a password matches a hash. It also accepts hashes that other programs made,
-// within limits.
-func holds(password, kept string) (bool, error) {
+// matches reports whether a password matches a hash. It also accepts hashes that other programs
+// made, within limits.
+func matches(password, kept string) (bool, error) {
 	parts := strings.Split(kept, "$")
 	var version int
 	var memory, passes uint32

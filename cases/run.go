@@ -212,7 +212,7 @@ func (r *fileRun) cell(ctx context.Context, cell *Cell, ofAll bool) error {
 		case cell.Revision == "":
 			return err
 		}
-		if other := r.reached(ctx); other != nil {
+		if other := r.checkReachable(ctx); other != nil {
 			return other
 		}
 		if _, refuses := errors.AsType[*mcp.RevisionError](err); refuses && ofAll {
@@ -236,8 +236,8 @@ func (r *fileRun) cell(ctx context.Context, cell *Cell, ofAll bool) error {
 	return nil
 }
 
-// reached returns an error if the server cannot be reached at any revision.
-func (r *fileRun) reached(ctx context.Context) error {
+// checkReachable returns an error if the server cannot be reached at any revision.
+func (r *fileRun) checkReachable(ctx context.Context) error {
 	if r.starts.Load() {
 		return nil
 	}

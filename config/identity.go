@@ -40,7 +40,7 @@ func (d *Definition) Hash() string {
 // hash returns the hash, given the content of the environment file.
 func (d *Definition) hash(envFile map[string]string) string {
 	inputs := d.inputs()
-	if len(inputs) == 0 && d.saysAll() {
+	if len(inputs) == 0 && d.showsAll() {
 		return ""
 	}
 	program, folder := d.Command, d.Cwd
@@ -85,9 +85,9 @@ func (d *Definition) inputs() []Input {
 	return used
 }
 
-// saysAll reports whether String shows all that Hash covers. It returns false if another definition
-// of the same name could have the same text, with Around and a hash after String.
-func (d *Definition) saysAll() bool {
+// showsAll reports whether String shows all that Hash covers. It returns false if another
+// definition of the same name could have the same text, with Around and a hash after String.
+func (d *Definition) showsAll() bool {
 	in := d.fields()
 	if d.Command != "" && d.URL != "" || slices.ContainsFunc(fieldsOf(in), func(f field) bool { return f.place >= 0 && isSet(in.FieldByIndex(f.Index)) }) {
 		return false

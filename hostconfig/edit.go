@@ -110,7 +110,7 @@ func (e *editor) swap(sw swap) error {
 		}
 		return nil
 	}
-	stays := e.stays(sw.in, old, sw.new)
+	stays := e.indexToReplace(sw.in, old, sw.new)
 	m := old[stays]
 	if i := indexOf(sw.new, m); i >= 0 { // keep its name and the comment after it; put the other members before it
 		e.replace(m.value.start, m.value.end, e.indent(m)+e.raw(sw.new[i]))
@@ -127,8 +127,8 @@ func (e *editor) swap(sw swap) error {
 	return nil
 }
 
-// says records in e.now the members that an object will have.
-func (e *editor) says(in *node, old []*member, now []newMember) {
+// setMembers records in e.now the members that an object will have.
+func (e *editor) setMembers(in *node, old []*member, now []newMember) {
 	members := in.members
 	if before := e.now[in]; before != nil {
 		members = before.members
@@ -142,12 +142,12 @@ func (e *editor) says(in *node, old []*member, now []newMember) {
 	e.now[in] = &node{kind: object, members: members}
 }
 
-// stays returns the index of the old member that the new members replace in place. It is an old
-// member whose name a new member has. Without one, it is the last old member, because a comment may
-// follow it. If the first old member follows a YAML dash, removing it moves the text after it to
-// the dash. In that case stays chooses a later member only if no comment is between them, and
-// otherwise the first.
-func (e *editor) stays(in *node, old []*member, now []newMember) int {
+// indexToReplace returns the index of the old member that the new members replace in place. It is
+// an old member whose name a new member has. Without one, it is the last old member, because a
+// comment may follow it. If the first old member follows a YAML dash, removing it moves the text
+// after it to the dash. In that case indexToReplace chooses a later member only if no comment is
+// between them, and otherwise the first.
+func (e *editor) indexToReplace(in *node, old []*member, now []newMember) int {
 	first, last := old[0], 0
 	isDashed := in.lines && len(bytes.TrimSpace(e.data[e.lineStart(first.start):first.start])) > 0
 	for i, m := range old {

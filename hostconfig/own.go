@@ -141,7 +141,7 @@ func SetMember(data []byte, path []string, value json.RawMessage) ([]byte, error
 				what = &node{kind: object, members: []member{{name: inner, value: what}}}
 			}
 			put := []newMember{{name: name, value: what}}
-			e.says(in, nil, put)
+			e.setMembers(in, nil, put)
 			if err = e.insert(in, put); err != nil {
 				return nil, err
 			}

@@ -73,13 +73,13 @@ func (e *editor) create(m move) error {
 	}
 	new := newMember{name: m.at.path, value: entries}
 	if old == nil {
-		e.says(e.root, nil, []newMember{new})
+		e.setMembers(e.root, nil, []newMember{new})
 		return e.insert(e.root, []newMember{new})
 	}
 	if old.value.end == 0 {
 		return errEdit
 	}
-	e.says(e.root, []*member{old}, []newMember{new})
+	e.setMembers(e.root, []*member{old}, []newMember{new})
 	e.replace(old.value.start, old.value.end, e.pretty(entries, e.indentAt(old.start)))
 	return nil
 }
@@ -88,7 +88,7 @@ func (e *editor) create(m move) error {
 func (e *editor) moveMembers(m move) error {
 	in := m.at.in
 	if len(m.take) == 0 {
-		e.says(in, nil, m.put)
+		e.setMembers(in, nil, m.put)
 		return e.insert(in, m.put)
 	}
 	put := slices.Clone(m.put)

@@ -187,7 +187,7 @@ func (e *editor) createBlock(m move, old *member) error {
 		if e.lineStart(at) < at {
 			text = e.newline() + text
 		}
-		e.says(e.root, nil, new)
+		e.setMembers(e.root, nil, new)
 		e.replace(at, at, text)
 		return nil
 	}
@@ -202,7 +202,7 @@ func (e *editor) createBlock(m move, old *member) error {
 	if e.lineStart(at) < at {
 		text = e.newline() + text
 	}
-	e.says(e.root, []*member{old}, []newMember{{name: old.name, value: entries}})
+	e.setMembers(e.root, []*member{old}, []newMember{{name: old.name, value: entries}})
 	e.replace(at, at, text)
 	return nil
 }
@@ -233,10 +233,10 @@ func (e *editor) moveTables(m move) error {
 			return err
 		}
 	}
-	e.says(m.at.in, old, m.put)
+	e.setMembers(m.at.in, old, m.put)
 	if len(e.now[m.at.in].members) == 0 { // a table without its own header exists only through the tables in it
 		if !slices.ContainsFunc(e.keys(), func(k key) bool { return k.isHeader && len(k.full) == 1 && k.full[0] == m.at.path }) {
-			e.says(e.root, []*member{e.root.get(m.at.path)}, nil)
+			e.setMembers(e.root, []*member{e.root.get(m.at.path)}, nil)
 		}
 	}
 	return nil
@@ -271,7 +271,7 @@ func (e *editor) appendTables(m move) error {
 		text = e.newline() + text
 	}
 	if m.at.in == nil {
-		e.says(e.root, nil, []newMember{{name: m.at.path, value: holding(object, m.put)}})
+		e.setMembers(e.root, nil, []newMember{{name: m.at.path, value: holding(object, m.put)}})
 	}
 	e.replace(len(e.data), len(e.data), text)
 	return nil

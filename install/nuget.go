@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/sorting"
 )
 

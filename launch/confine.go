@@ -86,7 +86,7 @@ func (l *Launcher) ConfineTo(c *command.Command, name string, p sandbox.Profile,
 	}
 	c.Environ, c.Launch = p.Environ(l.withNamed(c.Environ, p.Env)), box.Start
 	if t != nil {
-		c.Answered = t.hear(box)
+		c.Answered = t.observe(box)
 		c.Launch = func(cmd *exec.Cmd) (func(), error) {
 			ended, err := box.Start(cmd)
 			if err != nil {

@@ -98,10 +98,10 @@ func versionOf(p place.Place, c *command.Command) string {
 	return filename.Stamp(path)
 }
 
-// hear returns a function that records the outcome of each request in the trial. For a failed
+// observe returns a function that records the outcome of each request in the trial. For a failed
 // request, it passes the texts of the request and its result to the sandbox, which looks for paths
 // in them.
-func (t *trial) hear(box *sandbox.Sandbox) func(context.Context, *mcp.Request, mcp.Result, error) {
+func (t *trial) observe(box *sandbox.Sandbox) func(context.Context, *mcp.Request, mcp.Result, error) {
 	return func(ctx context.Context, req *mcp.Request, result mcp.Result, err error) {
 		switch mcp.OutcomeOf(ctx, &result, err) {
 		case mcp.OutcomeOK:

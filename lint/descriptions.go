@@ -81,7 +81,7 @@ const (
 // checkArguments reports arguments whose meaning a model must guess: neither their schema nor the
 // texts of the tool and the server describe them.
 func (r *report) checkArguments(s toolset) {
-	instructed := saidIn(s.Instructions)
+	instructed := wordsIn(s.Instructions)
 	all, silent := 0, 0
 	var names []string // undescribed arguments in the order of the tools
 	of := map[string][]string{}
@@ -90,10 +90,10 @@ func (r *report) checkArguments(s toolset) {
 		if !t.fits(inputField) || strings.TrimSpace(t.Description) == "" {
 			continue
 		}
-		said := saidIn(t.Name + " " + t.Description)
+		mentioned := wordsIn(t.Name + " " + t.Description)
 		for p := range schema.Look(t.InputSchema).Properties() {
 			all++
-			if areSaid(p.Name, said, instructed) || r.describes(p.View, 0) {
+			if areMentioned(p.Name, mentioned, instructed) || r.describes(p.View, 0) {
 				continue
 			}
 			silent++
@@ -124,24 +124,24 @@ func (r *report) checkArguments(s toolset) {
 		"give each a description: what it means, in which form or unit, and an example where that helps")
 }
 
-// areSaid reports whether each word of a name is in said or instructed, in singular or plural. The
-// name branchName needs both branch and name.
-func areSaid(name string, said, instructed map[string]bool) bool {
+// areMentioned reports whether each word of a name is in mentioned or instructed, in singular or
+// plural. The name branchName needs both branch and name.
+func areMentioned(name string, mentioned, instructed map[string]bool) bool {
 	for word := range strings.FieldsSeq(inWords(name)) {
-		if word = singular(word); !said[word] && !instructed[word] {
+		if word = singular(word); !mentioned[word] && !instructed[word] {
 			return false
 		}
 	}
 	return true
 }
 
-// saidIn returns the set of words in a text, in the singular.
-func saidIn(text string) map[string]bool {
-	said := map[string]bool{}
+// wordsIn returns the set of words in a text, in the singular.
+func wordsIn(text string) map[string]bool {
+	words := map[string]bool{}
 	for word := range strings.FieldsSeq(inWords(text)) {
-		said[singular(word)] = true
+		words[singular(word)] = true
 	}
-	return said
+	return words
 }
 
 // singular returns the same text for the singular and the plural of a word, such as branch and
@@ -222,13 +222,13 @@ func (r *report) checkSameDescriptions(s toolset) {
 	tools := s.tools
 	first := map[string]int{}
 	for i := range tools {
-		said := strings.TrimSpace(tools[i].Description)
-		if said == "" {
+		description := strings.TrimSpace(tools[i].Description)
+		if description == "" {
 			continue
 		}
-		at, again := first[said]
+		at, again := first[description]
 		if !again {
-			first[said] = i
+			first[description] = i
 			continue
 		}
 		if tools[at].Name != tools[i].Name {

@@ -31,7 +31,7 @@ func (r *report) checkPoison(s server) {
 	scan := func(kind Kind, name string, d guard.Definition) {
 		r.about(kind, name)
 		d.Server = s.Name
-		f, severity := gravest(catalogue.ScanDefinition(d))
+		f, severity := worstFinding(catalogue.ScanDefinition(d))
 		if severity == 0 {
 			return
 		}
@@ -61,12 +61,12 @@ func (r *report) checkPoison(s server) {
 	}
 }
 
-// gravest returns the worst of the guard's findings about one definition. It returns severity 0 if
-// none is certain enough for the author of a server. A host shows all findings to a user, and a
-// wrong one does the user little harm. In the definitions of 60 honest servers the guard found
+// worstFinding returns the worst of the guard's findings about one definition. It returns severity
+// 0 if none is certain enough for the author of a server. A host shows all findings to a user, and
+// a wrong one does the user little harm. In the definitions of 60 honest servers the guard found
 // "bypassing safety checks" (git's --force), and "asks for files" in "navigate forward in browser
 // history".
-func gravest(found []guard.Finding) (f guard.Finding, severity Severity) {
+func worstFinding(found []guard.Finding) (f guard.Finding, severity Severity) {
 	rules := map[string]bool{}
 	for _, f := range found {
 		if f.Severity >= guard.Warn {

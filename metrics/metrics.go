@@ -40,13 +40,13 @@ type Metrics struct {
 	options  Options
 	notes    series[[2]string, prometheus.Counter]
 	requests series[[4]string, prometheus.Counter]
-	asked    series[[2]string, asked]
+	asked    series[[2]string, requestMetrics]
 	received series[[2]string, prometheus.Counter]
 	running  prometheus.Gauge
 }
 
-// asked holds the metrics of all requests with one method and server.
-type asked struct {
+// requestMetrics holds the metrics of all requests with one method and server.
+type requestMetrics struct {
 	duration prometheus.Observer
 	sent     prometheus.Counter
 }
@@ -95,8 +95,8 @@ func New(o Options) (*Metrics, error) {
 	m.notes.with = func(labels [2]string) prometheus.Counter { return notes.WithLabelValues(labels[:]...) }
 	m.requests.with = func(labels [4]string) prometheus.Counter { return requests.WithLabelValues(labels[:]...) }
 	m.received.with = func(labels [2]string) prometheus.Counter { return received.WithLabelValues(labels[:]...) }
-	m.asked.with = func(labels [2]string) asked {
-		return asked{duration.WithLabelValues(labels[:]...), sent.WithLabelValues(labels[:]...)}
+	m.asked.with = func(labels [2]string) requestMetrics {
+		return requestMetrics{duration.WithLabelValues(labels[:]...), sent.WithLabelValues(labels[:]...)}
 	}
 	for _, c := range []prometheus.Collector{requests, duration, sent, received, m.running, notes} {
 		if err := o.Registerer.Register(c); err != nil {

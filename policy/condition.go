@@ -122,8 +122,8 @@ func needs(e ast.Expr) []string {
 	return nil
 }
 
-// holds evaluates the condition. The limits of its cost also limit its time.
-func (c *condition) holds(ctx context.Context, f *facts) (bool, error) {
+// isTrue evaluates the condition. The limits of its cost also limit its time.
+func (c *condition) isTrue(ctx context.Context, f *facts) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, fmt.Errorf("the condition was not looked at: %w", context.Cause(ctx))
 	}

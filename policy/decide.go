@@ -193,7 +193,7 @@ func (c *compiled) look(ctx context.Context, f *facts) Step {
 	case !c.tool.matches(f.in.Tool) && !slices.Contains(unknown, variableTool):
 		s.Outcome = OtherTool
 	case c.when != nil:
-		holds, err := c.when.holds(ctx, f)
+		holds, err := c.when.isTrue(ctx, f)
 		if holds && c.rule.Effect == Allow && f.rounded && c.when.args {
 			err = errRounded
 		}

@@ -42,7 +42,7 @@ func (c *compiled) atListing(f *facts) certainty {
 	if c.when.uses(variableTitle, variableArgs, variableResource, variablePrincipal, variableLabels, variableSources, variableTrusted, variableClient, variableProfile, variableNow) {
 		return sometimes
 	}
-	switch holds, err := c.when.holds(context.Background(), f); {
+	switch holds, err := c.when.isTrue(context.Background(), f); {
 	case err != nil && c.rule.Effect == Allow:
 		return never
 	case err != nil:

@@ -152,13 +152,13 @@ func (h *hider) walk() redact.Walk { return redact.Walk{Rewriter: h, Verbatim: t
 
 // plain returns a text that is not JSON with all secrets replaced.
 func (h *hider) plain(text string) string {
-	return redact.Replace(h.known(text), func(secret, _ string) string { return h.learn(secret) })
+	return redact.Replace(h.replaceKnown(text), func(secret, _ string) string { return h.learn(secret) })
 }
 
-// known returns a text with the known secrets replaced. If the text has any, known first learns the
-// unknown secrets next to them. After the replacement, the remains of such a secret could not be
-// recognized.
-func (h *hider) known(text string) string {
+// replaceKnown returns a text with the known secrets replaced. If the text has any, it first learns
+// the unknown secrets next to them. After the replacement, the remains of such a secret could not
+// be recognized.
+func (h *hider) replaceKnown(text string) string {
 	is := h.replace(text)
 	if is != text {
 		redact.Replace(text, func(secret, _ string) string { return h.learn(secret) })

@@ -139,8 +139,8 @@ func declared(c *mcp.ClientCapabilities) (names []string) {
 	return names
 }
 
-// known returns the given names that lines record, without duplicates.
-func known(names []string) (all []string) {
+// recordedNames returns the given names that lines record, without duplicates.
+func recordedNames(names []string) (all []string) {
 	for _, name := range []string{canElicit, canSample, canRoots} {
 		if slices.Contains(names, name) {
 			all = append(all, name)

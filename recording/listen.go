@@ -63,19 +63,19 @@ func outsideOf(listens, calls []*call) []*outside {
 	return all
 }
 
-// A hearer is a client with a subscription.
-type hearer struct {
+// A subscriber is a client with a subscription.
+type subscriber struct {
 	filter mcp.SubscriptionFilter
 	had    map[*outside]bool // messages sent to it, or sent before it subscribed
 	first  int               // index of the first message not yet sent; avoids scanning sent messages
 }
 
-// hearer returns a hearer with a filter. It does not get messages that were already sent to another
-// hearer.
-func (p *Replay) hearer(filter mcp.SubscriptionFilter) *hearer {
+// newSubscriber returns a subscriber with a filter. It does not get messages that were already sent
+// to another subscriber.
+func (p *Replay) newSubscriber(filter mcp.SubscriptionFilter) *subscriber {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := &hearer{filter: filter, had: map[*outside]bool{}}
+	l := &subscriber{filter: filter, had: map[*outside]bool{}}
 	for _, n := range p.outside {
 		if n.sent {
 			l.had[n] = true
@@ -84,9 +84,9 @@ func (p *Replay) hearer(filter mcp.SubscriptionFilter) *hearer {
 	return l
 }
 
-// due returns the first message that a hearer has not received, or nil. changed is closed when
-// there may be another one. A request of the server is sent to one hearer only.
-func (p *Replay) due(l *hearer) (n *outside, changed <-chan struct{}) {
+// due returns the first message that a subscriber has not received, or nil. changed is closed when
+// there may be another one. A request of the server is sent to one subscriber only.
+func (p *Replay) due(l *subscriber) (n *outside, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := l.first; i < len(p.outside); i++ {
@@ -134,7 +134,7 @@ func (p *Replay) listen(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	if err := req.Peer.Notify(ctx, notificationAcknowledged, w.Bytes()); err != nil {
 		return mcp.Result{}, err
 	}
-	for l := p.hearer(filter); ; {
+	for l := p.newSubscriber(filter); ; {
 		n, changed := p.due(l)
 		if n == nil {
 			select {

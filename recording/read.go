@@ -206,7 +206,7 @@ func (in *reader) begin(l *line) error {
 	case !isObject(l.Params):
 		return errors.New("params: expected an object")
 	}
-	c := &call{server: l.Server, method: l.Method, params: l.Params, caller: l.Caller, declared: known(l.Capabilities), at: l.MS, last: l.MS, line: in.at, omitted: l.Omitted > 0}
+	c := &call{server: l.Server, method: l.Method, params: l.Params, caller: l.Caller, declared: recordedNames(l.Capabilities), at: l.MS, last: l.MS, line: in.at, omitted: l.Omitted > 0}
 	in.calls[l.Call] = c
 	in.out.calls = append(in.out.calls, c)
 	return nil

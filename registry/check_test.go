@@ -199,7 +199,7 @@ func TestARefusalNamesTheMember(t *testing.T) {
 		`{"detail":"d","errors":"none"}`: ": d",
 		`none`:                           "",
 	} {
-		if got := said([]byte(text)); got != want {
+		if got := errorMessage([]byte(text)); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}

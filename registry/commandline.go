@@ -349,8 +349,10 @@ func (m *maker) shown(i int) string {
 	return strings.Join(words, " ")
 }
 
-// isSaid reports whether the author determined a word, instead of leaving it to the user.
-func (m *maker) isSaid(w word) bool { return !strings.HasPrefix(w.text, "<") && m.shown(w.of) != "" }
+// isByAuthor reports whether the author determined a word, instead of leaving it to the user.
+func (m *maker) isByAuthor(w word) bool {
+	return !strings.HasPrefix(w.text, "<") && m.shown(w.of) != ""
+}
 
 func (m *maker) note(words, why string) {
 	m.line.Notes = append(m.line.Notes, "left out is "+words+": "+why)
@@ -366,7 +368,7 @@ func (m *maker) flags(written []word) (options []string, err error) {
 	}
 	for _, c := range choices {
 		said := strings.Join(texts(written[c.At:c.At+c.Len]), " ")
-		switch isSaid := m.isSaid(written[c.At]); {
+		switch byAuthor := m.isByAuthor(written[c.At]); {
 		case c.Program != "":
 			own, _, _ := strings.Cut(m.p.Identifier, "[") // program that npx and uvx start by default
 			if c.Program != own[strings.LastIndexByte(own, '/')+1:] {
@@ -375,10 +377,10 @@ func (m *maker) flags(written []word) (options []string, err error) {
 			m.line.Notes = append(m.line.Notes, c.Program+" is taken for a program of the package: its author has it stand where "+m.runnerName()+" would take it for another package")
 		case c.With != "" && m.line.With == "":
 			m.line.With = c.With
-		case c.Why != "" && isSaid:
+		case c.Why != "" && byAuthor:
 			m.note(said, c.Why)
 		case c.Why != "" || c.Words == nil:
-		case m.installed && isSaid:
+		case m.installed && byAuthor:
 			m.note(said, "it is for "+m.runnerName()+", without which the installed program is started")
 		case !m.installed:
 			for _, w := range written[c.At : c.At+c.Len] {
@@ -483,7 +485,7 @@ func (m *maker) options(words []word, each func(runner.Option, []word) error, no
 			}
 			return texts(words[1:]), nil
 		}
-		if noted && m.isSaid(words[0]) {
+		if noted && m.isByAuthor(words[0]) {
 			m.note(words[0].text, m.runnerName()+" would take it for the image")
 		}
 		words = words[1:]

@@ -136,12 +136,12 @@ func (c *Client) once(ctx context.Context, method, path string, q url.Values, se
 // refusal returns the error for a response with an error status.
 func (c *Client) refusal(response *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // an error only shortens the text
-	err := fmt.Errorf("registry %s answers %s%s", c, response.Status, said(text))
+	err := fmt.Errorf("registry %s answers %s%s", c, response.Status, errorMessage(text))
 	switch response.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("registry %s %w; it answers %s%s", c, ErrToken, response.Status, said(text))
+		return fmt.Errorf("registry %s %w; it answers %s%s", c, ErrToken, response.Status, errorMessage(text))
 	case http.StatusNotFound:
-		return fmt.Errorf("registry %s: %w: it answers %s%s", c, ErrNotFound, response.Status, said(text))
+		return fmt.Errorf("registry %s: %w: it answers %s%s", c, ErrNotFound, response.Status, errorMessage(text))
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		wait, _ := strconv.Atoi(response.Header.Get("Retry-After")) // a date is ignored
 		return &passingError{err: err, wait: time.Duration(min(max(wait, 0), int(lastPause/time.Second))) * time.Second}
@@ -149,9 +149,9 @@ func (c *Client) refusal(response *http.Response) error {
 	return err
 }
 
-// said returns the message in an error response. The response has the format of RFC 9457, and may
-// list single faults in "errors".
-func said(text []byte) string {
+// errorMessage returns the message in an error response. The response has the format of RFC 9457,
+// and may list single faults in "errors".
+func errorMessage(text []byte) string {
 	if _, fault := jsonrpc.Index(text, jsonrpc.Limits{}); fault != nil {
 		return ""
 	}

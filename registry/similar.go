@@ -31,13 +31,13 @@ type Likeness struct {
 	Why  string // reason to show to users, such as "one letter differs"
 }
 
-// known returns the names of widely used packages, of servers or of programs between client and
-// server. They can be compared without a mirror. The list has the npm packages with 100,000
+// widelyUsed returns the names of widely used packages, of servers or of programs between client
+// and server. They can be compared without a mirror. The list has the npm packages with 100,000
 // downloads a month, and the PyPI packages among the 10,000 most downloaded ones. Both were counted
 // in autumn 2026. It excludes names with fewer than minName letters of their own, which are not
 // compared, and duckduckgo-mcp, which was renamed. It includes GitHub's image. It also includes
 // Brave's own package, which has the same name as a listed one.
-func known() []string {
+func widelyUsed() []string {
 	return []string{
 		"@playwright/mcp", "chrome-devtools-mcp", "@upstash/context7-mcp", "mcp-proxy", "@modelcontextprotocol/server-filesystem", "mcp-remote",
 		"@modelcontextprotocol/inspector", "@modelcontextprotocol/server-sequential-thinking", "@azure-devops/mcp",
@@ -87,12 +87,12 @@ func (m *Mirror) Similar(ctx context.Context, name string) ([]Likeness, error) {
 func (m *Mirror) SimilarPackage(ctx context.Context, registryType, identifier string) ([]Likeness, error) {
 	all, err := m.fames(ctx, `SELECT p.identifier, min(l.first), max(l.versions + l.care) FROM packages p JOIN listed l ON l.id = p.listed
 		WHERE l.source IN (`+m.sources()+`) GROUP BY p.identifier`)
-	return similarPackage(registryType, identifier, append(all, famousOnes()...)), err
+	return similarPackage(registryType, identifier, append(all, widelyUsedFames()...)), err
 }
 
 // SimilarKnown is like [Mirror.SimilarPackage], but without a mirror.
 func SimilarKnown(registryType, identifier string) []Likeness {
-	return similarPackage(registryType, identifier, famousOnes())
+	return similarPackage(registryType, identifier, widelyUsedFames())
 }
 
 // similarPackage compares names by the rules of a package registry. Some registries treat several
@@ -108,9 +108,9 @@ func similarPackage(registryType, identifier string, all []fame) []Likeness {
 	return similar(canonical(identifier), all)
 }
 
-func famousOnes() []fame {
+func widelyUsedFames() []fame {
 	var all []fame
-	for _, name := range known() {
+	for _, name := range widelyUsed() {
 		all = append(all, fameOf(name, 1, famous))
 	}
 	return all

@@ -72,7 +72,7 @@ func TestRefusedDiscoveryMeansLegacy(t *testing.T) {
 }
 
 func TestAnErrorOfJunctionToAClientsDiscoveryIsAnError(t *testing.T) {
-	asked := &asked{id: "1", method: "server/discover"}
+	asked := &requestFacts{id: "1", method: "server/discover"}
 	e := Event{Hop: Client, ID: json.RawMessage("1"), Message: json.RawMessage(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`), of: asked}
 	if e.readMessage(); e.Legacy || !e.Failed() {
 		t.Errorf("Legacy is %v and Failed %v", e.Legacy, e.Failed())

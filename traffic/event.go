@@ -65,11 +65,11 @@ type Event struct {
 	Transport string `json:"transport,omitempty" doc:"the transport of the hop: 'stream', 'http', 'sse', or 'process' for a server in this process"`
 	Count     int    `json:"count,omitempty" doc:"the number of missed messages"`
 
-	asks   *asked // for a request: facts that later messages need
-	of     *asked // for other messages: facts of the request that they belong to
-	read   bool   // whether the fields have been filled from the message
-	asIs   bool   // whether the message has no secrets and is within the limits
-	failed bool   // result of Failed for a response
+	asks   *requestFacts // for a request: facts that later messages need
+	of     *requestFacts // for other messages: facts of the request that they belong to
+	read   bool          // whether the fields have been filled from the message
+	asIs   bool          // whether the message has no secrets and is within the limits
+	failed bool          // result of Failed for a response
 }
 
 // weight returns the approximate size of an event in bytes.

@@ -61,11 +61,11 @@ type watched struct {
 	context.Context
 	call uint64
 	hop  *hop
-	*asked
+	*requestFacts
 }
 
-// An asked holds the facts about a request that later messages need.
-type asked struct {
+// An requestFacts holds the facts about a request that later messages need.
+type requestFacts struct {
 	id, method string
 	began      time.Time
 
@@ -99,7 +99,7 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	}
 	switch {
 	case of != nil && of.hop == h:
-		e.of = of.asked
+		e.of = of.requestFacts
 	case m.Client != nil:
 		e.Client = m.Client.Name + "/" + m.Client.Version
 	}
@@ -112,7 +112,7 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 		e.Legacy = h.name == Server && e.of != nil && e.of.method == methodDiscover && statusIsLegacy(m.Err)
 	case m.ToServer:
 		if id, method := request(m.Message); id != nil && method != "" {
-			ctx = h.asks(ctx, &e, string(id), method)
+			ctx = h.withRequest(ctx, &e, string(id), method)
 		}
 	case h.name == Client && e.Call > 0:
 		h.log.rounds.add(m.Message, e.Call)
@@ -121,16 +121,16 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	return ctx
 }
 
-// asks returns the context for messages that belong to a request.
-func (h *hop) asks(ctx context.Context, e *Event, id, method string) context.Context {
-	r := &watched{Context: ctx, call: e.Call, hop: h, asked: &asked{id: id, method: method, client: e.Client, began: e.Time}}
+// withRequest returns the context for messages that belong to a request.
+func (h *hop) withRequest(ctx context.Context, e *Event, id, method string) context.Context {
+	r := &watched{Context: ctx, call: e.Call, hop: h, requestFacts: &requestFacts{id: id, method: method, client: e.Client, began: e.Time}}
 	if h.name == Client {
 		if r.call = h.log.rounds.call(e.Message); r.call == 0 {
 			r.call = h.log.calls.Add(1)
 		}
 		e.Call = r.call
 	}
-	if e.asks = r.asked; h.log.noting.Load() > 0 {
+	if e.asks = r.requestFacts; h.log.noting.Load() > 0 {
 		return mcp.WithNoter(r, r)
 	}
 	return r

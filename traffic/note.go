@@ -15,7 +15,7 @@ func (l *Log) Calling(client, server, method, name string) mcp.Noter {
 	if l.watching.Load() == 0 {
 		return nil
 	}
-	return &watched{call: l.calls.Add(1), hop: &hop{log: l, name: Client, server: server}, asked: &asked{method: method, name: name, client: client, began: time.Now()}}
+	return &watched{call: l.calls.Add(1), hop: &hop{log: l, name: Client, server: server}, requestFacts: &requestFacts{method: method, name: name, client: client, began: time.Now()}}
 }
 
 // CallOf returns the number of the call that [Log.Calling] began, or 0 for any other Noter.
@@ -37,7 +37,7 @@ func (r *watched) Note(kind string, note any) {
 	if log.noting.Load() == 0 {
 		return
 	}
-	e := Event{Time: time.Now(), Kind: Note, Note: kind, Hop: r.hop.name, Server: r.hop.server, Call: r.call, ID: json.RawMessage(r.id), Method: r.method, of: r.asked}
+	e := Event{Time: time.Now(), Kind: Note, Note: kind, Hop: r.hop.name, Server: r.hop.server, Call: r.call, ID: json.RawMessage(r.id), Method: r.method, of: r.requestFacts}
 	if shared, is := note.(json.RawMessage); is {
 		e.Message, e.Size, e.Shared = shared, len(shared), true
 		log.add(&e)

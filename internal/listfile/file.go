@@ -32,7 +32,7 @@ type File[T any] struct {
 // compiles its methods again.
 type source struct {
 	path string
-	what string // describes the content of the file in errors
+	what string                  // describes the content of the file in errors
 	take func(text []byte) error // makes text the list; nil if there is no file
 
 	mu     sync.Mutex // of the File

@@ -45,7 +45,7 @@ func NewRoles(s *settings.Settings) *Roles {
 	r := &Roles{map[string][]*role{}, &Plan{Settings: s}, map[string]func(gateway.Entry) bool{}}
 	r.plan.readPicks()
 	for name, p := range s.Profiles {
-		has := r.plan.keeps(name)
+		has := r.plan.selectedIn(name)
 		r.offers[name] = func(e gateway.Entry) bool {
 			return (len(p.Servers) == 0 || slices.Contains(p.Servers, e.Server)) && has(e)
 		}
@@ -281,7 +281,7 @@ func (p *Plan) selectByRole(part Part) mcp.Middleware {
 			own := gateway.Selection{Servers: part.settings.Servers, Closed: true}
 			hides := map[string]func(gateway.Entry) bool{}
 			for profile := range p.Settings.Profiles {
-				hides[profile] = p.hides(part.Gateway, profile)
+				hides[profile] = p.deniedIn(part.Gateway, profile)
 			}
 			if part.Profile == "" {
 				own.Servers = p.servers(set)

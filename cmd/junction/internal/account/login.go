@@ -113,14 +113,14 @@ func Login(ctx context.Context, a *cli.App, s LoginServer, browser bool) error {
 	if err != nil {
 		return err
 	}
-	said := "Logged in"
+	label := "Logged in"
 	if launch.LogsInAtProvider(&s.auth) { // the login below then shows whether the provider refuses this server
 		l, err := a.Launch.Identity(&s.auth, o).Login(ctx)
 		if err != nil {
 			return err
 		}
-		a.Out.Printf("%s: %s\n", said, DescribeLogin(l, time.Now()))
-		said = "A token"
+		a.Out.Printf("%s: %s\n", label, DescribeLogin(l, time.Now()))
+		label = "A token"
 	}
 	l, err := oauth.New(o).Login(ctx, s.URL, nil)
 	switch {
@@ -132,7 +132,7 @@ func Login(ctx context.Context, a *cli.App, s LoginServer, browser bool) error {
 	case err != nil:
 		return err
 	}
-	a.Out.Printf("%s: %s\n", said, DescribeLogin(l, time.Now()))
+	a.Out.Printf("%s: %s\n", label, DescribeLogin(l, time.Now()))
 	return MissingScopes(l, s.asks)
 }
 

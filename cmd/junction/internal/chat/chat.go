@@ -181,7 +181,7 @@ func runChat(a *cli.App, cmd *cobra.Command, args []string, f *Flags) (err error
 	settling, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	_ = t.Host.Settle(settling) // the model is asked only once, so all servers should be ready
-	if err := t.reached(); err != nil {
+	if err := t.checkReached(); err != nil {
 		return err
 	}
 	defer watchTasks(ctx, conversation)()

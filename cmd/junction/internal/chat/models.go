@@ -82,7 +82,7 @@ func (s *ModelSwitch) rename(f *ModelFlags, name string) error {
 		provider, name = current, current+":"+name
 	}
 	if found && !s.lists(provider, name) {
-		return fmt.Errorf("model %q: %s does not list it%s; /model shows those that it does", plaintext.Line(name, 80), provider, meant(typed))
+		return fmt.Errorf("model %q: %s does not list it%s; /model shows those that it does", plaintext.Line(name, 80), provider, similarProvider(typed))
 	}
 	if provider != current {
 		f.BaseURL, f.KeyEnv, f.Injected = "", "", false
@@ -96,8 +96,8 @@ func (s *ModelSwitch) rename(f *ModelFlags, name string) error {
 	return nil
 }
 
-// meant returns a suggestion of a provider whose name is similar to word, or "".
-func meant(word string) string {
+// similarProvider returns a suggestion of a provider whose name is similar to word, or "".
+func similarProvider(word string) string {
 	if near := nearest.Name(word, ProviderNames()); near != "" && near != word {
 		return " (is the provider " + near + " meant?)"
 	}

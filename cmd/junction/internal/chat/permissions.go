@@ -89,10 +89,10 @@ func (t *Setup) rulePermissions(file *policy.File) (all []tui.Permission) {
 // origin matches results of [policy.OriginOf], which users need not see.
 var origin = regexp.MustCompile(`^(?:[0-9a-f]{32}|built-in)$`)
 
-// meant returns the server that a name in a policy refers to. It also reports whether the name
-// includes the server's origin, as in [policy.NameOf]. A name may itself contain an @, as names of
-// npm packages do.
-func (t *Setup) meant(name string) (server string, bound bool) {
+// serverOfName returns the server that a name in a policy refers to. It also reports whether the
+// name includes the server's origin, as in [policy.NameOf]. A name may itself contain an @, as
+// names of npm packages do.
+func (t *Setup) serverOfName(name string) (server string, bound bool) {
 	at := strings.LastIndexByte(name, '@')
 	if at <= 0 || !origin.MatchString(name[at+1:]) || slices.ContainsFunc(t.Options.Servers, func(s host.Server) bool { return s.Name == name }) {
 		return name, false
@@ -105,7 +105,7 @@ func (t *Setup) RuleText(r policy.Rule) string {
 	if r.After != "" {
 		var after []string
 		for name := range strings.SplitSeq(r.After, ",") {
-			server, _ := t.meant(strings.TrimSpace(name))
+			server, _ := t.serverOfName(strings.TrimSpace(name))
 			after = append(after, server)
 		}
 		r.After = strings.Join(after, ", ")
@@ -147,9 +147,9 @@ func (t *Setup) byFlag(s *host.Server) bool {
 	return policy.Vouches(t.Flags.Trust, s.Name, s.Origin, true)
 }
 
-// vouched returns the text for a name in a list of trusted servers.
-func (t *Setup) vouched(name string) string {
-	server, bound := t.meant(name)
+// trustText returns the text for a name in a list of trusted servers.
+func (t *Setup) trustText(name string) string {
+	server, bound := t.serverOfName(name)
 	if bound {
 		server += ", as it was started when you trusted it"
 	}
@@ -166,12 +166,12 @@ func (t *Setup) TrustPermissions(file *policy.File, session tui.Session) (all []
 		if slices.Contains(file.Trusted[:i], name) {
 			continue // one undo removes all occurrences
 		}
-		all = append(all, tui.Permission{What: "trust " + t.vouched(name), Where: t.App.Short(file.Path), Undo: func(ctx context.Context) (string, error) {
+		all = append(all, tui.Permission{What: "trust " + t.trustText(name), Where: t.App.Short(file.Path), Undo: func(ctx context.Context) (string, error) {
 			return t.removeTrust(ctx, file.Path, name, session)
 		}})
 	}
 	for _, name := range file.Public {
-		what, bound := t.meant(name)
+		what, bound := t.serverOfName(name)
 		if bound {
 			what += ", as it was started then"
 		}
@@ -203,7 +203,7 @@ func (t *Setup) removeTrust(ctx context.Context, path, name string, session tui.
 	if err := policy.RemoveTrusted(ctx, path, name); err != nil {
 		return "", err
 	}
-	done = "removed from " + t.App.Short(path) + ": trust " + t.vouched(name)
+	done = "removed from " + t.App.Short(path) + ": trust " + t.trustText(name)
 	file, err := policy.Load(path, policy.LoadOptions{})
 	if err != nil {
 		return done, err
@@ -217,7 +217,7 @@ func (t *Setup) removeTrust(ctx context.Context, path, name string, session tui.
 		var still []string
 		for _, other := range file.Trusted {
 			if t.inFile(s, other) {
-				still = append(still, fmt.Sprintf("%q in %s", "trust "+t.vouched(other), t.App.Short(path)))
+				still = append(still, fmt.Sprintf("%q in %s", "trust "+t.trustText(other), t.App.Short(path)))
 			}
 		}
 		if t.byFlag(s) {

@@ -65,8 +65,9 @@ func (t *Setup) ResumeWords() string {
 	return words
 }
 
-// goOn finds the conversation to resume or copy, and takes flags that are not given from it.
-func (t *Setup) goOn(ctx context.Context) error {
+// resumeConversation finds the conversation to resume or copy, and takes flags that are not given
+// from it.
+func (t *Setup) resumeConversation(ctx context.Context) error {
 	f := t.Flags
 	if len(t.Names) > 0 && t.resumes(ctx, t.Names[0]) {
 		f.resume, t.Names = t.Names[0], t.Names[1:]

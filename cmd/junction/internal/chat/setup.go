@@ -75,7 +75,7 @@ func (t *Setup) setUp(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := t.goOn(ctx); err != nil {
+	if err := t.resumeConversation(ctx); err != nil {
 		return err
 	}
 	m, err := f.Model.Open(t.App.Place)
@@ -238,9 +238,9 @@ func (t *Setup) addServers(ctx context.Context) error {
 	return nil
 }
 
-// reached returns an error if the command line names servers and none of them is connected. The
-// reasons have been printed.
-func (t *Setup) reached() error {
+// checkReached returns an error if the command line names servers and none of them is connected.
+// The reasons have been printed.
+func (t *Setup) checkReached() error {
 	servers := t.Host.Servers()
 	if !t.named || slices.ContainsFunc(servers, func(s host.ServerTools) bool {
 		return s.Server != host.OwnServer && (s.State == host.StateConnected || s.State == host.StateUnapproved)

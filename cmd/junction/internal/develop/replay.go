@@ -47,9 +47,9 @@ where anything differs, or was recorded and not asked.`,
 				return err
 			}
 			f.Stdio = f.HTTP == ""
-			var said atomic.Int64
+			var printed atomic.Int64
 			o.OnDifference = func(text string) {
-				said.Add(1)
+				printed.Add(1)
 				a.Screen.Printf("junction: %s\n", plaintext.Line(text, cli.MaxReason))
 			}
 			p, err := serveReplay(a, args[0], o)
@@ -61,7 +61,7 @@ where anything differs, or was recorded and not asked.`,
 			if err := cli.IgnoreInterrupt(cmd.Context(), up.Serve(cmd.Context(), a, f, h)); err != nil || !o.Strict {
 				return err
 			}
-			return differences(a, p, int(said.Load()))
+			return differences(a, p, int(printed.Load()))
 		},
 	}
 	f.Flags(cmd.Flags(), "")
@@ -92,12 +92,12 @@ func serveReplay(a *cli.App, path string, o recording.ReplayOptions) (*recording
 
 // differences prints the differences to a recording, except the first ones that were printed
 // before. It returns an error if there are any differences at all.
-func differences(a *cli.App, p *recording.Replay, said int) error {
+func differences(a *cli.App, p *recording.Replay, printed int) error {
 	all := p.Differences()
 	if len(all) == 0 {
 		return nil
 	}
-	for _, text := range all[min(said, len(all)):] {
+	for _, text := range all[min(printed, len(all)):] {
 		a.Screen.Printf("junction: %s\n", plaintext.Line(text, cli.MaxReason))
 	}
 	return fmt.Errorf("%w (%d differences)", cli.ErrDiffers, len(all))

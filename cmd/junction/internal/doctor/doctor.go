@@ -140,24 +140,24 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 			sick := &Report{Server: cmp.Or(p.Server, p.Source), Source: p.Source}
 			sick.Fail("entry", reach.Unusable(p, set).Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
 			all = append(all, sick)
-			showPatient(a, sick)
+			showReport(a, sick)
 		}
 	}
 	if a.Unread != nil && len(names) == 0 {
 		sick := &Report{Server: "configuration"}
 		sick.Fail("file", a.Unread.Error(), "correct the file at the place named; no server of it is used until then")
 		all = append(all, sick)
-		showPatient(a, sick)
+		showReport(a, sick)
 	}
 	faults := a.Launch.Consents(ctx, entries, len(names) > 0)
-	together := showUnagreed(a, entries, faults)
+	together := showWithoutConsent(a, entries, faults)
 	examined := func(p *Report) {
 		if ctx.Err() != nil { // the interrupt itself breaks links
 			return
 		}
 		all = append(all, p)
 		if !together || len(p.Links) != 1 || p.Links[0].Name != consentLink {
-			showPatient(a, p)
+			showReport(a, p)
 		}
 	}
 	examineAll(ctx, a, entries, faults, examined)
@@ -183,9 +183,9 @@ const (
 	agreeToIt   = "agree to it, or name its file with --config"
 )
 
-// showUnagreed prints the servers without consent together if there are several. It reports whether
-// it did.
-func showUnagreed(a *cli.App, entries []launch.Entry, faults []error) bool {
+// showWithoutConsent prints the servers without consent together if there are several. It reports
+// whether it did.
+func showWithoutConsent(a *cli.App, entries []launch.Entry, faults []error) bool {
 	var some []error
 	for i, err := range faults {
 		if errors.As(err, new(*launch.ConsentError)) && !entries[i].IsDisabled() {
@@ -199,7 +199,7 @@ func showUnagreed(a *cli.App, entries []launch.Entry, faults []error) bool {
 	for _, line := range launch.ConsentLines(some) {
 		p.Fail(consentLink, line, agreeToIt)
 	}
-	showPatient(a, p)
+	showReport(a, p)
 	return true
 }
 
@@ -297,8 +297,8 @@ func diagnosed(a *cli.App, all []*Report) error {
 	return nil
 }
 
-// showPatient prints a server and its links as text.
-func showPatient(a *cli.App, p *Report) {
+// showReport prints a server and its links as text.
+func showReport(a *cli.App, p *Report) {
 	if a.Flags.JSON {
 		return
 	}
@@ -364,7 +364,7 @@ func examine(ctx context.Context, a *cli.App, e launch.Entry, p *Report) {
 	}
 	defer client.Close()
 	p.Pass("start", "in %v%s", time.Since(began).Round(time.Millisecond), use.ServerVersion(client.Server()))
-	p.strays(stray)
+	p.addStrayLine(stray)
 	if s != nil && t.IsWeb() {
 		p.Pass("authorization", "%s", authorizedBy(ctx, a, s))
 	}

@@ -51,7 +51,7 @@ func (p *Report) FailStart(t mcp.Transport, err error, name, stray string, limit
 	if errors.Is(err, errNoMessage) {
 		return p.Fail(link, fmt.Sprintf("standard output has a line that is not JSON-RPC, and none followed within %v: %q", messageTime, stray), reach.RemedyStrayOutput)
 	}
-	p.strays(stray)
+	p.addStrayLine(stray)
 	switch {
 	case launch.WantsLogin(err):
 		link = "authorization"
@@ -62,8 +62,8 @@ func (p *Report) FailStart(t mcp.Transport, err error, name, stray string, limit
 	return p.Fail(link, why.Of(err, name), reach.StartRemedy(program, err, name, limit))
 }
 
-// strays adds a link about a line of standard output that is not a message, if there is one.
-func (p *Report) strays(line string) {
+// addStrayLine adds a link about a line of standard output that is not a message, if there is one.
+func (p *Report) addStrayLine(line string) {
 	if line != "" {
 		p.careful("output", "standard output has a line that is not JSON-RPC, on which other clients fail: %q; %s", line, reach.RemedyStrayOutput)
 	}

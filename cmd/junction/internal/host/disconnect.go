@@ -82,14 +82,14 @@ func disconnect(a *cli.App, hosts, files []string, all bool) error {
 		a.Screen.Printf("Nothing is connected.\n")
 	}
 	for _, s := range own {
-		sayStays(a, s, others)
+		printRemaining(a, s, others)
 	}
 	return nil
 }
 
-// sayStays prints the imported servers of a host that remain in junction's file. It also prints the
-// commands that remove those that no other connected host uses.
-func sayStays(a *cli.App, s *reach.ImportedServers, others []*reach.ImportedServers) {
+// printRemaining prints the imported servers of a host that remain in junction's file. It also
+// prints the commands that remove those that no other connected host uses.
+func printRemaining(a *cli.App, s *reach.ImportedServers, others []*reach.ImportedServers) {
 	if len(s.Servers) == 0 {
 		return
 	}
@@ -135,13 +135,13 @@ func putBack(a *cli.App, journal hostconfig.Journal, records ...*hostconfig.Reco
 			faults = append(faults, err)
 			continue
 		}
-		sayRestored(a, done)
+		printRestored(a, done)
 	}
 	return faults
 }
 
-// sayRestored prints how a file was restored.
-func sayRestored(a *cli.App, r *hostconfig.Restored) {
+// printRestored prints how a file was restored.
+func printRestored(a *cli.App, r *hostconfig.Restored) {
 	out, others, left := a.Screen, "its servers are restored", "These servers were changed, renamed or removed, too, and are left as they are now"
 	if r.Connected {
 		out, others, left = a.Out, "junction is removed, its servers are restored", "It has these again already, and they are left as they are now"
@@ -162,6 +162,6 @@ func sayRestored(a *cli.App, r *hostconfig.Restored) {
 	}
 	if r.Also != nil {
 		out.Printf("Its link was replaced or changed, and is restored, too.\n")
-		sayRestored(a, r.Also)
+		printRestored(a, r.Also)
 	}
 }

@@ -276,7 +276,7 @@ func distinctFiles(paths []string) (distinct []string) {
 // program returns the command that a tapped entry runs. If the entry cannot be tapped, it prints
 // the reason and returns false.
 func (p *tap) program(path string, e *hostconfig.Entry) (hostconfig.Program, bool) {
-	says := func(what string) { p.says(path, e, what) }
+	says := func(what string) { p.printAbout(path, e, what) }
 	if e.Problem != nil {
 		says("is not tapped: " + e.Problem.Error())
 		return hostconfig.Program{}, false
@@ -301,8 +301,8 @@ func (p *tap) program(path string, e *hostconfig.Entry) (hostconfig.Program, boo
 	return program, true
 }
 
-// says prints a line about an entry.
-func (p *tap) says(path string, e *hostconfig.Entry, what string) {
+// printAbout prints a line about an entry.
+func (p *tap) printAbout(path string, e *hostconfig.Entry, what string) {
 	p.Screen.Printf("%s in %s: %s\n", plaintext.Line(e.Name, 80), p.Short(path), plaintext.Line(what, 500))
 }
 
@@ -329,7 +329,7 @@ func (p *tap) applyTo(d *hostconfig.Document, programs map[*hostconfig.Entry]hos
 	if err != nil {
 		for e, program := range programs {
 			if _, _, err := d.Replace(map[*hostconfig.Entry]hostconfig.Program{e: program}); err != nil {
-				p.says(d.Path, e, "is not tapped: "+err.Error())
+				p.printAbout(d.Path, e, "is not tapped: "+err.Error())
 				delete(programs, e)
 			}
 		}

@@ -47,7 +47,7 @@ func (p *tap) recover() error {
 			continue
 		}
 		p.Screen.Printf("A junction host tap was killed before it undid its change.\n")
-		sayRestored(p.App, r)
+		printRestored(p.App, r)
 	}
 	return err
 }

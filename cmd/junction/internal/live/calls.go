@@ -114,9 +114,9 @@ func (c *calls) add(e Event) {
 		}
 		c.by[key], c.all = one, append(c.all, one)
 	}
-	held := one.held()
+	held := one.heldBytes()
 	one.add(&e)
-	one.size, c.size = one.size+one.held()-held, c.size+one.held()-held
+	one.size, c.size = one.size+one.heldBytes()-held, c.size+one.heldBytes()-held
 	one.shown = one.shown || e.Shown
 	if len(one.events) < maxCallEvents {
 		size := len(e.Message) + 500
@@ -176,8 +176,8 @@ func (c *calls) tally(e *Event) {
 	c.servers[e.Server] = t
 }
 
-// held returns the size in bytes of a call's texts without its events.
-func (c *call) held() int { return len(c.arguments) + len(c.progress) + len(c.result) }
+// heldBytes returns the size in bytes of a call's texts without its events.
+func (c *call) heldBytes() int { return len(c.arguments) + len(c.progress) + len(c.result) }
 
 func (c *call) add(e *Event) {
 	c.laidFor = 0

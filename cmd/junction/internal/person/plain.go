@@ -37,15 +37,15 @@ const (
 // earlier inputs, but never a call that carries a secret.
 const CommandLine = "command line"
 
-// asked returns a [host.Person] that shows cards line by line.
-func (p *Plain) asked() host.Person { return tui.NewLines(p.Person, p.OnDisk) }
+// cards returns a [host.Person] that shows cards line by line.
+func (p *Plain) cards() host.Person { return tui.NewLines(p.Person, p.OnDisk) }
 
 // Consent shows the card and asks the user.
 func (p *Plain) Consent(ctx context.Context, card host.Card) (host.Verdict, error) {
 	if p.Person == nil {
 		return p.inAdvance(card)
 	}
-	return p.asked().Consent(ctx, card)
+	return p.cards().Consent(ctx, card)
 }
 
 // Review shows the definitions of servers and asks about them.
@@ -54,7 +54,7 @@ func (p *Plain) Review(ctx context.Context, reviews []host.Review) ([]host.Revie
 		p.once("junction: no user can review %s\n", approvals(reviews))
 		return nil, host.ErrNobody
 	}
-	return p.asked().Review(ctx, reviews)
+	return p.cards().Review(ctx, reviews)
 }
 
 // inAdvance returns the verdict of the command line about a call.
@@ -121,7 +121,7 @@ func (p *Plain) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 		p.once("junction: server %s wanted to use the model, and no user can allow it\n", plaintext.Line(s.Server, maxName))
 		return false, host.ErrNobody
 	}
-	return p.asked().Sample(ctx, s)
+	return p.cards().Sample(ctx, s)
 }
 
 // Tell shows the parts of an event that a user should know. It shows each text only once in a run.

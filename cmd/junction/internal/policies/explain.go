@@ -207,7 +207,7 @@ func lookUp(ctx context.Context, a *cli.App, x *explanation, in *policy.Input, k
 		}
 		if listed.Name == in.Tool {
 			describe(in, listed)
-			return listed.InputSchema, held(a.Place, in, listed)
+			return listed.InputSchema, applyUserHint(a.Place, in, listed)
 		}
 		names = append(names, listed.Name)
 	}
@@ -251,9 +251,9 @@ func describe(in *policy.Input, t *mcp.Tool) {
 	in.Annotations = policy.Annotations{ReadOnly: own.ReadOnlyHint, Destructive: own.DestructiveHint, Idempotent: own.IdempotentHint, OpenWorld: own.OpenWorldHint}
 }
 
-// held sets the read-only annotation from the user's answer in junction chat, if the server itself
-// gives none.
-func held(p place.Place, in *policy.Input, t *mcp.Tool) error {
+// applyUserHint sets the read-only annotation from the user's answer in junction chat, if the
+// server itself gives none.
+func applyUserHint(p place.Place, in *policy.Input, t *mcp.Tool) error {
 	if in.Annotations.ReadOnly != nil {
 		return nil
 	}

@@ -194,15 +194,15 @@ func Prompts(prompts []*mcp.Prompt, width int) string {
 
 // heading writes a name, followed by the details in parentheses.
 func heading(out *strings.Builder, name string, details ...string) {
-	var said []string
+	var shown []string
 	for _, d := range details {
 		if d = plaintext.Line(d, maxName); d != "" && !strings.EqualFold(d, name) {
-			said = append(said, d)
+			shown = append(shown, d)
 		}
 	}
 	out.WriteString(plaintext.Line(name, maxName))
-	if len(said) > 0 {
-		out.WriteString("  (" + strings.Join(said, ", ") + ")")
+	if len(shown) > 0 {
+		out.WriteString("  (" + strings.Join(shown, ", ") + ")")
 	}
 	out.WriteByte('\n')
 }

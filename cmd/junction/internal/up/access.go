@@ -77,9 +77,9 @@ func (f *Front) checkAuth() error {
 	return nil
 }
 
-// reachedBy returns the origins under which clients may reach the listener. Messages show the first
+// originsOf returns the origins under which clients may reach the listener. Messages show the first
 // one.
-func (f *Front) reachedBy(l net.Listener) ([]string, error) {
+func (f *Front) originsOf(l net.Listener) ([]string, error) {
 	if f.Public != "" {
 		return []string{f.Public}, nil
 	}
@@ -153,7 +153,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 		}
 		if x.Origins == nil {
 			var err error
-			if x.Origins, err = f.reachedBy(l); err != nil {
+			if x.Origins, err = f.originsOf(l); err != nil {
 				return nil, err
 			}
 		}

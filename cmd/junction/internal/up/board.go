@@ -54,7 +54,7 @@ func (b *board) Start(g *gateway.Gateway) {
 	switch {
 	case b.log != nil:
 		for _, s := range all {
-			b.sayStanding(s)
+			b.printState(s)
 		}
 	case len(all) == 0:
 		b.screen.Printf("There is no server to serve.\n")
@@ -63,7 +63,7 @@ func (b *board) Start(g *gateway.Gateway) {
 		if !b.screen.Terminal() { // on a terminal, the last line shows the summary
 			b.screen.Printf("%s\n", Summary(all))
 			if b.summed = !slices.ContainsFunc(all, IsUntried); b.summed {
-				b.sayMore()
+				b.printMore()
 			}
 		}
 	}
@@ -96,14 +96,14 @@ func (b *board) Changed() {
 			b.ends[s.Name] = s.Ends
 			if s.State == gateway.Connected || s.State == gateway.Connecting { // the server has already reconnected
 				b.shown[s.Name] = ""
-				b.sayEnded(s)
+				b.printEnded(s)
 			}
 		}
 		if b.shown[s.Name] == now || !b.noteworthy(s) {
 			continue
 		}
 		b.shown[s.Name] = now
-		b.sayStanding(s)
+		b.printState(s)
 	}
 	b.showRenamed(all)
 	b.showSummary(all)
@@ -122,8 +122,8 @@ func (b *board) say(level slog.Level, server, state, text string) {
 	b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), server, text}}, 2, cli.LineWidth(b.screen)))
 }
 
-// sayStanding prints the state of a server.
-func (b *board) sayStanding(s gateway.Status) {
+// printState prints the state of a server.
+func (b *board) printState(s gateway.Status) {
 	level := slog.LevelInfo
 	if s.State == gateway.Failed {
 		level = slog.LevelWarn
@@ -131,9 +131,9 @@ func (b *board) sayStanding(s gateway.Status) {
 	b.say(level, s.Name, stateWord(s), Standing(s, b.verbose))
 }
 
-// sayEnded prints the reason why the last connection to a server ended, although the server is
+// printEnded prints the reason why the last connection to a server ended, although the server is
 // starting again.
-func (b *board) sayEnded(s gateway.Status) {
+func (b *board) printEnded(s gateway.Status) {
 	if !b.quiet {
 		b.say(slog.LevelWarn, s.Name, "ended", "ended: "+plaintext.Line(why.Of(s.Ended, s.Name), cli.MaxReason)+"; it starts again")
 	}
@@ -162,10 +162,10 @@ func (b *board) SumUp(all []gateway.Status) {
 	}
 	b.summed = true
 	b.screen.Printf("%s  %s\n", time.Now().Format(time.TimeOnly), Summary(all))
-	b.sayMore()
+	b.printMore()
 }
 
-func (b *board) sayMore() {
+func (b *board) printMore() {
 	if b.More == nil {
 		return
 	}

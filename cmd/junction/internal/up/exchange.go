@@ -132,8 +132,8 @@ func (x *Exchanging) exchange(ctx context.Context) (*oauth.Exchange, error) {
 	return x.Made.Load(), nil
 }
 
-// Whose returns the caller of a request with a token for the server.
-func (x *Exchanging) Whose(ctx context.Context, req *mcp.Request) (any, error) {
+// CallerOf returns the caller of a request with a token for the server.
+func (x *Exchanging) CallerOf(ctx context.Context, req *mcp.Request) (any, error) {
 	// Over HTTP+SSE the token is that of the request that opened the stream. A message with other
 	// rights gets at most the rights of that token.
 	caller, found := auth.CallerOf(ctx)

@@ -40,7 +40,7 @@ func exchangeDesk(t *testing.T, token auth.Token, first http.Header) (_ *up.Acce
 		if err != nil {
 			t.Fatalf("the owner: %v", err)
 		}
-		whose, err := one.Whose(r.Context(), &mcp.Request{Principal: p})
+		whose, err := one.CallerOf(r.Context(), &mcp.Request{Principal: p})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,7 +53,7 @@ func TestRevokedTokensEndExchangedOnes(t *testing.T) {
 		if !found || strings.Contains(fmt.Sprintf("%v %+v %#v", p, *p, caller), "t0ken") || caller.Token.Reveal() != "t0ken" {
 			t.Errorf("%+v came as %+v", p, caller)
 		}
-		whose, err := one.Whose(r.Context(), &mcp.Request{Principal: p})
+		whose, err := one.CallerOf(r.Context(), &mcp.Request{Principal: p})
 		if err != nil {
 			t.Error(err)
 			return
@@ -61,7 +61,7 @@ func TestRevokedTokensEndExchangedOnes(t *testing.T) {
 		got = whose.(*oauth.Exchanged)
 		other := *p
 		other.Scopes = []string{"more"}
-		if _, err := one.Whose(r.Context(), &mcp.Request{Principal: &other}); err == nil || !strings.Contains(err.Error(), "connect again") {
+		if _, err := one.CallerOf(r.Context(), &mcp.Request{Principal: &other}); err == nil || !strings.Contains(err.Error(), "connect again") {
 			t.Errorf("a message with other rights than its stream: %v", err)
 		}
 	}))

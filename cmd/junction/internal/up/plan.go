@@ -49,7 +49,7 @@ func (v *Served) open(ctx context.Context, e launch.Entry) (gateway.Upstream, er
 		return t, err
 	})
 	if x != nil {
-		u.Isolation, u.Whose = gateway.PerUser, x.Whose
+		u.Isolation, u.Whose = gateway.PerUser, x.CallerOf
 		v.Exchanges.Add(x)
 		u.OnEnd = func() { v.Exchanges.remove(x) } // the last instance has ended, so no more tokens are needed
 	}

@@ -128,7 +128,7 @@ func (f *SettingFlags) Apply(s *settings.Settings) (*settings.Settings, error) {
 			return nil, cli.Usagef("--%s goes with --%s", one.Name, one.group)
 		}
 		value := reflect.ValueOf(&f.given).Elem().FieldByIndex(one.path)
-		if _, err := settings.Parse(one.said(value)); err != nil {
+		if _, err := settings.Parse(one.asJSON(value)); err != nil {
 			_, why, _ := strings.Cut(err.Error(), ": ")
 			return nil, cli.Usagef("--%s: %s", one.Name, why)
 		}
@@ -144,9 +144,9 @@ func (f *SettingFlags) Apply(s *settings.Settings) (*settings.Settings, error) {
 	return &merged, nil
 }
 
-// said returns settings as JSON that contain only the flag's member. They are used to check the
+// asJSON returns settings as JSON that contain only the flag's member. They are used to check the
 // value of the flag.
-func (one *settingFlag) said(value reflect.Value) []byte {
+func (one *settingFlag) asJSON(value reflect.Value) []byte {
 	v := value.Interface()
 	if d, is := v.(time.Duration); is {
 		v = d.String()

@@ -18,7 +18,7 @@ import (
 // share serves the control socket, which junction status and the consoles of this user use, and
 // with --console a console. end stops the socket but not the console.
 func (v *Served) share(ctx context.Context) (end func()) {
-	end = v.takeOrders(ctx)
+	end = v.serveOrders(ctx)
 	if v.Options.console {
 		if link, err := watch.ConsoleLink(ctx, v.App, false); err != nil {
 			v.App.Screen.Printf("junction: the console is not served: %v\n", err)
@@ -29,9 +29,9 @@ func (v *Served) share(ctx context.Context) (end func()) {
 	return end
 }
 
-// takeOrders serves the routes of serveControl and serveInside on a socket that only this user can
+// serveOrders serves the routes of serveControl and serveInside on a socket that only this user can
 // open. If there is no socket, it does nothing. end stops it.
-func (v *Served) takeOrders(ctx context.Context) (end func()) {
+func (v *Served) serveOrders(ctx context.Context) (end func()) {
 	l, path, err := cli.ListenSocket(v.App.Place, cli.ControlSuffix)
 	if err != nil {
 		v.App.Logger().Debug("junction status and junction console cannot ask this process", "error", err)
@@ -70,7 +70,7 @@ func (v *Served) shareServers(ctx context.Context, mux *http.ServeMux) (end func
 	}
 	d := &Doors{options: ReplicaOptions(ctx, v.App), Open: map[string]EndpointHandler{}, Profile: v.Gateway.Server}
 	d.NewNowhere()
-	mux.HandleFunc("GET "+cli.EntryPath+"{name}", v.tellProof)
+	mux.HandleFunc("GET "+cli.EntryPath+"{name}", v.sendProof)
 	mux.HandleFunc(launch.EndpointPath+"/", func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a call may take any time; the endpoint limits the time for the body
 		d.ServeHTTP(w, r)
@@ -89,8 +89,8 @@ func ReadWhole(h http.Handler) http.Handler {
 	})
 }
 
-// tellProof responds with the proof for a server, or with 404 if there is none.
-func (v *Served) tellProof(w http.ResponseWriter, r *http.Request) {
+// sendProof responds with the proof for a server, or with 404 if there is none.
+func (v *Served) sendProof(w http.ResponseWriter, r *http.Request) {
 	d, ok := v.App.Digests.Of(r.PathValue("name"))
 	if !ok {
 		reply.Error(w, http.StatusNotFound, errors.New("no server of this name is defined here"))

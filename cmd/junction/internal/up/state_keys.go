@@ -87,7 +87,7 @@ func (k *StateKeys) Look(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if _, turn := turned(keys, now); !turn {
+	if _, turn := rotateKeys(keys, now); !turn {
 		k.Keys = keys
 		return nil
 	}
@@ -101,7 +101,7 @@ func (k *StateKeys) Look(ctx context.Context, now time.Time) error {
 	if keys, err = readStateKeys(k.Path); err != nil {
 		return err
 	}
-	keys, turn := turned(keys, now)
+	keys, turn := rotateKeys(keys, now)
 	if turn {
 		text, err := json.Marshal(keys)
 		if err != nil {
@@ -115,9 +115,9 @@ func (k *StateKeys) Look(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// turned returns keys without the ones that no longer open anything. If the next key is due, turned
-// adds it and reports true.
-func turned(keys []stateKey, now time.Time) (_ []stateKey, turn bool) {
+// rotateKeys returns keys without the ones that no longer open anything. If the next key is due,
+// rotateKeys adds it and reports true.
+func rotateKeys(keys []stateKey, now time.Time) (_ []stateKey, turn bool) {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k stateKey) bool { return k.Since.After(now.Add(stateKeyTime)) }) // made while the clock was ahead
 	n := len(keys)
 	since := now

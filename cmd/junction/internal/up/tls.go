@@ -62,7 +62,7 @@ func (s *Security) Listen(p place.Place, l net.Listener, log *slog.Logger) (net.
 	}
 	e := &Encrypted{Listener: tls.NewListener(l, &tls.Config{GetConfigForClient: c.Config}), Certificate: c}
 	e.daily = time.AfterFunc(certificateSayTime, func() {
-		c.say(time.Now())
+		c.checkExpiry(time.Now())
 		e.daily.Reset(certificateSayTime)
 	})
 	return e, nil
@@ -154,7 +154,7 @@ func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 			c.ends = one.NotAfter
 		}
 	}
-	c.sayEnd(time.Now())
+	c.warnExpiry(time.Now())
 	return c.now, nil
 }
 
@@ -169,17 +169,18 @@ func (c *Certificate) before(err error) (*tls.Config, error) {
 	return c.now, nil
 }
 
-// say reads changed files, and logs a line if the certificate expires soon or is not valid now.
-func (c *Certificate) say(now time.Time) {
+// checkExpiry reads changed files, and logs a line if the certificate expires soon or is not valid
+// now.
+func (c *Certificate) checkExpiry(now time.Time) {
 	_, _ = c.Config(nil) // cannot fail, because it has succeeded before
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sayEnd(now)
+	c.warnExpiry(now)
 }
 
-// sayEnd logs a line if the certificate expires soon or is not valid now. The caller holds the
+// warnExpiry logs a line if the certificate expires soon or is not valid now. The caller holds the
 // lock.
-func (c *Certificate) sayEnd(now time.Time) {
+func (c *Certificate) warnExpiry(now time.Time) {
 	switch {
 	case now.After(c.ends):
 		c.Log.Error("junction: the certificate has expired, so that clients refuse it: give --tls-cert a new one", "file", c.Cert, "ended", c.ends)

@@ -215,7 +215,7 @@ func StoredLists(ctx context.Context, a *cli.App, l List, names []string, refres
 // [reach.StartingPause], it prints the servers that are still starting, and gives up the order. It
 // returns the error of show, or the cause of ctx. After either, it does not call show again.
 func FetchLists(ctx context.Context, a *cli.App, l List, all []ListedServer, named bool, show func(*ListedServer) error) error {
-	s := &StartList{App: a, Pending: map[string]string{}, free: make(chan struct{}, process.Starts()), Said: map[string]bool{}}
+	s := &StartList{App: a, Pending: map[string]string{}, free: make(chan struct{}, process.Starts()), Printed: map[string]bool{}}
 	order := &ResultOrder{}
 	var open, asked []*ListedServer
 	var entries []launch.Entry
@@ -322,7 +322,7 @@ type StartList struct {
 	App  *cli.App
 	free chan struct{}
 
-	Said map[string]bool // servers already printed; used only if standard error is not a terminal
+	Printed map[string]bool // servers already printed; used only if standard error is not a terminal
 
 	mu      sync.Mutex
 	Pending map[string]string // state of each server, or empty while it starts
@@ -356,23 +356,23 @@ func (s *StartList) begin(ctx context.Context, name string) (*listStart, error) 
 // Print prints the servers that are still starting. On a terminal, it shows them in a transient
 // line. Elsewhere, it prints each server only once.
 func (s *StartList) Print() {
-	starting, waiting := s.standing()
+	starting, waiting := s.states()
 	if s.App.Screen.Terminal() {
 		s.App.Screen.Transient(reach.StillStarting(starting, waiting))
 		return
 	}
-	changed := slices.DeleteFunc(starting, func(name string) bool { return s.Said[name] })
+	changed := slices.DeleteFunc(starting, func(name string) bool { return s.Printed[name] })
 	for _, name := range changed {
-		s.Said[name] = true
+		s.Printed[name] = true
 	}
 	if len(changed) > 0 { // the earlier line remains in a log file
 		s.App.Screen.Printf("junction: %s\n", reach.StillStarting(changed, waiting))
 	}
 }
 
-// standing returns the starting servers, each with its state, and the number of servers that wait
+// states returns the starting servers, each with its state, and the number of servers that wait
 // to start.
-func (s *StartList) standing() (starting []string, waiting int) {
+func (s *StartList) states() (starting []string, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, does := range s.Pending {

@@ -16,7 +16,7 @@ import (
 
 func TestServersThatStillStartAreNamed(t *testing.T) {
 	seen := new(bytes.Buffer)
-	s := &use.StartList{App: reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(seen)}}), Pending: map[string]string{"a": "", "b": "", "c": "", "d": use.Waiting, "e": use.Waiting}, Said: map[string]bool{}}
+	s := &use.StartList{App: reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(seen)}}), Pending: map[string]string{"a": "", "b": "", "c": "", "d": use.Waiting, "e": use.Waiting}, Printed: map[string]bool{}}
 	s.Note("a", "", false)
 	s.Print()
 	s.Print()

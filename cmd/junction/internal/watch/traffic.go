@@ -101,8 +101,8 @@ func PrintTraffic(ctx context.Context, a *cli.App, pids []string, tapped int, f 
 	shown := 0
 	err := FollowTraffic(ctx, a.Place, pids, TrafficFollower{
 		notes: f.Notes,
-		Began: func(processes int) error { return beganToWatch(a, pids, tapped, processes) },
-		busy:  func(pid int) { sayBusy(a, pid) },
+		Began: func(processes int) error { return reportWatching(a, pids, tapped, processes) },
+		busy:  func(pid int) { printBusy(a, pid) },
 		Event: func(e ShownEvent, several bool) error {
 			if !f.Shows(&e) {
 				return nil
@@ -136,8 +136,8 @@ func watchCalls(ctx context.Context, a *cli.App, pids []string, f TrafficFilter)
 	}()
 	err := FollowTraffic(following, a.Place, pids, TrafficFollower{
 		notes: true,
-		Began: func(processes int) error { return beganToWatch(a, pids, 0, processes) },
-		busy:  func(pid int) { sayBusy(a, pid) },
+		Began: func(processes int) error { return reportWatching(a, pids, 0, processes) },
+		busy:  func(pid int) { printBusy(a, pid) },
 		Event: func(e ShownEvent, _ bool) error {
 			ui.Event(live.Event{PID: e.PID, Shown: f.Shows(&e), Event: e.Event})
 			return nil
@@ -153,9 +153,9 @@ func watchCalls(ctx context.Context, a *cli.App, pids []string, f TrafficFilter)
 	return cmp.Or(fault, ctx.Err())
 }
 
-// beganToWatch prints the number of watched processes. It returns an error if one of pids is not
+// reportWatching prints the number of watched processes. It returns an error if one of pids is not
 // running.
-func beganToWatch(a *cli.App, pids []string, tapped, processes int) error {
+func reportWatching(a *cli.App, pids []string, tapped, processes int) error {
 	switch {
 	case tapped > 0:
 		a.Screen.Printf("Watching 0 of %s; they appear when the host starts them. Ctrl-C ends.\n", plaintext.Count(tapped, "tapped server"))
@@ -169,8 +169,8 @@ func beganToWatch(a *cli.App, pids []string, tapped, processes int) error {
 	return nil
 }
 
-// sayBusy prints that a process has too many watchers.
-func sayBusy(a *cli.App, pid int) {
+// printBusy prints that a process has too many watchers.
+func printBusy(a *cli.App, pid int) {
 	a.Screen.Printf("Process %d is not watched: %d others watch it already.\n", pid, reach.MaxWatchers)
 }
 

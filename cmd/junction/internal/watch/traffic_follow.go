@@ -39,7 +39,7 @@ func FollowTraffic(ctx context.Context, p place.Place, pids []string, f TrafficF
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	w := &watched{ctx: ctx, wants: reach.WantsMessages, asked: make(chan reached), events: make(chan ShownEvent), ended: make(chan string), asking: map[string]bool{}, seen: map[string]bool{}}
+	w := &watched{ctx: ctx, wants: reach.WantsMessages, asked: make(chan responded), events: make(chan ShownEvent), ended: make(chan string), asking: map[string]bool{}, seen: map[string]bool{}}
 	if f.notes {
 		w.wants = reach.WantsNotes
 	}
@@ -94,7 +94,7 @@ func FollowTraffic(ctx context.Context, p place.Place, pids []string, f TrafficF
 type watched struct {
 	ctx     context.Context
 	wants   byte // byte that is sent to each process
-	asked   chan reached
+	asked   chan responded
 	events  chan ShownEvent
 	ended   chan string     // sockets of processes that have ended
 	asking  map[string]bool // sockets that have not responded yet; used only by FollowTraffic, like seen
@@ -102,8 +102,8 @@ type watched struct {
 	readers sync.WaitGroup
 }
 
-// A reached is a socket that responded, and whether its process sends messages.
-type reached struct {
+// A responded is a socket that responded, and whether its process sends messages.
+type responded struct {
 	path  string
 	shows bool
 }
@@ -122,7 +122,7 @@ func (w *watched) ask(paths []string) {
 				defer conn.Close()
 			}
 			select {
-			case w.asked <- reached{path, err == nil}:
+			case w.asked <- responded{path, err == nil}:
 			case <-w.ctx.Done():
 				return
 			}
@@ -138,7 +138,7 @@ func (w *watched) ask(paths []string) {
 }
 
 // join records the response of a process.
-func (w *watched) join(a reached) {
+func (w *watched) join(a responded) {
 	delete(w.asking, a.path)
 	if a.shows {
 		w.seen[a.path] = true
