@@ -7,10 +7,10 @@ import (
 )
 
 // LookAlikes compares the name of a server's tool with those of all other servers' tools. Names
-// match apart from case, separators, letters that look alike, or a typing error. It is for the time
-// of approval, when a user can tell a similar server from an impostor. Similar names are common
-// among honest servers, so the severity is at most Warn. An equal name is only a Note unless the
-// tool does something irreversible.
+// match if they differ only in case, separators, similar letters, or a typing error. It is meant
+// for the time of approval, when a user can tell a similar server from an impostor. Honest servers
+// often have similar names, so the severity is at most Warn. An equal name is only a Note unless
+// the tool does something irreversible.
 func (c *Catalogue) LookAlikes(server, name string) []Finding {
 	if c == nil {
 		return nil
@@ -58,8 +58,8 @@ func lookAlike(own, theirs toolName) (Finding, bool) {
 	return Finding{}, false
 }
 
-// foldName returns a name without case and separators, and with Latin letters in place of
-// look-alikes.
+// foldName returns a name without case and separators, and with Latin letters in place of similar
+// letters.
 func foldName(name string) string {
 	var b strings.Builder
 	for _, field := range strings.FieldsFunc(plainForm(Clean(cut(name, 256))), func(r rune) bool { return strings.ContainsRune("_-. /:", r) }) {
@@ -83,7 +83,7 @@ func isSlip(a, b string) bool {
 		i++
 	}
 	if len(a) != len(b) {
-		// A plural is another word, not a typing error.
+		// A plural is a different word, not a typing error.
 		return a[i:] == b[i+1:] && (i < len(a) || b[i] != 's')
 	}
 	return a[i+1:] == b[i+1:] && !isDigit(a[i]) || i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
@@ -91,7 +91,7 @@ func isSlip(a, b string) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// acts reports whether a name is that of a tool that does something irreversible.
+// acts reports whether a tool's name suggests that the tool does something irreversible.
 func acts(name string) bool {
 	first, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(splitCamel(name)), "-", "_"), "_")
 	first, _, _ = strings.Cut(first, " ")
