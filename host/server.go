@@ -177,8 +177,8 @@ const changeTime = 2 * time.Second
 // origin distinguishes servers with the same name.
 func (s *server) origin() string { return policy.OriginOf(s.Origin) }
 
-// memberOrigin distinguishes servers behind gateways with the same names. It is the same for all
-// members of a gateway.
+// memberOrigin distinguishes servers behind this gateway from servers with the same names
+// elsewhere. All members of the gateway share it.
 func (s *server) memberOrigin() string {
 	return policy.OriginOf([]string{"(behind a gateway)", s.Name, s.origin()})
 }

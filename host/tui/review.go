@@ -13,34 +13,35 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// maxWarned is how many warnings of a server stand in the list; its details have all.
+// maxWarned is the number of a server's warnings in the list. The details have all of them.
 const maxWarned = 2
 
-// reviewCard shows what servers bring before the model sees it: a list with a server in a line or
-// two, those with warnings first, and on demand all that one of them defines.
+// reviewCard asks the user to review the definitions of servers before the model sees them. It
+// lists each server in a line or two, and shows all definitions of one server on demand.
 type reviewCard struct {
 	pending
 	servers  []reviewed // those with warnings first
 	selected int
-	same     string // what their tools' names have in common
-	brief    bool   // all are in one line, and answered at once
-	open     bool   // the details of the selected one are shown
-	trusting bool   // it is asked for how long the selected one is trusted
-	reading  bool   // it is asked whether its tools that do not say what they do only read
+	same     string // line about tools with equal names
+	brief    bool   // all servers are in one line and get one answer
+	open     bool   // the details of the selected server are shown
+	trusting bool   // the user chooses how long to trust the selected server
+	reading  bool   // the user is asked whether the silent tools of the selected server only read
 	list     scroll
 }
 
 // reviewed is a server of the list.
 type reviewed struct {
 	host.Review
-	at       int // among the reviews that were asked about
+	at       int // index in the reviews of the question
 	overview approval.Overview
 	seen     bool // its details were shown
 	decided  bool
 	said     host.ReviewAnswer
 }
 
-// calm reports whether it can be approved without looking at its details: it is new, and there is no warning.
+// calm reports whether the server can be approved without a look at its details: it is new and has
+// no warnings.
 func (r *reviewed) calm() bool { return !r.decided && r.First && r.overview.Found == 0 }
 
 func newReviewCard(a *ask, reviews []host.Review) card {
@@ -51,7 +52,7 @@ func newReviewCard(a *ask, reviews []host.Review) card {
 	slices.SortStableFunc(c.servers, func(a, b reviewed) int { return min(1, b.overview.Found) - min(1, a.overview.Found) })
 	c.brief = len(reviews) > 1 && !slices.ContainsFunc(c.servers, func(r reviewed) bool { return !r.calm() })
 	if len(reviews) == 1 && !reviews[0].First {
-		c.open, c.servers[0].seen = true, true // a change is a text to be read
+		c.open, c.servers[0].seen = true, true // a change must be read
 	}
 	return c
 }
@@ -104,7 +105,7 @@ func (c *reviewCard) press(s *screen, k keypress) bool {
 	return c.done()
 }
 
-// pressBrief answers for all servers, or shows each.
+// pressBrief answers for all servers at once, or opens the list.
 func (c *reviewCard) pressBrief(s *screen, k keypress) {
 	switch c.brief = false; {
 	case k.text == "y" || k.text == "A" || k.text == "n" || k.name == "esc":
@@ -121,11 +122,11 @@ func (c *reviewCard) pressBrief(s *screen, k keypress) {
 		text := ink.Line{ink.T(ink.Plain, plural(len(c.servers), "server", "servers"), ink.Bold), ink.T(ink.Muted, what)}
 		s.print(ink.Indent(ink.Wrap(text, s.width-2), ink.Line{mark}, ink.Of("  "))...)
 	case k.name != "enter" && k.text != "d":
-		c.press(s, k) // what it means in the list
+		c.press(s, k) // handle the key in the list
 	}
 }
 
-// names returns those of the servers, the first most of them.
+// names returns the first most names of the servers.
 func (c *reviewCard) names(most int) string {
 	var names []string
 	for _, r := range c.servers {
@@ -134,7 +135,7 @@ func (c *reviewCard) names(most int) string {
 	return approval.Names(names, most)
 }
 
-// briefLines returns all servers in one line.
+// briefLines returns the card with all servers in one line.
 func (c *reviewCard) briefLines(s *screen, width, height int) []ink.Line {
 	var all host.Review
 	for _, r := range c.servers {
@@ -145,8 +146,8 @@ func (c *reviewCard) briefLines(s *screen, width, height int) []ink.Line {
 	return framed(c.title(s), ink.Lines(ink.Plain, text, width), &c.list, foot, width, height)
 }
 
-// silent reports whether a key says that tools of the selected server only read, where the server
-// says of some not what they do.
+// silent reports whether a key asks about the silent tools of the selected server, and there are
+// any.
 func (c *reviewCard) silent(k keypress) bool {
 	return k.text == "r" && len(c.servers[c.selected].overview.Silent) > 0
 }
@@ -169,7 +170,7 @@ func (c *reviewCard) choose(k keypress) {
 	c.selected = max(0, min(to, len(c.servers)-1))
 }
 
-// decide notes what is to become of a server, and goes on to the next.
+// decide records the answer for a server and selects the next one.
 func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 	r := &c.servers[i]
 	if r.decided {
@@ -190,7 +191,7 @@ func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 		what = " approved, and trusted for this session: " + r.overview.Counts
 	case !said.Approve:
 		mark, what = ink.T(ink.Bad, "✗ "), " refused: the model cannot use it"
-		ofServer := func(i host.ReviewItem) bool { return i.Kind == "command" || i.Kind == "version" } // without these nothing of it may be used
+		ofServer := func(i host.ReviewItem) bool { return i.Kind == "command" || i.Kind == "version" } // refusing one of these refuses the whole server
 		if !r.First && !slices.ContainsFunc(r.Items, ofServer) {
 			what = " refused: the model goes on with the rest of it, without " + r.overview.Counts
 		}
@@ -202,7 +203,7 @@ func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 	s.print(ink.Indent(ink.Wrap(line, s.width-2), ink.Line{mark}, ink.Of("  "))...)
 }
 
-// done answers once every server is decided about.
+// done sends the answers once every server has one.
 func (c *reviewCard) done() bool {
 	answers := make([]host.ReviewAnswer, len(c.servers))
 	for _, r := range c.servers {
@@ -279,8 +280,9 @@ func (c *reviewCard) title(s *screen) string {
 	return title
 }
 
-// rows returns all servers of the list, and at which line the selected one stands. Where there is little room, each warning
-// has a line, and each server but the selected one a line and its first warning.
+// rows returns the lines of all servers and the line number of the selected one. If crowded is set,
+// each warning is cut to a line. Each server but the selected one is then cut to a line and its
+// first warning.
 func (c *reviewCard) rows(width int, crowded bool) (text []ink.Line, at int) {
 	if c.same != "" {
 		text = ink.Lines(ink.Muted, plaintext.Line(c.same, 300), width)
@@ -294,7 +296,7 @@ func (c *reviewCard) rows(width int, crowded bool) (text []ink.Line, at int) {
 	return text, at
 }
 
-// row returns a server in the list: what it brings, how it is started, and its warnings.
+// row returns the lines of a server: its definitions, its command, and its warnings.
 func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 	r, o := &c.servers[i], &c.servers[i].overview
 	mark := ink.T(ink.Accent, "  ")
@@ -319,7 +321,7 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 	if brief {
 		warned = 1
 	}
-	if o.Command != "" && !brief { // all of it: it is what will run
+	if o.Command != "" && !brief { // complete, because this is what will run
 		lines = append(lines, ink.Indent(ink.Barred(ink.Line{ink.T(ink.Code, plaintext.Unbroken(o.Command))}, width-4), margin, margin)...)
 	}
 	for n, text := range o.Warnings {
@@ -335,11 +337,11 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 	return lines
 }
 
-// answers returns the keys that decide about the selected server.
+// answers returns the descriptions of the keys that decide about the selected server.
 func (c *reviewCard) answers() []string {
 	r := &c.servers[c.selected]
 	keys := []string{"y approve", "n refuse", "t approve and trust…"}
-	if !r.First && !r.seen { // a change is a text to be read
+	if !r.First && !r.seen { // a change must be read
 		keys[0] = "y details, then approve"
 	}
 	if n := len(r.overview.Silent); n > 0 {
@@ -348,11 +350,11 @@ func (c *reviewCard) answers() []string {
 	return keys
 }
 
-// maxSilent is how many tools are named that may be held to only read.
+// maxSilent is the number of silent tools that are named.
 const maxSilent = 12
 
-// askFoot asks for how long the selected server is trusted, or whether its tools only read, and
-// says what that means. It is nil where neither is asked.
+// askFoot returns the question about trust or about silent tools, with its consequences, or nil if
+// neither is open.
 func (c *reviewCard) askFoot(s *screen, width int) []ink.Line {
 	r := &c.servers[c.selected]
 	switch {
@@ -367,7 +369,7 @@ func (c *reviewCard) askFoot(s *screen, width int) []ink.Line {
 	return nil
 }
 
-// behind returns how many servers are reviewed after this one.
+// behind returns the number of servers that are reviewed after this one.
 func (c *reviewCard) behind(s *screen) int {
 	n := 0
 	for _, t := range slices.Backward(s.servers) {
@@ -381,7 +383,7 @@ func (c *reviewCard) behind(s *screen) int {
 	return n
 }
 
-// reviewDetails returns all definitions that a server brings, the worst first.
+// reviewDetails returns all definitions of a server, the worst first.
 func reviewDetails(r *host.Review, width int) []ink.Line {
 	items := slices.Clone(r.Items)
 	slices.SortStableFunc(items, func(a, b host.ReviewItem) int {
@@ -398,10 +400,10 @@ func reviewDetails(r *host.Review, width int) []ink.Line {
 	return lines
 }
 
-// manyItems is how many definitions are more than a user sees at a glance: there is a list of their names first.
+// manyItems is the number of definitions from which a list of their names comes first.
 const manyItems = 6
 
-// contents returns the names of what follows, of each kind.
+// contents returns a list of the following definitions' names, by kind.
 func contents(items []host.ReviewItem, width int) []ink.Line {
 	lines := []ink.Line{nil}
 	for len(items) > 0 {
@@ -442,7 +444,7 @@ func reviewItem(it *host.ReviewItem, width int) []ink.Line {
 	return append(lines, ink.Indent(body(it.Text, width-2), margin, margin)...)
 }
 
-// diffLines returns a difference, as diff writes it.
+// diffLines returns a diff as lines.
 func diffLines(text string, width int) []ink.Line {
 	var lines []ink.Line
 	for row := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -460,8 +462,7 @@ func diffLines(text string, width int) []ink.Line {
 	return lines
 }
 
-// fieldLines returns a whole definition: fields, those of several lines indented. What of
-// them is JSON is laid out as a user reads it.
+// fieldLines returns a whole definition: its fields, with indented lines and with JSON laid out.
 func fieldLines(text string, width int) []ink.Line {
 	if isObject(text) {
 		return jsonLines([]byte(text), width)
