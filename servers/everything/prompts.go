@@ -34,7 +34,7 @@ func says(role mcp.Role, content mcp.Content) mcp.PromptMessage {
 	return mcp.PromptMessage{Role: role, Content: content}
 }
 
-// fixed returns a prompt with one message of the user for each content.
+// fixed returns a handler for a prompt with one user message for each content.
 func fixed(contents ...mcp.Content) func(context.Context, struct{}) (*mcp.GetPromptResult, error) {
 	return func(context.Context, struct{}) (*mcp.GetPromptResult, error) {
 		result := new(mcp.GetPromptResult)

@@ -14,7 +14,7 @@ import (
 // Limits of lists.
 const (
 	maxListed       = 5_000  // entries of one folder in a result
-	maxScanned      = 50_000 // entries of one folder that are read
+	maxScanned      = 50_000 // entries read of one folder
 	maxTreeEntries  = 5_000
 	readFolderBatch = 512
 )
@@ -68,7 +68,7 @@ func (f *files) listFolder(ctx context.Context, in folderInput) (folderOutput, e
 	return out, nil
 }
 
-// shown returns a file name as valid UTF-8. File names are bytes and may be invalid.
+// shown returns a file name as valid UTF-8, because file names can be any bytes.
 func shown(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
 // entries returns the entries of a folder, sorted by name. truncated reports whether it has more
@@ -122,7 +122,7 @@ type node struct {
 	note     string
 }
 
-// tree reads level by level, so that the limit cuts off deep levels and keeps the top complete.
+// tree reads level by level, so that the limit cuts off deep levels and the top stays complete.
 func (f *files) tree(ctx context.Context, in treeInput) (string, error) {
 	p, err := f.find(in.Path)
 	if err != nil {
@@ -160,7 +160,7 @@ func (f *files) tree(ctx context.Context, in treeInput) (string, error) {
 	return b.String(), nil
 }
 
-// add adds an entry below n. It appends the entry to the queue if the tree continues below it.
+// add adds an entry below n. It appends the entry to the queue if the tree shows its entries too.
 func (n *node) add(e fs.DirEntry, depth int, queue []*node) []*node {
 	child := &node{name: shown(e.Name()), at: n.at.join(e.Name()), depth: n.depth + 1}
 	n.children = append(n.children, child)
