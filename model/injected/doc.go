@@ -6,15 +6,12 @@
 // breaks, Python's literals), without its closing tag, and in a code fence. It also accepts two
 // forms of other models that reach a client as text:
 //
-// - <function=name> with <parameter=name> tags, optionally with <tool_call>
-// around it, as Qwen's coding models write it: the tags are not special tokens, and vLLM
-//
-//	returns them as content (github.com/vllm-project/vllm/issues/22975, 21571).
-//
-// - <|python_tag|> and JSON, as Llama 3 writes it: vLLM prints this token although it
-// skips others (github.com/vllm-project/vllm/pull/11039), and so does llama.cpp if it
-//
-//	runs with --special (github.com/ggml-org/llama.cpp/pull/9419).
+//   - <function=name> with <parameter=name> tags, optionally with <tool_call>
+//     around it, as Qwen's coding models write it: the tags are not special tokens, and vLLM
+//     returns them as content (github.com/vllm-project/vllm/issues/22975, 21571).
+//   - <|python_tag|> and JSON, as Llama 3 writes it: vLLM prints this token although it
+//     skips others (github.com/vllm-project/vllm/pull/11039), and so does llama.cpp if it
+//     runs with --special (github.com/ggml-org/llama.cpp/pull/9419).
 //
 // Other marks are not recognized. Special tokens of a model, such as [TOOL_CALLS], do not arrive,
 // because a request of this package has no tools. llama.cpp then does not print them

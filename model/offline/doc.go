@@ -8,9 +8,7 @@
 //	add a=2 b=40                 key=value, key="several words", key:=JSON
 //	add 2 and 40                 numbers, in the order of the schema
 //	say "hello" with echo        quoted texts, in the order of the schema
-//
-// echo hello world the text after the name, for the only required text
-//
+//	echo hello world             the text after the name, for the only required text
 //	add 2 and 40, then echo done steps: also by semicolons and lines
 //
 // It answers with the text of the results. It makes a call only if it found all required arguments
