@@ -9,7 +9,7 @@ const (
 	fstatat   = unix.SYS_NEWFSTATAT
 )
 
-// table returns the watched calls: the common ones and those that are older than openat.
+// table returns the calls to watch: the common ones, and the older calls without a folder argument.
 func table() map[int]call {
 	t := common()
 	maps.Copy(t, map[int]call{
