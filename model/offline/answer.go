@@ -272,7 +272,7 @@ func (p *plan) pair(from *piece) {
 }
 
 // inOrder assigns the pieces of a kind, in order, to the parameters of these types that have no
-// value. Among several, only required parameters get one.
+// value. An optional parameter gets one only if no other parameter is left.
 func (p *plan) inOrder(pieces []piece, k kind, types ...string) {
 	open := slices.DeleteFunc(slices.Clone(p.params), func(param param) bool {
 		_, given := p.values[param.Name]
