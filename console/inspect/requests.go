@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	maxAsked       = 500      // remembered requests of a connection
-	maxAskedBytes  = 32 << 20 // of their parameters, results and errors
-	maxRunning     = 64       // requests of a connection at the same time
-	maxListBytes   = 16 << 20 // of a list that is read as a whole
+	maxAsked       = 500      // maximum number of stored requests of a connection
+	maxAskedBytes  = 32 << 20 // maximum bytes of their parameters, messages, results and errors
+	maxRunning     = 64       // maximum number of concurrent requests of a connection
+	maxListBytes   = 16 << 20 // maximum bytes of a list that is read completely
 	defaultTimeout = time.Minute
 	maxTimeout     = 30 * time.Minute
 )
@@ -42,25 +42,25 @@ type asked struct {
 	Request  uint64          `json:"request"`
 	Method   string          `json:"method"`
 	Params   json.RawMessage `json:"params,omitempty"`
-	Task     bool            `json:"task,omitempty"` // is set if the call may become a task, which is not waited for
+	Task     bool            `json:"task,omitempty"` // set if the server may make the call a task, whose end the call does not wait for
 	State    string          `json:"state"`
 	Began    time.Time       `json:"began"`
-	Millis   int64           `json:"ms"` // is 0 while it runs
+	Millis   int64           `json:"ms"` // 0 until the request ends
 	Result   json.RawMessage `json:"result,omitempty"`
 	Error    *failure        `json:"error,omitempty"`
 	Findings []finding       `json:"findings,omitempty"`
 
 	cancel  context.CancelCauseFunc
-	ctx     context.Context // is done when the request ends
-	clock   *idle.Timer     // ends a request without progress
-	met     []finding       // those of the messages that came for it
-	message json.RawMessage // the one sent to the server
-	url     string          // where it was sent
-	header  http.Header     // the headers with which it was sent
+	ctx     context.Context // done when the request ends
+	clock   *idle.Timer     // cancels a request that makes no progress
+	met     []finding       // findings about messages that belong to the request
+	message json.RawMessage // the message that was sent to the server
+	url     string          // the URL that it was sent to
+	header  http.Header     // the headers that it was sent with
 }
 
-// size returns the counted bytes of the request. It includes errors and findings, which a server
-// can make large.
+// size returns the number of bytes that count for maxAskedBytes. It includes errors and findings,
+// because a server can make them large.
 func (a *asked) size() int {
 	n := len(a.Params) + len(a.Result) + len(a.message)
 	if a.Error != nil {
@@ -72,8 +72,8 @@ func (a *asked) size() int {
 	return n
 }
 
-// notAsked returns an error text for methods that have routes of their own, or that only connecting
-// needs.
+// notAsked returns an error text if a page may not send requests with this method, because there is
+// another route for it or only connecting needs it.
 func notAsked(method string) string {
 	switch method {
 	case "":
@@ -88,7 +88,7 @@ func notAsked(method string) string {
 	return ""
 }
 
-// ask begins a request.
+// ask starts a request.
 func (c *connection) ask(r *http.Request) (any, error) {
 	var in struct {
 		Method  string          `json:"method"`
@@ -128,7 +128,8 @@ func (c *connection) ask(r *http.Request) (any, error) {
 	return reply.Accepted{Body: map[string]uint64{"request": q.Request}}, nil
 }
 
-// enter gives a request its number, and forgets the oldest finished ones.
+// enter assigns a number to a request and stores it. It removes the oldest finished requests if
+// there are too many.
 func (c *connection) enter(q *asked, limit time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +155,7 @@ func (c *connection) enter(q *asked, limit time.Duration) error {
 	return nil
 }
 
-// trim forgets the oldest finished requests. The caller holds mu.
+// trim removes the oldest finished requests while there are too many. The caller holds mu.
 func (c *connection) trim() {
 	for i := 0; i < len(c.asked) && (len(c.asked) > maxAsked || c.held > maxAskedBytes); {
 		if c.asked[i].State == running {
@@ -168,7 +169,7 @@ func (c *connection) trim() {
 
 type askedKey struct{}
 
-// requestOf returns the number of the request that is being made; 0 if there is none.
+// requestOf returns the number of the page's request that ctx belongs to, or 0.
 func requestOf(ctx context.Context) uint64 {
 	if q, is := ctx.Value(askedKey{}).(*asked); is {
 		return q.Request
@@ -176,7 +177,7 @@ func requestOf(ctx context.Context) uint64 {
 	return 0
 }
 
-// perform makes a request, and adds an event with its outcome.
+// perform makes a request, and adds events for its start and its outcome.
 func (c *connection) perform(q *asked, client *mcp.Client, a *attempt) {
 	defer q.cancel(nil)
 	defer q.clock.Stop()
@@ -205,14 +206,14 @@ func (c *connection) perform(q *asked, client *mcp.Client, a *attempt) {
 	c.journal.add("result", q.shown(c))
 }
 
-// copy returns the present state of the request.
+// copy returns a copy of the request in its present state.
 func (a *asked) copy(c *connection) asked {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return *a
 }
 
-// shown returns a copy for an event. A large result has a route of its own.
+// shown returns a copy for an event. The copy lacks a large result, which has a route of its own.
 func (a *asked) shown(c *connection) any {
 	now := a.copy(c)
 	large := len(now.Result) > maxOneEvent
@@ -227,9 +228,9 @@ func (a *asked) shown(c *connection) any {
 
 var errCancelled = errors.New("it was cancelled")
 
-// do makes the request, and returns the findings about its result.
+// do makes the request, and returns its result and the findings about it.
 func (c *connection) do(ctx context.Context, q *asked, client *mcp.Client) (json.RawMessage, []finding, error) {
-	if m := revision.MethodNamed(q.Method); m.Key != "" && m.Core && jsonrpc.Get(q.Params, "cursor") == nil { // reads all pages of a list
+	if m := revision.MethodNamed(q.Method); m.Key != "" && m.Core && jsonrpc.Get(q.Params, "cursor") == nil { // a list without a cursor
 		return c.whole(ctx, q, client, m.Member)
 	}
 	if q.Method == "ping" {
@@ -254,7 +255,7 @@ func (c *connection) do(ctx context.Context, q *asked, client *mcp.Client) (json
 
 // whole reads all pages of a list.
 func (c *connection) whole(ctx context.Context, q *asked, client *mcp.Client, array string) (json.RawMessage, []finding, error) {
-	const entrySize = 64 // approximate overhead of an entry in bytes, which is most of a list of numbers
+	const entrySize = 64 // approximate overhead of an entry in bytes; most of the memory of a list of numbers
 	w := jsonrpc.NewObject(nil)
 	w.Array(array)
 	var entries []json.RawMessage
@@ -273,7 +274,7 @@ func (c *connection) whole(ctx context.Context, q *asked, client *mcp.Client, ar
 	return w.Bytes(), c.checkList(q, entries), nil
 }
 
-// marked is middleware that adds the page's settings to requests.
+// marked is middleware that adds the settings of the page to requests.
 func (c *connection) marked(next mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		with := *req
@@ -338,7 +339,7 @@ func (c *connection) cancel(r *http.Request) (any, error) {
 	return nil, err
 }
 
-// askedAs returns the request of a number, or nil. The caller holds mu.
+// askedAs returns the request with a number, or nil. The caller holds mu.
 func (c *connection) askedAs(n uint64) *asked {
 	if i := slices.IndexFunc(c.asked, func(q *asked) bool { return q.Request == n }); i >= 0 {
 		return c.asked[i]
@@ -346,7 +347,7 @@ func (c *connection) askedAs(n uint64) *asked {
 	return nil
 }
 
-// headersFor stores the headers with which a request was sent.
+// headersFor stores the URL and the headers that a request was sent with.
 func (c *connection) headersFor(n uint64, method, url string, h http.Header) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
