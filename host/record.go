@@ -35,8 +35,8 @@ type Entry struct {
 	// Totals is the use of resources of a run, and marks its end. It is zero for a run that was cut
 	// off, for example by a crash.
 	Totals *Totals `json:"totals,omitempty"`
-	// Ended, beside Totals, is the reason why the run ended without a complete answer. It is nil if
-	// the answer is complete.
+	// Ended, set together with Totals, is the reason why the run ended without a complete answer.
+	// It is nil if the answer is complete.
 	Ended *Ended `json:"ended,omitempty"`
 	// Asking records that a question about calls was shown to the user, or was answered. The calls
 	// are not made before the answer.

@@ -69,7 +69,7 @@ type Locked struct {
 type Program struct {
 	Dir  string            // folder of the package; must not be modified
 	Argv []string          // absolute command line; the entry's arguments follow it
-	Env  map[string]string // variables besides the environment of the entry
+	Env  map[string]string // variables in addition to the environment of the entry
 
 	// Config holds the settings that a bundle (mcpb) needs from the user. Argv and Env contain
 	// ${user_config.NAME} in their places until Fill replaces them.

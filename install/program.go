@@ -135,7 +135,7 @@ type command struct {
 	name string   // looked up in PATH
 	args []string // checked by the caller, so that no external value looks like a flag
 	dir  string   // working folder; may be empty only if the command uses no files
-	env  []string // variables besides the clean environment, as NAME=value
+	env  []string // variables in addition to the clean environment, as NAME=value
 	time time.Duration
 }
 
@@ -234,7 +234,7 @@ func python() string {
 	return "python3"
 }
 
-// kept lists the variables that every command gets, besides those in the table of kinds. A *
+// kept lists the variables that every command gets, in addition to those in the table of kinds. A *
 // matches any ending. Code of packages that runs during an installation sees these variables. So a
 // secret is in the list only if package managers read theirs from it.
 var kept = []string{

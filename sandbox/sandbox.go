@@ -228,7 +228,7 @@ func home() string {
 // Profile a server may read the system's programs and libraries and its own package. It may write
 // into a temporary home folder and a temporary folder, and cannot reach a network.
 type Profile struct {
-	Read      []string `json:"read,omitempty"`      // folders and files that may be read, besides those of the system
+	Read      []string `json:"read,omitempty"`      // folders and files that may be read, in addition to those of the system
 	Write     []string `json:"write,omitempty"`     // folders and files that may be read and written
 	Hosts     []string `json:"hosts,omitempty"`     // api.example.com or *.example.com, with :port if it is neither 443 nor 80
 	Env       []string `json:"env,omitempty"`       // names of variables that are passed on from Junction's environment

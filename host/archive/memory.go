@@ -121,7 +121,7 @@ func (n *Notes) Keep(ctx context.Context, note remember.Note) (id string, err er
 
 // Find returns at most limit notes that contain one of the words. Notes with more words and with
 // rarer words come first. Without words it returns the newest notes. A word of one or two letters
-// counts only beside a longer one, because the index cannot find it.
+// counts only next to a longer one, because the index cannot find it.
 func (n *Notes) Find(ctx context.Context, words string, limit int) ([]remember.Note, error) {
 	query, args := `SELECT row, at, labels, notes.text FROM notes ORDER BY row DESC LIMIT ?`, []any{limit}
 	search := Filter{Search: words}

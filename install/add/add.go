@@ -1,7 +1,7 @@
-// Package add adds servers to a configuration, upgrades them, and reports news from package
-// registries about locked ones. It installs a server, starts it once in its sandbox, and shows the
-// result to the user. If the user agrees, it writes the entry. From then on, the file junction.lock
-// next to the configuration determines the installed bytes.
+// Package add adds servers to a configuration, upgrades them, and reports what changed in package
+// registries about locked servers. It installs a server, starts it once in its sandbox, and shows
+// the result to the user. If the user agrees, it writes the entry. From then on, the file
+// junction.lock next to the configuration determines the installed bytes.
 package add
 
 import (
@@ -79,7 +79,7 @@ type Options struct {
 	Sure      bool            // with Yes: the user also accepts findings and doubts
 	Scripts   bool            // the package may run its install scripts
 	NoSandbox bool            // do not confine the program
-	Allowed   sandbox.Profile // permissions of the program besides those for its arguments
+	Allowed   sandbox.Profile // permissions of the program in addition to those for its arguments
 	Typed     string          // these options as flags of junction server add, for command lines in errors
 }
 

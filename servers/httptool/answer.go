@@ -35,7 +35,7 @@ type Shape struct {
 	// Check returns an error if structured content does not match the output schema; nil means no
 	// check.
 	Check func(body any) error
-	// Headers lists response headers to show in a result, besides those in paging.
+	// Headers lists response headers to show in a result, in addition to those in paging.
 	Headers []string
 }
 

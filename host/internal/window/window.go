@@ -262,7 +262,7 @@ func tokensOfAll(messages []model.Message) int {
 	return tokens
 }
 
-// MessageTokens is the number of tokens that a message needs besides its parts.
+// MessageTokens is the number of tokens that a message needs in addition to its parts.
 const MessageTokens = 4
 
 // TokensOfMessage estimates the tokens of a message.
