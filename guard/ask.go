@@ -87,7 +87,7 @@ func (f *Flow) carried(c Call) []Source {
 	}
 	var own prints
 	computed := false
-	return f.having(Private, func(s *source) bool {
+	return f.sourcesWith(Private, func(s *source) bool {
 		if c.isOf(s.Source) || len(s.Prints) == 0 && !s.Missed {
 			return false
 		}
@@ -101,11 +101,11 @@ func (f *Flow) carried(c Call) []Source {
 // printsOfSpellings returns the fingerprints of the strings in a call's arguments and of the texts
 // decoded from them.
 func printsOfSpellings(arguments []byte) prints {
-	all := printsOf(unquoted(arguments))
+	all := fingerprintsOf(unquoted(arguments))
 	for _, s := range stringsIn(arguments) {
 		eachSpelling(s, func(decoded, _ string) {
 			if readsAsText(decoded) {
-				all = append(all, printsOf(decoded)...)
+				all = append(all, fingerprintsOf(decoded)...)
 			}
 		})
 	}
@@ -137,23 +137,23 @@ func (f *Flow) Sent(c Call) {
 func (f *Flow) cause(c Call) ([]Source, Reason) {
 	sways := func(s *source) bool { return s.Alarms > 0 || !c.Sees(s.Source) }
 	elsewhere := func(s *source) bool { return !c.isOf(s.Source) && sways(s) }
-	private := f.having(Private, elsewhere)
+	private := f.sourcesWith(Private, elsewhere)
 	own := c.Chosen && (len(private) == 0 || !c.Leaves())
 	known := func(s *source) bool {
 		return slices.ContainsFunc(c.Known, func(k Source) bool { return s.whole() == k.whole() })
 	}
 	unknown := func(s *source) bool { return s.Alarms > 0 || sways(s) && !known(s) && (!own || elsewhere(s)) }
-	untrusted := f.having(Untrusted, unknown)
+	untrusted := f.sourcesWith(Untrusted, unknown)
 	switch {
 	case c.Writes():
 		return untrusted, Tainted
 	case !c.Leaves() || len(private) == 0:
 		return nil, ""
-	case len(untrusted) == 0 && len(f.having(Private, func(s *source) bool { return elsewhere(s) && unknown(s) })) == 0:
+	case len(untrusted) == 0 && len(f.sourcesWith(Private, func(s *source) bool { return elsewhere(s) && unknown(s) })) == 0:
 		return nil, ""
 	}
 	// A reading call that leaves can carry out private data of other servers.
-	if untrusted = f.having(Untrusted, sways); len(untrusted) == 0 {
+	if untrusted = f.sourcesWith(Untrusted, sways); len(untrusted) == 0 {
 		return nil, ""
 	}
 	return merge(untrusted, private), WayOut

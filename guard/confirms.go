@@ -37,7 +37,7 @@ func Confirms(arguments []byte, result string) bool {
 	if json.Unmarshal(arguments, &decoded) != nil {
 		return false
 	}
-	words, given, repeated := confirmedWords(result), givenIn(nil, decoded), 0
+	words, given, repeated := confirmedWords(result), appendWords(nil, decoded), 0
 	if len(given) > maxGiven {
 		return false
 	}
@@ -65,18 +65,18 @@ func Confirms(arguments []byte, result string) bool {
 	return repeated > 0
 }
 
-// givenIn appends the words of each text in the arguments and of each member's name.
-func givenIn(all [][]string, value any) [][]string {
+// appendWords appends the words of each text in the arguments and of each member's name.
+func appendWords(all [][]string, value any) [][]string {
 	switch value := value.(type) {
 	case string:
 		all = append(all, confirmedWords(value))
 	case []any:
 		for _, element := range value {
-			all = givenIn(all, element)
+			all = appendWords(all, element)
 		}
 	case map[string]any:
 		for name, member := range value {
-			all = givenIn(append(all, confirmedWords(name)), member)
+			all = appendWords(append(all, confirmedWords(name)), member)
 		}
 	}
 	return all

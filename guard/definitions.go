@@ -72,7 +72,7 @@ func (w *walker) property(name, field string) {
 		w.report.add(signal{rule: "exfiltration", weight: warnAt + 1, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)), why: "has a parameter for a secret, which a tool of this name has no business with"})
 	}
 	if weight := talkParameter(name); weight > 0 {
-		if !talks(w.report.about) {
+		if !concernsModels(w.report.about) {
 			weight = max(weight, warnAt)
 		}
 		w.report.add(signal{rule: "conversation-parameter", weight: weight, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)),

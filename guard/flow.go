@@ -238,11 +238,11 @@ func (f *Flow) Labels() Labels {
 func (f *Flow) Sources(labels Labels) []Source {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.having(labels, func(*source) bool { return true })
+	return f.sourcesWith(labels, func(*source) bool { return true })
 }
 
-// having returns the sources with any of the labels for which keep returns true, sorted.
-func (f *Flow) having(labels Labels, keep func(*source) bool) []Source {
+// sourcesWith returns the sources with any of the labels for which keep returns true, sorted.
+func (f *Flow) sourcesWith(labels Labels, keep func(*source) bool) []Source {
 	var found []Source
 	for _, s := range f.sources {
 		if s.Labels&labels != 0 && keep(s) {

@@ -38,19 +38,19 @@ func lookAlike(own, theirs toolName) (Finding, bool) {
 	switch {
 	case name == theirs.name:
 		severity := Note
-		if acts(name) {
+		if isIrreversible(name) {
 			severity = Warn
 		}
 		return Finding{Rule: "equal-name", Severity: severity, Why: "another server has a tool of the same name"}, true
 	case folded == other && isASCII(name) && isASCII(theirs.name):
 		severity := Note
-		if acts(name) {
+		if isIrreversible(name) {
 			severity = Warn
 		}
 		return Finding{Rule: "look-alike", Severity: severity, Why: "differs from the name of another server's tool in case or separators only"}, true
 	case folded == other:
 		return Finding{Rule: "look-alike", Severity: Warn, Why: "looks like the name of another server's tool"}, true
-	case min(len(folded), len(other)) >= 8 && isSlip(folded, other):
+	case min(len(folded), len(other)) >= 8 && isTypo(folded, other):
 		return Finding{Rule: "look-alike", Severity: Warn, Why: "is one letter away from the name of another server's tool"}, true
 	case len(other) >= 8 && len(folded) > len(other) && (strings.HasPrefix(folded, other) || strings.HasSuffix(folded, other)):
 		return Finding{Rule: "look-alike", Severity: Note, Why: "contains the name of another server's tool"}, true
@@ -69,9 +69,9 @@ func foldName(name string) string {
 	return b.String()
 }
 
-// isSlip reports whether two different words become equal when one letter is changed, added or
+// isTypo reports whether two different words become equal when one letter is changed, added or
 // removed, or two neighbours are swapped.
-func isSlip(a, b string) bool {
+func isTypo(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
@@ -91,8 +91,8 @@ func isSlip(a, b string) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// acts reports whether a tool's name suggests that the tool does something irreversible.
-func acts(name string) bool {
+// isIrreversible reports whether a tool's name suggests that the tool does something irreversible.
+func isIrreversible(name string) bool {
 	first, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(splitCamel(name)), "-", "_"), "_")
 	first, _, _ = strings.Cut(first, " ")
 	return slices.Contains([]string{"transfer", "pay", "send", "delete", "remove", "write", "execute", "exec", "run", "buy", "sell", "order", "withdraw", "deposit",

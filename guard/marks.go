@@ -27,7 +27,7 @@ func (s *scan) marks() {
 	s.authority("<", authorityTag, 6)
 	s.authority("[", authorityTab, 4)
 	s.authority("#", heading, 4)
-	s.turns()
+	s.findRoles()
 	if s.at.Part == InResult || s.at.Part == InResource {
 		return
 	}
@@ -72,7 +72,7 @@ func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
 		}
 		i += next
 		piece := text[i:min(len(text), i+long)]
-		if !mayName(piece) {
+		if !mayHaveAuthority(piece) {
 			continue
 		}
 		at := pattern.FindStringIndex(piece)
@@ -98,9 +98,9 @@ func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
 	}
 }
 
-// mayName reports, quickly, whether the first letter of a piece of markup fits a name with
+// mayHaveAuthority reports, quickly, whether the first letter of a piece of markup fits a name with
 // authority.
-func mayName(piece string) bool {
+func mayHaveAuthority(piece string) bool {
 	const most = 12
 	for i := 1; i < min(len(piece), most); i++ {
 		if isLetter(piece[i]) {
@@ -130,8 +130,8 @@ func (s *scan) weigh(definition, other int) int {
 // label matches the label of a system message at the start of a line.
 var label = regexp.MustCompile(`(?i)^(?:system|developer|administrator)(?: (?:message|prompt|note|notice|alert|override))?[*]*:[* \t]+[^\s*]`)
 
-// turns finds text in a tool's output that imitates system messages.
-func (s *scan) turns() {
+// findRoles finds text in a tool's output that imitates system messages.
+func (s *scan) findRoles() {
 	if s.at.Part != InResult && s.at.Part != InResource {
 		return
 	}

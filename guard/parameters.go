@@ -39,9 +39,9 @@ func talkParameter(name string) int {
 	return 3
 }
 
-// talks reports whether a definition is about conversations or models. Its tool may then have a
+// concernsModels reports whether a definition is about conversations or models. Its tool may then have a
 // good reason to ask for the text of one.
-func talks(texts []string) bool {
+func concernsModels(texts []string) bool {
 	names := theLanguage().names
 	wanted := names["convo"] | names["model"] | names["log"] | names["sysprompt"]
 	for _, text := range texts {

@@ -30,8 +30,8 @@ const (
 // with other punctuation, spaces or case.
 type prints []uint64
 
-// printsOf returns the fingerprints of a text.
-func printsOf(text string) prints {
+// fingerprintsOf returns the fingerprints of a text.
+func fingerprintsOf(text string) prints {
 	var ring [printLength]uint64
 	var hashes [printWindow]uint64
 	leaving := uint64(1)
@@ -83,7 +83,7 @@ func (p prints) add(text string, room int) (_ prints, all bool) {
 	} else {
 		all = true
 	}
-	fresh := slices.DeleteFunc(printsOf(text), func(h uint64) bool {
+	fresh := slices.DeleteFunc(fingerprintsOf(text), func(h uint64) bool {
 		_, known := slices.BinarySearch(p, h)
 		return known
 	})

@@ -26,7 +26,7 @@ type step struct {
 // parts is a set of parts.
 type parts uint
 
-func in(list ...Part) parts {
+func partsOf(list ...Part) parts {
 	var set parts
 	for _, p := range list {
 		set |= 1 << p
@@ -68,8 +68,8 @@ const (
 // bench/guard and measured on half 2, whose results are in docs/security.md. They must not match
 // any text of honest_test.go.
 var theRules = sync.OnceValue(func() map[ideas][]*rule {
-	described := in(InDefinition, InInstructions)
-	guiding := in(InDefinition, InInstructions, InElicitation, InSampling, InPrompt)
+	described := partsOf(InDefinition, InInstructions)
+	guiding := partsOf(InDefinition, InInstructions, InElicitation, InSampling, InPrompt)
 	byFirst := map[ideas][]*rule{}
 	for _, r := range []struct {
 		name    string
@@ -91,8 +91,8 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"exfiltration", 6, "cred 6 send 4 machine/param", whyExfil, guiding},
 		{"exfiltration", 6, "read/contents/away 4 cred/environ 8 send/put", whyExfil, guiding},
 		{"exfiltration", 6, "put/send 4 user/environ/every/you/any/contents 4 cred/environ", whyExfil, guiding},
-		{"exfiltration", 5, "environ 8 put/send 6 contents/user/you/any/machine", whyExfil, in(InDefinition)},
-		{"exfiltration", 5, "put/send 6 environ", whyExfil, in(InDefinition)},
+		{"exfiltration", 5, "environ 8 put/send 6 contents/user/you/any/machine", whyExfil, partsOf(InDefinition)},
+		{"exfiltration", 5, "put/send 6 environ", whyExfil, partsOf(InDefinition)},
 		{"conversation", 8, "put/send/show 4 whole/everything 4 convo/told/tell", whyTalk, described},
 		{"conversation", 10, "away/tell/show 6 sysprompt", whyTalk, 0},
 		{"sink", 5, "away 8 external", whySink, described},

@@ -44,7 +44,7 @@ func (c *catalogue) add(s *server, rules *policy.Policy) ServerTools {
 			state = ToolSetAside
 		case !accepted || !s.pinned(t.definition):
 			state = ToolUnapproved
-		case rules.Hides(t.ref.Server, t.ref.Tool, claims(t.claimed())):
+		case rules.Hides(t.ref.Server, t.ref.Tool, policyAnnotations(t.claimed())):
 			state = ToolDenied
 		case c.byName[t.sent.Name] != nil:
 			state = ToolHidden
@@ -137,7 +137,7 @@ func (h *Host) toolsOf(c *catalogue) []ToolInfo {
 		switch {
 		case c.off[t.server.Name]:
 			all[i].State = ToolOff
-		case t.state == ToolSent && deferred && !h.budget.always(t.server.Name):
+		case t.state == ToolSent && deferred && !h.budget.isAlwaysSent(t.server.Name):
 			all[i].State = ToolSearched
 		}
 	}

@@ -20,7 +20,7 @@ import (
 func (r *run) mayCall(ctx context.Context, call *model.Call, t *tool) *consent.Judgement {
 	asked := consent.Call{Input: policy.Input{
 		Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool, Title: t.title(), Arguments: call.Arguments,
-		Annotations: claims(t.claimed()), Trusted: t.server.trusted(), Client: "junction",
+		Annotations: policyAnnotations(t.claimed()), Trusted: t.server.trusted(), Client: "junction",
 	}, Public: t.server.Public, Local: t.server.Local && !t.member, Schema: t.sent.Schema}
 	return r.permit(ctx, asked, Card{
 		CallID: call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
@@ -32,7 +32,7 @@ func (r *run) mayCall(ctx context.Context, call *model.Call, t *tool) *consent.J
 // refusal for the model, or "".
 func (r *run) mayRead(ctx context.Context, call *model.Call, s *server, uri string) (refusal string) {
 	claim, trusted := s.reading(), s.trusted()
-	in := policy.Input{Method: "resources/read", Server: s.Name, Origin: s.origin(), Resource: uri, Annotations: claims(claim), Trusted: trusted, Client: "junction"}
+	in := policy.Input{Method: "resources/read", Server: s.Name, Origin: s.origin(), Resource: uri, Annotations: policyAnnotations(claim), Trusted: trusted, Client: "junction"}
 	j := r.permit(ctx, consent.Call{Input: in, Public: s.Public, Also: r.skillsOfOthers(s)}, Card{
 		CallID: call.ID, Server: s.Name, Resource: uri, Annotations: claim, Trusted: trusted, CanTrust: !trusted, Arguments: call.Arguments,
 	})
@@ -117,7 +117,7 @@ func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (r
 		}
 	}
 	if !event.Allowed {
-		return refused(verdict, err, j.Reasons)
+		return refusalText(verdict, err, j.Reasons)
 	}
 	if verdict.Trust && card.CanTrust {
 		r.c.trust(card.Server, verdict.Forever)
@@ -152,8 +152,8 @@ func (r *run) hold(v Verdict) error {
 	return r.c.decider.Grant(rule)
 }
 
-// refused returns the text that the model gets for a no.
-func refused(v Verdict, err error, reasons []string) string {
+// refusalText returns the text that the model gets for a no.
+func refusalText(v Verdict, err error, reasons []string) string {
 	switch {
 	case errors.Is(err, ErrNobody):
 		return "Not allowed: no user can be asked (" + strings.Join(reasons, "; ") + "). Say what would have to be allowed."
@@ -235,8 +235,8 @@ func (r *run) noter(s *server, method, name string) mcp.Noter {
 	return r.h.options.Noter(s.Name, method, name)
 }
 
-// hearing returns ctx with n, if n is not nil.
-func hearing(ctx context.Context, n mcp.Noter) context.Context {
+// withNoter returns ctx with n, if n is not nil.
+func withNoter(ctx context.Context, n mcp.Noter) context.Context {
 	if n == nil {
 		return ctx
 	}

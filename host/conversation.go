@@ -64,7 +64,7 @@ type Conversation struct {
 // repairs a history that a crash cut off. record is called with every new entry; it may be nil.
 func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	here := func(from guard.Source) bool {
-		return slices.ContainsFunc(h.servers, func(s *server) bool { return s.said(from) })
+		return slices.ContainsFunc(h.servers, func(s *server) bool { return s.isSource(from) })
 	}
 	c := h.newConversation(&shared{decider: consent.New(h.currentRules, here), sampled: map[string]int{}, reviews: map[string]int{}, queries: map[string]string{}}, record)
 	c.entries = slices.Clone(entries)
@@ -283,7 +283,7 @@ func (c *Conversation) restoreFlow() {
 	if c.flowAt >= 0 {
 		c.decider.Restore(c.entries[c.flowAt].Flow)
 	}
-	if unaccounted(c.entries) {
+	if lacksSources(c.entries) {
 		c.decider.AssumeWorst()
 	}
 	for _, e := range c.entries[c.flowAt+1:] { // entries after the last flow
@@ -331,8 +331,8 @@ type shared struct {
 	queries map[string]string // by tool, the query that found it; kept until the program ends
 }
 
-// within limits chosen to the tools that the parent's question allows.
-func (r *run) within(chosen func(ToolInfo) bool) func(ToolInfo) bool {
+// narrow limits chosen to the tools that the parent's question allows.
+func (r *run) narrow(chosen func(ToolInfo) bool) func(ToolInfo) bool {
 	parent := r.parent()
 	if parent == nil || parent.chosen == nil {
 		return chosen
@@ -451,7 +451,7 @@ func (c *Conversation) trust(server string, forever bool) {
 		return slices.ContainsFunc(s.current().tools, func(t *tool) bool {
 			return t.source() == from && guard.LabelsOf(s.trust(), hints(t.annotations()))&guard.Untrusted == 0
 		})
-	}, s.said)
+	}, s.isSource)
 }
 
 // Trust calls [Host.Trust] for a server and also counts text of the server that was read before as
@@ -488,7 +488,7 @@ func (c *Conversation) Distrust(server string) error {
 func (c *Conversation) relabel() {
 	for _, s := range c.host.servers {
 		if !s.trusted() {
-			c.decider.Distrust(s.said)
+			c.decider.Distrust(s.isSource)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func TestOrdinaryTasksNeedAtMostOneMoreYes(t *testing.T) {
 func (w *world) asks(call *model.Call) bool {
 	t := w.catalogue().byName[call.Name]
 	decision := w.currentRules().Decide(context.Background(), policy.Input{
-		Server: t.ref.Server, Tool: t.ref.Tool, Arguments: call.Arguments, Annotations: claims(t.annotations()), Trusted: t.server.Trusted,
+		Server: t.ref.Server, Tool: t.ref.Tool, Arguments: call.Arguments, Annotations: policyAnnotations(t.annotations()), Trusted: t.server.Trusted,
 	})
 	return decision.Effect == policy.Ask
 }

@@ -86,7 +86,7 @@ func (h *Host) connect(s Server, own bool) error {
 		return fmt.Errorf("host: there are two servers called %q", s.Name)
 	}
 	if s.Handler != nil {
-		if err := h.gateway.Add(s.Name, h.within(s)); err != nil {
+		if err := h.gateway.Add(s.Name, h.inProcess(s)); err != nil {
 			return fmt.Errorf("host: %w", err)
 		}
 		h.added = append(h.added, s.Name)
@@ -119,9 +119,9 @@ func (h *Host) Close() error {
 // Model returns the model.
 func (h *Host) Model() model.Model { return h.options.Model }
 
-// within returns the gateway's upstream for a server in this process. The gateway treats it like
+// inProcess returns the gateway's upstream for a server in this process. The gateway treats it like
 // any other, and reconnects after a failure.
-func (h *Host) within(s Server) gateway.Upstream {
+func (h *Host) inProcess(s Server) gateway.Upstream {
 	if h.options.Middleware != nil {
 		s.Handler = mcp.Chain(s.Handler, h.options.Middleware(s.Name))
 	}
@@ -226,7 +226,7 @@ func (h *Host) Definitions(server string) ([]guard.Definition, error) {
 	if !found {
 		return nil, noServer(server)
 	}
-	if !s.answers() {
+	if !s.isReady() {
 		_, err := s.state()
 		if err == nil {
 			err = errors.New("its lists were not requested")

@@ -40,7 +40,7 @@ func (s *server) watch(ctx context.Context) {
 func (s *server) takeUp(ctx context.Context) {
 	status, _ := s.host.gateway.StatusOf(s.Name)
 	offered := s.host.gateway.Offered(s.Name)
-	from, _ := s.madeOf()
+	from, _ := s.currentDefinitions()
 	switch {
 	case offered == nil && status.State == gateway.Failed:
 		s.failed(status.Err)

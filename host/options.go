@@ -121,8 +121,8 @@ func (b Budget) withDefaults(info model.Info) Budget {
 	return b
 }
 
-// always reports whether the tools of a server are always sent.
-func (b Budget) always(server string) bool { return slices.Contains(b.Always, server) }
+// isAlwaysSent reports whether the tools of a server are always sent.
+func (b Budget) isAlwaysSent(server string) bool { return slices.Contains(b.Always, server) }
 
 // Defaults and limits.
 const (

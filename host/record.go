@@ -205,9 +205,9 @@ func Unknown() (Entry, error) {
 	return Entry{At: time.Now(), Flow: state}, err
 }
 
-// unaccounted reports whether the record ends with results whose sources it does not contain, for
+// lacksSources reports whether the record ends with results whose sources it does not contain, for
 // example after a crash.
-func unaccounted(entries []Entry) bool {
+func lacksSources(entries []Entry) bool {
 	for _, e := range slices.Backward(entries) {
 		switch {
 		case e.Flow != nil, e.Totals != nil: // Flow was recorded before this, if it changed

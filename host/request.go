@@ -147,7 +147,7 @@ func (r *run) tools() []model.Tool {
 		}
 	}
 	for _, t := range r.given() {
-		if deferred && !r.h.budget.always(t.server.Name) {
+		if deferred && !r.h.budget.isAlwaysSent(t.server.Name) {
 			tools = append(tools, t.brief())
 			continue
 		}
@@ -161,7 +161,7 @@ func (r *run) given() []*tool {
 	deferred := r.deferred()
 	var tools []*tool
 	for _, t := range r.catalogue.tools {
-		if !deferred || r.h.budget.always(t.server.Name) {
+		if !deferred || r.h.budget.isAlwaysSent(t.server.Name) {
 			tools = append(tools, t)
 		}
 	}
@@ -421,7 +421,7 @@ func (r *run) outside(ctx context.Context, request *model.Request, generated Gen
 		used := r.charge(request, response)
 		generated.Decided = &Decided{Message: &response.Message, Stop: response.Stop, StopDetail: response.StopDetail, Usage: response.Usage, Cost: used.Cost, CostUnknown: used.CostUnknown}
 	}
-	if err = orNothing(response, err); err != nil {
+	if err = errorIfEmpty(response, err); err != nil {
 		generated.Error = err.Error()
 	}
 	r.tell(Event{Generated: &generated})
@@ -475,7 +475,7 @@ func (r *run) lowered(note model.Note) {
 	r.tell(Event{Notice: &n})
 }
 
-func orNothing(response *model.Response, err error) error {
+func errorIfEmpty(response *model.Response, err error) error {
 	if response == nil && err == nil {
 		return errors.New("the model returned neither an answer nor an error")
 	}
@@ -502,7 +502,7 @@ func (r *run) registered() []*tool {
 	r.c.mu.Unlock()
 	for _, ref := range found {
 		t := r.catalogue.find(ref)
-		if t == nil || there[t] || r.h.budget.always(t.server.Name) {
+		if t == nil || there[t] || r.h.budget.isAlwaysSent(t.server.Name) {
 			continue
 		}
 		cost := window.TokensOf([]model.Tool{t.brief()})
@@ -525,7 +525,7 @@ func (r *run) roomForFound() (tokens, tools int) {
 	if most := r.h.options.Model.Info().MaxTools; most > 0 {
 		tools = min(tools, most-len(builtins()))
 		for _, t := range r.catalogue.tools {
-			if r.h.budget.always(t.server.Name) {
+			if r.h.budget.isAlwaysSent(t.server.Name) {
 				tools--
 			}
 		}

@@ -26,7 +26,7 @@ func (h *Host) review(ctx context.Context, c *Conversation) error {
 	var reviews []Review
 	var pending []*pendingReview
 	for _, s := range h.servers {
-		if s.trusted() || !s.answers() || c.isOff(s.Name) {
+		if s.trusted() || !s.isReady() || c.isOff(s.Name) {
 			continue
 		}
 		if p := h.pendingReview(c, s); p != nil {

@@ -96,7 +96,7 @@ func (r *run) finish(totals *Totals, ended *Ended) error {
 }
 
 func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
-	r.chosen = r.within(q.Tools)
+	r.chosen = r.narrow(q.Tools)
 	if err := r.begin(ctx); err != nil {
 		return stopError, err
 	}
@@ -235,7 +235,7 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 		r.tell(Event{Delta: &d})
 	})
 	if response == nil {
-		err = orNothing(response, err)
+		err = errorIfEmpty(response, err)
 		r.tell(Event{Generated: &Generated{For: ForStep, Asked: asked, Error: err.Error(), Duration: time.Since(began), Exchanges: *exchanges}})
 		return nil, err
 	}
@@ -365,7 +365,7 @@ func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 				break
 			}
 		}
-		if j.judgement = r.mayCall(hearing(ctx, j.noter), call, j.tool); j.judgement.Refusal != "" {
+		if j.judgement = r.mayCall(withNoter(ctx, j.noter), call, j.tool); j.judgement.Refusal != "" {
 			j.refused, j.result = true, history.Failure(call, j.judgement.Refusal)
 		}
 	}
@@ -406,7 +406,7 @@ func (r *run) carry(ctx context.Context, j *job) {
 		called.Server, called.Tool, called.Title, called.Annotations = j.tool.ref.Server, j.tool.ref.Tool, j.tool.title(), j.tool.Annotations
 	}
 	r.tell(Event{Called: &called})
-	ctx = hearing(ctx, j.noter)
+	ctx = withNoter(ctx, j.noter)
 	began := time.Now()
 	var got outcome.Outcome
 	switch {

@@ -72,7 +72,7 @@ func (s *server) state() (string, error) {
 // await waits until the offer matches the gateway's current definitions.
 func (s *server) await(ctx context.Context) {
 	for {
-		from, taken := s.madeOf()
+		from, taken := s.currentDefinitions()
 		if s.host.gateway.Offered(s.Name) == from {
 			return
 		}
@@ -88,9 +88,9 @@ func (s *server) await(ctx context.Context) {
 	}
 }
 
-// madeOf returns the definitions that the offer was made from, and a channel that is closed when
+// currentDefinitions returns the definitions that the offer was made from, and a channel that is closed when
 // the offer is replaced.
-func (s *server) madeOf() (*definitions.Definitions, <-chan struct{}) {
+func (s *server) currentDefinitions() (*definitions.Definitions, <-chan struct{}) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.from, s.taken
@@ -144,8 +144,8 @@ func (s *server) why(err error) string {
 	return excerpt.Clip(excerpt.Clean(strings.NewReplacer(named+": ", "", named+" is not connected: ", "").Replace(err.Error())), excerpt.MaxError)
 }
 
-// answers reports whether the server's features were read and the server is connected.
-func (s *server) answers() bool {
+// isReady reports whether the server's features were read and the server is connected.
+func (s *server) isReady() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.listed && s.err == nil
@@ -188,8 +188,8 @@ func (s *server) source(uri string) guard.Source {
 	return guard.Source{Server: s.Name, Origin: s.origin(), URI: uri}
 }
 
-// said reports whether a source is the server or a server behind it.
-func (s *server) said(from guard.Source) bool {
+// isSource reports whether a source is the server or a server behind it.
+func (s *server) isSource(from guard.Source) bool {
 	return from.IsOf(s.Name, s.origin()) || s.Prefixed && from.Origin == s.memberOrigin()
 }
 
@@ -265,7 +265,7 @@ func (h *Host) await(ctx context.Context, servers ...*server) {
 	}
 	h.gateway.Fresh(ctx, names...)
 	for _, s := range servers {
-		if s.answers() { // a server that never answered is not awaited
+		if s.isReady() { // a server that never answered is not awaited
 			s.await(ctx)
 		}
 	}
@@ -363,8 +363,8 @@ func (t *tool) title() string {
 	return t.Title
 }
 
-// claims converts annotations for package policy.
-func claims(a mcp.ToolAnnotations) policy.Annotations {
+// policyAnnotations converts annotations for package policy.
+func policyAnnotations(a mcp.ToolAnnotations) policy.Annotations {
 	return policy.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, Idempotent: a.IdempotentHint, OpenWorld: a.OpenWorldHint}
 }
 

@@ -44,8 +44,8 @@ func logged(data json.RawMessage) json.RawMessage {
 	return jsonrpc.AppendString(nil, excerpt.Clip(text, maxLogged))
 }
 
-// asked reports the outcome of a request from the server.
-func (s *server) asked(c *calling, method, message, outcome string) {
+// reportRequest reports the outcome of a request from the server.
+func (s *server) reportRequest(c *calling, method, message, outcome string) {
 	s.tell(c, Event{ServerRequest: &ServerRequested{CallID: c.callID(), Server: s.Name, Method: method, Message: excerpt.Clean(message), Outcome: outcome}})
 }
 
@@ -57,7 +57,7 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 		refusal = "its address is not that of a web page"
 	}
 	if refusal != "" {
-		s.asked(c, "elicitation/create", req.Message, "refused: "+refusal)
+		s.reportRequest(c, "elicitation/create", req.Message, "refused: "+refusal)
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
 	form := Form{Server: s.Name, Tool: c.toolName(), Request: req, Warnings: s.warnings("elicitation/create", req)}
@@ -66,14 +66,14 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 		err = errors.New("the form was not answered")
 	}
 	if errors.Is(err, ErrNobody) {
-		s.asked(c, "elicitation/create", req.Message, "refused: "+err.Error())
+		s.reportRequest(c, "elicitation/create", req.Message, "refused: "+err.Error())
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
 	if err != nil {
-		s.asked(c, "elicitation/create", req.Message, unanswered(ctx, err))
+		s.reportRequest(c, "elicitation/create", req.Message, unanswered(ctx, err))
 		return nil, err
 	}
-	s.asked(c, "elicitation/create", req.Message, result.Action)
+	s.reportRequest(c, "elicitation/create", req.Message, result.Action)
 	return result, nil
 }
 
@@ -126,7 +126,7 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	c := callFrom(ctx)
 	refuse := func(format string, args ...any) (*mcp.CreateMessageResult, error) {
 		text := fmt.Sprintf(format, args...)
-		s.asked(c, method, sampling.FirstText(req.Messages), "refused: "+text)
+		s.reportRequest(c, method, sampling.FirstText(req.Messages), "refused: "+text)
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "%s", text)
 	}
 	if c == nil || c.run == nil {
@@ -153,13 +153,13 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	case errors.Is(err, ErrNobody):
 		return refuse("%v", err)
 	case err != nil:
-		s.asked(c, method, sampling.FirstText(req.Messages), unanswered(ctx, err))
+		s.reportRequest(c, method, sampling.FirstText(req.Messages), unanswered(ctx, err))
 		return nil, err
 	case !agreed:
-		s.asked(c, method, sampling.FirstText(req.Messages), mcp.ElicitDecline)
+		s.reportRequest(c, method, sampling.FirstText(req.Messages), mcp.ElicitDecline)
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "the user declined")
 	}
-	s.asked(c, method, sampling.FirstText(req.Messages), mcp.ElicitAccept)
+	s.reportRequest(c, method, sampling.FirstText(req.Messages), mcp.ElicitAccept)
 	request, names, err := sampling.Request(&req) // the user may have changed the request
 	if err != nil {
 		return refuse("%v", err)

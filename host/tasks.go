@@ -301,7 +301,7 @@ func (c *Conversation) watchTask(ctx context.Context, t *pendingTask) *arrival {
 	}
 	ctx = withCall(ctx, &calling{id: t.CallID, server: s, tool: c.toolOfTask(t), task: t, taskOf: c})
 	for reported, pause, since := false, taskPause, time.Now(); ; {
-		if !s.answers() || !c.host.accepted(s) || c.isOff(s.Name) {
+		if !s.isReady() || !c.host.accepted(s) || c.isOff(s.Name) {
 			since = time.Now()
 			if !wait(ctx, taskPause) {
 				return nil

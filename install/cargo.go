@@ -76,9 +76,9 @@ func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, e
 	}
 	_, err := run(ctx, command{name: "cargo", args: []string{"generate-lockfile"}, dir: dir, time: askTime})
 	switch {
-	case says(err, "is yanked"):
+	case failedWith(err, "is yanked"):
 		return crate{}, fmt.Errorf("%w: %w", ErrPulled, err)
-	case says(err, "no matching package", "failed to select a version for the requirement `"+p.Name+" "):
+	case failedWith(err, "no matching package", "failed to select a version for the requirement `"+p.Name+" "):
 		return crate{}, fmt.Errorf("%w: %w", ErrNotFound, err)
 	case err != nil:
 		return crate{}, err
@@ -103,7 +103,7 @@ func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, e
 		}
 		// A server.json names the public registry by its site, but Cargo by the index of the site.
 		if u, err := url.Parse(registry); registry != "" && (err != nil || u.Host == "" || u.Host != c.host()) {
-			return crate{}, fmt.Errorf("should come from %s, and Cargo asks %s: name the index as sparse+https://…", shown(registry), c.Source)
+			return crate{}, fmt.Errorf("should come from %s, and Cargo asks %s: name the index as sparse+https://…", displayName(registry), c.Source)
 		}
 		return c, nil
 	}
@@ -170,7 +170,7 @@ func (k cargo) install(ctx context.Context, l *Locked, dir string) error {
 	}
 	// Cargo would use its default in place of an index that is not in this form.
 	if l.Registry != "" && !strings.HasPrefix(l.Registry, "sparse+") {
-		return fmt.Errorf("has the registry %s in the lock, which is not an index (sparse+https://…)", shown(l.Registry))
+		return fmt.Errorf("has the registry %s in the lock, which is not an index (sparse+https://…)", displayName(l.Registry))
 	}
 	look := filepath.Join(dir, "look")
 	if err := os.Mkdir(look, 0o700); err != nil {

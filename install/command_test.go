@@ -32,7 +32,7 @@ func TestFailedCommandsQuoteTheirOutput(t *testing.T) {
 	if want := "npm-x ci exited with status 3: first\nsecond"; err == nil || err.Error() != want || string(out) != "out\n" {
 		t.Errorf("%q, %v, want %s", out, err, want)
 	}
-	if !says(err, "nothing", "second") || says(err, "third") {
+	if !failedWith(err, "nothing", "second") || failedWith(err, "third") {
 		t.Error("what it says is not found")
 	}
 }

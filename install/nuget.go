@@ -123,7 +123,7 @@ func (k nuget) fetch(ctx context.Context, s nugetSource, name, version, dir stri
 	if hash, err = keep(io.TeeReader(response.Body, sum), dir, k.blobs); err != nil {
 		return "", err
 	}
-	said, err := k.said(ctx, s, name, version)
+	said, err := k.registration(ctx, s, name, version)
 	if err != nil {
 		return "", errors.Join(err, os.Remove(filepath.Join(k.blobs, hash)))
 	}
@@ -148,9 +148,9 @@ type nugetEntry struct {
 	} `json:"vulnerabilities"`
 }
 
-// said returns a version's registration, merged with its catalog entry if there is one. For a
+// registration returns a version's registration, merged with its catalog entry if there is one. For a
 // registry without registrations the result is empty.
-func (k nuget) said(ctx context.Context, s nugetSource, name, version string) (nugetEntry, error) {
+func (k nuget) registration(ctx context.Context, s nugetSource, name, version string) (nugetEntry, error) {
 	var entry nugetEntry
 	if s.registrations == "" {
 		return entry, nil
@@ -294,7 +294,7 @@ func (k nuget) advice(ctx context.Context, l *Locked, _ string) (Advice, error) 
 	if err != nil {
 		return Advice{}, err
 	}
-	said, err := k.said(ctx, s, l.Name, l.Version)
+	said, err := k.registration(ctx, s, l.Name, l.Version)
 	a := Advice{Newest: newestNuGet(versions), Pulled: !slices.Contains(versions, strings.ToLower(l.Version)) || said.Listed != nil && !*said.Listed}
 	if d := said.Deprecation; d != nil {
 		a.Deprecated = oneLine(cmp.Or(d.Message, strings.Join(d.Reasons, ", "), "deprecated"))
@@ -312,7 +312,7 @@ func (k nuget) audit(ctx context.Context, l *Locked, _ string) ([]Vulnerability,
 	if s.registrations == "" {
 		return nil, fmt.Errorf("%w: the registry says nothing of versions", ErrNoAudit)
 	}
-	said, err := k.said(ctx, s, l.Name, l.Version)
+	said, err := k.registration(ctx, s, l.Name, l.Version)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoAudit, err)
 	}

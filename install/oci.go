@@ -184,7 +184,7 @@ func (k oci) install(ctx context.Context, l *Locked, dir string) error {
 		return err
 	}
 	// The engine verifies the digest.
-	if _, err = run(ctx, command{name: path, args: []string{"pull", "--quiet", image}, dir: dir, time: installTime}); says(err, "manifest unknown", "not found") {
+	if _, err = run(ctx, command{name: path, args: []string{"pull", "--quiet", image}, dir: dir, time: installTime}); failedWith(err, "manifest unknown", "not found") {
 		return fmt.Errorf("%w since it was locked: %w", ErrPulled, err)
 	}
 	return err

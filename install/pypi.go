@@ -192,7 +192,7 @@ func (k pypi) pip(ctx context.Context, p Package, dir string, args ...string) er
 		args = slices.Delete(args, i, i+2)
 	}
 	_, err := run(ctx, command{name: python(), args: append(into, args...), dir: dir, time: installTime})
-	if says(err, "No module named pip") {
+	if failedWith(err, "No module named pip") {
 		return fmt.Errorf("pip %w: install it (apt install python3-pip, or python3 -m ensurepip), or uv (docs.astral.sh/uv)", ErrRuntime)
 	}
 	return err

@@ -164,7 +164,7 @@ func (k pypi) addHashes(ctx context.Context, p Package, lock *pypiLock) {
 // explain returns the reason why pip or uv failed. It queries the index, because their messages
 // vary with their versions.
 func (k pypi) explain(ctx context.Context, p Package, failed error) error {
-	if says(failed, "DO NOT MATCH THE HASHES", "Hash mismatch", "hash mismatch") {
+	if failedWith(failed, "DO NOT MATCH THE HASHES", "Hash mismatch", "hash mismatch") {
 		return fmt.Errorf("%w: %w", ErrIntegrity, failed)
 	}
 	var ran *commandError
@@ -179,7 +179,7 @@ func (k pypi) explain(ctx context.Context, p Package, failed error) error {
 	if errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("%w: the index has no %s", ErrNotFound, plain)
 	}
-	if err != nil && says(failed, cannotConnect...) {
+	if err != nil && failedWith(failed, cannotConnect...) {
 		return fmt.Errorf("its index cannot be reached: %w", err)
 	}
 	if err != nil {
@@ -196,7 +196,7 @@ func (k pypi) explain(ctx context.Context, p Package, failed error) error {
 	case !built && !p.Scripts:
 		return fmt.Errorf("%w: there is only its source, and a build runs it", ErrScripts)
 	}
-	if m := otherPython.FindStringSubmatch(ran.stderr); m != nil && says(failed, "No matching distribution found for "+p.Name) {
+	if m := otherPython.FindStringSubmatch(ran.stderr); m != nil && failedWith(failed, "No matching distribution found for "+p.Name) {
 		return fmt.Errorf("a Python %s %w, and it needs that: install it, and see that %s starts it", m[1], ErrRuntime, python())
 	}
 	return failed

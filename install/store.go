@@ -94,15 +94,15 @@ func fail(p Package, err error) error {
 	if err == nil {
 		return nil
 	}
-	name := p.Type + ":" + shown(p.Name)
+	name := p.Type + ":" + displayName(p.Name)
 	if p.Version != "" {
 		name += "@" + p.Version
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// shown returns the name of a package. If it is an address, the password is removed.
-func shown(name string) string {
+// displayName returns the name of a package. If it is an address, the password is removed.
+func displayName(name string) string {
 	if !strings.Contains(name, "://") {
 		return name
 	}
@@ -117,7 +117,7 @@ func shown(name string) string {
 // files, but runs no code of the package. It returns ErrPulled for a pulled version.
 func (s *Store) Resolve(ctx context.Context, p Package) (*Locked, error) {
 	var l *Locked
-	err := s.within(p, "resolve", func(k kind, dir string) (err error) {
+	err := s.inEmptyFolder(p, "resolve", func(k kind, dir string) (err error) {
 		if l, err = k.resolve(ctx, p, dir); err == nil && len(l.Dependencies) > maxDependencies {
 			err = fmt.Errorf("its list of dependencies has %d bytes, and %d are the limit", len(l.Dependencies), maxDependencies)
 		}
@@ -129,9 +129,9 @@ func (s *Store) Resolve(ctx context.Context, p Package) (*Locked, error) {
 	return l, nil
 }
 
-// within calls do with the kind of a package and an empty folder, which it removes afterwards.
+// inEmptyFolder calls do with the kind of a package and an empty folder, which it removes afterwards.
 // Errors name the package.
-func (s *Store) within(p Package, prefix string, do func(k kind, dir string) error) error {
+func (s *Store) inEmptyFolder(p Package, prefix string, do func(k kind, dir string) error) error {
 	k, err := s.kindOf(p)
 	if err != nil {
 		return err
@@ -229,7 +229,7 @@ func (s *Store) Open(l *Locked) (*Program, error) {
 // Advice returns the registry's current information about a locked package.
 func (s *Store) Advice(ctx context.Context, l *Locked) (Advice, error) {
 	var advice Advice
-	err := s.within(l.Package, "advice", func(k kind, dir string) (err error) {
+	err := s.inEmptyFolder(l.Package, "advice", func(k kind, dir string) (err error) {
 		advice, err = k.advice(ctx, l, dir)
 		return err
 	})
@@ -240,7 +240,7 @@ func (s *Store) Advice(ctx context.Context, l *Locked) (Advice, error) {
 // own command. It returns ErrNoAudit if no audit was possible.
 func (s *Store) Audit(ctx context.Context, l *Locked) ([]Vulnerability, error) {
 	var found []Vulnerability
-	err := s.within(l.Package, "audit", func(k kind, dir string) (err error) {
+	err := s.inEmptyFolder(l.Package, "audit", func(k kind, dir string) (err error) {
 		found, err = k.audit(ctx, l, dir)
 		return err
 	})

@@ -230,7 +230,7 @@ func checkPairs(req *Request) error {
 				used[c.ID], open[c.ID] = true, c.Name
 			}
 			if r := m.Parts[j].Result; r != nil {
-				if err := settle(open, r, used[r.CallID]); err != nil {
+				if err := closeCall(open, r, used[r.CallID]); err != nil {
 					return fmt.Errorf("message %d: %w", i, err)
 				}
 			}
@@ -239,8 +239,8 @@ func checkPairs(req *Request) error {
 	return unanswered(open, len(req.Messages))
 }
 
-// settle removes a result's call from open. It fails if there is none.
-func settle(open map[string]string, r *Result, used bool) error {
+// closeCall removes a result's call from open. It fails if there is none.
+func closeCall(open map[string]string, r *Result, used bool) error {
 	name, found := open[r.CallID]
 	switch {
 	case !found && used:

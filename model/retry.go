@@ -69,7 +69,7 @@ func (r *retrying) Generate(ctx context.Context, req *Request, emit func(Delta))
 
 // after returns the wait before the next attempt. It returns false if there is none.
 func after(err error, attempt int, called bool) (time.Duration, bool) {
-	if err == nil || called || attempt >= maxAttempts || !passes(err) || attempt >= refusedAttempts && isRefused(err) {
+	if err == nil || called || attempt >= maxAttempts || !isTemporary(err) || attempt >= refusedAttempts && isRefused(err) {
 		return 0, false
 	}
 	pause := firstPause << (attempt - 1)
@@ -81,8 +81,8 @@ func after(err error, attempt int, called bool) (time.Duration, bool) {
 	return pause, true
 }
 
-// passes reports whether an error may be temporary.
-func passes(err error) bool {
+// isTemporary reports whether an error may be temporary.
+func isTemporary(err error) bool {
 	var failure *Error
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &failure) {
 		return false

@@ -102,7 +102,7 @@ func (g *group) makeUnified() {
 		return
 	}
 	for _, parent := range []string{filepath.Join(mount, path), filepath.Join(mount, filepath.Dir(path))} {
-		if !within(parent, mount) {
+		if !isWithin(parent, mount) {
 			continue
 		}
 		// This fails if the group has processes. The loop then tries its parent.

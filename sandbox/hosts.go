@@ -195,7 +195,7 @@ func (r *reach) to(ctx context.Context, host string, port uint16) (net.Conn, err
 	if a, err := netip.ParseAddr(host); err == nil {
 		a = a.Unmap().WithZone("")
 		if !r.allowed.allowsAddress(a, port) {
-			return nil, r.refused(a.String(), port, "it is not among the hosts of the profile")
+			return nil, r.reject(a.String(), port, "it is not among the hosts of the profile")
 		}
 		return r.dial(ctx, "tcp", netip.AddrPortFrom(a, port).String())
 	}
@@ -204,9 +204,9 @@ func (r *reach) to(ctx context.Context, host string, port uint16) (net.Conn, err
 	case len(name) > 253 || !hostName.MatchString(name):
 		return nil, fmt.Errorf("%.300q is no host name", host)
 	case !r.allowed.hasName(name):
-		return nil, r.refused(name, port, "it is not among the hosts of the profile")
+		return nil, r.reject(name, port, "it is not among the hosts of the profile")
 	case !r.allowed.allowsName(name, port):
-		return nil, r.refused(name, port, "the profile has other ports of this host only")
+		return nil, r.reject(name, port, "the profile has other ports of this host only")
 	}
 	return r.resolved(ctx, name, port)
 }
@@ -221,7 +221,7 @@ func (r *reach) resolved(ctx context.Context, name string, port uint16) (net.Con
 	for i, a := range addresses {
 		a = a.Unmap().WithZone("")
 		if !isPublic(a) && !r.allowed.allowsAddress(a, port) {
-			failure = r.refused(a.String(), port, fmt.Sprintf("%s has this address, which is none of the internet", name))
+			failure = r.reject(a.String(), port, fmt.Sprintf("%s has this address, which is none of the internet", name))
 			continue
 		}
 		conn, err := r.dialOneOf(ctx, len(addresses)-i, netip.AddrPortFrom(a, port))
@@ -248,9 +248,9 @@ func (r *reach) dialOneOf(ctx context.Context, left int, at netip.AddrPort) (net
 	return r.dial(ctx, "tcp", at.String())
 }
 
-// refused reports that a connection was refused, and returns the error. All refused connections are
+// reject reports that a connection was refused, and returns the error. All refused connections are
 // reported here.
-func (r *reach) refused(host string, port uint16, reason string) error {
+func (r *reach) reject(host string, port uint16, reason string) error {
 	refusal := Refusal{What: "connect to " + net.JoinHostPort(host, fmt.Sprint(port)), Reason: reason, Allow: []string{"--host", hostText(host, port)}}
 	r.refuse(refusal)
 	return errors.New(refusal.String())

@@ -198,9 +198,9 @@ func (n *network) admit(address netip.Addr, port uint16) (name string, err error
 	name = n.names.name(address)
 	switch {
 	case name == "" && !n.allowed.allowsAddress(address, port):
-		return "", n.refused(address.String(), port, "it is not among the hosts of the profile")
+		return "", n.reject(address.String(), port, "it is not among the hosts of the profile")
 	case name != "" && !n.allowed.allowsName(name, port):
-		return "", n.refused(name, port, "the profile has other ports of this host only")
+		return "", n.reject(name, port, "the profile has other ports of this host only")
 	}
 	return name, nil
 }
@@ -252,7 +252,7 @@ func (u *unreachable) see(a watch.Access) {
 		}
 		reason = "the services of this machine are not there"
 	}
-	u.network.refused(host, at.Port(), reason)
+	u.network.reject(host, at.Port(), reason)
 }
 
 // listensIn reports whether a process in a launcher's sandbox listens at a TCP port.

@@ -44,7 +44,7 @@ func (s *Sandbox) programPlaces(cmd *exec.Cmd) (path, dir string, folders, own [
 			folders = append(folders, value)
 		}
 	}
-	_, written := s.written()
+	_, written := s.writtenPaths()
 	folders = append(folders, programFolders(path, searched, written)...)
 	own = slices.Clone(folders)
 	if cmd.Dir != "" && s.o.Folder {
@@ -91,7 +91,7 @@ func programFolders(path, searched string, written []string) []string {
 }
 
 func isWithinAny(path string, dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, dir) })
+	return slices.ContainsFunc(dirs, func(dir string) bool { return isWithin(path, dir) })
 }
 
 func realFolder(path string) string {
@@ -175,19 +175,19 @@ func ownFolder(path, dir, prefix string) string {
 		return "/nix/store"
 	}
 	switch base := filepath.Base(dir); {
-	case base == "shims" && !holdsPerson(prefix): // pyenv, nodenv and similar tools find the program elsewhere below prefix
+	case base == "shims" && !holdsUserFiles(prefix): // pyenv, nodenv and similar tools find the program elsewhere below prefix
 		return prefix
 	case base != "bin" && base != ".bin":
 		if p := packageFolder(dir); p != "" {
 			return p
 		}
-		if holdsPerson(dir) || holdsPerson(prefix) {
+		if holdsUserFiles(dir) || holdsUserFiles(prefix) {
 			return path // only the file, because the folder's other files are unknown
 		}
 		return dir
 	case base == ".bin" && filepath.Base(prefix) == "node_modules":
 		return prefix
-	case holdsPerson(prefix):
+	case holdsUserFiles(prefix):
 		return dir
 	case exists(filepath.Join(prefix, "lib")), exists(filepath.Join(prefix, "pyvenv.cfg")):
 		return prefix
@@ -201,7 +201,7 @@ func packageFolder(dir string) string {
 	if i := strings.Index(dir+"/", "/node_modules/"); i > 0 {
 		return dir[:i] + "/node_modules"
 	}
-	for at := dir; !holdsPerson(at); at = filepath.Dir(at) {
+	for at := dir; !holdsUserFiles(at); at = filepath.Dir(at) {
 		if exists(filepath.Join(at, "package.json")) || exists(filepath.Join(at, "pyproject.toml")) {
 			return at
 		}
@@ -209,9 +209,9 @@ func packageFolder(dir string) string {
 	return ""
 }
 
-// holdsPerson reports whether a folder cannot belong to one program: the root, a home folder, a
+// holdsUserFiles reports whether a folder cannot belong to one program: the root, a home folder, a
 // folder that contains home folders, or ~/.local, where other programs keep data.
-func holdsPerson(dir string) bool {
+func holdsUserFiles(dir string) bool {
 	home := home()
 	return slices.Contains([]string{"/", "/home", "/root", "/Users", "/Library", "/private", "/private/tmp", "/private/var"}, dir) || filepath.Dir(dir) == "/home" || filepath.Dir(dir) == "/Users" || dir == "/tmp" || dir == "/var" || dir == "/opt" ||
 		home != "" && (dir == home || strings.HasPrefix(home+"/", dir+"/") || dir == filepath.Join(home, ".local"))
@@ -246,7 +246,7 @@ func scriptFolder(args []string, dir string, written []string) string {
 		if p := packageFolder(filepath.Dir(path)); p != "" {
 			return p
 		}
-		if dir := filepath.Dir(path); holdsPerson(dir) || holdsPerson(filepath.Dir(dir)) {
+		if dir := filepath.Dir(path); holdsUserFiles(dir) || holdsUserFiles(filepath.Dir(dir)) {
 			return path
 		}
 		return filepath.Dir(path)
@@ -256,14 +256,14 @@ func scriptFolder(args []string, dir string, written []string) string {
 
 var scripts = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".pyz", ".rb", ".jar", ".sh", ".php", ".dll"}
 
-func within(path, dir string) bool {
+func isWithin(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// written returns the folders that the program may write, as named in the profile and as real
+// writtenPaths returns the folders that the program may write, as named in the profile and as real
 // paths. The program can put links into these folders. So a path that leads over a link inside
 // another of the folders is omitted.
-func (s *Sandbox) written() (paths, really []string) {
+func (s *Sandbox) writtenPaths() (paths, really []string) {
 	var all, finals []string
 	var links [][]string
 	for _, path := range s.profile.Write {
@@ -384,10 +384,10 @@ var sharedInHome = []string{".config", ".cache", ".local/share", ".local/state",
 
 // isShared reports whether a folder contains data of several programs or users.
 func isShared(dir, home string) bool {
-	if holdsPerson(dir) || slices.Contains([]string{"/etc", "/run", "/mnt", "/media", "/srv", "/Users", "/Volumes", "/var/lib", "/private", "/private/var"}, dir) {
+	if holdsUserFiles(dir) || slices.Contains([]string{"/etc", "/run", "/mnt", "/media", "/srv", "/Users", "/Volumes", "/var/lib", "/private", "/private/var"}, dir) {
 		return true
 	}
-	return home != "" && slices.ContainsFunc(sharedInHome, func(name string) bool { return within(filepath.Join(home, name), dir) })
+	return home != "" && slices.ContainsFunc(sharedInHome, func(name string) bool { return isWithin(filepath.Join(home, name), dir) })
 }
 
 // DataFolder returns the folder that a program must be able to write to keep data at a path. If the
@@ -480,7 +480,7 @@ func inSecret(path string) bool {
 func holdsPrivate(path string) bool {
 	private := slices.Concat(namesOf(home()), slices.DeleteFunc(secretPlaces(), func(place string) bool { return !exists(place) }))
 	return slices.ContainsFunc(namesOf(path), func(name string) bool {
-		return holdsPerson(name) || slices.ContainsFunc(private, func(place string) bool { return within(place, name) })
+		return holdsUserFiles(name) || slices.ContainsFunc(private, func(place string) bool { return isWithin(place, name) })
 	})
 }
 

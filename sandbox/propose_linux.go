@@ -73,7 +73,7 @@ func splitHosts(all []string) (public []string, near []Omission) {
 // isGiven reports whether a program can read the path without a permission: because every program
 // can, or because it belongs to this program.
 func (p *proposing) isGiven(path string) bool {
-	return isOfSystem(path) || p.isOfPackage(path)
+	return isSystemPath(path) || p.isOfPackage(path)
 }
 
 func isSocket(path string) bool {
@@ -82,20 +82,20 @@ func isSocket(path string) bool {
 }
 
 func (p *proposing) isOfPackage(path string) bool {
-	return slices.ContainsFunc(p.packages, func(dir string) bool { return within(path, dir) })
+	return slices.ContainsFunc(p.packages, func(dir string) bool { return isWithin(path, dir) })
 }
 
 // use adds the permission for the uses of one path.
 func (p *proposing) use(path string, u uses) {
 	writes := u.has(watch.Write, watch.Change)
 	if u.has(watch.Connect, watch.Listen) || isSocket(path) {
-		if u != 1<<watch.Look && exists(path) && !isOfSystem(path) {
+		if u != 1<<watch.Look && exists(path) && !isSystemPath(path) {
 			p.omit(path, true, "it is a socket, behind which is another program")
 		}
 		return
 	}
 	for _, meant := range p.meant {
-		if within(path, meant) {
+		if isWithin(path, meant) {
 			p.add(p.around(meant, u), writes)
 			return
 		}
@@ -109,7 +109,7 @@ func (p *proposing) use(path string, u uses) {
 			p.add(path, true) // not the folder, because a program must not change itself
 		}
 		return
-	case isOfSystem(path) || p.isTemporary(path):
+	case isSystemPath(path) || p.isTemporary(path):
 		return
 	case !writes && (!u.has(watch.Read, watch.Run) || !exists(path)):
 		return // it was only looked for, or does not exist
@@ -155,13 +155,13 @@ func (p *proposing) around(path string, u uses) string {
 // settings returns the folder with a program's settings or data that contains a path, or else the
 // path itself.
 func (p *proposing) settings(path string) string {
-	if p.home == "" || !within(path, p.home) || path == p.home {
+	if p.home == "" || !isWithin(path, p.home) || path == p.home {
 		return path
 	}
 	names := strings.Split(strings.TrimPrefix(path, strings.TrimSuffix(p.home, "/")+"/"), "/")
 	for _, shared := range sharedInHome {
 		depth := strings.Count(shared, "/") + 2
-		if within(filepath.Join(names...), shared) && len(names) >= depth {
+		if isWithin(filepath.Join(names...), shared) && len(names) >= depth {
 			return filepath.Join(p.home, filepath.Join(names[:depth]...))
 		}
 	}
@@ -216,10 +216,10 @@ func (p *proposing) paths(set map[string]bool, isWritten bool) (list []string) {
 	for path := range set {
 		covered := false
 		for other := range set {
-			covered = covered || other != path && within(path, other)
+			covered = covered || other != path && isWithin(path, other)
 		}
 		for other := range p.write {
-			covered = covered || within(path, other) && (path != other || !isWritten)
+			covered = covered || isWithin(path, other) && (path != other || !isWritten)
 		}
 		if !covered {
 			list = append(list, p.short(path))
@@ -233,10 +233,10 @@ func (p *proposing) omissions() (list []Omission) {
 	for path, o := range p.omitted {
 		covered := false
 		for other := range p.omitted {
-			covered = covered || other != path && within(path, other) && !p.isShared(other)
+			covered = covered || other != path && isWithin(path, other) && !p.isShared(other)
 		}
 		for dir := range p.write {
-			covered = covered || within(path, dir)
+			covered = covered || isWithin(path, dir)
 		}
 		if !covered {
 			list = append(list, o)
@@ -248,7 +248,7 @@ func (p *proposing) omissions() (list []Omission) {
 
 // short replaces the home folder in a path by ~, so that the profile also fits other machines.
 func (p *proposing) short(path string) string {
-	if p.home != "" && p.home != "/" && within(path, p.home) {
+	if p.home != "" && p.home != "/" && isWithin(path, p.home) {
 		return "~" + strings.TrimPrefix(path, strings.TrimSuffix(p.home, "/"))
 	}
 	return path
@@ -257,7 +257,7 @@ func (p *proposing) short(path string) string {
 // isShared reports whether a folder contains data of several programs or users, for example logins
 // in ~/.config/git.
 func (p *proposing) isShared(dir string) bool {
-	holds := func(place string) bool { return place != dir && within(place, dir) && exists(place) }
+	holds := func(place string) bool { return place != dir && isWithin(place, dir) && exists(place) }
 	return isShared(dir, p.home) || slices.Contains(p.temporary, dir) || slices.ContainsFunc(p.secret, holds) || slices.ContainsFunc(p.junction, holds)
 }
 
@@ -265,14 +265,14 @@ func (p *proposing) isShared(dir string) bool {
 // its own.
 func (p *proposing) isTemporary(path string) bool {
 	return !p.isKept(path) && slices.ContainsFunc(p.temporary, func(dir string) bool {
-		return within(path, dir) && (p.home == "" || !within(path, p.home) || within(dir, p.home)) // the home folder may be inside a temporary folder
+		return isWithin(path, dir) && (p.home == "" || !isWithin(path, p.home) || isWithin(dir, p.home)) // the home folder may be inside a temporary folder
 	})
 }
 
-// isOfSystem reports whether a path needs no permission. Every confined program can read it or has
+// isSystemPath reports whether a path needs no permission. Every confined program can read it or has
 // a replacement, or can work without it, as with services that libraries only try first.
-func isOfSystem(path string) bool {
-	inside := func(dir string) bool { return within(path, dir) }
+func isSystemPath(path string) bool {
+	inside := func(dir string) bool { return isWithin(path, dir) }
 	return slices.ContainsFunc(systemFolders, inside) || slices.ContainsFunc(systemFiles, inside) ||
 		slices.ContainsFunc([]string{"/proc", "/sys", "/dev", "/run/systemd", "/run/nscd"}, inside) ||
 		slices.ContainsFunc(madeSettings(""), func(p place) bool { return p.Path == path })
@@ -391,7 +391,7 @@ func (v *view) widest(allowed []string, l Learned) error {
 	}
 	for _, name := range secretInHome {
 		path, err := filepath.EvalSymlinks(filepath.Join(v.home, name))
-		if v.home != "" && err == nil && !slices.ContainsFunc(allowed, func(dir string) bool { return within(path, dir) || within(dir, path) }) {
+		if v.home != "" && err == nil && !slices.ContainsFunc(allowed, func(dir string) bool { return isWithin(path, dir) || isWithin(dir, path) }) {
 			v.places[path] = place{Path: path, Kind: hidden}
 		}
 	}
@@ -401,7 +401,7 @@ func (v *view) widest(allowed []string, l Learned) error {
 // narrow removes access to other programs, and to Junction's own data, from the widest view.
 func (v *view) narrow(allowed []string, l Learned) error {
 	for path, p := range v.places {
-		if p.Kind == shown && within(path, "/tmp") { // files in a project there are writable, as elsewhere
+		if p.Kind == shown && isWithin(path, "/tmp") { // files in a project there are writable, as elsewhere
 			p.Kind = writable
 			v.places[path] = p
 		}
@@ -430,7 +430,7 @@ func (v *view) narrow(allowed []string, l Learned) error {
 		}
 	}
 	for _, path := range own {
-		if real, err := filepath.EvalSymlinks(path); err == nil && real == path && !holdsPerson(path) && v.isShown(path) {
+		if real, err := filepath.EvalSymlinks(path); err == nil && real == path && !holdsUserFiles(path) && v.isShown(path) {
 			v.hide(path)
 		}
 	}
@@ -473,7 +473,7 @@ func (v *view) isShown(path string) bool {
 func (v *view) hide(path string) {
 	p := place{Path: path, Kind: hidden}
 	for other := range v.places {
-		if other != path && within(other, path) {
+		if other != path && isWithin(other, path) {
 			p.Kind, p.Size = temporary, maxTemporary // an empty folder, in which these can be shown
 		}
 	}

@@ -80,17 +80,17 @@ func (n *names) answer(question []byte) []byte {
 	switch _, err := netip.ParseAddr(name); {
 	case err == nil || len(name) > 253 || !hostName.MatchString(name): // not a plain name: as a host in a profile, *.example.com for example has another meaning
 		code = dnsmessage.RCodeNameError
-		n.refuse(Refusal{What: "look up " + quoted(name), Reason: "it is no host name"})
+		n.refuse(Refusal{What: "look up " + quoteName(name), Reason: "it is no host name"})
 	case name == "localhost":
 		address = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	case !n.allowed.hasName(name):
 		code = dnsmessage.RCodeNameError
-		n.refuse(Refusal{What: "look up " + quoted(name), Reason: "it is not among the hosts of the profile", Allow: []string{"--host", name}})
+		n.refuse(Refusal{What: "look up " + quoteName(name), Reason: "it is not among the hosts of the profile", Allow: []string{"--host", name}})
 	default:
 		var ok bool
 		if address, ok = n.address(name); !ok {
 			code = dnsmessage.RCodeServerFailure
-			n.refuse(Refusal{What: "look up " + quoted(name), Reason: fmt.Sprintf("the program asked for %d others before", maxNames)})
+			n.refuse(Refusal{What: "look up " + quoteName(name), Reason: fmt.Sprintf("the program asked for %d others before", maxNames)})
 		}
 	}
 	b := dnsmessage.NewBuilder(nil, dnsmessage.Header{ID: header.ID, Response: true, RecursionDesired: header.RecursionDesired, RecursionAvailable: true, RCode: code})

@@ -328,9 +328,9 @@ func (s *Sandbox) refusals() (refuse func(Refusal), end func()) {
 
 var plain = regexp.MustCompile(`^[\pL\pM\pN_./:@%+=,~*-]+$`)
 
-// quoted returns a name that a program chose. It is quoted if it could be mistaken for other text
+// quoteName returns a name that a program chose. It is quoted if it could be mistaken for other text
 // in a log line.
-func quoted(name string) string {
+func quoteName(name string) string {
 	if plain.MatchString(name) {
 		return name
 	}

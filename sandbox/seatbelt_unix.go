@@ -112,7 +112,7 @@ func (s *Sandbox) checkSeatbelt(tool string) error {
 // seatbeltPaths returns the paths that the program may read and write, each by its name and its
 // real path, and the links on them. It does not follow links that the program could have made.
 func (s *Sandbox) seatbeltPaths(folders []string) (read, write, links []string, err error) {
-	paths, written := s.written()
+	paths, written := s.writtenPaths()
 	for _, path := range paths {
 		if err := makeWritten(path); err != nil {
 			return nil, nil, nil, fmt.Errorf("write: %w", err)

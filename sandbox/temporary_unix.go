@@ -63,7 +63,7 @@ func removeTree(path string) {
 		if unlink(root, name) {
 			return true
 		}
-		giveRights(root, name)
+		grantRights(root, name)
 		folder, err := unix.Openat(root, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return false
@@ -73,7 +73,7 @@ func removeTree(path string) {
 			if unlink(folder, inner) {
 				return true
 			}
-			giveRights(folder, inner) // moving a folder to another parent needs the right to write to the folder
+			grantRights(folder, inner) // moving a folder to another parent needs the right to write to the folder
 			moved++
 			return unix.Renameat(folder, inner, root, fmt.Sprint(fresh, moved)) == nil
 		})
@@ -82,9 +82,9 @@ func removeTree(path string) {
 	_ = unix.Rmdir(path)
 }
 
-// giveRights gives this user all rights to a folder. It does not follow links, because the program
+// grantRights gives this user all rights to a folder. It does not follow links, because the program
 // chose their targets.
-func giveRights(parent int, name string) {
+func grantRights(parent int, name string) {
 	if !errors.Is(unix.Fchmodat(parent, name, 0o700, unix.AT_SYMLINK_NOFOLLOW), unix.EOPNOTSUPP) {
 		return
 	}

@@ -65,7 +65,7 @@ type view struct {
 // add adds a path of the machine to the view, and the links that lead to it.
 func (v *view) add(path string, k kind, optional bool) error {
 	for range hops {
-		if within(filepath.Clean(path), "/proc") {
+		if isWithin(filepath.Clean(path), "/proc") {
 			return nil // the program has its own /proc
 		}
 		real, hop, target, err := firstLink(filepath.Clean(path))
@@ -93,7 +93,7 @@ func (v *view) add(path string, k kind, optional bool) error {
 // viewOf returns the places in the view of a program. They are the places that all programs have,
 // those of its profile, and folders that belong to the program.
 func (s *Sandbox) viewOf(folders []string) ([]place, error) {
-	paths, written := s.written()
+	paths, written := s.writtenPaths()
 	v := &view{home: home(), written: written, places: map[string]place{}}
 	for _, path := range slices.Concat(systemFolders, systemFiles) {
 		if err := v.add(path, shown, true); err != nil {
@@ -113,7 +113,7 @@ func (s *Sandbox) viewOf(folders []string) ([]place, error) {
 	v.places["/proc"] = place{Path: "/proc", Kind: ownProc}
 	v.places["/tmp"] = place{Path: "/tmp", Kind: temporary, Size: maxTemporary}
 	v.places["/dev/shm"] = place{Path: "/dev/shm", Kind: temporary, Size: maxShared}
-	if v.home != "" && !within(v.home, "/usr") {
+	if v.home != "" && !isWithin(v.home, "/usr") {
 		if real, err := filepath.EvalSymlinks(v.home); err == nil && real != v.home {
 			v.places[v.home] = place{Path: v.home, Kind: link, Text: real}
 			v.home = real
@@ -152,7 +152,7 @@ func (s *Sandbox) viewOf(folders []string) ([]place, error) {
 // sorted returns the places without redundant ones, folders before their contents.
 func (v *view) sorted() []place {
 	for path := range v.places {
-		if path != "/var/tmp" && within(path, "/var/tmp") && v.places["/var/tmp"].Kind == link { // while the view is assembled, the link would lead to the machine's /tmp
+		if path != "/var/tmp" && isWithin(path, "/var/tmp") && v.places["/var/tmp"].Kind == link { // while the view is assembled, the link would lead to the machine's /tmp
 			v.places["/var/tmp"] = place{Path: "/var/tmp", Kind: temporary, Size: maxTemporary}
 		}
 	}

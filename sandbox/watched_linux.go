@@ -107,7 +107,7 @@ func (w *watched) close() {
 }
 
 // isSkipped reports whether an access to a path need not be examined. It runs for each call, so it
-// checks only the most used folders of isOfSystem. Other folders are checked later.
+// checks only the most used folders of isSystemPath. Other folders are checked later.
 func isSkipped(path string) bool {
 	for _, dir := range []string{"/usr/", "/lib/", "/lib64/", "/proc/", "/dev/", "/sys/"} {
 		if strings.HasPrefix(path, dir) && !strings.HasPrefix(path, "/dev/shm") {
@@ -154,7 +154,7 @@ func (r *refusing) isRemote(path string) bool {
 		return false
 	}
 	for range hops {
-		if isWithinAny(path, r.remote) && (r.home == "" || !within(path, r.home)) {
+		if isWithinAny(path, r.remote) && (r.home == "" || !isWithin(path, r.home)) {
 			return true
 		}
 		followed, hop, _, err := firstLink(path)
@@ -294,7 +294,7 @@ func (r *refusing) lookUp(path string) error {
 // placeOf returns the innermost place that contains a path, or nil for the root.
 func (r *refusing) placeOf(path string) (p *place) {
 	for i := range r.places {
-		if within(path, r.places[i].Path) {
+		if isWithin(path, r.places[i].Path) {
 			p = &r.places[i]
 		}
 	}
@@ -345,7 +345,7 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 			r.named[verb+" "+file] = true // the permission for this file alone would not suffice
 		}
 	}
-	refusal := Refusal{What: verb + " " + quoted(path), Reason: reason, Allow: []string{flag, allow}, Lost: verb == keeps}
+	refusal := Refusal{What: verb + " " + quoteName(path), Reason: reason, Allow: []string{flag, allow}, Lost: verb == keeps}
 	switch { // a path that the program only tried, or that a text mentions, is not a reason to suggest a permission
 	case writes && isWithinAny(path, r.own):
 		refusal.Reason, refusal.Allow = ofPackage, nil
@@ -354,8 +354,8 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	case allow != path && inSecret(path):
 		refusal.Reason, refusal.Allow = ofSecrets, nil
 	case file != "" && allow == path:
-		refusal.Reason, refusal.Allow = "it comes and goes next to "+quoted(file)+", for which the program must write into their folder, and others use that: give "+
-			quoted(filepath.Base(file))+" a folder of its own, and allow that with --write", nil
+		refusal.Reason, refusal.Allow = "it comes and goes next to "+quoteName(file)+", for which the program must write into their folder, and others use that: give "+
+			quoteName(filepath.Base(file))+" a folder of its own, and allow that with --write", nil
 	}
 	r.refuse(refusal)
 }
@@ -468,7 +468,7 @@ func (l *losses) made(path string) {
 		switch place := l.files.places[i].Path; {
 		case place == path:
 			return // a path of the machine, where nothing is lost
-		case within(place, path):
+		case isWithin(place, path):
 			leads = true
 		}
 	}

@@ -29,11 +29,11 @@ import (
 
 // The states of a connection.
 const (
-	connecting = "connecting"
-	connected  = "connected"
-	failed     = "failed" // the connection was never made
-	ended      = "ended"  // the server or the network ended the connection
-	closed     = "closed" // a page closed the connection, or no page followed it
+	connecting  = "connecting"
+	connected   = "connected"
+	failedState = "failed" // the connection was never made
+	ended       = "ended"  // the server or the network ended the connection
+	closed      = "closed" // a page closed the connection, or no page followed it
 )
 
 const (
@@ -57,19 +57,19 @@ type connection struct {
 	work    sync.WaitGroup // the goroutines of the connection
 	once    sync.Once      // makes close run once
 
-	mu        sync.Mutex
-	state     string
-	fault     *Fault
-	attempt   *attempt // the latest attempt
-	level     mcp.LogLevel
-	gone      bool // set when no further goroutine may start
-	users     int  // number of requests of pages that are being handled
-	idle      *time.Timer
-	asked     []*asked
-	held      int // sum of the sizes of asked, in bytes
-	questions map[uint64]*question
-	signing   bool
-	listened  *listening
+	mu           sync.Mutex
+	state        string
+	fault        *Fault
+	attempt      *attempt // the latest attempt
+	level        mcp.LogLevel
+	closing      bool // set when no further goroutine may start
+	users        int  // number of requests of pages that are being handled
+	idle         *time.Timer
+	requests     []*pageRequest
+	requestBytes int // sum of the sizes of requests, in bytes
+	questions    map[uint64]*question
+	signing      bool
+	subscription *subscription
 }
 
 // An attempt is one attempt to connect, and the resulting connection.
@@ -86,7 +86,7 @@ type attempt struct {
 
 func newConnection(of *Inspector, id string, s Server) *connection {
 	c := &connection{of: of, id: id, server: s, journal: newJournal(), state: connecting, level: mcp.LogInfo, questions: map[uint64]*question{}}
-	c.unsee = c.log.See(c.sees)
+	c.unsee = c.log.See(c.observe)
 	c.ctx, c.end = context.WithCancelCause(of.ctx)
 	c.idle = time.AfterFunc(idleTime, c.close)
 	return c
@@ -97,7 +97,7 @@ func newConnection(of *Inspector, id string, s Server) *connection {
 func (c *connection) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.gone {
+	if c.closing {
 		return false
 	}
 	c.work.Go(f)
@@ -113,7 +113,7 @@ func (c *connection) use() (done func()) {
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.users--; c.users == 0 && !c.gone {
+		if c.users--; c.users == 0 && !c.closing {
 			c.idle.Reset(idleTime)
 		}
 	}
@@ -124,7 +124,7 @@ func (c *connection) close() {
 	c.once.Do(func() {
 		c.end(errClosed)
 		c.mu.Lock()
-		c.gone = true
+		c.closing = true
 		c.idle.Stop()
 		c.mu.Unlock()
 		c.work.Wait()
@@ -176,7 +176,7 @@ func (c *connection) run(ctx context.Context, a *attempt) {
 	client, err := c.dial(ctx, a)
 	slow.Stop()
 	if err != nil {
-		c.settle(ctx, a, failed, err)
+		c.reportEnd(ctx, a, failedState, err)
 		return
 	}
 	c.mu.Lock()
@@ -186,7 +186,7 @@ func (c *connection) run(ctx context.Context, a *attempt) {
 	c.become(connected, nil)
 	select {
 	case <-client.Done():
-		c.settle(ctx, a, ended, client.Err())
+		c.reportEnd(ctx, a, ended, client.Err())
 	case <-ctx.Done():
 	}
 	c.mu.Lock()
@@ -216,8 +216,8 @@ func (c *connection) dial(ctx context.Context, a *attempt) (*mcp.Client, error) 
 	return mcp.DialWith(ctx, opened.Transport, o)
 }
 
-// settle sets the state and the reason why there is no connection, unless the console ended it.
-func (c *connection) settle(ctx context.Context, a *attempt, state string, err error) {
+// reportEnd sets the state and the reason why there is no connection, unless the console ended it.
+func (c *connection) reportEnd(ctx context.Context, a *attempt, state string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -301,7 +301,7 @@ type view struct {
 	Capabilities json.RawMessage     `json:"capabilities,omitempty"`
 	Instructions string              `json:"instructions,omitempty"`
 	Level        mcp.LogLevel        `json:"level"`
-	Listens      *listening          `json:"subscriptions,omitempty"`
+	Listens      *subscription       `json:"subscriptions,omitempty"`
 	CanLogin     bool                `json:"canLogin"`
 	Running      int                 `json:"running"`
 	Questions    int                 `json:"questions"`
@@ -311,12 +311,12 @@ type view struct {
 func (c *connection) view() view {
 	c.mu.Lock()
 	v := view{ID: c.id, Server: c.server.redacted(), State: c.state, Fault: c.fault, Level: c.level, Questions: len(c.questions), Events: c.journal.lastID()}
-	if c.listened != nil {
-		now := *c.listened // a copy, because the server acknowledges the subscription later
+	if c.subscription != nil {
+		now := *c.subscription // a copy, because the server acknowledges the subscription later
 		v.Listens = &now
 	}
 	v.Name = v.Server.Name + v.Server.URL + v.Server.Command
-	for _, one := range c.asked {
+	for _, one := range c.requests {
 		if one.State == running {
 			v.Running++
 		}
@@ -524,8 +524,8 @@ const (
 	maxURI      = 8 << 10 // maximum bytes of a URI
 )
 
-// A listening is the subscription of a connection.
-type listening struct {
+// A subscription is the subscription of a connection.
+type subscription struct {
 	Filter mcp.SubscriptionFilter `json:"filter"`
 	// Agreed is the part of Filter that the server acknowledged, or nil until it did.
 	Agreed *mcp.SubscriptionFilter `json:"agreed,omitempty"`
@@ -554,11 +554,11 @@ func (c *connection) subscribe(r *http.Request) (any, error) {
 	}
 	empty := len(filter.Lists()) == 0 && len(filter.ResourceSubscriptions) == 0
 	ctx, stop := context.WithCancelCause(c.ctx)
-	next := &listening{Filter: filter, stop: stop, over: make(chan struct{})}
+	next := &subscription{Filter: filter, stop: stop, over: make(chan struct{})}
 	c.mu.Lock()
-	before := c.listened
-	if c.listened = next; empty {
-		c.listened = nil
+	before := c.subscription
+	if c.subscription = next; empty {
+		c.subscription = nil
 	}
 	c.mu.Unlock()
 	if before != nil {
@@ -573,7 +573,7 @@ func (c *connection) subscribe(r *http.Request) (any, error) {
 }
 
 // listen subscribes until the filter is replaced or the connection ends.
-func (c *connection) listen(ctx context.Context, l *listening, client *mcp.Client, a *attempt) {
+func (c *connection) listen(ctx context.Context, l *subscription, client *mcp.Client, a *attempt) {
 	defer close(l.over)
 	defer l.stop(nil)
 	err := client.ListenWith(ctx, l.Filter, func(mcp.Notification) {}, func(offered mcp.SubscriptionFilter) {
@@ -583,8 +583,8 @@ func (c *connection) listen(ctx context.Context, l *listening, client *mcp.Clien
 		c.journal.add("subscription", map[string]any{"filter": l.Filter, "agreed": offered})
 	})
 	c.mu.Lock()
-	if c.listened == l {
-		c.listened = nil
+	if c.subscription == l {
+		c.subscription = nil
 	}
 	c.mu.Unlock()
 	over := map[string]any{"filter": l.Filter, "ended": "it was ended here"}

@@ -81,7 +81,7 @@ func (c *connection) copies(r *http.Request) (any, error) {
 
 // subcommand returns the subcommand of junction that makes a request, and its arguments after the
 // server.
-func subcommand(q *asked) (name string, words []string) {
+func subcommand(q *pageRequest) (name string, words []string) {
 	text := func(member string) string {
 		s, _ := jsonrpc.Unquote(jsonrpc.Get(q.Params, member))
 		return s
@@ -148,7 +148,7 @@ func pairs(object json.RawMessage, files bool) (all []string, fit bool) {
 
 // command returns a command line of junction, for a POSIX shell, that makes a request. It returns
 // "" if there is none.
-func (e Entry) command(q *asked, revision string) string {
+func (e Entry) command(q *pageRequest, revision string) string {
 	name, words := subcommand(q)
 	if name == "" {
 		return ""
@@ -207,7 +207,7 @@ func (e Entry) command(q *asked, revision string) string {
 }
 
 // curl returns a command line of curl that sends the same request.
-func (a *asked) curl() string {
+func (a *pageRequest) curl() string {
 	all := []string{"curl", "-gsS", "-N", "--url", quote(redact.URL(a.url))}
 	for _, name := range slices.Sorted(maps.Keys(a.header)) {
 		key := strings.ToLower(name)

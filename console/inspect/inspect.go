@@ -290,8 +290,8 @@ func decode(r *http.Request, into any, limit int64) error {
 // loginTime is the timeout of a login.
 const loginTime = 5 * time.Minute
 
-// A signing is the state of a login.
-type signing struct {
+// A loginState is the state of a login.
+type loginState struct {
 	State  string `json:"state"` // begun, open, done or failed
 	URL    string `json:"url,omitempty"`
 	Detail string `json:"detail,omitempty"`
@@ -328,28 +328,28 @@ func (c *connection) login(r *http.Request) (any, error) {
 	if !c.spawn(func() { c.sign(opened, in.Scopes) }) {
 		return nil, reply.Refuse(http.StatusConflict, "the connection ends")
 	}
-	return reply.Accepted{Body: signing{State: "begun"}}, nil
+	return reply.Accepted{Body: loginState{State: "begun"}}, nil
 }
 
 func (c *connection) sign(opened *Opened, scopes []string) {
 	ctx, cancel := context.WithTimeoutCause(c.ctx, loginTime, fmt.Errorf("no login within %v", loginTime))
 	defer cancel()
-	c.journal.add("login", signing{State: "begun"})
+	c.journal.add("login", loginState{State: "begun"})
 	said, err := opened.Login(ctx, scopes, func(page string) {
-		c.journal.add("login", signing{State: "open", URL: page})
+		c.journal.add("login", loginState{State: "open", URL: page})
 	})
 	c.mu.Lock()
 	c.signing = false
 	c.mu.Unlock()
 	if err != nil {
-		failed := signing{State: "failed", Cause: plaintext.Line(err.Error(), maxDetail), Remedy: "the requests above say which step failed, and why"}
+		failed := loginState{State: "failed", Cause: plaintext.Line(err.Error(), maxDetail), Remedy: "the requests above say which step failed, and why"}
 		if known, is := errors.AsType[*FaultError](err); is {
 			failed.Remedy = known.Remedy
 		}
 		c.journal.add("login", failed)
 		return
 	}
-	c.journal.add("login", signing{State: "done", Detail: plaintext.Line(said, maxDetail)})
+	c.journal.add("login", loginState{State: "done", Detail: plaintext.Line(said, maxDetail)})
 	c.start()
 }
 
@@ -484,8 +484,8 @@ type failure struct {
 	Fault
 }
 
-// failed returns the reason why a request failed.
-func (c *connection) failed(ctx context.Context, a *attempt, q *asked, err error) *failure {
+// failureOf returns the reason why a request failed.
+func (c *connection) failureOf(ctx context.Context, a *attempt, q *pageRequest, err error) *failure {
 	if errors.Is(context.Cause(ctx), errCancelled) {
 		return &failure{Fault: Fault{Cause: "it was cancelled here"}}
 	}

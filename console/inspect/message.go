@@ -48,10 +48,10 @@ const (
 	methodInitialize = "initialize"
 )
 
-// sees adds an event for a message. The number of a request is that of its call in the traffic.
-func (c *connection) sees(e *traffic.Event) {
+// observe adds an event for a message. The number of a request is that of its call in the traffic.
+func (c *connection) observe(e *traffic.Event) {
 	if e.Kind == traffic.Note {
-		c.noted(e)
+		c.addToleranceFinding(e)
 		return
 	}
 	shown := message{ToServer: e.ToServer, Kind: e.Kind, Method: e.Method, RPC: e.ID, Request: e.Call, Bytes: e.Size}
@@ -67,13 +67,13 @@ func (c *connection) sees(e *traffic.Event) {
 	switch e.Kind {
 	case traffic.Request:
 		if e.ToServer {
-			c.sent(e, shown.Message)
+			c.storeSent(e, shown.Message)
 		}
 	case traffic.Response, traffic.Error, traffic.Failure:
 		if shown.Kind = traffic.Response; e.Method != "" {
 			took := e.Took.Milliseconds()
 			shown.Millis = &took
-			c.answered(e, &m, fault)
+			c.addResponseStep(e, &m, fault)
 		}
 	}
 	c.journal.add("message", shown)
@@ -94,27 +94,27 @@ func bounded(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// noted adds a finding to a request: the response to it has a form that is accepted, although the
+// addToleranceFinding adds a finding to a request: the response to it has a form that is accepted, although the
 // specification forbids it.
-func (c *connection) noted(e *traffic.Event) {
+func (c *connection) addToleranceFinding(e *traffic.Event) {
 	var n tolerance.Note
 	if e.Note != note.Tolerance || json.Unmarshal(e.Message, &n) != nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if q := c.askedAs(e.Call); q != nil && len(q.met) < maxFindings {
-		q.met = append(q.met, found(q, "", n.Where, n.Comes, "the author of the server must mend it; what is used: "+n.Used))
+	if q := c.requestNumbered(e.Call); q != nil && len(q.messageFindings) < maxFindings {
+		q.messageFindings = append(q.messageFindings, found(q, "", n.Where, n.Comes, "the author of the server must mend it; what is used: "+n.Used))
 	}
 }
 
-// sent stores the message that was sent for a page's request. If HTTP+SSE is tried after Streamable
+// storeSent stores the message that was sent for a page's request. If HTTP+SSE is tried after Streamable
 // HTTP, it adds a step.
-func (c *connection) sent(e *traffic.Event, whole json.RawMessage) {
+func (c *connection) storeSent(e *traffic.Event, whole json.RawMessage) {
 	c.mu.Lock()
-	if q := c.askedAs(e.Call); q != nil && q.message == nil && e.Method == q.Method { // only the first message is stored if there are several pages or rounds
+	if q := c.requestNumbered(e.Call); q != nil && q.message == nil && e.Method == q.Method { // only the first message is stored if there are several pages or rounds
 		q.message = slices.Clone(whole)
-		c.held += len(whole)
+		c.requestBytes += len(whole)
 	}
 	a := c.attempt
 	again := e.Method == methodInitialize && a.refused && !a.older && a.opened.Entry.URL != ""
@@ -125,8 +125,8 @@ func (c *connection) sent(e *traffic.Event, whole json.RawMessage) {
 	}
 }
 
-// answered adds a step for the response to a request that is part of connecting.
-func (c *connection) answered(e *traffic.Event, m *jsonrpc.Message, fault *jsonrpc.Error) {
+// addResponseStep adds a step for the response to a request that is part of connecting.
+func (c *connection) addResponseStep(e *traffic.Event, m *jsonrpc.Message, fault *jsonrpc.Error) {
 	step, era, speaks := "discover", "modern", ", and speaks "+string(m.Members.Get("supportedVersions"))
 	switch e.Method {
 	case methodDiscover:
@@ -383,12 +383,12 @@ type finding struct {
 	Remedy  string `json:"remedy"`
 }
 
-func found(q *asked, subject, where, problem, remedy string) finding {
+func found(q *pageRequest, subject, where, problem, remedy string) finding {
 	return finding{q.Request, plaintext.Line(subject, maxDetail), where, plaintext.Line(problem, maxDetail), remedy}
 }
 
 // checkList checks the entries of a list.
-func (c *connection) checkList(q *asked, entries []json.RawMessage) []finding {
+func (c *connection) checkList(q *pageRequest, entries []json.RawMessage) []finding {
 	var all []finding
 	add := func(f finding) {
 		if len(all) < maxFindings {
@@ -415,7 +415,7 @@ func (c *connection) checkList(q *asked, entries []json.RawMessage) []finding {
 	return all
 }
 
-func checkTool(q *asked, name string, entry json.RawMessage) []finding {
+func checkTool(q *pageRequest, name string, entry json.RawMessage) []finding {
 	const mend = "the author of the server must correct the schema (https://json-schema.org/draft/2020-12); until then give the arguments as JSON, unchecked"
 	var all []finding
 	for _, where := range []string{"inputSchema", "outputSchema"} {
@@ -438,7 +438,7 @@ func checkTool(q *asked, name string, entry json.RawMessage) []finding {
 }
 
 // checkResult checks the result of a call against the tool's output schema.
-func (c *connection) checkResult(ctx context.Context, q *asked, client *mcp.Client, body json.RawMessage, kind string) []finding {
+func (c *connection) checkResult(ctx context.Context, q *pageRequest, client *mcp.Client, body json.RawMessage, kind string) []finding {
 	if q.Method != "tools/call" || kind == "task" {
 		return nil
 	}
@@ -472,7 +472,7 @@ func (c *connection) checkResult(ctx context.Context, q *asked, client *mcp.Clie
 func (c *connection) outputSchema(name string) (form json.RawMessage) {
 	c.mu.Lock()
 	var tools json.RawMessage
-	for _, q := range c.asked {
+	for _, q := range c.requests {
 		if q.Method == "tools/list" && q.Result != nil {
 			tools = q.Result
 		}

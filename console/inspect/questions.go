@@ -42,8 +42,8 @@ type answer struct {
 	Roots   []mcp.Root      `json:"roots"`
 }
 
-// put shows a request of the server on the page, and waits for the answer.
-func (c *connection) put(ctx context.Context, kind string, params any) (answer, error) {
+// askUser shows a request of the server on the page, and waits for the answer.
+func (c *connection) askUser(ctx context.Context, kind string, params any) (answer, error) {
 	q := &question{Kind: kind, Request: requestOf(ctx), Asked: time.Now().UTC(), answered: make(chan answer, 1)}
 	if params != nil {
 		var err error
@@ -91,7 +91,7 @@ func (c *connection) put(ctx context.Context, kind string, params any) (answer, 
 // of all requests if it is 0. The caller holds mu.
 func (c *connection) clocks(request uint64) []*idle.Timer {
 	var all []*idle.Timer
-	for _, q := range c.asked {
+	for _, q := range c.requests {
 		if q.State == running && (request == 0 || q.Request == request) {
 			all = append(all, q.clock)
 		}
@@ -100,7 +100,7 @@ func (c *connection) clocks(request uint64) []*idle.Timer {
 }
 
 func (c *connection) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	given, err := c.put(ctx, "elicitation", req)
+	given, err := c.askUser(ctx, "elicitation", req)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (c *connection) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.El
 var errRefused = errors.New("the user refused it")
 
 func (c *connection) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-	given, err := c.put(ctx, "sampling", req)
+	given, err := c.askUser(ctx, "sampling", req)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (c *connection) sample(ctx context.Context, req mcp.CreateMessageRequest) (
 }
 
 func (c *connection) roots(ctx context.Context) ([]mcp.Root, error) {
-	given, err := c.put(ctx, "roots", nil)
+	given, err := c.askUser(ctx, "roots", nil)
 	if err == nil && given.Action != mcp.ElicitAccept {
 		err = errRefused
 	}

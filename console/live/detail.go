@@ -192,7 +192,7 @@ func (r *Ring) draw(f *filter) *sequence.Diagram {
 	for _, s := range slices.Backward(all) {
 		i := sequence.Item{At: s.Time, Title: plaintext.Line(caption(&s), maxDrawnBox), Failed: s.Error}
 		i.From, i.To = endsOf(&s)
-		if answers(s.Kind) {
+		if endsRequest(s.Kind) {
 			i.Form = sequence.Reply
 		}
 		d.Items = append(d.Items, i)

@@ -28,7 +28,7 @@ func (r *Ring) Mount(handle func(pattern string, h http.Handler)) {
 
 func (r *Ring) serveList(req *http.Request) (any, error) {
 	q := req.URL.Query()
-	f, asked, err := askedFor(q, "before", "after", "afterRow", "limit")
+	f, asked, err := parseQuery(q, "before", "after", "afterRow", "limit")
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func (r *Ring) harEntry(d *detail) *harEntry {
 			e.Response.Status = 0
 		}
 	}
-	if x := r.carried(d); x != nil {
+	if x := r.headersOf(d); x != nil {
 		e.Request.Version, e.Request.Method, e.Request.URL, e.Request.Headers = http1, x.Method, x.URL, pairs(x.RequestHeaders)
 		if u, err := url.Parse(x.URL); err == nil {
 			e.Request.Query = pairs(u.Query())
@@ -150,9 +150,9 @@ type exchange struct {
 	RequestHeaders, ResponseHeaders map[string][]string
 }
 
-// carried returns the HTTP headers of a message and of its response. If the message was sent
+// headersOf returns the HTTP headers of a message and of its response. If the message was sent
 // several times, they are from the last time. It returns nil if they are unknown.
-func (r *Ring) carried(d *detail) (last *exchange) {
+func (r *Ring) headersOf(d *detail) (last *exchange) {
 	for _, one := range r.headersAfter(&d.summary) {
 		s, kept, err := r.read(one.Seq, &one.entry)
 		if err != nil || !kept || !bytes.Equal(s.ID, d.ID) {

@@ -308,8 +308,8 @@ func filterOf(q url.Values) (f filter, err error) {
 	return f, nil
 }
 
-// askedFor parses the filter and the named numbers in a query. A missing number is 0.
-func askedFor(q url.Values, names ...string) (f filter, numbers map[string]uint64, err error) {
+// parseQuery parses the filter and the named numbers in a query. A missing number is 0.
+func parseQuery(q url.Values, names ...string) (f filter, numbers map[string]uint64, err error) {
 	f, err = filterOf(q)
 	numbers = map[string]uint64{}
 	for _, name := range names {
@@ -402,8 +402,8 @@ type figures struct {
 	times  []time.Duration
 }
 
-// answers reports whether a message of this kind ends a request.
-func answers(kind string) bool {
+// endsRequest reports whether a message of this kind ends a request.
+func endsRequest(kind string) bool {
 	return kind == traffic.Response || kind == traffic.Error || kind == traffic.Failure
 }
 
@@ -423,7 +423,7 @@ func (r *Ring) figuresOf(since time.Time) []*figures {
 		if e.time < since.UnixNano() {
 			break
 		}
-		if hops[e.hop] != traffic.Server || !e.toClient || !answers(kinds[e.kind]) {
+		if hops[e.hop] != traffic.Server || !e.toClient || !endsRequest(kinds[e.kind]) {
 			continue
 		}
 		is, known := methods[e.texts]
@@ -482,7 +482,7 @@ type batch struct {
 
 func (r *Ring) serveStream(w http.ResponseWriter, req *http.Request) {
 	q := req.URL.Query()
-	f, asked, err := askedFor(q, "after")
+	f, asked, err := parseQuery(q, "after")
 	if err != nil {
 		reply.Error(w, http.StatusBadRequest, err)
 		return

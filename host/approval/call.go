@@ -35,7 +35,7 @@ func Claims(a *mcp.ToolAnnotations, trusted bool) string {
 		say(a.IdempotentHint, "safe to repeat", "not safe to repeat")
 	}
 	say(a.OpenWorldHint, "reaches other systems", "no outside access")
-	if unsaid := unclaimed(a); len(words) > 0 && len(unsaid) > 0 {
+	if unsaid := missingClaims(a); len(words) > 0 && len(unsaid) > 0 {
 		words = append(words, "does not say whether it "+strings.Join(unsaid, " or "))
 	}
 	switch {
@@ -47,9 +47,9 @@ func Claims(a *mcp.ToolAnnotations, trusted bool) string {
 	return "The server says (not checked): " + strings.Join(words, "; ")
 }
 
-// unclaimed returns the possible effects of a tool that its server's claims do not mention. Without
+// missingClaims returns the possible effects of a tool that its server's claims do not mention. Without
 // them, a claim about one effect could be taken for a full description.
-func unclaimed(a *mcp.ToolAnnotations) (does []string) {
+func missingClaims(a *mcp.ToolAnnotations) (does []string) {
 	if reads := a.ReadOnlyHint != nil && *a.ReadOnlyHint; !reads && a.DestructiveHint == nil {
 		if a.ReadOnlyHint == nil {
 			does = append(does, "writes")

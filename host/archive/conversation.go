@@ -320,7 +320,7 @@ func (f *Filter) query() (string, []any) {
 	for _, word := range words {
 		condition, arg := contains(word)
 		query += ` AND (title LIKE ? ESCAPE '\' OR id IN (SELECT conversation FROM texts JOIN entries ON row = texts.rowid WHERE ` + condition + `))`
-		args = append(args, like(word), arg)
+		args = append(args, likePattern(word), arg)
 	}
 	limit := f.Limit
 	if limit <= 0 {
@@ -333,12 +333,12 @@ func (f *Filter) query() (string, []any) {
 // is too short for the index.
 func contains(word string) (condition, arg string) {
 	if utf8.RuneCountInString(word) < gram {
-		return `text LIKE ? ESCAPE '\'`, like(word)
+		return `text LIKE ? ESCAPE '\'`, likePattern(word)
 	}
 	return `texts MATCH ?`, `"` + strings.ReplaceAll(word, `"`, `""`) + `"`
 }
 
-func like(word string) string {
+func likePattern(word string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(word) + "%"
 }
 

@@ -77,8 +77,8 @@ func writeJSON(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
 	return err
 }
 
-// cameOf returns the stored result of a task that no call waited for, or nil if the entry has none.
-func cameOf(e *host.Entry) *host.Kept {
+// lateResult returns the stored result of a task that no call waited for, or nil if the entry has none.
+func lateResult(e *host.Entry) *host.Kept {
 	if e.Task == nil || e.Task.Came == nil {
 		return nil
 	}
@@ -86,7 +86,7 @@ func cameOf(e *host.Entry) *host.Kept {
 }
 
 func titleOfTask(e *host.Entry) string {
-	kept := cameOf(e)
+	kept := lateResult(e)
 	return fmt.Sprintf("What came of task %d, %s/%s", e.Task.Number, kept.Server, kept.Tool)
 }
 

@@ -40,8 +40,8 @@ func (x *reading) write(entries []host.Entry) {
 			x.say("**To be kept in mind:** ", e.Note)
 		case e.Kept != nil:
 			x.fold("A long result in full: "+e.Kept.URI, block{"", e.Kept.Text})
-		case cameOf(e) != nil:
-			x.fold(titleOfTask(e), block{"", cameOf(e).Text})
+		case lateResult(e) != nil:
+			x.fold(titleOfTask(e), block{"", lateResult(e).Text})
 		case e.Totals != nil:
 			fmt.Fprintf(x.out, "\n*%s*\n", usage(e.Totals))
 		}

@@ -118,7 +118,7 @@ func Execute(ctx context.Context, c *host.Conversation, changed func(host.Plan))
 		}
 		why, failed := strings.CutPrefix(strings.TrimSpace(answer.Text), failedMark)
 		if !failed && answer.Refused != "" {
-			if why, failed, err = stillDone(ctx, c, at+1, answer.Refused); err != nil {
+			if why, failed, err = askIfDone(ctx, c, at+1, answer.Refused); err != nil {
 				return err
 			}
 		}
@@ -133,9 +133,9 @@ func Execute(ctx context.Context, c *host.Conversation, changed func(host.Plan))
 	}
 }
 
-// stillDone asks the model whether a step is done although a call was not allowed. Any answer but a
+// askIfDone asks the model whether a step is done although a call was not allowed. Any answer but a
 // clear yes means that the step failed.
-func stillDone(ctx context.Context, c *host.Conversation, step int, refused string) (why string, failed bool, err error) {
+func askIfDone(ctx context.Context, c *host.Conversation, step int, refused string) (why string, failed bool, err error) {
 	answer, err := c.Ask(ctx, host.Question{
 		Text:  fmt.Sprintf("The call of %s was not allowed. Is step %d done without it? Answer %s, or %s and why. Do nothing more.", refused, step, doneMark, failedMark),
 		Shown: fmt.Sprintf("is step %d done, without the call of %s?", step, refused), Relayed: true, Tools: func(host.ToolInfo) bool { return false },

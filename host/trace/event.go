@@ -47,7 +47,7 @@ func (t *Trace) event(e host.Event) {
 		t.consent(e.At, e.Consent)
 	case e.Called != nil:
 		arguments := compact(e.Called.Arguments)
-		i := &item{at: e.At, step: 4, form: sequence.Arrow, from: theHost, to: where(e.Called.Server), head: e.Called.Tool, label: arguments}
+		i := &item{at: e.At, step: 4, form: sequence.Arrow, from: theHost, to: ownerOf(e.Called.Server), head: e.Called.Tool, label: arguments}
 		if i.to == theHost {
 			i.form = sequence.Note
 		}
@@ -59,7 +59,7 @@ func (t *Trace) event(e host.Event) {
 	case e.Returned != nil:
 		t.returned(e.At, e.Returned)
 	case e.Answered != nil:
-		t.answered(e.At, e.Answered)
+		t.addAnswer(e.At, e.Answered)
 	default:
 		t.aside(e)
 	}
@@ -113,7 +113,7 @@ func requestText(r *model.Request) string {
 		lines = append(lines, fmt.Sprintf("(%s before)", plaintext.Count(left, "message")))
 	}
 	for i := range newest {
-		lines = append(lines, string(newest[i].Role)+": "+oneLine(said(&newest[i])))
+		lines = append(lines, string(newest[i].Role)+": "+oneLine(messageLine(&newest[i])))
 	}
 	var names []string
 	for i := range r.Tools[:min(len(r.Tools), 40)] {
@@ -136,8 +136,8 @@ func oneLine(text string) string {
 	return plaintext.Line(strings.Join(strings.Fields(plaintext.Beginning(text, maxDetail)), " "), maxLabel)
 }
 
-// said returns a message on one line: its texts, calls and results.
-func said(m *model.Message) string {
+// messageLine returns a message on one line: its texts, calls and results.
+func messageLine(m *model.Message) string {
 	var parts []string
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; {
@@ -162,7 +162,7 @@ func (t *Trace) decided(at time.Time, d *host.Decided) {
 		for _, c := range d.Message.Calls() {
 			calls = append(calls, callText(c.Name, c.Arguments))
 		}
-		i.detail = said(d.Message)
+		i.detail = messageLine(d.Message)
 	}
 	if last := t.last(theModel); len(calls) > 0 || last == nil || last.step == 2 {
 		i.step, i.head = 3, ""
@@ -272,7 +272,7 @@ func (t *Trace) generated(at time.Time, g *host.Generated) {
 	if d := g.Decided; d != nil {
 		i.label = usage(d)
 		if d.Message != nil {
-			i.says = said(d.Message)
+			i.says = messageLine(d.Message)
 			i.detail = i.says + "\n" + i.label
 		}
 	}
@@ -292,9 +292,9 @@ func (t *Trace) requested(at time.Time, head string, g *host.Generated) *item {
 	return i
 }
 
-// where returns the participant for the server with the name. Built-in tools, without a server,
+// ownerOf returns the participant for the server with the name. Built-in tools, without a server,
 // belong to the host.
-func where(name string) string {
+func ownerOf(name string) string {
 	if name == "" {
 		return theHost
 	}
@@ -321,7 +321,7 @@ func (t *Trace) consent(at time.Time, c *host.Consented) {
 }
 
 func (t *Trace) returned(at time.Time, r *host.Returned) {
-	i := &item{at: at, step: 5, form: sequence.Reply, from: where(r.Server), to: theHost, head: r.Tool, failed: r.IsError}
+	i := &item{at: at, step: 5, form: sequence.Reply, from: ownerOf(r.Server), to: theHost, head: r.Tool, failed: r.IsError}
 	if i.from == theHost {
 		i.form = sequence.Note
 	}
@@ -347,7 +347,7 @@ func (t *Trace) returned(at time.Time, r *host.Returned) {
 	t.add(i)
 }
 
-func (t *Trace) answered(at time.Time, a *host.Answered) {
+func (t *Trace) addAnswer(at time.Time, a *host.Answered) {
 	i := &item{at: at, step: 7, form: sequence.Reply, from: theHost, to: person, label: strings.TrimSpace(a.Text), failed: a.Error != ""}
 	if t.at.depth > 0 {
 		i.step, i.form, i.to, i.head = 0, sequence.Note, theHost, "answer"
@@ -409,10 +409,10 @@ func (t *Trace) aside(e host.Event) {
 		if p.Total > 0 {
 			label += fmt.Sprintf(" of %g", p.Total)
 		}
-		t.add(&item{at: e.At, form: sequence.Message, from: where(p.Server), to: theHost, head: "progress", label: label + " " + p.Message})
+		t.add(&item{at: e.At, form: sequence.Message, from: ownerOf(p.Server), to: theHost, head: "progress", label: label + " " + p.Message})
 	case e.Log != nil && !t.wired[e.Log.Server]:
 		l := e.Log
-		t.add(&item{at: e.At, form: sequence.Message, from: where(l.Server), to: theHost, head: "log " + string(l.Level), label: compact(l.Data)})
+		t.add(&item{at: e.At, form: sequence.Message, from: ownerOf(l.Server), to: theHost, head: "log " + string(l.Level), label: compact(l.Data)})
 	}
 }
 

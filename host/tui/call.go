@@ -130,8 +130,8 @@ func (s *screen) refusal(c *host.Consented) string {
 	return by
 }
 
-// allower names the user or the rule that allowed a call.
-func allower(c *host.Consented) string {
+// permissionSource names the user or the rule that allowed a call.
+func permissionSource(c *host.Consented) string {
 	switch c.By {
 	case "person":
 		return "you, once"
@@ -328,7 +328,7 @@ func (c *call) details(width int) []ink.Line {
 	say("sub-agent", c.agent+c.by)
 	say("did not run", c.refused)
 	if c.refused == "" {
-		say("allowed by", allower(&c.consent))
+		say("allowed by", permissionSource(&c.consent))
 	}
 	lines = append(lines, ink.Line{ink.T(ink.Muted, "arguments")})
 	lines = append(lines, ink.Indent(jsonLines(c.Arguments, width-2), ink.Of("  "), ink.Of("  "))...)
@@ -681,7 +681,7 @@ func (s *screen) traced(e *host.Event) {
 		}
 	case e.Decided != nil:
 		step, text = 3, fmt.Sprintf("decided: %s, %s in, %s out, %s", e.Decided.Stop,
-			count(e.Decided.Usage.Input), count(e.Decided.Usage.Output), money(e.Decided.Cost, e.Decided.CostUnknown))
+			count(e.Decided.Usage.Input), count(e.Decided.Usage.Output), formatDollars(e.Decided.Cost, e.Decided.CostUnknown))
 	case e.Called != nil:
 		step, text = 4, "tools/call "+toolName(e.Called.Server, e.Called.Tool)+" "+plaintext.Line(string(e.Called.Arguments), 200)
 	case e.Returned != nil:
@@ -689,10 +689,10 @@ func (s *screen) traced(e *host.Event) {
 			seconds(e.Returned.Duration), bytes(e.Returned.Bytes), count(e.Returned.Tokens))
 	case e.Generated != nil && e.Generated.Decided != nil:
 		d := e.Generated.Decided
-		text = fmt.Sprintf("%s: %s in, %s out, %s", strings.TrimSpace(e.Generated.For+" "+e.Generated.Server), count(d.Usage.Input), count(d.Usage.Output), money(d.Cost, d.CostUnknown))
+		text = fmt.Sprintf("%s: %s in, %s out, %s", strings.TrimSpace(e.Generated.For+" "+e.Generated.Server), count(d.Usage.Input), count(d.Usage.Output), formatDollars(d.Cost, d.CostUnknown))
 	case e.Answered != nil:
 		step, text = 7, fmt.Sprintf("answer: %s, %s, %s, %s", orElse(e.Answered.Stop, "end"),
-			plural(e.Answered.Totals.Requests, "request", "requests"), plural(e.Answered.Totals.Calls, "call", "calls"), money(e.Answered.Totals.Cost, e.Answered.Totals.CostUnknown))
+			plural(e.Answered.Totals.Requests, "request", "requests"), plural(e.Answered.Totals.Calls, "call", "calls"), formatDollars(e.Answered.Totals.Cost, e.Answered.Totals.CostUnknown))
 	default:
 		return
 	}

@@ -119,7 +119,7 @@ func (s *screen) decide(k keypress) {
 	switch {
 	case p.help == nil && k.name != "f1" && !p.awake && !s.wakes(p, k):
 		return
-	case p.help == nil && strays(c, k):
+	case p.help == nil && isStrayKey(c, k):
 		s.stray(c, k.text)
 		return
 	}
@@ -157,9 +157,9 @@ func (s *screen) stray(c card, text string) {
 	p.awake, p.locked, p.typed, s.forCard = false, true, "", ""
 }
 
-// strays reports whether a character means nothing to a card. The user is then typing a text, whose
+// isStrayKey reports whether a character means nothing to a card. The user is then typing a text, whose
 // next letter could be an answer.
-func strays(c card, k keypress) bool {
+func isStrayKey(c card, k keypress) bool {
 	if k.text == "" || k.name == "space" || k.text == "?" || c.takesText() {
 		return false
 	}

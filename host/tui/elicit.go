@@ -407,9 +407,9 @@ func (e *entry) lines(selected bool, width int) []ink.Line {
 	case len(e.Choices) > 0:
 		lines = append(lines, ink.Indent(e.choiceLines(selected, width-2), margin, margin)...)
 	case selected && e.hidden():
-		lines = append(lines, ink.Line{ink.T(ink.Accent, "  > "), ink.T(ink.Plain, dots(&e.text)), ink.T(ink.Plain, " ", ink.Reverse)}.Cut(width))
+		lines = append(lines, ink.Line{ink.T(ink.Accent, "  > "), ink.T(ink.Plain, masked(&e.text)), ink.T(ink.Plain, " ", ink.Reverse)}.Cut(width))
 	case e.hidden():
-		lines = append(lines, ink.Line{ink.T(ink.Muted, "  > "), ink.T(ink.Plain, dots(&e.text))}.Cut(width))
+		lines = append(lines, ink.Line{ink.T(ink.Muted, "  > "), ink.T(ink.Plain, masked(&e.text))}.Cut(width))
 	case selected:
 		lines = append(lines, ink.Indent(typedLines(&e.text, width-4), ink.Line{ink.T(ink.Accent, "  > ")}, ink.Of("    "))...)
 	default:
@@ -425,8 +425,8 @@ func (e *entry) lines(selected bool, width int) []ink.Line {
 // shown.
 func (e *entry) hidden() bool { return e.Secret() && e.text.Text() != form.PlainValue(e.Default) }
 
-// dots returns a dot for each character of a secret.
-func dots(b *editor.Buffer) string { return strings.Repeat("•", utf8.RuneCountInString(b.Text())) }
+// masked returns a dot for each character of a secret.
+func masked(b *editor.Buffer) string { return strings.Repeat("•", utf8.RuneCountInString(b.Text())) }
 
 // choiceLines returns the choices of a field in a row.
 func (e *entry) choiceLines(selected bool, width int) []ink.Line {

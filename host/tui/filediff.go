@@ -56,7 +56,7 @@ const stays = 3
 func (e *edit) hunks(width int) []ink.Line {
 	before, beforeEnds := textLines(e.before.text)
 	after, afterEnds := textLines(e.after.text)
-	rows, ok := compared(before, after)
+	rows, ok := diffRows(before, after)
 	if !ok || hasInvisible(e.before.text) || hasInvisible(e.after.text) {
 		return nil
 	}
@@ -139,7 +139,7 @@ func plainName(name string) string {
 func (e *edit) lines(width int) ([]ink.Line, bool) {
 	before, beforeEnds := textLines(e.before.text)
 	after, afterEnds := textLines(e.after.text)
-	rows, ok := compared(before, after)
+	rows, ok := diffRows(before, after)
 	if !ok || beforeEnds != afterEnds || hasInvisible(e.before.text) || hasInvisible(e.after.text) {
 		return nil, false // both texts are shown separately
 	}
@@ -220,9 +220,9 @@ type diffRow struct {
 	text string
 }
 
-// compared returns the lines of both texts, common lines once. ok is false if the comparison would
+// diffRows returns the lines of both texts, common lines once. ok is false if the comparison would
 // take too long.
-func compared(before, after []string) (rows []diffRow, ok bool) {
+func diffRows(before, after []string) (rows []diffRow, ok bool) {
 	begin, end := 0, 0 // numbers of common lines at the beginning and at the end
 	for begin < min(len(before), len(after)) && before[begin] == after[begin] {
 		begin++

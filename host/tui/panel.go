@@ -233,7 +233,7 @@ func contextPanel() *pager {
 		t := s.session.Talk().Totals()
 		about := fmt.Sprintf("so far: %s, %s, %s tokens in (%s cached), %s out, %s",
 			plural(t.Requests, "request", "requests"), plural(t.Calls, "call", "calls"),
-			count(t.Usage.Input), count(t.Usage.CacheRead), count(t.Usage.Output), money(t.Cost, t.CostUnknown))
+			count(t.Usage.Input), count(t.Usage.CacheRead), count(t.Usage.Output), formatDollars(t.Cost, t.CostUnknown))
 		return append(append(lines, nil), ink.Lines(ink.Muted, about, width)...)
 	}}
 }

@@ -73,7 +73,7 @@ func (c *reviewCard) press(s *screen, k keypress) bool {
 		if k.name == "esc" {
 			c.trusting, c.reading = false, false
 		}
-	case (k.text == "y" || k.text == "t" || c.silent(k)) && !c.servers[c.selected].First && !c.servers[c.selected].seen, !c.open && (k.name == "enter" || k.text == "d"):
+	case (k.text == "y" || k.text == "t" || c.asksAboutSilent(k)) && !c.servers[c.selected].First && !c.servers[c.selected].seen, !c.open && (k.name == "enter" || k.text == "d"):
 		c.open, c.servers[c.selected].seen, c.laid, c.scroll = true, true, body{}, scroll{}
 	case k.text == "y":
 		c.decide(s, c.selected, host.ReviewAnswer{Approve: true})
@@ -81,7 +81,7 @@ func (c *reviewCard) press(s *screen, k keypress) bool {
 		c.decide(s, c.selected, host.ReviewAnswer{})
 	case k.text == "t":
 		c.trusting = true
-	case c.silent(k):
+	case c.asksAboutSilent(k):
 		c.reading = true
 	case c.open:
 		if k.name == "esc" || k.name == "enter" || k.text == "d" {
@@ -146,9 +146,9 @@ func (c *reviewCard) briefLines(s *screen, width, height int) []ink.Line {
 	return framed(c.title(s), ink.Lines(ink.Plain, text, width), &c.list, foot, width, height)
 }
 
-// silent reports whether a key asks about the silent tools of the selected server, and there are
+// asksAboutSilent reports whether a key asks about the silent tools of the selected server, and there are
 // any.
-func (c *reviewCard) silent(k keypress) bool {
+func (c *reviewCard) asksAboutSilent(k keypress) bool {
 	return k.text == "r" && len(c.servers[c.selected].overview.Silent) > 0
 }
 
@@ -226,11 +226,11 @@ func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
 		})
 		foot := c.askFoot(s, width)
 		if foot == nil {
-			foot = s.foot(width, "", append(c.answers(), scrollKeys, "d Enter Esc back")...)
+			foot = s.foot(width, "", append(c.answerKeys(), scrollKeys, "d Enter Esc back")...)
 		}
 		return framed(c.title(s), text, &c.scroll, foot, width, height)
 	}
-	keys := append(c.answers(), "d Enter details")
+	keys := append(c.answerKeys(), "d Enter details")
 	calm := 0
 	for i := range c.servers {
 		if c.servers[i].calm() {
@@ -274,7 +274,7 @@ func (c *reviewCard) title(s *screen) string {
 	if !c.servers[0].First {
 		title = fmt.Sprintf("Server “%s” changed: let the model use it?", c.servers[0].Server)
 	}
-	if n := c.behind(s); n > 0 {
+	if n := c.remaining(s); n > 0 {
 		title += fmt.Sprintf(" (%d more to review)", n)
 	}
 	return title
@@ -337,8 +337,8 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 	return lines
 }
 
-// answers returns the descriptions of the keys that decide about the selected server.
-func (c *reviewCard) answers() []string {
+// answerKeys returns the descriptions of the keys that decide about the selected server.
+func (c *reviewCard) answerKeys() []string {
 	r := &c.servers[c.selected]
 	keys := []string{"y approve", "n refuse", "t approve and trust…"}
 	if !r.First && !r.seen { // a change must be read
@@ -369,8 +369,8 @@ func (c *reviewCard) askFoot(s *screen, width int) []ink.Line {
 	return nil
 }
 
-// behind returns the number of servers that are reviewed after this one.
-func (c *reviewCard) behind(s *screen) int {
+// remaining returns the number of servers that are reviewed after this one.
+func (c *reviewCard) remaining(s *screen) int {
 	n := 0
 	for _, t := range slices.Backward(s.servers) {
 		if t.Server == c.servers[0].Server {

@@ -408,7 +408,7 @@ func (s *screen) status() ink.Line {
 		parts = append(parts, ink.T(ink.Muted, count(n)+" tokens"))
 	}
 	if t.Cost > 0 {
-		parts = append(parts, ink.T(ink.Muted, money(t.Cost, t.CostUnknown)))
+		parts = append(parts, ink.T(ink.Muted, formatDollars(t.Cost, t.CostUnknown)))
 	}
 	parts = append(parts, ink.T(ink.Muted, "F1 help"))
 	line := ink.Line{parts[0]}
@@ -495,12 +495,12 @@ func (s *screen) flush() tea.Cmd {
 		return nil
 	}
 	if p.held = p.held || s.isOutgrown(); p.held {
-		return s.settle()
+		return s.waitForFrame()
 	}
 	p.fit(s.width)
 	room := max(1, s.height-p.drawn-1)
 	if room < len(p.queue) && s.frame < p.drawn {
-		return s.settle()
+		return s.waitForFrame()
 	}
 	n := min(len(p.queue), room)
 	text := s.theme.PaintAll(p.queue[:n])
@@ -539,8 +539,8 @@ func (p *paper) fit(width int) {
 	p.queue = rows
 }
 
-// settle waits until a lower frame is on the terminal.
-func (s *screen) settle() tea.Cmd {
+// waitForFrame waits until a lower frame is on the terminal.
+func (s *screen) waitForFrame() tea.Cmd {
 	if s.paper.settling {
 		return nil
 	}
@@ -548,7 +548,7 @@ func (s *screen) settle() tea.Cmd {
 	return tea.Tick(drawTime, func(time.Time) tea.Msg { return settledMsg{} })
 }
 
-// settled records that the frames since settle are on the terminal, unless the size changed
+// settled records that the frames since waitForFrame are on the terminal, unless the size changed
 // meanwhile.
 func (p *paper) settled(now time.Time) {
 	p.settling = false

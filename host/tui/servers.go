@@ -64,15 +64,15 @@ func isConnecting(t host.ServerTools) bool { return t.State == host.StateConnect
 
 // failed returns lines about a failed server.
 func (s *screen) failed(t *host.ServerTools) []ink.Line {
-	lines := ink.Lines(ink.Warn, t.Server+" failed: "+troubleOf(t), s.width-2)
+	lines := ink.Lines(ink.Warn, t.Server+" failed: "+serverFailure(t), s.width-2)
 	if len(lines) > maxTrouble {
 		lines = append(lines[:maxTrouble-1:maxTrouble-1], ink.Line{ink.T(ink.Muted, "… (/mcp has it all)")})
 	}
 	return ink.Indent(lines, ink.Line{ink.T(ink.Bad, "✗ ", ink.Bold)}, ink.Of("  "))
 }
 
-// troubleOf returns the reason why a server failed, and the remedy.
-func troubleOf(t *host.ServerTools) string {
+// serverFailure returns the reason why a server failed, and the remedy.
+func serverFailure(t *host.ServerTools) string {
 	why := strings.TrimPrefix(orElse(t.Error, "no reason is known"), fmt.Sprintf("server %q: ", t.Server))
 	if t.Remedy != "" {
 		why += "; " + t.Remedy
@@ -143,7 +143,7 @@ func serverLines(t *host.ServerTools, width int) []ink.Line {
 	why := t.Error
 	switch {
 	case t.Remedy != "":
-		why = troubleOf(t)
+		why = serverFailure(t)
 	case why == "" && t.Off:
 		why = "off in this conversation: the model has nothing of it"
 	case why == "" && t.State == host.StateUnapproved:
@@ -301,7 +301,7 @@ func serverLog(name string, back panel) *pager {
 		}
 		for _, t := range s.session.Talk().Servers() {
 			if t.Server == name && t.Error != "" {
-				lines = append(lines, ink.Lines(ink.Bad, troubleOf(&t), width)...)
+				lines = append(lines, ink.Lines(ink.Bad, serverFailure(&t), width)...)
 			}
 		}
 		if len(lines) == 0 {

@@ -355,13 +355,13 @@ func bytes(n int) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
-// money formats an amount of US dollars.
-func money(dollars float64, unknown bool) string {
+// formatDollars formats an amount of US dollars.
+func formatDollars(dollars float64, unknown bool) string {
 	switch {
 	case unknown && dollars == 0:
 		return "cost unknown"
 	case unknown: // the known cost is that of other requests
-		return "at least " + money(dollars, false)
+		return "at least " + formatDollars(dollars, false)
 	case dollars == 0:
 		return "$0"
 	case dollars < 0.1:

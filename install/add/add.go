@@ -224,7 +224,7 @@ func (w *addition) addFilled(ctx context.Context) (added *Result, err error) {
 		question = fmt.Sprintf("What it stores is lost, unless %s says where. Add it?", w.data.variable)
 		choices = append(choices, launch.Choice{Key: "data", Label: "with [d]ata in " + folder})
 	}
-	if agreed, err := w.agreed(ctx, question, choices); err != nil || !agreed {
+	if agreed, err := w.askConsent(ctx, question, choices); err != nil || !agreed {
 		return nil, err
 	}
 	return w.write(ctx)

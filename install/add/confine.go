@@ -36,7 +36,7 @@ func (w *addition) confine() error {
 			(*list)[i] = w.Launcher.Place.Tilde(path)
 		}
 	}
-	allowNamed(w.Launcher.Place, &p, w.typedArgs())
+	allowArguments(w.Launcher.Place, &p, w.typedArgs())
 	w.allowVariables(&p)
 	if err := p.Check(); err != nil {
 		return commandline.Errorf("what the program may do: %w", err)
@@ -51,9 +51,9 @@ func (w *addition) typedArgs() []string {
 	return slices.DeleteFunc(slices.Clone(w.written.Args), func(arg string) bool { return !slices.Contains(w.typed, arg) })
 }
 
-// allowNamed allows a program to use its arguments: to write into folders, read files, and reach
+// allowArguments allows a program to use its arguments: to write into folders, read files, and reach
 // the hosts of addresses.
-func allowNamed(at place.Place, p *sandbox.Profile, args []string) {
+func allowArguments(at place.Place, p *sandbox.Profile, args []string) {
 	var files []string
 	for _, arg := range args {
 		switch info, err := os.Stat(at.Path(arg)); {
@@ -124,7 +124,7 @@ func (w *addition) keepConfined(d *config.Definition, before *install.LockedServ
 	}
 	w.sandbox = &sandbox.Profile{}
 	line := d.Words()
-	allowNamed(w.Launcher.Place, w.sandbox, line[min(words, len(line)):])
+	allowArguments(w.Launcher.Place, w.sandbox, line[min(words, len(line)):])
 	return nil
 }
 

@@ -54,7 +54,7 @@ func (w *addition) allowVariables(p *sandbox.Profile) {
 			paths = append(paths, path)
 		}
 	}
-	allowNamed(w.Launcher.Place, p, paths)
+	allowArguments(w.Launcher.Place, p, paths)
 }
 
 // ofSystem matches folders from which programs only read, as in JAVA_HOME and PATH.
@@ -104,18 +104,18 @@ func (w *addition) keepData(ctx context.Context) error {
 			continue
 		}
 		if !w.asks() {
-			return commandline.Errorf("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.shown(), u.remedy(), plaintext.ShellWord(u.path))
+			return commandline.Errorf("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.displayPath(), u.remedy(), plaintext.ShellWord(u.path))
 		}
 		question := fmt.Sprintf("Let it write into %s, to keep it?", w.Launcher.Place.Tilde(u.folder))
 		if u.moved != "" {
 			question = fmt.Sprintf("Others use that folder. Give it %s instead, which it may write?", w.Launcher.Place.Tilde(u.moved))
 		}
-		agreed, err := w.confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s", w.name, plaintext.Line(u.shown(), maxReason), question))
+		agreed, err := w.confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s", w.name, plaintext.Line(u.displayPath(), maxReason), question))
 		if err != nil {
 			return err
 		}
 		if !agreed {
-			w.notes = append(w.notes, fmt.Sprintf("what it writes to %s is thrown away when it ends: %s", u.shown(), u.remedy()))
+			w.notes = append(w.notes, fmt.Sprintf("what it writes to %s is thrown away when it ends: %s", u.displayPath(), u.remedy()))
 			continue
 		}
 		w.sandbox.Write = append(w.sandbox.Write, w.Launcher.Place.Tilde(u.folder))
@@ -124,8 +124,8 @@ func (w *addition) keepData(ctx context.Context) error {
 	return nil
 }
 
-// shown returns the path with the name of its variable.
-func (u unkept) shown() string {
+// displayPath returns the path with the name of its variable.
+func (u unkept) displayPath() string {
 	if u.variable != "" {
 		return u.variable + "=" + u.path
 	}
@@ -224,7 +224,7 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	w.show() // the definitions may have changed
-	return w.agreed(ctx, "Add it?", []launch.Choice{yes})
+	return w.askConsent(ctx, "Add it?", []launch.Choice{yes})
 }
 
 // noteForgetful adds a note for a confined program that has writing tools but no place to keep

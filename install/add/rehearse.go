@@ -291,8 +291,8 @@ func (w *addition) approve(definitions []guard.Definition) (was []guard.Definiti
 	return was, nil
 }
 
-// worst returns the findings that a user must see before the text is used.
-func worst(findings []guard.Finding) (some []guard.Finding) {
+// severe returns the findings that a user must see before the text is used.
+func severe(findings []guard.Finding) (some []guard.Finding) {
 	for _, f := range findings {
 		if f.Severity >= guard.Warn {
 			some = append(some, f)
@@ -320,13 +320,13 @@ func (r *notAllowed) add(one sandbox.Refusal) {
 	if !known && len(r.all) < maxRefused {
 		r.all = append(r.all, one)
 	}
-	if r.onHost != nil && isOfHost(one) {
+	if r.onHost != nil && isHostRefusal(one) {
 		r.onHost()
 		r.onHost = nil
 	}
 }
 
-func isOfHost(one sandbox.Refusal) bool { return slices.Contains(one.Allow, "--host") }
+func isHostRefusal(one sandbox.Refusal) bool { return slices.Contains(one.Allow, "--host") }
 
 // remedy lists the refused accesses with the flags that allow them. It returns otherwise if there
 // are none.
@@ -334,8 +334,8 @@ func (r *notAllowed) remedy(otherwise string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var said []string
-	files := slices.DeleteFunc(slices.Clone(r.all), isOfHost)
-	hosts := slices.DeleteFunc(slices.Clone(r.all), func(one sandbox.Refusal) bool { return !isOfHost(one) })
+	files := slices.DeleteFunc(slices.Clone(r.all), isHostRefusal)
+	hosts := slices.DeleteFunc(slices.Clone(r.all), func(one sandbox.Refusal) bool { return !isHostRefusal(one) })
 	for _, one := range append(hosts, files...) { // hosts first, because more programs fail without them
 		line := "it was refused to " + plaintext.Line(one.What, 200)
 		if len(one.Allow) > 0 {

@@ -85,7 +85,7 @@ func (w *addition) show() {
 func (w *addition) warnings() (lines []string) {
 	places := map[string][]string{}
 	var order []string
-	for _, f := range worst(w.dry.findings) {
+	for _, f := range severe(w.dry.findings) {
 		key := f.Why + ": " + f.Excerpt
 		if places[key] == nil {
 			order = append(order, key)
@@ -203,10 +203,10 @@ func (w *addition) about() aboutPackage {
 	return about
 }
 
-// agreed asks the user to agree. With Yes it does not ask, but then returns an error for findings
+// askConsent asks the user to agree. With Yes it does not ask, but then returns an error for findings
 // unless Sure is set.
-func (w *addition) agreed(ctx context.Context, question string, choices []launch.Choice) (bool, error) {
-	found := worst(w.dry.findings)
+func (w *addition) askConsent(ctx context.Context, question string, choices []launch.Choice) (bool, error) {
+	found := severe(w.dry.findings)
 	switch {
 	case w.Yes && len(found) > 0 && !w.Sure:
 		return false, fmt.Errorf("server %q is not added: %s: %s; look at it without --yes, or --sure adds it all the same", w.name, plaintext.Count(len(found), "warning"), found[0].Why)

@@ -147,7 +147,7 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 		return u, err
 	}
 	u.Outcome = Declined
-	if agreed, err := w.agreed(ctx, "Change it?", []launch.Choice{yes}); err != nil || !agreed {
+	if agreed, err := w.askConsent(ctx, "Change it?", []launch.Choice{yes}); err != nil || !agreed {
 		return u, err
 	}
 	locked := w.lockedServer()

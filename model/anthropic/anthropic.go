@@ -181,7 +181,7 @@ func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) 
 	p := &params{
 		Model:         m.options.Model,
 		MaxTokens:     m.limit(req.MaxTokens),
-		Messages:      turns(req.Messages),
+		Messages:      mergeTurns(req.Messages),
 		Tools:         toolParams(tools, cachedOf(req, tools)),
 		StopSequences: slices.DeleteFunc(slices.Clone(req.Stop), func(s string) bool { return strings.TrimSpace(s) == "" }),
 		Stream:        true,
@@ -290,9 +290,9 @@ func (b block) MarshalJSON() ([]byte, error) {
 
 func textBlock(text string) block { return block{Type: "text", Text: text} }
 
-// turns converts a conversation to turns of the user and the assistant. It joins consecutive
+// mergeTurns converts a conversation to turns of the user and the assistant. It joins consecutive
 // messages of the same role, and puts results first in their turn.
-func turns(conversation []model.Message) []turn {
+func mergeTurns(conversation []model.Message) []turn {
 	var all []turn
 	for i := range conversation {
 		role := "user"

@@ -160,7 +160,7 @@ func (a *assembly) Message(broken bool) (m model.Message) {
 		}
 	}
 	if a.Reason != "pause_turn" || broken {
-		m.Parts = slices.DeleteFunc(m.Parts, func(p model.Part) bool { return p.Opaque != nil && dangles(p.Opaque.Raw, m.Parts) })
+		m.Parts = slices.DeleteFunc(m.Parts, func(p model.Part) bool { return p.Opaque != nil && lacksResult(p.Opaque.Raw, m.Parts) })
 	}
 	return m
 }
@@ -209,9 +209,9 @@ func (p *piece) made(cut bool) *model.Call {
 	return c
 }
 
-// dangles reports whether a block calls one of the provider's own tools and the result is missing.
+// lacksResult reports whether a block calls one of the provider's own tools and the result is missing.
 // The provider refuses such a call in a request.
-func dangles(raw json.RawMessage, parts []model.Part) bool {
+func lacksResult(raw json.RawMessage, parts []model.Part) bool {
 	if kind := wire.StringOf(raw, "type"); !strings.HasSuffix(kind, "tool_use") {
 		return false
 	}

@@ -470,7 +470,7 @@ func (p *scanner) close(complete bool) {
 	p.buf = append(p.buf, p.in.End()...)
 	p.ended, p.complete = true, complete
 	p.run()
-	p.settle()
+	p.flushPending()
 }
 
 func (p *scanner) run() {
@@ -518,7 +518,7 @@ func (p *scanner) marked(mark string) bool {
 	case p.behind && (mark[1] == '/' || strings.HasSuffix(mark, "_id|>")):
 		p.drop(mark)
 	case p.last != '`' && (mark == "<tool_call>" || mark == "<|python_tag|>" || mark == "<function="):
-		return p.opened(len(mark))
+		return p.openCall(len(mark))
 	default:
 		p.pass(len(mark))
 	}
@@ -536,9 +536,9 @@ func (p *scanner) head() (head []byte, more bool) {
 // a function.
 var opening = regexp.MustCompile("^(?:<tool_call>|<\\|python_tag\\|>)?\\s*(?:[{\\[`]|<function=([^<>{\n]*)>)")
 
-// opened processes the opening mark of a call, n bytes long. The text after the mark decides
+// openCall processes the opening mark of a call, n bytes long. The text after the mark decides
 // whether it is a call.
-func (p *scanner) opened(n int) bool {
+func (p *scanner) openCall(n int) bool {
 	head, more := p.head()
 	m := opening.FindSubmatchIndex(head)
 	switch {
@@ -612,8 +612,8 @@ func (p *scanner) pass(n int) {
 	}
 }
 
-// settle turns the pending text into a part.
-func (p *scanner) settle() {
+// flushPending turns the pending text into a part.
+func (p *scanner) flushPending() {
 	switch {
 	case p.said.Len() == 0:
 	case p.thinking:
@@ -626,7 +626,7 @@ func (p *scanner) settle() {
 
 // fresh starts a new text, or a new reasoning.
 func (p *scanner) fresh(thinking bool) {
-	p.settle()
+	p.flushPending()
 	p.thinking, p.space, p.begun, p.last, p.lineHead = thinking, p.space[:0], false, 0, true
 }
 

@@ -26,24 +26,24 @@ const honest = "This is the built-in matcher, not a language model: it picks one
 // names of their tools.
 func outcome(done []*model.Result) string {
 	if len(done) == 1 && !done[0].IsError {
-		return shown(done[0])
+		return resultText(done[0])
 	}
 	var lines []string
 	for _, r := range done {
-		text, between := shown(r), ": "
+		text, between := resultText(r), ": "
 		if r.IsError {
 			between = " failed: "
 		} else if strings.Contains(text, "\n") {
 			between = ":\n"
 		}
-		lines = append(lines, own(r.Name)+between+text)
+		lines = append(lines, plainName(r.Name)+between+text)
 	}
 	return join(lines...)
 }
 
-// shown returns a result's text. If the text is an object with a single value, it returns that
+// resultText returns a result's text. If the text is an object with a single value, it returns that
 // value.
-func shown(r *model.Result) string {
+func resultText(r *model.Result) string {
 	text := single(r.Text())
 	for _, p := range r.Parts {
 		if p.Media != nil {
@@ -72,17 +72,17 @@ func single(text string) string {
 	return text
 }
 
-// unable explains why no call is made, and how the user can help.
-func unable(p *plan, step string) string {
+// explainNoCall explains why no call is made, and how the user can help.
+func explainNoCall(p *plan, step string) string {
 	if p == nil {
 		return fmt.Sprintf("For the step %q I found no tool that fits. %s", plaintext.Line(step, maxLine), honest)
 	}
-	return p.problem + " Give it as key=value: " + written(p) + "\n\n" + honest
+	return p.problem + " Give it as key=value: " + callForm(p) + "\n\n" + honest
 }
 
-// written returns a call in the form that a user can type, with placeholders for missing arguments.
-func written(p *plan) string {
-	words := []string{own(p.tool.Name)}
+// callForm returns a call in the form that a user can type, with placeholders for missing arguments.
+func callForm(p *plan) string {
+	words := []string{plainName(p.tool.Name)}
 	for _, param := range p.params {
 		value, given := p.values[param.Name]
 		name := plaintext.Line(param.Name, maxLine)
@@ -103,7 +103,7 @@ func introduction(tools []model.Tool) string {
 	}
 	lines := []string{honest + " No tool matches these. Name one, with its arguments as key=value, for example:\n"}
 	for _, t := range tools[:min(len(tools), maxListed)] {
-		line := "- " + written(&plan{tool: &t, params: paramsOf(t.Schema)})
+		line := "- " + callForm(&plan{tool: &t, params: paramsOf(t.Schema)})
 		if t.Description != "" {
 			line += ": " + plaintext.Line(t.Description, maxLine)
 		}
@@ -130,8 +130,8 @@ func notDone(left []string) string {
 // hashed matches the hash that [model.Names] appends to unportable names.
 var hashed = regexp.MustCompile(`_[0-9a-f]{8}$`)
 
-// own returns a tool's name without the server's prefix and without a hash.
-func own(name string) string {
+// plainName returns a tool's name without the server's prefix and without a hash.
+func plainName(name string) string {
 	if _, after, found := strings.Cut(name, "__"); found && after != "" {
 		name = after
 	}
@@ -195,7 +195,7 @@ func find(tools []model.Tool, step string) *plan {
 	most := 0.0
 	for i := range tools {
 		tool := &tools[i]
-		names := split(own(tool.Name))
+		names := split(plainName(tool.Name))
 		unsaid, likened := slices.Clone(names), 0
 		unsaid = slices.DeleteFunc(unsaid, func(name string) bool {
 			said, like := slices.Contains(spoken, name), slices.Contains(spoken, alike[name])
@@ -222,7 +222,7 @@ func find(tools []model.Tool, step string) *plan {
 		if ready {
 			score += 0.5
 		}
-		if best != nil && score == most && ready && own(tool.Name) == own(best.tool.Name) {
+		if best != nil && score == most && ready && plainName(tool.Name) == plainName(best.tool.Name) {
 			best.problem = fmt.Sprintf("Several tools are called that: %s, %s. Give the whole name.", best.tool.Name, tool.Name)
 		}
 		if best == nil || score > most {
@@ -268,7 +268,7 @@ func (p *plan) pair(from *piece) {
 			return
 		}
 	}
-	p.problem = fmt.Sprintf("%s has no parameter called %s.", own(p.tool.Name), from.key)
+	p.problem = fmt.Sprintf("%s has no parameter called %s.", plainName(p.tool.Name), from.key)
 }
 
 // inOrder assigns the pieces of a kind, in order, to the parameters of these types that have no
@@ -324,11 +324,11 @@ func (p *plan) check() {
 	switch validator, err := schema.Compile(p.tool.Schema); {
 	case p.problem != "":
 	case len(missing) > 0:
-		p.problem = fmt.Sprintf("To call %s I still need %s.", own(p.tool.Name), strings.Join(missing, " and "))
+		p.problem = fmt.Sprintf("To call %s I still need %s.", plainName(p.tool.Name), strings.Join(missing, " and "))
 	case p.tool.Schema != nil && err == nil: // the server will report other errors
 		var wrong *schema.Error
 		if errors.As(validator.Validate(p.arguments), &wrong) {
-			p.problem = fmt.Sprintf("The arguments do not fit %s: %s.", own(p.tool.Name), plaintext.Line(wrong.Error(), 4*maxLine))
+			p.problem = fmt.Sprintf("The arguments do not fit %s: %s.", plainName(p.tool.Name), plaintext.Line(wrong.Error(), 4*maxLine))
 		}
 	}
 }

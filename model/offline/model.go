@@ -91,7 +91,7 @@ func next(req *model.Request) (*model.Call, string) {
 	case p == nil && at == 0:
 		said = introduction(tools)
 	default:
-		said = join(said, unable(p, todo[at]))
+		said = join(said, explainNoCall(p, todo[at]))
 	}
 	return nil, join(said, notDone(todo[at+1:]))
 }
@@ -162,7 +162,7 @@ func Example(tools []model.Tool, searched bool) string {
 // exampleOf returns a call of a tool in the form that a user types. It returns "" if the call needs
 // a text that only a user knows.
 func exampleOf(tool *model.Tool) string {
-	words := []string{own(tool.Name)}
+	words := []string{plainName(tool.Name)}
 	for i, p := range paramsOf(tool.Schema) {
 		if !p.Required {
 			break

@@ -50,7 +50,7 @@ var _ model.Model = (*Model)(nil)
 // New returns the model named in the options. It sends nothing. It returns an error if the model's
 // name is missing, or if neither provider nor URL are given.
 func New(o Options) (*Model, error) {
-	preset, base, err := o.where()
+	preset, base, err := o.endpoint()
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +70,8 @@ func New(o Options) (*Model, error) {
 	return m, nil
 }
 
-// where returns the preset and the URL of the provider.
-func (o *Options) where() (Preset, *url.URL, error) {
+// endpoint returns the preset and the URL of the provider.
+func (o *Options) endpoint() (Preset, *url.URL, error) {
 	if o.Model == "" {
 		return Preset{}, nil, errors.New("openai: the name of the model is missing; set Model")
 	}

@@ -163,7 +163,7 @@ func (m *Model) assistant(msg *model.Message, inTurn bool, left map[string]bool)
 		a.Content = text
 	}
 	for name, value := range msg.Extra[m.preset.Name] {
-		if m.goesBack(name, msg, inTurn, left) {
+		if m.isSentBack(name, msg, inTurn, left) {
 			a.more[name] = value
 		}
 	}
@@ -173,8 +173,8 @@ func (m *Model) assistant(msg *model.Message, inTurn bool, left map[string]bool)
 	return a
 }
 
-// goesBack reports whether a member of Extra is sent back to its provider.
-func (m *Model) goesBack(name string, msg *model.Message, inTurn bool, left map[string]bool) bool {
+// isSentBack reports whether a member of Extra is sent back to its provider.
+func (m *Model) isSentBack(name string, msg *model.Message, inTurn bool, left map[string]bool) bool {
 	switch name {
 	case "role", "content", "tool_calls", "function_call", "refusal", "annotations", "audio":
 		return false // already sent as fields, or not allowed in requests

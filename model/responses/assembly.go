@@ -173,7 +173,7 @@ func (a *assembly) part(i *item, cut bool) *model.Part {
 		}
 	case "reasoning":
 		r := &model.Reasoning{Text: text, Provider: a.Provider}
-		if i.done && goesBack(i.raw) {
+		if i.done && isSentBack(i.raw) {
 			r.Raw = i.raw
 		}
 		if r.Raw != nil || strings.TrimSpace(text) != "" {

@@ -161,16 +161,16 @@ func (m *Model) assistant(msg *model.Message, left map[string]bool) []input {
 			add(input{Type: "function_call", CallID: wire.ShortID(p.Call.ID, maxCallID), Name: p.Call.Name, Arguments: string(p.Call.Arguments), more: p.Call.Extra[m.provider]})
 		case p.Opaque != nil && p.Opaque.Provider == m.provider:
 			add(input{verbatim: p.Opaque.Raw})
-		case p.Reasoning != nil && p.Reasoning.Provider == m.provider && goesBack(p.Reasoning.Raw) && !left[reasoningMember]:
+		case p.Reasoning != nil && p.Reasoning.Provider == m.provider && isSentBack(p.Reasoning.Raw) && !left[reasoningMember]:
 			thoughts = append(thoughts, input{verbatim: jsonrpc.Without(p.Reasoning.Raw, "status")})
 		}
 	}
 	return items
 }
 
-// goesBack reports whether the provider can use a reasoning item. The provider stores nothing, so
+// isSentBack reports whether the provider can use a reasoning item. The provider stores nothing, so
 // the item must contain the reasoning.
-func goesBack(raw json.RawMessage) bool {
+func isSentBack(raw json.RawMessage) bool {
 	text, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "encrypted_content"))
 	plain := jsonrpc.Get(raw, "content")
 	return text != "" || len(plain) > len("[]") && plain[0] == '['

@@ -65,8 +65,8 @@ func addQuestions(s *mcp.Server) {
 	mcp.AddToolWith(s, look("list-roots", "List roots", "Ask the client which folders it lets servers work in, and list them."), listRoots)
 }
 
-// answered converts a user's refusal to an ordinary result. Any other error stays an error.
-func answered(answer string, err error) (string, error) {
+// refusalAsResult converts a user's refusal to an ordinary result. Any other error stays an error.
+func refusalAsResult(answer string, err error) (string, error) {
 	switch {
 	case errors.Is(err, mcp.ErrInputRequired):
 		return "", err
@@ -81,7 +81,7 @@ func answered(answer string, err error) (string, error) {
 func ask(ctx context.Context, _ struct{}) (string, error) {
 	p, err := mcp.Elicit[profile](ctx, "Please tell something about yourself. It is not kept.")
 	if err != nil {
-		return answered("", err)
+		return refusalAsResult("", err)
 	}
 	filled, err := json.Marshal(p)
 	return "The user filled in: " + string(filled), err
@@ -105,7 +105,7 @@ func askURL(ctx context.Context, _ struct{}) (string, error) {
 func askTwice(ctx context.Context, _ struct{}) (string, error) {
 	order, err := mcp.Elicit[orderForm](ctx, "Which size of pizza?")
 	if err != nil {
-		return answered("", err)
+		return refusalAsResult("", err)
 	}
 	var price int
 	known, err := mcp.LoadState(ctx, "price", &price)
@@ -121,7 +121,7 @@ func askTwice(ctx context.Context, _ struct{}) (string, error) {
 	confirmed, err := mcp.Elicit[confirmForm](ctx, fmt.Sprintf("A %s pizza is %d euros. Order it?", order.Size, price))
 	switch {
 	case err != nil:
-		return answered("", err)
+		return refusalAsResult("", err)
 	case !confirmed.Confirm:
 		return "No pizza was ordered.", nil
 	}
@@ -131,11 +131,11 @@ func askTwice(ctx context.Context, _ struct{}) (string, error) {
 func askTwoAtOnce(ctx context.Context, _ struct{}) (string, error) {
 	name, nameErr := mcp.Elicit[nameForm](ctx, "What is your name?")
 	if nameErr != nil && !errors.Is(nameErr, mcp.ErrInputRequired) {
-		return answered("", nameErr)
+		return refusalAsResult("", nameErr)
 	}
 	place, placeErr := mcp.Elicit[placeForm](ctx, "Where are you?")
 	if err := errors.Join(nameErr, placeErr); err != nil {
-		return answered("", err)
+		return refusalAsResult("", err)
 	}
 	return fmt.Sprintf("%s is in %s.", name.Name, place.Place), nil
 }

@@ -38,7 +38,7 @@ func sample(ctx context.Context, in sampleInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return said(answer), nil
+	return messageText(answer), nil
 }
 
 // sampleWithTools runs an agent loop: the model uses the tool until it has a result.
@@ -57,7 +57,7 @@ func sampleWithTools(ctx context.Context, in sampleInput) (string, error) {
 		}
 		results := useTools(answer.Content)
 		if len(results) == 0 {
-			return said(answer), nil
+			return messageText(answer), nil
 		}
 		req.Messages = append(req.Messages,
 			mcp.SamplingMessage{Role: mcp.RoleAssistant, Content: answer.Content},
@@ -85,8 +85,8 @@ func useTools(content mcp.SamplingContent) mcp.SamplingContent {
 	return results
 }
 
-// said returns the text of a model's message.
-func said(answer *mcp.CreateMessageResult) string {
+// messageText returns the text of a model's message.
+func messageText(answer *mcp.CreateMessageResult) string {
 	var text strings.Builder
 	for _, c := range answer.Content {
 		if c.Type == mcp.ContentText {

@@ -131,7 +131,7 @@ func (f *files) findExact(path string) (place, error) {
 			}
 		}
 		if longest < 0 {
-			return place{}, fmt.Errorf("path %q: lies outside of the roots; %s", path, f.known())
+			return place{}, fmt.Errorf("path %q: lies outside of the roots; %s", path, f.rootList())
 		}
 		return found, nil
 	}
@@ -144,7 +144,7 @@ func (f *files) findExact(path string) (place, error) {
 	if len(f.roots) == 1 { // the path can only mean this root
 		return inside(f.roots[0], native, path)
 	}
-	return place{}, fmt.Errorf("path %q: begins with no root; %s", path, f.known())
+	return place{}, fmt.Errorf("path %q: begins with no root; %s", path, f.rootList())
 }
 
 func inside(r *root, rel, path string) (place, error) {
@@ -155,8 +155,8 @@ func inside(r *root, rel, path string) (place, error) {
 	return place{r, rel}, nil
 }
 
-// known returns a list of the roots for an error.
-func (f *files) known() string {
+// rootList returns a list of the roots for an error.
+func (f *files) rootList() string {
 	names := make([]string, len(f.roots))
 	for i, r := range f.roots {
 		names[i] = fmt.Sprintf("%s (%s)", r.name, r.dir)

@@ -61,7 +61,7 @@ func (f *files) readURI(ctx context.Context, uri string, _ map[string]string) (*
 	}
 	contents := mcp.BlobContents(uri, mimeOf(p, data), data)
 	if isText(data, false) {
-		contents = mcp.TextContents(uri, textual(contents.MIMEType), string(data))
+		contents = mcp.TextContents(uri, textKind(contents.MIMEType), string(data))
 	}
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{contents}}, nil
 }
@@ -109,9 +109,9 @@ func mimeOf(p place, data []byte) string {
 	return http.DetectContentType(data)
 }
 
-// textual returns kind, or text/plain if kind is not a type of text. The extension of a text file,
+// textKind returns kind, or text/plain if kind is not a type of text. The extension of a text file,
 // such as .ts, may also stand for a video.
-func textual(kind string) string {
+func textKind(kind string) string {
 	for _, other := range []string{"video/", "audio/", "application/octet-stream"} {
 		if strings.HasPrefix(kind, other) {
 			return "text/plain; charset=utf-8"

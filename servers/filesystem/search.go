@@ -147,7 +147,7 @@ func (s *searching) entry(ctx context.Context, p place, e fs.DirEntry) error {
 	if below := strings.TrimPrefix(strings.TrimPrefix(p.String(), s.top.String()), "/"); s.name(below) {
 		switch {
 		case s.text == nil:
-			err = s.found(match{Path: shown(p.String())})
+			err = s.found(match{Path: validName(p.String())})
 		case e.Type().IsRegular():
 			err = s.file(ctx, p)
 		}
@@ -193,7 +193,7 @@ func (s *searching) file(ctx context.Context, p place) error {
 		if at == nil {
 			continue
 		}
-		if err := s.found(match{Path: shown(p.String()), Line: n, Text: excerpt(lines.Bytes(), at[0])}); err != nil {
+		if err := s.found(match{Path: validName(p.String()), Line: n, Text: excerpt(lines.Bytes(), at[0])}); err != nil {
 			return err
 		}
 	}

@@ -81,7 +81,7 @@ func (p place) replace(data []byte, overwrite bool) (replaced bool, err error) {
 		folder.Remove(temporary)
 		return false, p.wrap(err)
 	}
-	if err := settle(folder, temporary, base, overwrite); err != nil {
+	if err := moveIntoPlace(folder, temporary, base, overwrite); err != nil {
 		folder.Remove(temporary)
 		if errors.Is(err, fs.ErrExist) {
 			return false, p.exists()
@@ -111,10 +111,10 @@ func writeTemporary(folder *os.Root, name string, data []byte, old fs.FileInfo) 
 	return errors.Join(err, file.Close())
 }
 
-// settle renames a temporary file to its final name. Without overwrite it makes a hard link, which
+// moveIntoPlace renames a temporary file to its final name. Without overwrite it makes a hard link, which
 // fails if the name was taken meanwhile. On file systems without hard links, only the earlier check
 // prevents overwriting.
-func settle(in *os.Root, from, to string, overwrite bool) error {
+func moveIntoPlace(in *os.Root, from, to string, overwrite bool) error {
 	if overwrite {
 		return in.Rename(from, to)
 	}
@@ -182,7 +182,7 @@ func (f *files) moveWithin(from, to place) error {
 	if err := in.MkdirAll(filepath.Dir(to.rel), 0o755); err != nil {
 		return to.wrap(err)
 	}
-	err = settle(in, from.rel, to.rel, !info.Mode().IsRegular())
+	err = moveIntoPlace(in, from.rel, to.rel, !info.Mode().IsRegular())
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return taken

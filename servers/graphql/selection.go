@@ -60,7 +60,7 @@ func (w *selecting) fields(t *tree.Object, depth int) (names []string) {
 	var objects []*tree.Object
 	for _, e := range t.List("fields") {
 		f, ok := e.(*tree.Object)
-		if !ok || w.left <= 0 || slices.ContainsFunc(f.List("args"), func(e any) bool { a, ok := e.(*tree.Object); return ok && needed(a) }) {
+		if !ok || w.left <= 0 || slices.ContainsFunc(f.List("args"), func(e any) bool { a, ok := e.(*tree.Object); return ok && isRequired(a) }) {
 			continue
 		}
 		switch bare(f.Object("type")).Text("kind") {

@@ -210,7 +210,7 @@ type fieldTool struct {
 
 func (f *fieldTool) tool(name string, types *schema) mcp.Tool {
 	method := map[string]string{"query": http.MethodGet, "mutation": http.MethodPost}[f.operation]
-	description := strings.TrimSpace(clip(f.field.Text("description"), maxDescription) + "\n\n" + f.operation + " " + f.name + ": " + written(f.field.Object("type")))
+	description := strings.TrimSpace(clip(f.field.Text("description"), maxDescription) + "\n\n" + f.operation + " " + f.name + ": " + typeText(f.field.Object("type")))
 	return mcp.Tool{Name: name, Description: description, Annotations: httptool.AnnotationsFor(method), InputSchema: tree.Append(nil, types.input(f.field, f.selection != ""))}
 }
 
@@ -243,7 +243,7 @@ func (f *fieldTool) query(given *tree.Object) (string, *tree.Object, error) {
 		if !given.Has(name) || !isName(name) {
 			continue
 		}
-		declared = append(declared, "$"+name+": "+written(a.Object("type")))
+		declared = append(declared, "$"+name+": "+typeText(a.Object("type")))
 		passed = append(passed, name+": $"+name)
 		variables.Set(name, given.Get(name))
 	}

@@ -60,19 +60,19 @@ func bare(t *tree.Object) *tree.Object {
 	return t
 }
 
-// written returns a type in GraphQL syntax, such as [ID!]!.
-func written(t *tree.Object) string {
+// typeText returns a type in GraphQL syntax, such as [ID!]!.
+func typeText(t *tree.Object) string {
 	switch t.Text("kind") {
 	case "NON_NULL":
-		return written(t.Object("ofType")) + "!"
+		return typeText(t.Object("ofType")) + "!"
 	case "LIST":
-		return "[" + written(t.Object("ofType")) + "]"
+		return "[" + typeText(t.Object("ofType")) + "]"
 	}
 	return t.Text("name")
 }
 
-// needed reports whether an argument or an input field is required.
-func needed(argument *tree.Object) bool {
+// isRequired reports whether an argument or an input field is required.
+func isRequired(argument *tree.Object) bool {
 	return argument.Object("type").Text("kind") == "NON_NULL" && argument.Get("defaultValue") == nil
 }
 
@@ -177,7 +177,7 @@ func (in *inputs) fields(list []any, depth int) *tree.Object {
 	properties, required := tree.NewObject(), []any{}
 	for i, e := range list {
 		f, ok := e.(*tree.Object)
-		if !ok || i >= maxInner && !needed(f) {
+		if !ok || i >= maxInner && !isRequired(f) {
 			continue
 		}
 		p := in.of(f.Object("type"), depth)
@@ -189,7 +189,7 @@ func (in *inputs) fields(list []any, depth int) *tree.Object {
 			p.Set("description", text)
 		}
 		properties.Set(f.Text("name"), p)
-		if needed(f) {
+		if isRequired(f) {
 			required = append(required, f.Text("name"))
 		}
 	}
@@ -210,7 +210,7 @@ func (s *schema) input(field *tree.Object, selects bool) *tree.Object {
 		out = in.fields(field.List("args"), 0)
 		if selects && !out.Object("properties").Has(fieldsArgument) {
 			out.Object("properties").Set(fieldsArgument, tree.NewObject("type", "string",
-				"description", "What to return of "+written(bare(field.Object("type")))+", as a GraphQL selection set such as {id owner {login}}. Without it: its plain fields."))
+				"description", "What to return of "+typeText(bare(field.Object("type")))+", as a GraphQL selection set such as {id owner {login}}. Without it: its plain fields."))
 		}
 		if in.defs.Len() > 0 {
 			out.Set("$defs", in.defs)

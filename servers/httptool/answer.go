@@ -117,7 +117,7 @@ func fail(result *mcp.CallToolResult, a *Answer, why error) {
 func (c *Client) json(a *Answer, body []byte, shape Shape) *mcp.CallToolResult {
 	plain := compact(body)
 	var result *mcp.CallToolResult
-	if long := len(plain) > c.options.MaxInline || nesting(plain) > maxNesting; long {
+	if long := len(plain) > c.options.MaxInline || nestingDepth(plain) > maxNesting; long {
 		result = c.linked("application/json", true, plain, "")
 	} else {
 		result = &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(string(plain))}, StructuredContent: plain}
@@ -151,7 +151,7 @@ func (c *Client) part(o *tree.Object) json.RawMessage {
 	some, left := tree.NewObject(), c.options.MaxInline
 	for _, name := range o.Names() {
 		value := tree.Append(nil, o.Get(name))
-		if size := len(name) + len(value) + 4; size <= left && nesting(value) < maxNesting-1 {
+		if size := len(name) + len(value) + 4; size <= left && nestingDepth(value) < maxNesting-1 {
 			left -= size
 			some.Set(name, o.Get(name))
 		}
@@ -222,8 +222,8 @@ func compact(body []byte) []byte {
 	return value
 }
 
-// nesting returns the nesting depth of valid JSON.
-func nesting(text []byte) int {
+// nestingDepth returns the nesting depth of valid JSON.
+func nestingDepth(text []byte) int {
 	d, deepest := jsontext.NewDecoder(bytes.NewReader(text)), 0
 	for {
 		if _, err := d.ReadToken(); err != nil {

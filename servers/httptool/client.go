@@ -131,7 +131,7 @@ func NewClient(name string, o Options) (*Client, error) {
 			own.MaxIdleConnsPerHost = maxIdle
 			transport = own
 			if o.OutsideOnly {
-				transport = outsideOnly(own)
+				transport = internetTransport(own)
 			}
 		}
 	}
@@ -139,9 +139,9 @@ func NewClient(name string, o Options) (*Client, error) {
 	return c, nil
 }
 
-// outsideOnly returns a transport that connects only to internet addresses, or to the proxies that
+// internetTransport returns a transport that connects only to internet addresses, or to the proxies that
 // proxied selects.
-func outsideOnly(proxied *http.Transport) http.RoundTripper {
+func internetTransport(proxied *http.Transport) http.RoundTripper {
 	direct := proxied.Clone()
 	direct.Proxy = nil
 	direct.DialContext = (&net.Dialer{Timeout: dialTime, Control: func(_, address string, _ syscall.RawConn) error {

@@ -262,7 +262,7 @@ func (b *body) onePart(w *multipart.Writer, name string, value any) error {
 		media = ""
 	}
 	text, isText := value.(string)
-	disposition := "form-data; name=" + quoted(name)
+	disposition := "form-data; name=" + quoteName(name)
 	var data []byte
 	switch {
 	case b.files[name] && isText:
@@ -270,7 +270,7 @@ func (b *body) onePart(w *multipart.Writer, name string, value any) error {
 		if data, err = decodeBytes(text); err != nil {
 			return err
 		}
-		disposition += "; filename=" + quoted(name)
+		disposition += "; filename=" + quoteName(name)
 		media = cmp.Or(media, "application/octet-stream")
 	case isText:
 		data = []byte(text)
@@ -291,8 +291,8 @@ func (b *body) onePart(w *multipart.Writer, name string, value any) error {
 	return err
 }
 
-// quoted quotes a name as browsers do (RFC 7578, section 2).
-func quoted(name string) string {
+// quoteName quotes a name as browsers do (RFC 7578, section 2).
+func quoteName(name string) string {
 	return `"` + strings.NewReplacer("\r", "%0D", "\n", "%0A", `"`, "%22").Replace(name) + `"`
 }
 

@@ -61,13 +61,13 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	}
 	s, err := open(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("openapi: %s: %w", shown(o.From), err)
+		return nil, fmt.Errorf("openapi: %s: %w", redactSource(o.From), err)
 	}
 	return s, nil
 }
 
-// shown returns a path, or a URL without query and user, which may contain secrets.
-func shown(from string) string {
+// redactSource returns a path, or a URL without query and user, which may contain secrets.
+func redactSource(from string) string {
 	from, _, _ = strings.Cut(from, "?")
 	if scheme, rest, ok := strings.Cut(from, "://"); ok {
 		authority, path, _ := strings.Cut(rest, "/")
@@ -163,7 +163,7 @@ func (s *Server) addAll(d *document, root part, secrets *security, o *Options) e
 		added++
 	}
 	for _, err := range s.Skipped {
-		o.Requests.Logger.Warn(NoTool, "document", shown(o.From), "error", err)
+		o.Requests.Logger.Warn(NoTool, "document", redactSource(o.From), "error", err)
 	}
 	switch {
 	case added == 0 && len(s.Skipped) == 0:

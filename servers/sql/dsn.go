@@ -89,8 +89,8 @@ func hide(text string, secrets []string) string {
 	return text
 }
 
-// known returns an error if a DSN has an unknown parameter.
-func known(u *url.URL, names ...string) error {
+// checkParameters returns an error if a DSN has an unknown parameter.
+func checkParameters(u *url.URL, names ...string) error {
 	for name := range u.Query() {
 		if !slices.Contains(names, name) {
 			return fmt.Errorf("the DSN has the parameter %q; a %s DSN can have %s", name, u.Scheme, strings.Join(names, ", "))

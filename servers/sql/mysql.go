@@ -44,7 +44,7 @@ func mysqlDialect(timeout time.Duration) *dialect {
 }
 
 func mysqlTarget(u *url.URL, timeout time.Duration) (*target, error) {
-	if err := known(u, "tls", "socket"); err != nil {
+	if err := checkParameters(u, "tls", "socket"); err != nil {
 		return nil, err
 	}
 	c := mysql.NewConfig()

@@ -67,7 +67,7 @@ func plain(value any, kind string) any {
 		}
 		return "0x" + hex.EncodeToString(v)
 	case time.Time:
-		return moment(v, kind)
+		return formatTime(v, kind)
 	}
 	return fmt.Sprint(value)
 }
@@ -81,8 +81,8 @@ func float64FromShort(v float32) float64 {
 	return long
 }
 
-// moment formats a time according to its SQL type.
-func moment(t time.Time, kind string) string {
+// formatTime formats a time according to its SQL type.
+func formatTime(t time.Time, kind string) string {
 	switch strings.ToUpper(kind) {
 	case "DATE":
 		if t.Hour() == 0 && t.Minute() == 0 && t.Second() == 0 && t.Nanosecond() == 0 {

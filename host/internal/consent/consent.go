@@ -99,7 +99,7 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	d.label(&c.Input)
 	j.in, j.Rules = c.Input, d.current().Decide(ctx, c.Input)
 	if j.Rules.Effect == policy.Deny {
-		j.Refusal = denied(j.Rules)
+		j.Refusal = denialText(j.Rules)
 		return j
 	}
 	call := c.flow()
@@ -108,7 +108,7 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 			d.flow.Sent(call)
 		}
 	}()
-	d.known(&c, &call, &j.Rules)
+	d.setKnown(&c, &call, &j.Rules)
 	flowing, offered := d.flow.Ask(call), d.askOffered(&c, call)
 	asked, allowed := flowing.And(offered), j.Rules.Effect == policy.Allow // a yes applies to both flows
 	switch {
@@ -129,7 +129,7 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	if j.Always = d.helpful(ctx, &c, asked); len(j.Always) == 0 {
 		j.Once = d.once(asked, j.Rules)
 	}
-	j.Never = never(c.Input)
+	j.Never = neverRules(c.Input)
 	if j.Refusal = ask(j); j.Refusal == "" {
 		d.flow.Consent(flowing)
 		d.offered.Consent(offered)
@@ -195,9 +195,9 @@ func (d *Decider) label(in *policy.Input) {
 	}
 }
 
-// known sets Chosen and Known of the guard's call from the rules that allow it: which texts the
+// setKnown sets Chosen and Known of the guard's call from the rules that allow it: which texts the
 // user knew of when making them.
-func (d *Decider) known(c *Call, call *guard.Call, decision *policy.Decision) {
+func (d *Decider) setKnown(c *Call, call *guard.Call, decision *policy.Decision) {
 	for _, rule := range decision.Allowing() {
 		call.Chosen = call.Chosen || rule.IsFor(call.Server)
 		if rule.After == "" {
@@ -217,8 +217,8 @@ func (d *Decider) coverable(from guard.Source) bool {
 	return from.IsAttached() || from.Server != guard.Attached && d.here(from)
 }
 
-// denied returns the text for the model after a rule denied a call.
-func denied(d policy.Decision) string {
+// denialText returns the text for the model after a rule denied a call.
+func denialText(d policy.Decision) string {
 	return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", d.Reason)
 }
 
@@ -229,7 +229,7 @@ func (d *Decider) TakenBack(ctx context.Context, j *Judgement, trusted bool) (re
 	now := d.current().Decide(context.WithoutCancel(ctx), j.in)
 	switch {
 	case now.Effect == policy.Deny:
-		return denied(now)
+		return denialText(now)
 	case policy.Strictest(now.Effect, j.Rules.Effect) != j.Rules.Effect, j.in.Trusted && !trusted, d.withdrawals.Load() != j.withdrawals:
 		return "Not allowed any more: the user withdrew the permission before the call. It was not made. Make it again if it is still needed; then it is decided anew."
 	}
@@ -309,7 +309,7 @@ func (d *Decider) AssumeWorst() {
 // words of the user is exempt.
 func (d *Decider) askOffered(c *Call, call guard.Call) guard.Decision {
 	private, elsewhere := d.private(call)
-	if !call.Leaves() || !elsewhere || repeats(call.Arguments, c.Schema, c.Said) {
+	if !call.Leaves() || !elsewhere || repeatsRequest(call.Arguments, c.Schema, c.Said) {
 		return guard.Decision{Allowed: true}
 	}
 	for _, source := range private {
@@ -336,10 +336,10 @@ const (
 	maxRepeatedWords   = 8
 )
 
-// repeats reports whether arguments consist of a few words that the user wrote, under names that
+// repeatsRequest reports whether arguments consist of a few words that the user wrote, under names that
 // the schema declares. Words from a server do not count, because they are no safer than its
 // requests.
-func repeats(arguments []byte, schema json.RawMessage, said string) bool {
+func repeatsRequest(arguments []byte, schema json.RawMessage, said string) bool {
 	if len(arguments) == 0 {
 		return true
 	}
@@ -396,7 +396,7 @@ func (d *Decider) helpful(ctx context.Context, c *Call, asked guard.Decision) []
 	}
 	after := strings.Join(names, ", ")
 	var rules []Suggestion
-	for _, a := range always(c.Input) {
+	for _, a := range alwaysRules(c.Input) {
 		if a.Rule.After = after; after != "" {
 			a.Label += ", also after text of " + strings.Join(shown, ", ")
 		}
@@ -414,7 +414,7 @@ func (d *Decider) saves(ctx context.Context, c *Call, rule policy.Rule) bool {
 		return false
 	}
 	decision, call := with.Decide(ctx, c.Input), c.flow()
-	d.known(c, &call, &decision)
+	d.setKnown(c, &call, &decision)
 	return decision.Effect == policy.Allow && d.flow.Ask(call).Allowed && d.askOffered(c, call).Allowed
 }
 
@@ -436,8 +436,8 @@ func (d *Decider) once(asked guard.Decision, rules policy.Decision) string {
 	return "no rule covers text that seems to give the model orders"
 }
 
-// always returns the possible rules for "always", the narrowest first.
-func always(in policy.Input) []Suggestion {
+// alwaysRules returns the possible rules for "always", the narrowest first.
+func alwaysRules(in policy.Input) []Suggestion {
 	under, free := folders(in.Arguments)
 	folder := "this tool, below the same folder"
 	joined := ", with any "
@@ -467,9 +467,9 @@ func always(in policy.Input) []Suggestion {
 	return rules
 }
 
-// never returns the possible rules for "never", the narrowest first.
-func never(in policy.Input) []Suggestion {
-	rules := always(in)
+// neverRules returns the possible rules for "never", the narrowest first.
+func neverRules(in policy.Input) []Suggestion {
+	rules := alwaysRules(in)
 	for i := range rules {
 		rules[i].Rule.Effect, rules[i].Rule.Origin = policy.Deny, ""
 	}

@@ -148,13 +148,13 @@ func (l *Loop) Turn(calls []*model.Call, results []*model.Result) int {
 	}
 	longest := 1
 	for span := 1; span <= loopSpan; span++ {
-		longest = max(longest, l.repeats(span))
+		longest = max(longest, l.repetitions(span))
 	}
 	return longest
 }
 
-// repeats returns how many times in a row the last span turns came.
-func (l *Loop) repeats(span int) int {
+// repetitions returns how many times in a row the last span turns came.
+func (l *Loop) repetitions(span int) int {
 	n := len(l.turns)
 	times := 1
 	for at := n - 2*span; at >= 0; at -= span {

@@ -42,7 +42,7 @@ func Failed(format string, args ...any) Outcome {
 func Of(result *mcp.CallToolResult) Outcome {
 	o := Outcome{IsError: result.IsError}
 	text := o.take(result.Content)
-	if s := string(excerpt.CleanJSON(result.StructuredContent)); s != "" && !says(result.Content, result.StructuredContent) {
+	if s := string(excerpt.CleanJSON(result.StructuredContent)); s != "" && !hasSameContent(result.Content, result.StructuredContent) {
 		if text != "" {
 			text += "\n"
 		}
@@ -58,10 +58,10 @@ func Read(blocks ...mcp.Content) (o Outcome) {
 	return o
 }
 
-// says reports whether one of the blocks contains the structured content as text. The specification
+// hasSameContent reports whether one of the blocks contains the structured content as text. The specification
 // asks servers for this, for clients that cannot read structured content. The text may be other
 // JSON of the same value, or the bare value of a structure with one member.
-func says(blocks []mcp.Content, structured json.RawMessage) bool {
+func hasSameContent(blocks []mcp.Content, structured json.RawMessage) bool {
 	var bare json.RawMessage // value of the only member
 	members := 0
 	jsonrpc.EachMember(structured, func(_, value []byte) bool {

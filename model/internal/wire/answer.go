@@ -52,7 +52,7 @@ type Assembly interface {
 
 // Complain records an error of the provider.
 func (a *Answer) Complain(data []byte) {
-	c := complaintOf(data)
+	c := parseComplaint(data)
 	a.Complaint = &c
 }
 
@@ -97,7 +97,7 @@ func (a *Answer) read(res *http.Response, into Assembly) error {
 	case len(data) > MaxEvent:
 		return eventstream.ErrTooLarge
 	case !json.Valid(data):
-		return errors.New(complaintOf(data).Message)
+		return errors.New(parseComplaint(data).Message)
 	}
 	into.Whole(bytes.TrimSpace(data))
 	a.Done = true
@@ -403,7 +403,7 @@ func String(raw []byte) string {
 	}
 	var b strings.Builder
 	for rest := raw[1 : len(raw)-1]; len(rest) > 0; {
-		plain, end := runs(rest)
+		plain, end := escapeRun(rest)
 		b.Write(rest[:plain])
 		var escaped string
 		if json.Unmarshal(slices.Concat([]byte{'"'}, rest[plain:end], []byte{'"'}), &escaped) == nil {
@@ -442,8 +442,8 @@ func Extra(provider string, members map[string]json.RawMessage) map[string]map[s
 	return map[string]map[string]json.RawMessage{provider: members}
 }
 
-// runs returns the start and end of the first run of escapes in a text.
-func runs(text []byte) (start, end int) {
+// escapeRun returns the start and end of the first run of escapes in a text.
+func escapeRun(text []byte) (start, end int) {
 	start = bytes.IndexByte(text, '\\')
 	if start < 0 {
 		return len(text), len(text)

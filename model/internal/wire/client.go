@@ -217,7 +217,7 @@ func (s *Service) ask(ctx context.Context, req *model.Request, tools []model.Too
 	}
 	defer res.Body.Close()
 	if res.StatusCode >= 300 {
-		return nil, s.answered(res)
+		return nil, s.responseError(res)
 	}
 	a := &Answer{Provider: s.Provider, Emit: emit, IDs: NewIDs(req)}
 	assembly := s.Begin(a)

@@ -27,10 +27,10 @@ type Complaint struct {
 	Window int
 }
 
-// answered returns the error for a response that is not a message.
-func (s *Service) answered(res *http.Response) error {
+// responseError returns the error for a response that is not a message.
+func (s *Service) responseError(res *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-	c := complaintOf(body)
+	c := parseComplaint(body)
 	c.Message = cmp.Or(c.Message, http.StatusText(res.StatusCode))
 	if res.StatusCode < 400 {
 		c.Message = "redirects to " + res.Header.Get("Location") + "; set the base URL to where the service is"
@@ -89,9 +89,9 @@ func (s *Service) problem(ctx context.Context, a *Answer, err error) error {
 	return &model.Error{Provider: s.Provider, Message: Text(message, s.Key), Err: cause}
 }
 
-// complaintOf parses an error. Its forms are OpenAI's object, a list of it (Gemini), a text in its
+// parseComplaint parses an error. Its forms are OpenAI's object, a list of it (Gemini), a text in its
 // place (Ollama), its members at the top level (vLLM, Mistral, FastAPI), and plain text.
-func complaintOf(body []byte) Complaint {
+func parseComplaint(body []byte) Complaint {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
 		text := string(body)

@@ -38,8 +38,10 @@ const (
 // at returns the name for a path in an argument, relative to the folder in the argument before it.
 func at(kind Kind, path int) name { return name{used: true, kind: kind, dir: path - 1, path: path} }
 
-// here returns the name for a path in an argument, relative to the current folder.
-func here(kind Kind, path int) name { return name{used: true, kind: kind, dir: -1, path: path} }
+// inCurrentFolder returns the name for a path in an argument, relative to the current folder.
+func inCurrentFolder(kind Kind, path int) name {
+	return name{used: true, kind: kind, dir: -1, path: path}
+}
 
 func one(n name) call { return call{names: [2]name{n}} }
 
@@ -55,8 +57,8 @@ func common() map[int]call {
 		unix.SYS_FACCESSAT:  one(at(Look, 1)),
 		unix.SYS_FACCESSAT2: {names: [2]name{at(Look, 1)}, flags: 3},
 		unix.SYS_READLINKAT: one(at(Look, 1)),
-		unix.SYS_CHDIR:      one(here(Look, 0)),
-		unix.SYS_EXECVE:     one(here(Run, 0)),
+		unix.SYS_CHDIR:      one(inCurrentFolder(Look, 0)),
+		unix.SYS_EXECVE:     one(inCurrentFolder(Run, 0)),
 		unix.SYS_EXECVEAT:   {names: [2]name{at(Run, 1)}, flags: 4},
 		unix.SYS_UNLINKAT:   one(at(Change, 1)),
 		unix.SYS_MKDIRAT:    one(at(Change, 1)),
@@ -65,7 +67,7 @@ func common() map[int]call {
 		unix.SYS_LINKAT:     {names: [2]name{at(Read, 1), at(Change, 3)}, flags: 4},
 		unix.SYS_RENAMEAT:   two(at(Change, 1), at(Change, 3)),
 		unix.SYS_RENAMEAT2:  two(at(Change, 1), at(Change, 3)),
-		unix.SYS_TRUNCATE:   one(here(Write, 0)),
+		unix.SYS_TRUNCATE:   one(inCurrentFolder(Write, 0)),
 		unix.SYS_FCHMODAT:   one(at(Write, 1)),
 		unix.SYS_FCHMODAT2:  {names: [2]name{at(Write, 1)}, flags: 3},
 		unix.SYS_FCHOWNAT:   {names: [2]name{at(Write, 1)}, flags: 4},

@@ -156,7 +156,7 @@ func (w *Watcher) look(listener int, n *notification, accesses *[2]Access) int {
 		} else {
 			err = w.file(n, c, name, &a)
 		}
-		if errors.Is(err, errUnnamed) || err == nil && (w.o.Skip(a) || w.known(a)) {
+		if errors.Is(err, errUnnamed) || err == nil && (w.o.Skip(a) || w.wasReported(a)) {
 			continue
 		}
 		if err != nil {
@@ -325,8 +325,8 @@ func (w *Watcher) read(pid uint32, at uint64, b []byte) ([]byte, error) {
 	return b[:n], nil
 }
 
-// known reports whether an access was reported before.
-func (w *Watcher) known(a Access) bool {
+// wasReported reports whether an access was reported before.
+func (w *Watcher) wasReported(a Access) bool {
 	_, ok := w.seen[maphash.Comparable(w.seed, a)]
 	return ok
 }

@@ -124,7 +124,7 @@ func (b *Buffer) before(at int) int {
 	return from
 }
 
-func (b *Buffer) behind(at int) int {
+func (b *Buffer) endAt(at int) int {
 	_, to := b.around(at)
 	return to
 }
@@ -151,7 +151,7 @@ func (b *Buffer) end() int {
 	return len(b.text)
 }
 
-func (b *Buffer) right() int { return b.behind(b.at + ink.First(b.text[b.at:])) }
+func (b *Buffer) right() int { return b.endAt(b.at + ink.First(b.text[b.at:])) }
 
 func (b *Buffer) left() int {
 	if b.at == 0 {
@@ -190,7 +190,7 @@ func (b *Buffer) wordRight() int {
 		return len(b.text)
 	}
 	if space := strings.IndexFunc(rest[word:], unicode.IsSpace); space >= 0 {
-		return b.behind(b.at + word + space)
+		return b.endAt(b.at + word + space)
 	}
 	return len(b.text)
 }
@@ -207,7 +207,7 @@ func (b *Buffer) Layout(width int) (rows []Row, x, y int) {
 	rows = b.rows(max(width, 2) - 1)
 	for i, r := range rows {
 		if b.at >= r.from && b.at <= r.to {
-			x, y = ink.Width(shown(b.text[r.from:b.at])), i
+			x, y = ink.Width(displayText(b.text[r.from:b.at])), i
 		}
 	}
 	return rows, x, y
@@ -225,12 +225,12 @@ func (b *Buffer) rows(width int) []Row {
 		fits, fitting := from, 0        // last place to break the row, and the width up to there
 		end := from + len(line)         // end of the line
 		cut := func(at, to, left int) { // ends the row at at; the next one begins at to and has left cells so far
-			rows = append(rows, Row{shown(b.text[start:at]), start, at})
+			rows = append(rows, Row{displayText(b.text[start:at]), start, at})
 			start, cells, fits, fitting = to, left, to, 0
 		}
 		for at := from; at < end; {
 			n := min(ink.First(b.text[at:end]), end-at)
-			w, space := ink.Width(shown(b.text[at:at+n])), b.text[at] == ' ' || b.text[at] == '\t'
+			w, space := ink.Width(displayText(b.text[at:at+n])), b.text[at] == ' ' || b.text[at] == '\t'
 			breaks := !slices.ContainsFunc(solid, func(s place) bool { return s.from < at+n && at < s.to })
 			if w == 2 && breaks {
 				fits, fitting = at, cells
@@ -275,7 +275,7 @@ func (b *Buffer) solidPlaces() (all []place) {
 	return all
 }
 
-func shown(text string) string {
+func displayText(text string) string {
 	return plaintext.Clean(strings.ReplaceAll(text, "\t", "    "))
 }
 
@@ -298,7 +298,7 @@ func (b *Buffer) vertical(width, by int) bool {
 	at := row.from
 	for at < row.to {
 		n := ink.First(b.text[at:row.to])
-		if ink.Width(shown(b.text[row.from:at+n])) >= goal || wrapped && at+n >= row.to {
+		if ink.Width(displayText(b.text[row.from:at+n])) >= goal || wrapped && at+n >= row.to {
 			break
 		}
 		at += n

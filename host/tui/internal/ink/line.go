@@ -141,7 +141,7 @@ func Exact(lines []Line, width int) []Line {
 		changed := false
 		apart := make(Line, len(line))
 		for i, s := range line {
-			apart[i] = Span{takeApart(s.Text), s.Style}
+			apart[i] = Span{splitWide(s.Text), s.Style}
 			changed = changed || apart[i].Text != s.Text
 		}
 		if !changed {
@@ -153,8 +153,8 @@ func Exact(lines []Line, width int) []Line {
 	return exact
 }
 
-// takeApart splits characters that are too wide for a frame into their parts.
-func takeApart(text string) string {
+// splitWide splits characters that are too wide for a frame into their parts.
+func splitWide(text string) string {
 	if ansi.StringWidthWc(text) == ansi.StringWidth(text) && ansi.StringWidth(text) == len(text) {
 		return text
 	}

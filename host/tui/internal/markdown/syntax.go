@@ -130,15 +130,15 @@ func (l *language) token(code string, at int) (ink.Role, int) {
 		}
 	}
 	if l.block[0] != "" && strings.HasPrefix(rest, l.block[0]) {
-		return ink.Comment, behind(rest, l.block[1], len(l.block[0]))
+		return ink.Comment, indexAfter(rest, l.block[1], len(l.block[0]))
 	}
 	for _, quote := range l.long {
 		if strings.HasPrefix(rest, quote) {
-			return ink.String, behind(rest, quote, len(quote))
+			return ink.String, indexAfter(rest, quote, len(quote))
 		}
 	}
 	if strings.IndexByte(l.quotes, rest[0]) >= 0 {
-		if n := quoted(rest); n > 1 {
+		if n := quotedLength(rest); n > 1 {
 			return ink.String, n
 		}
 		return ink.Plain, 1
@@ -174,11 +174,13 @@ func until(text, end string, from int) int {
 	return len(text)
 }
 
-func behind(text, end string, from int) int { return min(until(text, end, from)+len(end), len(text)) }
+func indexAfter(text, end string, from int) int {
+	return min(until(text, end, from)+len(end), len(text))
+}
 
-// quoted returns the length of a quoted text. A quote that is not closed counts as an apostrophe,
+// quotedLength returns the length of a quoted text. A quote that is not closed counts as an apostrophe,
 // of length 1.
-func quoted(text string) int {
+func quotedLength(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
 		case '\\':
