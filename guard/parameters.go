@@ -39,8 +39,8 @@ func talkParameter(name string) int {
 	return 3
 }
 
-// concernsModels reports whether a definition is about conversations or models. Its tool may then have a
-// good reason to ask for the text of one.
+// concernsModels reports whether a definition is about conversations or models. Its tool may then
+// have a good reason to ask for the text of one.
 func concernsModels(texts []string) bool {
 	names := theLanguage().names
 	wanted := names["convo"] | names["model"] | names["log"] | names["sysprompt"]

@@ -51,11 +51,11 @@ type Pins struct {
 type pinned struct {
 	approved map[pinKey]approvals
 	seen     map[pinKey]pin
-	of       map[string]seenOf // totals of seen, by server
+	of       map[string]seenSize // totals of seen, by server
 }
 
 func newPinned() pinned {
-	return pinned{approved: map[pinKey]approvals{}, seen: map[pinKey]pin{}, of: map[string]seenOf{}}
+	return pinned{approved: map[pinKey]approvals{}, seen: map[pinKey]pin{}, of: map[string]seenSize{}}
 }
 
 // approve adds an approval. A seen definition with other content stays if it may belong to another

@@ -8,8 +8,8 @@ const (
 	maxSeenBytes = 8 << 20             // stored bytes of all seen definitions of one server
 )
 
-// A seenOf summarizes the seen definitions of one server.
-type seenOf struct{ count, bytes int }
+// A seenSize summarizes the seen definitions of one server.
+type seenSize struct{ count, bytes int }
 
 // see adds a seen definition and replaces an earlier one. It returns false if there is no space.
 func (p pinned) see(key pinKey, now pin) bool {

@@ -58,7 +58,7 @@ func (c *catalogue) add(s *server, rules *policy.Policy) ServerTools {
 			counted.State = StateUnapproved
 		}
 		counted.Tokens += t.tokens
-		c.all = append(c.all, listed{t, state})
+		c.all = append(c.all, listedTool{t, state})
 	}
 	return counted
 }

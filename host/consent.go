@@ -44,7 +44,7 @@ func (r *run) mayRead(ctx context.Context, call *model.Call, s *server, uri stri
 
 // permit decides about a call, and asks the user if necessary.
 func (r *run) permit(ctx context.Context, call consent.Call, card Card) *consent.Judgement {
-	call.Said, call.Definitions = r.said, r.strangers
+	call.Said, call.Definitions = r.userText, r.strangers
 	r.noteFlow(ctx)
 	j := r.c.decider.Consider(ctx, call, func(j *consent.Judgement) string { return r.askPerson(ctx, j, card) })
 	if !j.Asked {
@@ -128,7 +128,7 @@ func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (r
 // consent asks the user. The record holds the open question until the answer, so that after a crash
 // it is known that the calls were not made.
 func (r *run) consent(ctx context.Context, card Card) (Verdict, error) {
-	unmade := r.unmadeYet
+	unmade := r.requestedCalls
 	if unmade == nil { // one of several concurrent calls: the others may have been made
 		unmade = []string{card.CallID}
 	}

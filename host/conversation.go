@@ -591,19 +591,19 @@ func (c *calling) path() string {
 
 // A run is the work from a question to its answer.
 type run struct {
-	c       *Conversation
-	h       *Host
-	number  int
-	step    atomic.Int32
-	sharing int // number of results that share the space for one result
-	account account
-	noted   map[model.Note]bool // notes of the adapter that were already reported
-	said    string              // the user's question
-	asked   bool                // whether the question is recorded in the conversation
-	text    string              // text of the last answer
-	refused string              // see Answer.Refused
+	c             *Conversation
+	h             *Host
+	number        int
+	step          atomic.Int32
+	sharing       int // number of results that share the space for one result
+	account       account
+	reportedNotes map[model.Note]bool // notes of the adapter that were already reported
+	userText      string              // the user's question
+	asked         bool                // whether the question is recorded in the conversation
+	text          string              // text of the last answer
+	refused       string              // see Answer.Refused
 
-	unmadeYet []string // IDs of the calls that the model requested, while none of them is made
+	requestedCalls []string // IDs of the calls that the model requested, while none of them is made
 	toolset
 }
 
@@ -611,10 +611,10 @@ func newRun(c *Conversation) *run {
 	c.mu.Lock()
 	number := c.runs + 1
 	c.mu.Unlock()
-	r := &run{c: c, h: c.host, number: number, sharing: 1, noted: map[model.Note]bool{}}
+	r := &run{c: c, h: c.host, number: number, sharing: 1, reportedNotes: map[model.Note]bool{}}
 	r.account.limits = c.host.options.Limits
 	if parent := r.parent(); parent != nil {
-		r.account.limits, r.account.above, r.said = c.agent.Limits, &parent.account, parent.said
+		r.account.limits, r.account.above, r.userText = c.agent.Limits, &parent.account, parent.userText
 	}
 	return r
 }

@@ -461,10 +461,10 @@ func (r *run) retried(d model.Delta) {
 
 // lowered reports, once, how the adapter changed a tool.
 func (r *run) lowered(note model.Note) {
-	if r.noted[note] {
+	if r.reportedNotes[note] {
 		return
 	}
-	r.noted[note] = true
+	r.reportedNotes[note] = true
 	n := Notice{Kind: NoticeLowered, Tool: note.Tool, Text: note.Text}
 	if t := r.catalogue.byName[note.Tool]; t != nil {
 		n.Server, n.Tool = t.ref.Server, t.ref.Tool

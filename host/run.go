@@ -101,7 +101,7 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 		return stopError, err
 	}
 	if r.parent() == nil && !q.Relayed {
-		r.said = q.Text
+		r.userText = q.Text
 	}
 	messages, err := r.question(ctx, q)
 	if err != nil {
@@ -292,9 +292,9 @@ type job struct {
 func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result, error) {
 	failed := r.refresh(ctx) // the servers may have changed while the model answered
 	jobs := make([]*job, len(calls))
-	r.unmadeYet = nil
+	r.requestedCalls = nil
 	for _, call := range calls {
-		r.unmadeYet = append(r.unmadeYet, call.ID)
+		r.requestedCalls = append(r.requestedCalls, call.ID)
 	}
 	for i, call := range calls {
 		if failed != nil {
@@ -303,7 +303,7 @@ func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result
 		}
 		jobs[i] = r.prepare(ctx, call)
 	}
-	r.unmadeYet = nil
+	r.requestedCalls = nil
 	for i := 0; i < len(jobs); {
 		end := i + 1
 		if jobs[i].isParallel() {

@@ -88,8 +88,8 @@ func (s *server) await(ctx context.Context) {
 	}
 }
 
-// currentDefinitions returns the definitions that the offer was made from, and a channel that is closed when
-// the offer is replaced.
+// currentDefinitions returns the definitions that the offer was made from, and a channel that is
+// closed when the offer is replaced.
 func (s *server) currentDefinitions() (*definitions.Definitions, <-chan struct{}) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -472,13 +472,13 @@ type catalogue struct {
 	tokens  int
 	of      map[*server]int             // number of each server's tools, if the tools were chosen; nil: all
 	off     map[string]bool             // servers that the user switched off
-	all     []listed                    // all tools, including those that the model cannot have
+	all     []listedTool                // all tools, including those that the model cannot have
 	skills  map[*server][]*skills.Skill // approved skills
 	servers []ServerTools               // without the state of the connections
 }
 
-// listed is a server's tool and its state for the model.
-type listed struct {
+// listedTool is a server's tool and its state for the model.
+type listedTool struct {
 	*tool
 	state string // see ToolInfo
 }

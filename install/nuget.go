@@ -148,8 +148,8 @@ type nugetEntry struct {
 	} `json:"vulnerabilities"`
 }
 
-// registration returns a version's registration, merged with its catalog entry if there is one. For a
-// registry without registrations the result is empty.
+// registration returns a version's registration, merged with its catalog entry if there is one. For
+// a registry without registrations the result is empty.
 func (k nuget) registration(ctx context.Context, s nugetSource, name, version string) (nugetEntry, error) {
 	var entry nugetEntry
 	if s.registrations == "" {

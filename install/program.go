@@ -156,7 +156,8 @@ func (e *commandError) Error() string {
 
 func (e *commandError) Unwrap() error { return e.cause }
 
-// failedWith reports whether err is the failure of a command whose standard error has one of the texts.
+// failedWith reports whether err is the failure of a command whose standard error has one of the
+// texts.
 func failedWith(err error, texts ...string) bool {
 	var failed *commandError
 	return errors.As(err, &failed) && slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(failed.stderr, text) })

@@ -129,8 +129,8 @@ func (s *Store) Resolve(ctx context.Context, p Package) (*Locked, error) {
 	return l, nil
 }
 
-// inEmptyFolder calls do with the kind of a package and an empty folder, which it removes afterwards.
-// Errors name the package.
+// inEmptyFolder calls do with the kind of a package and an empty folder, which it removes
+// afterwards. Errors name the package.
 func (s *Store) inEmptyFolder(p Package, prefix string, do func(k kind, dir string) error) error {
 	k, err := s.kindOf(p)
 	if err != nil {

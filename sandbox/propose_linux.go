@@ -14,16 +14,16 @@ import (
 
 // proposing holds the state while a Proposal is made.
 type proposing struct {
-	home      string
-	packages  []string
-	temporary []string
-	secret    []string // paths with keys, logins and histories
-	junction  []string // paths with Junction's own data
-	meant     []string // folders and files named in the command line, the longest first
-	kept      []string // named paths in temporary folders; the program needs those of the machine
-	read      map[string]bool
-	write     map[string]bool
-	omitted   map[string]Omission
+	home       string
+	packages   []string
+	temporary  []string
+	secret     []string // paths with keys, logins and histories
+	junction   []string // paths with Junction's own data
+	namedPaths []string // folders and files named in the command line, the longest first
+	kept       []string // named paths in temporary folders; the program needs those of the machine
+	read       map[string]bool
+	write      map[string]bool
+	omitted    map[string]Omission
 }
 
 // Propose returns a profile for the recorded accesses. It examines the accessed files to decide
@@ -43,7 +43,7 @@ func (r *Record) propose(l Learned, temporary []string) Proposal {
 			p.packages = append(p.packages, real)
 		}
 	}
-	p.meant, p.kept = p.named(l), p.inTemporary(l)
+	p.namedPaths, p.kept = p.named(l), p.inTemporary(l)
 	for path, u := range files {
 		p.use(path, u)
 		// A link in an allowed folder can lead out of it, so its target is allowed, too.
@@ -94,7 +94,7 @@ func (p *proposing) use(path string, u uses) {
 		}
 		return
 	}
-	for _, meant := range p.meant {
+	for _, meant := range p.namedPaths {
 		if isWithin(path, meant) {
 			p.add(p.around(meant, u), writes)
 			return

@@ -46,16 +46,16 @@ var errClosed = errors.New("the connection was closed")
 
 // A connection is a connection to a server, with its history. It can be made again after it ended.
 type connection struct {
-	of      *Inspector
-	id      string
-	server  Server
-	journal *journal
-	log     traffic.Log // observes the messages
-	unsee   func()      // stops the observation of messages
-	ctx     context.Context
-	end     context.CancelCauseFunc
-	work    sync.WaitGroup // the goroutines of the connection
-	once    sync.Once      // makes close run once
+	inspector     *Inspector
+	id            string
+	server        Server
+	journal       *journal
+	log           traffic.Log // observes the messages
+	stopObserving func()      // stops the observation of messages
+	ctx           context.Context
+	end           context.CancelCauseFunc
+	work          sync.WaitGroup // the goroutines of the connection
+	once          sync.Once      // makes close run once
 
 	mu           sync.Mutex
 	state        string
@@ -85,8 +85,8 @@ type attempt struct {
 }
 
 func newConnection(of *Inspector, id string, s Server) *connection {
-	c := &connection{of: of, id: id, server: s, journal: newJournal(), state: connecting, level: mcp.LogInfo, questions: map[uint64]*question{}}
-	c.unsee = c.log.See(c.observe)
+	c := &connection{inspector: of, id: id, server: s, journal: newJournal(), state: connecting, level: mcp.LogInfo, questions: map[uint64]*question{}}
+	c.stopObserving = c.log.See(c.observe)
 	c.ctx, c.end = context.WithCancelCause(of.ctx)
 	c.idle = time.AfterFunc(idleTime, c.close)
 	return c
@@ -128,13 +128,13 @@ func (c *connection) close() {
 		c.idle.Stop()
 		c.mu.Unlock()
 		c.work.Wait()
-		c.unsee()
+		c.stopObserving()
 		c.become(closed, nil)
 		c.journal.end()
-		c.of.mu.Lock()
-		c.of.all = slices.DeleteFunc(c.of.all, func(other *connection) bool { return other == c })
-		c.of.mu.Unlock()
-		c.of.running.Done()
+		c.inspector.mu.Lock()
+		c.inspector.all = slices.DeleteFunc(c.inspector.all, func(other *connection) bool { return other == c })
+		c.inspector.mu.Unlock()
+		c.inspector.running.Done()
 	})
 }
 
@@ -197,7 +197,7 @@ func (c *connection) run(ctx context.Context, a *attempt) {
 
 // dial finds the server and connects to it.
 func (c *connection) dial(ctx context.Context, a *attempt) (*mcp.Client, error) {
-	opened, err := c.of.options.Open(ctx, c.server, Hooks{HTTP: c.transport, Stdout: func(line string) { c.stdout(a, line) },
+	opened, err := c.inspector.options.Open(ctx, c.server, Hooks{HTTP: c.transport, Stdout: func(line string) { c.stdout(a, line) },
 		Stderr: func(text string) { c.journal.add("stderr", line{Line: text}) }})
 	if err != nil {
 		return nil, err

@@ -31,9 +31,9 @@ type Entry struct {
 	Headers    []string // names of headers
 }
 
-// A copied is a request in forms for other programs. If a form is not possible, it is empty and
+// A copyForms has a request in forms for other programs. If a form is not possible, it is empty and
 // Notes has the reason.
-type copied struct {
+type copyForms struct {
 	Junction string          `json:"junction,omitempty"`
 	Curl     string          `json:"curl,omitempty"`
 	Entry    json.RawMessage `json:"entry,omitempty"`
@@ -53,7 +53,7 @@ func (c *connection) copies(r *http.Request) (any, error) {
 		older = a.transport() == "http+sse"
 	}
 	c.mu.Unlock()
-	out := copied{Notes: []string{}}
+	out := copyForms{Notes: []string{}}
 	now := q.copy(c)
 	note := func(text string) { out.Notes = append(out.Notes, text) }
 	if redact.URL(entry.URL) != entry.URL || strings.Contains(entry.URL, redact.Hidden) {

@@ -364,7 +364,7 @@ func (c *connection) app(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if c.of.options.Once == nil {
+	if c.inspector.options.Once == nil {
 		return reply.Refuse(http.StatusNotImplemented, "this console shows no views")
 	}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), defaultTimeout, fmt.Errorf("no answer within %v", time.Duration(defaultTimeout)))
@@ -382,7 +382,7 @@ func (c *connection) app(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return reply.Refuse(http.StatusUnprocessableEntity, "the view %s: %v", uri, err)
 	}
-	path := c.of.options.Once(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	path := c.inspector.options.Once(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
 		h.Del("X-Frame-Options") // the directive frame-ancestors replaces it
 		h.Set("Content-Security-Policy", policy)

@@ -94,8 +94,8 @@ func bounded(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// addToleranceFinding adds a finding to a request: the response to it has a form that is accepted, although the
-// specification forbids it.
+// addToleranceFinding adds a finding to a request: the response to it has a form that is accepted,
+// although the specification forbids it.
 func (c *connection) addToleranceFinding(e *traffic.Event) {
 	var n tolerance.Note
 	if e.Note != note.Tolerance || json.Unmarshal(e.Message, &n) != nil {
@@ -108,8 +108,8 @@ func (c *connection) addToleranceFinding(e *traffic.Event) {
 	}
 }
 
-// storeSent stores the message that was sent for a page's request. If HTTP+SSE is tried after Streamable
-// HTTP, it adds a step.
+// storeSent stores the message that was sent for a page's request. If HTTP+SSE is tried after
+// Streamable HTTP, it adds a step.
 func (c *connection) storeSent(e *traffic.Event, whole json.RawMessage) {
 	c.mu.Lock()
 	if q := c.requestNumbered(e.Call); q != nil && q.message == nil && e.Method == q.Method { // only the first message is stored if there are several pages or rounds

@@ -147,7 +147,7 @@ func (r *Ring) look(p *page, f *filter, from uint64, after bool, most int) (look
 	if r.fault != nil {
 		p.Fault = r.fault.Error()
 	}
-	r.asking++
+	r.looks++
 	n, step := from-1, ^uint64(0) // backwards
 	if after {
 		n, step = max(from+1, first), 1
@@ -155,7 +155,7 @@ func (r *Ring) look(p *page, f *filter, from uint64, after bool, most int) (look
 		n = next - 1
 	}
 	for left := maxLooked; left > 0 && len(looked) < most && n >= first && n < next; left, n = left-1, n+step {
-		if r.shows(f, r.index.At(n), r.asking) {
+		if r.shows(f, r.index.At(n), r.looks) {
 			one, _ := r.found(n)
 			looked = append(looked, one)
 		}
@@ -358,8 +358,8 @@ func (r *Ring) shows(f *filter, e *entry, asking uint64) bool {
 		return false
 	}
 	c := &r.table.all[e.texts]
-	if c.asking != asking {
-		c.asking, c.fits = asking, f.fit(&c.texts)
+	if c.look != asking {
+		c.look, c.fits = asking, f.fit(&c.texts)
 	}
 	if c.fits == fitsCalls && e.call > 0 {
 		of := r.calls[callOfProcess(e.pid, e.call)]

@@ -54,21 +54,21 @@ type Ring struct {
 	records []byte     // the records that are being added
 	pending []added    // the entries of these records
 
-	mu      sync.Mutex         // not held while the file is read or written
-	index   follow.Ring[entry] // one entry for each message
-	kept    uint64             // a number; no message before it is in the file
-	head    int64              // offset of the next record in the file
-	fault   error              // reason why new messages cannot be stored at present
-	cleared uint64             // number of the newest message that Clear removed
-	table   textTable
-	recent  [len(hops)][2]textsID // for each hop, the texts of its newest message and of its newest note
-	calls   map[callOf]*call
-	joined  recentCall // the call of the newest message
-	left    recentCall // the call of the oldest message
-	ended   []int32    // ids of ended processes, the newest last
-	ends    uint64     // number of changes of ended
-	rows    uint64     // number of all listed messages so far
-	asking  uint64     // number of looks of readers so far
+	mu         sync.Mutex         // not held while the file is read or written
+	index      follow.Ring[entry] // one entry for each message
+	kept       uint64             // a number; no message before it is in the file
+	head       int64              // offset of the next record in the file
+	fault      error              // reason why new messages cannot be stored at present
+	cleared    uint64             // number of the newest message that Clear removed
+	table      textTable
+	recent     [len(hops)][2]textsID // for each hop, the texts of its newest message and of its newest note
+	calls      map[callOf]*call
+	newestCall recentCall // the call of the newest message
+	oldestCall recentCall // the call of the oldest message
+	ended      []int32    // ids of ended processes, the newest last
+	ends       uint64     // number of changes of ended
+	rows       uint64     // number of all listed messages so far
+	looks      uint64     // number of looks of readers so far
 }
 
 // An entry is a message in the index.
@@ -486,9 +486,9 @@ type textTable struct {
 
 type counted struct {
 	texts
-	uses   int32
-	fits   fit
-	asking uint64 // the value of asking for which fits is valid
+	uses int32
+	fits fit
+	look uint64 // the number of the look for which fits is valid
 }
 
 const textsSize = 150 // approximate overhead of a texts in bytes
@@ -582,10 +582,10 @@ func (r *Ring) callOf(e *entry) *call {
 		return nil
 	}
 	key := callOfProcess(e.pid, e.call)
-	c := r.find(key, &r.joined)
+	c := r.find(key, &r.newestCall)
 	if c == nil {
 		c = &call{messages: make([]uint64, 0, usualMessages)}
-		r.calls[key], r.joined.call = c, c
+		r.calls[key], r.newestCall.call = c, c
 	}
 	return c
 }
@@ -598,7 +598,7 @@ func (r *Ring) leads(c *call, server string) bool {
 // leave removes the oldest message from its call.
 func (r *Ring) leave(e *entry) {
 	key := callOfProcess(e.pid, e.call)
-	c := r.find(key, &r.left)
+	c := r.find(key, &r.oldestCall)
 	if c.messages = c.messages[1:]; len(c.messages) > 0 {
 		return
 	}
@@ -607,8 +607,8 @@ func (r *Ring) leave(e *entry) {
 		r.table.release(server)
 	}
 	delete(r.calls, key)
-	if r.left = (recentCall{}); r.joined.call == c {
-		r.joined = recentCall{}
+	if r.oldestCall = (recentCall{}); r.newestCall.call == c {
+		r.newestCall = recentCall{}
 	}
 }
 

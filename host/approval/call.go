@@ -47,8 +47,8 @@ func Claims(a *mcp.ToolAnnotations, trusted bool) string {
 	return "The server says (not checked): " + strings.Join(words, "; ")
 }
 
-// missingClaims returns the possible effects of a tool that its server's claims do not mention. Without
-// them, a claim about one effect could be taken for a full description.
+// missingClaims returns the possible effects of a tool that its server's claims do not mention.
+// Without them, a claim about one effect could be taken for a full description.
 func missingClaims(a *mcp.ToolAnnotations) (does []string) {
 	if reads := a.ReadOnlyHint != nil && *a.ReadOnlyHint; !reads && a.DestructiveHint == nil {
 		if a.ReadOnlyHint == nil {

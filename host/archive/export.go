@@ -77,7 +77,8 @@ func writeJSON(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
 	return err
 }
 
-// lateResult returns the stored result of a task that no call waited for, or nil if the entry has none.
+// lateResult returns the stored result of a task that no call waited for, or nil if the entry has
+// none.
 func lateResult(e *host.Entry) *host.Kept {
 	if e.Task == nil || e.Task.Came == nil {
 		return nil

@@ -46,11 +46,11 @@ type Store interface {
 	Delete(ctx context.Context, id string) error
 }
 
-type noted struct {
+type rememberInput struct {
 	Text string `json:"text" doc:"one fact, in words that say by themselves what they are about"`
 }
 
-type wanted struct {
+type recallInput struct {
 	Words string `json:"words,omitempty" doc:"words of the note; without them, the newest notes"`
 }
 
@@ -61,12 +61,12 @@ func Add(own *mcp.Server, store Store) {
 		Name: "remember", Title: "Remember",
 		Description: "Keep a fact for later conversations: preferences of the user, names, decisions. Not for secrets.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), OpenWorldHint: new(false)},
-	}, func(ctx context.Context, in noted) (string, error) { return keep(ctx, store, in.Text) })
+	}, func(ctx context.Context, in rememberInput) (string, error) { return keep(ctx, store, in.Text) })
 	mcp.AddToolWith(own, mcp.Tool{
 		Name: "recall", Title: "Recall",
 		Description: "Find what was remembered in earlier conversations.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
-	}, func(ctx context.Context, in wanted) (string, error) { return recall(ctx, store, in.Words) })
+	}, func(ctx context.Context, in recallInput) (string, error) { return recall(ctx, store, in.Words) })
 }
 
 func keep(ctx context.Context, store Store, text string) (string, error) {

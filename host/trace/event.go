@@ -40,7 +40,7 @@ func (t *Trace) event(e host.Event) {
 		}
 		t.model = e.Asked.Model
 		label, text := askedText(e.Asked), requestText(e.Asked.Request)
-		t.add(&item{at: e.At, step: step, form: sequence.Arrow, from: theHost, to: theModel, label: label, detail: label + "\n" + text, says: text})
+		t.add(&item{at: e.At, step: step, form: sequence.Arrow, from: theHost, to: theModel, label: label, detail: label + "\n" + text, text: text})
 	case e.Decided != nil:
 		t.decided(e.At, e.Decided)
 	case e.Consent != nil:
@@ -78,7 +78,7 @@ func (t *Trace) listed(at time.Time, l *host.Listed) {
 	}
 	label := fmt.Sprintf("%s, %s: %d given, %d deferred, about %s",
 		plaintext.Count(len(l.Servers), "server"), plaintext.Count(tools, "tool"), l.Native, l.Deferred, plaintext.Count(l.Tokens, "token"))
-	t.add(&item{at: at, step: 1, form: sequence.Note, from: theHost, to: theHost, label: label, detail: strings.Join(lines, "\n"), says: strings.Join(lines, "\n")})
+	t.add(&item{at: at, step: 1, form: sequence.Note, from: theHost, to: theHost, label: label, detail: strings.Join(lines, "\n"), text: strings.Join(lines, "\n")})
 }
 
 // askedText describes the size of a request to the model.
@@ -272,8 +272,8 @@ func (t *Trace) generated(at time.Time, g *host.Generated) {
 	if d := g.Decided; d != nil {
 		i.label = usage(d)
 		if d.Message != nil {
-			i.says = messageLine(d.Message)
-			i.detail = i.says + "\n" + i.label
+			i.text = messageLine(d.Message)
+			i.detail = i.text + "\n" + i.label
 		}
 	}
 	if g.Error != "" {
@@ -286,7 +286,7 @@ func (t *Trace) generated(at time.Time, g *host.Generated) {
 // requested records the start of such a request.
 func (t *Trace) requested(at time.Time, head string, g *host.Generated) *item {
 	text := requestText(g.Asked.Request)
-	i := &item{at: at, form: sequence.Arrow, from: theHost, to: theModel, head: head, label: askedText(&g.Asked), says: text}
+	i := &item{at: at, form: sequence.Arrow, from: theHost, to: theModel, head: head, label: askedText(&g.Asked), text: text}
 	i.detail = i.label + "\n" + text
 	t.add(i)
 	return i

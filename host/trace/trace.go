@@ -87,7 +87,7 @@ type item struct {
 	head     string // kind or name of the event
 	label    string // arguments or summary, on one line
 	detail   string // full text, on several lines
-	says     string // text written below the line
+	text     string // text written below the line
 	failed   bool
 	covered  bool   // diagrams show it within another item
 	scope    *scope // run or sub-agent of the event
@@ -139,7 +139,7 @@ func (t *Trace) clean(i *item) {
 	i.head = plaintext.Line(redacted(plaintext.Beginning(i.head, 8*maxLabel)), maxLabel)
 	i.label = plaintext.Line(redacted(plaintext.Beginning(i.label, 8*maxLabel)), maxLabel)
 	i.detail = detail(i.detail)
-	i.says = detail(i.says)
+	i.text = detail(i.text)
 }
 
 // extend appends text to the detail of an existing item. The caller holds t.mu.
@@ -152,7 +152,7 @@ func (t *Trace) extend(i *item, text string) {
 	t.bytes += i.size() - before
 }
 
-func (i *item) size() int { return len(i.head) + len(i.label) + len(i.detail) + len(i.says) + itemSize }
+func (i *item) size() int { return len(i.head) + len(i.label) + len(i.detail) + len(i.text) + itemSize }
 
 // itemSize is the approximate size of an item without its texts.
 const itemSize = 256
@@ -221,8 +221,8 @@ func (o *Options) lines(i *item) string {
 		text = fmt.Sprintf("%2d  %-*s", i.step, stepIndent-4, steps[i.step]) + strings.TrimPrefix(line, strings.Repeat(" ", stepIndent))
 	}
 	text += "\n"
-	if i.says != "" {
-		text += terminal.Wrap(plaintext.Beginning(i.says, maxSpoken), stepIndent, o.Width) + "\n"
+	if i.text != "" {
+		text += terminal.Wrap(plaintext.Beginning(i.text, maxSpoken), stepIndent, o.Width) + "\n"
 	}
 	return text
 }

@@ -124,8 +124,8 @@ func (s *screen) refusal(c *host.Consented) string {
 			by += ": " + more
 		}
 	}
-	if c.By == "person" && s.noted.call == c.CallID && s.noted.text != "" {
-		by += ": “" + plaintext.Line(s.noted.text, 1_000) + "”"
+	if c.By == "person" && s.refusalNote.call == c.CallID && s.refusalNote.text != "" {
+		by += ": “" + plaintext.Line(s.refusalNote.text, 1_000) + "”"
 	}
 	return by
 }
@@ -528,12 +528,12 @@ func (s *screen) goOnWithTask() {
 	if s.came == 0 || s.run != nil || s.quitting || len(s.waiting.texts) > 0 {
 		return
 	}
-	if s.byItself >= maxByItself {
-		s.say(ink.Muted, fmt.Sprintf("Task %d is over. The model went on by itself %d times since you asked something: ask it to go on.", s.came, s.byItself))
+	if s.taskRuns >= maxByItself {
+		s.say(ink.Muted, fmt.Sprintf("Task %d is over. The model went on by itself %d times since you asked something: ask it to go on.", s.came, s.taskRuns))
 		s.came = 0
 		return
 	}
-	s.byItself++
+	s.taskRuns++
 	said := fmt.Sprintf("Task %d is over; the model goes on with it.", s.came)
 	s.say(ink.Muted, said)
 	s.ask(host.Question{Text: "Go on with what came of the task: read it, and finish what was asked for.", Shown: said, Relayed: true})

@@ -96,7 +96,7 @@ func (b *body) of(width int, layout func(width int) []ink.Line) []ink.Line {
 // cannot be approved.
 func newCard(s *screen, a *ask) card {
 	switch what := a.what.(type) {
-	case wanted:
+	case callQuestion:
 		return &consentCard{pending: pending{ask: a}, card: what.card, change: what.change}
 	case []host.Review:
 		return newReviewCard(a, what)
@@ -157,8 +157,8 @@ func (s *screen) stray(c card, text string) {
 	p.awake, p.locked, p.typed, s.forCard = false, true, "", ""
 }
 
-// isStrayKey reports whether a character means nothing to a card. The user is then typing a text, whose
-// next letter could be an answer.
+// isStrayKey reports whether a character means nothing to a card. The user is then typing a text,
+// whose next letter could be an answer.
 func isStrayKey(c card, k keypress) bool {
 	if k.text == "" || k.name == "space" || k.text == "?" || c.takesText() {
 		return false
@@ -544,7 +544,7 @@ func (c *consentCard) pressNote(s *screen, k keypress) bool {
 		c.noting = false
 	case "enter":
 		note := strings.TrimSpace(c.note.Text())
-		s.noted.call, s.noted.text = c.card.CallID, note
+		s.refusalNote.call, s.refusalNote.text = c.card.CallID, note
 		c.ask.answer(host.Verdict{Note: note})
 		return true
 	default:

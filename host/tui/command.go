@@ -399,15 +399,15 @@ func (s *screen) saidLines(text string) []ink.Line {
 	return ink.Indent(ink.Lines(ink.Plain, text, s.width-2, ink.Bold), mark, ink.Of("  "))
 }
 
-// A said is a question in the conversation.
-type said struct {
+// An askedQuestion is a question in the conversation.
+type askedQuestion struct {
 	entry int // index of its first entry
 	text  string
 }
 
 // questions returns the questions of the conversation, in order.
-func questions(entries []host.Entry) []said {
-	var all []said
+func questions(entries []host.Entry) []askedQuestion {
+	var all []askedQuestion
 	running := false
 	for i := range entries {
 		switch e := &entries[i]; {
@@ -419,7 +419,7 @@ func questions(entries []host.Entry) []said {
 			if text == "" && len(e.Message.Parts) > 0 { // the first part is the text, the others are attachments
 				text = strings.TrimSpace(e.Message.Parts[0].Text)
 			}
-			all = append(all, said{i, text})
+			all = append(all, askedQuestion{i, text})
 		}
 	}
 	return all
@@ -447,7 +447,7 @@ func (s *screen) rewind(string) {
 
 // rewindTo continues with a copy of the entries before a question. The question returns to the
 // input if the user typed it; the text of a server's prompt does not.
-func (s *screen) rewindTo(q said) {
+func (s *screen) rewindTo(q askedQuestion) {
 	if s.run != nil {
 		s.hint = "the answer is still coming; Esc interrupts it"
 		return

@@ -286,7 +286,7 @@ func (s *screen) send(text string) error {
 	if s.ui.options.Remember != nil {
 		s.ui.options.Remember(text)
 	}
-	s.byItself = 0
+	s.taskRuns = 0
 	s.ask(q)
 	return nil
 }

@@ -432,18 +432,19 @@ var errGone = errors.New("the terminal is closed: no user can be asked")
 
 // An ask is a question to the user that waits for an answer.
 type ask struct {
-	what  any // wanted, []host.Review, host.Form or host.Sampling
+	what  any // callQuestion, []host.Review, host.Form or host.Sampling
 	reply chan any
 }
 
-// wanted is a question about a call, with the change that it would make to a file on this disk.
-type wanted struct {
+// callQuestion is a question about a call, with the change that it would make to a file on this
+// disk.
+type callQuestion struct {
 	card   host.Card
 	change *edit
 }
 
-// withdrawn tells the screen that a question needs no answer any more.
-type withdrawn struct{ ask *ask }
+// withdrawnQuestion tells the screen that a question needs no answer any more.
+type withdrawnQuestion struct{ ask *ask }
 
 // answer sends the answer. Later answers are ignored.
 func (a *ask) answer(v any) {
@@ -468,7 +469,7 @@ func (u *UI) onScreen(ctx context.Context, what any) (any, error) {
 	case v := <-a.reply:
 		return v, nil
 	case <-ctx.Done():
-		u.post(withdrawn{a})
+		u.post(withdrawnQuestion{a})
 		return nil, context.Cause(ctx)
 	case <-u.closed:
 		return nil, errGone
@@ -483,7 +484,7 @@ type byCard struct {
 
 // Consent shows a call and waits for a yes or no.
 func (a *byCard) Consent(ctx context.Context, card host.Card) (host.Verdict, error) {
-	return asked[host.Verdict](a.ask(ctx, wanted{card, fileChange(&card, a.onDisk)}))
+	return asked[host.Verdict](a.ask(ctx, callQuestion{card, fileChange(&card, a.onDisk)}))
 }
 
 // Review shows the servers' definitions, a line for each server, and waits for the answers.

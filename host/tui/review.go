@@ -20,7 +20,7 @@ const maxWarned = 2
 // lists each server in a line or two, and shows all definitions of one server on demand.
 type reviewCard struct {
 	pending
-	servers  []reviewed // those with warnings first
+	servers  []reviewedServer // those with warnings first
 	selected int
 	same     string // line about tools with equal names
 	brief    bool   // all servers are in one line and get one answer
@@ -30,8 +30,8 @@ type reviewCard struct {
 	list     scroll
 }
 
-// reviewed is a server of the list.
-type reviewed struct {
+// reviewedServer is a server of the list.
+type reviewedServer struct {
 	host.Review
 	at       int // index in the reviews of the question
 	overview approval.Overview
@@ -42,15 +42,15 @@ type reviewed struct {
 
 // calm reports whether the server can be approved without a look at its details: it is new and has
 // no warnings.
-func (r *reviewed) calm() bool { return !r.decided && r.First && r.overview.Found == 0 }
+func (r *reviewedServer) calm() bool { return !r.decided && r.First && r.overview.Found == 0 }
 
 func newReviewCard(a *ask, reviews []host.Review) card {
 	c := &reviewCard{pending: pending{ask: a}, same: approval.SameNames(reviews)}
 	for i, r := range reviews {
-		c.servers = append(c.servers, reviewed{Review: r, at: i, overview: approval.Of(r)})
+		c.servers = append(c.servers, reviewedServer{Review: r, at: i, overview: approval.Of(r)})
 	}
-	slices.SortStableFunc(c.servers, func(a, b reviewed) int { return min(1, b.overview.Found) - min(1, a.overview.Found) })
-	c.brief = len(reviews) > 1 && !slices.ContainsFunc(c.servers, func(r reviewed) bool { return !r.calm() })
+	slices.SortStableFunc(c.servers, func(a, b reviewedServer) int { return min(1, b.overview.Found) - min(1, a.overview.Found) })
+	c.brief = len(reviews) > 1 && !slices.ContainsFunc(c.servers, func(r reviewedServer) bool { return !r.calm() })
 	if len(reviews) == 1 && !reviews[0].First {
 		c.open, c.servers[0].seen = true, true // a change must be read
 	}
@@ -146,8 +146,8 @@ func (c *reviewCard) briefLines(s *screen, width, height int) []ink.Line {
 	return framed(c.title(s), ink.Lines(ink.Plain, text, width), &c.list, foot, width, height)
 }
 
-// asksAboutSilent reports whether a key asks about the silent tools of the selected server, and there are
-// any.
+// asksAboutSilent reports whether a key asks about the silent tools of the selected server, and
+// there are any.
 func (c *reviewCard) asksAboutSilent(k keypress) bool {
 	return k.text == "r" && len(c.servers[c.selected].overview.Silent) > 0
 }
@@ -178,7 +178,7 @@ func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 	}
 	r.decided, r.said = true, said
 	c.open = false
-	if next := slices.IndexFunc(c.servers, func(r reviewed) bool { return !r.decided }); next >= 0 {
+	if next := slices.IndexFunc(c.servers, func(r reviewedServer) bool { return !r.decided }); next >= 0 {
 		c.selected = next
 	}
 	mark, what := ink.T(ink.Good, "✓ "), " approved: "+r.overview.Counts
@@ -263,7 +263,7 @@ func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
 
 func (c *reviewCard) title(s *screen) string {
 	switch {
-	case len(c.servers) > 1 && !slices.ContainsFunc(c.servers, func(r reviewed) bool { return !r.First }):
+	case len(c.servers) > 1 && !slices.ContainsFunc(c.servers, func(r reviewedServer) bool { return !r.First }):
 		return fmt.Sprintf("%d new servers: let the model use them?", len(c.servers))
 	case len(c.servers) > 1:
 		return fmt.Sprintf("%d servers are new or changed: let the model use them?", len(c.servers))

@@ -40,7 +40,7 @@ type screen struct {
 	permitted []Permission // as last listed
 	unwatch   func()       // ends the wait for tasks of the current conversation
 	came      int          // number of the task with a result that the model has not seen; 0: none
-	byItself  int          // number of runs for results of tasks since the user's last question
+	taskRuns  int          // number of runs for results of tasks since the user's last question
 	polling   bool
 	troubled  []string    // servers whose failure was printed
 	refused   []string    // servers whose definitions the user refused
@@ -62,11 +62,11 @@ type screen struct {
 	absent []string        // words after an @ that do not name a file
 	hint   string          // shown in place of the status line until the next key
 
-	cards   []card                      // questions to the user; the first one is shown
-	panel   panel                       // open panel; nil: none
-	pressed time.Time                   // time of the last key
-	forCard string                      // last key, if a card handled it
-	noted   struct{ call, text string } // the user's note about a refused call
+	cards       []card                      // questions to the user; the first one is shown
+	panel       panel                       // open panel; nil: none
+	pressed     time.Time                   // time of the last key
+	forCard     string                      // last key, if a card handled it
+	refusalNote struct{ call, text string } // the user's note about a refused call
 
 	listening bool // a listen command is pending
 	quitting  bool
@@ -223,7 +223,7 @@ func (s *screen) receive(v any) {
 		}
 		s.cards = append(s.cards, newCard(s, v))
 		s.alert("waits for you")
-	case withdrawn:
+	case withdrawnQuestion:
 		s.cards = slices.DeleteFunc(s.cards, func(c card) bool { return c.state().ask == v.ask })
 	case func(*screen):
 		v(s)
@@ -443,13 +443,13 @@ type paper struct {
 	begun      bool // something was printed
 	transcript []ink.Line
 
-	drawn    int       // height of the tallest frame that may still be on the terminal
-	peak     int       // the same, for frames since settling began
-	held     bool      // printing waits for settled
-	settling bool      // a settledMsg is pending
-	resized  time.Time // time of the last change of size
-	width    int       // width that the queued lines fit
-	waited   int       // number of times that printing waited for a new size
+	drawn     int       // height of the tallest frame that may still be on the terminal
+	peak      int       // the same, for frames since settling began
+	held      bool      // printing waits for settled
+	settling  bool      // a settledMsg is pending
+	resized   time.Time // time of the last change of size
+	width     int       // width that the queued lines fit
+	sizeWaits int       // number of times that printing waited for a new size
 }
 
 // maxWaited limits how often printing waits for a report of a new size.
@@ -516,11 +516,11 @@ func (s *screen) flush() tea.Cmd {
 // now would be misplaced and erased by the next frame.
 func (s *screen) isOutgrown() bool {
 	width, height, known := s.ui.size()
-	if !known || width == s.reported.width && height == s.reported.height || s.paper.waited >= maxWaited {
-		s.paper.waited = 0
+	if !known || width == s.reported.width && height == s.reported.height || s.paper.sizeWaits >= maxWaited {
+		s.paper.sizeWaits = 0
 		return false
 	}
-	s.paper.waited++
+	s.paper.sizeWaits++
 	return true
 }
 

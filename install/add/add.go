@@ -128,25 +128,25 @@ type addition struct {
 	name          string // name in the configuration
 	configuration string // path of the configuration
 	before        []byte // content of the configuration before the change
-	word          string // argument of add; "" for an upgrade
+	argument      string // argument of add; "" for an upgrade
 
-	pkg        *registry.Package // nil if the server is reached at a URL
-	remote     *registry.Remote
-	locked     *install.Locked
-	program    *install.Program
-	written    hostconfig.NewServer
-	secrets    map[string]string // secrets to store, by name
-	sandbox    *sandbox.Profile  // nil if the program is not confined
-	bySettings *settings.Sandbox // sandbox in the settings for this name, which takes precedence; nil if there is none
-	doubts     []string          // reasons why it may not be the intended server
-	notes      []string          // further notes for the user
-	typed      []string          // values and arguments from the user, not from the author
-	fixed      []string          // headers and variables that the author sets
-	given      map[string][]string
-	references []string // references to this server's secrets in the entry
-	noProgram  string   // program that its author names but its package lacks
-	data       *dataPlace
-	replaces   []string // words of the entry that it replaces; nil if there is none
+	pkg            *registry.Package // nil if the server is reached at a URL
+	remote         *registry.Remote
+	locked         *install.Locked
+	program        *install.Program
+	written        hostconfig.NewServer
+	secrets        map[string]string // secrets to store, by name
+	sandbox        *sandbox.Profile  // nil if the program is not confined
+	bySettings     *settings.Sandbox // sandbox in the settings for this name, which takes precedence; nil if there is none
+	doubts         []string          // reasons why it may not be the intended server
+	notes          []string          // further notes for the user
+	typed          []string          // values and arguments from the user, not from the author
+	fixed          []string          // headers and variables that the author sets
+	given          map[string][]string
+	references     []string // references to this server's secrets in the entry
+	missingProgram string   // program that its author names but its package lacks
+	data           *dataPlace
+	replaces       []string // words of the entry that it replaces; nil if there is none
 
 	dry *dryRun
 }
@@ -163,7 +163,7 @@ type Result struct {
 // file. If the user does not agree, the result is nil. Without agreement, or with an error, nothing
 // is changed.
 func (a *Adder) Add(ctx context.Context, word string, o Options) (*Result, error) {
-	w := &addition{Adder: a, Options: o, word: word, configuration: a.File, secrets: map[string]string{}}
+	w := &addition{Adder: a, Options: o, argument: word, configuration: a.File, secrets: map[string]string{}}
 	if err := w.find(ctx, word); err != nil {
 		return nil, err
 	}

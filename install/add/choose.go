@@ -121,8 +121,8 @@ func (w *addition) install(ctx context.Context) error {
 	p.Scripts, p.With, p.Bin = w.Scripts, cmp.Or(w.With, line.With), line.Program
 	err = w.resolve(ctx, store, p)
 	if errors.Is(err, install.ErrNoProgram) && p.Bin != "" {
-		w.noProgram, p.Bin = p.Bin, ""
-		w.notes = append(w.notes, "left out is "+plaintext.Line(w.noProgram, 100)+", which its author has stand in front of the package: it is no program of the package, and could start another one")
+		w.missingProgram, p.Bin = p.Bin, ""
+		w.notes = append(w.notes, "left out is "+plaintext.Line(w.missingProgram, 100)+", which its author has stand in front of the package: it is no program of the package, and could start another one")
 		err = w.resolve(ctx, store, p)
 	}
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// unkept is a path that the server was given and that does not exist. If a confined program writes
-// there without permission, the data is lost when it ends.
-type unkept struct {
+// volatilePath is a path that the server was given and that does not exist. If a confined program
+// writes there without permission, the data is lost when it ends.
+type volatilePath struct {
 	variable string // variable with the path, or "" for an argument
 	path     string
 	folder   string // folder for which the program needs the permission to write
@@ -61,12 +61,12 @@ func (w *addition) allowVariables(p *sandbox.Profile) {
 var ofSystem = regexp.MustCompile(`^/(usr|bin|sbin|lib|lib32|lib64|etc|opt|nix|dev|proc|sys)(/|$)`)
 
 // unkept returns the missing paths for which the program lacks a permission.
-func (w *addition) unkept() (all []unkept) {
+func (w *addition) unkept() (all []volatilePath) {
 	add := func(variable, path string) {
 		if _, err := os.Stat(path); !os.IsNotExist(err) || launch.Covers(w.sandbox.Write, w.Launcher.Place.Tilde(path)) || launch.Covers(w.sandbox.Read, w.Launcher.Place.Tilde(path)) {
 			return
 		}
-		u := unkept{variable: variable, path: path}
+		u := volatilePath{variable: variable, path: path}
 		var shared bool
 		if u.folder, shared = sandbox.DataFolder(path); shared && u.folder != path {
 			u.folder = filepath.Join(u.folder, w.name+"-data")
@@ -125,7 +125,7 @@ func (w *addition) keepData(ctx context.Context) error {
 }
 
 // displayPath returns the path with the name of its variable.
-func (u unkept) displayPath() string {
+func (u volatilePath) displayPath() string {
 	if u.variable != "" {
 		return u.variable + "=" + u.path
 	}
@@ -133,7 +133,7 @@ func (u unkept) displayPath() string {
 }
 
 // remedy describes how to keep the data.
-func (u unkept) remedy() string {
+func (u volatilePath) remedy() string {
 	write := "--write " + plaintext.ShellWord(u.folder)
 	switch {
 	case u.moved == "":
@@ -145,7 +145,7 @@ func (u unkept) remedy() string {
 }
 
 // move changes the entry to the path in the new folder.
-func (w *addition) move(u unkept) {
+func (w *addition) move(u volatilePath) {
 	switch {
 	case u.moved == "":
 	case u.variable != "":
@@ -231,7 +231,7 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 // data. If the user can be asked and the package names the variable for data, the final question
 // offers a place.
 func (w *addition) noteForgetful() {
-	if w.word == "" || w.sandbox == nil || w.bySettings != nil || len(w.dry.unconfined) > 0 || len(w.sandbox.Write)+len(w.sandbox.Hosts) > 0 ||
+	if w.argument == "" || w.sandbox == nil || w.bySettings != nil || len(w.dry.unconfined) > 0 || len(w.sandbox.Write)+len(w.sandbox.Hosts) > 0 ||
 		!slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return !t.Annotations.ReadsOnly() }) {
 		return
 	}

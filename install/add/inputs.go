@@ -141,7 +141,7 @@ func (w *addition) fillPackage(ctx context.Context) error {
 		return err
 	}
 	w.notes = append(w.notes, slices.DeleteFunc(line.Notes, func(note string) bool {
-		return w.noProgram != "" && strings.HasPrefix(note, w.noProgram+" is taken for a program")
+		return w.missingProgram != "" && strings.HasPrefix(note, w.missingProgram+" is taken for a program")
 	})...)
 	settings, err := w.fillSettings(ctx)
 	if err != nil {

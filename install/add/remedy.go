@@ -35,7 +35,7 @@ var (
 // startRemedy returns advice for a new program that does not start. It has no entry yet, so the
 // advice is another command line for adding it.
 func (w *addition) startRemedy(err error) string {
-	if w.program == nil || w.word == "" {
+	if w.program == nil || w.argument == "" {
 		if w.Remedy == nil {
 			return "see what it writes"
 		}
@@ -76,7 +76,7 @@ func (w *addition) withMore() string {
 // argument of the server.
 func (w *addition) again(flag, argument string) string {
 	var words []string
-	for _, part := range []string{"junction server add " + plaintext.ShellWord(w.word), w.Typed, flag} {
+	for _, part := range []string{"junction server add " + plaintext.ShellWord(w.argument), w.Typed, flag} {
 		if part != "" {
 			words = append(words, part)
 		}
@@ -95,7 +95,7 @@ func (w *addition) again(flag, argument string) string {
 
 // noteNothing adds a note with advice if the server has no features.
 func (w *addition) noteNothing() {
-	if w.dry.login || w.word == "" || w.program == nil || len(w.dry.tools)+w.dry.prompts+w.dry.resources > 0 {
+	if w.dry.login || w.argument == "" || w.program == nil || len(w.dry.tools)+w.dry.prompts+w.dry.resources > 0 {
 		return
 	}
 	note := "it offers nothing as it was started; " + w.withMore()

@@ -203,8 +203,8 @@ func (w *addition) about() aboutPackage {
 	return about
 }
 
-// askConsent asks the user to agree. With Yes it does not ask, but then returns an error for findings
-// unless Sure is set.
+// askConsent asks the user to agree. With Yes it does not ask, but then returns an error for
+// findings unless Sure is set.
 func (w *addition) askConsent(ctx context.Context, question string, choices []launch.Choice) (bool, error) {
 	found := severe(w.dry.findings)
 	switch {

@@ -209,8 +209,8 @@ func (p *piece) made(cut bool) *model.Call {
 	return c
 }
 
-// lacksResult reports whether a block calls one of the provider's own tools and the result is missing.
-// The provider refuses such a call in a request.
+// lacksResult reports whether a block calls one of the provider's own tools and the result is
+// missing. The provider refuses such a call in a request.
 func lacksResult(raw json.RawMessage, parts []model.Part) bool {
 	if kind := wire.StringOf(raw, "type"); !strings.HasSuffix(kind, "tool_use") {
 		return false

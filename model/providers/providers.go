@@ -156,8 +156,8 @@ type Listed struct {
 	Window int    // window in tokens; 0 if unknown
 }
 
-// listed is a model on the wire. Providers use different names for its window.
-type listed struct {
+// listedModel is a model on the wire. Providers use different names for its window.
+type listedModel struct {
 	ID          string `json:"id"`
 	DisplayName string `json:"display_name"`
 	Length      int    `json:"context_length"`
@@ -203,7 +203,7 @@ func (p Provider) List(ctx context.Context, at, key string) ([]Listed, error) {
 		return nil, fail(fmt.Errorf("status %d", res.StatusCode))
 	}
 	var answer struct {
-		Data []listed `json:"data"`
+		Data []listedModel `json:"data"`
 	}
 	if err := json.NewDecoder(io.LimitReader(res.Body, maxModelsBody)).Decode(&answer); err != nil {
 		return nil, fail(errors.New("the list is not JSON as expected"))
@@ -212,7 +212,7 @@ func (p Provider) List(ctx context.Context, at, key string) ([]Listed, error) {
 }
 
 // talking returns the language models in the list, in display order.
-func (p Provider) talking(all []listed) (models []Listed) {
+func (p Provider) talking(all []listedModel) (models []Listed) {
 	others := []string{"embed", "whisper", "tts", "dall-e", "moderation", "transcribe", "realtime", "imagen", "veo-", "sora", "rerank"}
 	for _, m := range all {
 		name := strings.TrimPrefix(m.ID, "models/") // Gemini's names have this prefix

@@ -111,9 +111,9 @@ func writeTemporary(folder *os.Root, name string, data []byte, old fs.FileInfo) 
 	return errors.Join(err, file.Close())
 }
 
-// moveIntoPlace renames a temporary file to its final name. Without overwrite it makes a hard link, which
-// fails if the name was taken meanwhile. On file systems without hard links, only the earlier check
-// prevents overwriting.
+// moveIntoPlace renames a temporary file to its final name. Without overwrite it makes a hard link,
+// which fails if the name was taken meanwhile. On file systems without hard links, only the earlier
+// check prevents overwriting.
 func moveIntoPlace(in *os.Root, from, to string, overwrite bool) error {
 	if overwrite {
 		return in.Rename(from, to)

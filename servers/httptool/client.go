@@ -139,8 +139,8 @@ func NewClient(name string, o Options) (*Client, error) {
 	return c, nil
 }
 
-// internetTransport returns a transport that connects only to internet addresses, or to the proxies that
-// proxied selects.
+// internetTransport returns a transport that connects only to internet addresses, or to the proxies
+// that proxied selects.
 func internetTransport(proxied *http.Transport) http.RoundTripper {
 	direct := proxied.Clone()
 	direct.Proxy = nil

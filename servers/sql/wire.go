@@ -28,7 +28,7 @@ func (d dialer) DialContext(ctx context.Context, network, address string) (net.C
 	if err != nil {
 		return nil, err
 	}
-	b := &bounded{Conn: c, end: end, left: maxWire}
+	b := &boundedConn{Conn: c, end: end, left: maxWire}
 	return b, b.SetDeadline(end)
 }
 
@@ -44,15 +44,15 @@ func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net
 	return d.DialContext(ctx, network, address)
 }
 
-// A bounded connection ends at a deadline or after a number of bytes.
-type bounded struct {
+// A boundedConn ends at a deadline or after a number of bytes.
+type boundedConn struct {
 	net.Conn
 	end  time.Time
 	left int
 }
 
 // Read reads from the connection. It returns an error after the limit of bytes.
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *boundedConn) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, errors.New("the database sent more than 64 MiB for one statement; select fewer or shorter columns")
 	}
@@ -62,7 +62,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 }
 
 // SetDeadline sets a deadline, which is never later than that of the connection.
-func (b *bounded) SetDeadline(t time.Time) error {
+func (b *boundedConn) SetDeadline(t time.Time) error {
 	if t.IsZero() || t.After(b.end) {
 		t = b.end
 	}

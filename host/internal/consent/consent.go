@@ -20,7 +20,8 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// A Decider decides about the calls of a conversation and its children. Its methods are safe for concurrent use.
+// A Decider decides about the calls of a conversation and its children. Its methods are safe for
+// concurrent use.
 type Decider struct {
 	rules func() *policy.Policy
 	here  func(guard.Source) bool
@@ -336,8 +337,8 @@ const (
 	maxRepeatedWords   = 8
 )
 
-// repeatsRequest reports whether arguments consist of a few words that the user wrote, under names that
-// the schema declares. Words from a server do not count, because they are no safer than its
+// repeatsRequest reports whether arguments consist of a few words that the user wrote, under names
+// that the schema declares. Words from a server do not count, because they are no safer than its
 // requests.
 func repeatsRequest(arguments []byte, schema json.RawMessage, said string) bool {
 	if len(arguments) == 0 {

@@ -58,9 +58,9 @@ func Read(blocks ...mcp.Content) (o Outcome) {
 	return o
 }
 
-// hasSameContent reports whether one of the blocks contains the structured content as text. The specification
-// asks servers for this, for clients that cannot read structured content. The text may be other
-// JSON of the same value, or the bare value of a structure with one member.
+// hasSameContent reports whether one of the blocks contains the structured content as text. The
+// specification asks servers for this, for clients that cannot read structured content. The text
+// may be other JSON of the same value, or the bare value of a structure with one member.
 func hasSameContent(blocks []mcp.Content, structured json.RawMessage) bool {
 	var bare json.RawMessage // value of the only member
 	members := 0

@@ -89,8 +89,8 @@ func (s *Service) problem(ctx context.Context, a *Answer, err error) error {
 	return &model.Error{Provider: s.Provider, Message: Text(message, s.Key), Err: cause}
 }
 
-// parseComplaint parses an error. Its forms are OpenAI's object, a list of it (Gemini), a text in its
-// place (Ollama), its members at the top level (vLLM, Mistral, FastAPI), and plain text.
+// parseComplaint parses an error. Its forms are OpenAI's object, a list of it (Gemini), a text in
+// its place (Ollama), its members at the top level (vLLM, Mistral, FastAPI), and plain text.
 func parseComplaint(body []byte) Complaint {
 	var v any
 	if json.Unmarshal(body, &v) != nil {

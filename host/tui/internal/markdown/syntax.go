@@ -178,8 +178,8 @@ func indexAfter(text, end string, from int) int {
 	return min(until(text, end, from)+len(end), len(text))
 }
 
-// quotedLength returns the length of a quoted text. A quote that is not closed counts as an apostrophe,
-// of length 1.
+// quotedLength returns the length of a quoted text. A quote that is not closed counts as an
+// apostrophe, of length 1.
 func quotedLength(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
