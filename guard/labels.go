@@ -56,7 +56,7 @@ type Source struct {
 	Server string `json:"server"`
 	Origin string `json:"origin,omitempty"` // distinguishes servers with the same name
 	Tool   string `json:"tool,omitempty"`
-	URI    string `json:"uri,omitempty"` // of a resource
+	URI    string `json:"uri,omitempty"` // URI of a resource
 }
 
 // IsOf reports whether the source belongs to the server with this name and origin.

@@ -137,7 +137,7 @@ func (s State) String() string {
 // A Verdict is the result of a comparison of a definition with the approved one.
 type Verdict struct {
 	State State
-	Hash  string // of the checked definition
+	Hash  string // hash of the checked definition
 
 	// Old is the approved definition if State is Changed. If State is New, it is another definition
 	// accepted by [Pins.See], if any. Fields of more than 32 KiB are cut.

@@ -168,8 +168,8 @@ func (h *Host) instructions(c *catalogue) []string {
 
 // Limits of the servers' instructions in the system prompt, in bytes.
 const (
-	maxInstructions    = 4 << 10  // of one server
-	maxAllInstructions = 16 << 10 // of all servers; the longest are cut first
+	maxInstructions    = 4 << 10  // bytes of one server's instructions
+	maxAllInstructions = 16 << 10 // bytes of the instructions of all servers; the longest are cut first
 )
 
 // skillsText returns the part of the system prompt that lists the skills of a catalogue.

@@ -84,7 +84,7 @@ const (
 )
 
 // askPerson asks the user, applies the answer and reports it. It returns the text for the model if
-// the answer is no, else "".
+// the answer is no, and "" otherwise.
 func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (refusal string) {
 	card.Agent, card.Reasons, card.Secret, card.Once = r.c.agent.Name, j.Reasons, j.Secret, j.Once
 	switch rule := j.Rules.Rule; {

@@ -328,7 +328,7 @@ type shared struct {
 	sampled map[string]int    // tokens that each server used of the model
 	reviews map[string]int    // number of reviews of each server's changes
 	off     map[string]bool   // servers that the user switched off; never modified, only replaced
-	queries map[string]string // by tool, the query that found it; kept until the program ends
+	queries map[string]string // the query that found a tool, by tool; kept until the program ends
 }
 
 // narrow limits chosen to the tools that the parent's question allows.

@@ -84,7 +84,7 @@ func (s *server) read(ctx context.Context, d *definitions.Definitions) offer {
 	seen := make(map[string]bool, len(listed))
 	names := model.NewNames() // names of this list only, so that a server that changes all names cannot fill the memory
 	for _, t := range listed {
-		if t != nil && t.Name != "" && !seen[t.Name] { // of two tools with the same name, the first counts
+		if t != nil && t.Name != "" && !seen[t.Name] { // if two tools have the same name, the first counts
 			seen[t.Name] = true
 			tools = append(tools, s.tool(t, names))
 		}

@@ -67,7 +67,7 @@ type Ended struct {
 // Asking lists calls that are not made before the user answers. If a record ends before the answer,
 // they were not made.
 type Asking struct {
-	Calls    []string `json:"calls"` // by ID
+	Calls    []string `json:"calls"` // IDs of the calls
 	Answered bool     `json:"answered,omitempty"`
 }
 

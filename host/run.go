@@ -43,7 +43,7 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 		}
 		if errors.Is(context.Cause(ctx), errTimeLimit) {
 			stop, err = stopTime, nil
-			if most := r.account.limits.Time; most > 0 { // else it is the parent's limit, which the parent reports
+			if most := r.account.limits.Time; most > 0 { // otherwise it is the parent's limit, which the parent reports
 				r.notice(NoticeLimit, "the run was ended after %v", most)
 			}
 		}
@@ -107,7 +107,7 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 	if err != nil {
 		return stopError, err
 	}
-	if r.c.cutOff { // else the new question would belong to that run
+	if r.c.cutOff { // otherwise the new question would belong to that run
 		if err := r.finish(&Totals{}, &Ended{Stop: StopCutOff}); err != nil {
 			return stopError, err
 		}

@@ -219,7 +219,7 @@ type Host struct {
 	telling   sync.Mutex    // held while one event is sent
 	mu        sync.Mutex
 	rules     *policy.Policy
-	refused   map[string]string // by server, the hash of the definitions that the user refused
+	refused   map[string]string // the hash of the definitions that the user refused, by server
 
 	offered asOf[catalogue]       // tools and skills that the model can be given
 	guarded asOf[guard.Catalogue] // tool names of all servers, for the guard

@@ -208,7 +208,7 @@ func (c *calling) returned(ctx context.Context, err error) (got outcome.Outcome,
 	if r.c.add(Entry{Task: &TaskEntry{Number: t.number, Left: true}}) == nil { // otherwise the next entry fails too, and ends the run
 		r.c.watchMore()
 	}
-	if cause := context.Cause(ctx); !errors.Is(cause, ErrLeft) { // with ErrLeft the user already knows
+	if cause := context.Cause(ctx); !errors.Is(cause, ErrLeft) { // if the cause is ErrLeft, the user knows already
 		c.run.tell(Event{Notice: &Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("goes on as task %d: %s", t.number, excerpt.Clip(excerpt.Clean(cmp.Or(cause, err).Error()), excerpt.MaxError))}})
 	}
 	return outcome.Said("%s goes on as task %d of its server, and has no result yet. You learn when it is over: do not call it again for that, and go on with what does not need it.", c.tool.sent.Name, t.number), true
@@ -339,7 +339,7 @@ func endsTask(err error) bool {
 	return errors.Is(err, tasks.ErrCancelled) || errors.As(err, new(*mcp.Error)) && !errors.Is(err, tasks.ErrUnanswered)
 }
 
-// toolOfTask returns the tool of a task if the model can use it now, else nil.
+// toolOfTask returns the tool of a task if the model can use it now, and nil otherwise.
 func (c *Conversation) toolOfTask(t *pendingTask) *tool {
 	if found := c.catalogue().find(t.Tool); found != nil && found.server.Name == t.Via {
 		return found
@@ -348,7 +348,7 @@ func (c *Conversation) toolOfTask(t *pendingTask) *tool {
 }
 
 // arrived records the result of a task. It adds the result to the conversation if no run is active;
-// else the run does so at its end.
+// otherwise the run does so at its end.
 func (c *Conversation) arrived(t *pendingTask, a *arrival) {
 	c.mu.Lock()
 	if t.came == nil {

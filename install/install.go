@@ -57,7 +57,7 @@ func (p Package) IsContainer() bool { return runner.Of(p.Type).IsContainer }
 // another machine.
 type Locked struct {
 	Package          // the version is exact
-	Integrity string `json:"integrity,omitempty"` // sha512-BASE64 for npm, else sha256:HEX; for pypi that of the universal wheel; for oci the digest
+	Integrity string `json:"integrity,omitempty"` // sha512-BASE64 for npm, the digest for oci, otherwise sha256:HEX; for pypi, the hash of the universal wheel
 	// Program is the command line to start. Words that begin with ./ are paths in the folder of the
 	// installed package. Any other first word is a program on this machine.
 	Program      []string        `json:"program"`

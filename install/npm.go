@@ -422,7 +422,7 @@ func bundledNPM(entries map[string]npmEntry) map[string]string {
 		}
 		for _, wanted := range []map[string]string{e.Dependencies, e.OptionalDependencies, e.PeerDependencies} {
 			for name := range wanted {
-				// If npm finds it in a folder above, it is not in the archive.
+				// a package that npm finds in a folder above is not in the archive
 				if found := findNPM(entries, folder, name); found != "" && aboveNPM(found) == by {
 					add(found, by)
 				}

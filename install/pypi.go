@@ -198,8 +198,9 @@ func (k pypi) pip(ctx context.Context, p Package, dir string, args ...string) er
 	return err
 }
 
-// pypiProgram chooses a program: like uvx the one with the package's name, else the only one, or
-// else the package's module.
+// pypiProgram returns the command line to start. It prefers the program with the name p.Bin or, by
+// default, with the package's name, which uvx also prefers. Next is the only program of the
+// package, if p.Bin is not set, and then the package's module.
 func pypiProgram(p Package, plain, site string) ([]string, error) {
 	var names []string
 	for _, sub := range []string{"bin", "Scripts"} {

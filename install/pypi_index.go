@@ -75,7 +75,8 @@ func (page *indexPage) why(version string) string {
 }
 
 // mainHash returns the hash of the file that represents a version. It is the same for all users and
-// systems: the universal wheel, else the source, else the file whose name sorts first.
+// systems: the universal wheel; without one, the source; without both, the file whose name sorts
+// first.
 func (page *indexPage) mainHash(version string) (hash string) {
 	best := ""
 	for _, f := range page.Files {

@@ -101,8 +101,8 @@ func (d *Dialect) takes(name string) bool {
 
 // A keyword describes how lowering treats a keyword of JSON Schema.
 type keyword struct {
-	// never excludes the keyword from all dialects. It would reject valid values after the schemas
-	// in it or next to it were rewritten to accept more.
+	// never excludes the keyword from all dialects. Such a keyword would reject valid values once
+	// the schemas in it or next to it were rewritten to accept more.
 	never bool
 	// place marks keywords about the position of the schema. They are dropped when the schema is
 	// merged into another.

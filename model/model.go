@@ -332,8 +332,8 @@ type Error struct {
 	Message string
 	// RetryAfter is the wait that the provider requests, or 0.
 	RetryAfter time.Duration
-	// Window is the model's window in tokens if Err is ErrWindow and the provider reports it, else
-	// 0.
+	// Window is the model's window in tokens if Err is ErrWindow and the provider reports it, and 0
+	// otherwise.
 	Window int
 	// Err is the cause, or one of the errors below.
 	Err error

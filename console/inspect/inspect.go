@@ -87,7 +87,7 @@ type Hooks struct {
 	Stderr, Stdout func(line string)
 }
 
-// Options define how servers are reached.
+// Options defines how servers are reached.
 type Options struct {
 	// Open finds a server. Its error, which may be a [*FaultError], tells why the server cannot be
 	// used.

@@ -63,8 +63,8 @@ func (s *screen) press(msg tea.KeyPressMsg) {
 	s.menu.update(s)
 }
 
-// interrupt cancels the run, or quits. It quits at once if a run is already being cancelled, else
-// after a second press.
+// interrupt cancels the run, or quits. It quits at once if a run is already being cancelled, and
+// otherwise after a second press.
 func (s *screen) interrupt() {
 	now := s.now()
 	switch {
@@ -393,8 +393,8 @@ func (s *screen) takeBack() bool {
 	return true
 }
 
-// goOn sends the next queued question. If it cannot be sent, it returns to the input if that is
-// empty, or else stays in the queue.
+// goOn sends the next queued question. If that is not possible, the question returns to the input
+// line, or stays in the queue if the input line is not empty.
 func (s *screen) goOn() {
 	w := &s.waiting
 	if len(w.texts) == 0 || s.run != nil || s.quitting {

@@ -42,19 +42,20 @@ type Options struct {
 	// Greeting is Markdown that is printed first.
 	Greeting string
 	// Example returns a question for the given tools, to suggest after servers are connected, or
-	// "". Nil: no suggestion.
+	// "". If Example is nil, no question is suggested.
 	Example func(tools []host.ToolInfo) string
 	// History holds lines typed earlier, the oldest first. Remember is called with each new line.
 	History  []string
 	Remember func(line string)
-	// SaveMedia stores an image, a sound or a file of a result and returns its path. Nil: only a
-	// line about it is printed.
+	// SaveMedia stores an image, a sound or a file of a result, and returns its path. If SaveMedia
+	// is nil, only a line about the media is printed.
 	SaveMedia func(server, tool string, m model.Media) (path string, err error)
 	// Files finds local files to attach; nil: none can be attached.
 	Files Files
-	// OnDisk reads a file below a folder that the user gave to the chat. With it an approval card
-	// shows the changes that a call would make by overwriting the file. ok is false for other files
-	// and for those that must not be shown. Nil: no changes are shown. Several goroutines call it.
+	// OnDisk reads a file below a folder that the user gave to the chat. With it, an approval card
+	// shows the changes that a call would make by overwriting the file. The result ok is false for
+	// other files and for those that must not be shown. If OnDisk is nil, no changes are shown.
+	// Several goroutines call it.
 	OnDisk func(path string) (text string, ok bool)
 	// Clipboard returns the picture in the clipboard, for Ctrl+V; nil: the clipboard cannot be
 	// read.
@@ -66,7 +67,7 @@ type Options struct {
 	// Models lists the available models; nil: the model cannot be switched.
 	Models Models
 	// Console serves a page with the messages of the servers and the chat, opens it in a browser if
-	// possible, and returns a link to it. Nil: there is no console.
+	// possible, and returns a link to it. If Console is nil, there is no console.
 	Console func(ctx context.Context) (link string, err error)
 	// NoAlerts disables the bell and notifications when the program waits for the user, and leaves
 	// the window's title alone.

@@ -24,7 +24,7 @@ type volatilePath struct {
 	variable string // variable with the path, or "" for an argument
 	path     string
 	folder   string // folder for which the program needs the permission to write
-	moved    string // path in a new folder, if other programs use the original one; else ""
+	moved    string // path in a new folder, if other programs use the original one; otherwise ""
 }
 
 // typedVariables returns the sorted names of the variables for which the user typed an absolute

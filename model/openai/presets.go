@@ -33,7 +33,7 @@ type returned int
 
 const (
 	inTurns  returned = iota // in turns that called tools
-	always                   // in such turns, even if the text is empty
+	always                   // in turns that called tools, even if the text is empty
 	never                    // the provider refuses it
 	detailed                 // as reasoning_details, in every message
 )

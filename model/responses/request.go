@@ -185,7 +185,7 @@ func output(r *model.Result) any {
 	return contents(r.Parts)
 }
 
-// contents returns parts as one text if possible, else as a list.
+// contents returns parts as one text if possible, and otherwise as a list.
 func contents(parts []model.Part) any {
 	return wire.Contents(parts, func(text string) content { return content{Type: "input_text", Text: text} }, func(media *model.Media) (content, bool) {
 		switch {

@@ -11,9 +11,9 @@ const (
 	maxArgumentName = 64
 )
 
-// nameAll names the tools of operations. A name is the operationId, or else the method and path,
-// with '_' for invalid characters. A name that is too long, or that several operations share, gets
-// a hash of the method and path. So a name does not depend on the order of operations.
+// nameAll names the tools of operations. A name is the operationId or, without one, the method and
+// path, with '_' for invalid characters. A name that is too long, or that several operations share,
+// gets a hash of the method and path. So a name does not depend on the order of operations.
 func nameAll(all []*operation) {
 	count := map[string]int{}
 	for _, o := range all {

@@ -30,8 +30,8 @@ type Options struct {
 	Variables map[string]string
 	// Secrets maps names of security schemes to secrets: a token, a key, or USER:PASSWORD. The
 	// secret "" is for whichever scheme an operation needs. If the document does not declare that,
-	// it is for the only scheme, or else is a bearer token. "bearer" and "basic" are sent with
-	// every request, unless the document has a scheme with that name.
+	// it is for the only scheme; without schemes, it is a bearer token. "bearer" and "basic" are
+	// sent with every request, unless the document has a scheme with that name.
 	Secrets map[string]string
 	// Requests holds the limits of requests. Its Base overrides the servers in the document, and
 	// its Credentials are sent with all requests.

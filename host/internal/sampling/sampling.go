@@ -116,7 +116,8 @@ func FirstText(messages []mcp.SamplingMessage) string {
 	return ""
 }
 
-// Describe returns the description of a tool, or else its title, clean.
+// Describe returns the description of a tool, or its title if it has no description. It cleans the
+// text.
 func Describe(t *mcp.Tool) string {
 	text := t.Description
 	if text == "" {

@@ -186,7 +186,7 @@ func (v *View) Learn(name string, window int) {
 	v.window, v.shownBy = window, name
 }
 
-// Learned returns the window of a model if [View.Learn] recorded it, else 0.
+// Learned returns the window of a model if [View.Learn] recorded it, and 0 otherwise.
 func (v *View) Learned(name string) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()

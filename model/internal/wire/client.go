@@ -85,7 +85,7 @@ func do(client *http.Client, req *http.Request, body []byte, tap func(model.Exch
 	return res, nil
 }
 
-// because returns ErrIdle or ErrTooLarge if one of them ended the exchange, else err. The
+// because returns ErrIdle or ErrTooLarge if one of them ended the exchange, and err otherwise. The
 // transport's error would only report that the context was canceled.
 func (x *exchange) because(err error) error {
 	if cause := context.Cause(x.ctx); errors.Is(cause, ErrIdle) || errors.Is(cause, ErrTooLarge) {

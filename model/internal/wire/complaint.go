@@ -23,7 +23,7 @@ const maxErrorBody = 1 << 20
 // A Complaint is an error of a provider, parsed from any of its forms.
 type Complaint struct {
 	Message, Code, Param string
-	// Window is the model's window in tokens if the error has a member for it, else 0.
+	// Window is the model's window in tokens if the error has a member for it, and 0 otherwise.
 	Window int
 }
 
