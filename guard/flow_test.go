@@ -217,7 +217,7 @@ func TestAYesIsOneToItsReasons(t *testing.T) {
 	}
 }
 
-func TestASecretIsAskedAboutEveryTime(t *testing.T) {
+func TestEachUseOfASecretNeedsApproval(t *testing.T) {
 	f := having("web page")
 	call := postWeb
 	call.Arguments = []byte(`{"note":"ghp_` + strings.Repeat("a1B2", 9) + `"}`)
@@ -227,7 +227,7 @@ func TestASecretIsAskedAboutEveryTime(t *testing.T) {
 	}
 }
 
-func TestAnOrdinaryTaskNeedsOneYes(t *testing.T) {
+func TestAnOrdinaryTaskNeedsOneApproval(t *testing.T) {
 	f, asked := having(), 0
 	call := func(c Call, from Source, labels Labels, text string) {
 		if d := f.Ask(c); !d.Allowed {

@@ -15,7 +15,7 @@ import (
 
 // What the guard costs a person who is up to no harm: questions that the rules alone
 // would not have asked.
-func TestOrdinaryTasksNeedAtMostOneMoreYes(t *testing.T) {
+func TestOrdinaryTasksNeedAtMostOneFurtherApproval(t *testing.T) {
 	read, weather := scripted.Calling("files__read", `{"path":"/home/ada/notes.txt"}`), scripted.Calling("guest__weather", `{"city":"Oslo"}`)
 	write := scripted.Calling("files__write", `{"path":"/home/ada/trip.txt","text":"It will be sunny."}`)
 	more := scripted.Calling("files__write", `{"path":"/home/ada/trip.txt","text":"And on Monday, too."}`)
@@ -140,7 +140,7 @@ func TestUnansweredFormsAreErrors(t *testing.T) {
 }
 
 // A yes to one thing that leaves is not a yes to a secret.
-func TestASecretIsAskedAboutEveryTime(t *testing.T) {
+func TestEachUseOfASecretNeedsApproval(t *testing.T) {
 	t.Parallel()
 	token := "ghp_" + strings.Repeat("a1B2c3D4", 4) + "wxyz"
 	steps := []model.Part{

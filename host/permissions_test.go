@@ -128,7 +128,7 @@ type entries []Entry
 
 func (e *entries) Append(entry Entry) error { *e = append(*e, entry); return nil }
 
-func TestTrustIsTakenBack(t *testing.T) {
+func TestTrustCanBeWithdrawn(t *testing.T) {
 	t.Parallel()
 	trusted := stranger("files", "a file")
 	trusted.Trusted = true

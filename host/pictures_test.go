@@ -121,7 +121,7 @@ func TestAPictureThatIsAttachedIsSummarized(t *testing.T) {
 
 // In base64 it has more than 5 MiB, which a provider refuses in this request and in every
 // one that follows.
-func TestAPictureOfAResultThatNoProviderTakesIsNotSent(t *testing.T) {
+func TestUnsupportedPicturesOfResultsAreNotSent(t *testing.T) {
 	large := mcp.Content{Type: "image", Data: make([]byte, picture.MaxBytes+1), MIMEType: "image/png"}
 	server := looking(&mcp.CallToolResult{Content: []mcp.Content{large}})
 	s := play(t, Options{Model: talkative(1, nil), Servers: []Server{server}})

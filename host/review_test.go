@@ -71,7 +71,7 @@ func TestReviewsOfAServerThatKeepsChangingAreBounded(t *testing.T) {
 	}
 }
 
-func TestRefusalsCanBeTakenBack(t *testing.T) {
+func TestRefusalsCanBeWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, m := restless()
 		agreed := false

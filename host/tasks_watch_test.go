@@ -94,7 +94,7 @@ func TestATaskOfAServerThatMayNotBeUsedWaits(t *testing.T) {
 }
 
 // What a sub-agent's call became is the conversation's: after a restart there is no sub-agent.
-func TestATaskOfASubAgentGoesOnAfterARestart(t *testing.T) {
+func TestATaskOfASubAgentContinuesAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
 		own := mcp.NewServer("own", "1")

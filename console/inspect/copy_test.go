@@ -35,7 +35,7 @@ func words(t *testing.T, name, line string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-func TestACommandLineIsTakenByAShellAsItIsMeant(t *testing.T) {
+func TestAShellParsesCommandLinesAsIntended(t *testing.T) {
 	for _, text := range hostile {
 		quoted, err := json.Marshal(map[string]string{"message": text})
 		if err != nil {

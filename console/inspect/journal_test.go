@@ -92,7 +92,7 @@ func TestALargeEventIsCopiedInParts(t *testing.T) {
 	}
 }
 
-func TestAReaderThatMissedEventsGetsALargeOneBehindThem(t *testing.T) {
+func TestAReaderGetsALargeEventAfterAGap(t *testing.T) {
 	type line struct{ Line string }
 	j := newJournal()
 	for range maxEventBytes/maxOneEvent + 2 {
@@ -181,7 +181,7 @@ func TestAConnectionThatNoPageFollowsEnds(t *testing.T) {
 	})
 }
 
-func TestTimeForARequestStandsWhileThePageIsAsked(t *testing.T) {
+func TestTheTimeoutStopsDuringAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		do, end := inside(t, memory)
 		defer end()
@@ -230,7 +230,7 @@ func (silent) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, erro
 	return nil, fmt.Errorf("server %q: %w", o.Name, context.Cause(ctx))
 }
 
-func TestASlowStartIsSaidWhileItLasts(t *testing.T) {
+func TestASlowStartIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		do, end := inside(t, func(context.Context, Server, Hooks) (*Opened, error) {
 			return &Opened{Name: "slow", Transport: silent{}, Client: mcp.ClientOptions{ConnectTimeout: time.Minute}}, nil

@@ -63,7 +63,7 @@ func TestErrorsCountTowardsTheBound(t *testing.T) {
 }
 
 // Entries of one digit take many times the memory that they have in the message.
-func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
+func TestAListIsLimitedInMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine reads a list of 64 MiB")
 	}

@@ -179,7 +179,7 @@ func TestLeavingTheProgramLeavesItsTasks(t *testing.T) {
 	}
 }
 
-func TestATaskIsShownInAConversationThatGoesOn(t *testing.T) {
+func TestATaskIsShownInAContinuedConversation(t *testing.T) {
 	call := &model.Call{ID: "c1", Name: "works__dig", Arguments: []byte(`{}`)}
 	session := &scripted{saved: Saved{ID: "abc"}, entries: []host.Entry{
 		{Message: &model.Message{Role: model.RoleUser, Parts: []model.Part{{Text: "dig"}}}},
