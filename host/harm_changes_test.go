@@ -85,7 +85,7 @@ func (w *world) latest() *model.Request {
 	return requests[len(requests)-1]
 }
 
-// The definition changes while the person looks at the card.
+// The definition changes while the user looks at the card.
 func TestCallsUseTheApprovedTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(w *world) {

@@ -39,7 +39,7 @@ func disk(wrote *[]string, meanwhile func()) Server {
 
 var twoWrites = scripted.Reply(scripted.Calling("files__write", `{"text":"a"}`), scripted.Calling("files__write", `{"text":"b"}`))
 
-// While the first of two calls runs, the person switches the server off.
+// While the first of two calls runs, the user switches the server off.
 func TestAServerThatIsOffGetsNoCallThatWasDecided(t *testing.T) {
 	for name, turns := range map[string][]scripted.Turn{
 		"by the model":     {twoWrites, scripted.Say("done")},

@@ -25,7 +25,7 @@ func TestOrdinaryTasksNeedAtMostOneFurtherApproval(t *testing.T) {
 	named := scripted.Calling("post__fetch", `{"url":"weather/Oslo"}`)
 	tests := []struct {
 		name  string
-		rules []string // tools that the person allowed earlier
+		rules []string // tools that the user allowed earlier
 		steps []model.Part
 		more  int // questions that the guard adds
 	}{

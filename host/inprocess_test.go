@@ -88,7 +88,7 @@ func TestLostConnectionsAreFailedServers(t *testing.T) {
 	}
 }
 
-// A call goes on where a list fails meanwhile.
+// A call continues if a list fails meanwhile.
 func TestACallOutlivesAListThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mcp.NewServer("s", "1")

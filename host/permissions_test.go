@@ -102,7 +102,7 @@ func waitsInSaveFlow() bool {
 	return false
 }
 
-// Whoever goes on from an earlier entry, or with an older conversation, trusts nobody again.
+// A conversation that continues from an earlier entry, or an older conversation, trusts no server.
 func TestReadDataOfADistrustedServerIsUntrusted(t *testing.T) {
 	t.Parallel()
 	trusted := stranger("files", "a file")

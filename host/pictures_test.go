@@ -57,7 +57,7 @@ func TestAPictureThatIsAttachedIsShownToTheModel(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	// The record has it, and whoever goes on from there sends it again.
+	// The record has it, so a conversation that continues from there sends it again.
 	ask(t, s.Conversation(nil, stored...), "and now?")
 	if first := s.last(t).Messages[0]; seen([]model.Message{first}) != len(cat) {
 		t.Errorf("resumed, the model gets %+v", first.Parts)

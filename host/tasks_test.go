@@ -112,7 +112,7 @@ func dig(t *testing.T, s *stage) (c *Conversation, record *saved, end func(cause
 	}
 }
 
-// texts are the results that the model got in all, and the messages in the role of the person.
+// texts returns all results that the model got, and the messages in the role of the user.
 func (s *stage) texts(t *testing.T) (results, said []string) {
 	t.Helper()
 	for _, m := range s.last(t).Messages {

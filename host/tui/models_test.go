@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// choices are models of which a test knows which was chosen.
+// choices are models that record which of them was chosen.
 type choices struct {
 	session *scripted
 	effort  string

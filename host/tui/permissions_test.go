@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// granted are permissions of which one can be taken back.
+// granted are permissions, one of which can be withdrawn.
 type granted struct {
 	mu      sync.Mutex
 	removed bool

@@ -185,7 +185,7 @@ func TestAResumedConversationStillHasItsPlan(t *testing.T) {
 	})
 }
 
-// A run that was ended may still mark its step while the person edits the steps.
+// A run that was ended may still mark its step while the user edits the steps.
 func TestEditsKeepConcurrentMarks(t *testing.T) {
 	session := planning(func(*scripted, func(host.Plan)) error { return nil }, "Buy paint", "Paint", "Look", "Look")
 	play(t, session, 80, 24, func(st *stage) {

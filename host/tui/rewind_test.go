@@ -134,7 +134,7 @@ func (agreeable) Review(_ context.Context, reviews []host.Review) ([]host.Review
 	return answers, nil
 }
 
-// The text goes back to an earlier question; what the person took back since does not.
+// The text returns to an earlier question. Permissions that were withdrawn since stay withdrawn.
 func TestRewindKeepsWithdrawnPermissions(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]Store{"kept": &folder{kept: map[string]*kept{}}, "in memory": nil} {
