@@ -203,7 +203,7 @@ func (p *Provider) groups(claims map[string]any) []string {
 
 // confirmUser returns the user that the claims of an ID token describe. Missing claims are read
 // from the userinfo endpoint.
-func (p *Provider) vouch(ctx context.Context, t *party, token *oauth2.Token, subject string, claims map[string]any) (*vouched, error) {
+func (p *Provider) confirmUser(ctx context.Context, t *party, token *oauth2.Token, subject string, claims map[string]any) (*confirmedUser, error) {
 	subjectClaim, emailClaim, groupsClaim := cmp.Or(p.SubjectClaim, "sub"), cmp.Or(p.EmailClaim, "email"), oauthdoc.GroupsClaim(p.GroupsClaim)
 	has := func(names ...string) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return claims[name] == nil })

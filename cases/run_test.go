@@ -269,9 +269,9 @@ func TestUnansweredRequestsFailTheCase(t *testing.T) {
 	}
 }
 
-// TestAListTakesNoMoreMemoryThanItMay covers small values, which take many times more memory than
+// TestAListIsLimitedInMemory covers small values, which take many times more memory than
 // on the wire.
-func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
+func TestAListIsLimitedInMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine reads a list of 64 MiB")
 	}

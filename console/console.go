@@ -23,38 +23,39 @@ import (
 )
 
 const (
-	maxGuests         = 128              // connections without a request of the page; the oldest makes room for a further one
-	maxMembers        = 128              // other connections, which these cannot displace
-	maxBody           = 32 << 20         // bytes of a request
-	readHeaderTimeout = 10 * time.Second // for the headers of a request
-	idleTimeout       = 2 * time.Minute  // of a connection between two requests
-	tokenName         = "token"          // in the query of a link
-	printedTime       = 30 * time.Minute // lifetime of an unused link
-	openedTime        = 5 * time.Minute  // lifetime of a link that a browser opens at once
+	maxGuests         = 128              // connections that have sent no request from the page; a further one displaces the oldest
+	maxMembers        = 128              // other connections, which the former cannot displace
+	maxBody           = 32 << 20         // maximum bytes of a request body
+	readHeaderTimeout = 10 * time.Second // timeout for the headers of a request
+	idleTimeout       = 2 * time.Minute  // timeout of a connection between two requests
+	tokenName         = "token"          // parameter of the link that has its token
+	printedTime       = 30 * time.Minute // lifetime of a printed link
+	openedTime        = 5 * time.Minute  // lifetime of a link that is opened in a browser at once
 )
 
-// policy is the Content-Security-Policy of all responses. Texts of a server cannot run, even if the
-// page failed to show them as text.
+// policy is the Content-Security-Policy of all responses. With it, text from a server cannot run as
+// a script, even if the page failed to escape the text.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src data: blob:; " +
 	"connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// A Console is the web page and its API. It is an [http.Handler], to be served at loopback
-// addresses, and safe for concurrent use after the last call of Handle.
+// A Console is the web page and its API. It is an [http.Handler] for loopback addresses, and safe
+// for concurrent use after the last call of Handle.
 //
-// Its path cannot be guessed. Cookies do not depend on ports, so a browser would otherwise send the
-// cookie of http://127.0.0.1:1 to a stranger's http://127.0.0.1:2.
+// The console has a path that cannot be guessed, and its cookie is limited to that path. Browsers
+// send a cookie to all ports of a host, so without the path they would send the cookie of
+// http://127.0.0.1:1 to another program at http://127.0.0.1:2.
 type Console struct {
-	path    string // the form "/RANDOM/"
-	cookie  string // the value of the cookie of browsers that were let in
+	path    string // has the form "/RANDOM/"
+	cookie  string // the value of the cookie, which admitted browsers have
 	api     *http.ServeMux
 	handler http.Handler
 
 	mu      sync.Mutex
-	unused  *invitation // the unused link; nil if there is none
-	waiting []once      // documents outside of path
+	unused  *invitation
+	waiting []once // documents of Once
 }
 
-// An invitation is a link that lets one browser in, until its context is done.
+// An invitation is a link that admits one browser before its context is done.
 type invitation struct {
 	token string
 	ctx   context.Context
@@ -74,20 +75,22 @@ func New() *Console {
 	return c
 }
 
-// Handle adds a route to the API, with a pattern of [http.ServeMux]. Its responses are at api/v1
-// below the page. Its requests were authenticated, and come from the page itself.
+// Handle adds a route to the API. The pattern is that of an [http.ServeMux], without the prefix
+// "api/v1" below the page's path. The handler gets only authenticated requests from the page
+// itself.
 func (c *Console) Handle(pattern string, h http.Handler) { c.api.Handle(pattern, h) }
 
-// Link returns an address that lets a browser in, once and within 30 minutes. The console must be
-// served at this origin, such as http://127.0.0.1:8000. An earlier unused link ends. The parameter
-// where is the view to open, such as "inspector/weather", or empty.
+// Link returns a URL that admits one browser within 30 minutes. It ends an earlier unused link. The
+// console must be served at the given origin, such as http://127.0.0.1:8000. The parameter where is
+// the view to open, such as "inspector/weather"; it may be empty.
 func (c *Console) Link(origin, where string) string {
 	link, _ := c.invite(origin, where, printedTime)
 	return link
 }
 
-// OpenedLink is like [Console.Link] for a link that is opened in a browser at once: it ends after 5
-// minutes. The channel over is closed when the link is used, replaced or too old, or Serve ended.
+// OpenedLink is like [Console.Link], but for a link that the caller opens in a browser at once. The
+// link is valid for 5 minutes. The channel over is closed when the link was used, replaced or has
+// expired, or when Serve returns.
 func (c *Console) OpenedLink(origin, where string) (link string, over <-chan struct{}) {
 	return c.invite(origin, where, openedTime)
 }
@@ -102,7 +105,7 @@ func (c *Console) invite(origin, where string, life time.Duration) (link string,
 	return origin + c.path + "?" + tokenName + "=" + i.token + where, i.ctx.Done()
 }
 
-// replace ends the unused link; next may be nil.
+// replace ends the unused link and sets the next one, which may be nil.
 func (c *Console) replace(next *invitation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,8 +115,8 @@ func (c *Console) replace(next *invitation) {
 	c.unused = next
 }
 
-// Serve serves the console until ctx is done. The listener, which Serve closes, must be at a
-// loopback address.
+// Serve serves the console until ctx is done. The listener must have a loopback address. Serve
+// closes it.
 func (c *Console) Serve(ctx context.Context, l net.Listener, logger *log.Logger) error {
 	base, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -137,10 +140,10 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	if c.authenticated(r) {
-		admission.LetIn(r.Context(), "") // there is one user
-	} else { // a body that never arrives must not keep a connection, nor must one with further requests
+		admission.LetIn(r.Context(), "") // all pages belong to one user, so they need no key
+	} else { // without the cookie, neither a slow body nor further requests may occupy the connection
 		h.Set("Connection", "close")
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readHeaderTimeout)) // if it cannot be set, the server has its own
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readHeaderTimeout)) // if this fails, the timeouts of the server apply
 	}
 	if why := crossOrigin(r); why != "" {
 		reply.Error(w, http.StatusForbidden, errors.New(why))
@@ -150,7 +153,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		document.ServeHTTP(w, r)
 		return
 	}
-	site := cmp.Or(r.Header.Get("Sec-Fetch-Site"), "same-origin") // is the browser's statement of the requesting page
+	site := cmp.Or(r.Header.Get("Sec-Fetch-Site"), "same-origin") // the browser tells in this header which page sent the request
 	switch {
 	case c.signIn(w, r):
 	case !c.authenticated(r):
@@ -167,8 +170,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// crossOrigin returns the reason why a request does not come from a page of this address: DNS
-// rebinding or another origin. It is empty for others.
+// crossOrigin returns why a request must not be served: DNS rebinding or a page of another origin.
+// It returns "" if the request may be served.
 func crossOrigin(r *http.Request) string {
 	name, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -192,8 +195,9 @@ func crossOrigin(r *http.Request) string {
 	return ""
 }
 
-// signIn lets in a browser that has the link, and reports whether it responded. A script requests
-// the page that follows, as a browser that another site redirected would not send the cookie.
+// signIn admits a browser that has the link. It reports whether it wrote a response: a page with a
+// script that opens the console. A redirect would not do, because a browser that follows one from
+// another site does not send the cookie.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) bool {
 	token := r.URL.Query().Get(tokenName)
 	if token == "" || r.URL.Path != c.path || r.Method != http.MethodGet {
@@ -202,7 +206,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case c.redeem(token):
 		http.SetCookie(w, &http.Cookie{Name: cookieName, Value: c.cookie, Path: c.path, HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	case !c.authenticated(r): // a browser that is in may open the link again
+	case !c.authenticated(r): // an admitted browser may open the link again
 		serveClosed(w)
 		return true
 	}
@@ -212,7 +216,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// redeem reports whether a token is that of the link, and ends the link.
+// redeem ends the unused link and returns true if it has the given token.
 func (c *Console) redeem(token string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,7 +230,7 @@ func (c *Console) redeem(token string) bool {
 
 const cookieName = "junction"
 
-// authenticated reports whether the browser of a request was let in.
+// authenticated reports whether the browser that sent a request was admitted.
 func (c *Console) authenticated(r *http.Request) bool {
 	return slices.ContainsFunc(r.CookiesNamed(cookieName), func(cookie *http.Cookie) bool {
 		return subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(c.cookie)) == 1
@@ -234,20 +238,20 @@ func (c *Console) authenticated(r *http.Request) bool {
 }
 
 const (
-	maxOnce  = 16          // waiting documents
-	onceTime = time.Minute // for which one waits
+	maxOnce  = 16          // maximum number of waiting documents
+	onceTime = time.Minute // maximum time for which a document waits
 )
 
-// A once is a document that is served to the first request for it.
+// A once is a document that is served for the first request only.
 type once struct {
 	path    string
 	handler http.Handler
 	until   time.Time
 }
 
-// Once returns a path at which h handles one request, within a minute, and without the cookie. It
-// is outside of the console's own path: a document of a server can read its own address, and must
-// not learn the console's from it.
+// Once returns a path at which h handles one request, within a minute and without the cookie. The
+// path is not below the console's path: a document of a server can read its own address, and must
+// not learn the path of the console from it.
 func (c *Console) Once(h http.Handler) (path string) {
 	path = "/" + rand.Text()
 	c.mu.Lock()
@@ -261,7 +265,8 @@ func (c *Console) Once(h http.Handler) (path string) {
 	return path
 }
 
-// served returns the handler of a document that waits at a path, and removes it, or nil.
+// served returns the handler of the document that waits at the path of a request, and removes the
+// document. It returns nil if none waits.
 func (c *Console) served(r *http.Request) http.Handler {
 	if r.Method != http.MethodGet || strings.HasPrefix(r.URL.Path, c.path) {
 		return nil
@@ -280,12 +285,12 @@ func (c *Console) served(r *http.Request) http.Handler {
 	return o.handler
 }
 
-// web holds the page, without its tests.
+// web contains the files of the page, without their tests.
 //
 //go:embed web/*.html web/*.css web/*.js web/*.svg web/words/*.js
 var web embed.FS
 
-// kinds holds the media types by file extension, as those of the system may differ.
+// kinds maps file extensions to media types, because those of the operating system may differ.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -309,7 +314,7 @@ func servePage(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(data)
 }
 
-// serveClosed responds with a page that explains how to get in.
+// serveClosed responds with a page that explains how to get a link.
 func serveClosed(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(http.StatusUnauthorized)

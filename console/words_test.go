@@ -102,7 +102,7 @@ func values(text string) []string {
 	return slices.Compact(all)
 }
 
-func TestEveryTextIsThereAndUsed(t *testing.T) {
+func TestAllTextsExistAndAreUsed(t *testing.T) {
 	words := wordsOf(t, "en")
 	var modules strings.Builder
 	entries, err := fs.Glob(web, "web/*.js")

@@ -12,8 +12,8 @@ type Approval struct {
 	Origin    string `json:"origin,omitempty"` // distinguishes servers with the same name
 	Tool      string `json:"tool,omitempty"`   // empty for all tools of the server that only read
 	Reason    Reason `json:"reason"`
-	Arguments string `json:"arguments,omitempty"` // hash of the arguments that it is limited to, if it is
-	// Sources lists the sources that the user knew to have been read, sorted.
+	Arguments string `json:"arguments,omitempty"` // hash of the arguments, if the approval is limited to them
+	// Sources lists, sorted, the sources that the user knew the conversation had read.
 	Sources []Source `json:"sources,omitempty"`
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/internal/sorting"
 )
 
-// Ask decides whether a call may run, or needs approval because of its arguments or of what was
-// read before. It changes nothing.
+// Ask decides whether a call may run. A call needs approval because of its arguments or because of
+// text that the conversation read earlier. Ask changes nothing.
 func (f *Flow) Ask(c Call) Decision {
 	d := Decision{call: c}
 	f.mu.Lock()
@@ -34,7 +34,8 @@ func (f *Flow) Ask(c Call) Decision {
 	return d
 }
 
-// unless adds a reason to ask because of sources, unless a remembered approval covers it.
+// unless adds reason to d and returns the sources, unless a remembered approval covers them. It
+// returns nil if there is nothing to ask.
 func (f *Flow) unless(d *Decision, reason Reason, sources []Source) []Source {
 	if len(sources) == 0 {
 		return nil
@@ -53,9 +54,9 @@ func (f *Flow) unless(d *Decision, reason Reason, sources []Source) []Source {
 	return sources
 }
 
-// carriedSecrets returns secrets in the arguments, and the continuation of secrets that began in
-// earlier calls. A call to a trusted local server may name a file of secrets: it concerns the
-// user's own files, and its result is private.
+// carriedSecrets returns the secrets in the arguments, and those that began in an earlier call and
+// continue in this one. A call to a trusted local server may name a file of secrets: it concerns
+// the user's own files, and its result is private.
 func carriedSecrets(c Call, openings []string) []Finding {
 	r := newReport()
 	part := InArguments
@@ -78,16 +79,16 @@ func carriedSecrets(c Call, openings []string) []Finding {
 	return slices.DeleteFunc(found, func(f Finding) bool { return f.Severity < Warn || f.Rule != "secret" && f.Rule != "secret-path" })
 }
 
-// carried returns the private sources of other servers of which a long piece is in outgoing
-// arguments. It includes sources whose text has not all fingerprints, because a piece may be
-// missed.
+// carried returns the private sources of other servers whose text occurs, in a long piece, in
+// outgoing arguments. A source whose text is not fully fingerprinted is always included, because a
+// match may be missed.
 func (f *Flow) carried(c Call) []Source {
 	if !c.Leaves() || len(c.Arguments) == 0 {
 		return nil
 	}
 	var own prints
 	computed := false
-	return f.having(Private, func(s *source) bool {
+	return f.sourcesWith(Private, func(s *source) bool {
 		if c.isOf(s.Source) || len(s.Prints) == 0 && !s.Missed {
 			return false
 		}
@@ -98,14 +99,14 @@ func (f *Flow) carried(c Call) []Source {
 	})
 }
 
-// printsOfSpellings returns the fingerprints of the strings in a call's arguments and of what they
-// decode to.
+// printsOfSpellings returns the fingerprints of the strings in a call's arguments and of the texts
+// decoded from them.
 func printsOfSpellings(arguments []byte) prints {
-	all := printsOf(unquoted(arguments))
+	all := fingerprintsOf(unquoted(arguments))
 	for _, s := range stringsIn(arguments) {
 		eachSpelling(s, func(decoded, _ string) {
 			if readsAsText(decoded) {
-				all = append(all, printsOf(decoded)...)
+				all = append(all, fingerprintsOf(decoded)...)
 			}
 		})
 	}
@@ -113,7 +114,7 @@ func printsOfSpellings(arguments []byte) prints {
 	return slices.Compact(all)
 }
 
-// stringsIn returns the string values in JSON, or other text as it is.
+// stringsIn returns the string values in JSON. Text that is not JSON is returned whole.
 func stringsIn(raw []byte) (all []string) {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return []string{string(raw)}
@@ -122,7 +123,8 @@ func stringsIn(raw []byte) (all []string) {
 	return all
 }
 
-// Sent records that a call was made. A later call may continue secrets that begin in its arguments.
+// Sent records that a call was made, because a later call may continue a secret that begins in its
+// arguments.
 func (f *Flow) Sent(c Call) {
 	w := &walker{server: c.Server, report: newReport()}
 	openings := w.carried(c.Arguments, InResult)
@@ -132,42 +134,42 @@ func (f *Flow) Sent(c Call) {
 	f.openings = f.openings[max(0, len(f.openings)-maxOpenings):]
 }
 
-// cause returns the sources because of which the call needs approval, and the reason.
+// cause returns the sources that make approval of the call necessary, and the reason for asking.
 func (f *Flow) cause(c Call) ([]Source, Reason) {
 	sways := func(s *source) bool { return s.Alarms > 0 || !c.Sees(s.Source) }
 	elsewhere := func(s *source) bool { return !c.isOf(s.Source) && sways(s) }
-	private := f.having(Private, elsewhere)
+	private := f.sourcesWith(Private, elsewhere)
 	own := c.Chosen && (len(private) == 0 || !c.Leaves())
 	known := func(s *source) bool {
 		return slices.ContainsFunc(c.Known, func(k Source) bool { return s.whole() == k.whole() })
 	}
 	unknown := func(s *source) bool { return s.Alarms > 0 || sways(s) && !known(s) && (!own || elsewhere(s)) }
-	untrusted := f.having(Untrusted, unknown)
+	untrusted := f.sourcesWith(Untrusted, unknown)
 	switch {
 	case c.Writes():
 		return untrusted, Tainted
 	case !c.Leaves() || len(private) == 0:
 		return nil, ""
-	case len(untrusted) == 0 && len(f.having(Private, func(s *source) bool { return elsewhere(s) && unknown(s) })) == 0:
+	case len(untrusted) == 0 && len(f.sourcesWith(Private, func(s *source) bool { return elsewhere(s) && unknown(s) })) == 0:
 		return nil, ""
 	}
-	// A reading call that leaves can carry out private data of others.
-	if untrusted = f.having(Untrusted, sways); len(untrusted) == 0 {
+	// A reading call that leaves can carry out private data of other servers.
+	if untrusted = f.sourcesWith(Untrusted, sways); len(untrusted) == 0 {
 		return nil, ""
 	}
 	return merge(untrusted, private), WayOut
 }
 
-// merge returns the sources of both, sorted and without duplicates.
+// merge returns the sources of a and b, sorted and without duplicates.
 func merge(a, b []Source) []Source {
 	all := slices.Concat(a, b)
 	sorting.By(all, Source.compare)
 	return slices.Compact(all)
 }
 
-// And combines the decisions of two flows about one call into one question to the user. It has the
-// reasons of both, without duplicates. Each flow records the user's answer with its own Decision;
-// see [Flow.Consent].
+// And combines the decisions of two flows about one call into one question to the user, with the
+// reasons of both and no duplicates. Each flow records the user's answer with its own Decision; see
+// [Flow.Consent].
 func (d Decision) And(other Decision) Decision {
 	switch {
 	case d.Allowed:
@@ -185,7 +187,7 @@ func (d Decision) And(other Decision) Decision {
 	return d
 }
 
-// why describes the reasons.
+// why returns the text of all reasons, for the user.
 func (d Decision) why() string {
 	var parts []string
 	call := Source{Server: d.call.Server, Tool: d.call.Tool}
@@ -214,8 +216,8 @@ func (d Decision) why() string {
 	return strings.Join(parts, " ")
 }
 
-// named lists sources, the first few by name. Those whose text looked like orders to the model come
-// first, because this call may follow them.
+// named lists sources, the first few by name. Sources with text that looked like orders to the
+// model come first, because this call may follow those orders.
 func named(c Call, sources []readSource) string {
 	sorting.By(sources, func(a, b readSource) int {
 		return cmp.Or(cmp.Compare(min(b.Alarms, 1), min(a.Alarms, 1)), a.Source.compare(b.Source))

@@ -14,31 +14,32 @@ import (
 )
 
 const (
-	// maxSpelled limits the decoded text that is examined, as a multiple of the length of an
-	// argument's string. More is suspicious in itself.
+	// maxSpelled limits the decoded text that is examined, as a multiple of the length of the
+	// argument. An argument that decodes to more gets a signal.
 	maxSpelled = 64
-	// maxOpenings is the number of beginnings of secrets in earlier calls that a Flow remembers;
+	// maxOpenings is the number of beginnings of secrets that a Flow remembers from earlier calls;
 	// the oldest is dropped first.
 	maxOpenings = 32
-	// maxTries is how often strings of one call are tried as the beginning of a secret, and
-	// maxJoins how often they are joined. More is suspicious in itself.
+	// maxTries limits the strings of one call that are tried as the beginning of a secret, and
+	// maxJoins limits the joins of two strings. A call that exceeds either gets a signal.
 	maxTries = 20_000
 	maxJoins = 10_000
 	// maxPiece is the number of bytes of a string that are examined as a piece of a secret.
 	maxPiece = 512
 )
 
-// CarriedSecrets finds possible secrets in the arguments of a call, however they are spelled: in
-// base64, base32 or hexadecimal, in escapes, with hidden or wide characters, or split into several
-// strings. It examines all strings, whatever their length.
+// CarriedSecrets finds possible secrets in the arguments of a call, in clear text and in other
+// spellings. Secrets may be in base64, base32 or hexadecimal, in escapes, with hidden or wide
+// characters, or split into several strings. CarriedSecrets examines all strings, whatever their
+// length.
 func CarriedSecrets(arguments []byte) []Finding {
 	w := &walker{report: newReport()}
 	w.carried(arguments, InResult)
 	return w.report.findings()
 }
 
-// carried adds signals for secrets in a call's arguments, and returns the beginnings of secrets in
-// them.
+// carried adds signals for secrets in a call's arguments. It returns the beginnings of possible
+// secrets among them.
 func (w *walker) carried(raw []byte, part Part) (openings []string) {
 	var pieces []string
 	name := func(s, field string) {
@@ -58,7 +59,7 @@ func (w *walker) carried(raw []byte, part Part) (openings []string) {
 	}
 	visit(raw, "arguments", value, func(member string, value []byte, inside string) bool {
 		name(member, inside)
-		if len(value) > 2 && value[0] == '"' { // the name may show that the value is a secret
+		if len(value) > 2 && value[0] == '"' { // the member's name may mark its value as a secret
 			addSecrets(w.report, member+"="+cut(text(value), maxPiece), w.at(part, inside))
 		}
 		return true
@@ -78,20 +79,20 @@ func (w *walker) carried(raw []byte, part Part) (openings []string) {
 	return openings
 }
 
-// A room is the remaining work for pieces of secrets in one call.
+// A room counts the work that one call may still spend on pieces of secrets.
 type room struct{ tries, joins int }
 
 func (left *room) isSpent() bool { return left.tries <= 0 || left.joins <= 0 }
 
-// done adds a signal if not everything was examined.
+// done adds a signal if the limits stopped the examination early.
 func (left *room) done(w *walker) {
 	if left.isSpent() {
 		w.report.add(signal{rule: "secret", weight: warnAt, where: "arguments", excerpt: "too many pieces", why: "has too many strings that may be pieces of secrets"})
 	}
 }
 
-// join adds a signal if a secret that begins in a text continues in others: in one of them, or in
-// several in sequence.
+// join adds a signal if a secret begins in opening and continues in one of the others, or in
+// several of them in sequence.
 func (left *room) join(w *walker, opening string, others []string) {
 	opening = opening[max(0, len(opening)-maxPiece):]
 	all := opening
@@ -116,7 +117,7 @@ func (left *room) join(w *walker, opening string, others []string) {
 	}
 }
 
-// addSpelled adds signals for a decoded text.
+// addSpelled adds signals for text that was decoded from an argument.
 func addSpelled(r *report, decoded, how string, at Where) {
 	if kind := secretKind(decoded); kind != "" {
 		r.add(signal{rule: "secret", weight: warnAt, where: at.Field, excerpt: kind + ", " + how, why: "holds what looks like a secret " + how + ": " + kind})
@@ -126,7 +127,7 @@ func addSpelled(r *report, decoded, how string, at Where) {
 	}
 }
 
-// spelledSecret returns the kind of a secret in a text or in what it decodes to, or "".
+// spelledSecret returns the kind of a secret in s or in the texts decoded from it, or "".
 func spelledSecret(s string) (kind string) {
 	if kind = secretKind(s); kind == "" {
 		eachSpelling(s, func(decoded, _ string) {
@@ -138,7 +139,7 @@ func spelledSecret(s string) (kind string) {
 	return kind
 }
 
-// opensSecret reports whether a text, or what it decodes to, ends in the beginning of a possible
+// opensSecret reports whether s, or a text decoded from it, ends in the beginning of a possible
 // secret.
 func (left *room) opensSecret(s string) bool {
 	s = s[max(0, len(s)-maxPiece):]
@@ -147,13 +148,13 @@ func (left *room) opensSecret(s string) bool {
 	return found
 }
 
-// fillers are possible continuations of secrets. The patterns of the kinds decide which of them
-// fits, and its length.
+// fillers are possible continuations of secrets. The pattern of each kind decides which filler
+// fits, and how much of it.
 var fillers = []string{strings.Repeat("a1b2c3d4e5f60789", 5), strings.Repeat("A2B3C4D5E6F7G2H3", 5), strings.Repeat("k7Q2m9Xw4Rz8Tn3V", 5),
 	"k7Q2m9Xw4Rz8Tn3V.k7Q2m9Xw4Rz8Tn3V", "k7Q2m9Xw4R.eyJk7Q2m9Xw4R.k7Q2m9Xw4Rz8"}
 
-// openShapes holds [redact.Shapes] without the boundary at their end: more letters may follow
-// there.
+// openShapes holds [redact.Shapes] without the word boundary at their end, because more letters may
+// follow a beginning.
 var openShapes = sync.OnceValue(func() []redact.Shape {
 	all := slices.Clone(redact.Shapes())
 	for i := range all {
@@ -186,8 +187,8 @@ func (left *room) opensToken(s string) bool {
 // separatedHex matches bytes in hexadecimal with separators.
 var separatedHex = regexp.MustCompile(`(?:(?:0x)?[0-9a-fA-F]{2}[\s:,;-]{1,2}){7,}(?:0x)?[0-9a-fA-F]{2}`)
 
-// eachSpelling calls f with the decoded parts of a text, decoded up to twice, and with their
-// encoding. It reports whether that was everything.
+// eachSpelling calls f with each text decoded from s and the name of its encoding. It decodes up to
+// twice, and reports whether the limit sufficed for everything.
 func eachSpelling(s string, f func(decoded, how string)) (all bool) {
 	left := maxSpelled * max(len(s), maxPiece)
 	spellings(s, "", &left, func(decoded, how string) {
@@ -222,21 +223,21 @@ func spellings(s, outer string, left *int, f func(decoded, how string)) {
 			for _, e := range encodings {
 				decoded := e.decode(part)
 				if eachText(decoded, func(text string) { give(text, e.how) }); readsAsText(decoded) {
-					break // no run is text in two encodings
+					break // a run is text in at most one encoding
 				}
 			}
 		}
 		return *left >= 0
 	})
-	if wrapped := strings.Join(strings.Fields(s), ""); len(wrapped) < len(s) && isEncoded(wrapped) { // lines of MIME
+	if wrapped := strings.Join(strings.Fields(s), ""); len(wrapped) < len(s) && isEncoded(wrapped) { // MIME breaks base64 into lines
 		for _, e := range encodings {
 			give(e.decode(wrapped), e.how)
 		}
 	}
 }
 
-// eachText calls f with a decoded text. If it is not text, f gets the parts that are text and may
-// be a secret: most decodable runs are names and pictures.
+// eachText calls f with decoded if it is text. Else it calls f with the parts that are text and
+// long enough for a secret, because most decodable runs are names and pictures.
 func eachText(decoded string, f func(text string)) {
 	const shortest = 12
 	if utf8.ValidString(decoded) {
@@ -265,8 +266,9 @@ func hexDigit(r rune) rune {
 	return -1
 }
 
-// encodedParts returns possible encoded texts in a run of base64 characters: the whole run, its
-// parts between slashes, and the rest after up to three other characters.
+// encodedParts returns the pieces of a run of base64 characters that may be encoded texts. These
+// are the whole run, its parts between slashes, and both without their first one to three
+// characters.
 func encodedParts(run string) []string {
 	parts := []string{run}
 	if strings.ContainsRune(run, '/') {

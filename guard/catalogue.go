@@ -8,26 +8,26 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// maxNames is the number of tool names in a Catalogue.
+// maxNames is the maximum number of tool names in a Catalogue.
 const maxNames = 200_000
 
 // A Catalogue holds the names of all servers' tools, which only a host or a gateway knows together.
-// With it a server that writes about tools of another one is detected. The zero value is empty, and
-// a nil Catalogue stays empty. It is safe for concurrent use.
+// It detects a server that writes about tools of another one. The zero value is empty, and a nil
+// Catalogue stays empty. It is safe for concurrent use.
 type Catalogue struct {
 	mu      sync.RWMutex
 	servers map[string][]toolName          // tools by server
 	owners  map[string]map[string]struct{} // servers by tool name in lower case
 	short   map[string]map[string]struct{} // names of each server's tools without their prefixes
-	missed  map[string]bool                // servers for whose names there was no space
+	missed  map[string]bool                // servers whose names did not all fit
 	count   int
 }
 
-// A toolName is the name of a tool, and its form for comparisons.
+// A toolName is the name of a tool, as sent and folded for comparisons.
 type toolName struct{ name, folded string }
 
-// Set replaces the tools of a server. Beyond 200,000 names of all servers, further ones are
-// ignored, which then is a finding in every definition.
+// Set replaces the tools of a server. It ignores names beyond 200,000 of all servers; every
+// definition then gets a finding about that.
 func (c *Catalogue) Set(server string, tools ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,8 +67,9 @@ func (c *Catalogue) Set(server string, tools ...string) {
 	}
 }
 
-// owner returns another server that has a tool with the name, unless server itself has one, also
-// with a prefix: a server with jira_get_issue may write get_issue for short.
+// owner returns another server that has a tool with the name. It returns "" if server itself has
+// one. A name without its prefix also counts as the server's own: a server with jira_get_issue may
+// write get_issue for short.
 func (c *Catalogue) owner(name, server string) string {
 	name = strings.ToLower(name)
 	owners := c.owners[name]
@@ -96,8 +97,8 @@ func withoutPrefix(name string) string {
 	return ""
 }
 
-// addReferences adds a signal if a definition or instructions name a tool of another server.
-// Together with an order in the same text it weighs more.
+// addReferences adds a signal if a definition or instructions name a tool of another server. The
+// signal weighs more if the same text has an order.
 func (c *Catalogue) addReferences(s *scan) {
 	if c == nil || !isProse(s.at, s.layer.text) {
 		return
@@ -134,8 +135,8 @@ func (c *Catalogue) addReferences(s *scan) {
 }
 
 // addNames adds a signal for each value in a schema that is the name of another server's tool and
-// not prose. The model will send a default. In an enumeration it may be one action of many, unless
-// all values are such names.
+// not prose. A default counts because the model will send it. A value of an enumeration may be one
+// action of many, so it counts only if all values are names of tools.
 func (c *Catalogue) addNames(w *walker, schema json.RawMessage, field string) {
 	if c == nil {
 		return
@@ -197,7 +198,7 @@ func isProse(at Where, text string) bool {
 	return false
 }
 
-// isExampleList reports whether the name at start is in a list of examples.
+// isExampleList reports whether the name at start is part of a list of examples.
 func isExampleList(text string, start int) bool {
 	const near = 48
 	before := strings.ToLower(text[max(0, start-near):start])
@@ -253,8 +254,8 @@ func isNameByte(c byte) bool {
 	return isLetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// isDistinct reports whether a name is unlikely to be an ordinary word: it has parts joined by
-// underscores, or a capital after a small first letter.
+// isDistinct reports whether a name is unlikely to be an ordinary word. Such a name has parts
+// joined by underscores, or a capital after a small first letter.
 func isDistinct(name string) bool {
 	const short = 6
 	if len(name) < short {
@@ -273,8 +274,8 @@ func isDistinct(name string) bool {
 	return capital > 1 && capital < len(name)-2
 }
 
-// isMarked reports whether the text marks a word as the name of a tool: it is called, or is next to
-// the word tool and in quotes or with a hyphen.
+// isMarked reports whether the text marks a word as the name of a tool. The word is then called
+// like a function, or stands next to the word tool and has quotes or a hyphen.
 func isMarked(text string, start, end int) bool {
 	hyphen := strings.Contains(text[start:end], "-")
 	if start > 0 && end < len(text) && strings.IndexByte("\"'`", text[start-1]) >= 0 && text[end] == text[start-1] {

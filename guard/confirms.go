@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// maxConfirmation is the maximum size of a text that only confirms a call, in bytes.
+	// maxConfirmation is the maximum size in bytes of a result that only confirms a call.
 	maxConfirmation = 2 << 10
-	// maxConfirmed is the maximum number of its words and arguments.
+	// maxConfirmed is the maximum number of words and arguments in such a result.
 	maxConfirmed = 32
-	// maxRepeated is the maximum number of arguments among them.
+	// maxRepeated is the maximum number of arguments in such a result.
 	maxRepeated = 8
-	// maxGiven is the maximum number of texts in the call: many could serve as an alphabet.
+	// maxGiven is the maximum number of texts in the call's arguments, because many short ones
+	// could serve as an alphabet.
 	maxGiven = 32
-	// leastRepeated is the minimum length of an argument that counts, in letters.
+	// leastRepeated is the minimum length in letters of an argument that a result may repeat.
 	leastRepeated = 3
 )
 
-// confirming lists the words of texts that only confirm a call. None describes a state or
-// existence.
+// confirming lists the words that a confirmation may use. None describes a state or existence.
 var confirming = strings.Fields("successfully success successful ok done wrote written write to into file files directory directories folder created create " +
 	"updated update deleted delete removed moved renamed from copied saved added stored edited set sent the and has have been was were with as")
 
-// Confirms reports whether a result of a writing call only confirms the call. It repeats arguments
-// of the call, each whole and once, and its other words are in a short list. So it contains nothing
-// that the server read, and need not be [Private].
+// Confirms reports whether the result of a writing call only confirms the call. Such a result
+// repeats arguments of the call, each whole and once, and its other words are in a short list. So
+// it contains nothing that the server read, and need not be [Private].
 func Confirms(arguments []byte, result string) bool {
 	if len(result) > maxConfirmation {
 		return false
@@ -37,7 +37,7 @@ func Confirms(arguments []byte, result string) bool {
 	if json.Unmarshal(arguments, &decoded) != nil {
 		return false
 	}
-	words, given, repeated := confirmedWords(result), givenIn(nil, decoded), 0
+	words, given, repeated := confirmedWords(result), appendWords(nil, decoded), 0
 	if len(given) > maxGiven {
 		return false
 	}
@@ -65,24 +65,24 @@ func Confirms(arguments []byte, result string) bool {
 	return repeated > 0
 }
 
-// givenIn appends the words of each text and of each member's name in arguments.
-func givenIn(all [][]string, value any) [][]string {
+// appendWords appends the words of each text in the arguments and of each member's name.
+func appendWords(all [][]string, value any) [][]string {
 	switch value := value.(type) {
 	case string:
 		all = append(all, confirmedWords(value))
 	case []any:
 		for _, element := range value {
-			all = givenIn(all, element)
+			all = appendWords(all, element)
 		}
 	case map[string]any:
 		for name, member := range value {
-			all = givenIn(append(all, confirmedWords(name)), member)
+			all = appendWords(append(all, confirmedWords(name)), member)
 		}
 	}
 	return all
 }
 
-// confirmedWords returns the words and numbers of a text; characters outside ASCII are part of
+// confirmedWords returns the words and numbers of a text. Characters outside ASCII are part of
 // words.
 func confirmedWords(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {

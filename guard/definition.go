@@ -21,14 +21,14 @@ const (
 	Resource     Kind = "resource"
 	Template     Kind = "template"     // a resource template
 	Skill        Kind = "skill"        // frontmatter, and files with their digests
-	View         Kind = "view"         // a document that shows a tool's results: the origins it may reach, and its digest
+	View         Kind = "view"         // a document that shows a tool's results: its digest and the origins it may reach
 	Instructions Kind = "instructions" // a server's description of its features: title, description, instructions
 	Command      Kind = "command"      // start of a local server: command line and names of environment variables
 	Version      Kind = "version"      // the package version or digest of a server
 )
 
 // A Definition is one item that a user approves before a model reads it or a computer runs it.
-// Fields that a kind does not have are empty.
+// Fields that its kind does not use are empty.
 type Definition struct {
 	Kind        Kind   `json:"kind"`
 	Server      string `json:"server"`
@@ -36,8 +36,8 @@ type Definition struct {
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 
-	Schema       json.RawMessage `json:"schema,omitempty"`       // of the input; for a prompt, its arguments
-	OutputSchema json.RawMessage `json:"outputSchema,omitempty"` // of structured results
+	Schema       json.RawMessage `json:"schema,omitempty"`       // schema of the input, or the arguments of a prompt
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"` // schema of structured results
 	Annotations  json.RawMessage `json:"annotations,omitempty"`
 	Icons        json.RawMessage `json:"icons,omitempty"`
 
@@ -49,9 +49,9 @@ type Definition struct {
 }
 
 // Hash returns "sha256:" and the hash of d without its origin, in hexadecimal. The order of JSON
-// members, white space, escapes of strings and spellings of numbers make no difference. Anything
-// else does, also a change of Unicode normal form. A JSON field that is not valid JSON counts byte
-// by byte.
+// members, white space, escapes in strings and spellings of numbers do not affect it. Any other
+// difference does, even another Unicode normal form. A field that should hold JSON but is invalid
+// is hashed byte by byte.
 func (d Definition) Hash() string {
 	h := sha256.New()
 	part := func(b []byte) {
@@ -70,11 +70,11 @@ func (d Definition) Hash() string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// key identifies the subject of d, regardless of its content.
+// key identifies the feature that d defines, regardless of its content.
 func (d Definition) key() pinKey { return pinKey{Kind: d.Kind, Server: d.Server, Name: d.Name} }
 
-// canonical returns JSON in canonical form. Other text is prefixed with a byte that no JSON begins
-// with.
+// canonical returns JSON in canonical form. Other text is prefixed with a byte that cannot begin
+// JSON.
 func canonical(raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		return nil

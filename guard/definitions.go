@@ -9,7 +9,7 @@ import (
 )
 
 // ScanDefinition scans all texts of a definition together, including those in its schemas. The
-// gravest finding comes first.
+// worst finding comes first.
 func (c *Catalogue) ScanDefinition(d Definition) []Finding {
 	w := &walker{catalogue: c, server: d.Server, report: newReport()}
 	w.report.simple = d.Kind == Tool && isSimple(d.Name)
@@ -41,8 +41,8 @@ func (c *Catalogue) ScanDefinition(d Definition) []Finding {
 	return w.report.findings()
 }
 
-// ScanRequest scans the parameters of a request from a server, to the user or else to the model.
-// Invalid JSON is a finding. The gravest finding comes first.
+// ScanRequest scans the parameters of a request that a server sends to the user or to the model.
+// Invalid JSON is a finding. The worst finding comes first.
 func (c *Catalogue) ScanRequest(server, method string, params json.RawMessage) []Finding {
 	if fault := jsonrpc.Valid(params, jsonrpc.Limits{}); fault != nil {
 		return []Finding{{Rule: "malformed", Severity: Warn, Why: "is no JSON that can be checked: " + fault.Error()}}
@@ -72,7 +72,7 @@ func (w *walker) property(name, field string) {
 		w.report.add(signal{rule: "exfiltration", weight: warnAt + 1, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)), why: "has a parameter for a secret, which a tool of this name has no business with"})
 	}
 	if weight := talkParameter(name); weight > 0 {
-		if !talks(w.report.about) {
+		if !concernsModels(w.report.about) {
 			weight = max(weight, warnAt)
 		}
 		w.report.add(signal{rule: "conversation-parameter", weight: weight, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)),
@@ -80,7 +80,7 @@ func (w *walker) property(name, field string) {
 	}
 }
 
-// walk scans all strings of a value and the names of members. It skips encoded bytes.
+// walk scans all strings of a value and the names of members. It skips members with encoded bytes.
 func (w *walker) walk(raw json.RawMessage, field string, part Part) {
 	visit(raw, field, func(s, field string) { w.catalogue.scanText(w.report, s, w.at(part, field)) }, func(member string, value []byte, inside string) bool {
 		if !isPlainName(member) {
@@ -94,8 +94,8 @@ func (w *walker) at(part Part, field string) Where {
 	return Where{Part: part, Server: w.server, Field: field}
 }
 
-// visit calls said with the strings of a value, and named before with each member. If named returns
-// false, the member's value is skipped.
+// visit calls said with each string of a value. It calls named with each member before it visits
+// the member's value, and skips the value if named returns false.
 func visit(raw []byte, field string, said func(s, field string), named func(member string, value []byte, inside string) bool) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
 		return
@@ -122,14 +122,14 @@ func visit(raw []byte, field string, said func(s, field string), named func(memb
 	}
 }
 
-// text returns the string in raw, or "" if it is not a string.
+// text returns the string that raw encodes, or "" if raw is not a string.
 func text(raw []byte) string {
 	s, _ := jsonrpc.Unquote(raw)
 	return s
 }
 
-// isPlainName reports whether a member's name is a short word, like nearly all, too short for a
-// message.
+// isPlainName reports whether a member's name is a single short word. Nearly all names are, and
+// none can hold a message.
 func isPlainName(name string) bool {
 	const long = 24
 	if len(name) > long {

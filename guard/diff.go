@@ -10,10 +10,10 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// A Change is a field in which two definitions differ, as text that is safe to show: hidden
+// A Change is a field in which two definitions differ. Old and New are safe to show: hidden
 // characters are visible, and JSON is indented with sorted members.
 type Change struct {
-	Field string // as in the JSON of a Definition
+	Field string // name as in the JSON of a Definition
 	Old   string
 	New   string
 }
@@ -47,22 +47,22 @@ func Changes(old, new Definition) []Change {
 	return changes
 }
 
-// Diff returns the differences between old and new for a user: a unified diff of each field in
-// [Changes], with prose split at the ends of sentences. It is empty if there are none.
+// Diff returns the differences between old and new for a user, as a unified diff of each field in
+// [Changes]. It splits prose at the ends of sentences. It returns "" if there are no differences.
 func Diff(old, new Definition) string {
 	var b strings.Builder
 	for _, c := range Changes(old, new) {
 		text := diff.Diff(c.Field+" (approved)", lines(c.Old), c.Field+" (now)", lines(c.New))
 		if _, body, found := bytes.Cut(text, []byte("\n")); found {
-			text = body // without the line that repeats the command
+			text = body // drop the line that repeats the diff command
 		}
 		b.Write(text)
 	}
 	return b.String()
 }
 
-// readable returns JSON indented, with sorted members and unchanged numbers, or other text as it
-// is.
+// readable returns JSON indented, with sorted members and unchanged numbers. Text that is not JSON
+// is returned unchanged.
 func readable(raw json.RawMessage) string {
 	if len(raw) == 0 || jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return string(raw)

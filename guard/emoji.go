@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// emojiSequence returns the length in bytes of an emoji at the start of text that uses otherwise
-// hidden characters: symbols with zero-width joiners, or one of the three flags with tags. It
-// returns 0 for other text. A black flag before other tags is not a common flag but a way to hide
-// text.
+// emojiSequence returns the length in bytes of an emoji at the start of text whose characters would
+// otherwise count as hidden. These are symbols with zero-width joiners, and the three flags with
+// tags. It returns 0 for other text. A black flag before other tags is a way to hide text.
 func emojiSequence(text string) int {
 	first, size := utf8.DecodeRuneInString(text)
 	if first < 0x2190 || !isPictograph(first) {
@@ -33,8 +32,8 @@ func emojiSequence(text string) int {
 	return end
 }
 
-// pictographEnd returns the end of the symbol at the start of text with its skin tone and selector.
-// size is the length of its first rune in bytes.
+// pictographEnd returns the offset after the symbol at the start of text with its skin tone and
+// selector. size is the length of its first rune in bytes.
 func pictographEnd(text string, size int) int {
 	for {
 		r, n := utf8.DecodeRuneInString(text[size:])
@@ -45,7 +44,8 @@ func pictographEnd(text string, size int) int {
 	}
 }
 
-// tagFlag returns the length of a flag of England, Scotland or Wales at the start of text, or 0.
+// tagFlag returns the length in bytes of a flag of England, Scotland or Wales at the start of text,
+// or 0.
 func tagFlag(text string) int {
 	const black = "\U0001f3f4"
 	rest, found := strings.CutPrefix(text, black)

@@ -11,7 +11,7 @@ import (
 // Severity is the severity of a finding.
 type Severity int
 
-// The severities, mildest first.
+// The severities, in ascending order.
 const (
 	None  Severity = iota // there is no finding
 	Note                  // show it together with the text
@@ -24,12 +24,12 @@ func (s Severity) String() string {
 	return [...]string{"none", "note", "warn", "block"}[s]
 }
 
-// A Finding is the result of a check of a text.
+// A Finding is one suspicious place that a check found in a text.
 type Finding struct {
 	Rule     string // a stable name such as "secrecy" or "other-server"
 	Severity Severity
 	Where    string // field of the definition or message, such as "inputSchema.properties.city.description"
-	Excerpt  string // the place, as a short line that is safe to show; for a secret, its kind
+	Excerpt  string // the text around the place, on one line that is safe to show; for a secret, its kind
 	Why      string // one sentence for a user
 }
 
@@ -42,26 +42,27 @@ func Worst(findings []Finding) Severity {
 	return worst
 }
 
-// Part is the kind of a scanned text. An order in a description may be a quotation in a document.
+// Part names the part of the protocol that a scanned text comes from. The same words can be an
+// order in a description and a quotation in a document.
 type Part int
 
 // The parts of the protocol that carry text.
 const (
 	InDefinition   Part = iota // of a tool, prompt, resource or template
 	InInstructions             // a server's instructions and description
-	InResult                   // of a tool, its errors, notifications, completions
+	InResult                   // result of a tool: also errors, notifications, completions
 	InResource                 // contents of a resource: a document, which may describe attacks; at most Warn
 	InPrompt                   // messages of a prompt
 	InElicitation              // a request to the user
 	InSampling                 // a request to the model
-	InArguments                // outgoing arguments: only secrets and paths to them count
+	InArguments                // outgoing arguments: only secrets and paths to secrets count
 )
 
-// Where is the origin of a scanned text.
+// Where describes the place of a scanned text.
 type Where struct {
 	Part   Part
 	Server string // server that sent the text
-	Field  string // for Finding.Where
+	Field  string // becomes Finding.Where
 }
 
 // Thresholds for the sum of the weights of a text's signals.
@@ -71,8 +72,8 @@ const (
 )
 
 const (
-	// maxText is the number of bytes of one definition or request that are scanned. The rest is
-	// reported as too long to check.
+	// maxText is the number of bytes of one definition or request that are scanned. Text beyond it
+	// is reported as too long to check.
 	maxText = 1 << 20
 	// maxFindings is the maximum number of findings in one definition or request.
 	maxFindings = 64
@@ -94,8 +95,8 @@ type report struct {
 	left    int      // number of bytes that may still be scanned
 	tooLong bool     // the text was longer
 	atMost  Severity // maximum severity of its findings
-	simple  bool     // the name is that of a tool that only computes
-	about   []string // texts of a tool's definition
+	simple  bool     // the tool's name suggests that it only computes
+	about   []string // texts of the tool's definition
 }
 
 func newReport() *report { return &report{left: maxText, atMost: Block} }
@@ -110,7 +111,7 @@ func (r *report) take(text string, where string) string {
 	return text
 }
 
-// cutShort records, once, that not everything was scanned.
+// cutShort records, once for a report, that not everything was scanned.
 func (r *report) cutShort(where, why string) {
 	if !r.tooLong {
 		r.tooLong = true
@@ -118,8 +119,8 @@ func (r *report) cutShort(where, why string) {
 	}
 }
 
-// add adds a signal. It keeps the heaviest of one rule for each field, and the heaviest of all if
-// there are too many.
+// add adds a signal. It keeps only the heaviest signal of a rule for each field. If there are too
+// many signals, it keeps the heaviest.
 func (r *report) add(s signal) {
 	for i, old := range r.signals {
 		if old.rule == s.rule && old.where == s.where {
@@ -144,8 +145,8 @@ func (r *report) add(s signal) {
 	}
 }
 
-// findings converts signals to findings, gravest first. Weak signals of different rules add up;
-// then the heaviest of them gets the severity.
+// findings converts signals to findings, the worst first. The weights of weak signals of different
+// rules add up, and the heaviest of these signals gets the severity of the sum.
 func (r *report) findings() []Finding {
 	if len(r.signals) == 0 {
 		return nil
@@ -180,11 +181,11 @@ func severityOf(weight int) Severity {
 	return Note
 }
 
-// excerpt returns the part from start to end of text with the words around it.
+// excerpt returns the part of text from start to end with the words around it.
 func excerpt(text string, start, end int) string {
 	const around = 20
 	before, after := "", ""
-	for end < len(text) && text[end]&0xc0 == 0x80 { // inside a character
+	for end < len(text) && text[end]&0xc0 == 0x80 { // end is inside a character
 		end++
 	}
 	if from := start - around; from > 0 {

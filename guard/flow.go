@@ -14,29 +14,30 @@ import (
 )
 
 const (
-	// maxSources is the number of sources that a Flow distinguishes. Beyond it, a source counts as
-	// its whole server, and beyond twice as many as "others".
+	// maxSources is the number of sources that a Flow distinguishes. Beyond it, a new source counts
+	// as its whole server, and beyond twice as many as "others".
 	maxSources = 512
 	// maxConsents is the number of approvals that a Flow remembers; the oldest is dropped first.
 	maxConsents = 512
-	// maxNamed is the number of sources that a reason names.
+	// maxNamed is the number of sources that the text of a reason names.
 	maxNamed = 5
 )
 
 // A Flow records the sources of the text in one conversation. It never forgets a source, so that
-// its decisions also apply after old turns were compacted. As JSON it is stored with the
+// its decisions still apply after old turns were compacted. Its JSON is stored with the
 // conversation. The zero value has no sources. It is safe for concurrent use.
 //
 // A call needs approval for two reasons, regardless of the texts. The first is its arguments: an
 // outgoing secret, or an outgoing long piece of private text from another server. The second is the
 // text that was read before. After untrusted text, a call that writes, sends or spends needs
 // approval. So does a reading call that leaves, if private text of another server was read too. A
-// reading call to the one server from which all this text came needs none.
+// reading call to the only server that sent this text needs no approval.
 //
-// [Flow.Consent] remembers an approval, for its reasons only. It ends when a new untrusted source
-// is read. It also ends when a known source has text that looks like an order, or much more text
-// than at the approval. Text of the called server itself is not a new source for a reading call.
-// Text that the user attached is none for a call for which [Call.Sees] reports it.
+// [Flow.Consent] remembers an approval, for its reasons only. The approval ends when a new
+// untrusted source is read. It also ends when a known source sends text that looks like an order,
+// or much more text than before the approval. For a reading call, text of the called server itself
+// is not a new source. Nor is text that the user attached, if [Call.Sees] reports that the server
+// can read it.
 type Flow struct {
 	mu       sync.Mutex
 	sources  []*source
@@ -44,23 +45,24 @@ type Flow struct {
 	openings []string // beginnings of secrets in calls; not stored
 }
 
-// A source is a Source that was read.
+// A source is a Source with a record of the text that was read from it.
 type source struct {
 	Source
 	Labels Labels `json:"labels"`
-	Prints prints `json:"prints,omitempty"` // fingerprints of its private text
-	Missed bool   `json:"missed,omitempty"` // part of it has no fingerprints
+	Prints prints `json:"prints,omitempty"` // fingerprints of the private text
+	Missed bool   `json:"missed,omitempty"` // part of the private text has no fingerprints
 	state
 }
 
-// state records how far a source was read.
+// state counts the reads of a source.
 type state struct {
 	Reads  int `json:"reads,omitempty"`  // number of reads while untrusted
 	Alarms int `json:"alarms,omitempty"` // number of texts that looked like an order
 }
 
-// holds reports whether an approval given at one state still applies at a later state. The limit
-// avoids frequent questions, but no approval lasts for ever.
+// holds reports whether an approval given in state s still applies in state now. The number of
+// reads may grow with the reads so far, so that users are not asked often and no approval lasts for
+// ever.
 func (s state) holds(now state) bool {
 	const few = 8
 	return s.Alarms == now.Alarms && now.Reads <= 2*s.Reads+few
@@ -72,13 +74,13 @@ type consent struct {
 	Sources []readSource `json:"sources"`
 }
 
-// A scope is the subject of an approval.
+// A scope names the calls and the reason that an approval covers.
 type scope struct {
 	Server    string `json:"server"`
 	Origin    string `json:"origin,omitempty"`
 	Tool      string `json:"tool,omitempty"` // empty for all tools that only read
 	Reason    Reason `json:"reason"`
-	Arguments string `json:"arguments,omitempty"` // hash of the arguments that it is limited to, if they carry text
+	Arguments string `json:"arguments,omitempty"` // hash of the arguments, if the approval is limited to them
 }
 
 // consentTo returns an approval of a call for a reason, without sources.
@@ -94,9 +96,9 @@ func consentTo(c Call, reason Reason) consent {
 	return to
 }
 
-// about returns the source, as recorded by an approval of a call for a reason, and whether it
-// matters. For a reading call that leaves, the source is the whole server, because any tool's text
-// can leave in the same way. Text of the called server itself matters if it looks like an order.
+// about returns the entry for a source in an approval of a call, and whether the approval depends
+// on it. For a reading call that leaves, the entry is the whole server, because any tool's text can
+// leave in the same way. Text of the called server itself matters if it looks like an order.
 func (f *Flow) about(c Call, reason Reason, of Source) (about readSource, matters bool) {
 	own := c.isOf(of)
 	if reason != WayOut || of.Tool == "" && !own {
@@ -115,7 +117,7 @@ func (f *Flow) about(c Call, reason Reason, of Source) (about readSource, matter
 	return about, !own || about.Alarms > 0
 }
 
-// isPartOf reports whether a given approval covers all of c and still applies.
+// isPartOf reports whether a given approval still applies and covers all of c.
 func (c consent) isPartOf(given consent) bool {
 	return c.scope == given.scope && !slices.ContainsFunc(c.Sources, func(now readSource) bool {
 		return !slices.ContainsFunc(given.Sources, func(then readSource) bool {
@@ -124,7 +126,7 @@ func (c consent) isPartOf(given consent) bool {
 	})
 }
 
-// A readSource is a source with its state at the time of a question.
+// A readSource is a source with its state when the question was asked.
 type readSource struct {
 	Source
 	state
@@ -135,13 +137,13 @@ type Reason string
 
 // The reasons, gravest first.
 const (
-	CarriesSecret Reason = "carries-secret" // the arguments contain a possible secret, or a path to one
+	CarriesSecret Reason = "carries-secret" // the arguments contain a possible secret, or a path to a secret
 	CarriesText   Reason = "carries-text"   // the arguments contain a long piece of private text of another server
 	Tainted       Reason = "tainted"        // untrusted text was read, and the call writes, sends or spends
 	WayOut        Reason = "way-out"        // private and untrusted text was read, and the arguments leave
 )
 
-// A Decision reports whether the flow of data allows a call.
+// A Decision is the answer of [Flow.Ask]: whether a call may run, and if not, why.
 type Decision struct {
 	Allowed bool
 	Reasons []Reason  // reasons to ask, gravest first
@@ -153,14 +155,14 @@ type Decision struct {
 	asked []question
 }
 
-// A question is one reason to ask.
+// A question holds one reason to ask, with its sources.
 type question struct {
-	means consent      // the approval that an agreement means
+	means consent      // the approval to record if the user agrees
 	named []readSource // the sources that the question names
 }
 
-// Read records that text of a source is in the conversation, even without labels: [Flow.Distrust]
-// may add one later. It stores fingerprints of private text, not the text.
+// Read records that text of a source is in the conversation. It also records text without labels,
+// because [Flow.Distrust] may add one later. It stores fingerprints of private text, not the text.
 func (f *Flow) Read(from Source, labels Labels, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -188,7 +190,7 @@ func (f *Flow) Read(from Source, labels Labels, text string) {
 // source returns the record of a source, or of its server if there are too many.
 func (f *Flow) source(of Source) *source {
 	of = Source{Server: cut(of.Server, 256), Origin: cut(of.Origin, 256), Tool: cut(of.Tool, 256), URI: cut(of.URI, 2<<10)}
-	others := Source{Server: "others", Origin: "others"} // not the name of a server
+	others := Source{Server: "others", Origin: "others"} // no server has this origin and name
 	for _, coarser := range []Source{of, of.whole(), others} {
 		for _, s := range f.sources {
 			if s.Source == coarser {
@@ -200,7 +202,7 @@ func (f *Flow) source(of Source) *source {
 		case of.whole():
 			limit = 2 * maxSources
 		case others:
-			limit++ // there is always space for this one
+			limit++ // the entry for others is always added
 		}
 		if len(f.sources) < limit || coarser == others {
 			s := &source{Source: coarser}
@@ -237,11 +239,11 @@ func (f *Flow) Labels() Labels {
 func (f *Flow) Sources(labels Labels) []Source {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.having(labels, func(*source) bool { return true })
+	return f.sourcesWith(labels, func(*source) bool { return true })
 }
 
-// having returns the sources with any of the labels for which keep returns true, sorted.
-func (f *Flow) having(labels Labels, keep func(*source) bool) []Source {
+// sourcesWith returns the sources with any of the labels for which keep returns true, sorted.
+func (f *Flow) sourcesWith(labels Labels, keep func(*source) bool) []Source {
 	var found []Source
 	for _, s := range f.sources {
 		if s.Labels&labels != 0 && keep(s) {
@@ -257,11 +259,11 @@ func (s Source) compare(other Source) int {
 }
 
 // Consent remembers that the user approved the question of d. Later calls of the same tool need no
-// approval for the same reason and sources, in their state at [Flow.Ask]. If the call only read,
-// this applies to all reading calls of its server. It then covers all tools of the sources'
-// servers, and of its own. The approval ends when one of the sources has text that looks like an
-// order. It also ends when one was read more than twice as often plus eight times. An approval for
-// carried text applies only to the same arguments, and approvals for secrets are not remembered.
+// approval for the same reason and sources, as long as the state of the sources allows. If the call
+// only read, the approval covers all reading calls of its server, after text of any tool of the
+// same sources. It ends when one of the sources sends text that looks like an order. It also ends
+// when one was read more than twice as often as before, plus eight times. An approval for carried
+// text applies only to the same arguments, and approvals for secrets are not remembered.
 func (f *Flow) Consent(d Decision) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -302,15 +304,15 @@ type flowState struct {
 	Consents []consent `json:"consents,omitempty"`
 }
 
-// MarshalJSON encodes the sources and approvals.
+// MarshalJSON returns the sources and approvals as JSON.
 func (f *Flow) MarshalJSON() ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return json.Marshal(flowState{Sources: f.sources, Consents: f.consents})
 }
 
-// UnmarshalJSON replaces the content of f by the output of MarshalJSON. It fails if that exceeds
-// the limits.
+// UnmarshalJSON replaces the content of f by the output of MarshalJSON. It fails if the sources,
+// approvals or fingerprints exceed the limits.
 func (f *Flow) UnmarshalJSON(text []byte) error {
 	var state flowState
 	if err := json.Unmarshal(text, &state); err != nil {

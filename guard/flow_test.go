@@ -217,7 +217,7 @@ func TestAYesIsOneToItsReasons(t *testing.T) {
 	}
 }
 
-func TestASecretIsAskedAboutEveryTime(t *testing.T) {
+func TestEachUseOfASecretNeedsApproval(t *testing.T) {
 	f := having("web page")
 	call := postWeb
 	call.Arguments = []byte(`{"note":"ghp_` + strings.Repeat("a1B2", 9) + `"}`)
@@ -227,7 +227,7 @@ func TestASecretIsAskedAboutEveryTime(t *testing.T) {
 	}
 }
 
-func TestAnOrdinaryTaskNeedsOneYes(t *testing.T) {
+func TestAnOrdinaryTaskNeedsOneApproval(t *testing.T) {
 	f, asked := having(), 0
 	call := func(c Call, from Source, labels Labels, text string) {
 		if d := f.Ask(c); !d.Allowed {
@@ -398,14 +398,14 @@ func TestEveryLongCopyIsFound(t *testing.T) {
 		fmt.Fprintf(&b, "sentence number %d speaks of %d things; ", i*31, i*i)
 	}
 	text := b.String()
-	prints := printsOf(text)
+	prints := fingerprintsOf(text)
 	const enough = 110 // bytes that certainly contain 63 letters and digits
 	for i := 0; i+enough < len(text); i += 7 {
-		if !prints.overlap(printsOf("before it " + text[i:i+enough] + " and behind")) {
+		if !prints.overlap(fingerprintsOf("before it " + text[i:i+enough] + " and behind")) {
 			t.Fatalf("a copy of %q is not found", text[i:i+enough])
 		}
 	}
-	if prints.overlap(printsOf(prose(10_000))) {
+	if prints.overlap(fingerprintsOf(prose(10_000))) {
 		t.Error("another text is taken for a copy")
 	}
 }

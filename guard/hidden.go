@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// addHidden adds signals for hidden characters. It reports whether some are at places that only
-// concealment explains.
+// addHidden adds signals for hidden characters. It reports whether some are at places where only
+// concealment explains them.
 func addHidden(r *report, text string, at Where) (concealed bool) {
 	found, tags := hiddenIn(text)
 	if !found {
@@ -23,9 +23,9 @@ func addHidden(r *report, text string, at Where) (concealed bool) {
 	return true
 }
 
-// addControls adds a signal for characters that control a terminal, with which text is overwritten
-// or made invisible. Definitions have no use for them. The output of programs may have colors, but
-// none that conceal.
+// addControls adds a signal for characters that control a terminal, with which text can overwrite
+// or hide other text. Definitions have no use for them. The output of programs may have colors,
+// except colors that hide text.
 func addControls(r *report, text string, at Where) {
 	start := strings.IndexFunc(text, func(c rune) bool {
 		return c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' || c == 0x7f || c >= 0x80 && c < 0xa0 && c != 0x85

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Labels describe the text that a conversation has read.
+// Labels describe text that a conversation has read.
 type Labels uint8
 
 const (
@@ -56,13 +56,13 @@ type Source struct {
 	Server string `json:"server"`
 	Origin string `json:"origin,omitempty"` // distinguishes servers with the same name
 	Tool   string `json:"tool,omitempty"`
-	URI    string `json:"uri,omitempty"` // of a resource
+	URI    string `json:"uri,omitempty"` // URI of a resource
 }
 
 // IsOf reports whether the source belongs to the server with this name and origin.
 func (s Source) IsOf(server, origin string) bool { return s.Server == server && s.Origin == origin }
 
-// Attached is the Server of the sources that the user attached, which belong to no server.
+// Attached is the Server of the sources that the user attached. They belong to no server.
 const Attached = "what was attached"
 
 // IsAttached reports whether the user attached the source.
@@ -72,10 +72,10 @@ func (s Source) IsAttached() bool { return s.Server == Attached && s.Origin == "
 // reads before a call.
 const Definitions = "its definitions"
 
-// IsDefinitions reports whether the source is the definitions of a server.
+// IsDefinitions reports whether the source is a server's definitions.
 func (s Source) IsDefinitions() bool { return s.Tool == "" && s.URI == Definitions }
 
-// whole returns the source that stands for the whole server.
+// whole returns the source that represents the whole server.
 func (s Source) whole() Source { return Source{Server: s.Server, Origin: s.Origin} }
 
 // String returns "server/tool" or "server: uri", safe to show.
@@ -100,10 +100,10 @@ type Annotations struct {
 func (a Annotations) readOnly() bool  { return a.ReadOnly != nil && *a.ReadOnly }
 func (a Annotations) openWorld() bool { return a.OpenWorld == nil || *a.OpenWorld }
 
-// Trust is the trust in a server according to the user's configuration.
+// Trust is the trust that the user's configuration gives to a server.
 type Trust struct {
-	// Trusted reports that the server's annotations are believed. The text of an untrusted server
-	// is untrusted, and everything sent to it may leave.
+	// Trusted reports that the server's annotations are accepted. All text of a server without
+	// trust is untrusted, and everything sent to it may leave.
 	Trusted bool `json:"trusted,omitempty"`
 	// Public reports that the server has no private data, like a search engine or a weather
 	// service.
@@ -135,29 +135,29 @@ type Call struct {
 
 	// Local is set for a server that is a program on this machine, run as the user.
 	Local bool
-	// Chosen is set for a call that a rule of the user for its server allows. The rule covers text
-	// of the server itself, if the call cannot carry data of others to it.
+	// Chosen is set if a rule of the user allows the call. The rule also covers text of the server
+	// itself, if the call cannot carry data of other servers to it.
 	Chosen bool
-	// Known lists servers whose text the user knew when they made such a rule. It is no reason to
-	// ask unless it looks like an order.
+	// Known lists the servers whose text the user knew of when they made the rule. Their text is
+	// not a reason to ask unless it looks like an order.
 	Known []Source
 }
 
 // isOf reports whether text comes from the called server.
 func (c Call) isOf(s Source) bool { return s.IsOf(c.Server, c.Origin) }
 
-// Writes reports whether a call may change, send or spend something. For an untrusted server too,
-// the annotation that a tool only reads is believed, but not that its arguments stay there: see
-// Leaves.
+// Writes reports whether a call may change, send or spend something. The annotation that a tool
+// only reads is accepted even from an untrusted server. Whether the arguments stay with that server
+// is another question: see Leaves.
 func (c Call) Writes() bool { return !c.Annotations.readOnly() }
 
-// Leaves reports whether the arguments of the call reach others than the user.
+// Leaves reports whether the arguments of the call may reach anyone but the user.
 func (c Call) Leaves() bool { return !c.Trust.Trusted || c.Annotations.openWorld() }
 
-// Sees reports whether the called server can read the source anyway, so that asking the user would
-// protect nothing. A program that runs as the user can read the files that the user attached. That
-// applies only to calls that claim to read and to stay on this machine. The arguments of other
-// calls may travel further than an honest server, or the user, knows.
+// Sees reports whether the called server can read the source anyway, so that a question would
+// protect nothing. A program that runs as the user can read the files that the user attached. Only
+// calls that claim to read and to stay on this machine qualify. The arguments of other calls may
+// travel further than an honest server, or the user, knows.
 func (c Call) Sees(s Source) bool {
 	return c.Local && s.IsAttached() && !c.Writes() && !c.Annotations.openWorld()
 }

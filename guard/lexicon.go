@@ -7,12 +7,11 @@ import (
 	"sync"
 )
 
-// ideas is a set of meanings of a word. Rules use ideas, so that synonyms match, too.
+// ideas is a set of meanings of a word. Rules match ideas, so that synonyms match, too.
 type ideas uint64
 
 // vocabulary has a line for each idea: its name, and the stems of its words. Endings such as "-s",
-// "-ed" and "-ing" are found without being listed. Words that have the meaning only in sequence are
-// joined by "_".
+// "-ed" and "-ing" need not be listed. Words that have the meaning only together are joined by "_".
 const vocabulary = `
 ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip stop_following stop_obeying put_aside set_aside
 prior     previous previously prior earlier above preceding existing original foregoing former initial your developer
@@ -73,21 +72,22 @@ var simple = map[string]bool{
 	"uuid": true, "random": true, "unit": true, "units": true, "temperature": true, "percentage": true, "numbers": true, "color": true,
 }
 
-// compounds lists words before which "user" is not the user: the user interface.
+// compounds lists words that change the meaning of "user" before them, as in user interface.
 var compounds = map[string]bool{
 	"interface": true, "interfaces": true, "menu": true, "group": true, "groups": true, "agent": true, "id": true, "ids": true, "account": true, "accounts": true,
 	"manual": true, "guide": true, "name": true, "names": true, "profile": true, "profiles": true, "role": true, "roles": true, "input": true, "data": true, "table": true,
 	"experience": true, "record": true, "records": true, "session": true, "sessions": true, "land": true, "space": true, "defined": true, "friendly": true, "facing": true, "supplied": true, "provided": true, "settings": true, "story": true, "stories": true, "permissions": true, "error": true, "errors": true,
 }
 
-// messages lists words before which "webhook" is a kind of message, not a destination.
+// messages lists words that change the meaning of "webhook" before them: a webhook event is a
+// message, not a destination.
 var messages = map[string]bool{"notification": true, "notifications": true, "event": true, "events": true}
 
 // A language holds the tables of words for the rules.
 type language struct {
-	names map[string]ideas // by name of an idea
-	words map[string]ideas // by stem of a word
-	pairs map[string]ideas // by two joined words
+	names map[string]ideas // ideas by name
+	words map[string]ideas // ideas by stem of a word
+	pairs map[string]ideas // ideas by two joined words
 	ends  map[string]bool  // last words of pairs
 }
 
@@ -121,7 +121,7 @@ var theLanguage = sync.OnceValue(func() language {
 	return l
 })
 
-// pair returns the meanings of two words in sequence; the last may be a plural.
+// pair returns the meanings of two words in sequence; the second may be a plural.
 func (l language) pair(first, last []byte) ideas {
 	last = bytes.TrimSuffix(last, []byte("s"))
 	if !l.ends[string(last)] || len(first)+len(last) >= maxWord {
@@ -131,8 +131,9 @@ func (l language) pair(first, last []byte) ideas {
 	return l.pairs[string(append(append(append(joined[:0], first...), '_'), last...))]
 }
 
-// lookUp returns the meanings of a plain word in any of its forms. The users of a product are not
-// the user of the model, and its conversations not the one with the model.
+// lookUp returns the meanings of a plain word in any of its forms. It does not shorten "users" and
+// "conversations": users of a product are not the model's user, and its conversations are not the
+// model's.
 func lookUp(words map[string]ideas, w []byte) ideas {
 	found := words[string(w)]
 	if len(w) < 4 || len(w) > 24 || found != 0 || string(w) == "users" || string(w) == "conversations" {
@@ -144,7 +145,7 @@ func lookUp(words map[string]ideas, w []byte) ideas {
 	case ends(w, "es"):
 		found = words[string(w[:len(w)-1])]
 		if stem := w[:len(w)-2]; found == 0 && bytes.ContainsRune([]byte("shxzo"), rune(stem[len(stem)-1])) {
-			found = words[string(stem)] // "passes" is a form of pass, but "notes" not of not
+			found = words[string(stem)] // "passes" is a form of "pass", but "notes" is not one of "not"
 		}
 	case ends(w, "s"):
 		found = words[string(w[:len(w)-1])]
@@ -158,8 +159,8 @@ func lookUp(words map[string]ideas, w []byte) ideas {
 	return found
 }
 
-// stem looks up a word without its ending, also with letters that the ending may have removed or
-// doubled.
+// stem looks up a word without its ending. It also tries letters that the ending may have removed
+// or doubled.
 func stem(words map[string]ideas, w []byte) ideas {
 	if found := words[string(w)]; found != 0 {
 		return found
@@ -177,7 +178,7 @@ func ends(w []byte, ending string) bool {
 	return len(w) > len(ending) && string(w[len(w)-len(ending):]) == ending
 }
 
-// isSimple reports whether the name is that of a tool that only computes.
+// isSimple reports whether a tool's name suggests that the tool only computes.
 func isSimple(name string) bool {
 	if strings.EqualFold(name, "add") {
 		return true

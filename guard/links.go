@@ -2,8 +2,8 @@ package guard
 
 import "strings"
 
-// links finds images and links that would carry data out in the query of their address if they are
-// displayed: an image is fetched automatically. A placeholder in an address asks to fill it in.
+// links finds images and links whose address would carry data out in its query. Displaying an image
+// fetches it automatically. A placeholder in an address asks the model to fill it in.
 func (s *scan) links() {
 	text := s.layer.text
 	for i := 0; ; {
@@ -32,8 +32,8 @@ func (s *scan) links() {
 	}
 }
 
-// linkBefore reports whether the address whose scheme ends text is in an image or a link of
-// Markdown or HTML.
+// linkBefore reports whether the address that begins at the end of text is in an image or a link of
+// Markdown or HTML. text includes the scheme.
 func linkBefore(text string) (image, linked bool) {
 	const scheme, near = len("https://"), 200
 	text = text[max(0, len(text)-near):]

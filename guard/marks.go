@@ -9,24 +9,25 @@ var (
 	authorityTag = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)(?:[^a-z<>][^<>]{0,40})?>|</?\s*(?:tool_result|tool_response|tool_output|function_results?|human)\s*>|<\|\s*(?:im_start|im_end|system|assistant|user|end)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
 	authorityTab = regexp.MustCompile(`^\[/?INST\]|(?i)^\[\s*/?\s*(?:system|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
 	heading      = regexp.MustCompile(`(?i)^#{1,6}[ \t]*(?:(?:system|new)[ \t]+(?:prompt|message|override|instructions?)|system[ \t]*(?::|\n|$))`)
-	// aboutMarkup follows markup that is only mentioned.
+	// aboutMarkup matches the words after markup that is only mentioned.
 	aboutMarkup = regexp.MustCompile(`(?i)^[` + "`'\"`" + `]?\s+(?:and\s+\S+\s+)?(?:tag|element|block|section|marker|token)s?\b`)
-	// option matches the text before the placeholder of a command line: --secret <secret>.
+	// option matches the text before a placeholder in a command line, as in --secret <secret>.
 	option = regexp.MustCompile(`--[\w-]+[ =]$`)
-	// longerName matches the name of a section or a placeholder: <important_notes>, <sys_id>.
+	// longerName matches names of sections and placeholders that only begin like claims of
+	// authority: <important_notes>, <sys_id>.
 	longerName = regexp.MustCompile(`(?i)^</?(?:important|critical|priority|instructions?|sys)[_-]\w`)
-	// elementName matches lower-case markup that is also common in honest documents: sitemaps,
+	// elementName matches lower-case markup that is common in honest documents such as sitemaps and
 	// projects.
 	elementName = regexp.MustCompile(`^</?(?:secret|hidden|admin|critical|developer|sys|priority|override)\b`)
 )
 
-// marks finds markup that claims authority for a text, or moves a part of it out of sight.
+// marks finds markup that claims authority for a text, or that moves part of the text out of sight.
 func (s *scan) marks() {
 	text := s.layer.text
 	s.authority("<", authorityTag, 6)
 	s.authority("[", authorityTab, 4)
 	s.authority("#", heading, 4)
-	s.turns()
+	s.findRoles()
 	if s.at.Part == InResult || s.at.Part == InResource {
 		return
 	}
@@ -58,8 +59,8 @@ func afterEmptiness(text string) int {
 	return 0
 }
 
-// authority finds markup that starts with sign and matches pattern. It weighs less in a possible
-// document than in a definition or request.
+// authority finds markup that starts with sign and matches pattern. Its weight in parts that may be
+// documents is inDocument, which is less than in a definition or request.
 func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
 	const long, many = 80, 64
 	text := s.layer.text
@@ -71,7 +72,7 @@ func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
 		}
 		i += next
 		piece := text[i:min(len(text), i+long)]
-		if !mayName(piece) {
+		if !mayHaveAuthority(piece) {
 			continue
 		}
 		at := pattern.FindStringIndex(piece)
@@ -97,9 +98,9 @@ func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
 	}
 }
 
-// mayName reports, quickly, whether the first letter of a piece of markup fits a name with
+// mayHaveAuthority reports, quickly, whether the first letter of a piece of markup fits a name with
 // authority.
-func mayName(piece string) bool {
+func mayHaveAuthority(piece string) bool {
 	const most = 12
 	for i := 1; i < min(len(piece), most); i++ {
 		if isLetter(piece[i]) {
@@ -109,7 +110,7 @@ func mayName(piece string) bool {
 	return false
 }
 
-// isCode reports whether a place in a document is in a block of code or quoted as code.
+// isCode reports whether the place at i in a document is in a block of code or quoted as code.
 func (s *scan) isCode(i int) bool {
 	if s.at.Part != InResource && s.at.Part != InResult || s.layer.how != "" {
 		return false
@@ -117,7 +118,7 @@ func (s *scan) isCode(i int) bool {
 	return i > 0 && s.layer.text[i-1] == '`' || strings.Count(s.layer.text[:i], "```")%2 == 1
 }
 
-// weigh returns one weight for a definition or request, and the other for other parts.
+// weigh returns definition for a definition or request, and other for the other parts.
 func (s *scan) weigh(definition, other int) int {
 	switch s.at.Part {
 	case InResult, InResource, InPrompt:
@@ -129,13 +130,13 @@ func (s *scan) weigh(definition, other int) int {
 // label matches the label of a system message at the start of a line.
 var label = regexp.MustCompile(`(?i)^(?:system|developer|administrator)(?: (?:message|prompt|note|notice|alert|override))?[*]*:[* \t]+[^\s*]`)
 
-// turns finds text in a tool's output that imitates system messages.
-func (s *scan) turns() {
+// findRoles finds text in a tool's output that imitates system messages.
+func (s *scan) findRoles() {
 	if s.at.Part != InResult && s.at.Part != InResource {
 		return
 	}
 	text := s.layer.text
-	const many, near = 64, 10 // number of labels, and of words behind each, that are examined
+	const many, near = 64, 10 // number of labels examined, and of words after each
 	names := theLanguage().names
 	orders := names["must"] | names["ignore"] | names["send"] | names["follow"] | names["you"] | names["model"] | names["now"]
 	i, labels, start := 0, 0, 0
@@ -159,7 +160,7 @@ func (s *scan) turns() {
 
 var shell = regexp.MustCompile(`(?i)^(?:(?:curl|wget)\b[^|\n]*\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b|rm\s+-(?:rf|fr|r\s+-f)\s+\S|/dev/tcp/|bash\s+-i\s+>&|nc\s+(?:-\w+\s+)*-e\b|base64\s+(?:-d|--decode)[^|\n]*\|\s*(?:ba|z)?sh\b|powershell[^\n]*\s-e(?:nc|ncodedcommand)\b)`)
 
-// shellSigns lists the beginnings of texts in which shell matches.
+// shellSigns lists strings for a quick check: each match of shell begins with one of them.
 var shellSigns = []string{"curl", "wget", "rm -", "/dev/tcp", "bash -i", "nc -", "base64 -", "powershell"}
 
 // fetcher matches a command at the start of an encoded command line.
@@ -167,8 +168,8 @@ var fetcher = regexp.MustCompile(`(?i)\b(?:curl|wget|invoke-webrequest|iwr|power
 
 const whyCommand = "has a command line that destroys, or runs what comes from elsewhere"
 
-// commands finds command lines that destroy data or run downloaded code. A user judges visible
-// ones; honest ones are not encoded.
+// commands finds command lines that destroy data or run downloaded code. Users can judge visible
+// ones in a result. Honest command lines are not encoded.
 func (s *scan) commands() {
 	if s.at.Part == InResource || s.at.Part == InResult && s.layer.how == "" {
 		return

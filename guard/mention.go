@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// isMention reports whether the words from first to last only mention an order: quoted, narrated,
-// checked for or forbidden. Encoded text is never a mention.
+// isMention reports whether the words from first to last only mention an order. They may quote,
+// narrate, check for or forbid it. Encoded text is never a mention.
 func (s *scan) isMention(r *rule, first, last int) bool {
 	if s.layer.how != "" && s.layer.how != howSplit {
 		return false
@@ -24,7 +24,7 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 }
 
 // isQuotation reports whether the words from first to last are quoted in a text about attacks, and
-// so are not an order. The first may be the "says" before the quotation.
+// therefore not an order. The first word may be the "says" before the quotation.
 func (s *scan) isQuotation(first, last int) bool {
 	names := theLanguage().names
 	if !s.words[last].quoted || !s.words[first].quoted && s.words[first].ideas&names["tell"] == 0 {
@@ -39,8 +39,8 @@ func (s *scan) isQuotation(first, last int) bool {
 	return false
 }
 
-// isNarrated reports whether a result, in a text about attacks, tells of an effect on a model: "the
-// attacker makes a model ignore its orders".
+// isNarrated reports whether the words belong to a statement about the effect of an attack on a
+// model: "the attacker makes a model ignore its orders". Only results qualify.
 func (s *scan) isNarrated(first int) bool {
 	names := theLanguage().names
 	subject := false
@@ -59,7 +59,7 @@ func (s *scan) isNarrated(first int) bool {
 }
 
 // isChecked reports whether the preceding words of the clause describe a check ("detects whether a
-// prompt tries to …"). It also accepts the label of a sample, followed by a tool's output.
+// prompt tries to …"). A label that introduces a sample also counts.
 func (s *scan) isChecked(first int) bool {
 	names := theLanguage().names
 	if first >= 2 && strings.HasPrefix(s.between(first-1), ":") {
@@ -73,7 +73,7 @@ func (s *scan) isChecked(first int) bool {
 	return attempt >= 0 && s.before(attempt, 6, about) >= 0
 }
 
-// isForbidden reports whether the words before first forbid what follows, which may be the last
+// isForbidden reports whether the words before first forbid the action. The action may be the last
 // item of a list: "never commit, print, or upload …".
 func (s *scan) isForbidden(first int) bool {
 	not := theLanguage().names["not"]
@@ -89,8 +89,8 @@ func (s *scan) isForbidden(first int) bool {
 }
 
 // isCase reports whether the words from first to last state a fact, a possibility or one case of
-// several: "the manual does not tell", "ignore this mail if you received it by mistake", "models
-// may ignore …". "You may" is an order.
+// several. Examples are "the manual does not tell", "ignore this mail if you received it by
+// mistake" and "models may ignore …". "You may" is an order.
 func (s *scan) isCase(first, last int) bool {
 	you := theLanguage().names["you"]
 	if first > 0 {
@@ -113,12 +113,12 @@ func (s *scan) isCase(first, last int) bool {
 	return false
 }
 
-// isForced matches the checks that a program skips with force.
+// isForced matches words about skipping safety checks by force.
 var isForced = regexp.MustCompile(`^[a-z]+ing (all |any |the )?(safety|security) checks?$`)
 
-// isForce reports whether the words describe what a tool does with force: "with force it goes on,
-// bypassing safety checks". They are a participle, the sentence mentions force before them, and it
-// addresses neither you nor a model.
+// isForce reports whether the words describe an option that forces a tool: "with force it goes on,
+// bypassing safety checks". The words must begin with a participle, and the sentence must mention
+// force before them. It must not address "you" or a model.
 func (s *scan) isForce(first, last int) bool {
 	names := theLanguage().names
 	what := strings.ToLower(s.layer.text[s.words[first].start:s.words[last].end])
@@ -135,8 +135,8 @@ func (s *scan) isForce(first, last int) bool {
 	return forced
 }
 
-// isAdvice reports whether the order is about a password or key, which should be kept from others
-// or not be asked for.
+// isAdvice reports whether the order concerns a password or key: keep it from others, or do not ask
+// for it.
 func (s *scan) isAdvice(first, last int) bool {
 	const after = 4
 	names := theLanguage().names
@@ -153,7 +153,7 @@ func (s *scan) isAdvice(first, last int) bool {
 }
 
 // isPromise reports whether a form promises that the user's input stays private: "never shared with
-// anyone else". An order to conceal names the user, or the one to be silent.
+// anyone else". An order to conceal would name the user, or name a subject that must be silent.
 func (s *scan) isPromise(first, last int) bool {
 	who := strings.ToLower(s.text(last))
 	if s.at.Part != InElicitation || who != "anyone" && who != "anybody" {
@@ -168,8 +168,8 @@ func (s *scan) isPromise(first, last int) bool {
 	return false
 }
 
-// isWork reports whether the user is not to be asked for work that the model can do, rather than
-// for consent: "do not ask the user to run it".
+// isWork reports whether the text tells the model to do work itself instead of asking the user: "do
+// not ask the user to run it". Such a text does not tell it to act without consent.
 func (s *scan) isWork(first, last int) bool {
 	if last+2 >= len(s.words) || s.words[last+2].position-s.words[last].position != 2 {
 		return false
@@ -178,10 +178,10 @@ func (s *scan) isWork(first, last int) bool {
 	return (asks == "ask the user to" || asks == "asking the user to") && s.words[last+2].ideas&theLanguage().names["use"] != 0
 }
 
-// text returns a word as written.
+// text returns word i as written.
 func (s *scan) text(i int) string { return s.layer.text[s.words[i].start:s.words[i].end] }
 
-// between returns the text between the word at i and the next.
+// between returns the text between word i and the next.
 func (s *scan) between(i int) string { return s.layer.text[s.words[i].end:s.words[i+1].start] }
 
 // means reports whether any of the words from first to last has one of the ideas. last may be out
@@ -195,7 +195,8 @@ func (s *scan) means(first, last int, wanted ideas) bool {
 	return false
 }
 
-// inSentence reports whether j is one of at most far words before i, in the same sentence.
+// inSentence reports whether word j is in the same sentence as word i, and at most far words before
+// it.
 func (s *scan) inSentence(j, i, far int) bool {
 	return j >= max(0, i-far) && s.words[j+1].position-s.words[j].position == 1
 }

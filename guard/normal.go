@@ -17,26 +17,26 @@ import (
 // maxDecoded is the number of encoded pieces of one text that are decoded.
 const maxDecoded = 64
 
-// A layer is one reading of a text: the visible one, or one hidden in it.
+// A layer is one reading of a text: its visible text, or a text hidden in it.
 type layer struct {
 	text string
 	how  string // how it was hidden; "" for the visible text
 
-	isEncoded bool // in one of the encodings
+	isEncoded bool // the text was in one of the encodings
 }
 
-// howSplit is the how of visible text whose words are joined or split by hidden characters.
+// howSplit is the how of a layer whose visible words hidden characters join or split.
 const howSplit = "split by hidden characters"
 
-// encodings lists encodings of bytes as a run of letters, in the order in which they are tried.
-// decode returns the bytes of a run, or "" for another encoding.
+// encodings lists the encodings of bytes as a run of letters, in the order in which they are tried.
+// decode returns the bytes of a run, or "" if the run has another encoding.
 var encodings = [...]struct {
 	how    string
 	decode func(run string) string
 }{{"in hexadecimal", decodeHex}, {"in base32", decodeBase32}, {"in base64", decodeBase64}}
 
 // layersOf returns the readings of text: first its visible text in plain characters, then the
-// concealed ones. all reports whether these are complete.
+// concealed ones. all reports whether the limits sufficed for all of them.
 func layersOf(text string) (_ []layer, all bool) {
 	layers := []layer{{text: plainForm(Clean(text))}}
 	if any, _ := hiddenIn(text); any {
@@ -52,8 +52,8 @@ func layersOf(text string) (_ []layer, all bool) {
 	return append(layers, decoded...), all
 }
 
-// hiddenLayers returns the text with spaces in place of its hidden characters, which may have
-// replaced gaps between words. It also returns the text of its tag characters.
+// hiddenLayers returns up to two layers. One has spaces in place of hidden characters, which may
+// have replaced gaps between words. The other is the text of the tag characters.
 func hiddenLayers(text string) []layer {
 	var spaced, tags strings.Builder
 	eachHidden(text, func(part string, hidden bool) {
@@ -71,7 +71,7 @@ func hiddenLayers(text string) []layer {
 	return layers
 }
 
-// plainForm converts compatibility characters (full width, mathematical, circled) to plain ones,
+// plainForm replaces compatibility characters (full width, mathematical, circled) by plain ones,
 // and decodes character references of HTML.
 func plainForm(text string) string {
 	if strings.Contains(text, "&") && strings.Contains(text, ";") {
@@ -83,8 +83,8 @@ func plainForm(text string) string {
 	return strings.Map(plainHyphen, norm.NFKC.String(strings.Map(withoutPhrases, text)))
 }
 
-// plainHyphen converts characters that look like a hyphen: file servers accept file names with
-// them.
+// plainHyphen replaces characters that look like a hyphen, because file servers accept file names
+// with them.
 func plainHyphen(r rune) rune {
 	if '\u2010' <= r && r <= '\u2015' || r == '\u2212' {
 		return '-'
@@ -92,8 +92,8 @@ func plainHyphen(r rune) rune {
 	return r
 }
 
-// withoutPhrases removes the two Arabic phrases in one character, which normalization would make 18
-// times as long.
+// withoutPhrases replaces two characters that stand for Arabic phrases, because normalization would
+// make them 18 times as long.
 func withoutPhrases(r rune) rune {
 	if r == 0xfdfa || r == 0xfdfb {
 		return ' '
@@ -112,8 +112,8 @@ func isASCII(s string) bool {
 
 var escapedRun = regexp.MustCompile(`(?:%|\\x)[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}`)
 
-// decodedLayers returns the texts that encodings, percent escapes and backslash escapes in text
-// decode to, once. all reports whether these are complete.
+// decodedLayers returns the texts decoded once from encoded runs, percent escapes and backslash
+// escapes in text. all reports whether the limits sufficed for all of them.
 func decodedLayers(text string) (layers []layer, all bool) {
 	all = true
 	eachEncoded(text, func(run string) bool {
@@ -139,12 +139,12 @@ func decodedLayers(text string) (layers []layer, all bool) {
 	return layers, all
 }
 
-// unescaped returns the parts of text with escapes, decoded, with some of the text around them: an
-// order may have only one escaped word.
+// unescaped returns the parts of text with escapes, decoded. Each part includes some of the text
+// around it, because an order may have only one escaped word.
 func unescaped(text string) string {
 	const around = 48
 	var decoded strings.Builder
-	end := 0 // end of the written part
+	end := 0 // end of the part already written
 	for _, at := range escapedRun.FindAllStringIndex(text, -1) {
 		if at[0]-end > 2*around {
 			decoded.WriteString(text[end:end+around] + "\n\n" + text[at[0]-around:at[0]])
@@ -161,12 +161,12 @@ func unescaped(text string) string {
 // unseenStyle matches the styles that make an element of a page invisible.
 var unseenStyle = regexp.MustCompile(`(?i)(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?:[^.\d]|$)|color\s*:\s*(?:white|transparent|#fff)|(?:left|top|text-indent)\s*:\s*-\d{3,})[^<>]{0,200}>`)
 
-// unseenElements returns the texts of a page's invisible elements.
+// unseenElements returns the texts of a page's elements whose style makes them invisible.
 func unseenElements(text string) string {
 	if !strings.Contains(text, "style=") {
 		return ""
 	}
-	const many, long = 64, 2 << 10 // of longer elements, the rest counts as visible
+	const many, long = 64, 2 << 10 // text beyond long bytes of an element counts as visible
 	var unseen strings.Builder
 	for _, at := range unseenStyle.FindAllStringIndex(text, many) {
 		inside := text[at[1]:min(len(text), at[1]+long)]
@@ -179,8 +179,8 @@ func unseenElements(text string) string {
 	return unseen.String()
 }
 
-// spelledOut returns the words written with a character between all letters ("i g n o r e t h i
-// s"), or "".
+// spelledOut returns words that are written with a character between all letters ("i g n o r e t h
+// i s"), or "".
 func spelledOut(text string) string {
 	const short = 4
 	var words strings.Builder
@@ -205,7 +205,8 @@ func spelledOut(text string) string {
 	return words.String()
 }
 
-// eachEncoded calls f with runs of characters that may be encoded, until it returns false.
+// eachEncoded calls f with the runs of characters in text that may be encoded, until f returns
+// false.
 func eachEncoded(text string, f func(run string) bool) {
 	const short = 16
 	start := 0
@@ -234,7 +235,7 @@ func decodeHex(s string) string {
 }
 
 func decodeBase32(s string) string {
-	if !strings.ContainsAny(s, "234567") { // probably a word: of 32 encoded letters, one in a thousand has no digit
+	if !strings.ContainsAny(s, "234567") { // probably a word: only one in a thousand runs of 32 base32 letters has no digit
 		return ""
 	}
 	s = strings.ToUpper(strings.TrimRight(s, "="))
@@ -273,7 +274,8 @@ func unescape(escape string) string {
 	return string([]byte{byte(n)})
 }
 
-// readsAsText reports whether decoded bytes are text and not a coincidence.
+// readsAsText reports whether decoded bytes are text, and not the result of decoding something that
+// was not encoded.
 func readsAsText(s string) bool {
 	if len(s) < 8 || !utf8.ValidString(s) {
 		return false
@@ -302,7 +304,8 @@ func skeleton(r rune) rune {
 	return r
 }
 
-// Letters of other scripts, in lower case, and the Latin letters that they resemble.
+// lookAlikes lists lower-case letters of other scripts, and looksLike the Latin letters that they
+// resemble, in the same order.
 const (
 	lookAlikes = "абвгдекмнорстухісјѕԁһԛԝѵӏүɡɑαβγεικνορτυχωѡոհսօցւɩıŀłøđħ"
 	looksLike  = "a6brgekmhopctyxicjsdhqwvlygaabyeikvoptuxwwnhuoguiillodh"

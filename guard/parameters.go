@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// talkParameters lists names of parameters, letters only, that ask the model for text that it has
-// no reason to reveal.
+// talkParameters lists names of parameters, letters only, that ask the model for text that a tool
+// has no reason to want.
 var talkParameters = map[string]bool{
 	"systemprompt": true, "systeminstructions": true, "systemmessage": true, "conversationhistory": true, "chathistory": true, "messagehistory": true,
 	"fullconversation": true, "conversationcontext": true, "conversationtranscript": true, "chainofthought": true, "toolcallhistory": true,
@@ -18,8 +18,8 @@ var talkParameters = map[string]bool{
 	"developerprompt": true, "reasoningtrace": true, "initialprompt": true, "originalprompt": true,
 }
 
-// talkParameter returns the weight of a parameter's name. A name between underscores imitates a
-// part of the protocol.
+// talkParameter returns the weight of a signal for a parameter's name, or 0. A name between
+// underscores imitates a part of the protocol.
 func talkParameter(name string) int {
 	letters := strings.Map(func(r rune) rune {
 		switch {
@@ -39,9 +39,9 @@ func talkParameter(name string) int {
 	return 3
 }
 
-// talks reports whether a definition is about conversations or models, so that it may legitimately
-// want the text of one.
-func talks(texts []string) bool {
+// concernsModels reports whether a definition is about conversations or models. Its tool may then
+// have a good reason to ask for the text of one.
+func concernsModels(texts []string) bool {
 	names := theLanguage().names
 	wanted := names["convo"] | names["model"] | names["log"] | names["sysprompt"]
 	for _, text := range texts {
@@ -56,15 +56,15 @@ func talks(texts []string) bool {
 	return false
 }
 
-// asked lists words for secrets that a form must not ask for, because the server would see them in
-// the clear; the specification forbids it.
+// asked lists words for secrets that a form must not ask for. The server would see them in clear
+// text, and the specification forbids it.
 var asked = []string{"password", "passphrase", "passwd", "passcode", "seed phrase", "recovery phrase", "mnemonic", "private key", "secret key", "api key", "apikey", "api token",
 	"access token", "auth token", "bearer token", "refresh token", "client secret", "credential", "cvv", "card number", "social security", "ssn", "one-time code", "otp", "2fa code",
 	"verification code", "secret phrase", "secret recovery", "backup phrase", "ssh key", "personal access token", "pin code", "security code", "master key", "wallet seed", "pwd", "credit card", "debit card", "card details",
 	"your pin", "pin number", "code we sent", "code we have sent", "code sent", "authenticator code", "login code", "sms code", "recovery code", "backup code", "security answer", "maiden name", "recovery words", "seed words", "12 words", "24 words"}
 
-// elicitation scans a request to the user. A form that asks for a secret is refused; a web page may
-// ask for one.
+// elicitation scans a request to the user. A form that asks for a secret is blocked; a request to
+// open a web page may lead to such a form.
 func (w *walker) elicitation(params json.RawMessage, field string) {
 	w.walk(params, field, InElicitation)
 	if text(jsonrpc.Get(params, "mode")) == "url" {
@@ -78,7 +78,7 @@ func (w *walker) elicitation(params json.RawMessage, field string) {
 
 // asksFor returns the first word for a secret in the message or the fields of a form.
 func (w *walker) asksFor(params json.RawMessage, field string) (words, where string) {
-	takesText := false // whether any field does
+	takesText := false // whether any field takes text
 	for p := range schema.Look(jsonrpc.Get(params, "requestedSchema")).Properties() {
 		at, types := field+".requestedSchema.properties."+cut(p.Name, maxWord), p.Types()
 		if len(types) > 0 && !slices.Contains(types, "string") {
@@ -102,7 +102,7 @@ func (w *walker) asksFor(params json.RawMessage, field string) (words, where str
 	return words, where
 }
 
-// secretWord returns the entry of asked that s contains, as whole words.
+// secretWord returns the first entry of asked that s contains as whole words, or "".
 func secretWord(s string) string {
 	spaced := " " + strings.Join(strings.FieldsFunc(splitCamel(plainForm(Clean(cut(s, 4<<10)))), func(r rune) bool {
 		return r == '_' || r == '-' || r == ' ' || r == '.' || r == ',' || r == ':' || r == '?' || r == '!' || r == '\n' || r == '\t' || r == '(' || r == ')' || r == '/' || r == '"' || r == '\''
@@ -121,7 +121,7 @@ func secretWord(s string) string {
 	return ""
 }
 
-// splitCamel puts a space before each capital that follows a small letter.
+// splitCamel inserts a space before each capital that follows a small letter.
 func splitCamel(s string) string {
 	var b strings.Builder
 	for i, r := range s {

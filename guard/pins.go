@@ -18,48 +18,49 @@ import (
 const (
 	// maxPins is the maximum number of approved definitions.
 	maxPins = 50_000
-	// maxOrigins is the number of servers with one name that have approvals of their own; the
-	// oldest approval is dropped first.
+	// maxOrigins is the number of servers with the same name whose approvals are stored separately;
+	// the oldest approval is dropped first.
 	maxOrigins = 8
 	// maxKept is the number of bytes of each field of an approved definition that are stored to
 	// show changes. The hash covers the whole field.
 	maxKept = 32 << 10
-	// maxIndented is the maximum size in the file of stored JSON, which has each element on a line
-	// of its own.
+	// maxIndented is the maximum size of one JSON field in the file, which has each element on a
+	// line of its own.
 	maxIndented = 8 * maxKept
 )
 
-// ErrTooManyPins is returned by [Pins.Approve] and [Pins.Save] when the store is full. Forget
-// servers that are no longer used.
+// ErrTooManyPins is the error of [Pins.Approve] and [Pins.Save] when the store is full. To make
+// room, forget servers that are no longer used.
 var ErrTooManyPins = errors.New("too many approved definitions")
 
-// Pins stores the approved definitions with their content, and separately those that were accepted
-// without being shown to a user. The zero value is empty and in memory only; [Load] returns one
-// that is stored in a file. It is safe for concurrent use.
+// Pins stores the approved definitions with their content. It stores separately the definitions
+// that were accepted without being shown to a user. The zero value is empty and in memory only;
+// [Load] returns Pins that are stored in a file. It is safe for concurrent use.
 type Pins struct {
 	mu   sync.Mutex
 	path string
 	kept pinned
 
-	// Changes since the file was read: first the servers that were forgotten, and then the pins.
+	// forgotten and fresh are the changes since the file was read. Servers in forgotten were
+	// removed before the pins in fresh were added.
 	forgotten map[string]bool
 	fresh     pinned
 }
 
-// pinned holds the approved definitions and those that were only seen. A definition is in one of
-// them.
+// pinned holds the approved definitions and those that were only seen. The same content is never in
+// both.
 type pinned struct {
 	approved map[pinKey]approvals
 	seen     map[pinKey]pin
-	of       map[string]seenOf // summary of seen, by server
+	of       map[string]seenSize // totals of seen, by server
 }
 
 func newPinned() pinned {
-	return pinned{approved: map[pinKey]approvals{}, seen: map[pinKey]pin{}, of: map[string]seenOf{}}
+	return pinned{approved: map[pinKey]approvals{}, seen: map[pinKey]pin{}, of: map[string]seenSize{}}
 }
 
-// approve adds an approval. A seen definition stays if it may belong to another server with the
-// same name.
+// approve adds an approval. A seen definition with other content stays if it may belong to another
+// server with the same name.
 func (p pinned) approve(key pinKey, now pin) {
 	p.approved[key] = p.approved[key].with(now)
 	if now.Origin == "" || p.seen[key].Hash == now.Hash {
@@ -69,7 +70,7 @@ func (p pinned) approve(key pinKey, now pin) {
 	}
 }
 
-// forget removes the definitions of servers.
+// forget removes the definitions of the servers for which of returns true.
 func (p pinned) forget(of func(server string) bool) {
 	maps.DeleteFunc(p.approved, func(key pinKey, _ approvals) bool { return of(key.Server) })
 	for key := range p.seen {
@@ -87,17 +88,18 @@ type pinKey struct {
 	Server, Name string
 }
 
-// A pin is an approved definition.
+// A pin is the stored record of an approved or seen definition.
 type pin struct {
 	Hash       string     `json:"hash"`
 	Approved   time.Time  `json:"approved"`
 	Definition Definition `json:"definition"` // possibly shortened
-	// Reads reports whether the user declared that it only reads, for the server of this origin.
+	// Reads reports that the user declared the tool to be read-only, for the server of this origin.
 	Reads  bool   `json:"reads,omitempty"`
 	Origin string `json:"origin,omitempty"`
 }
 
-// approvals holds the approvals of one kind, server and name, one for each origin, the latest last.
+// approvals holds the approvals of one kind, server and name. It has one for each origin, the
+// latest last.
 type approvals []pin
 
 // of returns the approval for the server of an origin.
@@ -109,8 +111,8 @@ func (a approvals) of(origin string) (p pin, found bool) {
 	return a[i], true
 }
 
-// with returns a with another approval, which replaces the one for the same origin; one without
-// origin replaces all.
+// with returns a with another approval. It replaces the approval for the same origin, and an
+// approval without origin replaces all.
 func (a approvals) with(p pin) approvals {
 	a = slices.DeleteFunc(slices.Clone(a), func(old pin) bool { return old.Origin == p.Origin || p.Origin == "" })
 	a = append(a, p)
@@ -121,10 +123,10 @@ func (a approvals) with(p pin) approvals {
 // State is the result of [Pins.Check].
 type State int
 
-// The states of a definition.
+// The results of a comparison.
 const (
-	New     State = iota // nothing with this kind, server and name was approved
-	Same                 // it was approved
+	New     State = iota // no definition of this kind, server and name was approved
+	Same                 // the same content was approved
 	Changed              // other content was approved
 )
 
@@ -133,22 +135,23 @@ func (s State) String() string {
 	return [...]string{"new", "same", "changed"}[s]
 }
 
-// A Verdict compares a definition with the approved one.
+// A Verdict is the result of a comparison of a definition with the approved one.
 type Verdict struct {
 	State State
-	Hash  string // of the checked definition
+	Hash  string // hash of the checked definition
 
 	// Old is the approved definition if State is Changed. If State is New, it is another definition
 	// accepted by [Pins.See], if any. Fields of more than 32 KiB are cut.
 	Old      Definition
-	Approved time.Time // set if Same or Changed
+	Approved time.Time // set if State is Same or Changed
 	// Seen reports that the comparison is with a definition accepted by [Pins.See], which is not an
 	// approval.
 	Seen bool
 }
 
-// Check compares d with the approved definition of its kind, server and name: for its origin, or
-// else for any server with the name. Only a definition with State Same may reach a model or be run.
+// Check compares d with the approved definition of its kind, server and name. An approval for the
+// origin of d comes first, then one for any server with the name. Only a definition with State Same
+// may reach a model or be run.
 func (p *Pins) Check(d Definition) Verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,8 +162,8 @@ func (p *Pins) Check(d Definition) Verdict {
 	return v
 }
 
-// CheckSeen is like Check, but treats a definition accepted by [Pins.See] as approved if no other
-// is. It reports whether a server changed, not whether a model may use it.
+// CheckSeen is like Check, but compares with a definition accepted by [Pins.See] if none was
+// approved. It reports whether a server changed, not whether a model may use it.
 func (p *Pins) CheckSeen(d Definition) Verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,16 +197,17 @@ func (p *Pins) check(d Definition) Verdict {
 	return Verdict{State: Changed, Hash: hash, Old: old.Definition, Approved: old.Approved}
 }
 
-// Approve pins definitions, all or none, and replaces those approved for the same kind, server,
-// name and origin. Its only error is [ErrTooManyPins]. [Pins.Save] writes them to the file.
+// Approve pins definitions and replaces those approved for the same kind, server, name and origin.
+// It pins all of them or, if there is no space, none. Its only error is [ErrTooManyPins].
+// [Pins.Save] writes the pins to the file.
 func (p *Pins) Approve(definitions ...Definition) error {
 	return p.approve(definitions, pin{})
 }
 
-// See records definitions that are accepted without being shown to a user, so that [Pins.CheckSeen]
-// detects changes; for [Pins.Check] they stay new. One server, and all servers together, have
-// limits, so that space remains for others. Definitions beyond them are not recorded and stay new.
-// See does not fail.
+// See records definitions that were accepted without being shown to a user, so that
+// [Pins.CheckSeen] detects changes. For [Pins.Check] they stay new. Each server, and all servers
+// together, have limits. Definitions beyond the limits are not recorded and stay new. The error is
+// always nil.
 func (p *Pins) See(definitions ...Definition) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -235,14 +239,14 @@ func (p *Pins) Knows(server string, kind Kind) bool {
 	return false
 }
 
-// ApproveReading is like [Pins.Approve], for tools of which the user declares that they only read,
-// without an annotation of the server. It applies as long as the definition is the same, and only
-// to the server of this origin.
+// ApproveReading is like [Pins.Approve], for tools that the user declares to be read-only although
+// the server does not annotate them so. The declaration applies as long as the definition is the
+// same, and only to the server of this origin.
 func (p *Pins) ApproveReading(origin string, definitions ...Definition) error {
 	return p.approve(definitions, pin{Reads: true, Origin: origin})
 }
 
-// Reads reports whether d and its server are those that [Pins.ApproveReading] approved.
+// Reads reports whether [Pins.ApproveReading] approved d for the server of this origin.
 func (p *Pins) Reads(d Definition, origin string) bool {
 	p.mu.Lock()
 	old, _ := p.kept.approved[d.key()].of(origin)
@@ -264,7 +268,7 @@ func (p *Pins) Reading(server string) []string {
 	return names
 }
 
-// of returns a pin of a definition, with the user's declarations in p.
+// of returns a pin for a definition, with the user's declarations from p.
 func (p pin) of(d *Definition) pin {
 	p.Hash, p.Approved, p.Definition = d.Hash(), time.Now().UTC(), d.kept()
 	if !p.Reads {
@@ -273,7 +277,7 @@ func (p pin) of(d *Definition) pin {
 	return p
 }
 
-// approve approves definitions, with the user's declarations in said.
+// approve approves definitions with the user's declarations in said.
 func (p *Pins) approve(definitions []Definition, said pin) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -295,7 +299,7 @@ func (p *Pins) approve(definitions []Definition, said pin) error {
 	return nil
 }
 
-// Forget removes everything approved or seen for a server, so that all of it is new.
+// Forget removes everything approved or seen for a server. All its definitions are new afterwards.
 func (p *Pins) Forget(server string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -306,8 +310,8 @@ func (p *Pins) Forget(server string) {
 	}
 }
 
-// Approved returns the approved definitions of a server, the latest of each kind and name, sorted
-// by these. Fields of more than 32 KiB are cut.
+// Approved returns the approved definitions of a server, sorted by kind and name, and the latest of
+// each. Fields of more than 32 KiB are cut.
 func (p *Pins) Approved(server string) []Definition {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -342,7 +346,7 @@ func (k pinKey) compare(other pinKey) int {
 	return 0
 }
 
-// change prepares the maps for a change.
+// change allocates the maps before the first change.
 func (p *Pins) change() {
 	if p.kept.approved == nil {
 		p.kept = newPinned()
@@ -352,8 +356,8 @@ func (p *Pins) change() {
 	}
 }
 
-// kept returns d as it is stored: limited in size, and valid for JSON. Kind, server and name are
-// the key and stay whole.
+// kept returns d in the form that is stored: limited in size, with valid JSON. Kind, server and
+// name are the key and stay whole.
 func (d Definition) kept() Definition {
 	for _, s := range []*string{&d.Title, &d.Description, &d.Text} {
 		*s = strings.ToValidUTF8(cut(*s, maxKept), "\uFFFD")
@@ -364,7 +368,8 @@ func (d Definition) kept() Definition {
 	return d
 }
 
-// keptJSON returns raw, or the beginning of it as a JSON string.
+// keptJSON returns a copy of raw if it is valid and not too large, or else the beginning of raw as
+// a JSON string.
 func keptJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || len(raw) <= maxKept && jsonrpc.Valid(raw, jsonrpc.Limits{}) == nil && indentedSize(raw) <= maxIndented {
 		return bytes.Clone(raw)
@@ -372,7 +377,7 @@ func keptJSON(raw json.RawMessage) json.RawMessage {
 	return jsonrpc.AppendString(nil, strings.ToValidUTF8(cut(string(raw), maxKept), "\uFFFD"))
 }
 
-// indentedSize returns the approximate size of JSON with each element on a line of its own.
+// indentedSize returns the approximate size of JSON when each element has a line of its own.
 func indentedSize(raw []byte) (size int) {
 	size = len(raw)
 	depth := 0
@@ -391,12 +396,12 @@ func indentedSize(raw []byte) (size int) {
 		default:
 			continue
 		}
-		size += 1 + len("  ")*(depth+4) // nested in the file
+		size += 1 + len("  ")*(depth+4) // the file nests it further
 	}
 	return size
 }
 
-// cut returns at most max bytes of s, with a mark if something is missing.
+// cut returns at most max bytes of s, with a mark at the end if s was longer.
 func cut(s string, max int) string {
 	if len(s) <= max {
 		return s

@@ -21,17 +21,17 @@ import (
 // maxPinsFile is the maximum size of a file of pins in bytes.
 const maxPinsFile = 256 << 20
 
-// pinsFile is the form of the file.
+// pinsFile is the JSON of the file.
 type pinsFile struct {
 	Version int   `json:"version"`
 	Pins    []pin `json:"pins"`
-	// Seen holds definitions that were not shown to a user. They are separate, so that older
-	// programs do not treat them as approved.
+	// Seen holds definitions that were not shown to a user. They have a field of their own, so that
+	// older programs do not treat them as approved.
 	Seen []pin `json:"seen,omitempty"`
 }
 
-// Load returns the pins in the file at path; a missing file holds none. An unreadable or invalid
-// file is an error, because everything in it would otherwise be new.
+// Load returns the pins in the file at path, or empty ones if it does not exist. An unreadable or
+// invalid file is an error, because everything in it would otherwise be new.
 func Load(path string) (*Pins, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -44,9 +44,9 @@ func Load(path string) (*Pins, error) {
 	return &Pins{path: path, kept: pins}, nil
 }
 
-// Save writes the changes since [Load] or the last Save into the file, merged with the changes of
-// other processes. For the same definition the later Save wins. Afterwards p holds all of it. The
-// file is replaced as a whole, readable only by its owner, under a lock next to it. Saving pins
+// Save merges the changes since [Load] or the last Save with the changes of other processes, and
+// writes the file. For the same definition the later Save wins. Afterwards p holds the merged pins.
+// The file is replaced as a whole, readable only by its owner, under a lock next to it. Saving pins
 // that were not loaded is an error.
 func (p *Pins) Save() error {
 	p.mu.Lock()
@@ -68,7 +68,7 @@ func (p *Pins) Save() error {
 	}
 	pins.forget(func(server string) bool { return p.forgotten[server] })
 	for key, pin := range p.fresh.seen {
-		pins.see(key, pin) // if others left space
+		pins.see(key, pin) // see fails if other processes used the space
 	}
 	for key, fresh := range p.fresh.approved {
 		for _, pin := range fresh {
@@ -123,7 +123,8 @@ func readPins(path string) (pinned, error) {
 	return pins, nil
 }
 
-// writePins replaces the file through a new one in the same folder. The caller holds the lock.
+// writePins writes a new file in the same folder and renames it over the old one. The caller holds
+// the lock.
 func writePins(path string, pins pinned) error {
 	file := pinsFile{Version: 1, Pins: []pin{}, Seen: slices.Collect(maps.Values(pins.seen))}
 	for _, all := range pins.approved {

@@ -1,15 +1,15 @@
 package guard
 
-// Servers can cause seen definitions at any rate, without a question to the user. So the seen
-// definitions of one server, and of all, have a limited share of the space.
+// Limits for seen definitions. Servers can cause them at any rate without a question to the user,
+// so they may use only a share of the space.
 const (
 	maxSeen      = maxPins - maxPins/4 // seen definitions of all servers
 	maxSeenOf    = maxPins / 4         // seen definitions of one server
-	maxSeenBytes = 8 << 20             // stored bytes of these
+	maxSeenBytes = 8 << 20             // stored bytes of all seen definitions of one server
 )
 
-// A seenOf summarizes the seen definitions of one server.
-type seenOf struct{ count, bytes int }
+// A seenSize summarizes the seen definitions of one server.
+type seenSize struct{ count, bytes int }
 
 // see adds a seen definition and replaces an earlier one. It returns false if there is no space.
 func (p pinned) see(key pinKey, now pin) bool {
@@ -37,7 +37,7 @@ func (p pinned) see(key pinKey, now pin) bool {
 	return true
 }
 
-// unsee removes a seen definition, if it exists.
+// unsee removes a seen definition if there is one for the key.
 func (p pinned) unsee(key pinKey) {
 	was, is := p.seen[key]
 	if !is {
@@ -53,8 +53,8 @@ func (p pinned) unsee(key pinKey) {
 	}
 }
 
-// spare removes a seen definition of the server with the most. It returns false if that has at most
-// some.
+// spare removes one seen definition of the server that has the most. It returns false if that
+// server has only some definitions, or fewer.
 func (p pinned) spare(some int) bool {
 	most := ""
 	for server, of := range p.of {
@@ -74,8 +74,8 @@ func (p pinned) spare(some int) bool {
 	return false
 }
 
-// spareServer removes all seen definitions of the server with the most bytes. It returns false if
-// there is none.
+// spareServer removes all seen definitions of the server whose definitions take the most bytes. It
+// returns false if there are none.
 func (p pinned) spareServer() bool {
 	most := ""
 	for server, of := range p.of {

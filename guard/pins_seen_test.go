@@ -183,7 +183,7 @@ func TestSeenDefinitionsOfOneServerAreBounded(t *testing.T) {
 	}
 }
 
-func TestKeptJSONTakesNoMoreInTheFile(t *testing.T) {
+func TestKeptJSONIsLimitedInTheFile(t *testing.T) {
 	dir := t.TempDir()
 	for name, schema := range map[string]string{
 		"deep":     strings.Repeat("[", 100) + strings.Repeat("1,", 15_000) + "1" + strings.Repeat("]", 100),

@@ -18,19 +18,20 @@ const (
 	maxPrints = 1 << 15
 	// printLength is the length of the text of one fingerprint, in letters and digits.
 	printLength = 40
-	// printWindow is the number of neighbours of which one is kept. Any copy of
-	// printLength+printWindow-1 = 63 characters has at least one fingerprint in common.
+	// printWindow is the number of successive hashes of which one is kept. Any copy of
+	// printLength+printWindow-1 = 63 characters has at least one fingerprint in common with the
+	// original.
 	printWindow = 24
 	// printFactor is the base of the rolling hash.
 	printFactor = 0x9e3779b97f4a7c15
 )
 
-// prints holds the sorted fingerprints of a text: hashes of pieces that also match a copy with
-// other punctuation, spaces or case.
+// prints holds the sorted fingerprints of a text. They are hashes of pieces, and also match a copy
+// with other punctuation, spaces or case.
 type prints []uint64
 
-// printsOf returns the fingerprints of a text.
-func printsOf(text string) prints {
+// fingerprintsOf returns the fingerprints of a text.
+func fingerprintsOf(text string) prints {
 	var ring [printLength]uint64
 	var hashes [printWindow]uint64
 	leaving := uint64(1)
@@ -67,21 +68,22 @@ func printsOf(text string) prints {
 	return slices.Compact(found)
 }
 
-// scramble mixes a hash, so that the lowest values do not belong to certain texts.
+// scramble mixes the bits of a hash, so that the lowest values do not favour certain texts.
 func scramble(h uint64) uint64 {
 	h ^= h >> 32
 	h *= 0xd6e8feb86659fd93
 	return h ^ h>>32
 }
 
-// add returns p with at most room further fingerprints of a text, and whether all of them fit.
+// add returns p with at most room more fingerprints of a text. all reports whether every
+// fingerprint fit.
 func (p prints) add(text string, room int) (_ prints, all bool) {
 	if len(text) > maxText {
 		text, all = text[:maxText], false
 	} else {
 		all = true
 	}
-	fresh := slices.DeleteFunc(printsOf(text), func(h uint64) bool {
+	fresh := slices.DeleteFunc(fingerprintsOf(text), func(h uint64) bool {
 		_, known := slices.BinarySearch(p, h)
 		return known
 	})
@@ -93,7 +95,7 @@ func (p prints) add(text string, room int) (_ prints, all bool) {
 	return p, all
 }
 
-// overlap reports whether two texts have a piece in common.
+// overlap reports whether p and other share a fingerprint.
 func (p prints) overlap(other prints) bool {
 	for _, h := range other {
 		if _, found := slices.BinarySearch(p, h); found {
@@ -129,7 +131,7 @@ func (p *prints) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// unquoted returns the joined strings of JSON, or other text as it is.
+// unquoted returns the strings in JSON, joined. Text that is not JSON is returned unchanged.
 func unquoted(raw []byte) string {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return string(raw)

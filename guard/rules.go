@@ -7,13 +7,14 @@ import (
 	"sync"
 )
 
-// A rule matches ideas in sequence. "ignore 4 prior 3 orders" matches a word for ignoring, within 4
-// words one for earlier text, and within 3 more one for orders. An idea written a/b matches either.
+// A rule matches ideas in sequence. The pattern "ignore 4 prior 3 orders" matches a word for
+// ignoring, one for earlier text at most 4 words later, and one for orders at most 3 words after
+// that. An idea written a/b matches either.
 type rule struct {
 	name   string
 	weight int
 	why    string
-	within parts // parts where it applies; 0 means all except outgoing arguments
+	within parts // parts where the rule applies; 0 means all except outgoing arguments
 	steps  []step
 }
 
@@ -25,7 +26,7 @@ type step struct {
 // parts is a set of parts.
 type parts uint
 
-func in(list ...Part) parts {
+func partsOf(list ...Part) parts {
 	var set parts
 	for _, p := range list {
 		set |= 1 << p
@@ -34,7 +35,7 @@ func in(list ...Part) parts {
 }
 
 const (
-	// ofSimple stands for the definitions of tools that only compute, by their names.
+	// ofSimple selects the definitions of tools whose names suggest that they only compute.
 	ofSimple parts = 1 << 15
 )
 
@@ -59,15 +60,16 @@ const (
 	whyMismatch   = "sends data elsewhere, which a tool of this name has no business with"
 )
 
-// theRules returns the rules by their first idea; they are parsed on first use. Their number is
-// small on purpose: each further rule found only the text it was written for, and the flow of data
-// covers the rest. A table of weights learned from the same attacks was not better. It learned the
-// collection of a text, and classified most honest sentences of other authors as attacks. Rules are
-// chosen by their results on half 1 of the texts of bench/guard and measured on half 2, whose
-// numbers are in docs/security.md. They must not match any text of honest_test.go.
+// theRules returns the rules, indexed by their first idea and parsed on first use. There are few on
+// purpose: in trials, each further rule found only the text it was written for, and the flow of
+// data covers other attacks. A table of weights learned from the same attacks was not better. It
+// learned to recognize the collection that a text came from, and classified most honest sentences
+// of other authors as attacks. Rules are chosen by their results on half 1 of the texts of
+// bench/guard and measured on half 2, whose results are in docs/security.md. They must not match
+// any text of honest_test.go.
 var theRules = sync.OnceValue(func() map[ideas][]*rule {
-	described := in(InDefinition, InInstructions)
-	guiding := in(InDefinition, InInstructions, InElicitation, InSampling, InPrompt)
+	described := partsOf(InDefinition, InInstructions)
+	guiding := partsOf(InDefinition, InInstructions, InElicitation, InSampling, InPrompt)
 	byFirst := map[ideas][]*rule{}
 	for _, r := range []struct {
 		name    string
@@ -89,8 +91,8 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"exfiltration", 6, "cred 6 send 4 machine/param", whyExfil, guiding},
 		{"exfiltration", 6, "read/contents/away 4 cred/environ 8 send/put", whyExfil, guiding},
 		{"exfiltration", 6, "put/send 4 user/environ/every/you/any/contents 4 cred/environ", whyExfil, guiding},
-		{"exfiltration", 5, "environ 8 put/send 6 contents/user/you/any/machine", whyExfil, in(InDefinition)},
-		{"exfiltration", 5, "put/send 6 environ", whyExfil, in(InDefinition)},
+		{"exfiltration", 5, "environ 8 put/send 6 contents/user/you/any/machine", whyExfil, partsOf(InDefinition)},
+		{"exfiltration", 5, "put/send 6 environ", whyExfil, partsOf(InDefinition)},
 		{"conversation", 8, "put/send/show 4 whole/everything 4 convo/told/tell", whyTalk, described},
 		{"conversation", 10, "away/tell/show 6 sysprompt", whyTalk, 0},
 		{"sink", 5, "away 8 external", whySink, described},
@@ -129,11 +131,12 @@ func readSteps(pattern string) []step {
 	return steps
 }
 
-// maxReached is the number of places to which a step of a rule is followed; the nearest count.
+// maxReached is the number of places from which a step of a rule is followed. The nearest ones are
+// kept.
 const maxReached = 24
 
-// match returns the index of the last word of an occurrence that starts with the word at i, or -1.
-// It tries the nearest words first, and each at most once per step.
+// match returns the index of the last word of a match that starts with word i, or -1. It tries the
+// nearest words first, and each at most once per step.
 func (r *rule) match(words []word, i int) int {
 	var reached, next [maxReached]int
 	reached[0] = i

@@ -2,10 +2,10 @@ package guard
 
 import "strings"
 
-// Scan scans one text for hidden or concealing orders, invisible characters, encoded text, and
-// images and links that carry data out. In a definition or instructions it also finds references to
-// another server's tools; a nil Catalogue has no tools. The gravest finding comes first. A finding
-// reports text beyond 1 MiB as not scanned.
+// Scan scans one text for hidden characters, orders, encoded text, and images and links that carry
+// data out. In a definition or instructions it also finds references to another server's tools; a
+// nil Catalogue has no tools. The worst finding comes first. Text beyond 1 MiB is not scanned,
+// which is a finding.
 func (c *Catalogue) Scan(text string, at Where) []Finding {
 	r := newReport()
 	if at.Part == InResource {
@@ -46,12 +46,13 @@ type scan struct {
 	report *report
 	layer  layer
 	at     Where
-	bonus  bool // the layer was hidden, which does not happen by accident
+	bonus  bool // the layer was hidden, which no author does by accident
 	words  []word
-	done   map[*rule]bool // rules that need not be tried again
+	done   map[*rule]bool // rules that already found an order
 }
 
-// add adds a signal at a place of the layer. A deliberately hidden order needs no second signal.
+// add adds a signal for a place in the layer. In a deliberately hidden layer, one strong signal is
+// enough to block.
 func (s *scan) add(rule, why string, weight, start, end int) {
 	if s.bonus && weight >= 4 {
 		weight = blockAt
@@ -62,7 +63,7 @@ func (s *scan) add(rule, why string, weight, start, end int) {
 	s.report.add(signal{rule: rule, why: why, weight: weight, where: s.at.Field, excerpt: excerpt(s.layer.text, start, end)})
 }
 
-// orders applies the rules of the language.
+// orders applies the rules to the words of the layer.
 func (s *scan) orders() {
 	words, mixed := wordsOf(s.layer.text)
 	s.words = words
@@ -83,8 +84,8 @@ func (s *scan) orders() {
 	}
 }
 
-// secretFiles marks the first words of paths to files with secrets. Public keys and samples contain
-// none, nor do files in the same folder as private keys.
+// secretFiles adds the idea "secretfile" to the first words of paths to files with secrets. Public
+// keys, samples and harmless files in the same folder as private keys do not count.
 func (s *scan) secretFiles() {
 	idea, i := theLanguage().names["secretfile"], 0
 	eachSecretPath(s.layer.text, func(start, end, until int) bool {
@@ -103,7 +104,7 @@ func (s *scan) secretFiles() {
 	})
 }
 
-// try adds a signal if the rule matches at word i.
+// try adds a signal if r matches at word i.
 func (s *scan) try(r *rule, i int) {
 	if s.done[r] {
 		return

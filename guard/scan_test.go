@@ -182,7 +182,7 @@ func TestFindingsAreSafeToShowAndBounded(t *testing.T) {
 	}
 }
 
-func TestHostileTextTakesNoMoreTimeThanItsLength(t *testing.T) {
+func TestHostileTextIsScannedInLinearTime(t *testing.T) {
 	c := manyTools(100)
 	const size = maxText / 16
 	for name, piece := range map[string]string{
@@ -210,7 +210,7 @@ func TestParametersOfAlternativesAreLookedAt(t *testing.T) {
 	}
 }
 
-func TestAParameterForTheConversationBelongsToToolsThatTalk(t *testing.T) {
+func TestOnlyToolsForModelsMayHaveAParameterForTheConversation(t *testing.T) {
 	for description, want := range map[string]Severity{"Finds flights.": Warn, "Summarises a conversation.": Note} {
 		var c Catalogue
 		d := Definition{Kind: Tool, Name: "x", Description: description, Schema: json.RawMessage(`{"properties":{"conversation_history":{}}}`)}

@@ -12,23 +12,25 @@ var secretPath = regexp.MustCompile(`(?i)(?:^|[\s"'` + "`" + `(=:/\\~@])(?:\.ssh
 	`\.aws[/\\](?:credentials|config)|\.netrc\b|\.npmrc\b|\.pypirc\b|\.pgpass\b|\.kube[/\\]config|\.gnupg(?:[/\\]|$)|\.docker[/\\]config\.json|\.git-credentials|` +
 	`etc[/\\](?:shadow|sudoers|passwd)\b|\.config[/\\](?:gcloud|gh)[/\\]|login\.keychain|\.azure[/\\]|application_default_credentials\.json|\.(?:bash|zsh|psql|mysql)_history\b|\.vault-token|proc/self/environ|claude_desktop_config\.json|\.cursor[/\\]mcp\.json|(?:credentials|secrets)\.(?:json|ya?ml|toml)\b|[\w.-]+\.(?:pem|p12|pfx|keystore|kdbx)\b|wallet\.dat)`)
 
-// pathSigns lists parts, at least one of which is in every text that secretPath matches.
+// pathSigns lists strings for a quick check: every text that secretPath matches contains at least
+// one of them.
 var pathSigns = []string{".ssh", "id_", ".env", ".aws", ".netrc", ".npmrc", ".pypirc", ".pgpass", ".kube", ".gnupg", ".docker", ".git-c", "etc", ".config",
 	"keychain", ".azure", "credentials.", "_history", "secrets.", ".vault-token", "environ", "_config.json", "mcp.json", ".pem", ".p12", ".pfx", ".keystore", ".kdbx", "wallet.dat"}
 
-// Secrets finds possible keys, tokens and passwords in text of any length, and in the strings of
-// JSON. Excerpts contain the kind of a secret, never the secret. Common examples of documentation
-// are excluded.
+// Secrets finds possible keys, tokens and passwords in text of any length, also in the strings of
+// JSON. Excerpts contain the kind of a secret, never the secret. Common examples from documentation
+// do not count.
 func Secrets(text string) []Finding {
 	r := newReport()
 	addSecrets(r, text, Where{Part: InResult})
-	if text != "" && (text[0] == '{' || text[0] == '[') && strings.Contains(text, `\`) { // an escaped line end before a token looks like one of its letters
+	if text != "" && (text[0] == '{' || text[0] == '[') && strings.Contains(text, `\`) { // the n of an escaped line end looks like the first letter of a token
 		addSecrets(r, unquoted([]byte(text)), Where{Part: InResult})
 	}
 	return r.findings()
 }
 
-// addSecrets adds signals for secrets in text and, in outgoing arguments, for paths to them.
+// addSecrets adds signals for secrets in text. In outgoing arguments it also adds signals for paths
+// to secrets.
 func addSecrets(r *report, text string, at Where) {
 	if kind := secretKind(text); kind != "" {
 		r.add(signal{rule: "secret", weight: warnAt, where: at.Field, excerpt: kind, why: "holds what looks like a secret: " + kind})
@@ -49,8 +51,8 @@ func addSecretPaths(r *report, text string, at Where) {
 	})
 }
 
-// eachSecretPath calls f with the positions of paths to files with secrets, until it returns false.
-// The part from start to end identifies the path, which may continue until until.
+// eachSecretPath calls f with the positions of paths to files with secrets, until f returns false.
+// The text from start to end identifies the file, and the path may continue up to until.
 func eachSecretPath(text string, f func(start, end, until int) bool) {
 	const shortest = len(".env")
 	redact.EachRun(text, shortest, func(start, until int) bool {
@@ -82,9 +84,9 @@ func secretKind(text string) (kind string) {
 	return kind
 }
 
-// ReplaceSecrets returns text with the result of by in place of each secret that [Secrets] finds. A
-// private key is replaced including its first and last line, any other secret without the text that
-// identifies it.
+// ReplaceSecrets returns text with each secret that [Secrets] finds replaced by the result of by. A
+// private key is replaced with its first and last line. Any other secret is replaced without the
+// text that identifies it.
 func ReplaceSecrets(text string, by func(secret, kind string) string) string {
 	return redact.Replace(text, by)
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Visible returns text for a user to judge. Characters without a shape, and those that reorder
-// text, become ⟨U+200B⟩; a run of tag characters becomes the text that a model reads in it, ⟨tags:
-// …⟩. The rest is safe to print on a terminal. Flags and other emoji with such characters are
-// unchanged.
+// Visible returns text in a form that a user can judge. Characters without a shape, and those that
+// reorder text, become ⟨U+200B⟩. A run of tag characters becomes the text that a model reads in it,
+// ⟨tags: …⟩. The result is safe to print on a terminal. Flags and other emoji with these characters
+// are unchanged.
 func Visible(text string) string {
 	if !hasHidden(text) {
 		return plaintext.Clean(text)
@@ -24,7 +24,8 @@ func Visible(text string) string {
 	}
 	eachHidden(text, func(part string, hidden bool) {
 		if !hidden {
-			// An emoji sequence contains otherwise hidden characters, which must not be escaped.
+			// An emoji sequence contains characters that are hidden elsewhere. They must not be
+			// escaped here.
 			if emoji := emojiSequence(part); emoji == len(part) {
 				flush()
 				b.WriteString(part)
@@ -46,8 +47,8 @@ func Visible(text string) string {
 	return b.String()
 }
 
-// Clean returns text for a model, without invisible characters. Scripts with joiners, such as
-// Persian or Hindi, and emoji keep theirs.
+// Clean returns text for a model, without invisible characters. Emoji, and scripts such as Persian
+// or Hindi that need joiners, keep theirs.
 func Clean(text string) string {
 	if !hasHidden(text) {
 		return text
@@ -72,8 +73,8 @@ func hasHidden(text string) bool {
 	return false
 }
 
-// isHidden reports whether a character has no shape of its own. eachHidden checks whether it is at
-// a legitimate place.
+// isHidden reports whether a character has no shape of its own. eachHidden excepts characters at
+// legitimate places.
 func isHidden(r rune) bool {
 	if r < 0xad {
 		return false
@@ -91,8 +92,8 @@ func isHidden(r rune) bool {
 	return false
 }
 
-// eachHidden calls f with the parts of text in sequence, and whether a part consists of hidden
-// characters. An emoji sequence is a visible part of its own.
+// eachHidden calls f with the parts of text in sequence. hidden reports whether a part consists of
+// hidden characters. An emoji sequence is a separate visible part.
 func eachHidden(text string, f func(part string, hidden bool)) {
 	start, last := 0, rune(0)
 	for i := 0; i < len(text); {
@@ -121,8 +122,8 @@ func eachHidden(text string, f func(part string, hidden bool)) {
 	}
 }
 
-// hiddenRun returns the length in bytes of the hidden characters at the start of text: only tag
-// characters, or only others, so that the text of tags is in one piece.
+// hiddenRun returns the length in bytes of the hidden characters at the start of text. A run has
+// either only tag characters or only others, so that the text of tags is in one piece.
 func hiddenRun(text string) int {
 	first, _ := utf8.DecodeRuneInString(text)
 	for i, r := range text {
@@ -133,9 +134,9 @@ func hiddenRun(text string) int {
 	return len(text)
 }
 
-// inPlace reports whether an otherwise hidden character is legitimate at its place: a joiner
-// between letters of a script that needs it, a direction mark next to right-to-left text, or a
-// selector behind a character with variants.
+// inPlace reports whether a character that is otherwise hidden is legitimate at its place. It
+// accepts a joiner between letters of a script that needs it, a direction mark next to
+// right-to-left text, and a selector behind a character with variants.
 func inPlace(r, last rune, rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
 	switch {

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// A word is one word of a text, in the form for rules.
+// A word is one word of a text, prepared for the rules.
 type word struct {
 	ideas      ideas
-	position   int // counts words; the end of a sentence counts as several
+	position   int // counts words, and adds several at the end of a sentence
 	start, end int // offsets in the text
 	quoted     bool
 }
@@ -17,20 +17,21 @@ type word struct {
 const (
 	// sentenceGap is the number of words that the end of a sentence counts as.
 	sentenceGap = 4
-	// maxWord is the number of bytes of a word that are compared; no known word is longer.
+	// maxWord is the number of bytes of a word that are compared. No word of the vocabulary is
+	// longer.
 	maxWord = 64
 	// maxQuote is the maximum length of a quotation in bytes.
 	maxQuote = 240
 )
 
-// wordsOf splits a text into words. mixed is the position of the first word in which letters of two
-// scripts replace each other, or nil.
+// wordsOf splits a text into words. mixed is the position of the first word that mixes letters of
+// two similar scripts, or nil.
 func wordsOf(text string) (words []word, mixed []int) {
 	language := theLanguage()
 	words = make([]word, 0, len(text)/6+1)
 	external, user, private := language.names["external"], language.names["user"], language.names["cred"]|language.names["environ"]
 	var plain, last []byte
-	const long = 24 // bytes of a quotation that is more than a name or an example value
+	const long = 24 // maximum length in bytes of a quoted name or example value
 	position, quotedFrom, quotedUntil := 0, 0, -1
 	for i := 0; i < len(text); {
 		if n := wordLength(text[i:]); n > 0 {

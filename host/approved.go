@@ -16,7 +16,8 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// identity returns what a server is, apart from what it offers: how it is started or reached, and what it calls itself.
+// identity returns the definitions that identify a server apart from its features: the command or
+// address that reaches it, and the name and version that it reports.
 func (s *server) identity(o offer) []guard.Definition {
 	var all []guard.Definition
 	if len(s.Origin) > 0 {
@@ -29,25 +30,25 @@ func (s *server) identity(o offer) []guard.Definition {
 	return append(all, version)
 }
 
-// accepted reports whether a server may be used at all. One that is started by another command or has another version
-// is another server, whatever of its tools stayed the same.
+// accepted reports whether a server may be used at all. A server with another command or another
+// version counts as another server, even if its tools are the same.
 func (h *Host) accepted(s *server) bool {
 	return s.trusted() || !slices.ContainsFunc(s.identity(s.current()), func(d guard.Definition) bool { return !s.pinned(d) })
 }
 
-// pinned reports whether a definition of the server is one that the user approved, or need not be.
+// pinned reports whether a definition of the server was approved or needs no approval.
 func (s *server) pinned(d guard.Definition) bool {
 	d.Origin = cmp.Or(d.Origin, s.origin())
 	return s.trusted() || s.host.pins.Check(d).State == guard.Same
 }
 
-// notAccepted returns the text that a server cannot be used yet.
+// notAccepted returns the text of an error about a server that is not approved yet.
 func (s *server) notAccepted() string {
 	return fmt.Sprintf("server %q is not approved, or is not the approved one; the user must approve it first", s.Name)
 }
 
-// withdrawn returns why a call must not be made though it was allowed: the tool that
-// the user agreed to is not the one that the server has now. Empty if it is.
+// withdrawn returns the reason why a call must not be made although the user allowed it, or "". The
+// reason is that the server's tool is not the one that the user approved.
 func (t *tool) withdrawn(ctx context.Context) string {
 	s := t.server
 	if s.trusted() {
@@ -76,7 +77,7 @@ func instructionsOf(s *server, text string) guard.Definition {
 	return guard.Definition{Kind: guard.Instructions, Server: s.Name, Text: text}
 }
 
-// definitions returns all that is pinned of a server.
+// definitions returns all definitions of the server that are subject to approval.
 func (s *server) definitions() []guard.Definition {
 	offer := s.current()
 	all := s.identity(offer)
@@ -98,7 +99,7 @@ func (s *server) definitions() []guard.Definition {
 	return all
 }
 
-// item shows one definition as a user must see it.
+// item returns one definition in the form that a user reviews.
 func (h *Host) item(d guard.Definition, verdict guard.Verdict) ReviewItem {
 	item := ReviewItem{Kind: string(d.Kind), Name: d.Name, Changed: verdict.State == guard.Changed, Findings: h.suspicions(d)}
 	if hint := readHint(d); hint != nil {
@@ -117,7 +118,7 @@ func (h *Host) item(d guard.Definition, verdict guard.Verdict) ReviewItem {
 	return item
 }
 
-// whole returns a definition as a user reads it: a line for each field, or several that are indented.
+// whole returns all of a definition as text: a line for each field, or several indented lines.
 func whole(d guard.Definition) string {
 	var b strings.Builder
 	for _, c := range guard.Changes(guard.Definition{Kind: d.Kind, Server: d.Server, Name: d.Name}, d) {
@@ -130,7 +131,7 @@ func whole(d guard.Definition) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// suspicions returns what a user should know of a definition before approving it.
+// suspicions returns the findings that a user must see before approving a definition.
 func (h *Host) suspicions(d guard.Definition) []guard.Finding {
 	texts := h.texts()
 	findings := texts.ScanDefinition(d)
@@ -147,8 +148,8 @@ func (h *Host) suspicions(d guard.Definition) []guard.Finding {
 	return findings
 }
 
-// texts returns what the guard must know of all servers to see what one says of another:
-// their tools, by their own names and by those that the model calls them.
+// texts returns a catalogue of all servers' tools, with which the guard finds references from one
+// server to another. It contains each tool's own name and the name that the model uses.
 func (h *Host) texts() *guard.Catalogue {
 	return h.guarded.get(h.changes.Load(), func() *guard.Catalogue {
 		var c guard.Catalogue
@@ -163,7 +164,8 @@ func (h *Host) texts() *guard.Catalogue {
 	})
 }
 
-// readHint returns what a definition says about whether the tool only reads; nil where it says nothing.
+// readHint returns the read-only annotation of a tool's definition, or nil if the annotation is
+// missing. For other kinds and for invalid annotations it returns false.
 func readHint(d guard.Definition) *bool {
 	var a mcp.ToolAnnotations
 	if d.Kind != guard.Tool || len(d.Annotations) > 0 && json.Unmarshal(d.Annotations, &a) != nil {
@@ -172,7 +174,7 @@ func readHint(d guard.Definition) *bool {
 	return a.ReadOnlyHint
 }
 
-// approve pins definitions; reading are those of them that the user holds to only read.
+// approve pins definitions. reading lists those of them that the user declares to be read-only.
 func (h *Host) approve(s *server, definitions, reading []guard.Definition) error {
 	err := h.pins.Approve(definitions...)
 	for _, d := range reading {
@@ -206,8 +208,9 @@ func (h *Host) refuse(server, hashes string) {
 	h.refused[server] = hashes
 }
 
-// reading returns what is assumed of a resource or a prompt, which no annotation speaks of: that its text comes from, and
-// its address goes to, the outside world. Those of the program itself are its own text.
+// reading returns the annotations assumed for resources and prompts, which have none of their own.
+// Their text comes from the outside world, and the address of a resource leaves for it. Text of the
+// program's own servers stays inside.
 func (s *server) reading() mcp.ToolAnnotations {
 	claim := mcp.ToolAnnotations{ReadOnlyHint: new(true)}
 	if isOwn(s.Name) {
@@ -216,9 +219,8 @@ func (s *server) reading() mcp.ToolAnnotations {
 	return claim
 }
 
-// Trust has a server count as trusted until the Host is closed, or for good: see
-// [Server].Trusted. The error says that there is no such server, or that it counts as trusted
-// until then only, and why.
+// Trust makes a server trusted until the Host is closed, or permanently: see [Server].Trusted. The
+// error reports that the server does not exist, or why the trust ends when the Host is closed.
 func (h *Host) Trust(server string, forever bool) error {
 	s, found := h.serverNamed(server)
 	if !found {
@@ -245,20 +247,20 @@ func (h *Host) currentRules() *policy.Policy {
 	return h.rules
 }
 
-// Rule makes a rule hold until the Host is closed, or for good. The error says that
-// it does not hold, or that it holds until then only, and why.
+// Rule adds a rule until the Host is closed, or permanently. The error reports that the rule was
+// not added, or why it ends when the Host is closed.
 func (h *Host) Rule(rule policy.Rule, forever bool) error {
 	if !forever {
 		rule.Source = sessionSource
 	}
 	if rule.Effect != policy.Allow {
-		rule.Origin, rule.After = "", "" // a ban is one of whatever goes by that name
+		rule.Origin, rule.After = "", "" // a ban covers every server with that name
 	}
 	h.mu.Lock()
 	rules, err := h.rules.With(rule)
 	if err == nil {
 		h.rules = rules
-		h.changes.Add(1) // a tool that is denied goes from the model's hands
+		h.changes.Add(1) // a denied tool is removed from the model's list
 	}
 	h.mu.Unlock()
 	if err != nil {
@@ -277,11 +279,12 @@ func (h *Host) Rule(rule policy.Rule, forever bool) error {
 	return nil
 }
 
-// Rules returns the rules that hold now, those of the session included, the strictest first, and at last the default.
+// Rules returns the current rules, including those of the session. The strictest come first, and
+// the default comes last.
 func (h *Host) Rules() []policy.Rule { return h.currentRules().Rules() }
 
-// RemoveRule has a rule not hold any more, which must be one of [Host.Rules]; what
-// [Options].Remember made of it stays. The error says that there is no such rule.
+// RemoveRule removes one of [Host.Rules] until the Host is closed. A copy that [Options].Remember
+// stored remains. The error reports that the rule does not exist.
 func (h *Host) RemoveRule(rule policy.Rule) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -294,8 +297,8 @@ func (h *Host) RemoveRule(rule policy.Rule) error {
 	return nil
 }
 
-// Disapprove forgets what was approved of a server, so that all that it defines is reviewed before the model sees it
-// again. The error says that this holds until the Host is closed only, and why.
+// Disapprove forgets all approvals of a server, so that the user must review its definitions before
+// the model sees them again. The error reports why this ends when the Host is closed.
 func (h *Host) Disapprove(server string) error {
 	h.pins.Forget(server)
 	h.refuse(server, "")
@@ -315,7 +318,8 @@ const sessionSource = "session"
 // questionSource is the source of rules that hold until a question is answered.
 const questionSource = "question"
 
-// definitionOfSkill returns what a user approves of a skill: what it says it is for, and each of its files by its digest.
+// definitionOfSkill returns the definition of a skill for approval: its description, and its files
+// with their digests.
 func definitionOfSkill(server string, skill *skills.Skill) guard.Definition {
 	var files strings.Builder
 	for _, f := range skill.Files {

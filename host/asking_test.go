@@ -16,11 +16,11 @@ func (c *copying) Append(e Entry) error {
 	return nil
 }
 
-// A program that ends while the person is asked has made none of the calls that the model wanted in that turn.
+// If a program ends during a question to the user, it has made none of the calls of that turn.
 func TestCallThatWaitsForApprovalWasNotMade(t *testing.T) {
 	calls := scripted.Reply(scripted.Calling("files__write", `{"text":"a"}`), scripted.Calling("files__write", `{"text":"b"}`))
 	record := &copying{}
-	var killed [][]Entry // the record as it is when the person is asked
+	var killed [][]Entry // the record at the time of the question
 	d := &desk{}
 	d.consent = func(Card) Verdict {
 		killed = append(killed, append([]Entry(nil), record.entries...))

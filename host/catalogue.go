@@ -14,10 +14,12 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// catalogue returns what the model can be given now.
+// catalogue returns the tools and skills that the model can be given now. The result is cached
+// until something changes.
 func (h *Host) catalogue() *catalogue { return h.offered.get(h.changes.Load(), h.survey) }
 
-// survey looks at all that there is: which tools are approved takes a hash of each.
+// survey computes the catalogue. It is expensive, because it hashes the definition of each tool to
+// check the approval.
 func (h *Host) survey() *catalogue {
 	c := &catalogue{byName: map[string]*tool{}, byID: map[string]*tool{}, skills: map[*server][]*skills.Skill{}}
 	rules := h.currentRules()
@@ -42,7 +44,7 @@ func (c *catalogue) add(s *server, rules *policy.Policy) ServerTools {
 			state = ToolSetAside
 		case !accepted || !s.pinned(t.definition):
 			state = ToolUnapproved
-		case rules.Hides(t.ref.Server, t.ref.Tool, claims(t.claimed())):
+		case rules.Hides(t.ref.Server, t.ref.Tool, policyAnnotations(t.claimed())):
 			state = ToolDenied
 		case c.byName[t.sent.Name] != nil:
 			state = ToolHidden
@@ -56,12 +58,12 @@ func (c *catalogue) add(s *server, rules *policy.Policy) ServerTools {
 			counted.State = StateUnapproved
 		}
 		counted.Tokens += t.tokens
-		c.all = append(c.all, listed{t, state})
+		c.all = append(c.all, listedTool{t, state})
 	}
 	return counted
 }
 
-// only returns the catalogue with some of its tools.
+// only returns a copy of the catalogue with the tools for which keep returns true.
 func (c *catalogue) only(keep func(*tool) bool) *catalogue {
 	some := &catalogue{byName: map[string]*tool{}, byID: map[string]*tool{}, of: map[*server]int{}, off: c.off, all: c.all, skills: c.skills}
 	for _, t := range c.tools {
@@ -84,15 +86,15 @@ func (c *catalogue) only(keep func(*tool) bool) *catalogue {
 	return some
 }
 
-// has reports whether what else a server offers is the conversation's to read: not where
-// it is switched off, nor where tools were chosen, and none of the server's.
+// has reports whether the conversation may use the server's resources, prompts and instructions. It
+// may not if the server is off, or if tools were chosen and none is the server's.
 func (c *catalogue) has(s *server) bool { return !c.off[s.Name] && (c.of == nil || c.of[s] > 0) }
 
 func (c *catalogue) find(ref ToolRef) *tool {
 	if t := c.byID[ref.Server+separator+ref.Tool]; t != nil {
 		return t
 	}
-	for _, t := range c.tools { // behind a gateway
+	for _, t := range c.tools { // tools of a server behind a gateway
 		if t.ref == ref {
 			return t
 		}
@@ -100,7 +102,7 @@ func (c *catalogue) find(ref ToolRef) *tool {
 	return nil
 }
 
-// standings returns how it stands with the servers of a catalogue now.
+// standings returns the current state of each server in a catalogue.
 func (h *Host) standings(c *catalogue) []ServerTools {
 	all := make([]ServerTools, len(h.servers))
 	for i, s := range h.servers {
@@ -117,7 +119,8 @@ func (h *Host) standings(c *catalogue) []ServerTools {
 	return all
 }
 
-// deferred reports whether tools are left to search, as they are too many or cost too much.
+// deferred reports whether the model must search for tools because they are too many or need too
+// many tokens.
 func (h *Host) deferred(c *catalogue) bool {
 	most := h.options.Model.Info().MaxTools
 	if most > 0 && len(c.tools)+len(builtins()) > most {
@@ -134,20 +137,20 @@ func (h *Host) toolsOf(c *catalogue) []ToolInfo {
 		switch {
 		case c.off[t.server.Name]:
 			all[i].State = ToolOff
-		case t.state == ToolSent && deferred && !h.budget.always(t.server.Name):
+		case t.state == ToolSent && deferred && !h.budget.isAlwaysSent(t.server.Name):
 			all[i].State = ToolSearched
 		}
 	}
 	return all
 }
 
-// Servers returns how it stands with every server, and how many of its tools the model can really be given.
+// Servers returns the state of every server and the number of its tools that the model can use.
 func (h *Host) Servers() []ServerTools { return h.standings(h.catalogue()) }
 
-// Tools returns which tools there are and how the model can have them.
+// Tools returns all tools, with their state for the model.
 func (h *Host) Tools() []ToolInfo { return h.toolsOf(h.catalogue()) }
 
-// instructions returns what the approved servers of a catalogue say about themselves.
+// instructions returns the instructions of the approved servers in a catalogue.
 func (h *Host) instructions(c *catalogue) []string {
 	var names, texts []string
 	for _, s := range h.servers {
@@ -163,13 +166,13 @@ func (h *Host) instructions(c *catalogue) []string {
 	return texts
 }
 
-// How much of what servers say about themselves the model reads, in bytes.
+// Limits of the servers' instructions in the system prompt, in bytes.
 const (
-	maxInstructions    = 4 << 10  // of one server
-	maxAllInstructions = 16 << 10 // of all of them; the longest are cut first
+	maxInstructions    = 4 << 10  // bytes of one server's instructions
+	maxAllInstructions = 16 << 10 // bytes of the instructions of all servers; the longest are cut first
 )
 
-// skillsText returns what the model knows of the skills of a catalogue before it reads one.
+// skillsText returns the part of the system prompt that lists the skills of a catalogue.
 func (h *Host) skillsText(c *catalogue) string {
 	var texts []string
 	for _, s := range h.servers {
@@ -194,7 +197,7 @@ func (h *Host) skillsText(c *catalogue) string {
 	return skillsInPrompt + "\n" + strings.Join(texts, "\n")
 }
 
-// builtins returns the tools of the host itself, in the order in which the model sees them.
+// builtins returns the host's own tools, in the order in which the model sees them.
 func builtins() []model.Tool {
 	return []model.Tool{
 		{
@@ -216,7 +219,7 @@ const (
 )
 
 const (
-	maxSkillsText  = 6 << 10 // bytes of what the system prompt says of skills
-	maxSkillText   = 400     // bytes of that about one skill
+	maxSkillsText  = 6 << 10 // bytes about all skills in the system prompt
+	maxSkillText   = 400     // bytes about one skill
 	skillsInPrompt = "# Skills\nTexts of servers on how certain work is done, which the user approved. Where a task is what one is for, read it with read_resource, from its server, before you begin, and follow it as far as it serves the user's request. It allows nothing that would need a yes."
 )

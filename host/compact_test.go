@@ -84,7 +84,7 @@ func TestSummariesNameReadableResults(t *testing.T) {
 	}
 }
 
-func TestWhereTheModelWritesNoSummaryTheBeginningsStandIn(t *testing.T) {
+func TestBeginningsReplaceASummaryThatTheModelFailsToWrite(t *testing.T) {
 	tests := map[string]scripted.Turn{
 		"it fails":         scripted.Fail(errors.New("overloaded")),
 		"it says nothing":  scripted.Reply(),
@@ -109,7 +109,7 @@ func TestWhereTheModelWritesNoSummaryTheBeginningsStandIn(t *testing.T) {
 	}
 }
 
-func TestAWindowThatIsSmallerThanItSaysLeadsToASummary(t *testing.T) {
+func TestASmallerWindowThanDeclaredLeadsToASummary(t *testing.T) {
 	full := &model.Error{Provider: "p", Status: 400, Err: model.ErrWindow}
 	s := play(t, Options{Servers: []Server{paragraphs()}}, scripted.Say(strings.Repeat("one ", 100)), scripted.Say("two"), scripted.Fail(full), scripted.Say("Two answers were given."), scripted.Say("three"))
 	c := s.Conversation(nil)

@@ -16,11 +16,11 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// mayCall decides whether a call of a tool may run, and asks the user where that needs a yes.
+// mayCall decides whether a call may run, and asks the user if necessary.
 func (r *run) mayCall(ctx context.Context, call *model.Call, t *tool) *consent.Judgement {
 	asked := consent.Call{Input: policy.Input{
 		Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool, Title: t.title(), Arguments: call.Arguments,
-		Annotations: claims(t.claimed()), Trusted: t.server.trusted(), Client: "junction",
+		Annotations: policyAnnotations(t.claimed()), Trusted: t.server.trusted(), Client: "junction",
 	}, Public: t.server.Public, Local: t.server.Local && !t.member, Schema: t.sent.Schema}
 	return r.permit(ctx, asked, Card{
 		CallID: call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
@@ -28,22 +28,23 @@ func (r *run) mayCall(ctx context.Context, call *model.Call, t *tool) *consent.J
 	})
 }
 
-// mayRead is mayCall for the reading of a resource.
+// mayRead decides whether a resource may be read, and asks the user if necessary. It returns the
+// refusal for the model, or "".
 func (r *run) mayRead(ctx context.Context, call *model.Call, s *server, uri string) (refusal string) {
 	claim, trusted := s.reading(), s.trusted()
-	in := policy.Input{Method: "resources/read", Server: s.Name, Origin: s.origin(), Resource: uri, Annotations: claims(claim), Trusted: trusted, Client: "junction"}
+	in := policy.Input{Method: "resources/read", Server: s.Name, Origin: s.origin(), Resource: uri, Annotations: policyAnnotations(claim), Trusted: trusted, Client: "junction"}
 	j := r.permit(ctx, consent.Call{Input: in, Public: s.Public, Also: r.skillsOfOthers(s)}, Card{
 		CallID: call.ID, Server: s.Name, Resource: uri, Annotations: claim, Trusted: trusted, CanTrust: !trusted, Arguments: call.Arguments,
 	})
 	if j.Refusal != "" {
 		return j.Refusal
 	}
-	return r.c.decider.TakenBack(ctx, j, s.trusted()) // an answer takes its time
+	return r.c.decider.TakenBack(ctx, j, s.trusted()) // the permission may have been withdrawn while the user was asked
 }
 
-// permit has a call decided about, and the user asked where that needs a yes.
+// permit decides about a call, and asks the user if necessary.
 func (r *run) permit(ctx context.Context, call consent.Call, card Card) *consent.Judgement {
-	call.Said, call.Definitions = r.said, r.strangers
+	call.Said, call.Definitions = r.userText, r.strangers
 	r.noteFlow(ctx)
 	j := r.c.decider.Consider(ctx, call, func(j *consent.Judgement) string { return r.askPerson(ctx, j, card) })
 	if !j.Asked {
@@ -56,7 +57,7 @@ func (r *run) permit(ctx context.Context, call consent.Call, card Card) *consent
 	return j
 }
 
-// consented tells what was decided about a call.
+// consented reports the decision about a call as an event and as a note.
 func (r *run) consented(ctx context.Context, j *consent.Judgement, card *Card, event Consented) {
 	event.CallID, event.Server, event.Tool, event.Rule = card.CallID, card.Server, card.Tool, j.Rules.Rule.Name
 	if card.Resource != "" {
@@ -73,16 +74,17 @@ func (r *run) consented(ctx context.Context, j *consent.Judgement, card *Card, e
 	noteDecision(ctx, j.Rules, &event)
 }
 
-// The values of [Consented].By.
+// Values of [Consented].By.
 const (
 	byPolicy   = "policy"
 	byPerson   = "person"
-	bySession  = "session"  // a rule that the user made for this session
-	byQuestion = "question" // one that they made for this question
-	byHost     = "host"     // as nobody was there, or the run was ended meanwhile
+	bySession  = "session"  // rule that the user made for this session
+	byQuestion = "question" // rule that the user made for this question
+	byHost     = "host"     // no user could answer, or the run ended before the answer
 )
 
-// askPerson asks, makes the answer hold, and tells it. It returns what the model gets of a no.
+// askPerson asks the user, applies the answer and reports it. It returns the text for the model if
+// the answer is no, and "" otherwise.
 func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (refusal string) {
 	card.Agent, card.Reasons, card.Secret, card.Once = r.c.agent.Name, j.Reasons, j.Secret, j.Once
 	switch rule := j.Rules.Rule; {
@@ -115,7 +117,7 @@ func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (r
 		}
 	}
 	if !event.Allowed {
-		return refused(verdict, err, j.Reasons)
+		return refusalText(verdict, err, j.Reasons)
 	}
 	if verdict.Trust && card.CanTrust {
 		r.c.trust(card.Server, verdict.Forever)
@@ -123,10 +125,11 @@ func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (r
 	return ""
 }
 
-// consent asks the user. That they are asked stands in the record meanwhile: a program that ends then has not made the call.
+// consent asks the user. The record holds the open question until the answer, so that after a crash
+// it is known that the calls were not made.
 func (r *run) consent(ctx context.Context, card Card) (Verdict, error) {
-	unmade := r.unmadeYet
-	if unmade == nil { // of those that run at the same time, others may be made
+	unmade := r.requestedCalls
+	if unmade == nil { // one of several concurrent calls: the others may have been made
 		unmade = []string{card.CallID}
 	}
 	if err := r.c.add(Entry{Asking: &Asking{Calls: unmade}}); err != nil {
@@ -139,7 +142,7 @@ func (r *run) consent(ctx context.Context, card Card) (Verdict, error) {
 	return verdict, err
 }
 
-// hold makes the rule of a verdict hold for as long as the user said.
+// hold adds the rule of a verdict for the duration that the user chose.
 func (r *run) hold(v Verdict) error {
 	if !v.Question || v.Rule.Effect != policy.Allow {
 		return r.h.Rule(*v.Rule, v.Forever)
@@ -149,8 +152,8 @@ func (r *run) hold(v Verdict) error {
 	return r.c.decider.Grant(rule)
 }
 
-// refused returns what the model gets for a no.
-func refused(v Verdict, err error, reasons []string) string {
+// refusalText returns the text that the model gets for a no.
+func refusalText(v Verdict, err error, reasons []string) string {
 	switch {
 	case errors.Is(err, ErrNobody):
 		return "Not allowed: no user can be asked (" + strings.Join(reasons, "; ") + "). Say what would have to be allowed."
@@ -162,7 +165,8 @@ func refused(v Verdict, err error, reasons []string) string {
 	return "The person did not allow this call. Do not try to reach the same by another way; go on without it, or say why it is needed."
 }
 
-// strangers returns the definitions of servers that are not trusted and whose words the model was given before any result.
+// strangers returns the sources of the definitions that the model got from untrusted servers before
+// any result.
 func (r *run) strangers() []guard.Source {
 	var all []guard.Source
 	add := func(from guard.Source) {
@@ -186,7 +190,7 @@ func (r *run) strangers() []guard.Source {
 	return all
 }
 
-// read notes that the model has read what a tool returned, and tells what is suspicious about it.
+// read records that the model has read a tool's result, and reports suspicious text in it.
 func (r *run) read(ctx context.Context, t *tool, text string) {
 	r.readAs(ctx, t, guard.LabelsOf(t.server.trust(), hints(t.annotations())), text)
 }
@@ -198,7 +202,7 @@ func (r *run) readAs(ctx context.Context, t *tool, labels guard.Labels, text str
 	noteResult(ctx, from, labels)
 }
 
-// readText notes that the model has read a resource or a prompt.
+// readText records that the model has read a resource or a prompt.
 func (r *run) readText(ctx context.Context, s *server, uri, text string, part guard.Part) {
 	r.suspect(s.Name, uri, text, part)
 	from, labels := s.source(uri), guard.LabelsOf(s.trust(), hints(s.reading()))
@@ -206,8 +210,8 @@ func (r *run) readText(ctx context.Context, s *server, uri, text string, part gu
 	noteResult(ctx, from, labels)
 }
 
-// suspect tells what is suspicious about a text. It does not decide anything: the
-// flow of data does, whatever a text says.
+// suspect reports suspicious places in a text. It decides nothing: decisions follow from the flow
+// of data, whatever a text contains.
 func (r *run) suspect(server, name, text string, part guard.Part) {
 	for _, f := range r.h.texts().Scan(text, guard.Where{Part: part, Server: server, Field: name}) {
 		if f.Severity >= guard.Warn {
@@ -223,7 +227,7 @@ func (r *run) suspect(server, name, text string, part guard.Part) {
 // maxNoted is the number of sources that a note names.
 const maxNoted = 50
 
-// noter returns the Noter of a request to a server; nil where there is none.
+// noter returns the Noter for a request to a server, or nil.
 func (r *run) noter(s *server, method, name string) mcp.Noter {
 	if r.h.options.Noter == nil {
 		return nil
@@ -231,23 +235,24 @@ func (r *run) noter(s *server, method, name string) mcp.Noter {
 	return r.h.options.Noter(s.Name, method, name)
 }
 
-// hearing returns ctx with a Noter, if there is one.
-func hearing(ctx context.Context, n mcp.Noter) context.Context {
+// withNoter returns ctx with n, if n is not nil.
+func withNoter(ctx context.Context, n mcp.Noter) context.Context {
 	if n == nil {
 		return ctx
 	}
 	return mcp.WithNoter(ctx, n)
 }
 
-// A notedFlow is the note of a call's labels: those of what the conversation had read before it, or of what it brought.
+// A notedFlow is the note about the labels of a call. They are the labels of everything that the
+// conversation read before the call, or those of the result.
 type notedFlow struct {
 	Of      string       `json:"of"` // call or result
 	Labels  guard.Labels `json:"labels"`
-	Sources []string     `json:"sources,omitempty"` // of text with these labels
-	More    int          `json:"more,omitempty"`    // sources that are not named
+	Sources []string     `json:"sources,omitempty"` // sources of text with these labels
+	More    int          `json:"more,omitempty"`    // number of sources not listed
 }
 
-// noteFlow says what a call could carry to a server.
+// noteFlow notes the labels of the text that a call could carry to a server.
 func (r *run) noteFlow(ctx context.Context) {
 	n := mcp.NoterOf(ctx, note.Labels)
 	if n == nil {
@@ -262,14 +267,14 @@ func (r *run) noteFlow(ctx context.Context) {
 	n.Note(note.Labels, flow)
 }
 
-// noteResult says how a text is labelled that a call brought.
+// noteResult notes the labels of the result of a call.
 func noteResult(ctx context.Context, from guard.Source, labels guard.Labels) {
 	if n := mcp.NoterOf(ctx, note.Labels); n != nil {
 		n.Note(note.Labels, notedFlow{Of: "result", Labels: labels, Sources: []string{from.String()}})
 	}
 }
 
-// noteDecision says what was decided about a call, and by whom.
+// noteDecision notes the decision about a call and the origin of the decision.
 func noteDecision(ctx context.Context, said policy.Decision, event *Consented) {
 	n := mcp.NoterOf(ctx, note.Policy)
 	if n == nil {
@@ -289,8 +294,9 @@ func noteDecision(ctx context.Context, said policy.Decision, event *Consented) {
 	}{event.Server, effect, said.Effect, said.Rule.String(), event.Reason, event.By})
 }
 
-// skillsOfOthers returns why the user is asked before a resource of a server is read: a skill of another server, which
-// is not trusted, may have led to it.
+// skillsOfOthers returns a reason to ask before a resource of server s is read, or "". The reason
+// is that the conversation has read a skill of another, untrusted server, which may have led to
+// this request.
 func (r *run) skillsOfOthers(s *server) string {
 	for _, from := range r.c.decider.Sources(guard.Untrusted) {
 		other, found := r.h.serverNamed(from.Server)

@@ -69,7 +69,7 @@ func TestALongResultIsKeptAndReadPageByPage(t *testing.T) {
 	}
 }
 
-func TestTheKeptResultsHasItsLimits(t *testing.T) {
+func TestKeptResultsHaveLimits(t *testing.T) {
 	s := new(keptResults)
 	for range maxKept + 5 {
 		s.put(Kept{URI: s.name(), Text: "x"})
@@ -223,7 +223,7 @@ func TestTheLedgerAddsUpToTheRequest(t *testing.T) {
 
 // A server that answers at length does not fill the memory: what had to make room is in
 // the record only.
-func TestLongResultsThatWentTakeNoMemory(t *testing.T) {
+func TestDroppedLongResultsUseNoMemory(t *testing.T) {
 	h := play(t, Options{})
 	var entries []Entry
 	for i := range maxKept + 3 {

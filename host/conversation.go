@@ -21,49 +21,50 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// ErrBusy says that a conversation is in a run already.
+// ErrBusy reports that a run of the conversation has not ended yet.
 var ErrBusy = errors.New("the conversation is waiting for an answer already")
 
-// A Conversation is what was said, what was kept of it, and what it cost. One run
-// at a time; its other methods are safe for concurrent use.
+// A Conversation holds messages, stored results and totals. Only one run at a time is possible; all
+// other methods are safe for concurrent use.
 type Conversation struct {
 	host   *Host
 	record Record
-	busy   chan struct{} // holds a token while no run is going
-	agent  Agent         // of a child conversation
-	within *calling      // nil: this is none
+	busy   chan struct{} // holds a token while no run is active
+	agent  Agent         // agent of a child conversation
+	within *calling      // call of the parent; nil in a conversation without parent
 	ends   context.Context
 
-	shelving sync.Mutex // one long result after the other, as each gets a number
-	adding   sync.Mutex // one entry after the other: the record and the conversation have the same order
+	shelving sync.Mutex // held while one long result gets its number and is recorded
+	adding   sync.Mutex // held while one entry is recorded and applied, so that both have the same order
 
 	view window.View
 
 	*shared
 	entries []Entry
-	found   []ToolRef   // tools that searches brought, in order
+	found   []ToolRef   // tools that searches found, in order
 	kept    keptResults // long results
 	tasks   []*pendingTask
-	// taskNumber is that of the last task, and ranAsTask has the numbers of those that calls became.
+	// taskNumber is the number of the last task. ranAsTask holds the numbers of the tasks of each
+	// call, by the call's id.
 	taskNumber int
 	ranAsTask  map[string][]int
-	more       chan struct{} // of capacity 1: there are tasks that nobody waits for
-	taking     chan struct{} // closed when what came of tasks is recorded, which is no run; nil: it is not being recorded
-	takeAgain  bool          // something more came meanwhile
-	flowAt     int           // the entry that last said what was read; negative: none did
+	more       chan struct{} // capacity 1; has a value if there are tasks that no call waits for
+	taking     chan struct{} // closed when the results of tasks are recorded outside of a run; nil while none are
+	takeAgain  bool          // more results came meanwhile
+	flowAt     int           // index of the entry with the latest record of texts read; negative if none
 	totals     Totals
 	plan       Plan
 	runs       int
-	running    bool            // a question came that no totals followed yet
-	cutOff     bool            // the record ends in the middle of a run, as after a crash
-	ids        map[string]bool // of calls
+	running    bool            // a question came, and no totals yet
+	cutOff     bool            // the record ends in the middle of a run, for example after a crash
+	ids        map[string]bool // ids of calls
 }
 
-// Conversation returns a new conversation, or, with the entries of an earlier one, its continuation; a history that a
-// crash cut off is mended. record is called with every new entry; it may be nil.
+// Conversation returns a new conversation, or the continuation of one with the given entries. It
+// repairs a history that a crash cut off. record is called with every new entry; it may be nil.
 func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	here := func(from guard.Source) bool {
-		return slices.ContainsFunc(h.servers, func(s *server) bool { return s.said(from) })
+		return slices.ContainsFunc(h.servers, func(s *server) bool { return s.isSource(from) })
 	}
 	c := h.newConversation(&shared{decider: consent.New(h.currentRules, here), sampled: map[string]int{}, reviews: map[string]int{}, queries: map[string]string{}}, record)
 	c.entries = slices.Clone(entries)
@@ -74,11 +75,11 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	c.restoreFlow()
 	c.cutOff, c.running = c.running, false
 	for _, t := range c.tasks {
-		t.left, t.resumed = true, true // whoever waited for it is gone
+		t.left, t.resumed = true, true // the caller that waited for it no longer exists
 	}
 	mended, what := history.Repair(c.view.Messages(), c.ranAsTask, Unasked(c.entries))
 	c.view.Replace(mended)
-	if what != "" && c.cutOff { // once: from the next run on, the record says that it was cut off
+	if what != "" && c.cutOff { // only once: the next run records that the earlier one was cut off
 		h.notice(Notice{Kind: NoticeRepaired, Text: what})
 	}
 	return c
@@ -90,7 +91,7 @@ func (h *Host) newConversation(with *shared, record Record) *Conversation {
 	return c
 }
 
-// apply adds an entry to what the conversation adds up to.
+// apply applies an entry to the state of the conversation.
 func (c *Conversation) apply(e *Entry) {
 	switch {
 	case e.Message != nil:
@@ -107,7 +108,7 @@ func (c *Conversation) apply(e *Entry) {
 			c.runs, c.running = c.runs+1, true
 		}
 	case e.Summary != nil:
-		bare := c.view.Summarize(e.Summary.Messages, e.Summary.Text) // without images and sounds
+		bare := c.view.Summarize(e.Summary.Messages, e.Summary.Text) // messages without images and sounds
 		for i := range c.entries {
 			e := &c.entries[i]
 			if m := e.Message; m != nil && len(m.Parts) > 0 && bare[&m.Parts[0]] != nil {
@@ -119,7 +120,7 @@ func (c *Conversation) apply(e *Entry) {
 	case e.Plan != nil:
 		c.plan = *e.Plan
 	case e.Switched != nil:
-		off := maps.Clone(c.off) // catalogues have the one before
+		off := maps.Clone(c.off) // a copy, because catalogues share the old map
 		if off == nil {
 			off = map[string]bool{}
 		}
@@ -140,7 +141,8 @@ func (c *Conversation) apply(e *Entry) {
 	}
 }
 
-// unload drops the text of a result that nobody can read any more; the Record has it.
+// unload drops the text of a stored result that the model can no longer read. The Record still has
+// it.
 func (c *Conversation) unload(uri string) {
 	for i := range c.entries {
 		e := &c.entries[i]
@@ -165,7 +167,7 @@ func (c *Conversation) add(e Entry) error {
 	return c.addNext(e)
 }
 
-// addNext is add for whoever has its lock.
+// addNext is add for callers that hold c.adding.
 func (c *Conversation) addNext(e Entry) error {
 	e.At = time.Now()
 	if c.record != nil {
@@ -183,8 +185,8 @@ func (c *Conversation) addNext(e Entry) error {
 
 func (c *Conversation) say(m model.Message) error { return c.add(Entry{Message: &m}) }
 
-// take reserves the conversation for a run, unless one is going. It waits for what came of tasks to be recorded, which
-// is no run.
+// take reserves the conversation for a run and reports whether it could. It waits while results of
+// tasks are recorded, which is not a run.
 func (c *Conversation) take() bool {
 	for {
 		c.mu.Lock()
@@ -203,7 +205,7 @@ func (c *Conversation) take() bool {
 	}
 }
 
-// Keep adds a fact that every summary keeps.
+// Keep adds a fact that every summary repeats.
 func (c *Conversation) Keep(note string) error {
 	note = strings.TrimSpace(note)
 	if note == "" || len(note) > maxNote {
@@ -224,11 +226,11 @@ func (c *Conversation) Name(title string) error {
 	return c.add(Entry{Title: title})
 }
 
-// Notes returns the facts that every summary keeps.
+// Notes returns the facts that every summary repeats.
 func (c *Conversation) Notes() []string { return c.view.Notes() }
 
-// Entries returns the conversation's record. What the model cannot read any more only the
-// [Record] has: the texts of old long results, and the data of images and sounds that a
+// Entries returns the entries of the conversation without data that the model can no longer read.
+// Only the [Record] has that data: the texts of old long results, and the images and sounds that a
 // summary replaced.
 func (c *Conversation) Entries() []Entry {
 	c.mu.Lock()
@@ -236,18 +238,18 @@ func (c *Conversation) Entries() []Entry {
 	return slices.Clone(c.entries)
 }
 
-// Messages returns everything that was said; images and sounds that a summary replaced are without their data.
+// Messages returns all messages. Images and sounds that a summary replaced have no data.
 func (c *Conversation) Messages() []model.Message { return c.view.Messages() }
 
-// Totals returns what the conversation used.
+// Totals returns the resources that the conversation used.
 func (c *Conversation) Totals() Totals {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.totals
 }
 
-// saveFlow records which texts were read, if there are others than the record says. Nothing
-// is recorded between: it would be of a state that is newer.
+// saveFlow records which texts were read, if that changed since the last record. It holds c.adding,
+// so that no entry of a newer state comes first.
 func (c *Conversation) saveFlow() error {
 	c.adding.Lock()
 	defer c.adding.Unlock()
@@ -264,8 +266,8 @@ func (c *Conversation) saveFlow() error {
 	return c.addNext(Entry{Flow: state})
 }
 
-// keepFlow drops what earlier entries say of what was read, if this one says it: it can be
-// long, and each holds all of the one before. The Record has them.
+// keepFlow drops the flow of the previous entry if entry at has a newer one. A flow can be long,
+// and each contains the one before. The Record has them all.
 func (c *Conversation) keepFlow(at int) {
 	if c.entries[at].Flow == nil {
 		return
@@ -276,15 +278,15 @@ func (c *Conversation) keepFlow(at int) {
 	c.flowAt = at
 }
 
-// restoreFlow takes up what the record says of what was read.
+// restoreFlow restores the flow of data from the entries.
 func (c *Conversation) restoreFlow() {
 	if c.flowAt >= 0 {
 		c.decider.Restore(c.entries[c.flowAt].Flow)
 	}
-	if unaccounted(c.entries) {
+	if lacksSources(c.entries) {
 		c.decider.AssumeWorst()
 	}
-	for _, e := range c.entries[c.flowAt+1:] { // after what was read was recorded
+	for _, e := range c.entries[c.flowAt+1:] { // entries after the last flow
 		if e.Withdrawn != nil {
 			c.decider.Withdraw(*e.Withdrawn)
 		}
@@ -298,7 +300,7 @@ func (c *Conversation) isOff(server string) bool {
 	return c.off[server]
 }
 
-// catalogue returns what the model can be given in this conversation.
+// catalogue returns the tools and skills that the model can be given in this conversation.
 func (c *Conversation) catalogue() *catalogue {
 	c.mu.Lock()
 	off := c.off
@@ -312,25 +314,25 @@ func (c *Conversation) catalogue() *catalogue {
 	return some
 }
 
-// Servers is [Host.Servers] as this conversation has them.
+// Servers is [Host.Servers] for this conversation.
 func (c *Conversation) Servers() []ServerTools { return c.host.standings(c.catalogue()) }
 
-// Tools is [Host.Tools] as this conversation has them.
+// Tools is [Host.Tools] for this conversation.
 func (c *Conversation) Tools() []ToolInfo { return c.host.toolsOf(c.catalogue()) }
 
-// shared is what a conversation and its children have in common.
+// shared holds the state that a conversation and its children have in common.
 type shared struct {
 	decider *consent.Decider
 
-	mu      sync.Mutex        // of what follows, and of each conversation's own
-	sampled map[string]int    // tokens that servers used of the model
-	reviews map[string]int    // of what servers changed
-	off     map[string]bool   // servers that the user switched off; it is replaced as a whole
-	queries map[string]string // until the program ends, by tool: the query that found it
+	mu      sync.Mutex        // protects the fields below, and those of each conversation
+	sampled map[string]int    // tokens that each server used of the model
+	reviews map[string]int    // number of reviews of each server's changes
+	off     map[string]bool   // servers that the user switched off; never modified, only replaced
+	queries map[string]string // the query that found a tool, by tool; kept until the program ends
 }
 
-// within returns the tools of a question that its parent can have, too.
-func (r *run) within(chosen func(ToolInfo) bool) func(ToolInfo) bool {
+// narrow limits chosen to the tools that the parent's question allows.
+func (r *run) narrow(chosen func(ToolInfo) bool) func(ToolInfo) bool {
 	parent := r.parent()
 	if parent == nil || parent.chosen == nil {
 		return chosen
@@ -338,7 +340,7 @@ func (r *run) within(chosen func(ToolInfo) bool) func(ToolInfo) bool {
 	return func(t ToolInfo) bool { return parent.chosen(t) && (chosen == nil || chosen(t)) }
 }
 
-// bound returns ctx, which ends with the call at the latest.
+// bound returns a context that ends with ctx, or with the parent's call.
 func (c *Conversation) bound(ctx context.Context) (context.Context, func(), error) {
 	if c.within == nil {
 		return ctx, func() {}, nil
@@ -351,7 +353,7 @@ func (c *Conversation) bound(ctx context.Context) (context.Context, func(), erro
 	return ctx, func() { stop(); cancel(nil) }, nil
 }
 
-// sampledBy adds what a server used of the model, and returns it all.
+// sampledBy adds tokens that a server used of the model, and returns the server's total.
 func (c *Conversation) sampledBy(server string, tokens int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -359,7 +361,7 @@ func (c *Conversation) sampledBy(server string, tokens int) int {
 	return c.sampled[server]
 }
 
-// Plan returns the conversation's plan; it has no steps where there is none.
+// Plan returns a copy of the conversation's plan. It has no steps if there is no plan.
 func (c *Conversation) Plan() Plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -368,15 +370,15 @@ func (c *Conversation) Plan() Plan {
 	return plan
 }
 
-// SetPlan replaces the conversation's plan; one without steps takes it away.
+// SetPlan replaces the conversation's plan. A plan without steps removes it.
 func (c *Conversation) SetPlan(p Plan) error {
 	_, err := c.ChangePlan(func(Plan) (Plan, error) { return p, nil })
 	return err
 }
 
-// ChangePlan replaces the conversation's plan by what change makes of it, and returns that. Where
-// somebody else changed the plan meanwhile, change is called again with theirs, so that nothing is
-// lost: it should do nothing but compute. Its error leaves the plan as it is.
+// ChangePlan replaces the conversation's plan by the result of change, and returns the new plan. If
+// the plan changed meanwhile, ChangePlan calls change again with the newer plan, so change must not
+// have side effects. If change fails, the plan stays the same.
 func (c *Conversation) ChangePlan(change func(Plan) (Plan, error)) (Plan, error) {
 	for {
 		before := c.Plan()
@@ -396,7 +398,7 @@ func (c *Conversation) ChangePlan(change func(Plan) (Plan, error)) (Plan, error)
 	}
 }
 
-// replacePlan does so unless the plan is another one by now.
+// replacePlan replaces the plan unless it differs from before. It reports whether it did.
 func (c *Conversation) replacePlan(before, after Plan) (bool, error) {
 	c.adding.Lock()
 	defer c.adding.Unlock()
@@ -406,7 +408,7 @@ func (c *Conversation) replacePlan(before, after Plan) (bool, error) {
 	return true, c.addNext(Entry{Plan: &after})
 }
 
-// tasked takes up an entry of the record; the lock is held.
+// tasked applies an entry about a task. The caller holds c.mu.
 func (c *Conversation) tasked(e *Entry) {
 	at := slices.IndexFunc(c.tasks, func(t *pendingTask) bool { return t.number == e.Task.Number })
 	switch {
@@ -435,8 +437,8 @@ func (c *Conversation) tasked(e *Entry) {
 	}
 }
 
-// trust is [Host.Trust] in the middle of a conversation: of what was read before only what
-// is somebody else's stays untrusted.
+// trust calls [Host.Trust] for a server and removes the label untrusted from its earlier texts.
+// Text that a tool got from the outside world stays untrusted.
 func (c *Conversation) trust(server string, forever bool) {
 	if err := c.host.Trust(server, forever); err != nil {
 		c.host.notice(Notice{Kind: NoticeServer, Server: server, Text: err.Error()})
@@ -449,21 +451,22 @@ func (c *Conversation) trust(server string, forever bool) {
 		return slices.ContainsFunc(s.current().tools, func(t *tool) bool {
 			return t.source() == from && guard.LabelsOf(s.trust(), hints(t.annotations()))&guard.Untrusted == 0
 		})
-	}, s.said)
+	}, s.isSource)
 }
 
-// Trust is [Host.Trust] in this conversation: what was read of the server before counts as that of a trusted one, too.
+// Trust calls [Host.Trust] for a server and also counts text of the server that was read before as
+// trusted.
 func (c *Conversation) Trust(server string, forever bool) error {
 	if _, found := c.host.serverNamed(server); !found {
 		return noServer(server)
 	}
-	c.trust(server, forever) // it tells what went wrong
+	c.trust(server, forever) // trust reports errors as notices
 	return nil
 }
 
-// Distrust ends the trust in a server until the Host is closed, whoever gave it: what it
-// defines is reviewed unless it was approved, and what was read of it counts as untrusted.
-// The error says that there is no such server, or that it is the program's own.
+// Distrust ends the trust in a server until the Host is closed, whatever the trust came from. Its
+// definitions need a review unless they were approved, and its earlier texts count as untrusted.
+// The error reports that the server does not exist, or belongs to the program.
 func (c *Conversation) Distrust(server string) error {
 	s, found := c.host.serverNamed(server)
 	switch {
@@ -479,12 +482,13 @@ func (c *Conversation) Distrust(server string) error {
 	return c.saveFlow()
 }
 
-// relabel has what servers that are not trusted said before, and those behind them, count as untrusted, also where it
-// was read while they were: in an earlier session, or before another conversation ended the trust.
+// relabel marks the texts of all untrusted servers, and of the servers behind them, as untrusted.
+// The servers may have been trusted when the texts were read, in an earlier session or before
+// another conversation ended the trust.
 func (c *Conversation) relabel() {
 	for _, s := range c.host.servers {
 		if !s.trusted() {
-			c.decider.Distrust(s.said)
+			c.decider.Distrust(s.isSource)
 		}
 	}
 }
@@ -495,11 +499,11 @@ func (c *Conversation) nextKept() string {
 	return c.kept.name()
 }
 
-// Approvals returns the answers of the user to calls that this conversation remembers.
+// Approvals returns the user's approvals of calls that this conversation remembers.
 func (c *Conversation) Approvals() []guard.Approval { return c.decider.Approvals() }
 
-// Withdraw forgets one of [Conversation.Approvals], so that such a call is asked about again.
-// The error says that it is not remembered, or what the record says.
+// Withdraw forgets one of [Conversation.Approvals], so that the user is asked about the next such
+// call. The error reports that there is no such approval, or that the record failed.
 func (c *Conversation) Withdraw(a guard.Approval) error {
 	remembered, recorded := c.decider.Withdraw(a)
 	switch {
@@ -511,42 +515,42 @@ func (c *Conversation) Withdraw(a guard.Approval) error {
 	return errors.Join(c.add(Entry{Withdrawn: &a}), c.saveFlow())
 }
 
-// A pendingTask is a Task with what is known of it in this process.
+// A pendingTask is a Task with its state in this process.
 type pendingTask struct {
 	TaskBegan
 	number  int
 	began   time.Time
 	left    bool
-	resumed bool // it began in an earlier process
+	resumed bool // the task began in an earlier process
 	over    bool // the call has its result, which is not recorded yet
-	watched bool // somebody waits for it outside of a call
+	watched bool // a goroutine outside of a call waits for it
 	came    *arrival
 	status  string
 	message string
-	leave   context.CancelCauseFunc // of the call that waits; nil: none
+	leave   context.CancelCauseFunc // ends the wait of its call; nil if no call waits
 }
 
-// An arrival is what came of a task, before it is part of the conversation.
+// An arrival is the result of a task before it is part of the conversation.
 type arrival struct {
 	result *mcp.CallToolResult
 	err    error
 }
 
-// A calling is one call of a tool, or the reading of a resource or a prompt, while
-// it runs: what questions, progress and log messages of a server belong to.
+// A calling is a running call of a tool, or a running read of a resource or a prompt. Questions,
+// progress and log messages of the server belong to it.
 type calling struct {
 	run    *run // nil outside of a run
 	id     string
 	server *server
 	tool   *tool // nil for resources and prompts
 
-	serverRequests atomic.Int32 // that came in the middle of it
+	serverRequests atomic.Int32 // requests from the server during the call
 	over           atomic.Bool
-	labelled       atomic.Bool // a tool of the program's own has said where its result comes from
+	labelled       atomic.Bool // a tool of the program's own has labelled its result
 
-	leave  context.CancelCauseFunc // ends it
-	task   *pendingTask            // that it became; nil: none
-	taskOf *Conversation           // whose task it is, where run is nil
+	leave  context.CancelCauseFunc // ends the call
+	task   *pendingTask            // task that the call became; nil if none
+	taskOf *Conversation           // conversation of the task, if run is nil
 }
 
 func withCall(ctx context.Context, c *calling) context.Context {
@@ -560,7 +564,7 @@ func callFrom(ctx context.Context) *calling {
 
 type callKey struct{}
 
-// toolName returns the tool that a request from the server belongs to; empty if to nothing.
+// toolName returns the name of the tool whose call a server's request belongs to, or "".
 func (c *calling) toolName() string {
 	if c == nil || c.tool == nil {
 		return ""
@@ -585,21 +589,21 @@ func (c *calling) path() string {
 	return c.id
 }
 
-// A run is what happens between a question and its answer.
+// A run is the work from a question to its answer.
 type run struct {
-	c       *Conversation
-	h       *Host
-	number  int
-	step    atomic.Int32
-	sharing int // results that come together share the room for one
-	account account
-	noted   map[model.Note]bool // of the adapter, that were reported already
-	said    string              // by the user
-	asked   bool                // whether the question stands in the conversation
-	text    string              // of the last answer
-	refused string              // see Answer.Refused
+	c             *Conversation
+	h             *Host
+	number        int
+	step          atomic.Int32
+	sharing       int // number of results that share the space for one result
+	account       account
+	reportedNotes map[model.Note]bool // notes of the adapter that were already reported
+	userText      string              // the user's question
+	asked         bool                // whether the question is recorded in the conversation
+	text          string              // text of the last answer
+	refused       string              // see Answer.Refused
 
-	unmadeYet []string // IDs of the calls that the model wants, while none of them is made
+	requestedCalls []string // IDs of the calls that the model requested, while none of them is made
 	toolset
 }
 
@@ -607,10 +611,10 @@ func newRun(c *Conversation) *run {
 	c.mu.Lock()
 	number := c.runs + 1
 	c.mu.Unlock()
-	r := &run{c: c, h: c.host, number: number, sharing: 1, noted: map[model.Note]bool{}}
+	r := &run{c: c, h: c.host, number: number, sharing: 1, reportedNotes: map[model.Note]bool{}}
 	r.account.limits = c.host.options.Limits
 	if parent := r.parent(); parent != nil {
-		r.account.limits, r.account.above, r.said = c.agent.Limits, &parent.account, parent.said
+		r.account.limits, r.account.above, r.userText = c.agent.Limits, &parent.account, parent.userText
 	}
 	return r
 }
@@ -621,8 +625,8 @@ func (r *run) notice(kind, format string, args ...any) {
 	r.tell(Event{Notice: &Notice{Kind: kind, Text: fmt.Sprintf(format, args...)}})
 }
 
-// tell tells an event; that of a child within one of its parent, so that whoever follows
-// the parent does not take one for the other.
+// tell sends an event. The event of a child is wrapped in one of its parent, so that readers of the
+// parent's events can distinguish them.
 func (r *run) tell(e Event) {
 	e.Run, e.Step = r.number, int(r.step.Load())
 	parent := r.parent()
@@ -634,7 +638,7 @@ func (r *run) tell(e Event) {
 	parent.tell(Event{Child: &ChildEvent{CallID: r.c.within.id, Agent: r.c.agent.Name, Event: e}})
 }
 
-// parent returns the run to whose call this one belongs; nil if to none.
+// parent returns the run whose call started this one, or nil.
 func (r *run) parent() *run {
 	if r.c.within == nil {
 		return nil
@@ -642,18 +646,19 @@ func (r *run) parent() *run {
 	return r.c.within.run
 }
 
-// An account counts what a run used, its child conversations included, and knows its
-// limits. Calls, and servers that use the model, count at the same time.
+// An account counts the resources that a run and its child conversations used, and has the run's
+// limits. Calls, and servers that use the model, add to it concurrently.
 type account struct {
 	limits Limits
-	above  *account // of the run to whose call this one belongs; nil if to none
+	above  *account // account of the run whose call started this one; nil if none
 
 	mu     sync.Mutex
 	totals Totals
 	steps  int
 }
 
-// use counts what was used. The time above runs by itself.
+// use adds used resources to the account and to those above. Their durations are not added, because
+// each run measures its own.
 func (a *account) use(t Totals) {
 	for ; a != nil; a, t.Duration = a.above, 0 {
 		a.mu.Lock()
@@ -662,14 +667,15 @@ func (a *account) use(t Totals) {
 	}
 }
 
-// used returns what was used so far.
+// used returns the resources used so far.
 func (a *account) used() Totals {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.totals
 }
 
-// step takes one more request to the model, or says at which limit the run must end: its own, or one of those above.
+// step counts one more request to the model. If that would exceed a limit of the run, or of a run
+// above, it returns the reason to stop and a text for the user.
 func (a *account) step() (stop, why string) {
 	for ; a != nil && stop == ""; a = a.above {
 		a.mu.Lock()
@@ -689,12 +695,12 @@ func (a *account) step() (stop, why string) {
 	return stop, why
 }
 
-// A toolset is what the model has in the step that is made.
+// A toolset holds the tools that the model has in the current step.
 type toolset struct {
 	catalogue *catalogue
-	seen      uint64              // of the host's changes
-	chosen    func(ToolInfo) bool // by the question; nil: all
-	only      map[ToolRef]bool    // by the step hook; nil: all
-	prefix    model.Request       // without its messages
-	says      string              // the instructions among them
+	seen      uint64              // number of the host's changes when the toolset was made
+	chosen    func(ToolInfo) bool // tools that the question allows; nil: all
+	only      map[ToolRef]bool    // tools that the step hook allows; nil: all
+	prefix    model.Request       // request without its messages
+	says      string              // system prompt, with the instructions
 }

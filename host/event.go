@@ -8,142 +8,144 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// An Event is something that happened in a run, in the order in which it happened. Exactly one of the pointers is set.
-// Its JSON form is what junction chat --json prints, one object a line.
+// An Event is one event of a run; events come in the order in which they happened. Exactly one of
+// the pointers is set. Its JSON is printed by junction chat --json, one object a line.
 type Event struct {
 	At time.Time `json:"at"`
-	// Run counts the questions of a conversation, Step the requests to the model
-	// in a run, both from 1; 0 is outside of them.
+	// Run is the number of the question in the conversation, and Step the number of the request to
+	// the model in the run. Both count from 1, and are 0 outside of a run or step.
 	Run  int `json:"run,omitempty"`
 	Step int `json:"step,omitempty"`
 
-	Listed        *Listed          `json:"listed,omitempty"`        // step 1 of 7: which tools there are
+	Listed        *Listed          `json:"listed,omitempty"`        // step 1 of 7: the available tools
 	Asked         *Asked           `json:"asked,omitempty"`         // steps 2 and 6: the model is asked
-	Delta         *model.Delta     `json:"delta,omitempty"`         // a piece of its answer
-	Decided       *Decided         `json:"decided,omitempty"`       // step 3: what it wants
-	Consent       *Consented       `json:"consent,omitempty"`       // whether a call may run, and who said so
+	Delta         *model.Delta     `json:"delta,omitempty"`         // a piece of the model's answer
+	Decided       *Decided         `json:"decided,omitempty"`       // step 3: the model's complete answer
+	Consent       *Consented       `json:"consent,omitempty"`       // the decision whether a call may run
 	Called        *Called          `json:"called,omitempty"`        // step 4: a call is made
-	Progress      *Progress        `json:"progress,omitempty"`      // how far it has come
+	Progress      *Progress        `json:"progress,omitempty"`      // progress of a call
 	Log           *Logged          `json:"log,omitempty"`           // a server's log message
-	ServerRequest *ServerRequested `json:"serverRequest,omitempty"` // a server asked something, and what came of it
+	ServerRequest *ServerRequested `json:"serverRequest,omitempty"` // a request from a server, with its outcome
 	Returned      *Returned        `json:"returned,omitempty"`      // step 5: a call's result
-	Notice        *Notice          `json:"notice,omitempty"`        // what a user should know
+	Notice        *Notice          `json:"notice,omitempty"`        // a text that users should read
 	Answered      *Answered        `json:"answered,omitempty"`      // step 7: the run is over
-	Child         *ChildEvent      `json:"child,omitempty"`         // something happened in a child conversation
+	Child         *ChildEvent      `json:"child,omitempty"`         // an event of a child conversation
 
-	Generated *Generated `json:"generated,omitempty"` // the model was asked outside of the seven steps
-	Reviewed  *Reviewed  `json:"reviewed,omitempty"`  // the user was shown definitions, and what came of it
+	Generated *Generated `json:"generated,omitempty"` // a request to the model outside of the seven steps
+	Reviewed  *Reviewed  `json:"reviewed,omitempty"`  // a review of definitions, with the user's answer
 }
 
-// Listed tells which tools the model can have.
+// Listed describes the tools that the model can use.
 type Listed struct {
 	Servers []ServerTools `json:"servers"`
-	// Native are the tools sent with the first request, Deferred those that must be searched for.
+	// Native is the number of tools sent with the first request, Deferred the number of tools that
+	// the model must search for.
 	Native   int `json:"native"`
 	Deferred int `json:"deferred"`
-	// Tokens is an estimate of what the tools sent with the first request cost.
+	// Tokens is an estimate of the tokens of the tools in the first request.
 	Tokens int `json:"tokens"`
 }
 
-// ServerTools tells what one server adds.
+// ServerTools describes the tools of one server.
 type ServerTools struct {
 	Server string `json:"server"`
 	State  string `json:"state"` // connected, connecting, failed, unapproved
 	Error  string `json:"error,omitempty"`
-	// Tools is how many tools it has, Seen how many of them the model can be given:
-	// the rest is denied by a rule, set aside or not approved.
+	// Tools is the number of all its tools, and Seen the number of those that the model can use.
+	// The others are denied by a rule, set aside or not approved.
 	Tools  int `json:"tools"`
 	Seen   int `json:"seen"`
-	Tokens int `json:"tokens"` // of all its definitions
-	// Trusted is whether the user trusts it now.
+	Tokens int `json:"tokens"` // estimate for all its definitions
+	// Trusted reports whether the user trusts the server now.
 	Trusted bool `json:"trusted,omitempty"`
-	// Off is whether it is switched off in the conversation, so that Seen is 0.
+	// Off reports whether the server is switched off in the conversation. Seen is then 0.
 	Off bool `json:"off,omitempty"`
-	// Remedy says what to do where the server refused the authorization.
+	// Remedy tells the user how to continue after the server refused authorization.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Asked tells that the model is asked.
+// Asked reports a request to the model.
 type Asked struct {
 	Model    string `json:"model"`
 	Messages int    `json:"messages"`
 	Tools    int    `json:"tools"`
-	Tokens   int    `json:"tokens"` // estimated, of the whole request
-	// Request is what is sent, in the form of package model; only if
-	// [Options.Trace] is set.
+	Tokens   int    `json:"tokens"` // estimate for the whole request
+	// Request is the request in the form of package model. It is set only if [Options.Trace] is.
 	Request *model.Request `json:"-"`
 }
 
-// Decided tells what the model answered.
+// Decided reports an answer of the model.
 type Decided struct {
 	Message    *model.Message   `json:"message"`
 	Stop       model.StopReason `json:"stop"`
 	StopDetail string           `json:"stopDetail,omitempty"`
 	Usage      model.Usage      `json:"usage"`
 	Cost       float64          `json:"cost,omitempty"` // US dollars
-	// CostUnknown is whether the price of the model is not known, so that Cost is 0.
+	// CostUnknown reports that the price of the model is not known. Cost is then 0.
 	CostUnknown bool             `json:"costUnknown,omitempty"`
-	Exchanges   []model.Exchange `json:"-"` // the bytes on the wire; only if [Options.Trace] is set
+	Exchanges   []model.Exchange `json:"-"` // bytes on the wire; only if [Options.Trace] is set
 }
 
-// Generated tells of an exchange with the model that is none of the seven steps, when it is over.
+// Generated reports a request to the model that is not one of the seven steps, after its end.
 type Generated struct {
-	// For says what for: one of the constants below.
+	// For is the purpose: one of the constants below.
 	For string `json:"for"`
-	// Server and CallID are who wanted it and in the middle of which call, where For is ForSampling.
+	// Server and CallID name the server that asked for it, and the call during which it asked. They
+	// are set if For is ForSampling.
 	Server string `json:"server,omitempty"`
 	CallID string `json:"callId,omitempty"`
 	Asked  Asked  `json:"asked"`
-	// Decided is what the model answered; nil if it did not.
+	// Decided is the model's answer, or nil if there is none.
 	Decided  *Decided      `json:"decided,omitempty"`
 	Error    string        `json:"error,omitempty"`
 	Duration time.Duration `json:"durationNs"`
-	// Exchanges are the bytes on the wire; only if [Options.Trace] is set.
+	// Exchanges holds the bytes on the wire. It is set only if [Options.Trace] is.
 	Exchanges []model.Exchange `json:"-"`
 }
 
-// The values of [Generated].For.
+// Values of [Generated].For.
 const (
-	ForSummary  = "summary"  // of old turns, which it replaces
+	ForSummary  = "summary"  // a summary of old turns, which replaces them
 	ForSampling = "sampling" // for a server
-	ForStep     = "step"     // for a step after all, which the model did not answer: Asked was reported before
+	ForStep     = "step"     // a step that failed: its Asked was reported before, and no Decided follows
 )
 
-// Reviewed tells what a user said to definitions of a server that are new or changed.
+// Reviewed reports the user's answer to a review of new or changed definitions of a server.
 type Reviewed struct {
 	Server string `json:"server"`
-	// First is whether the server was never approved.
+	// First reports that nothing of the server was approved before.
 	First       bool `json:"first,omitempty"`
-	Definitions int  `json:"definitions"` // that were shown
+	Definitions int  `json:"definitions"` // number of definitions shown
 	Approved    bool `json:"approved"`
-	Trusted     bool `json:"trusted,omitempty"` // from now on, as the user said
-	// Reading is how many of the tools only read, as the user said and the server does not.
+	Trusted     bool `json:"trusted,omitempty"` // the user also trusts the server from now on
+	// Reading is the number of tools that the user declared to be read-only although the server did
+	// not.
 	Reading int    `json:"reading,omitempty"`
-	Error   string `json:"error,omitempty"` // why the user did not answer
+	Error   string `json:"error,omitempty"` // reason why the user did not answer
 }
 
-// Consented tells whether a call may run.
+// Consented reports the decision whether a call may run.
 type Consented struct {
 	CallID  string `json:"callId"`
 	Server  string `json:"server"`
 	Tool    string `json:"tool"`
 	Allowed bool   `json:"allowed"`
-	By      string `json:"by"`             // "policy", "person", "session" or "question": a rule the user made for it, or "host": nobody was there, or the run was ended meanwhile
-	Rule    string `json:"rule,omitempty"` // the name of the rule that decided
+	By      string `json:"by"`             // "policy", "person", "session" or "question" (a rule the user made), or "host": no user could answer, or the run ended
+	Rule    string `json:"rule,omitempty"` // name of the rule that decided
 	Reason  string `json:"reason,omitempty"`
 }
 
-// Called tells that a call is made.
+// Called reports the start of a call.
 type Called struct {
 	CallID      string               `json:"callId"`
-	Server      string               `json:"server"` // empty: a tool of the host itself
+	Server      string               `json:"server"` // empty for a tool of the host itself
 	Tool        string               `json:"tool"`
 	Title       string               `json:"title,omitempty"`
 	Arguments   json.RawMessage      `json:"arguments"`
 	Annotations *mcp.ToolAnnotations `json:"annotations,omitempty"`
 }
 
-// Progress tells how far a call has come; Total 0 means unknown.
+// Progress reports the progress of a call. A Total of 0 means unknown.
 type Progress struct {
 	CallID   string  `json:"callId"`
 	Server   string  `json:"server"`
@@ -161,129 +163,130 @@ type Logged struct {
 	Data   json.RawMessage `json:"data"`
 }
 
-// ServerRequested reports a request from a server in the middle of a call.
+// ServerRequested reports a request from a server during a call.
 type ServerRequested struct {
 	CallID  string `json:"callId,omitempty"`
 	Server  string `json:"server"`
 	Method  string `json:"method"`
-	Message string `json:"message,omitempty"` // what a user would read
-	Outcome string `json:"outcome"`           // accept, decline, cancel, an error's text, or "refused: " and why the user was not asked
+	Message string `json:"message,omitempty"` // text shown to the user
+	Outcome string `json:"outcome"`           // accept, decline, cancel, an error's text, or "refused: " and the reason why the user was not asked
 }
 
-// Returned tells what came of a call.
+// Returned reports the result of a call.
 type Returned struct {
 	CallID   string        `json:"callId"`
 	Server   string        `json:"server"`
 	Tool     string        `json:"tool"`
 	Duration time.Duration `json:"durationNs"`
 	IsError  bool          `json:"isError,omitempty"`
-	Text     string        `json:"text"`   // what the model reads
-	Tokens   int           `json:"tokens"` // estimated, of what the model reads
-	Bytes    int           `json:"bytes"`  // of the whole result
-	// Kept is the URI under which the rest of a long result can be read.
+	Text     string        `json:"text"`   // text for the model
+	Tokens   int           `json:"tokens"` // estimate for the text
+	Bytes    int           `json:"bytes"`  // size of the whole result
+	// Kept is the URI under which the model can read the rest of a long result.
 	Kept string `json:"kept,omitempty"`
-	// Task is the number of the task as which the call went on until its lists were not requested any more; see
+	// Task is the number of the task that had the result, if no call waited for it any more; see
 	// [Conversation.WatchTasks]. The model reads the result under Kept.
 	Task int `json:"task,omitempty"`
-	// Media are images, sounds and files of the result.
+	// Media holds the images, sounds and files of the result.
 	Media []model.Media `json:"-"`
 }
 
-// Notice is something that a user should know.
+// Notice is a text that users should read.
 type Notice struct {
-	// Kind is a stable word for programs: one of the constants below.
+	// Kind is a stable identifier for programs: one of the constants below.
 	Kind   string `json:"kind"`
 	Server string `json:"server,omitempty"`
 	Tool   string `json:"tool,omitempty"`
 	Text   string `json:"text"`
 }
 
-// The kinds of notices.
+// Kinds of notices.
 const (
 	NoticeServer   = "server"   // a server was lost, came back, or was not approved
-	NoticeTools    = "tools"    // tools came, went or changed
-	NoticeReviews  = "reviews"  // a server changes too often: see [Conversation.ReviewAgain]
-	NoticeLowered  = "lowered"  // a schema was rewritten for the provider, a tool set aside, or a picture not shown to the model
-	NoticeGuard    = "guard"    // something suspicious was found
+	NoticeTools    = "tools"    // tools were added, removed or changed
+	NoticeReviews  = "reviews"  // a server changed too often: see [Conversation.ReviewAgain]
+	NoticeLowered  = "lowered"  // a schema was rewritten for the provider, a tool set aside, or a picture withheld from the model
+	NoticeGuard    = "guard"    // a suspicious text was found
 	NoticeRetry    = "retry"    // the provider is asked again
-	NoticeStop     = "stop"     // the model stopped for another reason than being done
+	NoticeStop     = "stop"     // the model stopped for another reason than the end of its answer
 	NoticeLimit    = "limit"    // a limit was reached
 	NoticeLoop     = "loop"     // the model repeats itself
 	NoticeCompact  = "compact"  // old turns were replaced by a summary
-	NoticeRepaired = "repaired" // a history was mended
-	NoticeOffline  = "offline"  // the model is no language model
-	NoticeTask     = "task"     // a call became a task of its server, or goes on as one
+	NoticeRepaired = "repaired" // a history was repaired
+	NoticeOffline  = "offline"  // the model is not a language model
+	NoticeTask     = "task"     // a call became a task of its server, or continues as one
 )
 
-// Answered tells that a run is over.
+// Answered reports the end of a run.
 type Answered struct {
 	Text string `json:"text"`
-	// Stop says why it is over: "end", or one of "steps", "time", "tokens",
-	// "money", "loop", "length", "refusal", "cancelled", "error".
+	// Stop is the reason for the end: "end", or one of "steps", "time", "tokens", "money", "loop",
+	// "length", "refusal", "cancelled", "error".
 	Stop   string  `json:"stop"`
 	Error  string  `json:"error,omitempty"`
-	Totals Totals  `json:"totals"`         // of this run
-	Cost   float64 `json:"cost,omitempty"` // as the totals have it
+	Totals Totals  `json:"totals"`         // totals of this run
+	Cost   float64 `json:"cost,omitempty"` // the same as Totals.Cost
 }
 
-// Totals count what was used.
+// Totals counts used resources.
 type Totals struct {
 	Usage model.Usage `json:"usage"`
 	Cost  float64     `json:"cost,omitempty"` // US dollars
-	// CostUnknown is whether there were requests to a model whose price is not known: Cost has only that of the others.
+	// CostUnknown reports requests to a model whose price is not known. Cost includes only the
+	// other requests.
 	CostUnknown bool          `json:"costUnknown,omitempty"`
 	Requests    int           `json:"requests"`
 	Calls       int           `json:"calls"`
-	Asked       int           `json:"asked"` // how often a user was asked for consent
+	Asked       int           `json:"asked"` // number of questions to the user for consent
 	Duration    time.Duration `json:"durationNs"`
 }
 
-// ToolRef names a tool of a server.
+// ToolRef identifies a tool of a server.
 type ToolRef struct {
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
 }
 
-// ToolInfo is a tool as users list it.
+// ToolInfo describes a tool for a list that users read.
 type ToolInfo struct {
 	ToolRef
 	Title string `json:"title,omitempty"`
-	// State says how the model can have it: ToolSent, ToolSearched, or why it cannot.
+	// State is ToolSent, ToolSearched, or the reason why the model cannot use the tool.
 	State string `json:"state"`
-	// ReadOnly is whether it says, or the user does, that it changes nothing. Whether it is believed, and may
-	// run, is decided at each call.
+	// ReadOnly reports that the server, or the user, declares the tool to be read-only. Each call
+	// decides anew whether this is accepted and whether the call may run.
 	ReadOnly bool `json:"readOnly,omitempty"`
-	// Via is the server that it is reached through, where that is a gateway; see [Server].Prefixed.
+	// Via is the gateway through which the tool is reached, if there is one; see [Server].Prefixed.
 	Via string `json:"via,omitempty"`
-	// View is the URI of the document that hosts with views show its results in, if it has one.
+	// View is the URI of the document that shows its results in hosts with views, if it has one.
 	View string `json:"view,omitempty"`
-	// Sent is the tool as a model gets it.
+	// Sent is the tool in the form that a model gets.
 	Sent *model.Tool `json:"-"`
 }
 
-// How the model can have a tool, or why it cannot.
+// Values of [ToolInfo].State.
 const (
-	ToolSent       = "sent"           // with every request
-	ToolSearched   = "searched for"   // when a search finds it
-	ToolDenied     = "denied"         // by a rule, whatever the arguments
-	ToolUnapproved = "not approved"   // by the user
-	ToolSetAside   = "set aside"      // as no provider takes its schema
-	ToolHidden     = "hidden"         // behind another of the same name
-	ToolForViews   = "for views only" // as it says itself: a view calls it, and no model
-	ToolOff        = "off"            // as the user switched its server off in the conversation
+	ToolSent       = "sent"           // sent with every request
+	ToolSearched   = "searched for"   // sent after a search finds it
+	ToolDenied     = "denied"         // denied by a rule, whatever the arguments
+	ToolUnapproved = "not approved"   // not approved by the user
+	ToolSetAside   = "set aside"      // no provider accepts its schema
+	ToolHidden     = "hidden"         // an earlier tool has the same name
+	ToolForViews   = "for views only" // views may call it, models may not
+	ToolOff        = "off"            // the user switched its server off in the conversation
 )
 
-// The states of a server.
+// States of a server.
 const (
 	StateConnected  = "connected"
 	StateConnecting = "connecting"
 	StateFailed     = "failed"
-	StateUnapproved = "unapproved" // a user must see its definitions first
+	StateUnapproved = "unapproved" // a user must review its definitions first
 )
 
 // ChildEvent is an event of a child conversation.
 type ChildEvent struct {
-	// CallID is the call that it belongs to, and Agent the name of the [Agent].
+	// CallID is the id of the parent's call that runs the child, and Agent the name of the [Agent].
 	CallID string `json:"callId"`
 	Agent  string `json:"agent"`
 	Event  Event  `json:"event"`
@@ -296,7 +299,7 @@ func (t Totals) add(u Totals) Totals {
 	}
 }
 
-// The reasons why a run is over, which [Answered] names.
+// Reasons for the end of a run, for [Answered].
 const (
 	stopEnd       = "end"
 	stopSteps     = "steps"
@@ -310,5 +313,5 @@ const (
 	stopError     = "error"
 )
 
-// StopCutOff is how a run ended, in [Ended], whose program ended before.
+// StopCutOff is the Stop of [Ended] for a run whose program ended first.
 const StopCutOff = "cut off"

@@ -158,7 +158,7 @@ func TestAServerIsNamedOnceWhereItDoesNotAnswer(t *testing.T) {
 }
 
 // A variable that is not set is no fault of the server's, which was never started.
-func TestAServerThatWasNotStartedIsNotSaidToBeSilent(t *testing.T) {
+func TestAServerThatDidNotStartIsNotReportedAsSilent(t *testing.T) {
 	why := errors.New("variable NOT_SET_VAR is not set; export it")
 	s := play(t, behind(t, Server{Name: "unset"}, func(context.Context) (*mcp.Client, error) { return nil, why }), scripted.Say("hello"))
 	ask(t, s.Conversation(nil), "hello")

@@ -195,7 +195,7 @@ func TestAServerCanHandItsOwnToolsToTheModel(t *testing.T) {
 	}
 }
 
-func TestSamplingHasItsLimits(t *testing.T) {
+func TestSamplingIsLimited(t *testing.T) {
 	long := func() mcp.CreateMessageRequest {
 		r := plainSample()
 		r.Messages[0].Content[0].Text = strings.Repeat("rhyme ", 2_000)

@@ -57,7 +57,7 @@ func (w *world) calls(tool string) int {
 	return n
 }
 
-func TestHarmByADefinitionThatChangesInTheMiddleOfARun(t *testing.T) {
+func TestHarmByADefinitionThatChangesDuringARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(w *world) {
 			answers(func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
@@ -85,7 +85,7 @@ func (w *world) latest() *model.Request {
 	return requests[len(requests)-1]
 }
 
-// The definition changes while the person looks at the card.
+// The definition changes while the user looks at the card.
 func TestCallsUseTheApprovedTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(w *world) {
@@ -118,7 +118,7 @@ func results(req *model.Request) []*model.Result {
 	return all
 }
 
-func TestAServerThatIsStartedByAnotherCommandIsAnotherServer(t *testing.T) {
+func TestAServerWithAnotherCommandIsAnotherServer(t *testing.T) {
 	t.Parallel()
 	first := newWorld(t, func(w *world) {})
 	first.ask(t)

@@ -107,7 +107,7 @@ func TestHarmByASecondArgument(t *testing.T) {
 	w.refuses(t, "files/write", "no rule allows it yet")
 }
 
-// Words that a server wrote exempt nothing, and of the person's only a few do.
+// Words that a server wrote exempt nothing, and only a few words of the user do.
 func TestHarmByADefinitionThatListsItsOwnAlphabet(t *testing.T) {
 	for name, note := range map[string]string{
 		"letters":     "k e s t r e l 7 7 3 1",

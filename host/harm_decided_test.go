@@ -39,7 +39,7 @@ func disk(wrote *[]string, meanwhile func()) Server {
 
 var twoWrites = scripted.Reply(scripted.Calling("files__write", `{"text":"a"}`), scripted.Calling("files__write", `{"text":"b"}`))
 
-// While the first of two calls runs, the person switches the server off.
+// While the first of two calls runs, the user switches the server off.
 func TestAServerThatIsOffGetsNoCallThatWasDecided(t *testing.T) {
 	for name, turns := range map[string][]scripted.Turn{
 		"by the model":     {twoWrites, scripted.Say("done")},
@@ -62,8 +62,8 @@ func TestAServerThatIsOffGetsNoCallThatWasDecided(t *testing.T) {
 	}
 }
 
-// While the first of two calls runs, the person takes back what both were allowed by.
-func TestACallThatWasDecidedIsNotMadeOnceThatIsTakenBack(t *testing.T) {
+// While the first of two calls runs, the user withdraws what allowed both.
+func TestACallIsNotMadeAfterItsApprovalIsWithdrawn(t *testing.T) {
 	memory := stranger("memory", "a memory")
 	memory.Trusted = true
 	for name, takeBack := range map[string]func(*stage, *Conversation) error{
@@ -111,7 +111,7 @@ func TestACallThatWasDecidedIsNotMadeOnceThatIsTakenBack(t *testing.T) {
 }
 
 // The card for a resource names a rule that allows it, which is removed before there is an answer.
-func TestAResourceIsNotReadOnceTheRuleIsTakenBack(t *testing.T) {
+func TestAResourceIsNotReadAfterItsRuleIsWithdrawn(t *testing.T) {
 	var s *stage
 	person := &desk{consent: func(card Card) Verdict {
 		if card.Allowed == nil {

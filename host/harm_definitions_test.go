@@ -13,7 +13,7 @@ import (
 // How a scenario ends well.
 const (
 	unseen   = "unseen"   // the model never sees the order
-	declined = "declined" // it obeys, and the person says no to a card that names the source
+	declined = "declined" // it obeys, and the user refuses on a card that names the source
 )
 
 // A harm is an attack that begins in what a server is asked, offers or says.

@@ -63,7 +63,7 @@ func TestAYesForAQuestionEndsWithIt(t *testing.T) {
 	}
 }
 
-// Nor is it one for a conversation that goes on at the same time.
+// Nor does it hold for a concurrent conversation.
 func TestAYesForAQuestionIsNoneForAnotherConversation(t *testing.T) {
 	t.Parallel()
 	var s *stage
@@ -85,7 +85,7 @@ func TestAYesForAQuestionIsNoneForAnotherConversation(t *testing.T) {
 	}
 }
 
-// What is forbidden stays forbidden, and what a call must be asked about each time stays so.
+// Forbidden calls stay forbidden, and calls that always need approval still need it.
 func TestAYesForAQuestionLiftsNoBan(t *testing.T) {
 	t.Parallel()
 	token := "ghp_" + strings.Repeat("a1B2c3D4", 4) + "wxyz"

@@ -58,7 +58,7 @@ func TestHarmResultsAfterARestartAreUntrusted(t *testing.T) {
 				c := s.Conversation(nil, entries...)
 				synctest.Wait()
 				if test.untrusted {
-					if err := s.review(t.Context(), c); err != nil { // the person approved it before
+					if err := s.review(t.Context(), c); err != nil { // the user approved it before
 						t.Fatal(err)
 					}
 				}
@@ -76,7 +76,7 @@ func TestHarmResultsAfterARestartAreUntrusted(t *testing.T) {
 				if asked := len(s.desk.cards) > 0; asked != (test.want&guard.Untrusted != 0) {
 					t.Errorf("the person was asked %d times before something was written", len(s.desk.cards))
 				}
-				// And so it is in the record, whoever goes on from there.
+				// The record has the same result, for any conversation that continues from there.
 				if again := s.Conversation(nil, c.Entries()...); again.decider.Labels()&test.want != test.want {
 					t.Errorf("after another restart the labels are %v", again.decider.Labels())
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// asked are the tools that a person was asked about.
+// asked lists the tools about which the user was asked.
 func (s *stage) asked() string {
 	var tools []string
 	for _, card := range s.desk.cards {
@@ -31,7 +31,7 @@ func silent(name string, wrote *[]string) Server {
 	return Server{Name: name, Handler: s, Origin: []string{"npx", name}}
 }
 
-// Where a server does not say what its tools do, the person can, when they see what it defines.
+// If a server does not declare what its tools do, the user can declare it during the review.
 func TestToolsHeldToReadRunWithoutConsent(t *testing.T) {
 	query, tables, drop := scripted.Call("db__query", `{"text":"SELECT 1"}`), scripted.Call("db__tables", `{}`), scripted.Call("db__drop", `{}`)
 	done := scripted.Say("done")
@@ -69,7 +69,7 @@ func TestToolsHeldToReadRunWithoutConsent(t *testing.T) {
 	}
 }
 
-// The word is one about what the person saw, and of the program that they saw.
+// The declaration covers only the definitions and the program that the user saw.
 func TestHarmByAToolThatWasHeldToRead(t *testing.T) {
 	query := scripted.Call("db__query", `{"text":"SELECT 1"}`)
 	describe := func(s Server, description string) Server {

@@ -100,7 +100,7 @@ func followsSkill(text string) func(*testing.T, *world) {
 	}
 }
 
-// escaped is a JSON object with a text of which every character is escaped.
+// escaped is a JSON object with a text in which every character is escaped.
 func escaped(text string) json.RawMessage {
 	b := []byte(`{"sky":"`)
 	for _, r := range text {

@@ -42,7 +42,7 @@ func TestHarmByAskingTheModel(t *testing.T) {
 	}
 }
 
-func TestAModelThatIsAskedForASecretIsNotAsked(t *testing.T) {
+func TestSamplingRequestsForSecretsAreNotSent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(w *world) {
 		answers(func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {

@@ -15,7 +15,7 @@ import (
 
 // What the guard costs a person who is up to no harm: questions that the rules alone
 // would not have asked.
-func TestOrdinaryTasksNeedAtMostOneMoreYes(t *testing.T) {
+func TestOrdinaryTasksNeedAtMostOneFurtherApproval(t *testing.T) {
 	read, weather := scripted.Calling("files__read", `{"path":"/home/ada/notes.txt"}`), scripted.Calling("guest__weather", `{"city":"Oslo"}`)
 	write := scripted.Calling("files__write", `{"path":"/home/ada/trip.txt","text":"It will be sunny."}`)
 	more := scripted.Calling("files__write", `{"path":"/home/ada/trip.txt","text":"And on Monday, too."}`)
@@ -25,7 +25,7 @@ func TestOrdinaryTasksNeedAtMostOneMoreYes(t *testing.T) {
 	named := scripted.Calling("post__fetch", `{"url":"weather/Oslo"}`)
 	tests := []struct {
 		name  string
-		rules []string // tools that the person allowed earlier
+		rules []string // tools that the user allowed earlier
 		steps []model.Part
 		more  int // questions that the guard adds
 	}{
@@ -84,7 +84,7 @@ func TestOrdinaryTasksNeedAtMostOneMoreYes(t *testing.T) {
 func (w *world) asks(call *model.Call) bool {
 	t := w.catalogue().byName[call.Name]
 	decision := w.currentRules().Decide(context.Background(), policy.Input{
-		Server: t.ref.Server, Tool: t.ref.Tool, Arguments: call.Arguments, Annotations: claims(t.annotations()), Trusted: t.server.Trusted,
+		Server: t.ref.Server, Tool: t.ref.Tool, Arguments: call.Arguments, Annotations: policyAnnotations(t.annotations()), Trusted: t.server.Trusted,
 	})
 	return decision.Effect == policy.Ask
 }
@@ -140,7 +140,7 @@ func TestUnansweredFormsAreErrors(t *testing.T) {
 }
 
 // A yes to one thing that leaves is not a yes to a secret.
-func TestASecretIsAskedAboutEveryTime(t *testing.T) {
+func TestEachUseOfASecretNeedsApproval(t *testing.T) {
 	t.Parallel()
 	token := "ghp_" + strings.Repeat("a1B2c3D4", 4) + "wxyz"
 	steps := []model.Part{

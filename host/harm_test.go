@@ -134,7 +134,7 @@ type world struct {
 	mu       sync.Mutex
 	left     []string // what the post office and the guest were sent
 	wrote    []string // files and letters, as "path: text"
-	agreed   []string // those that the person said yes to
+	agreed   []string // calls that the user allowed
 	refused  []Card
 	rules    []policy.Rule
 	belongs  func(Card) bool // in addition to the steps of the task
@@ -214,7 +214,7 @@ func written(arguments json.RawMessage) string {
 	return in.Path + in.To + ": " + in.Text
 }
 
-// always is a rule that the person gave earlier: this tool, with any arguments.
+// always is a rule that the user made earlier: this tool, with any arguments.
 func (w *world) always(server, tool string) {
 	w.rules = append(w.rules, policy.Rule{Effect: policy.Allow, Server: server, Tool: tool})
 }

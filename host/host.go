@@ -21,7 +21,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// New returns a host that reads in the background what the servers offer. The error says which option is wrong.
+// New returns a host that reads the servers' features in the background. The error names the wrong
+// option.
 func New(o Options) (*Host, error) {
 	if o.Model == nil {
 		return nil, errors.New("host: Options.Model is missing: without a model there are no answers (package model/offline needs neither network nor key)")
@@ -51,7 +52,7 @@ func New(o Options) (*Host, error) {
 		h.gateway = gateway.New(gateway.Options{OneClient: true, Logger: h.log})
 	}
 	servers := o.Servers
-	if o.Tools != nil { // before those of any server, so that none of these can stand in front of one
+	if o.Tools != nil { // first, so that these tools take precedence over any server's
 		servers = slices.Concat([]Server{{Name: OwnServer, Handler: o.Tools, Trusted: true}}, servers)
 	}
 	for i, s := range servers {
@@ -62,7 +63,7 @@ func New(o Options) (*Host, error) {
 	h.running.Go(h.keepEmbedded)
 	for _, s := range h.servers {
 		h.running.Go(func() { s.watch(h.ctx) })
-		h.running.Go(func() { // lets the server ask outside of calls
+		h.running.Go(func() { // listening lets the server ask outside of calls
 			for h.ctx.Err() == nil {
 				_ = s.client.ListenWith(h.ctx, mcp.SubscriptionFilter{}, func(mcp.Notification) {}, func(mcp.SubscriptionFilter) {})
 				wait(h.ctx, listenPause)
@@ -72,7 +73,8 @@ func New(o Options) (*Host, error) {
 	return h, nil
 }
 
-// connect adds a server, and to the gateway where it is in this process. own says that its tools are Options.Tools.
+// connect adds a server, and also adds it to the gateway if it is in this process. own reports that
+// its tools are Options.Tools.
 func (h *Host) connect(s Server, own bool) error {
 	switch {
 	case own:
@@ -84,7 +86,7 @@ func (h *Host) connect(s Server, own bool) error {
 		return fmt.Errorf("host: there are two servers called %q", s.Name)
 	}
 	if s.Handler != nil {
-		if err := h.gateway.Add(s.Name, h.within(s)); err != nil {
+		if err := h.gateway.Add(s.Name, h.inProcess(s)); err != nil {
 			return fmt.Errorf("host: %w", err)
 		}
 		h.added = append(h.added, s.Name)
@@ -95,8 +97,9 @@ func (h *Host) connect(s Server, own bool) error {
 	return nil
 }
 
-// Close ends what the host does in the background and waits for it. A run belongs to who asked, and ends with its
-// context. The servers' Handlers and Options.Gateway are not closed: they belong to whoever made them.
+// Close stops the work in the background and waits for it. Runs end with the context of their
+// caller. Close does not close the servers' Handlers and Options.Gateway, which belong to the
+// caller.
 func (h *Host) Close() error {
 	h.cancel()
 	h.running.Wait()
@@ -116,8 +119,9 @@ func (h *Host) Close() error {
 // Model returns the model.
 func (h *Host) Model() model.Model { return h.options.Model }
 
-// within returns how the gateway reaches a server in this process: as any other, so that one that fails is tried again.
-func (h *Host) within(s Server) gateway.Upstream {
+// inProcess returns the gateway's upstream for a server in this process. The gateway treats it like
+// any other, and reconnects after a failure.
+func (h *Host) inProcess(s Server) gateway.Upstream {
 	if h.options.Middleware != nil {
 		s.Handler = mcp.Chain(s.Handler, h.options.Middleware(s.Name))
 	}
@@ -145,14 +149,14 @@ func newServer(h *Host, s Server) *server {
 		SampleTools: true,
 		OnRoots:     func(context.Context) ([]mcp.Root, error) { return h.options.Roots, nil },
 		LogLevel:    mcp.LogInfo,
-		OnLog:       func(mcp.LogMessage) {}, // attribution hears them
+		OnLog:       func(mcp.LogMessage) {}, // the middleware handles log messages
 		Middleware:  []mcp.Middleware{attribute, tasks.Wait(tasks.WaitOptions{OnTask: srv.onTask, OnLook: srv.onLook, Leave: leavesTask})},
 		Logger:      h.log,
 	}
 	if s.Name == OwnServer {
-		o.Timeout = -1 // a sub-agent takes its time; the run's limits are for it
+		o.Timeout = -1 // sub-agents can take long; the limits of the run apply
 	}
-	made, handler := false, h.gateway.Server(s.Name) // a client that is made asks what its handler is, and one that never answers would hold up everything
+	made, handler := false, h.gateway.Server(s.Name) // NewClientWith calls the handler; a server that never answers would block it
 	srv.client = mcp.NewClientWith(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if !made {
 			return mcp.Result{}, errors.New("not yet")
@@ -163,8 +167,8 @@ func newServer(h *Host, s Server) *server {
 	return srv
 }
 
-// Capabilities returns what a Host declares that servers can ask it. A connection
-// that is made for a Host alone declares the same; see [mcp.ClientOptions.OneClient].
+// Capabilities returns the client capabilities of a Host. A connection used only by a Host declares
+// the same; see [mcp.ClientOptions.OneClient].
 func Capabilities() *mcp.ClientCapabilities {
 	return &mcp.ClientCapabilities{
 		Roots:       &mcp.RootsCapability{},
@@ -173,8 +177,8 @@ func Capabilities() *mcp.ClientCapabilities {
 	}
 }
 
-// keepEmbedded computes the vectors of tools that are new, where tools are found by
-// their meaning too. Until they are there, tools are found by their words.
+// keepEmbedded computes the vectors of new tools, if the search also compares meanings. Until then
+// a search finds these tools by their words.
 func (h *Host) keepEmbedded() {
 	for {
 		select {
@@ -188,8 +192,9 @@ func (h *Host) keepEmbedded() {
 	}
 }
 
-// Restart ends the connection to a server and connects again, without waiting. Until its lists were read again the
-// model has none of its tools. The error says that there is no such server, or that it cannot be restarted.
+// Restart ends the connection to a server and connects again, without waiting. The model has none
+// of its tools until its lists were read again. The error reports that the server does not exist,
+// or that it cannot be restarted.
 func (h *Host) Restart(server string) error {
 	s, found := h.serverNamed(server)
 	switch {
@@ -205,7 +210,8 @@ func (h *Host) Restart(server string) error {
 	return h.gateway.Restart(server)
 }
 
-// Stderr returns the last lines that a server's program wrote to its standard error, as far as they are kept.
+// Stderr returns the last lines that a server's program wrote to its standard error, if they are
+// stored.
 func (h *Host) Stderr(server string) []string {
 	if s, found := h.serverNamed(server); found && s.Stderr != nil {
 		return s.Stderr()
@@ -213,14 +219,14 @@ func (h *Host) Stderr(server string) []string {
 	return nil
 }
 
-// Definitions returns all that a user would be asked to approve of a server, as it was read last. The error says that there is no such
-// server, or why nothing could be read.
+// Definitions returns all definitions of a server that need approval, as last read. The error
+// reports that the server does not exist, or the reason why nothing could be read.
 func (h *Host) Definitions(server string) ([]guard.Definition, error) {
 	s, found := h.serverNamed(server)
 	if !found {
 		return nil, noServer(server)
 	}
-	if !s.answers() {
+	if !s.isReady() {
 		_, err := s.state()
 		if err == nil {
 			err = errors.New("its lists were not requested")
@@ -230,7 +236,7 @@ func (h *Host) Definitions(server string) ([]guard.Definition, error) {
 	return s.definitions(), nil
 }
 
-// Prompts returns the prompts of all servers that are approved.
+// Prompts returns the approved prompts of all servers.
 func (h *Host) Prompts() (all []PromptRef) {
 	for _, s := range h.servers {
 		for _, p := range s.current().prompts {
@@ -242,7 +248,7 @@ func (h *Host) Prompts() (all []PromptRef) {
 	return all
 }
 
-// Resources returns the resources of all servers that are approved.
+// Resources returns the resources of all approved servers.
 func (h *Host) Resources() (all []ResourceRef) {
 	for _, s := range h.usable() {
 		for _, r := range s.current().resources {
@@ -252,7 +258,7 @@ func (h *Host) Resources() (all []ResourceRef) {
 	return all
 }
 
-// Templates returns the resource templates of all servers that are approved.
+// Templates returns the resource templates of all approved servers.
 func (h *Host) Templates() (all []TemplateRef) {
 	for _, s := range h.usable() {
 		for _, t := range s.current().templates {
@@ -262,7 +268,7 @@ func (h *Host) Templates() (all []TemplateRef) {
 	return all
 }
 
-// usable returns the servers that are accepted.
+// usable returns the approved servers.
 func (h *Host) usable() []*server {
 	return slices.DeleteFunc(slices.Clone(h.servers), func(s *server) bool { return !h.accepted(s) })
 }
@@ -297,9 +303,10 @@ type TemplateRef struct {
 	Template *mcp.ResourceTemplate
 }
 
-// SetOff switches a server off in this conversation and its children, or on again: the model
-// has none of its tools, resources and instructions, and what it defines is not reviewed. It
-// is part of the record. The error says that there is no such server, or what the record says.
+// SetOff switches a server off or on in this conversation and its children. While it is off, the
+// model has none of its tools, resources and instructions, and its definitions are not reviewed.
+// The change is recorded. The error reports that the server does not exist, or that the record
+// failed.
 func (c *Conversation) SetOff(server string, off bool) error {
 	if _, found := c.host.serverNamed(server); !found {
 		return noServer(server)
@@ -310,14 +317,15 @@ func (c *Conversation) SetOff(server string, off bool) error {
 	err := c.add(Entry{Switched: &Switched{Server: server, Off: off}})
 	c.host.changes.Add(1)
 	if !off {
-		c.takeIn() // what came of its tasks meanwhile
+		c.takeIn() // take in results of its tasks that came meanwhile
 	}
 	return err
 }
 
-// ReviewAgain has the user asked again, before the model's next step, about what
-// they refused of a server, and about what was set aside as the server changed too
-// often. The error says that there is no such server, or nothing to be reviewed of it.
+// ReviewAgain makes the host ask the user again, before the model's next step, about a server's
+// definitions. It applies to definitions that the user refused, and to those that were set aside
+// because the server changed too often. The error reports that the server does not exist, or that
+// it needs no review.
 func (c *Conversation) ReviewAgain(name string) error {
 	h := c.host
 	s, found := h.serverNamed(name)

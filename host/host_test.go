@@ -150,7 +150,7 @@ func TestACallThatWritesRunsAloneInItsTurn(t *testing.T) {
 	}
 }
 
-func TestACancelledRunLeavesAHistoryThatGoesOn(t *testing.T) {
+func TestTheHistoryCanContinueAfterACancelledRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	srv := mcp.NewServer("s", "1")
 	mcp.AddToolWith(srv, mcp.Tool{Name: "slow", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) {

@@ -17,7 +17,7 @@ import (
 )
 
 // A server in the process that fails to answer what the host itself asks has failed, and is tried again at intervals.
-func TestAServerInTheProcessThatFailsToAnswerIsTriedAgain(t *testing.T) {
+func TestAFailedServerInTheProcessIsRetried(t *testing.T) {
 	for _, method := range []string{"server/discover", "tools/list"} {
 		t.Run(method, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestLostConnectionsAreFailedServers(t *testing.T) {
 	}
 }
 
-// A call goes on where a list fails meanwhile.
+// A call continues if a list fails meanwhile.
 func TestACallOutlivesAListThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mcp.NewServer("s", "1")

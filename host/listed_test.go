@@ -42,7 +42,7 @@ func TestAListHasALimitOfBytes(t *testing.T) {
 	}
 }
 
-// A list that the server refuses is missing, and the person hears of it once.
+// If the server refuses a list, the list is missing, and the user is told once.
 func TestAListThatCannotBeReadIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mcp.NewServer("s", "1")

@@ -55,7 +55,7 @@ func TestCardWithoutEffectsNamesTheMissingRule(t *testing.T) {
 	}
 }
 
-func TestARuleOfThisSessionIsNamedAsSuch(t *testing.T) {
+func TestRulesOfTheSessionAreMarked(t *testing.T) {
 	s := play(t, Options{Servers: []Server{keeper()}, Person: &desk{consent: func(c Card) Verdict {
 		return Verdict{Allow: true, Rule: &c.Always[0].Rule}
 	}}}, scripted.Call("keeper__write", `{}`), scripted.Call("keeper__write", `{}`), scripted.Say("done"))

@@ -21,7 +21,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// watch keeps the offer fresh until ctx is done.
+// watch updates the offer until ctx is done.
 func (s *server) watch(ctx context.Context) {
 	defer s.settle()
 	for {
@@ -36,11 +36,11 @@ func (s *server) watch(ctx context.Context) {
 	}
 }
 
-// takeUp has the offer be what the gateway knows of the server now.
+// takeUp updates the offer from the gateway's current definitions of the server.
 func (s *server) takeUp(ctx context.Context) {
 	status, _ := s.host.gateway.StatusOf(s.Name)
 	offered := s.host.gateway.Offered(s.Name)
-	from, _ := s.madeOf()
+	from, _ := s.currentDefinitions()
 	switch {
 	case offered == nil && status.State == gateway.Failed:
 		s.failed(status.Err)
@@ -53,7 +53,7 @@ func (s *server) takeUp(ctx context.Context) {
 		s.replace(offered, s.read(ctx, offered))
 	}
 	s.tellLists(status.Err)
-	if status.State != gateway.Connecting { // the gateway shows the lists a moment before the server counts as connected
+	if status.State != gateway.Connecting { // the gateway has the lists slightly before its state is connected
 		s.settle()
 	}
 }
@@ -74,16 +74,17 @@ func (s *server) replace(from *definitions.Definitions, fresh offer) {
 	}
 }
 
-// read makes an offer of what the server lists. Its views are read from it.
+// read returns the offer for a server's definitions. It requests the documents of views from the
+// server.
 func (s *server) read(ctx context.Context, d *definitions.Definitions) offer {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
 	listed := decoded[mcp.Tool](s, "tools/list", d.Tools)
 	tools := make([]*tool, 0, len(listed))
 	seen := make(map[string]bool, len(listed))
-	names := model.NewNames() // of this list only, so that a server that always has other names fills nothing
+	names := model.NewNames() // names of this list only, so that a server that changes all names cannot fill the memory
 	for _, t := range listed {
-		if t != nil && t.Name != "" && !seen[t.Name] { // of two with one name the first counts
+		if t != nil && t.Name != "" && !seen[t.Name] { // if two tools have the same name, the first counts
 			seen[t.Name] = true
 			tools = append(tools, s.tool(t, names))
 		}
@@ -94,7 +95,7 @@ func (s *server) read(ctx context.Context, d *definitions.Definitions) offer {
 		instructions: d.Instructions,
 	}
 	if d.Capabilities != nil {
-		_ = schema.DecodeLoose(d.Capabilities, &fresh.has) // what cannot be read is not offered
+		_ = schema.DecodeLoose(d.Capabilities, &fresh.has) // capabilities that cannot be decoded count as missing
 	}
 	if info := new(mcp.Implementation); d.Server != nil && schema.DecodeLoose(d.Server, info) == nil {
 		fresh.info = info
@@ -104,7 +105,7 @@ func (s *server) read(ctx context.Context, d *definitions.Definitions) offer {
 	return fresh
 }
 
-// decoded decodes a list. An entry that cannot be read does not hide the others.
+// decoded decodes a list and skips entries that cannot be decoded.
 func decoded[T any](s *server, method string, list []json.RawMessage) []*T {
 	var all []*T
 	for _, raw := range list {
@@ -118,8 +119,9 @@ func decoded[T any](s *server, method string, list []json.RawMessage) []*T {
 	return all
 }
 
-// readViews reads the views of tools, so that a change of one is a change of a definition. Those of a server that is
-// trusted, which nobody is asked about, are not read. One that cannot be read is not approved, and looked at the next time.
+// readViews reads the views of tools, so that a changed view is a changed definition. It reads none
+// of a trusted server, whose definitions need no review. A view that cannot be read stays without
+// approval, and is tried again with the next lists.
 func (s *server) readViews(ctx context.Context, tools []*tool) []*view {
 	if s.trusted() {
 		return nil
@@ -150,7 +152,7 @@ func (s *server) readViews(ctx context.Context, tools []*tool) []*view {
 }
 
 func (s *server) view(uri string, document *apps.View) *view {
-	encoded, _ := schema.Encode(nil, document) // without the HTML, which is texts, it always encodes
+	encoded, _ := schema.Encode(nil, document) // HTML is not encoded; the other fields always can be
 	v := &view{definition: guard.Definition{
 		Kind: guard.View, Server: s.Name, Name: uri, Schema: encoded,
 		Text: fmt.Sprintf("%d bytes of HTML, sha256:%x", len(document.HTML), sha256.Sum256([]byte(document.HTML))),
@@ -161,14 +163,15 @@ func (s *server) view(uri string, document *apps.View) *view {
 	return v
 }
 
-// Limits of what is read of one server's views, each time that its lists are read.
+// Limits of one server's views, each time that its lists are read.
 const (
 	maxViews     = 32
 	maxViewBytes = 16 << 20
-	viewTime     = 5 * time.Second // for all of them
+	viewTime     = 5 * time.Second // for all views
 )
 
-// readSkills returns the skills of a list that can be used, and those that the model found by their URIs, which are asked about again.
+// readSkills returns the usable skills of a list. It adds skills that the model earlier found by
+// URI, after requesting them again.
 func (s *server) readSkills(ctx context.Context, all []*skills.Skill) []*skills.Skill {
 	all = slices.DeleteFunc(all, func(skill *skills.Skill) bool { return !s.takes(skill) })
 	for _, known := range s.current().skills {
@@ -182,11 +185,12 @@ func (s *server) readSkills(ctx context.Context, all []*skills.Skill) []*skills.
 	return all
 }
 
-// takes reports whether a skill can be used. What is made when it is read cannot be approved.
+// takes reports whether a skill can be used. A skill whose text is generated on each read cannot be
+// approved.
 func (s *server) takes(skill *skills.Skill) bool { return !skill.Dynamic || s.trusted() }
 
-// skillOf returns the skill that a URI names, or else the innermost approved one that lists it among its files, or
-// else any that it would be of; nil if there is none.
+// skillOf returns the skill to which a URI belongs, or nil. It prefers the skill that has this URI
+// itself, then the innermost approved skill with such a file, then any other.
 func (s *server) skillOf(uri string) *skills.Skill {
 	var best *skills.Skill
 	fits := func(skill *skills.Skill) (rank int) {
@@ -210,7 +214,8 @@ func (s *server) skillOf(uri string) *skills.Skill {
 	return best
 }
 
-// unapprovedSkill returns why a file of a skill must not be read, if that is known.
+// unapprovedSkill returns the reason why a file of a skill must not be read, or "" if there is none
+// or the skill is unknown.
 func (s *server) unapprovedSkill(uri string) string {
 	if skill := s.skillOf(uri); skill != nil && !s.pinned(definitionOfSkill(s.Name, skill)) {
 		return fmt.Sprintf(skillUnapproved, skill.URI, s.Name)
@@ -218,8 +223,8 @@ func (s *server) unapprovedSkill(uri string) string {
 	return ""
 }
 
-// put puts an entry in the place of the one of the same URI, or behind all. It reports false where there are too many
-// that the server does not list.
+// put replaces the skill with the same URI, or adds the skill. It returns false if there are too
+// many skills that the server does not list.
 func (s *server) put(skill *skills.Skill) bool {
 	s.mu.Lock()
 	all := slices.Clone(s.offer.skills)
@@ -241,12 +246,12 @@ func (s *server) put(skill *skills.Skill) bool {
 }
 
 const (
-	maxUnlisted     = 32 // skills of one server that are in no list, and that the model found by their URIs
+	maxUnlisted     = 32 // skills of one server that the model found by URI and no list contains
 	skillMain       = "/SKILL.md"
 	skillUnapproved = "The skill %s of server %q is new or changed, and the user must approve it first. They are asked before your next step, unless they refused it already; read it again then."
 )
 
-// tellLists reports that a list cannot be read or is cut, once.
+// tellLists reports, once, that a list cannot be read or is incomplete.
 func (s *server) tellLists(err error) {
 	text := ""
 	if list, is := errors.AsType[*gateway.ListError](err); is {
@@ -261,7 +266,7 @@ func (s *server) tellLists(err error) {
 	}
 }
 
-// setAside reports tools that the model cannot be given, once.
+// setAside reports, once, the tools that the model cannot be given.
 func (s *server) setAside(old, fresh []*tool) {
 	known := make(map[string]string, len(old))
 	for _, t := range old {
@@ -281,7 +286,8 @@ func (s *server) setAside(old, fresh []*tool) {
 	}
 }
 
-// tellDifference reports how the tools changed, but not at every change of a server that changes all the time.
+// tellDifference reports how the tools changed. It omits some reports of a server that changes all
+// the time.
 func (s *server) tellDifference(before, fresh []*tool) {
 	what := difference(before, fresh)
 	if what == "" {
@@ -297,7 +303,7 @@ func (s *server) tellDifference(before, fresh []*tool) {
 	s.host.notice(Notice{Kind: NoticeTools, Server: s.Name, Text: text})
 }
 
-// difference returns how the tools of two offers differ; empty if they do not.
+// difference describes how the tools of two offers differ, or returns "".
 func difference(old, fresh []*tool) string {
 	before := make(map[string]guard.Definition, len(old))
 	for _, t := range old {
@@ -326,11 +332,11 @@ func difference(old, fresh []*tool) string {
 	return strings.Join(words, ", ")
 }
 
-// How often a user is notified that a server's tools are others now.
+// Rate of notices about changed tools of one server.
 const (
-	maxToolNotices = 5                // at once
-	toolNoticeTime = 10 * time.Second // for one more
+	maxToolNotices = 5                // notices in a burst
+	toolNoticeTime = 10 * time.Second // time until one more
 )
 
-// maxFaultsListed is how many tools that are set aside are named one by one.
+// maxFaultsListed is the number of set-aside tools that are named one by one.
 const maxFaultsListed = 10

@@ -18,91 +18,97 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
-// Options are optional but for Model; the zero value of each field means its default.
+// Options configures a Host. Only Model is required; the zero value of every other field means its
+// default.
 type Options struct {
-	// Model answers and asks for calls.
+	// Model answers questions and requests calls.
 	Model model.Model
-	// Gateway connects to the servers; nil means that all of Servers have a Handler. It is for this host
-	// alone, with [gateway.Options].OneClient, and belongs to whoever made it.
+	// Gateway connects to the servers. With nil, every one of Servers must have a Handler. A
+	// Gateway must serve only this host, with [gateway.Options].OneClient, and the caller closes
+	// it.
 	Gateway *gateway.Gateway
-	// Servers are whose tools the model can be given, in the order in which it sees them: those of
-	// Gateway, by their names there, and those that have a Handler, which are added to it.
+	// Servers lists the servers whose tools the model can use, in the order in which the model sees
+	// them. Servers of Gateway have their names there, and servers with a Handler are added to it.
 	Servers []Server
-	// Tools are the program's own, which [mcp.AddTool] adds as to any server; nil means none. They stand before those
-	// of the servers, as tools of the server [OwnServer], and are never left to search. As the program vouches for them
-	// they need no review, and their annotations are believed; consent, labels, traces and limits are those of any
-	// trusted server. Its prompts and resources count as the program's own text. What a tool can do with the
-	// conversation that calls it: [Child], [Labels], [Read].
+	// Tools holds the program's own tools, which [mcp.AddTool] adds; nil means none. They come
+	// before those of the servers, as tools of the server [OwnServer], and are always sent with the
+	// request. They need no review, and their annotations are accepted. Consent, labels, traces and
+	// limits apply as for any trusted server. Its prompts and resources count as the program's own
+	// text. Handlers can use the calling conversation: see [Child], [Labels] and [Read].
 	Tools *mcp.Server
-	// System is added to the host's own system prompt.
+	// System is appended to the host's own system prompt.
 	System string
-	// BeforeStep is called before each request to the model that is a step of a run, of child
-	// conversations too, and may be called by several of them at once. It may change what the
-	// model is sent; an error ends the run, which returns it.
+	// BeforeStep is called before each request to the model that is a step of a run, also of child
+	// conversations. Several runs may call it concurrently. It may change the request. An error
+	// ends the run, which returns it.
 	BeforeStep func(ctx context.Context, step *Step) error
 
-	// Person decides what must be decided by a user; nil is one who is not there, see [ErrNobody].
+	// Person answers questions to the user. With nil, every answer is [ErrNobody].
 	Person Person
-	// Policy says which calls may run; nil is the policy without rules, which asks
-	// before whatever is not known to read only.
+	// Policy decides which calls may run. With nil, the user is asked about every call that is not
+	// known to be read-only.
 	Policy *policy.Policy
-	// Remember makes a rule hold for good, beyond this process; nil means it cannot.
+	// Remember stores a rule permanently; nil means that rules cannot be stored.
 	Remember func(rule policy.Rule) error
-	// RememberTrust makes the user's trust in a server hold for good, beyond this process;
-	// nil means it cannot. It gets the server's name with its origin, as [policy.Named] has
-	// them: another server of that name is not trusted. See [Host.Trust].
+	// RememberTrust stores the user's trust in a server permanently; nil means that trust cannot be
+	// stored. The name includes the server's origin, in the form of [policy.Named], so that another
+	// server of that name is not trusted. See [Host.Trust].
 	RememberTrust func(name string) error
-	// Pins are the definitions that a user approved; nil means none yet, and that
-	// approvals are forgotten with the Host.
+	// Pins holds the definitions that the user approved. With nil, there are none, and approvals
+	// are forgotten with the Host.
 	Pins *guard.Pins
-	// Search finds tools that are not sent along; nil means an index of its own.
+	// Search finds tools that requests do not include; nil means a new index.
 	Search *toolsearch.Index
 
-	// Roots are what servers may work in.
+	// Roots lists the folders that servers may work in.
 	Roots []mcp.Root
-	// Limits end a run.
+	// Limits limits the resources of a run.
 	Limits Limits
-	// Budget says how much of the model's window may be used for what.
+	// Budget divides the model's window.
 	Budget Budget
 
-	// OnEvent is called with what happens, by one goroutine at a time, and holds it up
-	// while it runs. It may ask the Host and its conversations what they know, but
-	// must not wait for anything that tells events: a run, a new Conversation.
+	// OnEvent is called with each event, by one goroutine at a time, and blocks that goroutine. It
+	// may read the state of the Host and its conversations. It must not wait for anything that
+	// sends events, such as a run or a new Conversation.
 	OnEvent func(Event)
-	// Trace fills the parts of events that are only for a trace.
+	// Trace sets the fields of events that only a trace needs.
 	Trace bool
-	// Noter, if not nil, is asked at each call of a tool and reading of a resource who hears what its messages do not say: what
-	// was decided, as "policy", and the labels of what the conversation had read and of what it brought, as "labels". Nil: nobody.
+	// Noter, if not nil, is called at each call of a tool and each read of a resource. Its result
+	// gets notes about facts that the messages do not contain. "policy" is the decision, and
+	// "labels" are the labels of the texts that the conversation had read, or of the result.
 	Noter func(server, method, name string) mcp.Noter
-	// Middleware goes around the connection of each server that has a Handler. For one of Gateway, its
-	// [gateway.Upstream].Dial can do the same.
+	// Middleware wraps the connection of each server that has a Handler. For a server of Gateway,
+	// its [gateway.Upstream].Dial can do this.
 	Middleware func(server string) mcp.Middleware
-	// Logger gets what goes wrong with servers; default slog.Default().
+	// Logger logs errors of servers; default slog.Default().
 	Logger *slog.Logger
 }
 
-// Limits end a run, each where it is not zero but for Steps, whose zero means 50.
-// A run that was ended goes on with the next question.
+// Limits limits the resources of a run. A zero field means no limit, except for Steps, where it
+// means 50. The next question continues a run that a limit ended.
 type Limits struct {
 	Steps  int           // requests to the model
-	Time   time.Duration // from the question on
-	Tokens int           // input and output
-	Money  float64       // US dollars; counts only where the model's price is known
+	Time   time.Duration // from the question to the answer
+	Tokens int           // input and output together
+	Money  float64       // US dollars; ignored if the model's price is unknown
 }
 
-// Budget says how much of the model's window may be used for what, in tokens. The
-// zero value of each field means its default.
+// Budget divides the model's window, in tokens. The zero value of each field means its default.
 type Budget struct {
-	// Window is what the model can see; default what the model says, or 32,000.
+	// Window is the size of the model's window. The default is the size that the model reports, or
+	// 32,000.
 	Window int
-	// Tools is how much the definitions of tools may take before all of them are left to tool search; default a tenth
-	// of the window, at most 8,000. Negative: none are left to search.
+	// Tools is the maximum size of all tool definitions in a request. If they exceed it, the model
+	// must search for tools. The default is a tenth of the window, at most 8,000. If it is
+	// negative, all tools are sent.
 	Tools int
-	// Result is how much of one result the model is shown at a time; default an eighth of the window, at most 8,000.
+	// Result is the size of the part of one result that the model sees at a time. The default is an
+	// eighth of the window, at most 8,000.
 	Result int
-	// Sampling is what one server may use of the model in one conversation; default 50,000.
+	// Sampling is the number of tokens that one server may use of the model in one conversation;
+	// default 50,000.
 	Sampling int
-	// Always are servers whose tools are never left to tool search.
+	// Always lists servers whose tools are always sent.
 	Always []string
 }
 
@@ -115,95 +121,100 @@ func (b Budget) withDefaults(info model.Info) Budget {
 	return b
 }
 
-// always reports whether the tools of a server are never left to search.
-func (b Budget) always(server string) bool { return slices.Contains(b.Always, server) }
+// isAlwaysSent reports whether the tools of a server are always sent.
+func (b Budget) isAlwaysSent(server string) bool { return slices.Contains(b.Always, server) }
 
-// Limits and times.
+// Defaults and limits.
 const (
 	defaultSteps    = 50
 	defaultWindow   = 32_000
 	defaultSampling = 50_000
-	leastResult     = 64               // tokens of a page
-	maxParallel     = 8                // calls of one turn at the same time
-	listTime        = 30 * time.Second // for what a server in this process says of itself, and for reading the views of one
-	listenPause     = time.Minute      // before a server that ended listening is listened to again
+	leastResult     = 64               // minimum tokens of a page
+	maxParallel     = 8                // concurrent calls of one turn
+	listTime        = 30 * time.Second // time for requests about the features of a server in this process, and for one server's views
+	listenPause     = time.Minute      // pause before listening to a server again
 )
 
 // Server is a server whose tools the model can be given.
 type Server struct {
-	// Name is the user's name for it: what tools are prefixed with, what rules and approvals are about.
+	// Name is the user's name for the server. It prefixes the names of tools, and identifies the
+	// server in rules and approvals.
 	Name string
-	// Handler answers for it where it is in this process: an [mcp.Server], an [mcp.Client]. It is
-	// nil for a server of [Options].Gateway.
+	// Handler answers the requests if the server is in this process: an [mcp.Server] or an
+	// [mcp.Client]. It is nil for a server of [Options].Gateway.
 	Handler mcp.Handler
-	// Trusted is for servers that the user would vouch for: their definitions need no review, their annotations are
-	// believed, their results are not taken for somebody else's text (but where a tool says itself that it deals with
-	// the outside world).
+	// Trusted marks a server that the user would vouch for. Its definitions need no review, and its
+	// annotations are accepted. Its results count as trusted text, except those of tools that
+	// declare contact with the outside world.
 	Trusted bool
-	// Public is for servers that have nothing private: a search engine, a weather service.
+	// Public marks a server without private data, such as a search engine or a weather service.
 	Public bool
-	// Origin is the command line or the URL, with the version of the package where
-	// it is known. It is shown and pinned, and rules that cards write hold for it only.
+	// Origin is the command line or the URL, with the version of the package if it is known. Users
+	// see it, approvals pin it, and rules that cards create apply to this origin only.
 	Origin []string
-	// Local is for a program on this machine that runs as the user, so that what they attach is
-	// no secret to it: no reason to ask about what claims to read, and to stay on this machine.
+	// Local marks a program on this machine that runs as the user and can read the user's
+	// attachments anyway. A call that claims to read and to stay on this machine is therefore not a
+	// reason to ask about them.
 	Local bool
-	// Stderr are the last lines that the server's program wrote to its standard error; nil means
-	// that nobody keeps them.
+	// Stderr returns the last lines that the server's program wrote to its standard error; nil
+	// means that they are not stored.
 	Stderr func() []string
-	// Prefixed is for a gateway, whose tools are named SERVER__TOOL: cards and rules then name the server behind it.
+	// Prefixed marks a gateway with tools named SERVER__TOOL. Cards and rules then name the server
+	// behind it.
 	Prefixed bool
 }
 
 // A Step is a request to the model before it is made; see [Options].BeforeStep.
 type Step struct {
-	// Run and Number count as in [Event].
+	// Run and Number are the Run and Step of [Event].
 	Run, Number int
-	// Agent is the name of the sub-agent whose step it is; empty: of none.
+	// Agent is the name of the sub-agent that the step belongs to, or "".
 	Agent string
-	// Instructions stand in the system prompt behind the host's: those of
-	// [Options].System and [Agent].Instructions, unless they are changed here.
+	// Instructions is the part of the system prompt after the host's own: [Options].System and
+	// [Agent].Instructions, unless BeforeStep changes it.
 	Instructions string
-	// Tools are what the model can have. What is taken out can be neither called nor
-	// found in this step, and what is put in counts for nothing: only [Options] and the
-	// person give tools. The built-in ones, to search and to read, are not among them.
+	// Tools lists the tools that the model can use. Removed tools can be neither called nor found
+	// in this step. Added tools are ignored: only [Options] and the user provide tools. The
+	// built-in tools for searching and reading are not in the list.
 	Tools []ToolInfo
-	// Messages are the conversation as the model sees it. They are not to be changed.
+	// Messages is the model's view of the conversation. BeforeStep must not change it.
 	Messages []model.Message
 }
 
-// An Agent is whom a child conversation is with.
+// An Agent describes the sub-agent of a child conversation.
 type Agent struct {
-	// Name is shown to the user on cards and in events; required.
+	// Name is shown to the user on cards and in events. It is required.
 	Name string
-	// Instructions are added to [Options].System.
+	// Instructions is appended to [Options].System.
 	Instructions string
-	// Limits end each of its runs, in addition to those of the run that it belongs to, which
-	// count what it uses as well.
+	// Limits applies to each run of the agent. The limits of the parent's run apply too, and that
+	// run's totals include the agent's.
 	Limits Limits
 }
 
-// OwnServer is the name under which [Options].Tools are shown, and which rules are about. No other server can have it.
+// OwnServer is the server name of [Options].Tools, for users and in rules. Other servers cannot
+// have it.
 const OwnServer = "host"
 
-// isOwn reports whether a name is, or reads like, that of the program's own tools.
+// isOwn reports whether a server name equals OwnServer, ignoring case and spaces.
 func isOwn(server string) bool { return strings.EqualFold(strings.TrimSpace(server), OwnServer) }
 
-// Reserved reports whether a name is, or reads like, [OwnServer] or another one under which
-// the user is shown what no server said. No server can have it.
+// Reserved reports whether a server name equals a name that the host shows for its own texts,
+// ignoring case and spaces. Servers cannot have such a name.
 func Reserved(server string) bool {
 	return slices.ContainsFunc([]string{OwnServer, fromPerson, consent.FromBefore, FromNotes}, func(name string) bool {
 		return strings.EqualFold(strings.TrimSpace(server), name)
 	})
 }
 
-// FromNotes is the source of what was noted in earlier conversations; see [Read].
+// FromNotes is the source of notes from earlier conversations; see [Read].
 const FromNotes = "what was remembered"
 
-// fromPerson is where attached texts and pictures come from, for the flow of data.
+// fromPerson is the source of attached texts and pictures in the flow of data.
 const fromPerson = guard.Attached
 
-// ServerName returns a name for a server that has none, of its command or of the host of its address.
+// ServerName derives a name for a server without one, from its command or from the host of its
+// address.
 func ServerName(origin string) string {
 	if _, rest, isURL := strings.Cut(origin, "://"); isURL {
 		origin, _, _ = strings.Cut(rest, "/")
@@ -219,7 +230,7 @@ func ServerName(origin string) string {
 	switch {
 	case name == "":
 		return "server"
-	case strings.EqualFold(name, OwnServer): // which Junction's tools are called
+	case strings.EqualFold(name, OwnServer): // the name is used for Junction's own tools
 		return name + "-server"
 	}
 	return name

@@ -43,7 +43,7 @@ func allowingAll(t *testing.T, servers ...string) *policy.Policy {
 
 // What a server itself said is part of what a rule for it allows; what another one said that
 // went by its name is not.
-func TestAResumedConversationKnowsTheServerThatWasReadByItsCommand(t *testing.T) {
+func TestAResumedConversationIdentifiesServersByTheirCommands(t *testing.T) {
 	t.Parallel()
 	for pkg, cards := range map[string]int{"good": 0, "evil": 1} {
 		var record entries

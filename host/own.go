@@ -8,8 +8,8 @@ import (
 	"github.com/junction-mcp/junction/guard"
 )
 
-// Labels returns what the conversation has read in which the tool of [Options].Tools is called
-// that ctx belongs to. Elsewhere they are all there are, as nothing is known then.
+// Labels returns the labels of everything that the conversation has read that calls a tool of
+// [Options].Tools with ctx. With another context, it returns all labels, because nothing is known.
 func Labels(ctx context.Context) guard.Labels {
 	if c, err := ownCall(ctx); err == nil {
 		return c.run.c.decider.Labels()
@@ -17,9 +17,10 @@ func Labels(ctx context.Context) guard.Labels {
 	return guard.Private | guard.Untrusted
 }
 
-// Read notes, for the tool of [Options].Tools that ctx belongs to, from where the text is that it returns: a note that
-// was taken while a stranger's page was read is a stranger's text still. A tool that says so is not labelled by its
-// annotations. A source without an origin is that of no server, whatever its name is.
+// Read records the source of the text that a tool of [Options].Tools returns. ctx must be the
+// context of the tool's call. For example, a note taken while the conversation had read untrusted
+// text is still untrusted. After Read, the tool's annotations do not determine the labels of its
+// result. A source without an origin belongs to no server, whatever its name is.
 func Read(ctx context.Context, from guard.Source, labels guard.Labels, text string) error {
 	c, err := ownCall(ctx)
 	if err != nil {
@@ -35,7 +36,7 @@ func Read(ctx context.Context, from guard.Source, labels guard.Labels, text stri
 
 var errNotOwn = errors.New("the context is not that of a call of one of Options.Tools; pass on the one that the tool was called with")
 
-// ownCall returns the call of an own tool that runs with this context.
+// ownCall returns the call of one of [Options].Tools to which ctx belongs.
 func ownCall(ctx context.Context) (*calling, error) {
 	c := callFrom(ctx)
 	if c == nil || c.run == nil || c.server.Name != OwnServer {
@@ -47,12 +48,13 @@ func ownCall(ctx context.Context) (*calling, error) {
 	return c, nil
 }
 
-// Child returns a new conversation within the call of one of [Options].Tools that ctx belongs to: a sub-agent. It and
-// the conversation in which the tool is called are one as far as safety goes. What either has read counts for both, and
-// so does each yes and each rule of the user, who reads on cards that a sub-agent asks. What it uses counts for the
-// run that it belongs to, and that run's limits end it. It ends with the call, whatever context it is asked with. It
-// knows nothing of what was said before. A tool that has one is not labelled by its annotations: where the sub-agent's
-// words come from was noted while it read.
+// Child returns a new conversation for a sub-agent. ctx must be the context of a call of one of
+// [Options].Tools. For safety, the child and the calling conversation count as one. Texts that
+// either has read count for both, and so do the user's approvals and rules. Cards name the
+// sub-agent. Its use of resources counts for the parent's run, whose limits also end the child. The
+// child ends with the call, whatever context its own methods get. It starts without messages. The
+// annotations of a tool with a child do not determine the labels of its result, because the sources
+// were recorded while the sub-agent read them.
 func Child(ctx context.Context, a Agent) (*Conversation, error) {
 	call, err := ownCall(ctx)
 	if err != nil {
@@ -61,12 +63,12 @@ func Child(ctx context.Context, a Agent) (*Conversation, error) {
 	if a.Name == "" {
 		return nil, errors.New("host: a child conversation: Agent.Name is missing: cards say who asks")
 	}
-	call.labelled.Store(true) // where its answer comes from is noted while it reads
+	call.labelled.Store(true) // the sub-agent's reads are labelled one by one
 	c := call.run.h.newConversation(call.run.c.shared, nil)
 	c.agent, c.within, c.ends = a, call, ctx
 	return c, nil
 }
 
-// CallID returns the id of the model's call that ctx belongs to, as events have it, behind those of the calls that
-// sub-agents carry out in which it is made: OUTER/INNER. It is empty outside of a call.
+// CallID returns the id of the model's call that ctx belongs to, as in events. In a sub-agent it is
+// OUTER/INNER, with the ids of the calls around it. Outside of a call it is "".
 func CallID(ctx context.Context) string { return callFrom(ctx).path() }

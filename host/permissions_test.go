@@ -102,7 +102,7 @@ func waitsInSaveFlow() bool {
 	return false
 }
 
-// Whoever goes on from an earlier entry, or with an older conversation, trusts nobody again.
+// A conversation that continues from an earlier entry, or an older conversation, trusts no server.
 func TestReadDataOfADistrustedServerIsUntrusted(t *testing.T) {
 	t.Parallel()
 	trusted := stranger("files", "a file")
@@ -128,7 +128,7 @@ type entries []Entry
 
 func (e *entries) Append(entry Entry) error { *e = append(*e, entry); return nil }
 
-func TestTrustIsTakenBack(t *testing.T) {
+func TestTrustCanBeWithdrawn(t *testing.T) {
 	t.Parallel()
 	trusted := stranger("files", "a file")
 	trusted.Trusted = true

@@ -10,28 +10,29 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// Person decides what the host must not decide alone. Its methods may be called from several goroutines; an
-// implementation asks one thing after the other. Each waits until the user has answered or ctx is done. They are
-// called while a run waits for them, so they must not wait for one themselves. What returns [ErrNobody] has said no;
-// other errors end the review, the question or the call they belong to.
+// Person answers questions to the user. Several goroutines may call its methods, and an
+// implementation asks one question after the other. Each method waits until the user has answered
+// or ctx is done. A run waits for the answer, so the methods must not wait for a run. [ErrNobody]
+// counts as a no. Any other error ends the review, the question or the call.
 type Person interface {
-	// Consent is asked whether a call may run.
+	// Consent asks whether a call may run.
 	Consent(ctx context.Context, card Card) (Verdict, error)
-	// Review is asked whether the definitions of servers may be used: at the first connection to each, and again for
-	// whatever changed since. All that wait for a review come together, each server once, and the answers are in their
-	// order. A yes to a server holds whatever error comes with it.
+	// Review asks whether the definitions of servers may be used. It is called after the first
+	// connection to a server, and after its definitions changed. All servers that need a review
+	// come together, each once, and the answers have the same order. An approval counts even if
+	// Review also returns an error.
 	Review(ctx context.Context, reviews []Review) ([]ReviewAnswer, error)
-	// Elicit is asked to fill in a server's form or to visit its page.
+	// Elicit asks the user to fill in a server's form or to visit its page.
 	Elicit(ctx context.Context, form Form) (*mcp.ElicitResult, error)
-	// Sample is asked whether a server may use the model. It may change the request.
+	// Sample asks whether a server may use the model. It may change the request.
 	Sample(ctx context.Context, s Sampling) (bool, error)
 }
 
-// ErrNobody is what a [Person] returns where nobody can be asked. The answer is no
-// then, and the model learns that nobody has given it.
+// ErrNobody is returned by a [Person] that cannot ask a user. The answer then counts as no, and the
+// model reads that no user could be asked.
 var ErrNobody = errors.New("no user can be asked")
 
-// nobody is the Person of a Host that has none.
+// nobody is the default Person.
 type nobody struct{}
 
 func (nobody) Consent(context.Context, Card) (Verdict, error) { return Verdict{}, ErrNobody }
@@ -42,84 +43,84 @@ func (nobody) Elicit(context.Context, Form) (*mcp.ElicitResult, error) { return 
 
 func (nobody) Sample(context.Context, Sampling) (bool, error) { return false, ErrNobody }
 
-// Card is all that a user needs to say yes or no to a call. Texts are the
-// server's own: whoever shows them cleans them.
+// Card holds the facts that a user needs to decide about a call. Texts come from the server, and
+// the user interface cleans them.
 type Card struct {
 	CallID      string
-	Agent       string // the sub-agent that wants it; empty: the conversation's own model
-	Server      string // empty: a tool of the host itself
-	Tool        string // as the server names it
+	Agent       string // sub-agent that requested the call; empty: the conversation's own model
+	Server      string // empty for a tool of the host itself
+	Tool        string // the server's name for it
 	Title       string
 	Description string
-	Arguments   json.RawMessage // in full
+	Arguments   json.RawMessage // complete
 	Annotations mcp.ToolAnnotations
-	Trusted     bool // whether the server's annotations are believed
-	// Reads is whether the user said, in a review, that the tool only reads, as its server does not say what it does.
+	Trusted     bool // the server's annotations are accepted
+	// Reads reports that the user declared the tool to be read-only in a review, because its server
+	// does not annotate it.
 	Reads bool
-	// Reasons say why the user is asked: the rule, text of which untrusted
-	// servers was read before, secrets among the arguments.
+	// Reasons lists the reasons for asking: the rule, text of untrusted servers that was read
+	// before, secrets in the arguments.
 	Reasons []string
-	// NoRule, where no rule is for the call, is the first of Reasons without what the call
-	// does: for whoever shows that by Annotations.
+	// NoRule is set if no rule applies to the call. It is the first of Reasons without the
+	// description of the call's effects, for user interfaces that show Annotations instead.
 	NoRule string
-	// Allowed is the rule that allows the call, where what was read before, or what the call carries, asks for a yes
-	// all the same; nil where the rules ask. It is not to be changed.
+	// Allowed is the rule that allows the call, if earlier text or the arguments require a question
+	// all the same. It is nil if the rules require the question. It must not be changed.
 	Allowed *policy.Rule
-	// Secret is whether the arguments hold what looks like a secret.
+	// Secret reports that the arguments contain a possible secret.
 	Secret bool
-	// Always are the rules that "always" could write, the narrowest first: those that would
-	// save the next such question. Where there are none, Once says why.
+	// Always lists the possible rules for "always" that would prevent the next such question, the
+	// narrowest first. If there are none, Once is the reason.
 	Always []AlwaysRule
 	Once   string
-	// Never are the rules that "never" could write, the narrowest first.
+	// Never lists the possible rules for "never", the narrowest first.
 	Never []AlwaysRule
-	// CanTrust is whether the user could trust the server, with [Verdict].Trust or
-	// [Host.Trust].
+	// CanTrust reports whether the user may trust the server, with [Verdict].Trust or [Host.Trust].
 	CanTrust bool
-	// Resource is set where this is not a call but the reading of a resource.
+	// Resource is the URI if this is a read of a resource and not a call.
 	Resource string
 }
 
-// AlwaysRule is a rule that a user can have written.
+// AlwaysRule is a rule that the user can choose.
 type AlwaysRule struct {
 	Label string // for users, such as "this tool with any arguments"
 	Rule  policy.Rule
 }
 
-// Verdict is what a user said to a Card.
+// Verdict is the user's answer to a Card.
 type Verdict struct {
 	Allow bool
-	// Rule, if not nil, is one of the card's Always rules (or of its Never rules, where
-	// Allow is false): it holds until the host closes, or for good if Forever is set.
+	// Rule, if not nil, is one of the card's Always rules, or of its Never rules if Allow is false.
+	// It applies until the host closes, or permanently if Forever is set.
 	Rule    *policy.Rule
 	Forever bool
-	// Question has the rule, if it allows, hold until the question is answered and no longer, and
-	// only for the conversation that the call belongs to, with its parents and children.
+	// Question limits a rule that allows calls to the current question. It then applies only to the
+	// conversation of the call, with its parents and children.
 	Question bool
-	// Trust is whether the server is to be trusted from now on, for good if Forever is set.
+	// Trust makes the server trusted from now on, permanently if Forever is set.
 	Trust bool
-	// Note goes to the model where Allow is false: what to do instead.
+	// Note is text for the model if Allow is false: what to do instead.
 	Note string
 }
 
-// Review shows a user what a server brings before the model sees it.
+// Review holds a server's definitions for the user to review before the model sees them.
 type Review struct {
 	Server string
-	// First is whether the server was never approved.
+	// First reports that nothing of the server was approved before.
 	First bool
-	// Items are the definitions that are new or changed.
+	// Items holds the new and changed definitions.
 	Items []ReviewItem
 }
 
-// ReviewAnswer is what a user said to a Review. The zero ReviewAnswer is a no.
+// ReviewAnswer is the user's answer to a Review. The zero ReviewAnswer is a no.
 type ReviewAnswer struct {
-	// Approve is whether the model may use what was shown.
+	// Approve allows the model to use the definitions.
 	Approve bool
-	// Trust is whether the server is to be trusted from now on, for good if Forever is set.
-	// It counts with Approve only.
+	// Trust makes the server trusted from now on, permanently if Forever is set. It requires
+	// Approve.
 	Trust, Forever bool
-	// Reads is whether the user holds those of the items to only read that are Silent. It
-	// holds as long as they are what was shown, and for this server only; with Approve only.
+	// Reads declares the Silent items to be read-only. The declaration applies to this server as
+	// long as the definitions do not change. It requires Approve.
 	Reads bool
 }
 
@@ -127,58 +128,61 @@ type ReviewAnswer struct {
 type ReviewItem struct {
 	Kind string // tool, prompt, instructions, command, ...
 	Name string
-	// Text is the whole definition where it is new, a diff where it changed, with hidden characters made visible.
+	// Text is the whole of a new definition, or a diff of a changed one. Hidden characters are
+	// visible.
 	Text string
-	// Value is the command or the version that is defined; empty for other kinds.
+	// Value is the command or the version, and empty for other kinds.
 	Value    string
 	Changed  bool
-	Reads    bool // a tool that says that it only reads
-	Silent   bool // a tool of which the server does not say whether it only reads
+	Reads    bool // the server declares the tool to be read-only
+	Silent   bool // the server does not declare whether the tool is read-only
 	Findings []guard.Finding
 }
 
-// Form is a question of a server to the user.
+// Form is a server's question to the user.
 type Form struct {
-	Server, Tool string // Tool is empty where the question belongs to no call
+	Server, Tool string // Tool is empty if the question belongs to no call
 	Request      mcp.ElicitRequest
-	// Warnings say what is suspicious about it, such as asking for a secret.
+	// Warnings lists suspicious properties of the question, such as a request for a secret.
 	Warnings []string
 }
 
-// Sampling is a server's wish to use the model.
+// Sampling is a server's request to use the model.
 type Sampling struct {
 	Server, Tool string
 	Request      *mcp.CreateMessageRequest
-	Tokens       int // what it may cost at most: the request's estimate and its MaxTokens
-	Budget       int // what the server may still use in this conversation
+	Tokens       int // maximum use: the estimate for the request plus its MaxTokens
+	Budget       int // tokens that the server may still use in this conversation
 	Warnings     []string
 }
 
-// Question is what a user says.
+// Question is a question to the model.
 type Question struct {
 	Text string
-	// Shown, if not empty, is what people see in place of Text when the conversation is shown
-	// again: a few words, where a program made Text. The model and exports have Text.
+	// Shown, if not empty, is a short text for users in place of Text when the conversation is
+	// shown again. It is meant for a Text that a program generated. The model and exports have
+	// Text.
 	Shown string
-	// Attach are resources, texts and pictures that go along.
+	// Attach lists resources, texts and pictures to attach.
 	Attach []Attachment
-	// Prompt is a prompt of a server whose messages go along, before Text.
+	// Prompt is a server's prompt whose messages come before Text.
 	Prompt *PromptCall
-	// Tools chooses among the tools that the model can have for this question, and so whose
-	// resources it can read; nil means all. The built-in ones, to search and to read, stay.
+	// Tools selects the tools that the model can use for this question, and thereby the servers
+	// whose resources it can read; nil means all. The built-in tools for searching and reading
+	// stay.
 	Tools func(ToolInfo) bool
-	// Relayed is for a Text that the user did not write: nothing that it says counts as
-	// their words. In a child conversation it always is.
+	// Relayed marks a Text that the user did not write, so that its words do not count as the
+	// user's. It is implied in a child conversation.
 	Relayed bool
 }
 
-// Attachment is a resource of a server or, where Text or Picture is not empty, a text or a
-// picture that the user has from elsewhere, such as a file.
+// Attachment is a resource of a server. If Text or Picture is set, it is instead a text or a
+// picture of the user, such as a file.
 type Attachment struct {
-	Server string // may be empty where one server lists the resource
-	URI    string // of the resource; the name of the text or picture
+	Server string // may be empty if only one server lists the resource
+	URI    string // URI of the resource, or the name of the text or picture
 	Text   string
-	// Picture is a PNG, JPEG, GIF or WebP, as its content says, of at most 3.75 MiB and 8,000 pixels on a side.
+	// Picture is a PNG, JPEG, GIF or WebP file of at most 3.75 MiB and 8,000 pixels on a side.
 	Picture []byte
 }
 
@@ -189,13 +193,13 @@ type PromptCall struct {
 	Arguments map[string]string
 }
 
-// Answer is what came of a question.
+// Answer is the result of a question.
 type Answer struct {
 	Text string
-	// Stop says why the run is over; see [Answered].
+	// Stop is the reason for the end of the run; see [Answered].
 	Stop   string
-	Totals Totals // of this run
-	// Refused is a call that was not allowed, as SERVER/TOOL, where no later one did more than
-	// read: what was asked for may not be done, whatever Text says.
+	Totals Totals // totals of this run
+	// Refused names a call that was not allowed, as SERVER/TOOL, if all later calls only read. The
+	// task may then not be done, whatever Text claims.
 	Refused string
 }

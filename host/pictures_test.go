@@ -57,7 +57,7 @@ func TestAPictureThatIsAttachedIsShownToTheModel(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	// The record has it, and whoever goes on from there sends it again.
+	// The record has it, so a conversation that continues from there sends it again.
 	ask(t, s.Conversation(nil, stored...), "and now?")
 	if first := s.last(t).Messages[0]; seen([]model.Message{first}) != len(cat) {
 		t.Errorf("resumed, the model gets %+v", first.Parts)
@@ -121,7 +121,7 @@ func TestAPictureThatIsAttachedIsSummarized(t *testing.T) {
 
 // In base64 it has more than 5 MiB, which a provider refuses in this request and in every
 // one that follows.
-func TestAPictureOfAResultThatNoProviderTakesIsNotSent(t *testing.T) {
+func TestUnsupportedPicturesOfResultsAreNotSent(t *testing.T) {
 	large := mcp.Content{Type: "image", Data: make([]byte, picture.MaxBytes+1), MIMEType: "image/png"}
 	server := looking(&mcp.CallToolResult{Content: []mcp.Content{large}})
 	s := play(t, Options{Model: talkative(1, nil), Servers: []Server{server}})

@@ -12,61 +12,67 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// An Entry is one line of a conversation's record. The record only grows: a conversation is what its entries add up to,
-// so it can be stored as it happens, resumed after any of them, and forked at any of them. It is stored as JSON.
-// Exactly one of the pointers (or Flow) is set.
+// An Entry is one line of a conversation's record. Entries are only appended, and the state of a
+// conversation follows from them. So a conversation can be stored as it happens, and resumed or
+// forked after any entry. An Entry is stored as JSON. Exactly one of the pointers (or Flow) is set.
 type Entry struct {
 	At time.Time `json:"at"`
-	// Message was said.
+	// Message is a message of the conversation.
 	Message *model.Message `json:"message,omitempty"`
-	// Shown stands for a Message of the user where people see it; see Question.Shown.
+	// Shown replaces a Message of the user on the screen; see Question.Shown.
 	Shown string `json:"shown,omitempty"`
-	// Summary replaces older messages in what the model sees.
+	// Summary replaces older messages in the model's view.
 	Summary *Summary `json:"summary,omitempty"`
-	// Found are tools that a search brought into the conversation, by server and name.
+	// Found lists the tools that a search added to the conversation.
 	Found []ToolRef `json:"found,omitempty"`
-	// Kept is a result that was too long to be shown to the model whole.
+	// Kept is the full text of a result that the model gets in pages.
 	Kept *Kept `json:"kept,omitempty"`
-	// Note is a fact that must survive every summary.
+	// Note is a fact that every summary repeats.
 	Note string `json:"note,omitempty"`
-	// Flow is which untrusted and private texts were read, so far; see guard.Flow. It comes
-	// when it changed. Only the last one is kept in memory.
+	// Flow is the JSON of a guard.Flow with all untrusted and private texts read so far. It is
+	// recorded after a change. Only the last one is kept in memory.
 	Flow json.RawMessage `json:"flow,omitempty"`
-	// Totals are what a run used; all zero for one that was cut off, as by a crash.
+	// Totals is the use of resources of a run, and marks its end. It is zero for a run that was cut
+	// off, for example by a crash.
 	Totals *Totals `json:"totals,omitempty"`
-	// Ended says with Totals how the run ended that has no whole answer; nil for one that has.
+	// Ended, set together with Totals, is the reason why the run ended without a complete answer.
+	// It is nil if the answer is complete.
 	Ended *Ended `json:"ended,omitempty"`
-	// Asking says that the user is asked about calls, which are not made meanwhile, or was.
+	// Asking records that a question about calls was shown to the user, or was answered. The calls
+	// are not made before the answer.
 	Asking *Asking `json:"asking,omitempty"`
-	// Plan is what is to be done, in place of the plan before.
+	// Plan replaces the conversation's plan.
 	Plan *Plan `json:"plan,omitempty"`
-	// Switched says that a server was switched off, or on again.
+	// Switched records that a server was switched off or on.
 	Switched *Switched `json:"switched,omitempty"`
-	// Withdrawn is an answer of the user that they took back: what Flow said of it before does not hold.
+	// Withdrawn is an approval that the user withdrew. It no longer applies, even if an earlier
+	// Flow has it.
 	Withdrawn *guard.Approval `json:"withdrawn,omitempty"`
-	// Task is what happened to a call that its server runs as a task.
+	// Task is an event of a call that its server runs as a task.
 	Task *TaskEntry `json:"task,omitempty"`
-	// Title names the conversation for users.
+	// Title is a new name of the conversation for users.
 	Title string `json:"title,omitempty"`
 }
 
-// TakesBack reports whether the entry is no part of what was said, but something that the
-// person took back, or gave again: it holds in a copy, too, that ends before it.
+// TakesBack reports whether the entry records a withdrawal or a switch by the user and is not part
+// of the messages. A copy of the conversation that ends before the entry also gets it.
 func (e *Entry) TakesBack() bool { return e.Switched != nil || e.Withdrawn != nil }
 
-// Ended says how a run ended; see [Answered].
+// Ended is the end of a run without a complete answer; see [Answered].
 type Ended struct {
 	Stop  string `json:"stop"`
 	Error string `json:"error,omitempty"`
 }
 
-// Asking names calls of which none is made before the user answers. A record that ends before they did says so of them.
+// Asking lists calls that are not made before the user answers. If a record ends before the answer,
+// they were not made.
 type Asking struct {
-	Calls    []string `json:"calls"` // by their IDs
+	Calls    []string `json:"calls"` // IDs of the calls
 	Answered bool     `json:"answered,omitempty"`
 }
 
-// Unasked returns the calls that were not made, as the record ends while the user was asked about them, by their IDs.
+// Unasked returns the IDs of the calls that were not made because the record ends before the user's
+// answer.
 func Unasked(entries []Entry) map[string]bool {
 	calls := map[string]bool{}
 	for i := range entries {
@@ -81,26 +87,26 @@ func Unasked(entries []Entry) map[string]bool {
 	return calls
 }
 
-// Summary stands for the first Messages messages of the conversation.
+// Summary replaces the first Messages messages of the conversation.
 type Summary struct {
 	Messages int    `json:"messages"`
 	Text     string `json:"text"`
 }
 
-// Switched says whether the model has a server in a conversation.
+// Switched records whether a server is off in the conversation.
 type Switched struct {
 	Server string `json:"server"`
 	Off    bool   `json:"off,omitempty"`
 }
 
-// Kept is a long result that the model can page through.
+// Kept is a long result that the model can read page by page.
 type Kept struct {
 	URI    string `json:"uri"`
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
 	Type   string `json:"type,omitempty"` // MIME type
 	Text   string `json:"text"`
-	// Pictures come with the first page: of what came of a task, which the model gets here only.
+	// Pictures belong to the first page of the result of a task. The model gets them only here.
 	Pictures []model.Media `json:"pictures,omitempty"`
 }
 
@@ -112,36 +118,36 @@ func (k *Kept) size() int {
 	return n
 }
 
-// A TaskEntry is what happened to a call that became a task of its server. One of Began, Left, Over and Came is set. A
-// task of which the record has only that it began is over as soon as it has the result of the call.
+// A TaskEntry is an event of a call that became a task of its server. One of Began, Left, Over and
+// Came is set. A task whose only entry is Began ends when the call's result is recorded.
 type TaskEntry struct {
-	Number int        `json:"number"` // in the conversation, from 1
+	Number int        `json:"number"` // number of the task in the conversation, from 1
 	Began  *TaskBegan `json:"began,omitempty"`
-	Left   bool       `json:"left,omitempty"` // no call waits for it any more
-	Over   bool       `json:"over,omitempty"` // a sub-agent has its result, and others need the room
-	Came   *TaskCame  `json:"came,omitempty"` // the last of it
+	Left   bool       `json:"left,omitempty"` // no call waits for the task any more
+	Over   bool       `json:"over,omitempty"` // a sub-agent has the result, and other tasks need the space
+	Came   *TaskCame  `json:"came,omitempty"` // result of the task
 }
 
-// TaskBegan is what must be known of a task to wait for it again.
+// TaskBegan holds the data needed to wait for a task again.
 type TaskBegan struct {
 	Tool   ToolRef `json:"tool"`
-	Via    string  `json:"via"`              // the server that is asked about it
-	Origin string  `json:"origin,omitempty"` // which tells that one from others of its name
+	Via    string  `json:"via"`              // server that runs the task
+	Origin string  `json:"origin,omitempty"` // origin of Via; distinguishes servers with the same name
 	ID     string  `json:"id"`
-	CallID string  `json:"callId"`          // the call of the conversation's own that it belongs to
-	Agent  string  `json:"agent,omitempty"` // the sub-agent that made a call within that one
+	CallID string  `json:"callId"`          // call of the conversation's own model
+	Agent  string  `json:"agent,omitempty"` // sub-agent within that call that made the task's call
 }
 
-// TaskCame is what came of a task that no call waited for.
+// TaskCame is the result of a task that no call waited for.
 type TaskCame struct {
-	// Message tells the model where it can read what came, which is in Kept.
+	// Message tells the model where to read the result, which is in Kept.
 	Message *model.Message `json:"message"`
 	Kept    *Kept          `json:"kept,omitempty"`
 	IsError bool           `json:"isError,omitempty"`
 }
 
-// A Plan is what is to be done in a conversation, step by step. It is part of the record, so a conversation that is
-// resumed still has it. Package host/plan proposes plans and carries them out.
+// A Plan lists the steps to a goal. It is part of the record, so a resumed conversation still has
+// it. Package host/plan proposes plans and carries them out.
 type Plan struct {
 	Goal  string     `json:"goal,omitempty"`
 	Steps []PlanStep `json:"steps"`
@@ -151,24 +157,24 @@ type Plan struct {
 type PlanStep struct {
 	Text  string `json:"text"`
 	State string `json:"state,omitempty"` // one of the constants below
-	Note  string `json:"note,omitempty"`  // why it failed
+	Note  string `json:"note,omitempty"`  // reason why the step failed
 }
 
-// The states of a step of a plan.
+// States of a step of a plan.
 const (
-	PlanOpen   = ""       // it is still to be done
-	PlanBegun  = "begun"  // it is being done, or was when the program ended
-	PlanDone   = "done"   // it is ticked off
-	PlanFailed = "failed" // it could not be done
+	PlanOpen   = ""       // not begun
+	PlanBegun  = "begun"  // begun, perhaps in an earlier process
+	PlanDone   = "done"   // finished
+	PlanFailed = "failed" // the model could not do it
 )
 
-// The limits of a plan.
+// Limits of a plan.
 const (
 	maxPlanSteps = 100
 	maxPlanText  = 4 << 10 // bytes of the goal, of a step, and of its note
 )
 
-// check says what of a plan a conversation does not take.
+// check returns an error if the plan exceeds the limits.
 func (p *Plan) check() error {
 	if len(p.Steps) > maxPlanSteps {
 		return fmt.Errorf("the plan has %d steps: at most %d; put some of them together", len(p.Steps), maxPlanSteps)
@@ -184,14 +190,14 @@ func (p *Plan) check() error {
 	return nil
 }
 
-// A Record stores the entries of a conversation as they come. Append is called by one goroutine at a time; an error
-// ends the run, so that nothing happens that would not be remembered.
+// A Record stores the entries of a conversation in order. One goroutine at a time calls Append. An
+// error ends the run, so that nothing happens without a record.
 type Record interface {
 	Append(e Entry) error
 }
 
-// Unknown returns an entry with which the record of a conversation begins that comes from
-// elsewhere: all of it counts as read from a stranger, and as private.
+// Unknown returns the first entry for a conversation from elsewhere. Everything in it then counts
+// as untrusted and private.
 func Unknown() (Entry, error) {
 	d := consent.New(nil, nil)
 	d.AssumeWorst()
@@ -199,12 +205,12 @@ func Unknown() (Entry, error) {
 	return Entry{At: time.Now(), Flow: state}, err
 }
 
-// unaccounted reports whether a record ends, as after a crash, with results of which
-// it does not say where they came from.
-func unaccounted(entries []Entry) bool {
+// lacksSources reports whether the record ends with results whose sources it does not contain, for
+// example after a crash.
+func lacksSources(entries []Entry) bool {
 	for _, e := range slices.Backward(entries) {
 		switch {
-		case e.Flow != nil, e.Totals != nil: // at the end of a run, it was written before these if it changed
+		case e.Flow != nil, e.Totals != nil: // Flow was recorded before this, if it changed
 			return false
 		case e.Kept != nil, e.Message != nil && e.Message.Role == model.RoleTool:
 			return true
@@ -213,8 +219,8 @@ func unaccounted(entries []Entry) bool {
 	return false
 }
 
-// flowDropped stands for what was read in an entry that does not say it any more. It is not
-// valid, so that whoever goes on from there knows nothing and assumes the worst.
+// flowDropped replaces the flow of an entry that no longer has it. It is invalid, so that code that
+// restores it assumes the worst.
 var flowDropped = json.RawMessage(`"not kept"`)
 
 const (
@@ -223,15 +229,15 @@ const (
 	maxTitle = 200 // bytes
 )
 
-// The limits of a keptResults.
+// Limits of keptResults.
 const (
-	maxKept      = 200      // results
-	maxKeptBytes = 32 << 20 // of all of them; the oldest go first
-	maxKeptEach  = 4 << 20  // of one; the rest of it is cut off
+	maxKept      = 200      // number of results
+	maxKeptBytes = 32 << 20 // bytes of all results; the oldest are dropped first
+	maxKeptEach  = 4 << 20  // bytes of one result; longer ones are clipped
 	keptScheme   = "junction://result/"
 )
 
-// keptResults are results that are too long to be shown to the model whole.
+// keptResults holds the results that the model reads in pages.
 type keptResults struct {
 	all   []Kept
 	bytes int
@@ -241,7 +247,8 @@ type keptResults struct {
 // name returns the URI of the next result.
 func (s *keptResults) name() string { return fmt.Sprintf("%s%d", keptScheme, s.next+1) }
 
-// put adds a result, and returns the URIs of those that had to go for it. One without its text had to go before.
+// put adds a result, and returns the URIs of the results dropped for it. A result without text was
+// dropped before, and only uses up a number.
 func (s *keptResults) put(k Kept) (gone []string) {
 	s.next++
 	if k.Text == "" {
@@ -266,4 +273,4 @@ func (s *keptResults) get(uri string) (Kept, bool) {
 	return Kept{}, false
 }
 
-const maxName = 200 // characters of the name of what was attached
+const maxName = 200 // characters of an attachment's name

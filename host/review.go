@@ -10,14 +10,14 @@ import (
 	"github.com/junction-mcp/junction/guard"
 )
 
-// maxReviews is how often a user is shown in one conversation what a server changed.
-// Whoever changes at every step wears a user out until they say yes.
+// maxReviews is the number of times in one conversation that a user reviews changes of one server.
+// A server that changes at every step would otherwise wear the user out until they approve.
 const maxReviews = 3
 
-// review asks the user about every definition that is new or changed, of all servers
-// at once, before the model sees it. What was refused is not asked again until it changes.
+// review asks the user about all new and changed definitions of all servers at once, before the
+// model sees them. It does not ask again about refused definitions until they change.
 func (h *Host) review(ctx context.Context, c *Conversation) error {
-	select { // one review after the other
+	select { // one review at a time
 	case h.reviewing <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -26,7 +26,7 @@ func (h *Host) review(ctx context.Context, c *Conversation) error {
 	var reviews []Review
 	var pending []*pendingReview
 	for _, s := range h.servers {
-		if s.trusted() || !s.answers() || c.isOff(s.Name) {
+		if s.trusted() || !s.isReady() || c.isOff(s.Name) {
 			continue
 		}
 		if p := h.pendingReview(c, s); p != nil {
@@ -42,7 +42,7 @@ func (h *Host) review(ctx context.Context, c *Conversation) error {
 	}
 	var errs []error
 	for i, p := range pending {
-		var answer ReviewAnswer // a no where there is none
+		var answer ReviewAnswer // no answer counts as a no
 		if i < len(answers) && answers[i].Approve {
 			answer = answers[i]
 		}
@@ -54,7 +54,7 @@ func (h *Host) review(ctx context.Context, c *Conversation) error {
 	return errors.Join(errs...)
 }
 
-// pendingReview is what a user has to be asked about one server.
+// pendingReview is a review that the user must answer about one server.
 type pendingReview struct {
 	Review
 	server      *server
@@ -62,7 +62,8 @@ type pendingReview struct {
 	hashes      string
 }
 
-// pendingReview returns nil where there is nothing to ask.
+// pendingReview returns the review of a server's new and changed definitions, or nil if there is
+// nothing to ask.
 func (h *Host) pendingReview(c *Conversation, s *server) *pendingReview {
 	p := &pendingReview{Review: Review{Server: s.Name}, server: s}
 	var hashes strings.Builder
@@ -87,7 +88,8 @@ func (h *Host) pendingReview(c *Conversation, s *server) *pendingReview {
 	return p
 }
 
-// what returns what a user would be asked about. A server that was approved is not new because its command is another one.
+// what describes the content of the review. A server that only has another command is not called
+// new.
 func (p *pendingReview) what() string {
 	if len(p.definitions) == 1 && !p.First {
 		switch p.definitions[0].Kind {
@@ -100,8 +102,8 @@ func (p *pendingReview) what() string {
 	return fmt.Sprintf("%d of what it defines is new or changed (%s)", len(p.definitions), guard.Counted(p.definitions))
 }
 
-// reviewed makes the user's answer about one server hold. What ended the review, if
-// anything did, does not undo a yes.
+// reviewed applies the user's answer about one server. An error that ended the review does not undo
+// an approval.
 func (h *Host) reviewed(c *Conversation, p *pendingReview, said ReviewAnswer, err error) error {
 	if said.Approve {
 		err = nil
@@ -129,14 +131,14 @@ func (h *Host) reviewed(c *Conversation, p *pendingReview, said ReviewAnswer, er
 	if said.Approve {
 		return h.approve(p.server, p.definitions, reading)
 	}
-	if err == nil { // what was not answered is asked about again
+	if err == nil { // a definition without an answer is reviewed again
 		h.refuse(p.Server, p.hashes)
 	}
 	return nil
 }
 
-// mayReview counts the reviews of what a server changed, and reports whether the user
-// is to be shown one more. That they are not is said once.
+// mayReview counts the reviews of a server's changes and reports whether one more may be shown. It
+// sends a notice the first time that it returns false.
 func (c *Conversation) mayReview(review *Review) bool {
 	if review.First {
 		return true

@@ -71,7 +71,7 @@ func TestReviewsOfAServerThatKeepsChangingAreBounded(t *testing.T) {
 	}
 }
 
-func TestRefusalsCanBeTakenBack(t *testing.T) {
+func TestRefusalsCanBeWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, m := restless()
 		agreed := false
@@ -159,7 +159,7 @@ func TestAllServersAreReviewedTogether(t *testing.T) {
 		err     error
 		want    string // the tools that the model has
 		notices int    // of servers that nobody was there to review
-		again   int    // how many are asked about again
+		again   int    // number of definitions about which the user is asked again
 	}{
 		{"each has its answer", []bool{true, false, true}, nil, "a__look c__look", 0, 0},
 		{"nobody is there", nil, ErrNobody, "", 3, 0},

@@ -21,15 +21,15 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// ErrEmpty says that a model did not say anything, even when it was asked again.
+// ErrEmpty reports that a model returned no text, even at the second attempt.
 var ErrEmpty = errors.New("the model answered with nothing, twice; ask again, or ask another model")
 
 const (
-	settleTime = 15 * time.Second // how long a run waits for servers that are still connecting
-	maxPauses  = 8                // times in a row a model may ask to be asked again
+	settleTime = 15 * time.Second // maximum wait for servers that are still connecting
+	maxPauses  = 8                // number of times in a row that a model may pause its answer
 )
 
-// answer carries out one run, from the question to the end, whatever the end is.
+// answer runs a question to its end, whatever the end is, and reports and records the end.
 func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 	began := time.Now()
 	if r.parent() == nil {
@@ -43,7 +43,7 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 		}
 		if errors.Is(context.Cause(ctx), errTimeLimit) {
 			stop, err = stopTime, nil
-			if most := r.account.limits.Time; most > 0 { // else it was the parent's, which says so
+			if most := r.account.limits.Time; most > 0 { // otherwise it is the parent's limit, which the parent reports
 				r.notice(NoticeLimit, "the run was ended after %v", most)
 			}
 		}
@@ -52,8 +52,8 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 	r.account.use(Totals{Duration: time.Since(began)})
 	totals := r.account.used()
 	stop = cmp.Or(stop, stopError)
-	if used || r.asked { // a run that ended before its question leaves nothing to go on with
-		var ended *Ended // nil where it has a whole answer
+	if used || r.asked { // a run that failed before its question needs no record
+		var ended *Ended // nil if the answer is complete
 		if err != nil {
 			ended = &Ended{stop, err.Error()}
 		} else if stop != stopEnd {
@@ -70,7 +70,8 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 	return answer, err
 }
 
-// putDown records the messages of a question; people see shown, if there is any, in place of the last.
+// putDown records the messages of a question. Users see shown, if it is not empty, in place of the
+// last one.
 func (r *run) putDown(messages []model.Message, shown string) error {
 	for i := range messages {
 		e := Entry{Message: &messages[i]}
@@ -85,8 +86,8 @@ func (r *run) putDown(messages []model.Message, shown string) error {
 	return nil
 }
 
-// finish records what was read and used. Totals say that there is nothing more to know of
-// what was read, so they come last.
+// finish records the flow and the totals of a run. Totals mark that no flow is missing, so they
+// come last.
 func (r *run) finish(totals *Totals, ended *Ended) error {
 	if err := r.c.saveFlow(); err != nil {
 		return err
@@ -95,18 +96,18 @@ func (r *run) finish(totals *Totals, ended *Ended) error {
 }
 
 func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
-	r.chosen = r.within(q.Tools)
+	r.chosen = r.narrow(q.Tools)
 	if err := r.begin(ctx); err != nil {
 		return stopError, err
 	}
 	if r.parent() == nil && !q.Relayed {
-		r.said = q.Text
+		r.userText = q.Text
 	}
 	messages, err := r.question(ctx, q)
 	if err != nil {
 		return stopError, err
 	}
-	if r.c.cutOff { // else what is asked now would be a part of that run
+	if r.c.cutOff { // otherwise the new question would belong to that run
 		if err := r.finish(&Totals{}, &Ended{Stop: StopCutOff}); err != nil {
 			return stopError, err
 		}
@@ -138,7 +139,7 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 			continue
 		case response.Stop == model.StopPause && pauses < maxPauses:
 			pauses++
-			parts := response.Message.Parts // a provider goes on by itself only from a block of its own
+			parts := response.Message.Parts // a provider continues only from an opaque block of its own
 			if len(parts) > 0 && !slices.ContainsFunc(parts, func(p model.Part) bool { return p.Opaque != nil }) {
 				if err := r.c.say(model.UserText("Go on.")); err != nil {
 					return stopError, err
@@ -155,11 +156,11 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 	}
 }
 
-// begin waits for servers, asks the user about what is new of them, and tells which tools there are.
+// begin waits for servers, asks the user to review definitions, and reports the tools.
 func (r *run) begin(ctx context.Context) error {
 	settling, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	_ = r.h.Settle(settling) // who comes later is reported when it comes
+	_ = r.h.Settle(settling) // servers that connect later are reported later
 	if err := r.refresh(ctx); err != nil {
 		return err
 	}
@@ -175,7 +176,7 @@ func (r *run) begin(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// stopped returns why a model that calls nothing has stopped.
+// stopped returns the reason for the end of a run whose model requested no calls.
 func (r *run) stopped(response *model.Response) string {
 	switch response.Stop {
 	case model.StopLength:
@@ -190,7 +191,7 @@ func (r *run) stopped(response *model.Response) string {
 	return stopEnd
 }
 
-// ask asks the model for its next message and keeps it.
+// ask asks the model for its next message and records it.
 func (r *run) ask(ctx context.Context) (*model.Response, error) {
 	r.step.Add(1)
 	if err := r.prepareStep(ctx); err != nil {
@@ -210,7 +211,7 @@ func (r *run) ask(ctx context.Context) (*model.Response, error) {
 		if response == nil {
 			return nil, err
 		}
-		r.text = strings.ToValidUTF8(response.Message.Text(), "\uFFFD") // the user has seen it; its calls are not carried out
+		r.text = strings.ToValidUTF8(response.Message.Text(), "\uFFFD") // the user has seen this text; its calls are not made
 		if strings.TrimSpace(r.text) != "" {
 			_ = r.c.say(model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Text: r.text}}})
 		}
@@ -234,7 +235,7 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 		r.tell(Event{Delta: &d})
 	})
 	if response == nil {
-		err = orNothing(response, err)
+		err = errorIfEmpty(response, err)
 		r.tell(Event{Generated: &Generated{For: ForStep, Asked: asked, Error: err.Error(), Duration: time.Since(began), Exchanges: *exchanges}})
 		return nil, err
 	}
@@ -250,7 +251,7 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 	return response, err
 }
 
-// carryOut carries out the calls of one turn and keeps their results.
+// carryOut makes the calls of one turn and records their results.
 func (r *run) carryOut(ctx context.Context, calls []*model.Call, loop *history.Loop) (stop string, err error) {
 	r.sharing = len(calls)
 	results, failed := r.execute(ctx, calls)
@@ -274,26 +275,26 @@ func (r *run) carryOut(ctx context.Context, calls []*model.Call, loop *history.L
 	return "", ctx.Err()
 }
 
-// A job is a call on its way.
+// A job is a call to be made.
 type job struct {
 	call      *model.Call
 	tool      *tool
-	builtin   bool               // it is a call of a tool of the host itself
-	judgement *consent.Judgement // of a call of a tool of a server
-	noter     mcp.Noter          // hears of it; nil: nobody does
-	result    *model.Result      // set where there is one already: the call was not allowed, or makes no sense
-	refused   bool               // it was not allowed
+	builtin   bool               // call of a built-in tool
+	judgement *consent.Judgement // decision about a call of a server's tool
+	noter     mcp.Noter          // gets notes about the call; nil if there is none
+	result    *model.Result      // set at the start if the call was not allowed or is invalid
+	refused   bool               // the call was not allowed
 }
 
-// execute carries out the calls of one turn and returns a result for each, whatever happens. First the user is asked
-// about all of them, then those that only read run in parallel; any other runs alone, in its turn. The error says why
-// none was made.
+// execute makes the calls of one turn and returns a result for each. It first asks the user about
+// all of them. Then calls that only read run in parallel, and each other call runs alone, in order.
+// The error is the reason why no call was made.
 func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result, error) {
-	failed := r.refresh(ctx) // what changed while the model thought
+	failed := r.refresh(ctx) // the servers may have changed while the model answered
 	jobs := make([]*job, len(calls))
-	r.unmadeYet = nil
+	r.requestedCalls = nil
 	for _, call := range calls {
-		r.unmadeYet = append(r.unmadeYet, call.ID)
+		r.requestedCalls = append(r.requestedCalls, call.ID)
 	}
 	for i, call := range calls {
 		if failed != nil {
@@ -302,7 +303,7 @@ func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result
 		}
 		jobs[i] = r.prepare(ctx, call)
 	}
-	r.unmadeYet = nil
+	r.requestedCalls = nil
 	for i := 0; i < len(jobs); {
 		end := i + 1
 		if jobs[i].isParallel() {
@@ -326,7 +327,7 @@ func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result
 	return results, failed
 }
 
-// isParallel reports whether the call can run at the same time as others.
+// isParallel reports whether the call can run concurrently with others.
 func (j *job) isParallel() bool {
 	return j.result != nil || j.builtin || j.tool.readsOnly()
 }
@@ -346,7 +347,7 @@ func (r *run) parallel(ctx context.Context, jobs []*job) {
 	running.Wait()
 }
 
-// prepare finds what a call is about and whether it may run.
+// prepare finds the tool of a call and decides whether the call may run.
 func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 	j := &job{call: call, builtin: call.Name == searchName || call.Name == readName, tool: r.catalogue.byName[call.Name]}
 	switch {
@@ -364,14 +365,15 @@ func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 				break
 			}
 		}
-		if j.judgement = r.mayCall(hearing(ctx, j.noter), call, j.tool); j.judgement.Refusal != "" {
+		if j.judgement = r.mayCall(withNoter(ctx, j.noter), call, j.tool); j.judgement.Refusal != "" {
 			j.refused, j.result = true, history.Failure(call, j.judgement.Refusal)
 		}
 	}
 	return j
 }
 
-// unmade returns the result of a call that makes no sense, or came too late, and tells it: nothing else does.
+// unmade returns the result of a call that is invalid or came too late, and reports it, because no
+// other event does.
 func (r *run) unmade(call *model.Call, text string) *model.Result {
 	reported := Returned{CallID: call.ID, Tool: call.Name, IsError: true, Text: text, Tokens: model.EstimateTokens(len(text)), Bytes: len(text)}
 	if t := r.catalogue.byName[call.Name]; t != nil {
@@ -381,7 +383,7 @@ func (r *run) unmade(call *model.Call, text string) *model.Result {
 	return history.Failure(call, text)
 }
 
-// unknown returns the text that there is no such tool, and what there is.
+// unknown returns the text for the model that there is no such tool, with similar names.
 func (r *run) unknown(name string) string {
 	text := fmt.Sprintf("There is no tool %q.", name)
 	_, short, _ := strings.Cut(name, separator)
@@ -396,7 +398,7 @@ func (r *run) unknown(name string) string {
 	return text
 }
 
-// carry carries out one call.
+// carry makes one call.
 func (r *run) carry(ctx context.Context, j *job) {
 	r.account.use(Totals{Calls: 1})
 	called := Called{CallID: j.call.ID, Tool: j.call.Name, Arguments: j.call.Arguments}
@@ -404,7 +406,7 @@ func (r *run) carry(ctx context.Context, j *job) {
 		called.Server, called.Tool, called.Title, called.Annotations = j.tool.ref.Server, j.tool.ref.Tool, j.tool.title(), j.tool.Annotations
 	}
 	r.tell(Event{Called: &called})
-	ctx = hearing(ctx, j.noter)
+	ctx = withNoter(ctx, j.noter)
 	began := time.Now()
 	var got outcome.Outcome
 	switch {
@@ -422,11 +424,11 @@ func (r *run) carry(ctx context.Context, j *job) {
 	}})
 }
 
-// callTool calls a tool of a server.
+// callTool calls a server's tool.
 func (r *run) callTool(ctx context.Context, j *job) outcome.Outcome {
 	t := j.tool
 	if why := t.withdrawn(ctx); why != "" {
-		r.read(ctx, t, why) // it may quote the server
+		r.read(ctx, t, why) // the text may quote the server
 		return outcome.Failed("%s", why)
 	}
 	for at := r; at != nil; at = at.parent() {
@@ -438,7 +440,7 @@ func (r *run) callTool(ctx context.Context, j *job) outcome.Outcome {
 		return outcome.Failed("%s", why)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil) // what a tool of the program's own began ends with its call
+	defer cancel(nil) // work that a program's own tool started ends with its call
 	calling := &calling{run: r, id: j.call.ID, server: t.server, tool: t, leave: cancel}
 	ctx = withCall(ctx, calling)
 	ctx = mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) {
@@ -456,7 +458,7 @@ func (r *run) callTool(ctx context.Context, j *job) outcome.Outcome {
 		r.suspect(t.ref.Server, t.ref.Tool, got.Whole, guard.InResult)
 	} else {
 		labels := guard.LabelsOf(t.server.trust(), hints(t.annotations()))
-		if !t.readsOnly() && !got.IsError && len(got.Media) == 0 && guard.Confirms(j.call.Arguments, got.Whole) { // a confirmation has nothing private
+		if !t.readsOnly() && !got.IsError && len(got.Media) == 0 && guard.Confirms(j.call.Arguments, got.Whole) { // a confirmation contains nothing private
 			labels &^= guard.Private
 		}
 		r.readAs(ctx, t, labels, got.Whole)
@@ -472,7 +474,7 @@ func (r *run) callTool(ctx context.Context, j *job) outcome.Outcome {
 	return got
 }
 
-// failed returns the outcome of a call that got no result.
+// failed returns the outcome of a call without a result.
 func (r *run) failed(ctx context.Context, t *tool, err error) outcome.Outcome {
 	text := fmt.Sprintf("%s could not be called: %v", t.sent.Name, err)
 	switch {
@@ -485,21 +487,21 @@ func (r *run) failed(ctx context.Context, t *tool, err error) outcome.Outcome {
 	}
 	got := outcome.Failed("%s", excerpt.Clip(excerpt.Clean(text), excerpt.MaxError))
 	got.Bytes = len(text)
-	r.read(ctx, t, got.Parts[0].Text) // an error's text is the server's text
+	r.read(ctx, t, got.Parts[0].Text) // the text of an error is text of the server
 	return got
 }
 
-// Ask puts a question and runs until there is an answer, a limit is reached, or
-// ctx is done. Whatever happens, the conversation can go on with the next
-// question. The error is what the provider, the record or the cause of ctx's end said,
-// [ErrBusy], [ErrFull] or [ErrEmpty]; the Answer then holds what there was.
+// Ask asks the model a question, and runs until there is an answer, a limit is reached, or ctx is
+// done. In any case the conversation can continue with the next question. The error comes from the
+// provider, from the record or from the end of ctx, or is [ErrBusy], [ErrFull] or [ErrEmpty]. The
+// Answer then holds the partial result.
 func (c *Conversation) Ask(ctx context.Context, q Question) (Answer, error) {
 	if !c.take() {
 		return Answer{}, ErrBusy
 	}
 	defer func() {
 		c.busy <- struct{}{}
-		c.takeIn() // of what came meanwhile
+		c.takeIn() // results of tasks that came meanwhile
 	}()
 	c.takeArrived()
 	ctx, end, err := c.bound(ctx)
@@ -526,7 +528,7 @@ func (c *Conversation) Compact(ctx context.Context) error {
 		c.takeIn()
 	}()
 	r := newRun(c)
-	r.number = 0 // it belongs to no question
+	r.number = 0 // the summary belongs to no question
 	r.choose()
 	upTo := c.view.Boundary(0)
 	if upTo == 0 {
@@ -534,7 +536,7 @@ func (c *Conversation) Compact(ctx context.Context) error {
 	}
 	err := r.compact(ctx, upTo)
 	if errors.Is(err, errNoGain) {
-		err = nil // a notice says so
+		err = nil // a notice reported it
 	}
 	totals := r.account.used()
 	if totals == (Totals{}) {

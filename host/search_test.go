@@ -84,7 +84,7 @@ func TestManyToolsCostLittleUntilTheyAreFound(t *testing.T) {
 	}
 }
 
-func TestToolsThatWereFoundStandBehindThePrefixAndStay(t *testing.T) {
+func TestFoundToolsFollowThePrefixAndStay(t *testing.T) {
 	m := scripted.New(search("archive a playlist"), search("delete an invoice", "rename a ticket"), scripted.Say("one"), scripted.Say("two")).As(model.Info{Language: true, Window: 200_000})
 	s := play(t, Options{Model: m, Servers: crowd(t, 300, 50), System: "Be brief."})
 	c := s.Conversation(nil)
@@ -184,7 +184,7 @@ func TestSearchesNeverBringMoreThanTheProviderTakes(t *testing.T) {
 	}
 }
 
-func TestAToolThatWentForNewOnesCanBeFoundAgain(t *testing.T) {
+func TestADisplacedToolCanBeFoundAgain(t *testing.T) {
 	m := scripted.New(search("archive a playlist"), search("delete an invoice"), search("share a contract"), search("export a sensor"),
 		search("archive a playlist"), scripted.Say("there")).As(model.Info{Language: true, MaxTools: 7})
 	s := play(t, Options{Model: m, Servers: crowd(t, 300, 30)})

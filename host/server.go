@@ -29,37 +29,37 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A server is a Server and what it offers.
+// A server is a Server with its connection and its current features.
 type server struct {
 	Server
 	host    *Host
 	client  *mcp.Client
-	settled chan struct{} // closed when its lists were read, or could not be, once
-	settle  func()        // closes it
-	look    chan struct{} // of capacity 1: somebody waits for what it offers now
+	settled chan struct{} // closed after the lists were read, or failed to be, for the first time
+	settle  func()        // closes settled
+	look    chan struct{} // capacity 1; asks watch to update the offer
 
-	vouched    atomic.Bool   // the user trusts it now
-	unprompted atomic.Int32  // requests that belong to no call
-	notices    *rate.Limiter // that its tools changed
+	vouched    atomic.Bool   // the user trusts the server now
+	unprompted atomic.Int32  // number of requests that belong to no call
+	notices    *rate.Limiter // limits notices about changed tools
 
 	mu       sync.RWMutex
 	offer    offer
-	from     *definitions.Definitions // what that was made of; nil while it offers nothing
-	taken    chan struct{}            // closed, and made new, when offer is replaced
+	from     *definitions.Definitions // definitions that offer was made from; nil if there is no offer
+	taken    chan struct{}            // closed and replaced when offer is replaced
 	listed   bool
 	err      error
-	reported string // what is wrong with its lists, as the user was notified
+	reported string // the last reported problem with its lists
 
-	unlisted int // skills that were found by their URIs
+	unlisted int // number of skills that were found by URI
 }
 
-// state returns how it stands with the server.
+// state returns the state of the server, and its error.
 func (s *server) state() (string, error) {
 	status, _ := s.host.gateway.StatusOf(s.Name)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	switch {
-	case s.err != nil: // also while it is tried again
+	case s.err != nil: // also while it reconnects
 		return StateFailed, s.err
 	case status.State != gateway.Connected:
 		return status.State.String(), status.Err
@@ -69,16 +69,16 @@ func (s *server) state() (string, error) {
 	return StateConnected, status.Err
 }
 
-// await waits until the offer is what the gateway knows of the server now.
+// await waits until the offer matches the gateway's current definitions.
 func (s *server) await(ctx context.Context) {
 	for {
-		from, taken := s.madeOf()
+		from, taken := s.currentDefinitions()
 		if s.host.gateway.Offered(s.Name) == from {
 			return
 		}
 		select {
 		case s.look <- struct{}{}:
-		default: // it is looked at
+		default: // a request is pending already
 		}
 		select {
 		case <-taken:
@@ -88,14 +88,16 @@ func (s *server) await(ctx context.Context) {
 	}
 }
 
-// madeOf returns what the offer was made of, and what is closed when it is replaced.
-func (s *server) madeOf() (*definitions.Definitions, <-chan struct{}) {
+// currentDefinitions returns the definitions that the offer was made from, and a channel that is
+// closed when the offer is replaced.
+func (s *server) currentDefinitions() (*definitions.Definitions, <-chan struct{}) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.from, s.taken
 }
 
-// hold has an offer be what the server has, which was made of from. A step that waits for it goes on when it can be found.
+// hold replaces the offer by o, which was made from the definitions from. It wakes waiting steps
+// after the search knows the new tools.
 func (s *server) hold(o offer, from *definitions.Definitions) {
 	s.mu.Lock()
 	s.offer = o
@@ -108,7 +110,7 @@ func (s *server) hold(o offer, from *definitions.Definitions) {
 	s.host.search.SetServer(s.Name, o.instructions, entries)
 	select {
 	case s.host.embed <- struct{}{}:
-	default: // what is to be done will see this server's tools too
+	default: // the pending work will include this server's tools
 	}
 	s.mu.Lock()
 	s.from = from
@@ -117,12 +119,12 @@ func (s *server) hold(o offer, from *definitions.Definitions) {
 	s.mu.Unlock()
 }
 
-// failed remembers why the server does not answer. What it offered is taken back:
-// a tool that cannot be called must not be in the model's hands.
+// failed records the error of the server and removes its offer, because the model must not have
+// tools that cannot be called.
 func (s *server) failed(err error) {
 	s.mu.Lock()
 	first, offered, what := s.err == nil, s.from != nil, "does not answer"
-	if !s.listed && s.Handler == nil { // nobody has asked it anything: it was not started, or not reached
+	if !s.listed && s.Handler == nil { // it was never connected
 		what = "is not connected"
 	}
 	s.err = err
@@ -135,58 +137,59 @@ func (s *server) failed(err error) {
 	}
 }
 
-// why returns an error of the server as a user reads it behind the server's name, which
-// everybody on the way has put before it.
+// why returns an error of the server as text that follows the server's name. It removes the name,
+// which several layers have put before the error.
 func (s *server) why(err error) string {
 	named := fmt.Sprintf("server %q", s.Name)
 	return excerpt.Clip(excerpt.Clean(strings.NewReplacer(named+": ", "", named+" is not connected: ", "").Replace(err.Error())), excerpt.MaxError)
 }
 
-// answers reports whether what the server offers was read, and is not lost.
-func (s *server) answers() bool {
+// isReady reports whether the server's features were read and the server is connected.
+func (s *server) isReady() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.listed && s.err == nil
 }
 
-// current returns what the server offers now.
+// current returns the current offer.
 func (s *server) current() offer {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.offer
 }
 
-// An offer is what a server has. It is replaced as a whole.
+// An offer holds the features of a server. It is replaced as a whole.
 type offer struct {
 	tools        []*tool
 	prompts      []*mcp.Prompt
 	resources    []*mcp.Resource
 	templates    []*mcp.ResourceTemplate
-	skills       []*skills.Skill // those of its list, and those that the model found by their URIs
+	skills       []*skills.Skill // skills of the list, and those that the model found by URI
 	instructions string
 	views        []*view
 	info         *mcp.Implementation
 	has          mcp.ServerCapabilities
 }
 
-// changeTime is how long a step waits for lists of which it is known that they changed.
+// changeTime is the maximum wait of a step for lists that have changed.
 const changeTime = 2 * time.Second
 
-// origin tells the server from others of its name.
+// origin distinguishes servers with the same name.
 func (s *server) origin() string { return policy.OriginOf(s.Origin) }
 
-// memberOrigin tells the servers behind a gateway from others of their names: they are what this gateway calls so.
+// memberOrigin distinguishes servers behind this gateway from servers with the same names
+// elsewhere. All members of the gateway share it.
 func (s *server) memberOrigin() string {
 	return policy.OriginOf([]string{"(behind a gateway)", s.Name, s.origin()})
 }
 
-// source returns the server, or something of it, as the flow of data knows it.
+// source returns the guard's source for the server, or for one of its resources.
 func (s *server) source(uri string) guard.Source {
 	return guard.Source{Server: s.Name, Origin: s.origin(), URI: uri}
 }
 
-// said reports whether a source is the server's, or that of a server behind it.
-func (s *server) said(from guard.Source) bool {
+// isSource reports whether a source is the server or a server behind it.
+func (s *server) isSource(from guard.Source) bool {
 	return from.IsOf(s.Name, s.origin()) || s.Prefixed && from.Origin == s.memberOrigin()
 }
 
@@ -194,7 +197,8 @@ func (s *server) trusted() bool { return s.vouched.Load() }
 
 func (s *server) trust() guard.Trust { return guard.Trust{Trusted: s.trusted(), Public: s.Public} }
 
-// A Host holds connections to servers and what they offer. All methods are safe for concurrent use. Close it when done.
+// A Host holds connections to servers and their features. All methods are safe for concurrent use.
+// The caller must close it.
 type Host struct {
 	options Options
 	budget  Budget
@@ -203,32 +207,32 @@ type Host struct {
 	pins    *guard.Pins
 	servers []*server
 	gateway *gateway.Gateway
-	added   []string // to it
+	added   []string // servers that the host added to the gateway
 
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	embed     chan struct{} // holds one while there are tools to be embedded
-	changes   atomic.Uint64 // counts whatever can change what the model may be given
-	reviewing chan struct{} // holds one while a user reviews
-	telling   sync.Mutex    // one event after the other
+	embed     chan struct{} // has a value while new tools need vectors
+	changes   atomic.Uint64 // counts changes that can affect the tools of the model
+	reviewing chan struct{} // holds a token while the user reviews
+	telling   sync.Mutex    // held while one event is sent
 	mu        sync.Mutex
 	rules     *policy.Policy
-	refused   map[string]string // definitions of a server that the user refused: by server, their hash
+	refused   map[string]string // the hash of the definitions that the user refused, by server
 
-	offered asOf[catalogue]       // what the model can be given
-	guarded asOf[guard.Catalogue] // what the guard knows of all servers
+	offered asOf[catalogue]       // tools and skills that the model can be given
+	guarded asOf[guard.Catalogue] // tool names of all servers, for the guard
 }
 
-// asOf is what was made of the servers' offers, as of a number of changes. It may be used from many goroutines.
+// asOf caches a value computed for a number of changes. It is safe for concurrent use.
 type asOf[T any] struct {
 	mu   sync.Mutex
 	made *T
 	at   uint64
 }
 
-// tell tells an event.
+// tell sends an event.
 func (h *Host) tell(e Event) {
 	if h.options.OnEvent == nil {
 		return
@@ -251,7 +255,7 @@ func (h *Host) serverNamed(name string) (s *server, found bool) {
 
 func noServer(name string) error { return fmt.Errorf("there is no server %q", name) }
 
-// await waits, for a moment, until lists of these servers that are known to be old were read and taken up.
+// await waits up to changeTime until outdated lists of these servers are read again.
 func (h *Host) await(ctx context.Context, servers ...*server) {
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
@@ -261,26 +265,26 @@ func (h *Host) await(ctx context.Context, servers ...*server) {
 	}
 	h.gateway.Fresh(ctx, names...)
 	for _, s := range servers {
-		if s.answers() { // one that never answered is not waited for again
+		if s.isReady() { // a server that never answered is not awaited
 			s.await(ctx)
 		}
 	}
 }
 
-// A tool is a tool of a server as the host knows it. It does not change.
+// A tool is a server's tool with the host's data about it. It is immutable.
 type tool struct {
 	*mcp.Tool
 	server     *server
-	ref        ToolRef // for users and rules: behind a gateway, the server there
-	member     bool    // it is behind a gateway
+	ref        ToolRef // name for users and rules; behind a gateway it names the member
+	member     bool    // the tool belongs to a server behind a gateway
 	id         string  // unique among all tools: SERVER__TOOL
 	sent       model.Tool
-	tokens     int               // what its definition costs
-	brief      func() model.Tool // what the model is sent where a search brought it
-	fault      string            // why no provider takes a request with it; empty if they do
+	tokens     int               // estimate for its definition
+	brief      func() model.Tool // the tool with a shortened definition, for results of searches
+	fault      string            // reason why no provider accepts the tool; empty if they do
 	definition guard.Definition
-	link       apps.Link                // what it says of a view
-	valid      func() *schema.Validator // of arguments; nil where the schema cannot be used
+	link       apps.Link                // link to a view
+	valid      func() *schema.Validator // validates arguments; nil if the schema is invalid
 }
 
 func (s *server) tool(t *mcp.Tool, names *model.Names) *tool {
@@ -309,14 +313,14 @@ func (s *server) tool(t *mcp.Tool, names *model.Names) *tool {
 	full.valid = sync.OnceValue(func() *schema.Validator {
 		v, err := schema.Compile(t.InputSchema)
 		if err != nil {
-			return nil // the server will say itself what it thinks of the arguments
+			return nil // the server will judge the arguments
 		}
 		return v
 	})
 	return full
 }
 
-// origin tells the tool's server from others of its name.
+// origin distinguishes servers with the name of the tool's server.
 func (t *tool) origin() string {
 	if t.member {
 		return t.server.memberOrigin()
@@ -324,12 +328,12 @@ func (t *tool) origin() string {
 	return t.server.origin()
 }
 
-// source returns where the text of its results comes from.
+// source returns the guard's source for the tool's results.
 func (t *tool) source() guard.Source {
 	return guard.Source{Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool}
 }
 
-// annotations returns what is said of the tool, in full.
+// annotations returns the annotations of the server.
 func (t *tool) annotations() mcp.ToolAnnotations {
 	if t.Annotations == nil {
 		return mcp.ToolAnnotations{}
@@ -337,8 +341,8 @@ func (t *tool) annotations() mcp.ToolAnnotations {
 	return *t.Annotations
 }
 
-// claimed returns the annotations that count: where the server does not say whether the tool only
-// reads, what the user said of this definition.
+// claimed returns the annotations that count. They include the user's declaration that the tool
+// only reads, if the server has no such annotation.
 func (t *tool) claimed() mcp.ToolAnnotations {
 	a := t.annotations()
 	if t.heldToRead() {
@@ -347,7 +351,7 @@ func (t *tool) claimed() mcp.ToolAnnotations {
 	return a
 }
 
-// heldToRead reports whether the user, and not the server, says that the tool only reads.
+// heldToRead reports whether the user, and not the server, declares the tool to be read-only.
 func (t *tool) heldToRead() bool {
 	return t.annotations().ReadOnlyHint == nil && t.server.host.pins.Reads(t.definition, t.origin())
 }
@@ -359,17 +363,17 @@ func (t *tool) title() string {
 	return t.Title
 }
 
-// claims returns the tool's annotations in the words of the policy.
-func claims(a mcp.ToolAnnotations) policy.Annotations {
+// policyAnnotations converts annotations for package policy.
+func policyAnnotations(a mcp.ToolAnnotations) policy.Annotations {
 	return policy.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, Idempotent: a.IdempotentHint, OpenWorld: a.OpenWorldHint}
 }
 
-// hints returns annotations in the words of the guard.
+// hints converts annotations for package guard.
 func hints(a mcp.ToolAnnotations) guard.Annotations {
 	return guard.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, OpenWorld: a.OpenWorldHint}
 }
 
-// readsOnly reports whether the tool is said to change nothing, so that calls of it can run at the same time.
+// readsOnly reports whether the tool counts as read-only, so that its calls can run concurrently.
 func (t *tool) readsOnly() bool {
 	hint := t.claimed().ReadOnlyHint
 	return hint != nil && *hint
@@ -383,10 +387,10 @@ func (t *tool) info(state string) ToolInfo {
 	return info
 }
 
-// separator stands between server and tool in the name that the model sees.
+// separator joins server and tool in the name that the model sees.
 const separator = "__"
 
-const foundEach = 300 // of a definition; the texts of a longer one are cut
+const foundEach = 300 // tokens of a definition found by a search; longer texts are cut
 
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
@@ -399,13 +403,14 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// A view is a document that a tool's results can be shown in (MCP Apps), as the user is asked about it.
+// A view is a document that shows a tool's results (MCP Apps), in the form for approval.
 type view struct {
 	definition guard.Definition
-	findings   []guard.Finding // in its text, where it is new or changed
+	findings   []guard.Finding // findings in its text, if it is new or changed
 }
 
-// remedy returns what to do about an error that is a refused authorization; empty for others.
+// remedy returns advice for an error in which a server refused authorization, or "" for other
+// errors.
 func remedy(err error) string {
 	var status *mcp.StatusError
 	if !errors.As(err, &status) {
@@ -426,10 +431,10 @@ func remedy(err error) string {
 	return text
 }
 
-// described finds where a server says how to sign in to it.
+// described finds the address of a server's description of its authorization.
 var described = regexp.MustCompile(`resource_metadata="(https?://[^"\s]+)"`)
 
-// get returns what was made as of so many changes, and makes it where it was not.
+// get returns the cached value, and computes it with make if the number of changes differs.
 func (a *asOf[T]) get(now uint64, make func() *T) *T {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -439,14 +444,14 @@ func (a *asOf[T]) get(now uint64, make func() *T) *T {
 	return a.made
 }
 
-// forget has it made again.
+// forget drops the cached value.
 func (a *asOf[T]) forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.made = nil
 }
 
-// Settle waits until the lists of every server were read, or could not be, once.
+// Settle waits until the lists of every server were read, or failed to be, for the first time.
 func (h *Host) Settle(ctx context.Context) error {
 	for _, s := range h.servers {
 		select {
@@ -458,22 +463,22 @@ func (h *Host) Settle(ctx context.Context) error {
 	return nil
 }
 
-// A catalogue is what the model can be given, at one moment: the tools that are
-// approved and not denied, in a stable order.
+// A catalogue holds the tools and skills that the model can be given at one moment. Its tools are
+// approved and not denied, and have a stable order.
 type catalogue struct {
 	tools   []*tool
 	byName  map[string]*tool
 	byID    map[string]*tool
 	tokens  int
-	of      map[*server]int             // of which there are so many tools, where they were chosen; nil: all
-	off     map[string]bool             // servers that are switched off
-	all     []listed                    // with what the model cannot have
-	skills  map[*server][]*skills.Skill // that are approved
-	servers []ServerTools               // but for how it stands with their connections
+	of      map[*server]int             // number of each server's tools, if the tools were chosen; nil: all
+	off     map[string]bool             // servers that the user switched off
+	all     []listedTool                // all tools, including those that the model cannot have
+	skills  map[*server][]*skills.Skill // approved skills
+	servers []ServerTools               // without the state of the connections
 }
 
-// listed is a tool that a server has, and whether the model can have it.
-type listed struct {
+// listedTool is a server's tool and its state for the model.
+type listedTool struct {
 	*tool
 	state string // see ToolInfo
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// tell reports an event of the run that the call belongs to, if to any.
+// tell sends an event to the run of the call, or to the host if there is none.
 func (s *server) tell(c *calling, e Event) {
 	if c != nil && c.run != nil {
 		c.run.tell(e)
@@ -26,16 +26,16 @@ func (s *server) tell(c *calling, e Event) {
 	s.host.tell(e)
 }
 
-// How much of a log message is reported: it is kept for users to read, with many others.
+// Limits of a log message in events, because many are kept for users to read.
 const (
-	maxLogger = 200      // bytes of its logger's name
-	maxLogged = 16 << 10 // bytes of what it says
+	maxLogger = 200      // bytes of the logger's name
+	maxLogged = 16 << 10 // bytes of the data
 )
 
-// logged returns what a log message says, or the beginning of it as a text.
+// logged returns the data of a log message, or the beginning of it as a JSON string.
 func logged(data json.RawMessage) json.RawMessage {
 	if len(data) <= maxLogged {
-		return slices.Clone(data) // its message can be much larger
+		return slices.Clone(data) // a copy, because data is part of a much larger message
 	}
 	text, isText := jsonrpc.Unquote(data)
 	if !isText {
@@ -44,12 +44,12 @@ func logged(data json.RawMessage) json.RawMessage {
 	return jsonrpc.AppendString(nil, excerpt.Clip(text, maxLogged))
 }
 
-// asked reports what came of a request from the server.
-func (s *server) asked(c *calling, method, message, outcome string) {
+// reportRequest reports the outcome of a request from the server.
+func (s *server) reportRequest(c *calling, method, message, outcome string) {
 	s.tell(c, Event{ServerRequest: &ServerRequested{CallID: c.callID(), Server: s.Name, Method: method, Message: excerpt.Clean(message), Outcome: outcome}})
 }
 
-// elicit puts a server's form, or the page it wants visited, to the user.
+// elicit shows the user a server's form, or a page that it asks them to visit.
 func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	c := callFrom(ctx)
 	refusal := s.mayNotAsk(c)
@@ -57,7 +57,7 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 		refusal = "its address is not that of a web page"
 	}
 	if refusal != "" {
-		s.asked(c, "elicitation/create", req.Message, "refused: "+refusal)
+		s.reportRequest(c, "elicitation/create", req.Message, "refused: "+refusal)
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
 	form := Form{Server: s.Name, Tool: c.toolName(), Request: req, Warnings: s.warnings("elicitation/create", req)}
@@ -66,18 +66,19 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 		err = errors.New("the form was not answered")
 	}
 	if errors.Is(err, ErrNobody) {
-		s.asked(c, "elicitation/create", req.Message, "refused: "+err.Error())
+		s.reportRequest(c, "elicitation/create", req.Message, "refused: "+err.Error())
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
 	if err != nil {
-		s.asked(c, "elicitation/create", req.Message, unanswered(ctx, err))
+		s.reportRequest(c, "elicitation/create", req.Message, unanswered(ctx, err))
 		return nil, err
 	}
-	s.asked(c, "elicitation/create", req.Message, result.Action)
+	s.reportRequest(c, "elicitation/create", req.Message, result.Action)
 	return result, nil
 }
 
-// unanswered returns the outcome of a request that a user did not answer: a run that they ended meanwhile is no fault.
+// unanswered returns the outcome of a request that the user did not answer. If the run ended
+// meanwhile, that is a cancellation and not an error.
 func unanswered(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return mcp.ElicitCancel
@@ -85,7 +86,7 @@ func unanswered(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// mayNotAsk returns why the server's requests do not get to a user.
+// mayNotAsk returns the reason why the server's requests do not reach the user, or "".
 func (s *server) mayNotAsk(c *calling) string {
 	switch {
 	case !s.host.accepted(s):
@@ -96,14 +97,14 @@ func (s *server) mayNotAsk(c *calling) string {
 	return ""
 }
 
-// isWebPage reports whether a user can be sent to an address: not to a file or a
-// program, and not to one host under the name of another.
+// isWebPage reports whether an address is that of a web page, and not of a file or a program. It
+// refuses addresses with a user name, which can hide the real host.
 func isWebPage(address string) bool {
 	page, err := url.Parse(address)
 	return err == nil && (page.Scheme == "https" || page.Scheme == "http") && page.Host != "" && page.User == nil
 }
 
-// warnings returns what is suspicious about a request from the server.
+// warnings returns suspicious properties of a request from the server.
 func (s *server) warnings(method string, params any) []string {
 	encoded, err := schema.Encode(nil, params)
 	if err != nil {
@@ -118,14 +119,14 @@ func (s *server) warnings(method string, params any) []string {
 	return warnings
 }
 
-// sample lets a server use the model, if the user agrees and the server's part
-// of the conversation's budget is not used up.
+// sample lets a server use the model, if the user agrees and the server's budget for the
+// conversation is not used up.
 func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 	const method = "sampling/createMessage"
 	c := callFrom(ctx)
 	refuse := func(format string, args ...any) (*mcp.CreateMessageResult, error) {
 		text := fmt.Sprintf(format, args...)
-		s.asked(c, method, sampling.FirstText(req.Messages), "refused: "+text)
+		s.reportRequest(c, method, sampling.FirstText(req.Messages), "refused: "+text)
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "%s", text)
 	}
 	if c == nil || c.run == nil {
@@ -136,7 +137,7 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 		return refuse("%v", err)
 	}
 	tokens := window.TokensOfRequest(request) + request.MaxTokens
-	left := s.host.budget.Sampling - c.run.c.sampledBy(s.Name, tokens) + tokens // taken now, as several calls can ask at once
+	left := s.host.budget.Sampling - c.run.c.sampledBy(s.Name, tokens) + tokens // reserved now, because several calls can ask at once
 	used := 0
 	defer func() { c.run.c.sampledBy(s.Name, used-tokens) }()
 	if tokens > left {
@@ -152,14 +153,14 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	case errors.Is(err, ErrNobody):
 		return refuse("%v", err)
 	case err != nil:
-		s.asked(c, method, sampling.FirstText(req.Messages), unanswered(ctx, err))
+		s.reportRequest(c, method, sampling.FirstText(req.Messages), unanswered(ctx, err))
 		return nil, err
 	case !agreed:
-		s.asked(c, method, sampling.FirstText(req.Messages), mcp.ElicitDecline)
+		s.reportRequest(c, method, sampling.FirstText(req.Messages), mcp.ElicitDecline)
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "the user declined")
 	}
-	s.asked(c, method, sampling.FirstText(req.Messages), mcp.ElicitAccept)
-	request, names, err := sampling.Request(&req) // the user may have changed it
+	s.reportRequest(c, method, sampling.FirstText(req.Messages), mcp.ElicitAccept)
+	request, names, err := sampling.Request(&req) // the user may have changed the request
 	if err != nil {
 		return refuse("%v", err)
 	}
@@ -173,18 +174,18 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	return sampling.Result(response, s.host.options.Model.Info().Name, names), nil
 }
 
-// maxServerRequests is how many requests a server may send in the middle of one call.
+// maxServerRequests is the number of requests that a server may send during one call.
 const maxServerRequests = 64
 
-// attribute gives every request a Peer that knows the call: the requests of a
-// legacy server come with no context of their own.
+// attribute gives every request a Peer that knows its call, because the requests of a legacy server
+// have no context of their own.
 func attribute(next mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if c := callFrom(ctx); c != nil && req.Peer != nil {
 			copied := *req
 			copied.Peer = attributed{req.Peer, c}
 			req = &copied
-			c.over.Store(false) // a call can take several rounds
+			c.over.Store(false) // a call can have several rounds
 			defer c.over.Store(true)
 		}
 		return next.Handle(ctx, req)
@@ -196,10 +197,10 @@ type attributed struct {
 	call *calling
 }
 
-// Unwrap is for [mcp.PeerAs].
+// Unwrap returns the wrapped Peer, for [mcp.PeerAs].
 func (p attributed) Unwrap() mcp.Peer { return p.Peer }
 
-// Ask puts the question with the call it belongs to, while that runs.
+// Ask sends the question with its call in the context, while the call runs.
 func (p attributed) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	if p.call.over.Load() {
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "server %q asked after the end of the call", p.call.server.Name)
@@ -210,7 +211,7 @@ func (p attributed) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessa
 	return p.Peer.Ask(withCall(ctx, p.call), q)
 }
 
-// Notify hears log messages and passes everything on.
+// Notify reports log messages and passes all messages on.
 func (p attributed) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	if method == "notifications/message" {
 		var m mcp.LogMessage

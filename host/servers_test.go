@@ -46,7 +46,7 @@ func TestToolsThatComeInTheMiddleOfARunCanBeCalled(t *testing.T) {
 	})
 }
 
-func TestToolsThatComeInTheMiddleOfARunAreReviewedFirst(t *testing.T) {
+func TestNewToolsDuringARunAreReviewedFirst(t *testing.T) {
 	for _, agreed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			person := &desk{review: func(r Review) bool { return r.First || agreed }}
@@ -69,7 +69,7 @@ func TestToolsThatComeInTheMiddleOfARunAreReviewedFirst(t *testing.T) {
 	}
 }
 
-func TestADefinitionThatChangesWhileTheModelThinksIsNotCalled(t *testing.T) {
+func TestAToolThatChangesDuringAResponseIsNotCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mcp.NewServer("s", "1")
 		called := 0
@@ -129,7 +129,7 @@ func (f *flaky) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error
 	return f.Handler.Handle(ctx, req)
 }
 
-func TestAServerThatFailsComesBack(t *testing.T) {
+func TestAFailedServerIsReconnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{Handler: calculator().Handler}
 		f.down.Store(true)
@@ -188,7 +188,7 @@ func TestAServerThatNeverAnswersDoesNotHoldUpARun(t *testing.T) {
 }
 
 // A server that was there, announces a change and does not answer is waited for a moment only.
-func TestListsThatCannotBeReadHoldUpAStepForAMomentOnly(t *testing.T) {
+func TestUnreadableListsDelayAStepOnlyBriefly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mcp.NewServer("s", "1")
 		mcp.AddToolWith(srv, mcp.Tool{Name: "look", Annotations: readOnly}, func(context.Context, struct{}) (string, error) { return "seen", nil })
@@ -238,7 +238,7 @@ func TestTwoConversationsAskForOneReview(t *testing.T) {
 }
 
 // A server that comes back as another version is another server.
-func TestAServerThatComesBackAsAnotherVersionIsReviewed(t *testing.T) {
+func TestAServerIsReviewedAfterAChangeOfItsVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		version := func(v string) *mcp.Server {
 			srv := mcp.NewServer("s", v)

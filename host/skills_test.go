@@ -76,7 +76,7 @@ func resultsOf(req *model.Request) []string {
 	return texts
 }
 
-func TestASkillIsNamedAndItsTextIsReadWhenTheModelWantsIt(t *testing.T) {
+func TestThePromptNamesSkillsAndTheModelReadsTheirTexts(t *testing.T) {
 	srv := newGuide(t)
 	s := play(t, Options{Servers: []Server{{Name: "shop", Handler: srv}}},
 		readOf("skill://refunds/SKILL.md"), readOf("skill://refunds/more.md"), readOf("skill://refunds/other.md"), scripted.Say("done"))
@@ -208,7 +208,7 @@ func TestDynamicResourcesAreOfTrustedServersOnly(t *testing.T) {
 }
 
 // A skill of one server must not lead to the reading of another without a yes that names both.
-func TestAfterASkillOfAnotherServerEachReadingIsAskedAbout(t *testing.T) {
+func TestReadingsAfterASkillOfAnotherServerNeedApproval(t *testing.T) {
 	srv := newGuide(t)
 	library := mcp.NewServer("library", "1")
 	library.AddText(mcp.Resource{URI: "book://1", Name: "one"}, "A book.")
@@ -230,7 +230,7 @@ func TestAfterASkillOfAnotherServerEachReadingIsAskedAbout(t *testing.T) {
 	}
 }
 
-func TestManySkillsCostABoundedPromptAndNoneIsCutInTwo(t *testing.T) {
+func TestThePromptHasAtMostSomeSkillsAndCutsNone(t *testing.T) {
 	files := fstest.MapFS{}
 	for i := range 300 {
 		files[fmt.Sprintf("skill-%03d/SKILL.md", i)] = &fstest.MapFile{Data: fmt.Appendf(nil, "---\nname: skill-%03d\ndescription: %s\n---\n", i, strings.Repeat("does things ", 80))}

@@ -18,33 +18,34 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// ErrLeft is for the cause with which a context ends whose calls are left: the run that [Conversation.Ask] was given it
-// for ends, but the tasks that its calls became go on, and [Conversation.WatchTasks] waits for them, in this process or
-// the next. With other causes they are cancelled, but for limits of time.
+// ErrLeft is a cause for the end of a context that leaves running tasks alone. The run of
+// [Conversation.Ask] with that context ends, but the tasks of its calls continue, and
+// [Conversation.WatchTasks] waits for them, in this process or the next. Time limits also leave
+// tasks alone. Any other cause cancels them.
 var ErrLeft = errors.New("the call was left, and goes on as a task of its server")
 
-// errNotRecorded is why a task is cancelled of which the record does not know.
+// errNotRecorded is the reason for cancelling a task that the record does not contain.
 var errNotRecorded = errors.New("the task cannot be recorded")
 
-const maxTasks = 100 // calls of a conversation that are tasks at the same time
+const maxTasks = 100 // concurrent tasks of a conversation
 
-// A Task is a call that its server runs as a task, and of which nothing came yet.
+// A Task is a call that its server runs as a task, without a result so far.
 type Task struct {
-	Number int // in the conversation, from 1
+	Number int // number in the conversation, from 1
 	Server string
 	Tool   string
-	Agent  string // the sub-agent whose call it was; empty: the conversation's own model
+	Agent  string // sub-agent that made the call; empty: the conversation's own model
 	Began  time.Time
-	// Status is what it was doing when it was last looked at, as the protocol has it: working or input_required; or
-	// [TaskUnseen].
+	// Status is the last known status in the protocol, working or input_required; or [TaskUnseen].
 	Status string
-	// Message is what it says of itself.
+	// Message is the last status message of the task.
 	Message string
-	// Left is whether no call waits for it: what comes of it is reported by itself.
+	// Left reports that no call waits for the task. Its result is reported separately.
 	Left bool
 }
 
-// TaskUnseen is the status of a task that was not looked at yet, as its server is not there, not approved, or off.
+// TaskUnseen is the status of a task that was not queried yet, because its server is not connected,
+// not approved, or off.
 const TaskUnseen = "not reached"
 
 // Tasks returns the calls that run as tasks of their servers, in the order in which they began.
@@ -61,7 +62,7 @@ func (c *Conversation) Tasks() []Task {
 	return all
 }
 
-// task returns one that is pending.
+// task returns the pending task with a number.
 func (c *Conversation) task(number int) (*pendingTask, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,8 +74,9 @@ func (c *Conversation) task(number int) (*pendingTask, error) {
 	return nil, fmt.Errorf("no task %d is running", number)
 }
 
-// CancelTask asks the server of a task to cancel it; that it did, whoever waits for the task hears. One whose server is
-// not among the host's any more is given up. The error says that there is no such task, or what the server said.
+// CancelTask asks the server of a task to cancel it. The waiting call or [Conversation.WatchTasks]
+// gets the result. A task of a server that the host no longer has is dropped. The error reports
+// that the task does not exist, or comes from the server.
 func (c *Conversation) CancelTask(ctx context.Context, number int) error {
 	t, err := c.task(number)
 	if err != nil {
@@ -91,8 +93,9 @@ func (c *Conversation) CancelTask(ctx context.Context, number int) error {
 	return nil
 }
 
-// LeaveTask ends the call that waits for a task, with [ErrLeft]: the model goes on, and learns what came of the task
-// when it is over. The error says that there is no such task, or that no call waits for it.
+// LeaveTask ends the call that waits for a task with [ErrLeft]. The model continues, and gets the
+// task's result when it comes. The error reports that the task does not exist, or that no call
+// waits for it.
 func (c *Conversation) LeaveTask(number int) error {
 	t, err := c.task(number)
 	if err != nil {
@@ -108,7 +111,8 @@ func (c *Conversation) LeaveTask(number int) error {
 	return nil
 }
 
-// outermost returns the run that is recorded, and the call of its own model that a call belongs to.
+// outermost returns the outermost run, which is recorded, and the call of that run's model to which
+// c belongs.
 func (c *calling) outermost() (*run, string) {
 	r, id := c.run, c.id
 	for r.parent() != nil {
@@ -117,7 +121,7 @@ func (c *calling) outermost() (*run, string) {
 	return r, id
 }
 
-// onTask records that a call became a task before anybody waits for it.
+// onTask records that a call became a task.
 func (s *server) onTask(ctx context.Context, _, id string, over bool) {
 	c := callFrom(ctx)
 	if over || c == nil || c.run == nil || c.tool == nil {
@@ -127,7 +131,7 @@ func (s *server) onTask(ctx context.Context, _, id string, over bool) {
 	t, err := r.c.beginTask(TaskBegan{Tool: c.tool.ref, Via: s.Name, Origin: s.origin(), ID: id, CallID: callID, Agent: c.run.c.agent.Name}, c.leave)
 	switch {
 	case err != nil:
-		c.leave(fmt.Errorf("%w: %w", errNotRecorded, err)) // the next entry ends the run, for the same reason
+		c.leave(fmt.Errorf("%w: %w", errNotRecorded, err)) // the same error will end the run at the next entry
 	case t == nil:
 		c.run.notice(NoticeTask, "%s/%s runs as a task, which is lost if junction ends: %d are running already", c.tool.ref.Server, c.tool.ref.Tool, maxTasks)
 	default:
@@ -136,7 +140,8 @@ func (s *server) onTask(ctx context.Context, _, id string, over bool) {
 	}
 }
 
-// beginTask records a task; it is nil where too many run. Those that are over make room.
+// beginTask records a task and returns it, or nil if too many run. It drops a finished one if there
+// is no space.
 func (c *Conversation) beginTask(began TaskBegan, leave context.CancelCauseFunc) (*pendingTask, error) {
 	c.adding.Lock()
 	defer c.adding.Unlock()
@@ -164,7 +169,7 @@ func (c *Conversation) beginTask(began TaskBegan, leave context.CancelCauseFunc)
 	return t, nil
 }
 
-// onLook keeps what a task is doing.
+// onLook records the current status of a task.
 func (s *server) onLook(ctx context.Context, _, status, message string) {
 	call := callFrom(ctx)
 	if call == nil || call.task == nil {
@@ -180,13 +185,13 @@ func (s *server) onLook(ctx context.Context, _, status, message string) {
 	call.task.status, call.task.message = excerpt.Clip(excerpt.Clean(status), maxName), excerpt.Clip(excerpt.Clean(message), maxLogged)
 }
 
-// leavesTask reports whether a task goes on though the call that waited for it was given up.
+// leavesTask reports whether a task continues after the context of its call ended with cause.
 func leavesTask(cause error) bool {
 	return errors.Is(cause, ErrLeft) || errors.Is(cause, errTimeLimit) || errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, tasks.ErrClosed)
 }
 
-// returned notes that the call has a result, or that nobody waits for its task any more. It returns what the model gets
-// in the latter case.
+// returned records that the call has a result, or that it no longer waits for its task. In the
+// latter case left is true, and got is the outcome for the model.
 func (c *calling) returned(ctx context.Context, err error) (got outcome.Outcome, left bool) {
 	t := c.task
 	if t == nil {
@@ -200,30 +205,31 @@ func (c *calling) returned(ctx context.Context, err error) (got outcome.Outcome,
 	if !left {
 		return outcome.Outcome{}, false
 	}
-	if r.c.add(Entry{Task: &TaskEntry{Number: t.number, Left: true}}) == nil { // else the run ends with the next entry
+	if r.c.add(Entry{Task: &TaskEntry{Number: t.number, Left: true}}) == nil { // otherwise the next entry fails too, and ends the run
 		r.c.watchMore()
 	}
-	if cause := context.Cause(ctx); !errors.Is(cause, ErrLeft) { // the user knows
+	if cause := context.Cause(ctx); !errors.Is(cause, ErrLeft) { // if the cause is ErrLeft, the user knows already
 		c.run.tell(Event{Notice: &Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("goes on as task %d: %s", t.number, excerpt.Clip(excerpt.Clean(cmp.Or(cause, err).Error()), excerpt.MaxError))}})
 	}
 	return outcome.Said("%s goes on as task %d of its server, and has no result yet. You learn when it is over: do not call it again for that, and go on with what does not need it.", c.tool.sent.Name, t.number), true
 }
 
 const (
-	taskPause     = time.Second    // between two looks whether a task's server is there to be asked
-	lastTaskPause = time.Minute    // the longest pause before a server that could not be asked is asked again
-	maxUnanswered = 24 * time.Hour // for how long nothing may be learned of a task of a server that is there
+	taskPause     = time.Second    // pause between checks whether a task's server is usable
+	lastTaskPause = time.Minute    // maximum pause before a failed query is repeated
+	maxUnanswered = 24 * time.Hour // time after which a task is given up although its server is usable
 )
 
-// WatchTasks waits for the tasks that no call waits for: those that ran when an earlier process ended, and those that
-// were left. What comes of each becomes part of the conversation, once, as soon as there is no run, and is reported as
-// [Returned]. A task is waited for when its server is there, the one that it was, approved and not switched off. It
-// returns when ctx is done; the tasks go on. One caller at a time waits for each task.
+// WatchTasks waits for the tasks that no call waits for: tasks of earlier processes, and those that
+// calls left. Each result becomes part of the conversation, once, as soon as no run is active, and
+// is reported as [Returned]. WatchTasks only queries servers that are connected, approved, not
+// switched off, and the same as before. It returns when ctx is done; the tasks continue. Only one
+// caller at a time waits for each task.
 func (c *Conversation) WatchTasks(ctx context.Context) {
 	done := ctx
 	ctx, leave := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer leave(nil)
-	defer context.AfterFunc(done, func() { leave(ErrLeft) })() // whyever nobody waits any more: nobody cancelled it
+	defer context.AfterFunc(done, func() { leave(ErrLeft) })() // the end of ctx must not cancel tasks, whatever its cause
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	for {
@@ -237,7 +243,7 @@ func (c *Conversation) WatchTasks(ctx context.Context) {
 				case a != nil:
 					c.arrived(t, a)
 				case ctx.Err() != nil:
-					c.watchMore() // for whoever waits from now on
+					c.watchMore() // for the next WatchTasks
 				}
 			})
 		}
@@ -249,7 +255,7 @@ func (c *Conversation) WatchTasks(ctx context.Context) {
 	}
 }
 
-// unwatched returns the tasks that nobody waits for, and now somebody does.
+// unwatched returns the tasks that no goroutine waits for, and marks them as watched.
 func (c *Conversation) unwatched() (all []*pendingTask) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -262,7 +268,7 @@ func (c *Conversation) unwatched() (all []*pendingTask) {
 	return all
 }
 
-// watchMore says that there are tasks that nobody waits for.
+// watchMore wakes WatchTasks, because there are tasks that no goroutine waits for.
 func (c *Conversation) watchMore() {
 	select {
 	case c.more <- struct{}{}:
@@ -270,7 +276,8 @@ func (c *Conversation) watchMore() {
 	}
 }
 
-// serverOfTask returns the server of a task, or why it is not there. Another one of its name is another one.
+// serverOfTask returns the server of a task, or the reason why it is missing. A server of the same
+// name with another origin does not count.
 func (h *Host) serverOfTask(t *pendingTask) (s *server, why string) {
 	s, found := h.serverNamed(t.Via)
 	switch {
@@ -282,7 +289,7 @@ func (h *Host) serverOfTask(t *pendingTask) (s *server, why string) {
 	return s, ""
 }
 
-// watchTask waits for a task; nil where ctx is done, or its server is not here.
+// watchTask waits for a task. It returns nil if ctx is done or the host does not have the server.
 func (c *Conversation) watchTask(ctx context.Context, t *pendingTask) *arrival {
 	tell := func(format string, args ...any) {
 		c.host.notice(Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("task %d: ", t.number) + fmt.Sprintf(format, args...)})
@@ -294,7 +301,7 @@ func (c *Conversation) watchTask(ctx context.Context, t *pendingTask) *arrival {
 	}
 	ctx = withCall(ctx, &calling{id: t.CallID, server: s, tool: c.toolOfTask(t), task: t, taskOf: c})
 	for reported, pause, since := false, taskPause, time.Now(); ; {
-		if !s.answers() || !c.host.accepted(s) || c.isOff(s.Name) {
+		if !s.isReady() || !c.host.accepted(s) || c.isOff(s.Name) {
 			since = time.Now()
 			if !wait(ctx, taskPause) {
 				return nil
@@ -327,12 +334,12 @@ func (c *Conversation) watchTask(ctx context.Context, t *pendingTask) *arrival {
 	}
 }
 
-// endsTask reports whether nothing else can come of a task than this error.
+// endsTask reports whether an error is the final result of a task.
 func endsTask(err error) bool {
 	return errors.Is(err, tasks.ErrCancelled) || errors.As(err, new(*mcp.Error)) && !errors.Is(err, tasks.ErrUnanswered)
 }
 
-// toolOfTask returns the tool as the model can have it now; nil where it cannot.
+// toolOfTask returns the tool of a task if the model can use it now, and nil otherwise.
 func (c *Conversation) toolOfTask(t *pendingTask) *tool {
 	if found := c.catalogue().find(t.Tool); found != nil && found.server.Name == t.Via {
 		return found
@@ -340,7 +347,8 @@ func (c *Conversation) toolOfTask(t *pendingTask) *tool {
 	return nil
 }
 
-// arrived notes what came of a task, and makes it part of the conversation unless that is in a run, which does so at its end.
+// arrived records the result of a task. It adds the result to the conversation if no run is active;
+// otherwise the run does so at its end.
 func (c *Conversation) arrived(t *pendingTask, a *arrival) {
 	c.mu.Lock()
 	if t.came == nil {
@@ -350,12 +358,12 @@ func (c *Conversation) arrived(t *pendingTask, a *arrival) {
 	c.takeIn()
 }
 
-// takeIn makes what came of tasks part of the conversation, unless a run is going.
+// takeIn adds the results of tasks to the conversation, unless a run is active.
 func (c *Conversation) takeIn() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.taking != nil {
-		c.takeAgain = true // by whoever does it
+		c.takeAgain = true // the goroutine that is taking continues
 		return
 	}
 	select {
@@ -372,10 +380,11 @@ func (c *Conversation) takeIn() {
 	}
 	close(c.taking)
 	c.taking = nil
-	c.busy <- struct{}{} // of capacity 1, and taken
+	c.busy <- struct{}{} // cannot block: the token was taken above
 }
 
-// takeArrived makes what came of tasks part of the conversation; there is no run, or none that said anything yet.
+// takeArrived adds the results of tasks to the conversation. No run is active, or the run has not
+// begun its question.
 func (c *Conversation) takeArrived() {
 	c.mu.Lock()
 	var all []*pendingTask
@@ -388,7 +397,7 @@ func (c *Conversation) takeArrived() {
 	for _, t := range all {
 		s, _ := c.host.serverOfTask(t)
 		if s != nil && (!c.host.accepted(s) || c.isOff(s.Name)) {
-			continue // the model has nothing of it now
+			continue // the model must not get text of this server now
 		}
 		if err := c.takeTask(t, s); err != nil {
 			c.host.notice(Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("task %d is over, but what came of it is not in the conversation: %v", t.number, err)})
@@ -396,8 +405,9 @@ func (c *Conversation) takeArrived() {
 	}
 }
 
-// takeTask makes what came of a task part of the conversation. A model has what a server wrote, the names of its tools
-// among it, in results of calls only, and not where the user speaks: so the message says where it can be read.
+// takeTask adds the result of a task to the conversation. A server's text, including names of its
+// tools, may only be in results, and not in messages of the user. So the message only tells the
+// model where to read the result.
 func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 	r := &run{c: c, h: c.host, sharing: 1}
 	got, how := outcome.Outcome{IsError: true}, "has failed"
@@ -424,7 +434,7 @@ func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 	}
 	came.Message = &model.Message{Role: model.RoleUser, Parts: []model.Part{{Text: text}}}
 	r.readTask(t, s, got.Whole)
-	if err := c.saveFlow(); err != nil { // whatever happens then, the record says whose text it holds
+	if err := c.saveFlow(); err != nil { // recorded before anything else can fail
 		return err
 	}
 	if err := c.add(Entry{Task: &TaskEntry{Number: t.number, Came: came}}); err != nil {
@@ -442,17 +452,17 @@ func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 	return nil
 }
 
-// readTask labels what came of a task as the result of any call. Where the tool is not there any more, or not as it
-// was approved, nothing that it says of itself counts.
+// readTask labels the result of a task like the result of a call. If the tool is gone or no longer
+// approved, its annotations do not count.
 func (r *run) readTask(t *pendingTask, s *server, text string) {
 	if found := r.c.toolOfTask(t); found != nil {
-		r.read(context.Background(), found, text) // its call is over
+		r.read(context.Background(), found, text) // the context of the call has ended
 		return
 	}
 	from, trust := guard.Source{Server: t.Tool.Server, Origin: t.Origin, Tool: t.Tool.Tool}, guard.Trust{}
 	if s != nil {
 		trust = s.trust()
-		if t.Tool.Server != s.Name { // behind a gateway
+		if t.Tool.Server != s.Name { // the tool belongs to a member of a gateway
 			from.Origin = s.memberOrigin()
 		}
 	}

@@ -112,7 +112,7 @@ func dig(t *testing.T, s *stage) (c *Conversation, record *saved, end func(cause
 	}
 }
 
-// texts are the results that the model got in all, and the messages in the role of the person.
+// texts returns all results that the model got, and the messages in the role of the user.
 func (s *stage) texts(t *testing.T) (results, said []string) {
 	t.Helper()
 	for _, m := range s.last(t).Messages {
@@ -177,7 +177,7 @@ func TestACallWaitsForItsTaskAndShowsProgress(t *testing.T) {
 }
 
 // A process is killed in the middle of a task; the next one waits for it, and the model gets its result once.
-func TestATaskGoesOnAfterARestart(t *testing.T) {
+func TestATaskContinuesAfterARestart(t *testing.T) {
 	tests := []struct {
 		name, comes string
 		isError     bool
@@ -293,7 +293,7 @@ func TestMessagesDuringARunWaitForItsEnd(t *testing.T) {
 	})
 }
 
-func TestHowARunEndsDecidesWhetherItsTasksGoOn(t *testing.T) {
+func TestTheEndOfARunDecidesWhetherItsTasksContinue(t *testing.T) {
 	tests := []struct {
 		name   string
 		limits Limits

@@ -94,7 +94,7 @@ func TestATaskOfAServerThatMayNotBeUsedWaits(t *testing.T) {
 }
 
 // What a sub-agent's call became is the conversation's: after a restart there is no sub-agent.
-func TestATaskOfASubAgentGoesOnAfterARestart(t *testing.T) {
+func TestATaskOfASubAgentContinuesAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
 		own := mcp.NewServer("own", "1")
@@ -162,7 +162,7 @@ func TestATaskOutlivesALostConnection(t *testing.T) {
 	})
 }
 
-// What a task asks after a restart is asked of the person, as in the middle of a call.
+// After a restart, a question of a task goes to the user, as during a call.
 func TestTasksAskAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mcp.NewServer("works", "1")
@@ -280,7 +280,7 @@ func (s slowly) Append(e Entry) error {
 	return nil
 }
 
-// A call waits for its task as long as for any other call, and then the model goes on.
+// A call waits for its task as long as for any other call, and then the model continues.
 func TestACallThatTakesTooLongIsHandedBackAsItsTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)

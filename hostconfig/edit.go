@@ -103,7 +103,7 @@ func (e *editor) swap(sw swap) error {
 		return errEdit
 	}
 	sorting.By(old, func(a, b *member) int { return a.start - b.start })
-	e.says(sw.in, old, sw.new)
+	e.setMembers(sw.in, old, sw.new)
 	if len(sw.new) == 0 {
 		for _, m := range old {
 			e.remove(sw.in, m, old)

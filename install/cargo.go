@@ -15,8 +15,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// cargo compiles crates with the user's Rust. That runs code of the package and its dependencies,
-// so Scripts must be set.
+// cargo compiles crates with the user's Rust. Compiling runs code of the package and its
+// dependencies, so Scripts must be set.
 type cargo struct{ neutral string }
 
 var (
@@ -24,7 +24,7 @@ var (
 	crateVersion = lazy.Regexp(`^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$`)
 )
 
-// A crate is a version in the registry's index, as Cargo writes it into a Cargo.lock.
+// A crate is a version in the registry's index, in the form of a Cargo.lock.
 type crate struct {
 	Name     string `toml:"name"`
 	Version  string `toml:"version"`
@@ -32,15 +32,16 @@ type crate struct {
 	Checksum string `toml:"checksum"`
 }
 
-// publicCrates is the name of the public registry in a Cargo.lock, whichever index Cargo uses.
+// publicCrates is the name of the public registry in a Cargo.lock. It does not depend on the index
+// that Cargo uses.
 const publicCrates = "registry+https://github.com/rust-lang/crates.io-index"
 
-// host returns the host of the registry of a crate.
+// host returns the host of a crate's registry.
 func (c crate) host() string {
 	if c.Source == publicCrates {
 		return "crates.io"
 	}
-	_, address, _ := strings.Cut(c.Source, "+") // after its kind, such as registry or sparse
+	_, address, _ := strings.Cut(c.Source, "+") // the prefix is a kind, such as registry or sparse
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
@@ -48,13 +49,13 @@ func (c crate) host() string {
 	return u.Host
 }
 
-// crateLock is Locked.Dependencies of a crate: the Cargo.lock that its author packed. Its bytes are
-// covered by the crate's checksum. It is kept for audits.
+// crateLock is Locked.Dependencies of a crate: the Cargo.lock that its author packed. The crate's
+// checksum covers it. Audits use it.
 type crateLock struct {
 	CargoLock string `json:"cargoLock"`
 }
 
-// look finds a crate in the registry, with a package in dir that depends on it.
+// look finds a crate in the registry. It writes a package to dir that depends on the crate.
 func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, error) {
 	if !crateName().MatchString(p.Name) {
 		return crate{}, errors.New("is not the name of a crate")
@@ -75,9 +76,9 @@ func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, e
 	}
 	_, err := run(ctx, command{name: "cargo", args: []string{"generate-lockfile"}, dir: dir, time: askTime})
 	switch {
-	case says(err, "is yanked"):
+	case failedWith(err, "is yanked"):
 		return crate{}, fmt.Errorf("%w: %w", ErrPulled, err)
-	case says(err, "no matching package", "failed to select a version for the requirement `"+p.Name+" "):
+	case failedWith(err, "no matching package", "failed to select a version for the requirement `"+p.Name+" "):
 		return crate{}, fmt.Errorf("%w: %w", ErrNotFound, err)
 	case err != nil:
 		return crate{}, err
@@ -95,14 +96,14 @@ func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, e
 	exact, pinned := strings.CutPrefix(version, "=")
 	for _, c := range read.Package {
 		if c.Name != p.Name || c.Source == "" || pinned && c.Version != exact {
-			continue // another version of it may be one of its dependencies
+			continue // a dependency may require another version of the crate itself
 		}
 		if !hexHash().MatchString(c.Checksum) {
 			return crate{}, fmt.Errorf("version %s has no checksum in the registry's index", c.Version)
 		}
-		// A server.json names the public registry by its site, and Cargo by the index of that site.
+		// A server.json names the public registry by its site, but Cargo by the index of the site.
 		if u, err := url.Parse(registry); registry != "" && (err != nil || u.Host == "" || u.Host != c.host()) {
-			return crate{}, fmt.Errorf("should come from %s, and Cargo asks %s: name the index as sparse+https://…", shown(registry), c.Source)
+			return crate{}, fmt.Errorf("should come from %s, and Cargo asks %s: name the index as sparse+https://…", displayName(registry), c.Source)
 		}
 		return c, nil
 	}
@@ -135,10 +136,11 @@ func (k cargo) resolve(ctx context.Context, p Package, dir string) (*Locked, err
 	return l, err
 }
 
-// ownLock returns the Cargo.lock in a crate, or nil if it has none or this Cargo cannot fetch it.
+// ownLock returns the Cargo.lock in a crate. It returns nil if the crate has none or the installed
+// Cargo cannot fetch it.
 func (k cargo) ownLock(ctx context.Context, p Package) []byte {
 	if p.Registry != "" {
-		return nil // cargo info identifies registries by name
+		return nil // cargo info needs the name of a registry, which is not known
 	}
 	if _, err := run(ctx, command{name: "cargo", args: []string{"info", "--quiet", p.Name + "@" + p.Version}, dir: k.neutral, time: askTime}); err != nil {
 		return nil
@@ -166,9 +168,9 @@ func (k cargo) install(ctx context.Context, l *Locked, dir string) error {
 	if !crateVersion().MatchString(l.Version) {
 		return errors.New("has no exact version in the lock")
 	}
-	// Cargo is configured for no other index, so its default would replace the one in the lock.
+	// Cargo would use its default in place of an index that is not in this form.
 	if l.Registry != "" && !strings.HasPrefix(l.Registry, "sparse+") {
-		return fmt.Errorf("has the registry %s in the lock, which is not an index (sparse+https://…)", shown(l.Registry))
+		return fmt.Errorf("has the registry %s in the lock, which is not an index (sparse+https://…)", displayName(l.Registry))
 	}
 	look := filepath.Join(dir, "look")
 	if err := os.Mkdir(look, 0o700); err != nil {
@@ -182,7 +184,7 @@ func (k cargo) install(ctx context.Context, l *Locked, dir string) error {
 	if err != nil {
 		return err
 	}
-	if "sha256:"+c.Checksum != l.Integrity { // cargo install itself compares with the index only
+	if "sha256:"+c.Checksum != l.Integrity { // cargo install compares the crate only with the index
 		return fmt.Errorf("%w: its checksum was %s and is sha256:%s", ErrIntegrity, l.Integrity, c.Checksum)
 	}
 	args := []string{"install", "--quiet", "--locked", "--no-track", "--version", "=" + l.Version, "--root", dir}
@@ -203,7 +205,8 @@ func (cargo) program(l *Locked, dir string) (*Program, error) {
 	return compiled(strings.TrimPrefix(l.Program[0], "./bin/"), l.Bin == "", filepath.Join(dir, "bin"), dir)
 }
 
-// compiled returns the program with a name in a folder, or with any the only program.
+// compiled returns the program with a name in a folder. If any is set, it also accepts a single
+// program with another name.
 func compiled(name string, any bool, bin, dir string) (*Program, error) {
 	entries, err := os.ReadDir(bin)
 	if err != nil {
@@ -237,7 +240,7 @@ func (k cargo) advice(ctx context.Context, l *Locked, dir string) (Advice, error
 	newest, err := k.look(ctx, l.Package, "*", dir)
 	a.Newest = newest.Version
 	if a.Pulled && err != nil {
-		err = nil // no version is left
+		err = nil // every version was pulled
 	}
 	return a, err
 }
@@ -272,7 +275,7 @@ func (cargo) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability,
 			} `json:"list"`
 		} `json:"vulnerabilities"`
 	}
-	if json.Unmarshal(out, &said) != nil || said.Vulnerabilities == nil { // it exits with 1 if it finds any
+	if json.Unmarshal(out, &said) != nil || said.Vulnerabilities == nil { // cargo audit exits with 1 if it finds vulnerabilities
 		return nil, errors.Join(fmt.Errorf("%w by cargo audit", ErrNoAudit), err)
 	}
 	var found []Vulnerability

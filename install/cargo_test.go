@@ -18,7 +18,7 @@ checksum = "`+strings.Repeat("a", 64)+`"
 END`)
 }
 
-func TestACrateComesFromTheRegistryThatIsNamed(t *testing.T) {
+func TestACrateIsFetchedFromTheNamedRegistry(t *testing.T) {
 	for _, test := range []struct {
 		registry, source string
 		ok               bool

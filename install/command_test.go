@@ -32,7 +32,7 @@ func TestFailedCommandsQuoteTheirOutput(t *testing.T) {
 	if want := "npm-x ci exited with status 3: first\nsecond"; err == nil || err.Error() != want || string(out) != "out\n" {
 		t.Errorf("%q, %v, want %s", out, err, want)
 	}
-	if !says(err, "nothing", "second") || says(err, "third") {
+	if !failedWith(err, "nothing", "second") || failedWith(err, "third") {
 		t.Error("what it says is not found")
 	}
 }
@@ -57,7 +57,7 @@ func TestACommandThatIsMissingIsNamedWithItsRemedy(t *testing.T) {
 	}
 }
 
-func TestACommandThatDoesNotEndIsEndedWithAllThatItStarted(t *testing.T) {
+func TestAnEndlessCommandIsKilledWithItsChildren(t *testing.T) {
 	for name, test := range map[string]struct {
 		limit time.Duration
 		gives bool // whether the context ends once its child runs
@@ -121,7 +121,7 @@ func TestEnvironmentOfPackageManagers(t *testing.T) {
 // Users with write access to the current folder, as of a project, or to a shared folder, must not
 // control package managers. Cargo, npm and .NET read settings from there and from the folders
 // above, and Python reads modules.
-func TestPackageManagersStartInNoFolderOfOthers(t *testing.T) {
+func TestPackageManagersDoNotStartInForeignFolders(t *testing.T) {
 	log, others := filepath.Join(t.TempDir(), "log"), t.TempDir()
 	t.Chdir(others)
 	t.Setenv("TMPDIR", others)

@@ -21,9 +21,9 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// folder starts the program in a folder of the user, or a program file of the user, in place. It
-// copies nothing. Of a folder, in which the user may be working, only the command line is locked. A
-// program file is locked by its hash.
+// folder starts a program in a folder of the user, or a program file of the user, in place. It
+// copies nothing. Of a folder only the command line is locked, because the user may be working in
+// it. A program file is locked by its hash.
 type folder struct{}
 
 // maxProgram is the maximum size of a program file in bytes.
@@ -42,7 +42,7 @@ func (folder) resolve(ctx context.Context, p Package, _ string) (*Locked, error)
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() { // compiled, or a script
+	if !info.IsDir() { // a compiled program or a script
 		words, err := fileWords(where, info)
 		if err != nil {
 			return nil, err
@@ -115,8 +115,7 @@ func manifestIn(dir string) (*manifest, error) {
 	return readManifest(text)
 }
 
-// nodeFolder returns the command line of an npm package: the file of its bin, or else its main
-// file.
+// nodeFolder returns the command line for an npm package: a file in its bin, or else its main file.
 func nodeFolder(dir, bin string) ([]string, string, error) {
 	text, err := readLimited(filepath.Join(dir, "package.json"), maxManifest)
 	if err != nil {
@@ -126,7 +125,7 @@ func nodeFolder(dir, bin string) ([]string, string, error) {
 		Name    string          `json:"name"`
 		Version string          `json:"version"`
 		Main    string          `json:"main"`
-		Bin     json.RawMessage `json:"bin"` // a file, or files by name
+		Bin     json.RawMessage `json:"bin"` // a file, or an object with files by name
 	}
 	if err := json.Unmarshal(text, &read); err != nil {
 		return nil, "", fmt.Errorf("package.json: %w", err)
@@ -153,8 +152,8 @@ func nodeFolder(dir, bin string) ([]string, string, error) {
 	return []string{"node", "./" + file}, read.Version, nil
 }
 
-// pythonFolder returns the command line of a Python project: a script of its virtual environment,
-// or else uv, which makes one.
+// pythonFolder returns the command line for a Python project: a script in its virtual environment,
+// or else uv, which creates one.
 func pythonFolder(dir, bin string) ([]string, string, error) {
 	text, err := readLimited(filepath.Join(dir, "pyproject.toml"), maxManifest)
 	if err != nil {
@@ -186,7 +185,7 @@ func pythonFolder(dir, bin string) ([]string, string, error) {
 	return []string{"uv", "run", "--directory", dir, chosen}, read.Project.Version, nil
 }
 
-// goFolder returns the command line of a Go module whose program was built in its folder.
+// goFolder returns the command line for a Go module whose program was built inside its folder.
 func goFolder(dir, bin string) ([]string, string, error) {
 	text, err := readLimited(filepath.Join(dir, "go.mod"), maxManifest)
 	if err != nil {

@@ -22,67 +22,68 @@ var (
 	ErrIntegrity = errors.New("has other contents than were locked")
 	// ErrNotFound reports that the registry does not have the package or the version.
 	ErrNotFound = errors.New("is not in the registry")
-	// ErrPulled reports that a version was yanked, or unpublished after it was locked.
+	// ErrPulled reports that a version was yanked, or was unpublished after it was locked.
 	ErrPulled = errors.New("was pulled")
-	// ErrRuntime reports that a program is missing on this machine. The error names it and how to
-	// get it.
+	// ErrRuntime reports that a required program is missing on this machine. The error names it and
+	// a way to install it.
 	ErrRuntime = errors.New("is not on this machine")
-	// ErrScripts reports that the installation of a package would run its code without permission;
-	// see [Package.Scripts].
+	// ErrScripts reports that installing a package would run its code without permission; see
+	// [Package.Scripts].
 	ErrScripts = errors.New("would run its code to be installed")
-	// ErrNoProgram reports that a package lacks the requested program, or has several and none with
-	// its own name.
+	// ErrNoProgram reports that a package lacks the requested program. It may also have several
+	// programs and none with the package's name.
 	ErrNoProgram = errors.New("has no program")
 	// ErrNoAudit reports that no audit was possible: a command is missing, or a registry has no
 	// advisories.
 	ErrNoAudit = errors.New("could not be audited")
 )
 
-// A Package names a package as a user or a server.json does.
+// A Package names a package in the terms of a user or of a server.json.
 type Package struct {
-	Type     string `json:"type"` // such as NPM
-	Name     string `json:"name"` // the name in its registry; for mcpb the URL or file, for oci the image without tag, for folder the path
+	Type     string `json:"type"` // such as npm
+	Name     string `json:"name"` // name in its registry; for mcpb a URL or file, for oci the image without tag, for folder the path
 	Version  string `json:"version,omitempty"`
-	Registry string `json:"registry,omitempty"` // base URL; empty means the package manager's setting
-	SHA256   string `json:"sha256,omitempty"`   // for mcpb, hexadecimal, if known beforehand
-	Bin      string `json:"bin,omitempty"`      // the program to start; empty means the one that npx, uvx or dnx would start
-	With     string `json:"with,omitempty"`     // for pypi, one more requirement, like uvx --with: mcp<2 avoids a dependency that is too new for the package
-	Scripts  bool   `json:"scripts,omitempty"`  // permits the installation to run code of the package and its dependencies
+	Registry string `json:"registry,omitempty"` // base URL; empty means the one in the package manager's settings
+	SHA256   string `json:"sha256,omitempty"`   // for mcpb, in hexadecimal, if it is known beforehand
+	Bin      string `json:"bin,omitempty"`      // program to start; empty means the one that npx, uvx or dnx would start
+	With     string `json:"with,omitempty"`     // for pypi, an additional requirement, like uvx --with; mcp<2 avoids a version that is too new for the package
+	Scripts  bool   `json:"scripts,omitempty"`  // the installation may run code of the package and its dependencies
 }
 
-// IsContainer reports whether a container engine runs the package, and confines it.
+// IsContainer reports whether a container engine runs and confines the package.
 func (p Package) IsContainer() bool { return runner.Of(p.Type).IsContainer }
 
-// A Locked is a package of which every byte is determined. It suffices to install the same again,
-// also on another machine.
+// A Locked is a package with every byte determined. It suffices to repeat the installation, also on
+// another machine.
 type Locked struct {
-	Package          // with the exact version
-	Integrity string `json:"integrity,omitempty"` // sha512-BASE64 for npm, sha256:HEX for others; for pypi of the wheel for all systems; for oci the digest
-	// Program is the command line to start. Words that begin with ./ are in the folder of the
-	// installed package. Any other first word is a program of this machine.
+	Package          // the version is exact
+	Integrity string `json:"integrity,omitempty"` // sha512-BASE64 for npm, the digest for oci, otherwise sha256:HEX; for pypi, the hash of the universal wheel
+	// Program is the command line to start. Words that begin with ./ are paths in the folder of the
+	// installed package. Any other first word is a program on this machine.
 	Program      []string        `json:"program"`
-	Dependencies json.RawMessage `json:"dependencies,omitempty"` // data with which the package manager installs the same dependencies
-	WantScripts  []string        `json:"wantScripts,omitempty"`  // packages with versions whose install scripts do not run without Scripts
+	Dependencies json.RawMessage `json:"dependencies,omitempty"` // data from which the package manager installs the same dependencies
+	WantScripts  []string        `json:"wantScripts,omitempty"`  // packages, with versions, that have install scripts that do not run without Scripts
 }
 
 // A Program is an installed package, ready to be started.
 type Program struct {
-	Dir  string            // folder of the package; it is only read
-	Argv []string          // absolute; the arguments of the entry follow
+	Dir  string            // folder of the package; must not be modified
+	Argv []string          // absolute command line; the entry's arguments follow it
 	Env  map[string]string // variables in addition to the environment of the entry
 
-	// Config lists the settings that a bundle (mcpb) needs from the user. Until Fill, Argv and Env
-	// have ${user_config.NAME} in their places.
+	// Config holds the settings that a bundle (mcpb) needs from the user. Argv and Env contain
+	// ${user_config.NAME} in their places until Fill replaces them.
 	Config map[string]Setting
-	// Passed lists the variables that the container of an image gets from the environment of
-	// docker, if set. Their values must come from the entry, not from the process that starts it.
+	// Passed lists the variables that docker passes from its own environment to the container, if
+	// set. Their values must come from the entry, not from the environment of the process that
+	// starts docker.
 	Passed []string
 }
 
 // Advice is a registry's current information about a locked package.
 type Advice struct {
-	Newest     string // newest version that is not a preview
-	Deprecated string // the author's text
+	Newest     string // newest version that is not a prerelease
+	Deprecated string // text of the author
 	Pulled     bool   // yanked or unpublished
 }
 
@@ -98,7 +99,7 @@ type Vulnerability struct {
 
 var plainVersion = lazy.Regexp(`^v?[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}$`)
 
-// numbers returns the numbers of a version, or nil if it is not made of numbers only.
+// numbers returns the numbers of a version, or nil if the version has other parts.
 func numbers(version string) []int {
 	version, _, _ = strings.Cut(version, "+")
 	if !plainVersion().MatchString(version) {
@@ -112,22 +113,22 @@ func numbers(version string) []int {
 	return all
 }
 
-// isNewerVersion reports whether text is a version without a suffix, such as 1.2.3 or v1.2, and
+// isNewerVersion reports whether text is a version such as 1.2.3 or v1.2, without a suffix, and
 // newer than another version.
 func isNewerVersion(text, than string) bool {
 	version := numbers(text)
 	return version != nil && (than == "" || slices.Compare(version, numbers(than)) > 0)
 }
 
-// maxAbout is the number of bytes read of a file that describes a package.
+// maxAbout is the number of bytes read of each file that describes a package.
 const maxAbout = 1 << 20
 
-// About is an installed package's own description. Unreadable fields are empty.
+// About is the author's description of an installed package. Fields that cannot be read are empty.
 type About struct {
 	Licence, Source, Description, Readme string
 }
 
-// AboutOf returns the licence, source, description and readme of the package in a folder.
+// AboutOf returns the licence, source, description and readme of the package installed in a folder.
 func AboutOf(l *Locked, dir string) About {
 	read := rows[l.Type].about
 	root, err := os.OpenRoot(dir)
@@ -208,6 +209,6 @@ func readIn(root *os.Root, path string) []byte {
 		return nil
 	}
 	defer f.Close()
-	data, _ := io.ReadAll(io.LimitReader(f, maxAbout)) // a longer file is cut
+	data, _ := io.ReadAll(io.LimitReader(f, maxAbout)) // the end of a longer file is ignored
 	return data
 }

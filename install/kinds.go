@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// The types of packages.
+// Types of packages.
 const (
 	NPM    = "npm"
 	PyPI   = "pypi"
@@ -16,13 +16,14 @@ const (
 	Folder = "folder"
 )
 
-// A row holds the functions of a kind of packages. The rest is in the table of internal/runner.
+// A row holds the functions for a type of package. The table in internal/runner holds the other
+// properties.
 type row struct {
 	installer func(s *Store) kind
-	about     func(l *Locked, root *os.Root) About // description of the package in a folder; nil if unsupported
+	about     func(l *Locked, root *os.Root) About // describes the package in a folder; nil if that is not supported
 }
 
-// rows maps a type to its row.
+// rows maps each type to its row.
 var rows = map[string]row{
 	NPM:    {func(s *Store) kind { return npm{neutral: s.neutral()} }, func(l *Locked, root *os.Root) About { return aboutNode(root, "node_modules/"+l.Name) }},
 	PyPI:   {func(s *Store) kind { return pypi{web: s.web, neutral: s.neutral()} }, aboutPyPI},
@@ -33,20 +34,20 @@ var rows = map[string]row{
 	Folder: {func(*Store) kind { return folder{} }, func(_ *Locked, root *os.Root) About { return aboutNode(root, ".") }},
 }
 
-// A kind installs the packages of one type.
+// A kind installs packages of one type.
 type kind interface {
 	// resolve finds the exact version, its integrity and its dependencies. It downloads into dir,
-	// which is empty and removed afterwards. It runs no code of the package.
+	// which is empty and is removed afterwards. It does not run code of the package.
 	resolve(ctx context.Context, p Package, dir string) (*Locked, error)
-	// install installs the locked package into dir, which is empty and renamed afterwards, and
+	// install installs the locked package into dir, which is empty and is renamed afterwards. It
 	// checks all bytes.
 	install(ctx context.Context, l *Locked, dir string) error
-	// program returns how to start the package in dir. It uses no network. Its error is
+	// program returns the program of the package in dir. It does not use the network. Its error is
 	// ErrNotInstalled or ErrRuntime.
 	program(l *Locked, dir string) (*Program, error)
-	// advice asks the registry. dir is empty and removed afterwards.
+	// advice asks the registry for advice. dir is empty and is removed afterwards.
 	advice(ctx context.Context, l *Locked, dir string) (Advice, error)
-	// audit finds known vulnerabilities with the package manager's own command. dir is empty and
+	// audit finds known vulnerabilities with the package manager's own command. dir is empty and is
 	// removed afterwards.
 	audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, error)
 }

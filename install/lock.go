@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// LockName is the name of the file in the folder of a configuration that determines its servers
-	// to the byte.
+	// LockName is the name of the file, next to a configuration, that determines the bytes of its
+	// servers.
 	LockName = "junction.lock"
 
 	lockVersion = 1
 	// maxLockFile is the maximum size of the file in bytes.
 	maxLockFile = 64 << 20
-	// maxLockWords is the maximum number of words of a command line in it.
+	// maxLockWords is the maximum number of words in a command line of the file.
 	maxLockWords = 256
 )
 
@@ -42,21 +42,21 @@ type Lock struct {
 	Servers map[string]*LockedServer `json:"servers"`
 }
 
-// A LockedServer holds the locked data of a server of the configuration.
+// A LockedServer is the locked data of a server in the configuration.
 type LockedServer struct {
 	// Replaces holds the first words of the command line in the configuration, which stand for
-	// Package; for a server with a URL it holds the URL.
+	// Package. For a server with a URL it holds the URL.
 	Replaces []string `json:"replaces,omitempty"`
 	Package  *Locked  `json:"package,omitempty"` // nil for a server with a URL
-	// Definitions maps "tool NAME" and "prompt NAME" to the hashes of the server's definitions at
-	// the review.
+	// Definitions maps "tool NAME" and "prompt NAME" to the hashes of the definitions that the user
+	// reviewed.
 	Definitions map[string]string `json:"definitions,omitempty"`
-	Sandbox     *sandbox.Profile  `json:"sandbox,omitempty"` // nil if it is not confined
-	Name        string            `json:"name,omitempty"`    // in its registry of servers
+	Sandbox     *sandbox.Profile  `json:"sandbox,omitempty"` // nil if the server is not confined
+	Name        string            `json:"name,omitempty"`    // name in its registry of servers
 	Registry    string            `json:"registry,omitempty"`
-	Source      string            `json:"source,omitempty"` // URL of its source code according to its author
-	// Next is the future state of the server. It is present only while the configuration changes,
-	// and applies if the entry begins with its words.
+	Source      string            `json:"source,omitempty"` // URL of the source code that the author declares
+	// Next is the new data of the server while its configuration changes. It applies if the entry
+	// begins with the words in Next.
 	Next *LockedServer `json:"next,omitempty"`
 }
 
@@ -65,8 +65,8 @@ func LockPath(configuration string) string {
 	return filepath.Join(filepath.Dir(configuration), LockName)
 }
 
-// ReadLock reads a lock; a missing file is a lock without servers. An unreadable or invalid file is
-// an error, because no server may be started without its lock.
+// ReadLock reads a lock. A missing file counts as a lock without servers. An unreadable or invalid
+// file is an error, because no server may start without its lock.
 func ReadLock(path string) (*Lock, error) {
 	f, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,8 +87,8 @@ func ReadLock(path string) (*Lock, error) {
 	return l, nil
 }
 
-// openRegular opens a file of a project, which others may have made. It refuses other kinds of
-// files: opening a pipe blocks, and a device may have no end.
+// openRegular opens a regular file of a project, which other users may have made. It refuses other
+// kinds of files, because opening a pipe blocks, and a device may have no end.
 func openRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -97,7 +97,7 @@ func openRegular(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have been replaced
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // the file may have been replaced since the check
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func parseLock(text []byte) (*Lock, error) {
 	return l, nil
 }
 
-// check refuses a server that this package would not write.
+// check returns an error for an entry that this package would not write.
 func (s *LockedServer) check(name string) error {
 	if s == nil {
 		return errors.New("it says nothing")
@@ -151,7 +151,7 @@ func (s *LockedServer) check(name string) error {
 			return err
 		}
 		if len(s.Replaces) == 0 && s.Package == nil {
-			return nil // it is about to be added
+			return nil // only Next is set: the server is being added
 		}
 	}
 	words := slices.Clone(s.Replaces)
@@ -162,7 +162,7 @@ func (s *LockedServer) check(name string) error {
 		if len(p.Program) == 0 || p.Type == "" || p.Name == "" {
 			return errors.New(`"package" has no type, no name or no program`)
 		}
-		if !p.IsContainer() { // the program of a container is the command line itself
+		if !p.IsContainer() { // for a container the program is the command line itself
 			words = append(words, p.Program...)
 		}
 		if want := CommandLine(name, p); !slices.Equal(want, s.Replaces) {
@@ -182,9 +182,9 @@ func (s *LockedServer) check(name string) error {
 	return nil
 }
 
-// Find returns the locked data of the server whose entry has the given words. The first of them may
-// be its program or its URL. It returns nil if the server is not locked, and ErrNotReplaced if the
-// entry differs from the locked one.
+// Find returns the locked data of the server whose entry has the given words, or is at the given
+// URL. It returns nil if the server is not locked, and ErrNotReplaced if the entry differs from the
+// locked one.
 func (l *Lock) Find(name string, words []string) (*LockedServer, error) {
 	s := l.Servers[name]
 	if s == nil {
@@ -196,12 +196,12 @@ func (l *Lock) Find(name string, words []string) (*LockedServer, error) {
 		}
 	}
 	if len(s.Replaces) == 0 {
-		return nil, nil // it was never added
+		return nil, nil // an addition that did not complete
 	}
 	return nil, fmt.Errorf("server %q: its entry %w: that is %s", name, ErrNotReplaced, strings.Join(s.Replaces, " "))
 }
 
-// encode returns the content of the file. It depends only on the lock.
+// encode returns the content of the file, which depends only on the lock.
 func (l *Lock) encode() ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -210,7 +210,7 @@ func (l *Lock) encode() ([]byte, error) {
 	if err := encoder.Encode(l); err != nil {
 		return nil, err
 	}
-	if _, err := parseLock(b.Bytes()); err != nil { // an unreadable lock is not written
+	if _, err := parseLock(b.Bytes()); err != nil { // an invalid lock must not be written
 		return nil, err
 	}
 	return b.Bytes(), nil
@@ -219,7 +219,7 @@ func (l *Lock) encode() ([]byte, error) {
 func (l *Lock) write(path string) error {
 	text, err := l.encode()
 	if err == nil {
-		err = filelock.Replace(path, text, 0o644) // it holds no secrets and belongs in version control
+		err = filelock.Replace(path, text, 0o644) // readable, because it has no secrets and belongs in version control
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -227,24 +227,24 @@ func (l *Lock) write(path string) error {
 	return nil
 }
 
-// A Change changes an entry of a configuration together with its locked data.
+// A Change changes an entry of a configuration and its locked data together.
 type Change struct {
-	Configuration string // the file, which need not exist yet
-	Mutex         string // lock file held during all changes; if empty, the caller holds it
+	Configuration string // path of the configuration, which need not exist
+	Mutex         string // path of the lock file held during a change; if empty, the caller holds it
 	Name          string // name of the server
-	// Words holds the words of its current entry, or nil if it has none.
+	// Words holds the words of the current entry, or nil if there is none.
 	Words []string
 	// Locked is the new locked data, or nil for none.
 	Locked *LockedServer
-	// Edit returns the new configuration, which may equal the old one.
+	// Edit returns the new configuration. It may return the old one.
 	Edit func(data []byte) ([]byte, error)
 
-	killed func(step int) bool // for tests: reports whether the process ends before write 1, 2 or 3
+	killed func(step int) bool // for tests: reports whether to stop before write 1, 2 or 3, as if killed
 }
 
-// Apply makes the change. If the process is killed, the configuration and the lock still match. The
-// lock is written first with the data for both configurations, and the configuration decides which
-// applies. If Apply fails, nothing has changed.
+// Apply makes the change. Even if the process is killed, the configuration and the lock match.
+// Apply first writes a lock with the data for both configurations; then the configuration decides
+// which data applies. If Apply fails, nothing has changed.
 func (c Change) Apply(ctx context.Context) error {
 	if c.Mutex != "" {
 		unlock, err := filelock.Wait(ctx, c.Mutex)
@@ -268,7 +268,7 @@ func (c Change) Apply(ctx context.Context) error {
 	}
 	before, _ := lock.Find(c.Name, c.Words)
 	if last := lock.Servers[c.Name]; before == nil && last != nil && len(c.Words) > 0 && len(last.Replaces) > 0 {
-		before = last // the entry was edited: the last locked data applies
+		before = last // the entry was edited, so the last locked data applies
 	}
 	if before != nil {
 		alone := *before
@@ -311,7 +311,7 @@ func (c Change) Apply(ctx context.Context) error {
 	}
 	if err := lock.write(path); err != nil && c.Locked == nil {
 		return err
-	} // otherwise the new configuration is in place, and selects its part of the lock
+	} // if that fails, the new configuration already selects its data in the lock
 	return nil
 }
 
@@ -325,12 +325,13 @@ func readConfiguration(path string) (data []byte, mode fs.FileMode, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	data, err = os.ReadFile(path) // its size was checked before
+	data, err = os.ReadFile(path) // the size was checked before
 	return data, info.Mode().Perm(), err
 }
 
-// CommandLine returns the command line of a locked package in a configuration, which other hosts
-// also understand; Junction replaces it. A package that needs Junction is started through it.
+// CommandLine returns the command line of a locked package for a configuration. Other hosts can run
+// it too; Junction replaces it by the installed program. For a package that needs Junction, the
+// command line starts Junction.
 func CommandLine(name string, l *Locked) []string {
 	p := runner.Package{Kind: l.Type, Name: l.Name, Version: l.Version, Program: l.Bin, With: l.With}
 	if l.IsContainer() {
@@ -342,8 +343,8 @@ func CommandLine(name string, l *Locked) []string {
 	return []string{"junction", "proxy", name}
 }
 
-// OwnArgs returns the arguments of a server, from those behind [CommandLine] in its entry. It
-// removes the separator with which a runner divides its own arguments from the server's.
+// OwnArgs returns the arguments of a server from the words after [CommandLine] in its entry. It
+// removes the separator between a runner's own arguments and those of the server.
 func OwnArgs(l *Locked, args []string) []string {
 	if separator := runner.Of(l.Type).Separator; separator != "" && len(args) > 0 && args[0] == separator {
 		return args[1:]

@@ -116,7 +116,7 @@ func TestLocksApplyToTheArgumentsTheyReplace(t *testing.T) {
 
 // A process can be killed between any two writes. The test checks the state after each write of the
 // change.
-func TestAChangeThatStopsAnywhereLeavesFilesThatBelongTogether(t *testing.T) {
+func TestAnInterruptedChangeLeavesConsistentFiles(t *testing.T) {
 	one, two := echoLock("1.0.0"), echoLock("2.0.0")
 	words := func(l *LockedServer) []string {
 		if l == nil {

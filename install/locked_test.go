@@ -56,7 +56,7 @@ func TestALockStartsNoOtherProgram(t *testing.T) {
 	}
 }
 
-func TestALockMayNotNameAnotherPackageInPlaceOfTheOneThatItIsFor(t *testing.T) {
+func TestALockCannotNameAnotherPackage(t *testing.T) {
 	l := &Locked{Package: Package{Type: NPM, Name: "a", Version: "1.0.0"}, Integrity: "sha512-AA==", Program: []string{"node", "./node_modules/a/x.js"},
 		Dependencies: json.RawMessage(`{"lockfileVersion":3,"packages":{"node_modules/a":{"name":"evil","version":"1.0.0","integrity":"sha512-AA=="}}}`)}
 	_, err := newStore(t).Install(t.Context(), l)

@@ -20,8 +20,8 @@ import (
 // maxManifest is the maximum size of a manifest.json in bytes.
 const maxManifest = 1 << 20
 
-// A Setting is a value that a bundle (mcpb) needs from the user: an entry of user_config in its
-// manifest.
+// A Setting describes a value that a bundle (mcpb) needs from the user. It is an entry of
+// user_config in the manifest.
 type Setting struct {
 	Type        string          `json:"type"` // string, number, boolean, directory or file
 	Title       string          `json:"title,omitempty"`
@@ -42,10 +42,10 @@ type mcpConfig struct {
 	Overrides map[string]mcpConfig `json:"platform_overrides"`
 }
 
-// A manifest is the manifest.json of a bundle, with the members needed to start it.
+// A manifest is the manifest.json of a bundle, with the members that are needed to start it.
 type manifest struct {
 	ManifestVersion string `json:"manifest_version"`
-	DXTVersion      string `json:"dxt_version"` // the name until 0.2
+	DXTVersion      string `json:"dxt_version"` // older name of the version, before 0.2
 	Name            string `json:"name"`
 	Version         string `json:"version"`
 	Server          struct {
@@ -61,7 +61,7 @@ type manifest struct {
 
 var settingName = lazy.Regexp(`^[A-Za-z0-9_.-]{1,100}$`)
 
-// readManifest parses a manifest.json and checks that the bundle can be started on this system.
+// readManifest parses a manifest.json and checks that this system can start the bundle.
 func readManifest(text []byte) (*manifest, error) {
 	var m manifest
 	if len(text) > maxManifest {
@@ -102,7 +102,7 @@ func readManifest(text []byte) (*manifest, error) {
 	return &m, nil
 }
 
-// platform returns the name of this system in Node.js.
+// platform returns Node.js's name for this system.
 func platform() string {
 	if runtime.GOOS == "windows" {
 		return "win32"
@@ -125,14 +125,14 @@ func (m *manifest) config() mcpConfig {
 	return c
 }
 
-// words returns the command line as written in the manifest.
+// words returns the command line as it is in the manifest.
 func (m *manifest) words() []string {
 	c := m.config()
 	return append([]string{c.Command}, c.Args...)
 }
 
-// programOf returns the program of a locked bundle. Users agree to the words in the lock, but the
-// words of the manifest are started: both must be equal.
+// programOf returns the program of a locked bundle. It requires that the words in the lock, to
+// which users agree, equal those in the manifest, which are started.
 func (m *manifest) programOf(l *Locked, dir string) (*Program, error) {
 	if words := m.words(); !slices.Equal(l.Program, words) {
 		return nil, fmt.Errorf("the lock starts %q, and its manifest.json on this system %q: where that is meant, lock it again (junction server upgrade)", l.Program, words)
@@ -140,15 +140,15 @@ func (m *manifest) programOf(l *Locked, dir string) (*Program, error) {
 	return m.program(dir)
 }
 
-// program returns the program with an absolute command line. Settings stay in it as
-// ${user_config.NAME}: see Program.Fill.
+// program returns the program with an absolute command line. Settings remain in it as
+// ${user_config.NAME}; see Program.Fill.
 func (m *manifest) program(dir string) (*Program, error) {
 	c := m.config()
 	fill := strings.NewReplacer(append(homeFolders(), "${__dirname}", dir, "${pathSeparator}", string(filepath.Separator), "${/}", string(filepath.Separator))...)
 	p := &Program{Dir: dir, Env: map[string]string{}, Config: m.UserConfig}
 	for i, word := range append([]string{c.Command}, c.Args...) {
 		filled := fill.Replace(word)
-		// Examples of the format have paths in the bundle without a prefix.
+		// The format's examples have paths in the bundle without ${__dirname}.
 		if inside := filepath.Join(dir, filepath.FromSlash(filled)); filepath.IsLocal(filepath.FromSlash(filled)) && strings.ContainsAny(filled, "/") && !strings.HasPrefix(filled, "-") && isFile(inside) {
 			filled = inside
 		}
@@ -182,13 +182,13 @@ func (m *manifest) program(dir string) (*Program, error) {
 	return p, err
 }
 
-// homeFolders returns the placeholders for folders in a manifest, each followed by the folder.
+// homeFolders returns a list of alternating placeholders and folders, for strings.NewReplacer.
 func homeFolders() []string {
 	home, _ := os.UserHomeDir()
 	return []string{"${HOME}", home, "${DESKTOP}", filepath.Join(home, "Desktop"), "${DOCUMENTS}", filepath.Join(home, "Documents"), "${DOWNLOADS}", filepath.Join(home, "Downloads")}
 }
 
-// makeExecutable makes a binary executable that was packed on a system without modes.
+// makeExecutable sets the mode of a binary that was packed on a system without modes.
 func (m *manifest) makeExecutable(dir string) error {
 	files := []string{m.Server.EntryPoint}
 	if inside, ok := strings.CutPrefix(m.config().Command, "${__dirname}/"); ok || strings.Contains(inside, "/") {
@@ -212,23 +212,24 @@ func (m *manifest) makeExecutable(dir string) error {
 
 var placeholder = lazy.Regexp(`\$\{user_config\.([A-Za-z0-9_.-]+)\}`)
 
-// settingPrefix is the prefix of the variables of an entry that hold the settings of a bundle. The
-// format writes ${user_config.NAME}.
+// settingPrefix begins the names of an entry's variables that hold the settings of a bundle. In
+// manifests, the same names occur in ${user_config.NAME}.
 const settingPrefix = "user_config."
 
 // SettingVariable returns the name of the variable that holds a setting of a bundle.
 func SettingVariable(name string) string { return settingPrefix + name }
 
-// SettingText returns the value of such a variable: one value as it is, several as a JSON list.
+// SettingText returns the text of such a variable: a single value unchanged, or several values as a
+// JSON list.
 func SettingText(values []string) string {
 	if len(values) == 1 && !strings.HasPrefix(values[0], "[") {
 		return values[0]
 	}
-	text, _ := json.Marshal(slices.Concat([]string{}, values)) // strings: cannot fail
+	text, _ := json.Marshal(slices.Concat([]string{}, values)) // strings always marshal
 	return string(text)
 }
 
-// SettingValues returns the values in such a variable, none for an empty one.
+// SettingValues returns the values in the text of such a variable. An empty text has none.
 func SettingValues(text string) (values []string) {
 	switch {
 	case text == "":
@@ -239,8 +240,8 @@ func SettingValues(text string) (values []string) {
 	return []string{text}
 }
 
-// FillFrom is like [Program.Fill], with the settings in the variables of an entry. It returns the
-// other variables.
+// FillFrom is like [Program.Fill], but takes the settings from the variables of an entry. It
+// returns the other variables.
 func (p *Program) FillFrom(env map[string]string) (rest map[string]string, err error) {
 	values := map[string][]string{}
 	rest = map[string]string{}
@@ -256,9 +257,10 @@ func (p *Program) FillFrom(env map[string]string) (rest map[string]string, err e
 	return rest, p.Fill(values)
 }
 
-// Fill replaces settings in the command line and the environment by the user's values, or else the
-// defaults. It omits an argument or variable that consists of a setting without a value. A setting
-// with several values becomes several arguments; in a variable they are joined by commas.
+// Fill replaces settings in the command line and the environment by the user's values, or else by
+// the defaults. An argument or variable that consists of a setting without a value is omitted. A
+// setting with several values becomes several arguments; in a variable the values are joined by
+// commas.
 func (p *Program) Fill(values map[string][]string) error {
 	filled := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(p.Config)) {
@@ -337,7 +339,7 @@ func (s Setting) check(values []string) error {
 	return nil
 }
 
-// Check returns an error if a value of a setting is invalid.
+// Check returns an error if value is invalid for the setting.
 func (s Setting) Check(value string) error {
 	switch s.Type {
 	case "number":

@@ -22,11 +22,11 @@ type npm struct{ neutral string }
 
 var (
 	npmName    = lazy.Regexp(`^(?:@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_][A-Za-z0-9._~-]*$`)
-	npmVersion = lazy.Regexp(`^[0-9A-Za-z.*^~<>=|+ -]*$`) // a version, a range or a tag; not an address or another package
+	npmVersion = lazy.Regexp(`^[0-9A-Za-z.*^~<>=|+ -]*$`) // matches a version, a range or a tag, but not an address or another package
 )
 
-// An npmLock is a package-lock.json, npm's own format. Members to check are decoded, the rest is
-// kept.
+// An npmLock is a package-lock.json, npm's own format. The members to check are decoded, and the
+// others are kept as they are.
 type npmLock struct {
 	Name            string                     `json:"name"`
 	LockfileVersion int                        `json:"lockfileVersion"`
@@ -34,7 +34,7 @@ type npmLock struct {
 	Packages        map[string]json.RawMessage `json:"packages"`
 }
 
-// An npmEntry is one package of the lock, by its folder.
+// An npmEntry is a package in the lock. Its key is the folder.
 type npmEntry struct {
 	Name             string            `json:"name"`
 	Version          string            `json:"version"`
@@ -94,19 +94,19 @@ func runNPM(ctx context.Context, p Package, dir string, args ...string) ([]byte,
 	limit := installTime
 	if args[0] == "view" || args[0] == "audit" {
 		limit = askTime
-		args = append(args, "--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=1000") // npm's own wait is over a minute without a network
+		args = append(args, "--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=1000") // npm would otherwise wait more than a minute without a network
 		cache, err := os.MkdirTemp("", "junction-npm-")
 		if err != nil {
 			return nil, err
 		}
 		defer os.RemoveAll(cache)
-		args = append(args, "--cache="+cache) // npm serves its own cache without a network, and the content may be old
+		args = append(args, "--cache="+cache) // a new cache, because without a network npm would use old data from its own cache
 	}
 	out, err := run(ctx, command{name: "npm", args: args, dir: dir, time: limit})
 	return out, explainNPM(p.Name, out, err)
 }
 
-// explainNPM returns the cause of a failure of npm for a package.
+// explainNPM returns the reason why npm failed for a package.
 func explainNPM(name string, out []byte, err error) error {
 	var failed *commandError
 	if !errors.As(err, &failed) {
@@ -172,8 +172,8 @@ func nameOfNPM(folder string, e npmEntry) string {
 	return cmp.Or(e.Name, folder[strings.LastIndex(folder, "node_modules/")+len("node_modules/"):])
 }
 
-// readNPMLock parses a package-lock.json and checks that each package has an integrity. It removes
-// the origin of packages, which depends on the settings of the installing user.
+// readNPMLock parses a package-lock.json and checks that each package has a hash. It removes the
+// origins of packages, which depend on the user's settings.
 func readNPMLock(text []byte) (*npmLock, map[string]npmEntry, error) {
 	var lock npmLock
 	if err := json.Unmarshal(text, &lock); err != nil {
@@ -185,7 +185,7 @@ func readNPMLock(text []byte) (*npmLock, map[string]npmEntry, error) {
 	entries := map[string]npmEntry{}
 	for folder, raw := range lock.Packages {
 		if folder == "" {
-			delete(lock.Packages, "") // our package.json depends on the requested version; install writes its own
+			delete(lock.Packages, "") // the root is our package.json with the requested version; install writes a new one
 			continue
 		}
 		var e npmEntry
@@ -220,8 +220,8 @@ func readNPMLock(text []byte) (*npmLock, map[string]npmEntry, error) {
 	return &lock, entries, nil
 }
 
-// forgetMissing removes from a package the optional dependencies that are not in the lock. npm
-// install skips such a dependency without locking it, and npm ci then refuses the lock.
+// forgetMissing removes from a package's entry the optional dependencies that are not in the lock.
+// npm install skips such dependencies without locking them, and then npm ci would refuse the lock.
 func (l *npmLock) forgetMissing(folder string, entries map[string]npmEntry) error {
 	wanted := entries[folder].OptionalDependencies
 	there := maps.Clone(wanted)
@@ -232,7 +232,7 @@ func (l *npmLock) forgetMissing(folder string, entries map[string]npmEntry) erro
 	return l.set(folder, "optionalDependencies", there)
 }
 
-// set sets a member of the package in a folder.
+// set sets a member in the entry of a folder.
 func (l *npmLock) set(folder, member string, value any) error {
 	var members map[string]json.RawMessage
 	err := json.Unmarshal(l.Packages[folder], &members)
@@ -245,7 +245,7 @@ func (l *npmLock) set(folder, member string, value any) error {
 	return err
 }
 
-// chooseBin chooses as npx does: the only program, or the one with the package's own name.
+// chooseBin chooses a program as npx does: the only one, or the one with the package's own name.
 func chooseBin(p Package, bins map[string]string) (string, error) {
 	_, own, scoped := strings.Cut(p.Name, "/")
 	if !scoped {
@@ -273,7 +273,7 @@ func chooseBin(p Package, bins map[string]string) (string, error) {
 }
 
 func (npm) install(ctx context.Context, l *Locked, dir string) error {
-	// A lock may come from anyone: this one must be like those of resolve.
+	// A lock may come from anyone, so it must have the form that resolve writes.
 	switch {
 	case !npmName().MatchString(l.Name):
 		return errors.New("is not a name of npm")
@@ -299,7 +299,7 @@ func (npm) install(ctx context.Context, l *Locked, dir string) error {
 		return err
 	}
 	for folder, e := range entries {
-		if e.Integrity == "" { // npm fails if it would download this package
+		if e.Integrity == "" { // npm would have to download this package, and then fails
 			if err := lock.set(folder, "integrity", noArchive); err != nil {
 				return err
 			}
@@ -323,8 +323,8 @@ func (npm) install(ctx context.Context, l *Locked, dir string) error {
 	return err
 }
 
-// program starts the file of a package's bin with the interpreter of its first line, usually node.
-// npx would do the same through a link.
+// program returns the command line that starts the file in a package's bin with the interpreter in
+// its first line, usually node. npx would start the same file through a link.
 func (npm) program(l *Locked, dir string) (*Program, error) {
 	if err := l.expect("node", "./node_modules/"+l.Name+"/*"); err != nil {
 		return nil, err
@@ -334,11 +334,10 @@ func (npm) program(l *Locked, dir string) (*Program, error) {
 
 var (
 	npmExact = lazy.Regexp(`^[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]*)?$`)
-	// npm does not check values that it cannot parse.
-	npmIntegrity = lazy.Regexp(`^sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2}(?: sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2})*$`)
+	npmIntegrity = lazy.Regexp(`^sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2}(?: sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2})*$`) // npm ignores values that it cannot parse
 )
 
-// npmNames is a list of names. Some packages have a boolean in its place, which counts as empty.
+// npmNames is a list of names. A boolean in its place, as in some packages, counts as empty.
 type npmNames []string
 
 func (n *npmNames) UnmarshalJSON(text []byte) error {
@@ -351,8 +350,8 @@ func (n *npmNames) UnmarshalJSON(text []byte) error {
 
 const nodeModules = "/node_modules/"
 
-// check refuses entries that could make npm install anything but packages of the registry, each
-// with a hash. A lock may come from anyone, so the check does not rely on npm.
+// check returns an error for an entry that could make npm install anything except packages with
+// hashes from the registry. A lock may come from anyone, so check does not rely on npm.
 func (e npmEntry) check(folder string, isBundled bool) error {
 	name := nameOfNPM(folder, e)
 	if e.Link || e.Integrity == "" && !isBundled {
@@ -382,8 +381,8 @@ func (e npmEntry) check(folder string, isBundled bool) error {
 	return nil
 }
 
-// checkRange refuses an address, a folder or a repository in place of a version. It allows an alias
-// for a package, which is common.
+// checkRange returns an error for a version that is an address, a folder or a repository. It allows
+// an alias for a package, which is common.
 func checkRange(version string) error {
 	if !strings.ContainsAny(version, ":/") {
 		return nil
@@ -396,9 +395,9 @@ func checkRange(version string) error {
 	return nil
 }
 
-// bundledNPM returns the folders of packages that are inside the archive of another one, with that
-// one's folder; its hash covers them. The lock's own mark (inBundle) is ignored: npm determines
-// them in the same way and downloads all others.
+// bundledNPM returns the folders of packages that are inside the archive of another package, mapped
+// to that package's folder. The hash of the archive covers them. It ignores the lock's own mark
+// (inBundle), because npm ignores it too and downloads all other packages.
 func bundledNPM(entries map[string]npmEntry) map[string]string {
 	bundler := map[string]string{}
 	var queue []string
@@ -424,7 +423,7 @@ func bundledNPM(entries map[string]npmEntry) map[string]string {
 		}
 		for _, wanted := range []map[string]string{e.Dependencies, e.OptionalDependencies, e.PeerDependencies} {
 			for name := range wanted {
-				// If npm finds it above the archive's own folder, it is not in the archive.
+				// a package that npm finds in a folder above is not in the archive
 				if found := findNPM(entries, folder, name); found != "" && aboveNPM(found) == by {
 					add(found, by)
 				}
@@ -434,14 +433,13 @@ func bundledNPM(entries map[string]npmEntry) map[string]string {
 	return bundler
 }
 
-// aboveNPM returns the folder of the package whose node_modules contains a folder, or "" for the
-// topmost one.
+// aboveNPM returns the folder of the package whose node_modules contains a folder, or "" at the
+// top.
 func aboveNPM(folder string) string {
 	return folder[:max(0, strings.LastIndex(folder, nodeModules))]
 }
 
-// findNPM returns the folder in which Node finds a package required by another, or "" if there is
-// none.
+// findNPM returns the folder in which Node finds a package that another one requires, or "".
 func findNPM(entries map[string]npmEntry, from, name string) string {
 	for at := from; ; at = aboveNPM(at) {
 		if found := strings.TrimPrefix(at+nodeModules+name, "/"); entries[found].Version != "" {
@@ -453,14 +451,12 @@ func findNPM(entries map[string]npmEntry, from, name string) string {
 	}
 }
 
-// noArchive is the hash of zero bytes, which no archive has. If a package should be in another
-// one's archive and is not, npm downloads it. It has no hash to check, so this one makes the
-// download fail.
+// noArchive is the hash of zero bytes, which no archive has. npm downloads a bundled package if the
+// archive lacks it. Bundled packages have no hash, and with this one such a download fails.
 const noArchive = "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="
 
-// npmRegistry returns the registry to use. It returns none for npm's default, so that the user's
-// setting, such as a company's registry, applies to packages whose server.json names the public
-// one.
+// npmRegistry returns the registry to use, or "" for npm's default. With "" the user's setting,
+// such as a company's registry, applies, even if a server.json names the public registry.
 func npmRegistry(ctx context.Context, registry, dir string) (string, error) {
 	if registry == "" {
 		return "", nil
@@ -468,7 +464,7 @@ func npmRegistry(ctx context.Context, registry, dir string) (string, error) {
 	if err := checkAddress(registry); err != nil {
 		return "", err
 	}
-	none := filepath.Join(dir, "no-npmrc") // npm accepts the same file for one option only
+	none := filepath.Join(dir, "no-npmrc") // npm refuses the same file for both options
 	out, err := run(ctx, command{name: "npm", args: []string{"config", "get", "registry", "--userconfig=" + none + "-1", "--globalconfig=" + none + "-2"}, dir: dir, time: askTime,
 		env: []string{"npm_config_registry=", "NPM_CONFIG_REGISTRY="}})
 	if err != nil {
@@ -480,11 +476,11 @@ func npmRegistry(ctx context.Context, registry, dir string) (string, error) {
 	return registry, nil
 }
 
-// npmView is the output of npm view for one version; the last two fields cover all versions.
+// npmView is the output of npm view for one version. Versions and Tags cover the whole package.
 type npmView struct {
 	Version    string            `json:"version"`
 	Integrity  string            `json:"dist.integrity"`
-	Deprecated any               `json:"deprecated"` // the author's text; some packages have true
+	Deprecated any               `json:"deprecated"` // text of the author; in some packages true
 	Versions   []string          `json:"versions"`
 	Tags       map[string]string `json:"dist-tags"`
 }
@@ -498,7 +494,7 @@ func viewNPM(ctx context.Context, neutral string, p Package, spec string) (v npm
 		return v, err
 	}
 	if len(out) == 0 && spec != p.Name {
-		return v, fmt.Errorf("%w: npm says nothing of %s", ErrNotFound, spec) // older registries return nothing for a missing version
+		return v, fmt.Errorf("%w: npm says nothing of %s", ErrNotFound, spec) // older registries return nothing if a version is missing
 	}
 	if err := json.Unmarshal(out, &v); err != nil {
 		return v, fmt.Errorf("npm view: %w", err)
@@ -511,7 +507,7 @@ func (k npm) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
 	if errors.Is(err, ErrNotFound) {
 		all, err := viewNPM(ctx, k.neutral, l.Package, l.Name)
 		if errors.Is(err, ErrNotFound) {
-			return Advice{Pulled: true}, nil // the whole package
+			return Advice{Pulled: true}, nil // the whole package is gone
 		}
 		return Advice{Pulled: true, Newest: newestNPM(all)}, err
 	}
@@ -533,13 +529,14 @@ func (k npm) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
 	return a, nil
 }
 
-// newestNPM returns the version that npx would start, or the newest other one if that is a preview.
+// newestNPM returns the version that npx would start. If that is a prerelease, it returns the
+// newest other version.
 func newestNPM(v npmView) string {
 	latest := v.Tags["latest"]
 	if !strings.Contains(latest, "-") {
 		return latest
 	}
-	for _, version := range slices.Backward(v.Versions) { // npm sorts them
+	for _, version := range slices.Backward(v.Versions) { // npm sorts versions
 		if !strings.Contains(version, "-") {
 			return version
 		}
@@ -547,12 +544,12 @@ func newestNPM(v npmView) string {
 	return latest
 }
 
-// npmAudit holds the used members of npm audit --json.
+// npmAudit holds the members of the output of npm audit --json that are used.
 type npmAudit struct {
 	Vulnerabilities map[string]struct {
 		Name         string            `json:"name"`
 		Severity     string            `json:"severity"`
-		Via          []json.RawMessage `json:"via"` // advisories, or names of dependencies with advisories
+		Via          []json.RawMessage `json:"via"` // advisories, or names of vulnerable dependencies
 		Nodes        []string          `json:"nodes"`
 		FixAvailable any               `json:"fixAvailable"`
 	} `json:"vulnerabilities"`
@@ -574,7 +571,7 @@ func (npm) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, e
 	if l.Registry != "" {
 		args = append(args, "--registry="+l.Registry)
 	}
-	out, err := run(ctx, command{name: "npm", args: args, dir: dir, time: askTime}) // it exits with 1 if it finds any
+	out, err := run(ctx, command{name: "npm", args: args, dir: dir, time: askTime}) // npm audit exits with 1 if it finds vulnerabilities
 	var said npmAudit
 	if json.Unmarshal(out, &said) != nil || said.Vulnerabilities == nil {
 		why := oneLine(said.Message)
@@ -597,9 +594,9 @@ func (npm) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, e
 				Title, URL, Severity, Range string
 			}
 			if via[0] != '{' || json.Unmarshal(via, &advisory) != nil {
-				continue // a dependency with an entry of its own
+				continue // a dependency, which has an entry of its own
 			}
-			fixed := "" // the version that ends the vulnerable range, if the range names it
+			fixed := "" // version at the end of the vulnerable range, if the range has one
 			if at := strings.LastIndexByte(advisory.Range, '<'); at >= 0 && !strings.HasPrefix(advisory.Range[at:], "<=") {
 				fixed = strings.TrimSpace(advisory.Range[at+1:])
 			}

@@ -23,9 +23,9 @@ import (
 	"github.com/junction-mcp/junction/internal/sorting"
 )
 
-// nuget installs .NET tools. It downloads the package over NuGet's HTTP API and unpacks it: dotnet
-// tool install cannot check a given hash, and dnx would look for the package at each start. The
-// package of a tool contains all its dependencies.
+// nuget installs .NET tools. It downloads a package with NuGet's HTTP API and unpacks it. It does
+// not use dotnet tool install, which cannot check a given hash, nor dnx, which would look for the
+// package at each start. The package of a tool contains all its dependencies.
 type nuget struct {
 	web     *http.Client
 	blobs   string
@@ -37,14 +37,14 @@ var (
 	nugetVersion = lazy.Regexp(`^[0-9]+(?:\.[0-9]+){1,3}(?:-[0-9A-Za-z.-]+)?$`)
 )
 
-// nugetSource holds the addresses of a registry's resources.
+// nugetSource holds the addresses of a registry's services.
 type nugetSource struct {
 	packages      string // PackageBaseAddress: versions and packages
 	registrations string // RegistrationsBaseUrl: information about versions; may be empty
 }
 
-// source returns the resources of the registry that the package names, or of the first registry in
-// the user's dotnet settings.
+// source returns the services of the package's registry, or else of the first registry in the
+// user's dotnet settings.
 func (k nuget) source(ctx context.Context, p Package) (nugetSource, error) {
 	var s nugetSource
 	index := p.Registry
@@ -80,7 +80,7 @@ func (k nuget) source(ctx context.Context, p Package) (nugetSource, error) {
 		case strings.HasPrefix(r.Type, "PackageBaseAddress/"):
 			s.packages = strings.TrimRight(r.ID, "/")
 		case strings.HasPrefix(r.Type, "RegistrationsBaseUrl"):
-			s.registrations = strings.TrimRight(r.ID, "/") // later ones are newer and include all kinds of versions
+			s.registrations = strings.TrimRight(r.ID, "/") // later entries are newer and cover more versions
 		}
 	}
 	if s.packages == "" {
@@ -98,7 +98,7 @@ func (k nuget) versions(ctx context.Context, s nugetSource, name string) ([]stri
 	return said.Versions, err
 }
 
-// newestNuGet returns the newest version that is not a preview, or else the newest.
+// newestNuGet returns the newest version that is not a prerelease, or else the last one.
 func newestNuGet(versions []string) string {
 	newest := ""
 	for _, v := range versions {
@@ -112,8 +112,8 @@ func newestNuGet(versions []string) string {
 	return newest
 }
 
-// fetch downloads and keeps a package and returns its SHA-256. If the registry has its SHA-512, it
-// checks that.
+// fetch downloads and stores a package and returns its SHA-256. If the registry reports a SHA-512,
+// fetch checks it.
 func (k nuget) fetch(ctx context.Context, s nugetSource, name, version, dir string) (hash string, err error) {
 	name, version = strings.ToLower(name), strings.ToLower(version)
 	response, err := get(ctx, k.web, fmt.Sprintf("%s/%s/%s/%s.%s.nupkg", s.packages, name, version, name, version), "")
@@ -125,7 +125,7 @@ func (k nuget) fetch(ctx context.Context, s nugetSource, name, version, dir stri
 	if hash, err = keep(io.TeeReader(response.Body, sum), dir, k.blobs); err != nil {
 		return "", err
 	}
-	said, err := k.said(ctx, s, name, version)
+	said, err := k.registration(ctx, s, name, version)
 	if err != nil {
 		return "", errors.Join(err, os.Remove(filepath.Join(k.blobs, hash)))
 	}
@@ -150,15 +150,15 @@ type nugetEntry struct {
 	} `json:"vulnerabilities"`
 }
 
-// said returns a version's registration merged with its entry in the catalog, if it refers to one.
-// It returns nothing for a registry without registrations.
-func (k nuget) said(ctx context.Context, s nugetSource, name, version string) (nugetEntry, error) {
+// registration returns a version's registration, merged with its catalog entry if there is one. For
+// a registry without registrations the result is empty.
+func (k nuget) registration(ctx context.Context, s nugetSource, name, version string) (nugetEntry, error) {
 	var entry nugetEntry
 	if s.registrations == "" {
 		return entry, nil
 	}
 	var leaf struct {
-		Entry  json.RawMessage `json:"catalogEntry"` // an object, or its address
+		Entry  json.RawMessage `json:"catalogEntry"` // an object, or the address of one
 		Listed *bool           `json:"listed"`
 	}
 	err := getJSON(ctx, k.web, fmt.Sprintf("%s/%s/%s.json", s.registrations, strings.ToLower(name), strings.ToLower(version)), "", &leaf)
@@ -213,7 +213,8 @@ func (k nuget) resolve(ctx context.Context, p Package, dir string) (*Locked, err
 	return l, err
 }
 
-// nugetProgram reads the DotnetToolSettings.xml of a tool, for its newest framework.
+// nugetProgram returns the command line in a tool's DotnetToolSettings.xml, for the newest
+// framework.
 func nugetProgram(files fs.FS, bin string) ([]string, error) {
 	found, err := fs.Glob(files, "tools/*/any/DotnetToolSettings.xml")
 	if err != nil || len(found) == 0 {
@@ -249,8 +250,8 @@ func nugetProgram(files fs.FS, bin string) ([]string, error) {
 	return nil, fmt.Errorf("%w %q", ErrNoProgram, cmp.Or(bin, "at all"))
 }
 
-// frameworkOf returns the numbers of the framework in tools/net8.0/any/…; a tool for several
-// frameworks runs with the newest.
+// frameworkOf returns the version of the framework in a path such as tools/net8.0/any/…. A tool for
+// several frameworks runs with the newest one.
 func frameworkOf(file string) []int {
 	name := strings.Split(file, "/")[1]
 	return numbers(strings.TrimPrefix(strings.TrimPrefix(name, "netcoreapp"), "net"))
@@ -295,7 +296,7 @@ func (k nuget) advice(ctx context.Context, l *Locked, _ string) (Advice, error) 
 	if err != nil {
 		return Advice{}, err
 	}
-	said, err := k.said(ctx, s, l.Name, l.Version)
+	said, err := k.registration(ctx, s, l.Name, l.Version)
 	a := Advice{Newest: newestNuGet(versions), Pulled: !slices.Contains(versions, strings.ToLower(l.Version)) || said.Listed != nil && !*said.Listed}
 	if d := said.Deprecation; d != nil {
 		a.Deprecated = oneLine(cmp.Or(d.Message, strings.Join(d.Reasons, ", "), "deprecated"))
@@ -303,8 +304,8 @@ func (k nuget) advice(ctx context.Context, l *Locked, _ string) (Advice, error) 
 	return a, err
 }
 
-// audit returns the registry's vulnerabilities of the tool's own version. The registry does not
-// know the dependencies packed in it.
+// audit returns the vulnerabilities that the registry lists for the tool's own version. The
+// registry does not list those of dependencies in the package.
 func (k nuget) audit(ctx context.Context, l *Locked, _ string) ([]Vulnerability, error) {
 	s, err := k.source(ctx, l.Package)
 	if err != nil {
@@ -313,7 +314,7 @@ func (k nuget) audit(ctx context.Context, l *Locked, _ string) ([]Vulnerability,
 	if s.registrations == "" {
 		return nil, fmt.Errorf("%w: the registry says nothing of versions", ErrNoAudit)
 	}
-	said, err := k.said(ctx, s, l.Name, l.Version)
+	said, err := k.registration(ctx, s, l.Name, l.Version)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoAudit, err)
 	}

@@ -26,11 +26,11 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 )
 
-// oci runs images by digest, with docker or podman. The engine stores them; the store only records
-// that they are installed.
+// oci runs images by digest with docker or podman. The engine stores them; the store only has a
+// record that they are installed.
 type oci struct{ web *http.Client }
 
-const maxTags = 10_000 // tags of an image that are searched for a newer one
+const maxTags = 10_000 // number of an image's tags that are searched for a newer version
 
 var (
 	imageDigest = lazy.Regexp(`^sha256:[0-9a-f]{64}$`)
@@ -38,8 +38,7 @@ var (
 	imageTag    = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 )
 
-// splitImage splits the name of an image as users write it: mcp/time, host:5000/name:tag,
-// name@sha256:….
+// splitImage splits an image's name as users type it: mcp/time, host:5000/name:tag, name@sha256:….
 func splitImage(p Package) (image, reference string, err error) {
 	image, digest, hasDigest := strings.Cut(p.Name, "@")
 	if at := strings.LastIndexByte(image, ':'); at > strings.LastIndexByte(image, '/') {
@@ -63,16 +62,17 @@ func splitImage(p Package) (image, reference string, err error) {
 	return image, reference, nil
 }
 
-// hasHost reports whether an image's name begins with a registry, by the rule of the engines.
+// hasHost reports whether an image's name begins with a registry, by the rules of container
+// engines.
 func hasHost(image string) bool {
 	first, _, more := strings.Cut(image, "/")
 	return more && (strings.ContainsAny(first, ".:") || first == "localhost")
 }
 
-// repository returns an image's repository with the logins of docker or podman.
+// repository returns the repository of an image, with the user's logins for docker or podman.
 func (k oci) repository(image string) (*remote.Repository, error) {
 	full := image
-	if !hasHost(image) { // a name of Docker Hub; the library has the address of its registry
+	if !hasHost(image) { // Docker Hub; the library knows the address of its registry
 		if !strings.Contains(image, "/") {
 			full = "library/" + image
 		}
@@ -90,12 +90,12 @@ func (k oci) repository(image string) (*remote.Repository, error) {
 	if err != nil {
 		host = r.Reference.Registry
 	}
-	r.PlainHTTP = outside.IsHere(host) // like docker
+	r.PlainHTTP = outside.IsHere(host) // HTTP for a registry on this machine, like docker
 	r.Client = &auth.Client{Client: k.web, Cache: auth.NewCache(), Credential: credentials.Credential(logins)}
 	return r, nil
 }
 
-// dockerHub is the registry of images whose names have none; it is part of the format of names.
+// dockerHub is the default registry of image names without one.
 const dockerHub = "docker.io"
 
 func (k oci) resolve(ctx context.Context, p Package, _ string) (*Locked, error) {
@@ -122,7 +122,7 @@ func (k oci) resolve(ctx context.Context, p Package, _ string) (*Locked, error) 
 }
 
 // SetOptions sets the options of docker run for an image. They are part of the locked data.
-// [Store.Open] refuses options that give a container additional rights.
+// [Store.Open] refuses options that give the container additional rights.
 func (l *Locked) SetOptions(options []string) {
 	l.Program = runner.Package{Kind: l.Type, Name: l.Name + "@" + l.Integrity, Options: options}.Words()
 }
@@ -136,8 +136,8 @@ func (l *Locked) Options() []string {
 	return nil
 }
 
-// checkOptions refuses options that give a container additional rights. It allows folders of this
-// machine, which the user saw when they agreed to the lock.
+// checkOptions returns an error for options that give the container additional rights. It allows
+// folders of this machine, because the user saw them when they agreed to the lock.
 func checkOptions(l *Locked) error {
 	options := l.Options()
 	all, rest, err := runner.Container(options)
@@ -183,15 +183,15 @@ func (k oci) install(ctx context.Context, l *Locked, dir string) error {
 	if err != nil {
 		return err
 	}
-	// The engine checks the image by its digest.
-	if _, err = run(ctx, command{name: path, args: []string{"pull", "--quiet", image}, dir: dir, time: installTime}); says(err, "manifest unknown", "not found") {
+	// The engine verifies the digest.
+	if _, err = run(ctx, command{name: path, args: []string{"pull", "--quiet", image}, dir: dir, time: installTime}); failedWith(err, "manifest unknown", "not found") {
 		return fmt.Errorf("%w since it was locked: %w", ErrPulled, err)
 	}
 	return err
 }
 
-// lockedImage returns the image with its digest, after checking that an engine cannot take it for a
-// flag.
+// lockedImage returns the name of the image with its digest. It returns an error if the engine
+// could take it for a flag.
 func lockedImage(l *Locked) (string, error) {
 	if !imageName().MatchString(l.Name) || !imageDigest().MatchString(l.Integrity) {
 		return "", fmt.Errorf("the lock has the image %.100q with the digest %.100q, which is not one", l.Name, l.Integrity)
@@ -212,7 +212,7 @@ func (oci) program(l *Locked, dir string) (*Program, error) {
 		return nil, err
 	}
 	p := &Program{Dir: dir, Argv: slices.Concat([]string{path, "run", "-i", "--rm", "--pull=never"}, l.Options(), []string{image})}
-	all, _, _ := runner.Container(l.Options()) // checkOptions has parsed them
+	all, _, _ := runner.Container(l.Options()) // checkOptions parsed them without an error
 	for _, o := range all {
 		if o.Effect == runner.Variable && !strings.Contains(o.Value, "=") {
 			p.Passed = append(p.Passed, o.Value)
@@ -250,7 +250,7 @@ func (k oci) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
 		err = nil
 	}
 	if a.Newest == "" && err == nil && !a.Pulled {
-		a.Newest = l.Version // no tag is a version
+		a.Newest = l.Version // no tag is a newer version
 	}
 	return a, err
 }
@@ -264,11 +264,11 @@ var hexHash = lazy.Regexp(`^[0-9a-f]{64}$`)
 const (
 	signatureBegin = "MCPB_SIG_V1"
 	signatureEnd   = "MCPB_SIG_END"
-	maxSignature   = 1 << 20 // bytes of a signature at the end of a bundle
+	maxSignature   = 1 << 20 // bytes of a signature at the end of an archive
 )
 
-// withBundle opens an archive that was just kept and passes it to look. If look fails, it removes
-// the archive.
+// withBundle opens an archive that was just stored and calls look with it. If look fails, it
+// removes the archive.
 func withBundle(blobs, hash string, look func(*bundle) error) error {
 	b, err := openBundle(blobs, hash)
 	if err == nil {
@@ -280,7 +280,8 @@ func withBundle(blobs, hash string, look func(*bundle) error) error {
 	return nil
 }
 
-// keep writes the input into a folder under its hash, and returns the hash.
+// keep stores the input in the folder blobs under its hash, and returns the hash. dir is for the
+// temporary file.
 func keep(in io.Reader, dir, blobs string) (hash string, err error) {
 	path := filepath.Join(dir, "archive")
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -299,7 +300,7 @@ func keep(in io.Reader, dir, blobs string) (hash string, err error) {
 	return hash, os.Rename(path, filepath.Join(blobs, hash))
 }
 
-// A bundle is an open archive without its signature.
+// A bundle is an open archive, without its signature.
 type bundle struct {
 	*zip.Reader
 	file *os.File
@@ -308,9 +309,9 @@ type bundle struct {
 
 func (b *bundle) Close() error { return b.file.Close() }
 
-// openBundle opens the archive with this hash. All reads use the file that was hashed, not its
-// path, which could refer to another file later; an archive that Resolve kept may be days old. A
-// signature behind the archive is ignored: anyone can make its certificate.
+// openBundle opens the archive with a hash. All later reads use the hashed file, not its path,
+// where another file could appear: an archive that Resolve stored may be days old. It ignores a
+// signature after the archive, because anyone can make a certificate.
 func openBundle(blobs, want string) (*bundle, error) {
 	f, err := os.Open(filepath.Join(blobs, want))
 	if err != nil {
@@ -334,7 +335,8 @@ func openBundle(blobs, want string) (*bundle, error) {
 	return b, nil
 }
 
-// openOrGet opens the archive with this hash, and downloads it if it is missing or was changed.
+// openOrGet opens the archive with a hash. It downloads the archive if it is missing or was
+// modified.
 func openOrGet(blobs, want string, get func() (hash string, err error)) (*bundle, error) {
 	if b, err := openBundle(blobs, want); err == nil {
 		return b, nil
@@ -351,8 +353,8 @@ func openOrGet(blobs, want string, get func() (hash string, err error)) (*bundle
 	return openBundle(blobs, want)
 }
 
-// unsignedSize returns the size of an archive without a signature: two marks around a length and a
-// PKCS#7 block.
+// unsignedSize returns the size of an archive without its signature, which consists of two marks
+// around a length and a PKCS#7 block.
 func unsignedSize(f *os.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {

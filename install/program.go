@@ -25,11 +25,12 @@ import (
 	"github.com/junction-mcp/junction/internal/runner"
 )
 
-// maxFirstLine is the number of bytes of a program that are read to find its interpreter.
+// maxFirstLine is the number of bytes of a file that are searched for the name of its interpreter.
 const maxFirstLine = 512
 
-// expect checks that a lock, which others may have changed, has the usual command line of its type:
-// no other program of this machine, and no further words. A word that ends in * matches its prefix.
+// expect returns an error unless a lock has the usual command line of its type. Other users may
+// have edited the lock, and it must not start another program or have further words. A word that
+// ends in * matches all words with that prefix.
 func (l *Locked) expect(words ...string) error {
 	if slices.EqualFunc(l.Program, words, func(got, want string) bool {
 		prefix, any := strings.CutSuffix(want, "*")
@@ -40,8 +41,8 @@ func (l *Locked) expect(words ...string) error {
 	return fmt.Errorf("the lock starts %q, and packages of %s are started by %q", l.Program, l.Type, words)
 }
 
-// programIn resolves the words of a Locked in a folder to absolute ones. The interpreter in the
-// file's first line replaces a first word such as node.
+// programIn resolves the words of a Locked to absolute paths in a folder. If the first word is
+// node, the interpreter in the file's first line replaces it.
 func programIn(words []string, dir string) (*Program, error) {
 	words, err := inFolder(words, dir)
 	if err != nil {
@@ -60,7 +61,8 @@ func programIn(words []string, dir string) (*Program, error) {
 	return &Program{Dir: dir, Argv: words}, nil
 }
 
-// inFolder resolves words with ./ in a folder. It returns ErrNotInstalled for a missing file.
+// inFolder resolves words that begin with ./ in a folder. It returns ErrNotInstalled for a missing
+// file.
 func inFolder(words []string, dir string) ([]string, error) {
 	if len(words) == 0 {
 		return nil, ErrNotInstalled
@@ -84,8 +86,8 @@ func inFolder(words []string, dir string) ([]string, error) {
 	return all, nil
 }
 
-// interpreter returns the words after #! in a file's first line, with the interpreter's name
-// without its folder, which differs between machines. It returns nil without such a line.
+// interpreter returns the words after #! in a file's first line, or nil. It removes the folder of
+// the interpreter, which differs between machines.
 func interpreter(file string) []string {
 	f, err := os.Open(file)
 	if err != nil {
@@ -94,7 +96,7 @@ func interpreter(file string) []string {
 	defer f.Close()
 	line, err := bufio.NewReader(io.LimitReader(f, maxFirstLine)).ReadString('\n')
 	if err != nil && len(line) == maxFirstLine {
-		return nil // systems refuse such a long line
+		return nil // systems refuse a line of this length
 	}
 	rest, ok := strings.CutPrefix(line, "#!")
 	words := strings.Fields(rest)
@@ -108,7 +110,7 @@ func interpreter(file string) []string {
 			words = words[1:]
 		}
 		if len(words) == 0 || strings.ContainsAny(words[0], "=") || strings.HasPrefix(words[0], "-") {
-			return nil // it sets variables, which no script for node does
+			return nil // it sets variables, which scripts for node do not do
 		}
 		words[0] = path.Base(words[0])
 	}
@@ -121,25 +123,25 @@ func isFile(path string) bool {
 }
 
 const (
-	askTime      = 2 * time.Minute  // for a command that looks something up
-	installTime  = 10 * time.Minute // for a command that downloads packages
-	buildTime    = 30 * time.Minute // for a command that compiles
-	maxOutput    = 32 << 20         // bytes of the standard output of a command
-	maxErrorTail = 2 << 10          // bytes of the standard error of a command in an error
+	askTime      = 2 * time.Minute  // maximum time for a command that queries
+	installTime  = 10 * time.Minute // maximum time for a command that downloads packages
+	buildTime    = 30 * time.Minute // maximum time for a command that compiles
+	maxOutput    = 32 << 20         // bytes of a command's standard output
+	maxErrorTail = 2 << 10          // bytes of a command's standard error in an error
 )
 
 // A command is a command line of a package manager or a runtime. It runs without a shell.
 type command struct {
 	name string   // looked up in PATH
-	args []string // checked by the caller: none from outside may look like a flag
-	dir  string   // empty only if the command uses no files
-	env  []string // NAME=value, in addition to the clean environment
+	args []string // checked by the caller, so that no external value looks like a flag
+	dir  string   // working folder; may be empty only if the command uses no files
+	env  []string // variables in addition to the clean environment, as NAME=value
 	time time.Duration
 }
 
-// commandError is the failure of a command.
+// A commandError reports the failure of a command.
 type commandError struct {
-	what   string // the program and its first argument
+	what   string // program and its first argument
 	cause  error
 	stderr string
 }
@@ -154,13 +156,14 @@ func (e *commandError) Error() string {
 
 func (e *commandError) Unwrap() error { return e.cause }
 
-// says reports whether a command failed with one of these texts on its standard error.
-func says(err error, texts ...string) bool {
+// failedWith reports whether err is the failure of a command whose standard error has one of the
+// texts.
+func failedWith(err error, texts ...string) bool {
 	var failed *commandError
 	return errors.As(err, &failed) && slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(failed.stderr, text) })
 }
 
-// run runs a command and returns its standard output, even if it failed.
+// run runs a command and returns its standard output, even if the command failed.
 func run(ctx context.Context, c command) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.time, fmt.Errorf("took longer than %s", c.time))
 	defer cancel()
@@ -189,7 +192,7 @@ func run(ctx context.Context, c command) ([]byte, error) {
 	}
 	stop()
 	ended := p.ExitError()
-	if closing := p.Close(); closing != nil { // ends all processes that it started
+	if closing := p.Close(); closing != nil { // Close ends all processes that it started
 		return nil, closing
 	}
 	if ctx.Err() != nil {
@@ -201,8 +204,8 @@ func run(ctx context.Context, c command) ([]byte, error) {
 	return out, nil
 }
 
-// lookUp returns the path of a program of this machine. Its error names how to install a missing
-// one.
+// lookUp returns the path of a program on this machine. If it is missing, the error describes how
+// to install it.
 func lookUp(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {
@@ -224,7 +227,7 @@ func present(name string) bool {
 	return err == nil
 }
 
-// python returns the name of the Python command on this machine.
+// python returns the name of the Python interpreter on this machine.
 func python() string {
 	if runtime.GOOS == "windows" || !present("python3") && present("python") {
 		return "python"
@@ -232,8 +235,8 @@ func python() string {
 	return "python3"
 }
 
-// kept lists the variables that each command gets, in addition to those of the kinds of packages; a
-// * matches any end. Code of packages that may run during the installation sees these, too. So a
+// kept lists the variables that every command gets, in addition to those in the table of kinds. A *
+// matches any ending. Code of packages that runs during an installation sees these variables. So a
 // secret is in the list only if package managers read theirs from it.
 var kept = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_*", "TMPDIR", "TMP", "TEMP", "XDG_*", "DBUS_SESSION_BUS_ADDRESS",
@@ -260,13 +263,13 @@ func cleanEnv(env []string) []string {
 }
 
 const (
-	fetchTime      = 5 * time.Minute  // for one response of a registry, or one archive
-	headersTimeout = 30 * time.Second // until a server begins to respond
+	fetchTime      = 5 * time.Minute  // maximum time for one response of a registry, or one archive
+	headersTimeout = 30 * time.Second // maximum wait for the headers of a response
 	maxIndex       = 64 << 20         // bytes of a registry's information about one package
-	maxWords       = 300              // bytes of the texts of registries and authors that are shown
+	maxWords       = 300              // bytes shown of texts from registries and authors
 )
 
-// newWeb returns the client for downloads without a package manager. It uses the proxy of the
+// newWeb returns the client for downloads without a package manager. It uses the proxy in the
 // environment.
 func newWeb() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -282,8 +285,8 @@ func newWeb() *http.Client {
 	}}
 }
 
-// checkAddress checks the address of a registry or an archive: it must have https, or be on this
-// machine.
+// checkAddress returns an error unless the address of a registry or an archive has https or is on
+// this machine.
 func checkAddress(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -298,7 +301,7 @@ func checkAddress(address string) error {
 	return fmt.Errorf("%s is not https, so anybody on the way could change what comes", u.Redacted())
 }
 
-// get sends a GET request. The caller must close the body.
+// get sends a GET request. The caller must close the body of the response.
 func get(ctx context.Context, web *http.Client, address, accept string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -322,7 +325,7 @@ func get(ctx context.Context, web *http.Client, address, accept string) (*http.R
 	return response, nil
 }
 
-// getJSON sends a GET request and decodes the response.
+// getJSON sends a GET request and decodes the JSON response.
 func getJSON(ctx context.Context, web *http.Client, address, accept string, into any) error {
 	response, err := get(ctx, web, address, accept)
 	if err != nil {
@@ -365,7 +368,7 @@ func writeJSON(path string, value any) error {
 	return os.WriteFile(path, text, 0o600)
 }
 
-// oneLine returns text of others on one line, for an error or a table.
+// oneLine returns a registry's or an author's text on one line, for an error or a table.
 func oneLine(s string) string {
 	return plaintext.Beginning(plaintext.Clean(strings.Join(strings.Fields(s), " ")), maxWords)
 }

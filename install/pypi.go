@@ -18,14 +18,14 @@ import (
 	"github.com/junction-mcp/junction/internal/sorting"
 )
 
-// pypi installs Python packages with the user's uv, or else the pip of their python3, into a
-// virtual environment.
+// pypi installs Python packages into a virtual environment, with the user's uv, or else with the
+// pip of their python3.
 type pypi struct {
 	web     *http.Client
 	neutral string
 }
 
-// whichPython prints the interpreter and system for which a resolution by pip is valid.
+// whichPython prints the interpreter and system for which pip resolved dependencies.
 const whichPython = `import platform, sys; print(sys.implementation.name, "%d.%d" % sys.version_info[:2], sys.platform, platform.machine())`
 
 func (k pypi) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
@@ -58,8 +58,8 @@ func (k pypi) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 	if err := os.WriteFile(filepath.Join(dir, "self.txt"), (&pypiLock{Requirements: []requirement{self}}).text(), 0o600); err != nil {
 		return nil, err
 	}
-	// Unpacked to find its programs. The download stays in the cache of pip or uv, so that the
-	// installation does not repeat it.
+	// Install the package temporarily to find its programs. The download stays in the cache of pip
+	// or uv, so the final installation does not repeat it.
 	site := filepath.Join(dir, "site")
 	if err := k.pip(ctx, p, dir, "install", "--target="+site, "--no-deps", "--require-hashes", "-r", "self.txt"); err != nil {
 		return nil, k.explain(ctx, p, err)
@@ -74,7 +74,7 @@ func (k pypi) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 	return l, err
 }
 
-// lock resolves a requirement to exact versions with the hashes of their files.
+// lock resolves a package's requirements to exact versions with the hashes of their files.
 func (k pypi) lock(ctx context.Context, p Package, want []string, dir string) (*pypiLock, error) {
 	if present("uv") {
 		flags := []string{"--universal", "--no-python-downloads"}
@@ -162,8 +162,8 @@ func readReport(text []byte) (*pypiLock, error) {
 	return lock, nil
 }
 
-// onlyBinary returns the options that keep pip and uv from building packages, which runs their
-// code.
+// onlyBinary returns the options with which pip and uv do not build packages, because building runs
+// their code. It returns nil if Scripts permits that.
 func onlyBinary(p Package) []string {
 	if p.Scripts {
 		return nil
@@ -171,11 +171,11 @@ func onlyBinary(p Package) []string {
 	return []string{"--only-binary", ":all:"}
 }
 
-// pip runs a command of pip, with uv if it is present.
+// pip runs a command of pip, through uv if uv is installed.
 func (k pypi) pip(ctx context.Context, p Package, dir string, args ...string) error {
 	args = append(args, onlyBinary(p)...)
 	if present("uv") {
-		args = append(append([]string{"pip"}, args...), "--quiet", "--no-python-downloads", "--link-mode=copy") // with links, a change of the installed file would change uv's cache
+		args = append(append([]string{"pip"}, args...), "--quiet", "--no-python-downloads", "--link-mode=copy") // with links, modifying the installed file would modify uv's cache
 		if !slices.Contains(args, "--python") {
 			if path, err := lookUp(python()); err == nil {
 				args = append(args, "--python", path)
@@ -189,19 +189,20 @@ func (k pypi) pip(ctx context.Context, p Package, dir string, args ...string) er
 		args = append(args, "--index-url", p.Registry)
 	}
 	into := []string{"-m", "pip"}
-	if i := slices.Index(args, "--python"); i >= 0 { // pip expects it before its command
+	if i := slices.Index(args, "--python"); i >= 0 { // pip expects this option before its command
 		into = append(into, args[i:i+2]...)
 		args = slices.Delete(args, i, i+2)
 	}
 	_, err := run(ctx, command{name: python(), args: append(into, args...), dir: dir, time: installTime})
-	if says(err, "No module named pip") {
+	if failedWith(err, "No module named pip") {
 		return fmt.Errorf("pip %w: install it (apt install python3-pip, or python3 -m ensurepip), or uv (docs.astral.sh/uv)", ErrRuntime)
 	}
 	return err
 }
 
-// pypiProgram chooses the program with the package's name, as uvx does, else the only one, or the
-// package's module.
+// pypiProgram returns the command line to start. It prefers the program with the name p.Bin or, by
+// default, with the package's name, which uvx also prefers. Next is the only program of the
+// package, if p.Bin is not set, and then the package's module.
 func pypiProgram(p Package, plain, site string) ([]string, error) {
 	var names []string
 	for _, sub := range []string{"bin", "Scripts"} {
@@ -227,8 +228,8 @@ func pypiProgram(p Package, plain, site string) ([]string, error) {
 	return nil, fmt.Errorf("%w %q: say which of %s", ErrNoProgram, chosen, strings.Join(names, ", "))
 }
 
-// uvxBin returns the program that must be named to uvx, or "" for the one with the package's name.
-// For an only program with another name uvx just prints a list.
+// uvxBin returns the program name that uvx must be given, or "" if the program has the package's
+// name. Without the name, uvx would only print a list.
 func uvxBin(plain string, program []string) string {
 	script, is := strings.CutPrefix(program[1], "./bin/")
 	if !is || script == plain {
@@ -253,15 +254,15 @@ func (k pypi) install(ctx context.Context, l *Locked, dir string) error {
 	if runtime.GOOS == "windows" {
 		interpreter = filepath.Join(dir, "Scripts", "python.exe")
 	}
-	// From here on plainPython is the only way to start the environment's interpreter, and nothing
-	// else in its folder is started: both would run code of packages.
+	// From here on the environment's interpreter is started only through plainPython, and no other
+	// program in its folder is started. Both would run code of packages.
 	args := []string{"install", "--require-hashes", "-r", requirements, "--python", interpreter}
 	here := lock.For
 	if lock.For != "" {
 		out, _ := plainPython(ctx, interpreter, askTime, "-c", whichPython)
 		here = string(bytes.TrimSpace(out))
 	}
-	if here == lock.For { // otherwise it may need more packages, which fails because the lock has no hashes for them
+	if here == lock.For { // on another system it may need more packages; that fails, because the lock has no hashes for them
 		args = append(args, "--no-deps")
 	}
 	err = k.pip(ctx, l.Package, dir, args...)
@@ -271,23 +272,23 @@ func (k pypi) install(ctx context.Context, l *Locked, dir string) error {
 	if err = k.explain(ctx, l.Package, err); errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("%w since it was locked: %w", ErrPulled, err)
 	}
-	if err == nil && present("uv") { // pip does this itself. A confined server cannot write there. With uv the environment would run code of packages.
-		// It fails for files that are not valid in this version of Python, which some packages
-		// contain.
+	if err == nil && present("uv") { // pip compiles files itself. With uv they are compiled here, because a confined server cannot write the result, and uv would run code of packages.
+		// Errors are ignored, because some packages contain files that are invalid in this version
+		// of Python.
 		_, _ = plainPython(ctx, interpreter, installTime, "-m", "compileall", "-qq", "-j", "0", dir)
 		err = context.Cause(ctx)
 	}
 	return err
 }
 
-// plainPython runs an interpreter without the code that packages of its environment run at its
-// start (their .pth files).
+// plainPython runs an interpreter without running code that packages in its environment add to its
+// start (.pth files).
 func plainPython(ctx context.Context, interpreter string, limit time.Duration, args ...string) ([]byte, error) {
 	return run(ctx, command{name: interpreter, args: append([]string{"-I", "-S"}, args...), time: limit})
 }
 
-// program starts a script with the environment's interpreter. The first line of the script names a
-// folder that was renamed.
+// program returns the command line of a script with the environment's interpreter. The script's own
+// first line names a folder that was renamed.
 func (pypi) program(l *Locked, dir string) (*Program, error) {
 	if err := l.expect("./bin/python", "./bin/*"); err != nil && l.expect("./bin/python", "-m", "*") != nil {
 		return nil, err
@@ -307,8 +308,8 @@ func (pypi) program(l *Locked, dir string) (*Program, error) {
 	return &Program{Dir: dir, Argv: words, Env: map[string]string{"PYTHONDONTWRITEBYTECODE": "1"}}, nil
 }
 
-// realPython returns the path of the interpreter that a virtual environment links to, or "". If a
-// newer Python takes its place, it does not find the packages.
+// realPython returns the path of the interpreter to which a virtual environment links, or "". A
+// newer Python at that path would not find the packages.
 func realPython(dir string) string {
 	link := filepath.Join(dir, "bin", "python")
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {

@@ -15,21 +15,21 @@ import (
 	"github.com/junction-mcp/junction/internal/lazy"
 )
 
-// otherPython matches pip's note on the newest version, if that is not for this Python.
+// otherPython matches pip's note about a newest version that requires another Python.
 var otherPython = lazy.Regexp(`Requires-Python ([^;\n]+)\n`)
 
-// cannotConnect lists texts of pip and uv for a failed connection.
+// cannotConnect lists messages of pip and uv for a failed connection.
 var cannotConnect = []string{"Failed to establish a new connection", "error sending request"}
 
 // atOnce is the number of concurrent requests to an index.
 const atOnce = 8
 
-// An indexPage is an index's information about one project, in the JSON of its simple API.
+// An indexPage is the JSON page of a project in an index's simple API.
 type indexPage struct {
 	Files []struct {
 		Name   string            `json:"filename"`
 		Hashes map[string]string `json:"hashes"`
-		Yanked any               `json:"yanked"` // true, or the reason
+		Yanked any               `json:"yanked"` // true, or a string with the reason
 	} `json:"files"`
 	Status struct {
 		Status string `json:"status"`
@@ -37,7 +37,7 @@ type indexPage struct {
 	} `json:"project-status"`
 }
 
-// versionOf returns the version of a file.
+// versionOf returns the version in the name of a file.
 func versionOf(file string) string {
 	if wheel, ok := strings.CutSuffix(file, ".whl"); ok {
 		parts := strings.Split(wheel, "-")
@@ -65,7 +65,7 @@ func (page *indexPage) pulled(version string) bool {
 	return n > 0
 }
 
-// why returns the author's reason for pulling a version.
+// why returns the author's reason for yanking a version.
 func (page *indexPage) why(version string) string {
 	for _, f := range page.Files {
 		if why, ok := f.Yanked.(string); ok && versionOf(f.Name) == version {
@@ -75,8 +75,9 @@ func (page *indexPage) why(version string) string {
 	return "the author does not say why"
 }
 
-// mainHash returns the hash of the file that represents a version, the same for every user and
-// system. It is the wheel for all systems, else the source, else the file whose name sorts first.
+// mainHash returns the hash of the file that represents a version. It is the same for all users and
+// systems: the universal wheel; without one, the source; without both, the file whose name sorts
+// first.
 func (page *indexPage) mainHash(version string) (hash string) {
 	best := ""
 	for _, f := range page.Files {
@@ -97,7 +98,7 @@ func (page *indexPage) mainHash(version string) (hash string) {
 	return hash
 }
 
-// has reports whether there are files of a version, and whether one of them is built.
+// has reports whether a version has files, and whether any of them is a wheel.
 func (page *indexPage) has(version string) (any, built bool) {
 	for _, f := range page.Files {
 		if version == "" || versionOf(f.Name) == version {
@@ -108,7 +109,7 @@ func (page *indexPage) has(version string) (any, built bool) {
 	return any, built
 }
 
-// page returns the page of a project in the index that the package names, or else that of pip's
+// page returns the page of a project from the package's index, or else from the index in pip's
 // settings.
 func (k pypi) page(ctx context.Context, p Package, name string) (*indexPage, error) {
 	index := p.Registry
@@ -123,13 +124,13 @@ func (k pypi) page(ctx context.Context, p Package, name string) (*indexPage, err
 	return &page, err
 }
 
-// addHashes adds the hashes of the other files of each version if the index lists the file that pip
-// chose. The lock then works on other systems.
+// addHashes adds the hashes of the other files of each version to the lock, so that it works on
+// other systems. It skips versions for which the index does not list the file that pip chose.
 func (k pypi) addHashes(ctx context.Context, p Package, lock *pypiLock) {
 	if p.Registry == "" {
 		index, err := k.pipIndex(ctx)
 		if err != nil {
-			return // the lock is valid without them
+			return // the lock is also valid without them
 		}
 		p.Registry = index
 	}
@@ -162,10 +163,10 @@ func (k pypi) addHashes(ctx context.Context, p Package, lock *pypiLock) {
 	all.Wait()
 }
 
-// explain returns the cause of a failure of pip or uv, found in the index: their texts differ by
-// version.
+// explain returns the reason why pip or uv failed. It queries the index, because their messages
+// vary with their versions.
 func (k pypi) explain(ctx context.Context, p Package, failed error) error {
-	if says(failed, "DO NOT MATCH THE HASHES", "Hash mismatch", "hash mismatch") {
+	if failedWith(failed, "DO NOT MATCH THE HASHES", "Hash mismatch", "hash mismatch") {
 		return fmt.Errorf("%w: %w", ErrIntegrity, failed)
 	}
 	var ran *commandError
@@ -180,7 +181,7 @@ func (k pypi) explain(ctx context.Context, p Package, failed error) error {
 	if errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("%w: the index has no %s", ErrNotFound, plain)
 	}
-	if err != nil && says(failed, cannotConnect...) {
+	if err != nil && failedWith(failed, cannotConnect...) {
 		return fmt.Errorf("its index cannot be reached: %w", err)
 	}
 	if err != nil {
@@ -216,17 +217,17 @@ func (k pypi) pipIndex(ctx context.Context) (string, error) {
 	return k.pipDefault(ctx)
 }
 
-// pipDefault returns the index of pip without settings.
+// pipDefault returns the index that pip uses without settings.
 func (k pypi) pipDefault(ctx context.Context) (string, error) {
 	out, err := run(ctx, command{name: python(), args: []string{"-c", "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"}, dir: k.neutral, time: askTime})
 	return strings.TrimSpace(string(out)), err
 }
 
-// pipSetting returns a value of pip's configuration for install, or "".
+// pipSetting returns the value of a setting of pip install, or "".
 func (k pypi) pipSetting(ctx context.Context, name string) (value string) {
 	out, err := run(ctx, command{name: python(), args: []string{"-m", "pip", "config", "list", "--disable-pip-version-check"}, dir: k.neutral, time: askTime})
 	if err != nil {
-		return "" // without pip: uv has its own settings
+		return "" // pip is missing; uv has its own settings
 	}
 	rank := -1
 	for line := range strings.Lines(string(out)) {
@@ -239,9 +240,8 @@ func (k pypi) pipSetting(ctx context.Context, name string) (value string) {
 	return value
 }
 
-// uvEnv returns variables that make uv use the index that the package names. Without one, and
-// without settings of uv, it is the index in pip's settings. uv ignores these, and a company's
-// index must not be bypassed.
+// uvEnv returns variables that select the index for uv. It is the package's index or, if uv has no
+// setting either, the index in pip's settings. uv would ignore these, and bypass a company's index.
 func (k pypi) uvEnv(ctx context.Context, p Package) []string {
 	if p.Registry != "" {
 		return []string{"UV_DEFAULT_INDEX=" + p.Registry}
@@ -267,7 +267,7 @@ func (k pypi) uvEnv(ctx context.Context, p Package) []string {
 	return nil
 }
 
-// registry returns the index to use, or none for pip's default, so that the user's setting applies.
+// registry returns the index to use, or "" for pip's default, so that the user's setting applies.
 func (k pypi) registry(ctx context.Context, registry string) (string, error) {
 	if registry == "" {
 		return "", nil
@@ -283,7 +283,7 @@ func (k pypi) registry(ctx context.Context, registry string) (string, error) {
 		return "", nil
 	}
 	if strings.Trim(u.Path, "/") == "" {
-		u.Path = "/simple" // a server.json names the site without the index's path
+		u.Path = "/simple" // a server.json names the site without the path of the index
 	}
 	return u.String(), nil
 }
@@ -315,7 +315,7 @@ func (k pypi) advice(ctx context.Context, l *Locked, dir string) (Advice, error)
 	}
 	switch {
 	case err != nil && a.Pulled:
-		err = nil // no version is left
+		err = nil // every version was yanked
 	case err == nil && len(lock.Requirements) > 0:
 		a.Newest = lock.Requirements[0].Version
 	}
@@ -346,7 +346,7 @@ func (k pypi) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability
 			} `json:"vulns"`
 		} `json:"dependencies"`
 	}
-	if json.Unmarshal(out, &said) != nil || said.Dependencies == nil { // it exits with 1 if it finds any
+	if json.Unmarshal(out, &said) != nil || said.Dependencies == nil { // pip-audit exits with 1 if it finds vulnerabilities
 		return nil, errors.Join(fmt.Errorf("%w by pip-audit", ErrNoAudit), err)
 	}
 	var found []Vulnerability
@@ -358,11 +358,11 @@ func (k pypi) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability
 	return found, nil
 }
 
-// A pypiLock is Locked.Dependencies of Python packages. Each has the hashes of all files of its
-// version, so that other systems find theirs. The package itself is included.
+// A pypiLock is Locked.Dependencies of a Python package. It has the hashes of all files of each
+// version, so that the lock works on other systems. The package itself is in the list.
 type pypiLock struct {
-	// For is the interpreter and system for which it is valid: pip resolves only for its own.
-	// Empty, as with uv, means all.
+	// For is the interpreter and system for which the lock is valid, because pip resolves only for
+	// its own. Empty, as with uv, means all.
 	For          string        `json:"for,omitempty"`
 	Requirements []requirement `json:"requirements"`
 }
@@ -371,8 +371,8 @@ type pypiLock struct {
 type requirement struct {
 	Name    string   `json:"name"`
 	Version string   `json:"version"`
-	Marker  string   `json:"marker,omitempty"` // the condition under which it is needed
-	Hashes  []string `json:"hashes"`           // sha256:HEX
+	Marker  string   `json:"marker,omitempty"` // condition under which the package is needed
+	Hashes  []string `json:"hashes"`           // each as sha256:HEX
 }
 
 var (
@@ -388,7 +388,7 @@ var (
 // normal returns the normalized name of a Python package.
 func normal(name string) string { return strings.ToLower(pypiRuns().ReplaceAllString(name, "-")) }
 
-// splitExtras splits fastmcp[cli].
+// splitExtras splits a name with extras, such as fastmcp[cli].
 func splitExtras(name string) (plain, extras string, err error) {
 	plain, rest, found := strings.Cut(name, "[")
 	if found {
@@ -460,7 +460,7 @@ func readPyPILock(l *Locked) (*pypiLock, error) {
 	return &lock, nil
 }
 
-// text returns the lock as a requirements file of pip.
+// text returns the lock as a requirements file for pip.
 func (lock *pypiLock) text() []byte {
 	var b strings.Builder
 	for _, r := range lock.Requirements {
@@ -490,7 +490,7 @@ func parseRequirements(text string) ([]requirement, error) {
 		if !ok || rest == "" {
 			return nil, fmt.Errorf("uv's line %.100q is not an exact version with a hash: only packages of an index can be locked", line)
 		}
-		name, _, _ = strings.Cut(name, "[") // the packages of an extra have lines of their own
+		name, _, _ = strings.Cut(name, "[") // packages of an extra have their own lines
 		r := requirement{Name: name, Version: version, Marker: strings.TrimSpace(marker)}
 		for hash := range strings.SplitSeq(rest, "--hash=") {
 			r.Hashes = append(r.Hashes, strings.TrimSpace(hash))

@@ -265,7 +265,7 @@ func TestAProgramWithAnotherNameIsNamedToUvx(t *testing.T) {
 	}
 }
 
-func TestAnEnvironmentOfAPythonThatIsGoneIsInstalledAgain(t *testing.T) {
+func TestAnEnvironmentOfAMissingPythonIsReinstalled(t *testing.T) {
 	s, dir := newStore(t), t.TempDir()
 	interpreter := filepath.Join(dir, "python3.11")
 	if err := os.WriteFile(interpreter, nil, 0o700); err != nil {

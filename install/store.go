@@ -24,21 +24,21 @@ import (
 )
 
 const (
-	// maxDependencies is the maximum size of the dependencies of one package in the lock in bytes.
+	// maxDependencies is the maximum size in bytes of one package's dependencies in the lock.
 	maxDependencies = 4 << 20
-	// maxPackageName is the maximum length of a package's name and of its version in bytes. For
+	// maxPackageName is the maximum length in bytes of a package's name and of its version. For
 	// mcpb and folders the name is an address or a path.
 	maxPackageName = 2 << 10
 
-	markFile  = "junction-installed.json" // in each installed folder: its content is complete and was checked
+	markFile  = "junction-installed.json" // file in each installed folder; proves that the content is complete and was checked
 	tempDir   = "tmp"
 	locksDir  = "locks"
 	blobsDir  = "blobs"
-	lockSlots = "0123456789abcdef" // the first digit of a key selects the lock, so that their number stays small
+	lockSlots = "0123456789abcdef" // the first digit of a key selects one of these lock files, which limits their number
 )
 
-// A Store is a folder of installed packages. All methods are safe for concurrent use, also by
-// several processes.
+// A Store is a folder of installed packages. It is safe for concurrent use by several goroutines
+// and several processes.
 type Store struct {
 	dir string
 	web *http.Client
@@ -66,19 +66,18 @@ func NewStore(dir string) (*Store, error) {
 	return &Store{dir: dir, web: newWeb()}, nil
 }
 
-// neutral returns the folder in which package managers are started. They read settings, and Python
-// modules, from their folder and those above. The current folder, or one that everyone may write
-// to, could make them do anything.
+// neutral returns the working folder for package managers. They read settings and Python modules
+// from this folder and those above it. The current folder, or one that all users can write to,
+// could contain malicious ones.
 func (s *Store) neutral() string { return filepath.Join(s.dir, tempDir) }
 
-// blobs returns the folder for downloads until they are installed.
+// blobs returns the folder for downloads that are not installed yet.
 func (s *Store) blobs() string { return filepath.Join(s.dir, blobsDir) }
 
 // Dir returns the folder of the store.
 func (s *Store) Dir() string { return s.dir }
 
-// kindOf returns the installer of a package. It returns an error for an unknown type or an invalid
-// name.
+// kindOf returns the kind of a package. It returns an error for an unknown type or an invalid name.
 func (s *Store) kindOf(p Package) (kind, error) {
 	r, ok := rows[p.Type]
 	if !ok {
@@ -95,15 +94,15 @@ func fail(p Package, err error) error {
 	if err == nil {
 		return nil
 	}
-	name := p.Type + ":" + shown(p.Name)
+	name := p.Type + ":" + displayName(p.Name)
 	if p.Version != "" {
 		name += "@" + p.Version
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// shown returns the name of a package without the password in its address.
-func shown(name string) string {
+// displayName returns the name of a package. If it is an address, the password is removed.
+func displayName(name string) string {
 	if !strings.Contains(name, "://") {
 		return name
 	}
@@ -114,11 +113,11 @@ func shown(name string) string {
 	return u.Redacted()
 }
 
-// Resolve finds the exact version of a package, its integrity and its dependencies. It downloads,
-// but runs no code of the package. For a version that was pulled it returns ErrPulled.
+// Resolve finds the exact version of a package, its integrity and its dependencies. It downloads
+// files, but runs no code of the package. It returns ErrPulled for a pulled version.
 func (s *Store) Resolve(ctx context.Context, p Package) (*Locked, error) {
 	var l *Locked
-	err := s.within(p, "resolve", func(k kind, dir string) (err error) {
+	err := s.inEmptyFolder(p, "resolve", func(k kind, dir string) (err error) {
 		if l, err = k.resolve(ctx, p, dir); err == nil && len(l.Dependencies) > maxDependencies {
 			err = fmt.Errorf("its list of dependencies has %d bytes, and %d are the limit", len(l.Dependencies), maxDependencies)
 		}
@@ -130,9 +129,9 @@ func (s *Store) Resolve(ctx context.Context, p Package) (*Locked, error) {
 	return l, nil
 }
 
-// within calls do with the installer of a package and an empty folder, which it removes afterwards.
-// Its error names the package.
-func (s *Store) within(p Package, prefix string, do func(k kind, dir string) error) error {
+// inEmptyFolder calls do with the kind of a package and an empty folder, which it removes
+// afterwards. Errors name the package.
+func (s *Store) inEmptyFolder(p Package, prefix string, do func(k kind, dir string) error) error {
 	k, err := s.kindOf(p)
 	if err != nil {
 		return err
@@ -145,9 +144,8 @@ func (s *Store) within(p Package, prefix string, do func(k kind, dir string) err
 	return fail(p, do(k, dir))
 }
 
-// Install installs a locked package into the store unless it is there, and returns how to start it.
-// It checks all bytes. If they differ from the locked ones, it returns ErrIntegrity and keeps
-// nothing.
+// Install installs a locked package into the store, unless it is there, and returns its program. It
+// checks all bytes. If they differ from the locked ones, it returns ErrIntegrity and keeps nothing.
 func (s *Store) Install(ctx context.Context, l *Locked) (*Program, error) {
 	k, err := s.kindOf(l.Package)
 	if err != nil {
@@ -171,26 +169,26 @@ func (s *Store) Install(ctx context.Context, l *Locked) (*Program, error) {
 	return s.Open(l)
 }
 
-// make installs a package. The caller holds the lock of key.
+// make installs a package. The caller holds the lock for key.
 func (s *Store) make(ctx context.Context, k kind, l *Locked, key string) error {
-	// Only the holder of the lock makes folders with these keys, so these are left from killed
-	// processes.
+	// Only the holder of the lock makes folders with these keys, so any that exist were left by
+	// killed processes.
 	left, _ := filepath.Glob(filepath.Join(escapeGlob(s.dir), tempDir, key[:1]+strings.Repeat("[0-9a-f]", 31)+"-*"))
 	for _, dir := range left {
-		_ = os.RemoveAll(dir) // the next installation removes files that are still being written
+		_ = os.RemoveAll(dir) // an open file may remain; the next installation removes it
 	}
 	dir, err := s.temporary(key)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) // does nothing after the rename
+	defer os.RemoveAll(dir) // no effect after the rename
 	if err := k.install(ctx, l, dir); err != nil {
 		return err
 	}
 	switch _, err := k.program(l, dir); {
 	case errors.Is(err, ErrNotInstalled):
 		return fmt.Errorf("what was installed does not have its program, %s", strings.Join(l.Program, " "))
-	case err != nil && !errors.Is(err, ErrRuntime): // the runtime may be installed later
+	case err != nil && !errors.Is(err, ErrRuntime): // a missing runtime can be installed later
 		return err
 	}
 	mark, err := json.Marshal(markOf(key, dir))
@@ -204,15 +202,15 @@ func (s *Store) make(ctx context.Context, k kind, l *Locked, key string) error {
 	if err := os.MkdirAll(filepath.Dir(final), 0o700); err != nil {
 		return err
 	}
-	if err := s.discard(final, key); err != nil { // removes a folder that Open rejected
+	if err := s.discard(final, key); err != nil { // removes a folder that Open refused
 		return err
 	}
 	return os.Rename(dir, final)
 }
 
-// Open returns how to start a locked package in the store. It uses no network and starts nothing.
-// It returns ErrNotInstalled if the package is missing, and ErrRuntime if the program that runs it
-// is missing.
+// Open returns the program of an installed package. It neither uses the network nor starts a
+// process. It returns ErrNotInstalled if the package is missing, and ErrRuntime if a program that
+// it needs is missing.
 func (s *Store) Open(l *Locked) (*Program, error) {
 	k, err := s.kindOf(l.Package)
 	if err != nil {
@@ -231,7 +229,7 @@ func (s *Store) Open(l *Locked) (*Program, error) {
 // Advice returns the registry's current information about a locked package.
 func (s *Store) Advice(ctx context.Context, l *Locked) (Advice, error) {
 	var advice Advice
-	err := s.within(l.Package, "advice", func(k kind, dir string) (err error) {
+	err := s.inEmptyFolder(l.Package, "advice", func(k kind, dir string) (err error) {
 		advice, err = k.advice(ctx, l, dir)
 		return err
 	})
@@ -242,22 +240,22 @@ func (s *Store) Advice(ctx context.Context, l *Locked) (Advice, error) {
 // own command. It returns ErrNoAudit if no audit was possible.
 func (s *Store) Audit(ctx context.Context, l *Locked) ([]Vulnerability, error) {
 	var found []Vulnerability
-	err := s.within(l.Package, "audit", func(k kind, dir string) (err error) {
+	err := s.inEmptyFolder(l.Package, "audit", func(k kind, dir string) (err error) {
 		found, err = k.audit(ctx, l, dir)
 		return err
 	})
 	return found, err
 }
 
-// keyOf returns a hash of the locked data and of the type of this machine.
+// keyOf returns a hash of the locked data and of the machine's system and architecture.
 func keyOf(l *Locked) string {
 	same := *l
-	if l.IsContainer() { // options do not change the installation
+	if l.IsContainer() { // options do not affect the installation
 		same.SetOptions(nil)
 	}
 	text, err := json.Marshal(&same)
 	if err != nil {
-		text = fmt.Appendf(nil, "%+v", *l) // invalid dependencies, which the installer refuses
+		text = fmt.Appendf(nil, "%+v", *l) // invalid dependencies, which the kind will refuse
 	}
 	sum := sha256.Sum256(append(text, runtime.GOOS+"/"+runtime.GOARCH...))
 	return hex.EncodeToString(sum[:16])
@@ -268,8 +266,8 @@ func (s *Store) folder(l *Locked) string {
 	return filepath.Join(s.dir, l.Type, fileName(l.Name), fileName(cmp.Or(l.Version, "0"))+"-"+keyOf(l))
 }
 
-// fileName converts the name of a package to a file name for every system. It need not be unique,
-// because the key is.
+// fileName converts a package's name to a file name that every system accepts. It need not be
+// unique, because the key is.
 func fileName(name string) string {
 	const longest = 60
 	safe := strings.Map(func(r rune) rune {
@@ -279,31 +277,31 @@ func fileName(name string) string {
 		return '_'
 	}, strings.ToLower(name))
 	if len(safe) > longest {
-		safe = safe[len(safe)-longest:] // the end of an address is more specific
+		safe = safe[len(safe)-longest:] // keep the end, which is more specific in an address
 	}
-	return "p" + safe // never begins with a dot, and is never a device of Windows
+	return "p" + safe // so that it neither begins with a dot nor is a device name on Windows
 }
 
-// lock takes the lock of a key, across processes.
+// lock takes the lock for a key, which also excludes other processes.
 func (s *Store) lock(ctx context.Context, key string) (unlock func(), err error) {
 	return filelock.Wait(ctx, filepath.Join(s.dir, locksDir, key[:1]))
 }
 
-// temporary makes an empty folder in the store, so that it can be renamed to a package's folder.
+// temporary makes an empty folder inside the store, from where it can be renamed to a package's
+// folder.
 func (s *Store) temporary(key string) (string, error) {
 	return os.MkdirTemp(filepath.Join(s.dir, tempDir), key+"-")
 }
 
-// A mark is stored in the folder of a package that was installed and checked completely.
+// A mark is the content of markFile in the folder of an installed and checked package.
 type mark struct {
 	Key    string `json:"key"`
-	Python string `json:"python,omitempty"` // path of the interpreter that a virtual environment links to
+	Python string `json:"python,omitempty"` // path of the interpreter to which a virtual environment links
 }
 
 func markOf(key, dir string) mark { return mark{Key: key, Python: realPython(dir)} }
 
-// checkMark returns ErrNotInstalled if the folder is incomplete, or belongs to a Python that was
-// removed.
+// checkMark returns ErrNotInstalled if the folder is incomplete, or if its Python was removed.
 func (s *Store) checkMark(dir, key string) error {
 	path := filepath.Join(dir, markFile)
 	text, err := os.ReadFile(path)
@@ -315,17 +313,16 @@ func (s *Store) checkMark(dir, key string) error {
 		return ErrNotInstalled
 	}
 	now := time.Now()
-	_ = os.Chtimes(path, now, now) // Prune keeps recently used packages; in a read-only store there is no Prune
+	_ = os.Chtimes(path, now, now) // marks it as used for Prune; fails in a read-only store, which is not pruned
 	return nil
 }
 
-// staleTime is how long a temporary folder of a killed process is kept if no later installation
-// removes it.
+// staleTime is the age at which Prune removes a temporary folder of a killed process.
 const staleTime = 24 * time.Hour
 
-// Prune removes packages that are not in keep and were not opened for the time unused, and returns
-// the freed bytes. Files that the caller does not know may lock packages of the same store; unused
-// protects these.
+// Prune removes packages that are not in keep and were not opened for the duration unused. It
+// returns the number of freed bytes. Lock files that the caller does not know may refer to other
+// packages in the store; unused protects these.
 func (s *Store) Prune(ctx context.Context, keep []*Locked, unused time.Duration) (freed int64, err error) {
 	kept := map[string]bool{}
 	for _, l := range keep {
@@ -364,11 +361,11 @@ func (s *Store) Prune(ctx context.Context, keep []*Locked, unused time.Duration)
 	return freed, nil
 }
 
-// remove removes one package that was last opened before a time.
+// remove removes a package unless it was opened after a time.
 func (s *Store) remove(ctx context.Context, dir string, before time.Time) (freed int64, err error) {
 	key := dir[strings.LastIndexByte(dir, '-')+1:]
 	if !strings.Contains(lockSlots, key[:min(1, len(key))]) || key == "" {
-		return 0, nil // not a folder of the store
+		return 0, nil // not a folder that the store made
 	}
 	unlock, err := s.lock(ctx, key)
 	if err != nil {
@@ -382,12 +379,12 @@ func (s *Store) remove(ctx context.Context, dir string, before time.Time) (freed
 	if err := s.discard(dir, key); err != nil {
 		return 0, err
 	}
-	_ = os.Remove(filepath.Dir(dir)) // fails unless that was the last version
+	_ = os.Remove(filepath.Dir(dir)) // fails if another version remains
 	return freed, nil
 }
 
-// discard removes a folder of a package. The caller holds the lock of its key. It first moves the
-// folder away as a whole, so that others never see a part of it.
+// discard removes a package's folder. The caller holds the lock for its key. It first renames the
+// folder, so that other processes never see an incomplete one.
 func (s *Store) discard(dir, key string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -400,15 +397,15 @@ func (s *Store) discard(dir, key string) error {
 	return os.Rename(dir, filepath.Join(old, "old"))
 }
 
-// escapeGlob returns a pattern that matches only the path.
+// escapeGlob returns a glob pattern that matches exactly the path.
 func escapeGlob(path string) string {
 	if filepath.Separator == '\\' {
-		return path // patterns have no escapes there, and names of folders rarely a bracket
+		return path // patterns have no escapes on Windows, and folder names rarely contain a bracket
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// size returns the total size of the readable files below a path.
+// size returns the total size in bytes of the readable files below a path.
 func size(path string) (sum int64) {
 	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {

@@ -87,7 +87,7 @@ func holds(t *testing.T, s *Store) (names []string) {
 	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "blobs/") && strings.Count(name, "/") > 1 })
 }
 
-func TestABundleIsInstalledOnceAndThenOpenedWithoutItsServer(t *testing.T) {
+func TestAnInstalledBundleOpensWithoutItsServer(t *testing.T) {
 	fakePrograms(t, "node")
 	web, address := serveArchives(t)
 	bundle := goodBundle(t)
@@ -178,7 +178,7 @@ func TestChangedBytesAreRefusedAndLeaveNothing(t *testing.T) {
 	}
 }
 
-func TestASignatureBehindABundleIsToleratedAndNotTrusted(t *testing.T) {
+func TestASignatureAfterABundleIsIgnored(t *testing.T) {
 	fakePrograms(t, "node")
 	bundle := goodBundle(t)
 	signed := slices.Concat(bundle, []byte(signatureBegin+"\x04\x00\x00\x00junk"+signatureEnd))
@@ -300,7 +300,7 @@ func TestFilesOfAKilledProcessAreSwept(t *testing.T) {
 	}
 }
 
-func TestEachLockHasItsFolder(t *testing.T) {
+func TestEachLockHasAFolder(t *testing.T) {
 	s := newStore(t)
 	one := Locked{Package: Package{Type: NPM, Name: "@a/b", Version: "1.0.0"}, Integrity: "sha512-x", Program: []string{"node"}}
 	dependencies, scripts, name := one, one, one

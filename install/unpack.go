@@ -24,17 +24,17 @@ const (
 	maxDirectory    = 8 << 20   // bytes of the list of files in an archive
 	maxArchiveFiles = 50_000    // files and folders in an archive
 	maxUnpacked     = 2 << 30   // bytes of all files of an archive
-	maxRatio        = 200       // ratio of unpacked to packed size, from freeRatio bytes on
+	maxRatio        = 200       // ratio of unpacked to packed size, checked from freeRatio bytes on
 	freeRatio       = 16 << 20
 	maxFilePath     = 1 << 10 // bytes of the path of a file in an archive
-	maxFileDepth    = 48      // folders above a file in an archive
+	maxFileDepth    = 48      // folders above a file
 )
 
-// errDirectory reports that the list of files is too large.
+// errDirectory reports that an archive's list of files is too large.
 var errDirectory = fmt.Errorf("its list of files takes more than %d bytes", maxDirectory)
 
-// directoryReader limits the bytes that zip.NewReader may read: it makes an entry in memory of
-// every 46 bytes.
+// directoryReader limits the bytes that zip.NewReader may read, because it makes an entry in memory
+// for every 46 bytes.
 type directoryReader struct {
 	io.ReaderAt
 	left    int
@@ -50,24 +50,24 @@ func (r *directoryReader) ReadAt(b []byte, at int64) (int, error) {
 	return r.ReaderAt.ReadAt(b, at)
 }
 
-// openZip reads the list of files of an archive and checks that all of them can be unpacked.
+// openZip reads the list of files of an archive and checks that all files can be unpacked.
 func openZip(archive io.ReaderAt, size int64) (*zip.Reader, error) {
 	if size > maxArchive {
 		return nil, fmt.Errorf("the archive has more than %d bytes", maxArchive)
 	}
-	limited := &directoryReader{archive, maxDirectory + 1<<17, true} // the end is searched for in the last 64 KiB
+	limited := &directoryReader{archive, maxDirectory + 1<<17, true} // plus the last 64 KiB, which are searched for the end of the list
 	z, err := zip.NewReader(limited, size)
 	if limited.left < 0 {
 		return nil, errDirectory
 	}
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // checkFiles finds and names these paths
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // checkFiles reports insecure paths, with their names
 		return nil, fmt.Errorf("the archive: %w", err)
 	}
 	limited.limited = false
 	return z, checkFiles(z.File, size)
 }
 
-// checkFiles checks an archive before any of its files is written.
+// checkFiles checks the files of an archive before any of them is written.
 func checkFiles(files []*zip.File, size int64) error {
 	if len(files) > maxArchiveFiles {
 		return fmt.Errorf("the archive has %d files, and %d are the limit", len(files), maxArchiveFiles)
@@ -125,7 +125,8 @@ func checkFile(f *zip.File) error {
 	return nil
 }
 
-// unpack writes the files of an archive that openZip checked into an empty folder.
+// unpack writes the files of an archive into an empty folder. openZip must have checked the
+// archive.
 func unpack(ctx context.Context, z *zip.Reader, size int64, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -171,18 +172,18 @@ func unpackFile(root *os.Root, f *zip.File, name string) (uint64, error) {
 		return 0, err
 	}
 	buffer := make([]byte, min(f.UncompressedSize64+1, writtenAtOnce))
-	n, err := io.CopyBuffer(out, io.LimitReader(in, int64(f.UncompressedSize64)+1), buffer) // one more byte: a longer file fails its checksum
+	n, err := io.CopyBuffer(out, io.LimitReader(in, int64(f.UncompressedSize64)+1), buffer) // one byte more, so that a longer file fails its checksum
 	if err == nil && uint64(n) != f.UncompressedSize64 {
 		err = fmt.Errorf("is said to have %d bytes, and has others", f.UncompressedSize64)
 	}
 	return uint64(n), err
 }
 
-// writtenAtOnce is the number of bytes of a file that are written while no server can start.
+// writtenAtOnce is the number of bytes written at a time. No server can be started during a write.
 const writtenAtOnce = 1 << 20
 
-// A closedFile is open only during a write, in which no server can start. So a program in it can be
-// started at once.
+// A closedFile opens its file only for each write, during which no server can be started. A forked
+// process would otherwise inherit the open file, and starting the new program would fail.
 type closedFile struct {
 	root  *os.Root
 	name  string
@@ -203,10 +204,10 @@ func (f *closedFile) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// mcpb installs bundles: zip archives with a manifest.json, from an address or a file.
+// mcpb installs bundles: zip archives with a manifest.json, from a URL or a file.
 type mcpb struct {
 	web   *http.Client
-	blobs string // folder for archives between Resolve and Install, named by their hashes
+	blobs string // folder for archives between Resolve and Install; file names are hashes
 }
 
 func (k mcpb) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
@@ -241,7 +242,7 @@ func (k mcpb) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 
 func (k mcpb) blob(hash string) string { return filepath.Join(k.blobs, hash) }
 
-// fetch downloads or copies an archive and keeps it under its hash.
+// fetch downloads or copies an archive and stores it under its hash.
 func (k mcpb) fetch(ctx context.Context, from, dir string) (hash string, err error) {
 	var in io.ReadCloser
 	if strings.Contains(from, "://") {
@@ -260,7 +261,7 @@ func (k mcpb) fetch(ctx context.Context, from, dir string) (hash string, err err
 	return keep(in, dir, k.blobs)
 }
 
-// manifest reads the manifest.json of a bundle and checks that the file to start exists.
+// manifest returns the manifest.json of a bundle. It checks that the file to start exists.
 func (b *bundle) manifest() (*manifest, error) {
 	f, err := b.Open("manifest.json")
 	if err != nil {
@@ -316,7 +317,8 @@ func (mcpb) program(l *Locked, dir string) (*Program, error) {
 	return m.programOf(l, dir)
 }
 
-// advice only checks whether the same archive is still there: bundles have no registry.
+// advice reports whether the same archive is still available. Bundles have no registry that could
+// report more.
 func (k mcpb) advice(ctx context.Context, l *Locked, dir string) (Advice, error) {
 	hash, err := k.fetch(ctx, l.Name, dir)
 	if errors.Is(err, ErrNotFound) {

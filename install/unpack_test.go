@@ -56,7 +56,7 @@ func unpackInto(archive []byte, dir string) error {
 	return unpack(context.Background(), z, int64(len(archive)), dir)
 }
 
-func TestAnArchiveThatWouldHarmIsRefusedBeforeAnythingIsWritten(t *testing.T) {
+func TestAHarmfulArchiveIsRefusedBeforeWriting(t *testing.T) {
 	plain := archiveOf(t, member{name: "a.txt", text: "a"})
 	patched := func(offset int, value uint16) []byte { // in the list of files
 		b := bytes.Clone(plain)

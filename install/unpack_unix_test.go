@@ -13,7 +13,7 @@ import (
 
 // A process that is forked while a file is open for writing holds it open until it executes
 // (go.dev/issue/22315).
-func TestAProgramThatWasUnpackedCanBeStartedWhileOthersStart(t *testing.T) {
+func TestAnUnpackedProgramCanStartDuringOtherStarts(t *testing.T) {
 	archive := archiveOf(t, member{name: "program", text: "#!/bin/sh\nexit 0\n" + strings.Repeat("#", 3*writtenAtOnce), mode: 0o700})
 	ctx, cancel := context.WithCancel(t.Context())
 	var starting sync.WaitGroup

@@ -16,18 +16,18 @@ import (
 // ErrInvalid is wrapped by the errors of [Check].
 var ErrInvalid = errors.New("no strict provider takes this request")
 
-// Check reports whether the strictest of the providers would accept a request as it is. It checks
-// the union of the rules whose violation they refuse with status 400. It returns nil, or an error
-// that wraps [ErrInvalid] and names the invalid message, call or tool.
+// Check reports whether every provider would accept a request. It checks all rules whose violation
+// some provider refuses with status 400. It returns nil, or an error that wraps [ErrInvalid] and
+// names the invalid message, call or tool.
 //
-// The first message is the user's. Every message and result consists of parts with one field set,
-// and texts are not blank. Every call has an ID of its own and one result, in the messages of
-// RoleTool right behind it; every result has a call. Names of tools are portable and unique, and
-// their schemas are JSON objects. The last message is not the assistant's, unless it holds an
-// opaque block that the provider wants to continue with ([StopPause]).
+// The first message is the user's. Messages and results consist of parts with one field set, and
+// texts are not blank. Every call has a unique ID and one result, in the messages of RoleTool right
+// after it; every result has a call. Names of tools are portable and unique, and their schemas are
+// JSON objects. The last message is not the assistant's, unless it has an opaque block from which
+// the provider wants to continue ([StopPause]).
 //
-// Tests of a host use Check to prove that a history is valid however a run ended. It costs one pass
-// over the request.
+// Tests of a host use Check to prove that a history is valid after every possible end of a run.
+// Check passes over the request once.
 func Check(req *Request) error {
 	if req == nil {
 		return fmt.Errorf("%w: there is none", ErrInvalid)
@@ -211,7 +211,7 @@ func checkExtra(extra map[string]map[string]json.RawMessage) error {
 	return nil
 }
 
-// checkPairs checks that every call has a result and every result a call.
+// checkPairs checks that calls and results match.
 func checkPairs(req *Request) error {
 	used := map[string]bool{}
 	open := map[string]string{} // names of calls without a result, by id
@@ -230,7 +230,7 @@ func checkPairs(req *Request) error {
 				used[c.ID], open[c.ID] = true, c.Name
 			}
 			if r := m.Parts[j].Result; r != nil {
-				if err := settle(open, r, used[r.CallID]); err != nil {
+				if err := closeCall(open, r, used[r.CallID]); err != nil {
 					return fmt.Errorf("message %d: %w", i, err)
 				}
 			}
@@ -239,8 +239,8 @@ func checkPairs(req *Request) error {
 	return unanswered(open, len(req.Messages))
 }
 
-// settle removes the call of a result from open.
-func settle(open map[string]string, r *Result, used bool) error {
+// closeCall removes a result's call from open. It fails if there is none.
+func closeCall(open map[string]string, r *Result, used bool) error {
 	name, found := open[r.CallID]
 	switch {
 	case !found && used:
@@ -272,9 +272,9 @@ const (
 	nameHash = 8  // characters of a hash that distinguishes shortened names
 )
 
-// Names converts names of tools to portable ones, which every provider accepts, and back. It is not
-// safe for concurrent use. It never forgets a name. Names are independent of each other, so another
-// Names returns the same ones.
+// Names converts names of tools to portable ones, which every provider accepts, and back. It never
+// forgets a name. Each portable name depends only on its original, so all Names agree. It is not
+// safe for concurrent use.
 type Names struct {
 	portable map[string]string // by original name
 	original map[string]string // by portable name
@@ -285,10 +285,10 @@ func NewNames() *Names {
 	return &Names{portable: map[string]string{}, original: map[string]string{}}
 }
 
-// Portable returns the portable name of an original one. It is the same if it matches
-// [A-Za-z_][A-Za-z0-9_-]{0,63}, else a matching one that ends in a hash of the original. So a
-// portable name depends only on its original. An original name that looks as if it ended in a hash
-// also gets a hash, so that no tool can take another's name.
+// Portable returns the portable name of an original one. An original that matches
+// [A-Za-z_][A-Za-z0-9_-]{0,63} stays the same. Any other becomes a matching name that ends in a
+// hash of the original. So does a name that looks as if it ended in a hash, so that no tool can
+// take another's name.
 func (n *Names) Portable(original string) string {
 	if name, known := n.portable[original]; known {
 		return name
@@ -301,8 +301,8 @@ func (n *Names) Portable(original string) string {
 	return name
 }
 
-// hashed appends a hash of the original to a name. If the result is taken, which needs four billion
-// attempts, it appends a longer hash.
+// hashed appends a hash of the original to a name. If the result is taken, which would take four
+// billion attempts to cause, it appends a longer hash.
 func (n *Names) hashed(name, original string) string {
 	sum := sha256.Sum256([]byte(original))
 	digits := hex.EncodeToString(sum[:])
@@ -325,7 +325,7 @@ func IsPortable(name string) bool { return sanitized(name) == name }
 // Original returns the original of a portable name, or "" if it is unknown.
 func (n *Names) Original(portable string) string { return n.original[portable] }
 
-// sanitized returns a name without the characters that some providers refuse.
+// sanitized replaces or adds characters so that every provider accepts the name.
 func sanitized(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {

@@ -16,22 +16,22 @@ import (
 
 // Limits of a schema, which may come from a hostile server.
 const (
-	// maxSchema is the maximum size of a schema in bytes, before and after.
+	// maxSchema is the maximum size of a schema in bytes, before and after lowering.
 	maxSchema = 256 << 10
-	// maxSchemaDepth is the maximum nesting, including $ref.
+	// maxSchemaDepth is the maximum nesting, including that through $ref.
 	maxSchemaDepth = 48
-	// maxSchemaNodes is the maximum number of schemas in it after each $ref was replaced by its
-	// target.
+	// maxSchemaNodes is the maximum number of schemas inside it, after each $ref was replaced by
+	// its target.
 	maxSchemaNodes = 5_000
 	// maxChanges is the number of changes listed in a Note.
 	maxChanges = 6
 )
 
 // Lower adapts tools to a provider. It rewrites the parts of schemas that the dialect does not
-// support. Values that a schema accepted are still accepted. Restrictions that cannot be expressed
-// any more go into a description. A tool that cannot be sent is omitted: its schema is broken, too
-// large or not of an object, or there are too many tools, of which the first are kept. A Note lists
-// each tool that was changed or omitted.
+// support. The result accepts all values that the original accepted, and descriptions mention the
+// restrictions that could not be expressed. Lower omits a tool whose schema is invalid, too large
+// or not that of an object. If there are too many tools, it keeps the first ones. A Note lists each
+// tool that was changed or omitted.
 //
 // The order is kept, the same tools give the same bytes, and the work is bounded for all schemas.
 // The given tools are not changed.
@@ -56,16 +56,16 @@ func Lower(tools []Tool, d Dialect) ([]Tool, []Note) {
 	return kept, notes
 }
 
-// Changes returns the changes of [Lower] in one schema: each change once, with its place, such as
-// "/properties/tags: an array without items". The error is the reason why the schema cannot be sent
-// at all.
+// Changes returns the changes that [Lower] makes in one schema: each change once, with its place,
+// such as "/properties/tags: an array without items". The error is the reason why the schema cannot
+// be sent at all.
 func Changes(raw json.RawMessage, d Dialect) ([]string, error) {
 	_, changes, err := lowerRoot(raw, &d)
 	slices.Sort(changes)
 	return slices.Compact(changes), err
 }
 
-// rewritten returns a list of changes as text, each once.
+// rewritten returns the text of a Note for a list of changes, each change once.
 func rewritten(dialect string, changes []string) string {
 	slices.Sort(changes)
 	changes = slices.Compact(changes)
@@ -92,10 +92,10 @@ type lowering struct {
 	changes  []string
 	nodes    int
 	err      error
-	within   []string // references that are being resolved
-	resolved int      // bytes of their targets
+	within   []string // stack of references being resolved
+	resolved int      // total bytes of resolved targets
 
-	typed bool // the root was given its type
+	typed bool // the type of the root was added
 }
 
 func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, error) {
@@ -110,7 +110,7 @@ func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, erro
 		return nil, nil, errors.New("is not valid JSON: " + fault.Message)
 	}
 	var out bytes.Buffer
-	_ = json.Compact(&out, raw) // compacted, so that unchanged parts can be recognized
+	_ = json.Compact(&out, raw) // without white space, so that unchanged parts compare as equal
 	l := &lowering{dialect: d, root: schema.Look(out.Bytes())}
 	s := readMembers(out.Bytes())
 	if s == nil {
@@ -126,7 +126,7 @@ func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, erro
 	return lowered, l.changes, nil
 }
 
-// rootObject gives the root the form that every provider requires: type object, with properties.
+// rootObject gives the root the form that every provider requires: type object with properties.
 func (l *lowering) rootObject(s *members) json.RawMessage {
 	var said words
 	l.repair(s, "", &said)
@@ -155,7 +155,7 @@ func (l *lowering) rootObject(s *members) json.RawMessage {
 	return out
 }
 
-// rootType sets the type of the root to object. It reports false if it has another type.
+// rootType sets the type of the root to object. It returns false if the root has only other types.
 func (l *lowering) rootType(s *members) bool {
 	types := typesOf(s.get("type"))
 	switch {
@@ -182,15 +182,15 @@ func (l *lowering) changed(at, what string) {
 	}
 }
 
-// Limits of words: descriptions cost tokens in every request.
+// Limits of words, because descriptions cost tokens in every request.
 const (
-	// maxWord is the maximum length of one of them in bytes.
+	// maxWord is the maximum length in bytes of one entry.
 	maxWord = 240
-	// maxWords is the maximum number of them in one schema.
+	// maxWords is the maximum number of entries in one schema.
 	maxWords = 8
 )
 
-// words holds the restrictions that a schema cannot express any more.
+// words holds restrictions as text, because the lowered schema cannot express them.
 type words struct{ list []string }
 
 func (w *words) add(text string) {
@@ -199,7 +199,7 @@ func (w *words) add(text string) {
 	}
 }
 
-// describe appends the words to the description, once.
+// describe appends the words to the description.
 func (w *words) describe(s *members) {
 	if len(w.list) == 0 {
 		return
@@ -212,10 +212,10 @@ func (w *words) describe(s *members) {
 	w.list = nil
 }
 
-// short returns raw in the form shown in a description.
+// short returns raw, shortened for a description.
 func short(raw json.RawMessage) string { return plaintext.Short(string(raw), maxWord) }
 
-// filter removes the keywords that the dialect does not support and puts their meaning into words.
+// filter removes the keywords that the dialect does not support and describes them in words.
 func (l *lowering) filter(s *members, at string, said *words) {
 	for _, name := range slices.Clone(s.names) {
 		value := s.get(name)
@@ -230,7 +230,8 @@ func (l *lowering) filter(s *members, at string, said *words) {
 	}
 }
 
-// leaveOut replaces a keyword by words, with the keywords that would accept less without it.
+// leaveOut replaces a keyword by words. It also removes the keywords that would accept less without
+// it.
 func (l *lowering) leaveOut(s *members, name, at string, said *words) {
 	value := s.get(name)
 	if value == nil {
@@ -246,7 +247,7 @@ func (l *lowering) leaveOut(s *members, name, at string, said *words) {
 	}
 }
 
-// inWords returns the meaning of a keyword, or "" if it means nothing to a model.
+// inWords describes a keyword in words. It returns "" if the keyword has no meaning to a model.
 func inWords(name string, value json.RawMessage) string {
 	k := keywords[name]
 	switch {
@@ -296,13 +297,13 @@ func (l *lowering) enumerate(s *members, at string, said *words) {
 	s.drop("enum")
 }
 
-// members holds the members of a JSON object in their order.
+// members holds the members of a JSON object in their original order.
 type members struct {
 	names  []string
 	values map[string]json.RawMessage
 }
 
-// readMembers parses an object. It returns nil for other values. The JSON must be valid.
+// readMembers parses valid JSON. It returns nil if the value is not an object.
 func readMembers(raw json.RawMessage) *members {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil
@@ -371,7 +372,7 @@ func listOf(values []json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// textsOf returns the strings of a JSON array, or the string itself.
+// textsOf returns the strings in a JSON array, or a single string as a list.
 func textsOf(raw json.RawMessage) []string {
 	if text, ok := textOf(raw); ok {
 		return []string{text}

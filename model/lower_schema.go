@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// schemaOf lowers one schema and those within it.
+// schemaOf lowers a schema and the schemas inside it.
 func (l *lowering) schemaOf(s *members, at string, depth int) json.RawMessage {
 	if l.nodes++; l.nodes > maxSchemaNodes {
 		l.err = errSchemaWide
@@ -44,7 +44,7 @@ func (l *lowering) schemaOf(s *members, at string, depth int) json.RawMessage {
 	return s.json()
 }
 
-// child lowers the schema at a place, which may be true, false or invalid.
+// child lowers a schema that may be true, false or invalid.
 func (l *lowering) child(raw json.RawMessage, at string, depth int) json.RawMessage {
 	if s := readMembers(raw); s != nil {
 		return l.schemaOf(s, at, depth+1)
@@ -55,7 +55,7 @@ func (l *lowering) child(raw json.RawMessage, at string, depth int) json.RawMess
 	return json.RawMessage("{}")
 }
 
-// inner lowers the schemas within a schema.
+// inner lowers the schemas inside a schema.
 func (l *lowering) inner(s *members, at string, depth int) {
 	for _, name := range slices.Clone(s.names) {
 		value := s.get(name)
@@ -70,7 +70,7 @@ func (l *lowering) inner(s *members, at string, depth int) {
 	}
 }
 
-// valueOf lowers the schemas within the value of a keyword.
+// valueOf lowers the schemas inside the value of a keyword.
 func (l *lowering) valueOf(name string, value json.RawMessage, at string, depth int) json.RawMessage {
 	switch schema.PlaceOf(name) {
 	case schema.One:
@@ -94,8 +94,8 @@ func (l *lowering) valueOf(name string, value json.RawMessage, at string, depth 
 	return value
 }
 
-// repair removes constructs that are invalid in every draft that providers check against, or valid
-// only in old ones, and those that no dialect supports.
+// repair removes constructs that no dialect supports, that are valid only in old drafts, or that
+// are invalid in every draft that providers check.
 func (l *lowering) repair(s *members, at string, said *words) {
 	if s == nil {
 		return
@@ -129,17 +129,18 @@ func (l *lowering) repair(s *members, at string, said *words) {
 	}
 	if t := s.get("type"); t != nil && (len(typesOf(t)) == 0 || t[0] == '[' && len(typesOf(t)) != len(elements(t))) {
 		l.changed(at, "type "+short(t)+" is not known")
-		s.drop("type") // with an unknown type in the list anything may be meant
+		s.drop("type") // the unknown type may allow anything
 	}
 }
 
-// mustBegin holds the first byte of the values of keywords that have one type in every draft.
+// mustBegin holds the first byte of values, for keywords whose values have the same JSON type in
+// every draft.
 var mustBegin = map[string]byte{
 	"description": '"', "required": '[', "enum": '[', "anyOf": '[', "oneOf": '[', "allOf": '[', "prefixItems": '[',
 	"properties": '{', "patternProperties": '{', "$defs": '{', "definitions": '{', "dependentSchemas": '{',
 }
 
-// repairItems turns a list in items, the form of old drafts, into prefixItems.
+// repairItems converts a list in items, as in old drafts, to prefixItems.
 func (l *lowering) repairItems(s *members, at string) {
 	v := s.get("items")
 	if v == nil || v[0] != '[' {
@@ -156,7 +157,7 @@ func (l *lowering) repairItems(s *members, at string) {
 	}
 }
 
-// types replaces lists of types if the dialect has none.
+// types replaces lists of types if the dialect does not support them.
 func (l *lowering) types(s *members, at string) {
 	types := typesOf(s.get("type"))
 	if !l.dialect.Nullable || len(types) == 0 || s.get("type")[0] == '"' && types[0] != "null" {
@@ -183,7 +184,7 @@ func (l *lowering) types(s *members, at string) {
 	}
 }
 
-// names checks the names of properties, and drops required names without a property.
+// names checks the names of properties, and removes required names that have no property.
 func (l *lowering) names(s *members, at string, said *words) {
 	properties := readMembers(s.get("properties"))
 	if properties != nil && l.dialect.PropertyNames {
@@ -225,7 +226,7 @@ func isPortableProperty(name string) bool {
 
 func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
-// combine replaces the combinations that the dialect does not support.
+// combine rewrites combinations that the dialect does not support.
 func (l *lowering) combine(s *members, at string, said *words) {
 	if !l.dialect.takes("allOf") {
 		l.mergeAll(s, at, "allOf", said)
@@ -238,7 +239,7 @@ func (l *lowering) combine(s *members, at string, said *words) {
 	}
 }
 
-// mergeAll merges the schemas of allOf, and of their allOf.
+// mergeAll merges the schemas in allOf into s, repeatedly if they have allOf too.
 func (l *lowering) mergeAll(s *members, at, what string, said *words) {
 	for range maxFollowed {
 		all := elements(s.get("allOf"))
@@ -254,7 +255,7 @@ func (l *lowering) mergeAll(s *members, at, what string, said *words) {
 	l.leaveOut(s, "allOf", at, said)
 }
 
-// withoutNull makes a schema nullable and removes null from its alternatives.
+// withoutNull removes null from the alternatives of a schema and makes the schema nullable.
 func (l *lowering) withoutNull(s *members, at string, said *words) {
 	var left []json.RawMessage
 	for _, raw := range elements(s.get("anyOf")) {
@@ -275,8 +276,7 @@ func (l *lowering) withoutNull(s *members, at string, said *words) {
 	}
 }
 
-// alternative parses a schema that becomes part of another. References are followed as far as they
-// lead to others.
+// alternative parses a schema that will be merged into another. It follows references.
 func (l *lowering) alternative(raw json.RawMessage, at string, said *words) *members {
 	s := readMembers(raw)
 	if s == nil {
@@ -285,14 +285,15 @@ func (l *lowering) alternative(raw json.RawMessage, at string, said *words) *mem
 	return l.follow(s, at, said)
 }
 
-// merge adds the members of another schema that applies as well. If both have the same member, the
-// first is kept and the second is put into words. The first alone accepts no less than both.
+// merge adds the members of a second schema that applies as well. If both have a member, the first
+// stays and the second is described in words. The first alone accepts at least the values that both
+// accept.
 func (l *lowering) merge(s, more *members, said *words) {
 	inOrder := s.has("prefixItems")
 	for _, name := range more.names {
 		value := more.get(name)
 		switch {
-		case keywords[name].place, name == "items" && inOrder: // these describe the place or the position of the other schema
+		case keywords[name].place, name == "items" && inOrder: // these keywords depend on the place or the position of the other schema
 		case !s.has(name):
 			s.set(name, value)
 		case name == "properties" || name == "patternProperties":
@@ -321,7 +322,7 @@ func union(a, b *members) json.RawMessage {
 	return a.json()
 }
 
-// flatten removes the combinations from the root, where some providers refuse them.
+// flatten removes combinations from the root, because some providers refuse them there.
 func (l *lowering) flatten(s *members) {
 	var said words
 	l.mergeAll(s, "", "allOf at the root", &said)
@@ -336,8 +337,8 @@ func (l *lowering) flatten(s *members) {
 	said.describe(s)
 }
 
-// widen turns alternatives into one object that accepts all of them. It has the properties of all,
-// and requires the properties that all require.
+// widen replaces alternatives by one object that accepts all of them. The object has the properties
+// of all alternatives, and requires those that all require.
 func (l *lowering) widen(s *members, at string, said *words) {
 	list := elements(s.get("anyOf"))
 	s.drop("anyOf")
@@ -368,7 +369,7 @@ func (l *lowering) widen(s *members, at string, said *words) {
 	}
 }
 
-// offer gives an object the properties of all forms.
+// offer adds the properties of all forms to an object.
 func (l *lowering) offer(s *members, forms, properties []*members) {
 	offered := noMembers()
 	for _, of := range properties {
@@ -384,8 +385,8 @@ func (l *lowering) offer(s *members, forms, properties []*members) {
 	s.set("properties", union(readMembers(s.get("properties")), offered))
 }
 
-// common returns a schema for a property that accepts all values of any form. If a form does not
-// describe the property, it accepts anything there.
+// common returns a schema for a property that accepts the values of all forms. If a form does not
+// mention the property, the result accepts anything.
 func (l *lowering) common(forms, properties []*members, name string) json.RawMessage {
 	var each []json.RawMessage
 	open := false
@@ -421,8 +422,8 @@ func (l *lowering) common(forms, properties []*members, name string) json.RawMes
 	return out.json()
 }
 
-// loneAnyOf removes everything next to anyOf. The description goes into the alternatives that have
-// none, and the rest becomes words.
+// loneAnyOf removes all keywords next to anyOf. The description moves into the alternatives without
+// one, and words describe the other keywords.
 func (l *lowering) loneAnyOf(s *members, said *words) {
 	list := elements(s.get("anyOf"))
 	if !l.dialect.LoneAnyOf || list == nil || len(s.names) == 1 && len(said.list) == 0 {
@@ -450,11 +451,12 @@ func (l *lowering) loneAnyOf(s *members, said *words) {
 	s.set("anyOf", listOf(list))
 }
 
-// maxFollowed is the maximum number of consecutive references.
+// maxFollowed is the maximum length of a chain of references.
 const maxFollowed = 16
 
-// resolve replaces $ref by its target if the dialect has no references, or if the rewritten root
-// lacks the target. It appends the followed references to l.within and returns their number.
+// resolve replaces $ref by its target. It does so if always is set, if the dialect has no
+// references, or if the rewritten root will lack the target. It pushes the followed references onto
+// l.within and returns their number.
 func (l *lowering) resolve(s *members, at string, said *words, always bool) int {
 	resolved := 0
 	for s.has("$ref") && resolved < maxFollowed {
@@ -488,7 +490,7 @@ func (l *lowering) resolve(s *members, at string, said *words, always bool) int 
 	return resolved
 }
 
-// mustInline reports whether a reference cannot stay.
+// mustInline reports whether a reference has to be replaced by its target.
 func (l *lowering) mustInline(ref string) bool {
 	if named := ref != "#" && !strings.HasPrefix(ref, "#/"); l.dialect.NoRefs || named && !l.dialect.takes("$anchor") {
 		return true
@@ -500,7 +502,7 @@ func (l *lowering) mustInline(ref string) bool {
 	return (l.dialect.PlainRoot || l.typed) && (!stays || strings.Contains(name, "/"))
 }
 
-// follow merges the targets of a schema's references.
+// follow returns a schema merged with the targets of its references.
 func (l *lowering) follow(s *members, at string, said *words) *members {
 	s = &members{names: slices.Clone(s.names), values: maps.Clone(s.values)}
 	l.repair(s, at, said)
@@ -509,10 +511,10 @@ func (l *lowering) follow(s *members, at string, said *words) *members {
 	return s
 }
 
-// maxResolved is the maximum total size of the targets of all references in bytes.
+// maxResolved is the maximum total size in bytes of the targets of all references.
 const maxResolved = 4 << 20
 
-// target returns the schema that a reference leads to in this document, or nil.
+// target returns the schema in this document to which a reference leads, or nil.
 func (l *lowering) target(ref string) *members {
 	here := l.root.Target(ref).Raw()
 	if l.resolved += len(here); l.resolved > maxResolved {

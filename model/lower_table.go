@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// A Dialect is the subset of JSON Schema, and the pictures, that a provider supports. The zero
-// value supports everything. Users of a Dialect do not change it; the slices of the built-in ones
-// belong to the caller.
+// A Dialect describes the subset of JSON Schema, and the formats of pictures, that a provider
+// supports. The zero value supports everything. Functions that take a Dialect do not change it. The
+// slices of the built-in ones are copies that belong to the caller.
 type Dialect struct {
 	// Name is used in Notes.
 	Name string
 	// MaxTools is the maximum number of tools in a request; 0 means no limit.
 	MaxTools int
-	// Keywords lists the supported keywords; nil means all that Lower keeps. The meaning of others
-	// goes into the description.
+	// Keywords lists the supported keywords; nil means all that Lower keeps. Descriptions mention
+	// the others.
 	Keywords []string
 	// Formats lists the supported values of format; nil means all.
 	Formats []string
-	// PlainRoot requires that the root is an object without anyOf, oneOf, allOf, not or enum.
-	// Alternatives become one object that accepts all of them.
+	// PlainRoot requires a root object without anyOf, oneOf, allOf, not or enum. Alternatives
+	// become one object that accepts all of them.
 	PlainRoot bool
-	// NoRefs excludes $ref: its target takes its place, and recursion is cut.
+	// NoRefs excludes $ref. Its target replaces it, and recursion is cut off.
 	NoRefs bool
-	// Nullable replaces lists of types by nullable.
+	// Nullable replaces null in lists of types by the keyword nullable.
 	Nullable bool
 	// StringEnums restricts enum to strings.
 	StringEnums bool
@@ -33,21 +33,21 @@ type Dialect struct {
 	PropertyNames bool
 	// ItemsNeeded requires that every array describes its items.
 	ItemsNeeded bool
-	// Pictures lists the MIME types of supported pictures; nil means all. Other pictures become a
-	// text that describes them.
+	// Pictures lists the MIME types of supported pictures; nil means all. A text replaces other
+	// pictures.
 	Pictures []string
 }
 
-// The pictures that providers support according to their documentation. stb_image, with which
-// llama.cpp reads them, does not support WebP.
+// Formats of pictures that providers support according to their documentation. llama.cpp reads
+// pictures with stb_image, which does not support WebP.
 var (
 	usualPictures  = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 	geminiPictures = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
 	stbPictures    = []string{"image/png", "image/jpeg", "image/gif", "image/bmp"}
 )
 
-// dialects has a row for each provider. "grammar" omits the keywords that llama.cpp's conversion
-// refuses: it fails on patterns without anchors and on negations.
+// dialects has a row for each provider. The dialect "grammar" omits keywords that llama.cpp cannot
+// convert: it fails on patterns without anchors and on negations.
 var dialects = []Dialect{
 	{Name: "plain"},
 	{Name: "openai", MaxTools: 128, PlainRoot: true, ItemsNeeded: true, Pictures: usualPictures},
@@ -71,10 +71,10 @@ var dialects = []Dialect{
 	},
 }
 
-// DialectNamed returns a built-in dialect: "openai" (chat completions and responses, not strict),
-// "gemini" (its OpenAI endpoint: the subset of OpenAPI), "anthropic", "grammar" (llama.cpp, which
-// makes a grammar of the schema) or "plain", which supports everything. For any other name it
-// returns the zero value and false.
+// DialectNamed returns a built-in dialect. The names are "openai" (chat completions and responses,
+// not strict), "gemini" (its OpenAI endpoint: the subset of OpenAPI), "anthropic", "grammar"
+// (llama.cpp, which converts the schema to a grammar) and "plain", which supports everything. For
+// any other name it returns the zero value and false.
 func DialectNamed(name string) (Dialect, bool) {
 	i := slices.IndexFunc(dialects, func(d Dialect) bool { return d.Name == name })
 	if i < 0 {
@@ -101,17 +101,18 @@ func (d *Dialect) takes(name string) bool {
 
 // A keyword describes how lowering treats a keyword of JSON Schema.
 type keyword struct {
-	// never excludes the keyword from all dialects. With it the schema would accept less once the
-	// schemas in it or next to it are rewritten and accept more.
+	// never excludes the keyword from all dialects. Such a keyword would reject valid values once
+	// the schemas in it or next to it were rewritten to accept more.
 	never bool
-	// place marks keywords about the schema's position, which are dropped when it is merged into
-	// another.
+	// place marks keywords about the position of the schema. They are dropped when the schema is
+	// merged into another.
 	place bool
-	// silent marks keywords without meaning to a model.
+	// silent marks keywords that have no meaning to a model.
 	silent bool
-	// words express the keyword if a dialect does not support it; if empty, its name and value do.
+	// words is the format of the keyword's description for dialects that do not support it. If it
+	// is empty, the description is the name and value.
 	words string
-	// limits lists the keywords that would accept less if this one were missing.
+	// limits lists the keywords that would accept less without this one.
 	limits []string
 }
 

@@ -12,14 +12,14 @@ import (
 
 // Model is a language model. Implementations are safe for concurrent use.
 type Model interface {
-	// Info describes the model. It costs nothing, and its result never changes.
+	// Info describes the model. It sends nothing, and its result never changes.
 	Info() Info
 
-	// Generate requests the next message. It calls emit, if not nil, with every piece as it comes,
-	// from the calling goroutine. The Response is the sum of the pieces.
+	// Generate requests the next message. If emit is not nil, Generate calls it with every piece as
+	// it comes, from the calling goroutine. The Response is the sum of the pieces.
 	//
-	// An error may come with a Response: the part that had come before the stream broke. Its
-	// Message then has no calls with incomplete arguments, so that it can be kept in the
+	// An error may come with a Response, which is the part that came before the stream broke off.
+	// Its Message then has no calls with incomplete arguments, so that it can be kept in the
 	// conversation. Errors of the provider are an [*Error].
 	Generate(ctx context.Context, req *Request, emit func(Delta)) (*Response, error)
 }
@@ -34,9 +34,9 @@ type Info struct {
 	Window int `json:"window,omitempty"`
 	// MaxTools is the maximum number of tools in one request; 0 means no limit.
 	MaxTools int `json:"maxTools,omitempty"`
-	// Price is the price of tokens; zero if unknown. Free models have Free set.
+	// Price is the price of tokens; zero if unknown. Free models have Price.Free set.
 	Price Price `json:"price,omitzero"`
-	// Language reports whether this is a language model. The built-in offline model is not;
+	// Language reports whether this is a language model. The built-in offline model is not, and
 	// programs that show its answers should state that.
 	Language bool `json:"language"`
 }
@@ -50,14 +50,14 @@ type Request struct {
 	// Tools lists the tools that the model can call. The order is kept, so that the provider's
 	// prompt cache works.
 	Tools []Tool
-	// CachedTools is the number of first Tools that later requests repeat, with System. Adapters
-	// that mark a prefix as cacheable use it.
+	// CachedTools is the number of first Tools that later requests repeat, together with System.
+	// Adapters use it to mark a cacheable prefix.
 	CachedTools int
 	// Choice decides whether the model must call a tool; empty means it may.
 	Choice Choice
 	// MaxTokens limits the answer; 0 means the adapter's default.
 	MaxTokens int
-	// Temperature is sent if it is not nil.
+	// Temperature is the sampling temperature; nil means the provider's default.
 	Temperature *float64
 	// Stop lists sequences at which the answer ends, for providers that support it. OpenAI's
 	// responses do not.
@@ -88,7 +88,7 @@ type Tool struct {
 // Response is the answer of a model.
 type Response struct {
 	Message Message
-	// Stop is the reason for the end, and StopDetail the provider's word for it.
+	// Stop is the reason for the end, and StopDetail is the provider's name for it.
 	Stop       StopReason
 	StopDetail string
 	Usage      Usage
@@ -103,11 +103,11 @@ type Response struct {
 type StopReason string
 
 const (
-	StopEnd     StopReason = "end"     // it was done
-	StopCalls   StopReason = "calls"   // it calls tools
+	StopEnd     StopReason = "end"     // the answer is complete
+	StopCalls   StopReason = "calls"   // the model calls tools
 	StopLength  StopReason = "length"  // the limit of tokens was reached; the answer is cut
 	StopRefusal StopReason = "refusal" // the model or a filter refused
-	StopPause   StopReason = "pause"   // it continues when the same conversation is sent again
+	StopPause   StopReason = "pause"   // the model continues when the same conversation is sent again
 	StopOther   StopReason = "other"   // see StopDetail
 )
 
@@ -115,7 +115,7 @@ const (
 type Note struct {
 	// Tool is the tool's name. It is empty in notes about pictures.
 	Tool string `json:"tool"`
-	// SetAside reports that the tool was omitted from the request.
+	// SetAside reports that the request omitted the tool.
 	SetAside bool `json:"setAside,omitempty"`
 	// Text lists the changes, or gives the reason for the omission.
 	Text string `json:"text"`
@@ -127,7 +127,8 @@ type Delta struct {
 	Reasoning string `json:"reasoning,omitempty"`
 	// Call is a piece of a call.
 	Call *CallDelta `json:"call,omitempty"`
-	// Retry reports that the request failed and is repeated. All earlier deltas of it are void.
+	// Retry reports that the request failed and is repeated. All earlier deltas of the request are
+	// void.
 	Retry *Retry `json:"retry,omitempty"`
 }
 
@@ -152,8 +153,8 @@ const (
 type Message struct {
 	Role  Role   `json:"role"`
 	Parts []Part `json:"parts"`
-	// Extra holds members of the provider's message that have no field here, by provider. They are
-	// sent back only to that provider.
+	// Extra holds members of the provider's message that this package has no field for, by
+	// provider. They are sent back only to that provider.
 	Extra map[string]map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
@@ -164,7 +165,7 @@ type Part struct {
 	Reasoning *Reasoning `json:"reasoning,omitempty"`
 	Call      *Call      `json:"call,omitempty"`
 	Result    *Result    `json:"result,omitempty"`
-	// Opaque is a provider's block that has no field here; see Message.Extra.
+	// Opaque is a provider's block that this package has no field for; see Message.Extra.
 	Opaque *Opaque `json:"opaque,omitempty"`
 }
 
@@ -174,12 +175,11 @@ type Media struct {
 	Data []byte `json:"data"`
 }
 
-// Reasoning is the reasoning of a model. It is shown on request, and returned to its provider in
-// the form that the provider wants.
+// Reasoning is the reasoning of a model. It is shown on request, and sent back to its provider.
 type Reasoning struct {
 	Text     string `json:"text,omitempty"`
 	Provider string `json:"provider,omitempty"`
-	// Raw is the block as it came, with its signature. It is nil if the provider wants nothing
+	// Raw is the block as received, with its signature. It is nil if the provider does not want it
 	// back.
 	Raw json.RawMessage `json:"raw,omitempty"`
 }
@@ -189,8 +189,8 @@ type Call struct {
 	// ID is unique in the conversation; the Result refers to it.
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Arguments is one JSON object; it is never nil in a message that a Model returned. If the
-	// model wrote something else, Malformed is the reason and Raw the model's text.
+	// Arguments is one JSON object. It is never nil in a message from a Model. If the model wrote
+	// anything else, Malformed is the reason and Raw the model's text.
 	Arguments json.RawMessage `json:"arguments"`
 	Malformed string          `json:"malformed,omitempty"`
 	Raw       string          `json:"raw,omitempty"`
@@ -261,12 +261,12 @@ type Usage struct {
 	CacheWrite int `json:"cacheWrite,omitempty"`
 	// Reasoning is the part of Output that is reasoning, if the provider counts it.
 	Reasoning int `json:"reasoning,omitempty"`
-	// Estimated reports that the provider sent no counts and the numbers are guessed from the
-	// length of the texts.
+	// Estimated reports that the provider sent no counts, and that the numbers are estimates from
+	// the lengths of texts.
 	Estimated bool `json:"estimated,omitempty"`
 }
 
-// Add returns the sum of both.
+// Add returns the sum of u and v.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Input:      u.Input + v.Input,
@@ -278,7 +278,7 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Price is the price of tokens in US dollars per million. The zero Price is an unknown one.
+// Price is the price of tokens in US dollars per million. The zero Price means unknown.
 type Price struct {
 	// Free reports that tokens cost nothing.
 	Free       bool    `json:"free,omitempty"`
@@ -298,40 +298,42 @@ func (p Price) Cost(u Usage) float64 {
 	return (float64(plain)*p.Input + float64(u.CacheRead)*read + float64(u.CacheWrite)*write + float64(u.Output)*p.Output) / 1e6
 }
 
-// PictureTokens is an estimate of a picture's tokens: providers scale it down to some 260 to 1,600.
+// PictureTokens is an estimate of a picture's tokens. Providers scale pictures down to about 260 to
+// 1,600 tokens.
 const PictureTokens = 1_200
 
-// EstimateTokens estimates the tokens of a text by its bytes: a quarter. It is used before a
-// provider has counted, and if it does not count.
+// EstimateTokens estimates the tokens of a text as a quarter of its bytes. It is used until a
+// provider has counted tokens, and for providers that do not.
 func EstimateTokens(bytes int) int { return (bytes + 3) / 4 }
 
-// Exchange is a request to a provider and its response, for traces. It has no headers, and so no
-// key, and no query of the URL. Long bodies are cut.
+// Exchange is a request to a provider and its response, for traces. To exclude keys it has no
+// headers and no query of the URL. Long bodies are cut.
 type Exchange struct {
 	Method string
 	URL    string
-	// RequestBody and ResponseBody hold the bytes on the wire. For a streamed answer that is the
-	// whole stream as far as it was read.
+	// RequestBody and ResponseBody hold the bytes on the wire. For a streamed answer this is the
+	// part of the stream that was read.
 	RequestBody, ResponseBody []byte
 	// Status is the HTTP status, or 0 without a response.
 	Status int
-	// Cut reports that a body is longer than the bytes here.
+	// Cut reports that a body was longer than the bytes kept here.
 	Cut bool
 }
 
-// Error is a provider's error in place of a message.
+// Error is an error that a provider returned instead of a message.
 type Error struct {
 	Provider string
-	// Status is the HTTP status, or 0 if the connection failed or the error came in the middle of a
+	// Status is the HTTP status. It is 0 if the connection failed, or if the error came during a
 	// stream.
 	Status int
 	// Code is the provider's code, such as "context_length_exceeded".
 	Code string
 	// Message is the provider's text, without secrets.
 	Message string
-	// RetryAfter is the wait that the provider asks for; 0 if it names none.
+	// RetryAfter is the wait that the provider requests, or 0.
 	RetryAfter time.Duration
-	// Window is the model's window in tokens if Err is ErrWindow and the provider names it, else 0.
+	// Window is the model's window in tokens if Err is ErrWindow and the provider reports it, and 0
+	// otherwise.
 	Window int
 	// Err is the cause, or one of the errors below.
 	Err error
@@ -369,7 +371,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retry describes why and when a request is repeated.
+// Retry describes the reason and the time of a repeated request.
 type Retry struct {
 	Attempt int           `json:"attempt"` // number of the failed attempt, from 1
 	After   time.Duration `json:"afterNs"` // wait before the next one

@@ -17,26 +17,26 @@ import (
 const (
 	// maxAttempts is the total number of attempts of a request.
 	maxAttempts = 5
-	// firstPause is the first pause between attempts; each next one is twice as long. Half of each
-	// is random, so that clients that were refused at once do not return at once.
+	// firstPause is the first pause between attempts; each following one is twice as long. Half of
+	// each pause is random, so that clients that were refused together do not return together.
 	firstPause = time.Second
-	// maxRetryAfter is the longest wait that a provider may ask for. If it asks for more, the
-	// request fails at once so that the user learns of it.
+	// maxRetryAfter is the maximum wait that a provider may request. With a longer one the request
+	// fails at once, and the user learns about it.
 	maxRetryAfter = 2 * time.Minute
-	// refusedAttempts is the number of attempts at an address without a listener. Usually the
-	// server was not started, which the user should learn soon.
+	// refusedAttempts is the number of attempts at an address without a listener. The usual reason
+	// is a server that was not started, which the user should learn soon.
 	refusedAttempts = 2
 )
 
-// Retrying returns a model that repeats requests to m if the provider is overloaded or limits
-// requests, fails with a status of 5xx, or cannot be reached. It makes five attempts in total.
-// Before each new one it emits a Delta with a Retry, which makes earlier deltas void, and waits. It
-// waits as long as the provider asks, if that is longer than its own pause. The end of the context
-// ends the wait. The Usage of attempts whose answers broke off is added to that of the Response.
+// Retrying returns a model that repeats requests to m. It does so if the provider is overloaded or
+// limits requests, fails with a status of 5xx, or cannot be reached. It makes at most five
+// attempts. Before each new one it emits a Delta with a Retry, which makes earlier deltas void, and
+// waits. The wait is the longer of its own pause and the provider's request, and ends with the
+// context. The Usage of attempts whose answers broke off is added to that of the Response.
 //
-// Permanent errors are not retried: refused keys, unknown models, certificates, a spent quota. An
-// address without a listener is tried twice. An answer that broke off is requested again only if no
-// call had come.
+// Permanent errors are not retried: refused keys, unknown models, invalid certificates, a used-up
+// quota. An address without a listener is tried twice. An answer that broke off is requested again
+// only if it had no call so far.
 func Retrying(m Model) Model { return &retrying{m} }
 
 type retrying struct{ Model }
@@ -48,7 +48,7 @@ func (r *retrying) Generate(ctx context.Context, req *Request, emit func(Delta))
 	}
 	var spent Usage
 	for attempt := 1; ; attempt++ {
-		called := false // the attempt has emitted a call
+		called := false // the attempt emitted a call
 		res, err := r.Model.Generate(ctx, req, func(d Delta) {
 			called = d.Retry == nil && (called || d.Call != nil)
 			emit(d)
@@ -67,9 +67,9 @@ func (r *retrying) Generate(ctx context.Context, req *Request, emit func(Delta))
 	}
 }
 
-// after returns the wait before the next attempt, and whether there is one.
+// after returns the wait before the next attempt. It returns false if there is none.
 func after(err error, attempt int, called bool) (time.Duration, bool) {
-	if err == nil || called || attempt >= maxAttempts || !passes(err) || attempt >= refusedAttempts && isRefused(err) {
+	if err == nil || called || attempt >= maxAttempts || !isTemporary(err) || attempt >= refusedAttempts && isRefused(err) {
 		return 0, false
 	}
 	pause := firstPause << (attempt - 1)
@@ -81,8 +81,8 @@ func after(err error, attempt int, called bool) (time.Duration, bool) {
 	return pause, true
 }
 
-// passes reports whether an error may be temporary.
-func passes(err error) bool {
+// isTemporary reports whether an error may be temporary.
+func isTemporary(err error) bool {
 	var failure *Error
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &failure) {
 		return false
@@ -98,7 +98,8 @@ func passes(err error) bool {
 	return failure.Status == 408 || failure.Status >= 500 && failure.Status != 501 && failure.Status != 505
 }
 
-// isConnection reports whether the connection itself failed, and not the check of its other end.
+// isConnection reports whether the connection failed for another reason than the server's
+// certificate.
 func isConnection(err error) bool {
 	var network net.Error
 	var certificate *tls.CertificateVerificationError

@@ -34,7 +34,7 @@ func TestMountingFoldersAreNotSearched(t *testing.T) {
 }
 
 // A program that may write a folder can make a link in it.
-func TestNoLinkLeadsALookIntoAFolderThatMounts(t *testing.T) {
+func TestLinksAreNotFollowedIntoAutomounts(t *testing.T) {
 	root := machine(t)
 	for path, target := range map[string]string{"/project/away": root + "/data", "/project/twice": "away/one", "/project/here": "../shared"} {
 		if err := os.Symlink(target, root+path); err != nil {

@@ -13,18 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leastLandlock is the first revision of Landlock that can confine files: before it, any file could
-// be truncated.
+// leastLandlock is the first revision of Landlock that suffices to confine files. Earlier ones let
+// a program truncate any file.
 const leastLandlock = 3
 
-// scopedLandlock is the first revision that confines signals.
+// scopedLandlock is the first revision of Landlock that confines signals.
 const scopedLandlock = 6
 
 // bare converts an order to one without namespaces, for a system that permits none. Landlock, the
-// filter of system calls and the limits of processes remain. The error names the parts of the
-// profile that they cannot enforce. remove removes the program's folder that replaces /tmp.
+// filter of system calls and the limits of processes still apply. The error names the parts of the
+// profile that they cannot enforce. remove removes the folder that replaces /tmp for the program.
 func (s *Sandbox) bare(o order, why error) (_ order, remove func(), err error) {
-	if s.o.Record != nil { // keys could not be hidden
+	if s.o.Record != nil { // because keys could not be hidden
 		return o, nil, fmt.Errorf("%w: nothing can be learned from a program without namespaces (%w)", ErrUnconfined, why)
 	}
 	var missing []string
@@ -54,7 +54,7 @@ func (s *Sandbox) bare(o order, why error) (_ order, remove func(), err error) {
 	return o, remove, nil
 }
 
-// landlockRevision returns the kernel's revision of Landlock, or 0 for none.
+// landlockRevision returns the kernel's revision of Landlock, or 0 without Landlock.
 func landlockRevision() int {
 	abi, err := llsys.LandlockGetABIVersion()
 	if err != nil {
@@ -63,12 +63,12 @@ func landlockRevision() int {
 	return abi
 }
 
-// confineBare gives up rights that need no namespaces. It returns the failed step.
+// confineBare confines this process without namespaces. It returns the step that failed.
 func (o *order) confineBare(channel) (step string, err error) {
 	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
 		o.Dir = "/"
 	}
-	// Orphans of the program become children of this process and end with it.
+	// Orphaned children of the program become children of this process, so that they can be ended.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return "subreaper", err
 	}
@@ -95,7 +95,8 @@ func endChildren() {
 	}
 }
 
-// Available returns what is confined on this system. It tries, which takes some milliseconds.
+// Available returns the parts of the confinement that work on this system. It tests them, which
+// takes some milliseconds.
 func Available() State {
 	var state State
 	s := &Sandbox{}
@@ -139,8 +140,8 @@ func Available() State {
 	return state
 }
 
-// probe starts a launcher without a program. It returns what is missing, by controller, or for
-// namespaces.
+// probe starts a launcher without a program. It returns the reasons for missing parts, by
+// controller or for "namespaces".
 func probe(o order, attributes *syscall.SysProcAttr) (lacking map[string]string) {
 	g, lacking := newGroup(o, 1)
 	g.close(o, func(Refusal) {})
@@ -155,18 +156,19 @@ func probe(o order, attributes *syscall.SysProcAttr) (lacking map[string]string)
 	return lacking
 }
 
-// landlockConfig is the newest known revision of Landlock, or the kernel's part of it.
+// landlockConfig is the newest revision of Landlock that this program knows, reduced to the
+// kernel's.
 var landlockConfig = landlock.V9.BestEffort()
 
-// restrict gives up all files outside the places, and signals and abstract sockets of other
-// processes, for this thread and its children.
+// restrict gives up access to files outside the places, and to signals and abstract sockets of
+// other processes. It applies to this thread and its children.
 func (o *order) restrict() error {
 	var rules []landlock.Rule
 	config := landlockConfig
 	switch {
 	case !o.Bare:
-		config.HandledAccessNet = 0                                            // the network namespace has no other hosts
-		rules = append(rules, landlock.PathAccess(llsys.AccessFSReadDir, "/")) // names only, and only in the view
+		config.HandledAccessNet = 0                                            // not needed, because the network namespace has no other hosts
+		rules = append(rules, landlock.PathAccess(llsys.AccessFSReadDir, "/")) // only the names of entries, and only those in the view
 	default:
 		for _, port := range o.Ports {
 			rules = append(rules, landlock.ConnectTCP(port))
@@ -178,7 +180,7 @@ func (o *order) restrict() error {
 		}
 		info, err := os.Stat(p.Path)
 		if err != nil {
-			continue // an optional one
+			continue // an optional place
 		}
 		write := p.Kind == writable || p.Kind == temporary || p.Kind == device
 		var rule landlock.FSRule
@@ -202,7 +204,7 @@ func (o *order) restrict() error {
 		return fmt.Errorf("landlock: %w", err)
 	}
 	if fd < 0 {
-		return nil // the kernel has none; State reports that
+		return nil // the kernel has no Landlock; State reports that
 	}
 	defer unix.Close(fd)
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fd), uintptr(flags), 0); errno != 0 {
@@ -211,7 +213,7 @@ func (o *order) restrict() error {
 	return nil
 }
 
-// dropCapabilities gives up all capabilities for good, for this thread and its children.
+// dropCapabilities permanently gives up all capabilities, for this thread and its children.
 func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
@@ -221,18 +223,18 @@ func dropCapabilities() error {
 	}
 	for capability := uintptr(0); ; capability++ {
 		if has, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, capability, 0, 0, 0); err != nil || has < 0 {
-			break // there are no more
+			break // the last capability was before this one
 		} else if has == 0 {
 			continue
 		}
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0); err != nil {
-			if err == unix.EPERM { // without namespaces an ordinary user has none to drop
+			if err == unix.EPERM { // without namespaces, an ordinary user has none to drop
 				break
 			}
 			return fmt.Errorf("capability %d: %w", capability, err)
 		}
 	}
-	const noRoot = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<6 | 1<<7 // SECBIT_NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE, each locked
+	const noRoot = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<6 | 1<<7 // SECBIT_NOROOT, NO_SETUID_FIXUP and NO_CAP_AMBIENT_RAISE, each with its lock
 	if err := unix.Prctl(unix.PR_SET_SECUREBITS, noRoot, 0, 0, 0); err != nil && err != unix.EPERM {
 		return fmt.Errorf("securebits: %w", err)
 	}

@@ -19,18 +19,18 @@ import (
 	"github.com/junction-mcp/junction/internal/runner"
 )
 
-// Default limits of a container. Those without a container are defaultProcesses, defaultMemory and
-// defaultFiles.
+// Default limits for a container. Without a container defaultProcesses, defaultMemory and
+// defaultFiles apply.
 const (
 	defaultContainerProcesses = 256
 	defaultContainerMemory    = 1 << 30
 	defaultContainerFiles     = 1024
-	maxContainerTemporary     = 256 << 20 // bytes of its /tmp, part of its memory
+	maxContainerTemporary     = 256 << 20 // bytes of its /tmp, which is part of its memory
 )
 
-// container returns the command line of docker or podman that runs a program in a container with
-// the permissions of its profile. A program started by "docker run" or "podman run" keeps its
-// image. All others need an image with their runtime, such as Node.
+// container returns a command line of docker or podman that runs a program in a container with the
+// permissions of its profile. A program started by "docker run" or "podman run" keeps its image.
+// Any other program needs an image with its runtime, such as Node.
 func container(l outsourced, by, image string) (argv []string, err error) {
 	options := []string{}
 	command := l.argv
@@ -81,7 +81,7 @@ func container(l outsourced, by, image string) (argv []string, err error) {
 	return slices.Concat(argv, options, []string{image}, command), nil
 }
 
-// startContainer starts the program with a container engine.
+// startContainer starts the program in a container.
 func (s *Sandbox) startContainer(cmd *exec.Cmd) (ended func(), err error) {
 	engine, err := exec.LookPath(s.profile.By)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Sandbox) startContainer(cmd *exec.Cmd) (ended func(), err error) {
 		l.profile.Write = append(l.profile.Write, s.absolute(path))
 	}
 	if _, is := afterRun(l.argv); !is && !isWithinAny(cmd.Path, slices.Concat(l.profile.Read, l.profile.Write)) {
-		l.argv[0] = filepath.Base(cmd.Path) // the image's own program
+		l.argv[0] = filepath.Base(cmd.Path) // the image has its own copy of the program
 	}
 	var given func()
 	if l.variables, given, err = s.giveVariables(cmd); err != nil {
@@ -121,21 +121,21 @@ func (s *Sandbox) startContainer(cmd *exec.Cmd) (ended func(), err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	return func() { // if the engine's client is killed, its container continues
+	return func() { // removes the container, which continues if only the engine's client is killed
 		defer given()
 		ctx, cancel := context.WithTimeout(context.Background(), removeTime)
 		defer cancel()
 		remove := exec.CommandContext(ctx, engine, "rm", "--force", name)
 		remove.Env = cmd.Env
-		remove.Run() // fails if it is gone
+		remove.Run() // fails if the container is gone
 	}, nil
 }
 
-// removeTime is how long the engine may take to remove a container.
+// removeTime is the maximum time for removing a container.
 const removeTime = 10 * time.Second
 
-// afterRun returns the words after "docker run" or "podman run"; is reports whether the command
-// line begins with these.
+// afterRun returns the words after "docker run" or "podman run". is reports whether the command
+// line begins with one of these.
 func afterRun(argv []string) (rest []string, is bool) {
 	if len(argv) < 3 || !runner.IsEngine(argv[0]) || argv[1] != "run" {
 		return nil, false
@@ -143,15 +143,16 @@ func afterRun(argv []string) (rest []string, is bool) {
 	return argv[2:], true
 }
 
-// imageOf splits the words after "run". It keeps only options that give the program no rights. The
-// profile replaces those that mount, publish or name a network, and limits.
+// imageOf splits the words after "run" into options, image and command. It keeps only options that
+// give the program no rights. It omits options for mounts, ports, networks and limits, because the
+// profile replaces them.
 func imageOf(rest []string) (options []string, image string, command []string, err error) {
 	all, rest, err := runner.Container(rest)
 	for _, o := range all {
 		switch o.Effect {
 		case runner.Made, runner.Bound:
 		case runner.Variable:
-			if strings.Contains(o.Value, "=") { // otherwise it would be Junction's own value; the program's variables are passed separately
+			if strings.Contains(o.Value, "=") { // without a value docker would use Junction's own variable; the program's variables are passed separately
 				options = append(options, o.Words()...)
 			}
 		case runner.Plain:
@@ -174,9 +175,9 @@ func imageOf(rest []string) (options []string, image string, command []string, e
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
-// containerVariables returns the variables of a program in a container, in the file format of
-// docker and podman. The engine's client must not have them in its environment: it is not confined,
-// and LD_PRELOAD or DOCKER_HOST would control it.
+// containerVariables returns the variables for a program in a container, in the file format of
+// docker and podman. They must not be in the environment of the engine's client, which is not
+// confined: LD_PRELOAD or DOCKER_HOST would control it.
 func containerVariables(environ, named []string) (string, error) {
 	values := map[string]string{}
 	var names []string
@@ -184,7 +185,7 @@ func containerVariables(environ, named []string) (string, error) {
 		name, value, _ := strings.Cut(pair, "=")
 		isNamed := slices.Contains(named, name)
 		if !isNamed && (slices.Contains(harmless, name) || strings.HasPrefix(name, "LC_") || name == "PWD") {
-			continue // the image has its own
+			continue // the image has its own value
 		}
 		switch {
 		case !variableName.MatchString(name):
@@ -195,7 +196,7 @@ func containerVariables(environ, named []string) (string, error) {
 		if _, known := values[name]; !known {
 			names = append(names, name)
 		}
-		values[name] = value // the last one counts, as for any program
+		values[name] = value // the last one counts, as in any environment
 	}
 	var text strings.Builder
 	for _, name := range names {
@@ -205,17 +206,17 @@ func containerVariables(environ, named []string) (string, error) {
 }
 
 // leftVariables is the prefix of the variable files of older versions. They are removed, because
-// those of killed processes would keep secrets for ever.
+// files that killed processes left behind would keep secrets forever.
 const leftVariables = "junction-variables-"
 
-// giveVariables returns a path from which the engine's client reads the variables of a container.
-// Only this user can open it; on a command line all users could read them. ended removes what is
-// left of it.
+// giveVariables returns the path of a file from which the engine's client reads the variables of a
+// container. Only this user can open it, whereas all users can read a command line. ended removes
+// the file if it still exists.
 func (s *Sandbox) giveVariables(cmd *exec.Cmd) (path string, ended func(), err error) {
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), leftVariables+"*"))
 	for _, path := range left {
 		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-			_ = os.Remove(path) // fails for a file of another user
+			_ = os.Remove(path) // fails if the file belongs to another user
 		}
 	}
 	text, err := containerVariables(cmd.Environ(), s.profile.Env)
@@ -225,14 +226,14 @@ func (s *Sandbox) giveVariables(cmd *exec.Cmd) (path string, ended func(), err e
 	return handOver(text)
 }
 
-// outsourced is a program that another one starts and confines: sandbox-exec of macOS, or a
+// outsourced is a program that another program starts and confines: sandbox-exec on macOS, or a
 // container engine.
 type outsourced struct {
-	argv      []string // the program is absolute, except in a container
+	argv      []string // the path of the program is absolute, except in a container
 	dir       string   // working directory
-	links     []string // on the paths that it reads and writes
-	temp      string   // its own temporary folder, which exists
-	proxy     string   // 127.0.0.1:PORT of the proxy to hosts; empty without hosts
-	variables string   // file with the variables of a container, or empty
+	links     []string // links on the paths that the program reads and writes
+	temp      string   // the program's own temporary folder, which exists
+	proxy     string   // address of the proxy, 127.0.0.1:PORT; empty if the profile has no hosts
+	variables string   // path of the file with a container's variables, or empty
 	profile   Profile  // Read includes the folders of the program
 }

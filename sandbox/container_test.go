@@ -46,7 +46,7 @@ func TestContainersFollowTheProfile(t *testing.T) {
 	}
 }
 
-func TestProfilesThatAContainerCannotConfineAreRefused(t *testing.T) {
+func TestUnsupportedProfilesOfContainersAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		l    outsourced
 		want string
@@ -133,7 +133,7 @@ func TestAContainerEngineIsStartedAndItsContainerRemoved(t *testing.T) {
 	}
 }
 
-func TestVariablesThatCouldBecomeOthersInAContainerAreRefused(t *testing.T) {
+func TestAmbiguousVariablesOfContainersAreRefused(t *testing.T) {
 	for _, pair := range []string{"A=1\nB=2", "#A=1", "A B=1", "=1"} {
 		if got, err := containerVariables([]string{pair}, nil); err == nil {
 			t.Errorf("%q: got %q", pair, got)

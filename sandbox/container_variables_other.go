@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// handOverTime is how long the engine's client may take to read the file before it is removed.
+// handOverTime is the time that the engine's client has for reading the file before it is removed.
 const handOverTime = time.Minute
 
-// handOver writes a text to a file and removes it after a minute: there are no named pipes in a
-// folder here.
+// handOver writes a text to a file and removes the file after a minute. This system has no named
+// pipes in folders.
 func handOver(text string) (path string, ended func(), err error) {
-	f, err := os.CreateTemp("", leftVariables) // with mode 0600
+	f, err := os.CreateTemp("", leftVariables) // CreateTemp sets mode 0600
 	if err != nil {
 		return "", nil, err
 	}

@@ -11,11 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handOverPause is the time between two checks for a reader.
+// handOverPause is the interval between checks for a reader.
 const handOverPause = 5 * time.Millisecond
 
-// handOver writes a text to the first reader of a named pipe, once, so that it is never on a disk.
-// The pipe is in a folder with a lock, so that the pipe of a killed process is removed.
+// handOver returns the path of a named pipe, and writes a text to its first reader, once. So the
+// text is never on a disk. The pipe is in a locked folder, so that a pipe left by a killed process
+// can be removed.
 func handOver(text string) (path string, ended func(), err error) {
 	dir, remove, err := temporaryFolder()
 	if err != nil {
@@ -32,7 +33,7 @@ func handOver(text string) (path string, ended func(), err error) {
 		defer close(done)
 		defer remove()
 		for {
-			fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0) // fails without a reader
+			fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0) // fails while there is no reader
 			if err == nil {
 				pipe := os.NewFile(uintptr(fd), path)
 				written := make(chan struct{})

@@ -15,38 +15,38 @@ import (
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
-// An order tells the launcher what to start and how to confine it.
+// An order tells the launcher which program to start and how to confine it.
 type order struct {
-	Path      string // of the program; if empty, the launcher only checks whether it can confine one
-	Bare      bool   // without namespaces
+	Path      string // path of the program; if empty, the launcher only tests the confinement
+	Bare      bool   // confine without namespaces
 	Argv      []string
 	Env       []string
 	Dir       string
 	Places    []place
 	Ports     []uint16
-	Offline   bool // for a bare one: no network at all
+	Offline   bool // if Bare: no network at all
 	Processes uint64
 	Memory    uint64
-	Counted   bool // memory is limited by a control group, for all processes together
+	Counted   bool // a control group limits the memory of all processes together
 	Files     uint64
 	Watch     bool
-	Scope     watch.Scope // scope of the watched calls
+	Scope     watch.Scope // system calls to watch
 }
 
 // A report is a message of the launcher.
 type report struct {
-	Step  string // the completed step: network (with its sockets), started; or the failed one
+	Step  string // completed step: network (with its sockets) or started; or the failed step
 	Error string
-	Errno unix.Errno // of Error, if it has one
+	Errno unix.Errno // error number of Error, if there is one
 }
 
 const (
-	maxReport = 64 << 10 // bytes
-	maxPassed = 253      // files in a message, limit of the kernel
+	maxReport = 64 << 10 // bytes of a report
+	maxPassed = 253      // files in a message, as limited by the kernel
 	chunk     = 64 << 10 // bytes of an order in one packet
 )
 
-// A channel carries orders, reports and open files in packets.
+// A channel carries orders, reports and open files in packets, between a launcher and its parent.
 type channel struct{ *net.UnixConn }
 
 func newChannel(f *os.File) (channel, error) {
@@ -64,12 +64,12 @@ func newChannel(f *os.File) (channel, error) {
 }
 
 func (c channel) sendOrder(o order) error {
-	var order bytes.Buffer // not JSON: arguments, variables and paths need not be UTF-8
+	var order bytes.Buffer // not JSON, because arguments, variables and paths need not be UTF-8
 	if err := gob.NewEncoder(&order).Encode(o); err != nil {
 		return err
 	}
 	data := order.Bytes()
-	if len(data)%chunk == 1 { // a packet of one byte marks the end
+	if len(data)%chunk == 1 { // a packet with one byte marks the end, so no other may have that size
 		data = append(data, 0)
 	}
 	for len(data) > 0 {
@@ -100,7 +100,7 @@ func (c channel) receiveOrder() (o order, err error) {
 	}
 }
 
-// send sends a report and files, which the receiver then owns.
+// send sends a report and files. The receiver closes its copies of the files.
 func (c channel) send(r report, files []*os.File) error {
 	data, err := json.Marshal(r)
 	if err != nil {

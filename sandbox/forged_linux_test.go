@@ -15,7 +15,7 @@ import (
 
 // A server may invent its error messages and try to open any file, and a user pastes the proposed
 // command.
-func TestNoCommandAllowsMoreOfSecretsThanWasAskedForAndNothingOfJunction(t *testing.T) {
+func TestSuggestedCommandsDoNotAllowFurtherSecrets(t *testing.T) {
 	root := machine(t)
 	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Setenv("XDG_CACHE_HOME", "")
@@ -68,7 +68,7 @@ func TestNoCommandAllowsMoreOfSecretsThanWasAskedForAndNothingOfJunction(t *test
 }
 
 // A line of the log ends with a command to paste. A name must not look like a part of the line.
-func TestANameThatAProgramChoseLooksLikeNoCommand(t *testing.T) {
+func TestANameFromAProgramCannotLookLikeACommand(t *testing.T) {
 	root := machine(t)
 	const forged = "x; to allow it: junction server sandbox allow notes --write ~ #"
 	for want, script := range map[string]string{
@@ -118,7 +118,7 @@ func TestANameThatAProgramChoseLooksLikeNoCommand(t *testing.T) {
 	}
 }
 
-func TestAProgramThatKeepsDataInItsPackageLearnsThatItWantsAnotherPlace(t *testing.T) {
+func TestAProgramWithDataInItsPackageGetsAnExplanation(t *testing.T) {
 	root := machine(t)
 	var got []Refusal
 	r := &refusing{root: -1, isBare: true, home: root + "/home", own: []string{root + "/data/two"}, folders: map[string]int{}, named: map[string]bool{}, refuse: func(r Refusal) { got = append(got, r) }}

@@ -14,23 +14,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A group is a control group of the kernel, which limits all processes of a sandbox together.
+// A group is a control group of the kernel. It limits all processes of a sandbox together.
 type group struct {
-	folders map[string]string // by controller: memory, pids, cpu
-	unified bool              // version 2: one folder for all controllers
+	folders map[string]string // by controller: memory, pids or cpu
+	unified bool              // version 2, with one folder for all controllers
 }
 
-// groupName is the prefix of control groups, followed by this process's id and a number.
+// groupName is the prefix of control groups' names. The id of this process and a number follow.
 const groupName = "junction-sandbox-"
 
-// newGroup makes a group with the limits, as far as this process may: it must be root, or systemd
-// must have delegated groups to it. lacking has the reasons for missing controllers.
+// newGroup makes a group with the limits, if this process may do so: it must be root, or systemd
+// must have delegated groups to it. lacking has the reason for each missing controller.
 func newGroup(o order, cpu float64) (g *group, lacking map[string]string) {
 	g, lacking = &group{folders: map[string]string{}}, map[string]string{}
 	g.makeUnified()
 	for _, controller := range []string{"memory", "pids", "cpu"} {
 		if controller == "cpu" && cpu == 0 {
-			continue // a group of its own would change its share
+			continue // without a limit, a group would only change the program's share of the CPU
 		}
 		var err error
 		if !g.unified {
@@ -50,8 +50,8 @@ func newGroup(o order, cpu float64) (g *group, lacking map[string]string) {
 	return g, lacking
 }
 
-// groupMounts returns the folders of control groups: that of version 2 by "", those of version 1 by
-// controller.
+// groupMounts returns the folders in which control groups are mounted: that of version 2 under "",
+// and those of version 1 by controller.
 func groupMounts() map[string]string {
 	found := map[string]string{}
 	f, err := os.Open("/proc/self/mountinfo")
@@ -77,7 +77,7 @@ func groupMounts() map[string]string {
 	return found
 }
 
-// ownGroups returns the groups of this process, by controller as in groupMounts.
+// ownGroups returns the paths of this process's groups, with the keys of groupMounts.
 func ownGroups() map[string]string {
 	found := map[string]string{}
 	text, err := os.ReadFile("/proc/self/cgroup")
@@ -94,17 +94,18 @@ func ownGroups() map[string]string {
 	return found
 }
 
-// makeUnified makes a group of version 2, below the group of this process or next to it.
+// makeUnified makes a group of version 2 below the group of this process or, if that is not
+// possible, next to it.
 func (g *group) makeUnified() {
 	mount, path := groupMounts()[""], ownGroups()[""]
 	if mount == "" || path == "" {
 		return
 	}
 	for _, parent := range []string{filepath.Join(mount, path), filepath.Join(mount, filepath.Dir(path))} {
-		if !within(parent, mount) {
+		if !isWithin(parent, mount) {
 			continue
 		}
-		// A group with processes cannot delegate controllers; then its parent is tried.
+		// This fails if the group has processes. The loop then tries its parent.
 		os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte("+memory +pids +cpu"), 0)
 		has, err := os.ReadFile(filepath.Join(parent, "cgroup.subtree_control"))
 		if err != nil || !strings.Contains(string(has), "pids") && !strings.Contains(string(has), "memory") {
@@ -124,14 +125,14 @@ func (g *group) makeUnified() {
 	}
 }
 
-// makeVersion1 makes a group of version 1, which has one controller.
+// makeVersion1 makes a group of version 1, for one controller.
 func (g *group) makeVersion1(controller string) error {
 	mount := groupMounts()[controller]
 	if mount == "" {
 		return errors.New("there is none")
 	}
 	parent := filepath.Join(mount, ownGroups()[controller])
-	if !exists(parent) { // as seen from a container
+	if !exists(parent) { // in a container, the path may not exist
 		parent = mount
 	}
 	dir, err := makeGroup(parent)
@@ -142,19 +143,19 @@ func (g *group) makeVersion1(controller string) error {
 	return nil
 }
 
-// makeGroup makes a folder, and removes those of processes that have ended.
+// makeGroup makes a group, and removes the groups of ended processes.
 func makeGroup(parent string) (string, error) {
 	old, _ := filepath.Glob(filepath.Join(parent, groupName+"*"))
 	for _, dir := range old {
 		owner, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), groupName), "-")
 		if pid, err := strconv.Atoi(owner); err == nil && unix.Kill(pid, 0) == unix.ESRCH {
-			unix.Rmdir(dir) // fails if it has processes
+			unix.Rmdir(dir) // fails if the group has processes
 		}
 	}
 	return os.MkdirTemp(parent, fmt.Sprintf("%s%d-*", groupName, os.Getpid()))
 }
 
-// limit sets the limit of all processes together.
+// limit sets the limit of a controller.
 func (g *group) limit(controller string, o order, cpu float64) error {
 	const period = 100_000 // microseconds
 	dir := g.folders[controller]
@@ -184,7 +185,7 @@ func (g *group) limit(controller string, o order, cpu float64) error {
 	return set("cpu.cfs_quota_us", fmt.Sprint(int(cpu*period)))
 }
 
-// add moves a process into the group; its later children are in it, too.
+// add moves a process into the group. Children that the process starts later are in the group too.
 func (g *group) add(pid int) error {
 	for controller, dir := range g.folders {
 		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
@@ -194,10 +195,11 @@ func (g *group) add(pid int) error {
 	return nil
 }
 
-// groupTime is how long an ended sandbox may take to leave its group.
+// groupTime is the time that processes of an ended sandbox have for leaving the group.
 const groupTime = time.Second
 
-// close reports the limits that were reached, and removes the group, whose processes have ended.
+// close reports the limits that were reached, and removes the group. The processes of the program
+// have ended.
 func (g *group) close(o order, refuse func(Refusal)) {
 	if g.count("memory", "memory.events", "oom_kill") > 0 || g.count("memory", "memory.oom_control", "oom_kill") > 0 {
 		refuse(Refusal{What: fmt.Sprintf("use more than %d MiB of memory", o.Memory>>20), Reason: "its profile says so, and the system ended it", Allow: []string{"--memory", fmt.Sprintf("%dMB", 2*o.Memory/1e6)}})
@@ -214,21 +216,21 @@ func (g *group) close(o order, refuse func(Refusal)) {
 	}
 }
 
-// endGroup kills the remaining processes of a group: without namespaces, those that the launcher
-// had not reaped before it was killed itself.
+// endGroup kills the remaining processes of a group. Without namespaces there can be some if the
+// launcher was killed before it reaped them.
 func endGroup(dir string) {
 	if os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0) == nil {
 		return
 	}
-	members, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs")) // before Linux 5.14, and in version 1
+	members, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs")) // older than Linux 5.14, or version 1
 	for _, word := range strings.Fields(string(members)) {
-		if pid, err := strconv.Atoi(word); err == nil && pid > 1 { // 0 would mean Junction's own process group
+		if pid, err := strconv.Atoi(word); err == nil && pid > 1 { // 0 would mean this process's own process group
 			unix.Kill(pid, unix.SIGKILL)
 		}
 	}
 }
 
-// count reads the number of a line "name number" in a file of the group.
+// count returns the number in a line "name number" of a file of the group, or 0.
 func (g *group) count(controller, file, name string) int {
 	text, _ := os.ReadFile(filepath.Join(g.folders[controller], file))
 	for line := range strings.Lines(string(text)) {
@@ -240,7 +242,7 @@ func (g *group) count(controller, file, name string) int {
 	return 0
 }
 
-// cause returns an error without its operation and path.
+// cause returns the system error inside err, without operation and path.
 func cause(err error) error {
 	if path, ok := errors.AsType[*os.PathError](err); ok {
 		return path.Err

@@ -23,23 +23,23 @@ import (
 
 // A host is an entry of [Profile].Hosts.
 type host struct {
-	name    string     // in lower case, without the "*." of a wildcard
-	suffix  bool       // it matches any name below it
-	address netip.Addr // replaces a name
+	name    string     // in lower case; for a wildcard, without the "*."
+	suffix  bool       // a wildcard: matches any name below
+	address netip.Addr // set in place of a name
 	ports   []uint16
-	any     bool // every public host at every port
+	any     bool // matches every public host at every port
 }
 
 var usualPorts = []uint16{443, 80}
 
-// unusualPorts are further ports that a program may reach while it is learned from.
+// unusualPorts lists further ports that a program may reach while its accesses are recorded.
 var unusualPorts = []uint16{22, 25, 465, 587, 993, 1433, 3306, 5432, 6379, 6443, 8443, 9200, 27017}
 
 const maxHosts = 200
 
 var hostName = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
 
-// parseHost parses NAME, *.NAME or an address, each with :PORT if the port is not 443 or 80.
+// parseHost parses NAME, *.NAME or an address. :PORT follows if the port is neither 443 nor 80.
 func parseHost(text string) (host, error) {
 	h := host{ports: usualPorts}
 	if strings.Contains(text, "/") {
@@ -80,7 +80,7 @@ func parseHost(text string) (host, error) {
 	return h, nil
 }
 
-// hostText returns a host in the form of a profile: with its port if that is not 443 or 80.
+// hostText returns a host in the syntax of a profile: with its port, unless that is 443 or 80.
 func hostText(host string, port uint16) string {
 	if slices.Contains(usualPorts, port) {
 		return host
@@ -94,7 +94,7 @@ type hosts []host
 func parseHosts(list []string) hosts {
 	var all hosts
 	for _, text := range list {
-		if h, err := parseHost(text); err == nil { // New has checked them
+		if h, err := parseHost(text); err == nil { // New has checked the syntax
 			all = append(all, h)
 			if h.name == "localhost" && !h.suffix {
 				all = append(all, host{address: netip.MustParseAddr("127.0.0.1"), ports: h.ports}, host{address: netip.IPv6Loopback(), ports: h.ports})
@@ -104,7 +104,7 @@ func parseHosts(list []string) hosts {
 	return all
 }
 
-// hasName reports whether a name may be resolved.
+// hasName reports whether the program may resolve a name.
 func (all hosts) hasName(name string) bool {
 	return slices.ContainsFunc(all, func(h host) bool { return h.matches(name) })
 }
@@ -124,12 +124,14 @@ func (all hosts) allowsName(name string, port uint16) bool {
 	return slices.ContainsFunc(all, func(h host) bool { return h.matches(name) && (h.any || slices.Contains(h.ports, port)) })
 }
 
-// allowsAddress reports whether the profile allows the address itself.
+// allowsAddress reports whether the program may connect to a port of an address that it did not get
+// from a name.
 func (all hosts) allowsAddress(a netip.Addr, port uint16) bool {
 	return slices.ContainsFunc(all, func(h host) bool { return h.any && isPublic(a) || h.address == a && slices.Contains(h.ports, port) })
 }
 
-// ports returns the ports of all hosts, and the usual ones, on which refusals are noticed.
+// ports returns the ports at which the network listens: those of all hosts, and the usual ones, so
+// that refusals there are noticed.
 func (all hosts) ports() []uint16 {
 	ports := slices.Clone(usualPorts)
 	for _, h := range all {
@@ -139,27 +141,28 @@ func (all hosts) ports() []uint16 {
 	return slices.Compact(ports)
 }
 
-// isPublic reports whether an address is a public one of the internet, and so not one of the user's
-// machines or networks.
+// isPublic reports whether an address is a public internet address, and not that of this machine or
+// its networks.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap()
 	if !outside.Address(a) {
 		return false
 	}
-	here, err := net.InterfaceAddrs() // each time, because machines move
+	here, err := net.InterfaceAddrs() // read each time, because a machine can change networks
 	return err == nil && !isAmong(a, here)
 }
 
-// isAmong reports whether an address is one of this machine or of its directly connected networks,
-// which may be public addresses, too.
+// isAmong reports whether an address belongs to this machine or its directly connected networks.
+// These can have public addresses, too.
 func isAmong(a netip.Addr, here []net.Addr) bool {
 	return slices.ContainsFunc(here, func(n net.Addr) bool {
 		p, err := netip.ParsePrefix(n.String())
-		return err != nil || p.Addr().Unmap() == a || p.Contains(a) // an unknown form counts as a match
+		return err != nil || p.Addr().Unmap() == a || p.Contains(a) // an address in an unknown form counts as a match
 	})
 }
 
-// allowedHosts returns the hosts that the program may reach.
+// allowedHosts returns the hosts that the program may reach. While its accesses are recorded, they
+// include all public hosts.
 func (s *Sandbox) allowedHosts() hosts {
 	all := parseHosts(s.profile.Hosts)
 	if s.o.Record != nil {
@@ -168,10 +171,10 @@ func (s *Sandbox) allowedHosts() hosts {
 	return all
 }
 
-// connectTime is how long connecting to a host may take.
+// connectTime is the maximum time for connecting to a host.
 const connectTime = 20 * time.Second
 
-// A reach connects to hosts as far as a profile allows.
+// A reach connects to the hosts that a profile allows.
 type reach struct {
 	allowed hosts
 	refuse  func(Refusal)
@@ -185,14 +188,14 @@ func (s *Sandbox) newReach(refuse func(Refusal)) reach {
 	}}
 }
 
-// to connects to a host by the name or address that a program uses.
+// to connects to a host, given as the name or address that the program uses.
 func (r *reach) to(ctx context.Context, host string, port uint16) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	if a, err := netip.ParseAddr(host); err == nil {
 		a = a.Unmap().WithZone("")
 		if !r.allowed.allowsAddress(a, port) {
-			return nil, r.refused(a.String(), port, "it is not among the hosts of the profile")
+			return nil, r.reject(a.String(), port, "it is not among the hosts of the profile")
 		}
 		return r.dial(ctx, "tcp", netip.AddrPortFrom(a, port).String())
 	}
@@ -201,14 +204,14 @@ func (r *reach) to(ctx context.Context, host string, port uint16) (net.Conn, err
 	case len(name) > 253 || !hostName.MatchString(name):
 		return nil, fmt.Errorf("%.300q is no host name", host)
 	case !r.allowed.hasName(name):
-		return nil, r.refused(name, port, "it is not among the hosts of the profile")
+		return nil, r.reject(name, port, "it is not among the hosts of the profile")
 	case !r.allowed.allowsName(name, port):
-		return nil, r.refused(name, port, "the profile has other ports of this host only")
+		return nil, r.reject(name, port, "the profile has other ports of this host only")
 	}
 	return r.resolved(ctx, name, port)
 }
 
-// resolved connects to an allowed name, at the first of its addresses that responds.
+// resolved connects to an allowed name. It tries its addresses in order.
 func (r *reach) resolved(ctx context.Context, name string, port uint16) (net.Conn, error) {
 	addresses, err := r.lookup(ctx, name)
 	if err != nil {
@@ -218,7 +221,7 @@ func (r *reach) resolved(ctx context.Context, name string, port uint16) (net.Con
 	for i, a := range addresses {
 		a = a.Unmap().WithZone("")
 		if !isPublic(a) && !r.allowed.allowsAddress(a, port) {
-			failure = r.refused(a.String(), port, fmt.Sprintf("%s has this address, which is none of the internet", name))
+			failure = r.reject(a.String(), port, fmt.Sprintf("%s has this address, which is none of the internet", name))
 			continue
 		}
 		conn, err := r.dialOneOf(ctx, len(addresses)-i, netip.AddrPortFrom(a, port))
@@ -233,8 +236,8 @@ func (r *reach) resolved(ctx context.Context, name string, port uint16) (net.Con
 	return nil, failure
 }
 
-// dialOneOf connects to the first of left addresses, and reserves time for the others: the first
-// may be in a network that drops packets.
+// dialOneOf connects to an address, of which left are still to be tried. It leaves time for the
+// others, because the first may be in a network that drops packets.
 func (r *reach) dialOneOf(ctx context.Context, left int, at netip.AddrPort) (net.Conn, error) {
 	const least = 2 * time.Second
 	if until, has := ctx.Deadline(); has && left > 1 {
@@ -245,15 +248,15 @@ func (r *reach) dialOneOf(ctx context.Context, left int, at netip.AddrPort) (net
 	return r.dial(ctx, "tcp", at.String())
 }
 
-// refused reports the refusal of a connection. All refusals of connections are made here.
-func (r *reach) refused(host string, port uint16, reason string) error {
+// reject reports that a connection was refused, and returns the error. All refused connections are
+// reported here.
+func (r *reach) reject(host string, port uint16, reason string) error {
 	refusal := Refusal{What: "connect to " + net.JoinHostPort(host, fmt.Sprint(port)), Reason: reason, Allow: []string{"--host", hostText(host, port)}}
 	r.refuse(refusal)
 	return errors.New(refusal.String())
 }
 
-// pass copies until one side ends, and then ends the other. The kernel copies, one pipe buffer at a
-// time.
+// pass copies data until from ends, and then ends to. The kernel copies, one pipe buffer at a time.
 func pass(to, from net.Conn) {
 	_, err := io.Copy(to, from)
 	if tcp, ok := to.(*net.TCPConn); ok && err == nil {
@@ -264,11 +267,11 @@ func pass(to, from net.Conn) {
 	from.Close()
 }
 
-// A proxy connects programs that can only reach one local port. They use it, over HTTP, for the
+// A proxy is an HTTP proxy for programs that can reach only one local port. It connects them to the
 // hosts of their profile.
 type proxy struct {
 	reach
-	address string // 127.0.0.1:PORT
+	address string // its own address, 127.0.0.1:PORT
 
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -299,9 +302,9 @@ func serveProxy(r reach) (*proxy, error) {
 		BaseContext: func(net.Listener) context.Context { return p.ctx },
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			switch state {
-			case http.StateNew: // while Serve runs
+			case http.StateNew: // counted while Serve runs
 				p.running.Add(1)
-			case http.StateHijacked, http.StateClosed: // a hijacked one ends with its handler
+			case http.StateHijacked, http.StateClosed: // the handler counts a hijacked connection until it returns
 				p.running.Done()
 			}
 		},
@@ -333,12 +336,12 @@ func (p *proxy) connect(ctx context.Context, address string) (net.Conn, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(p.ctx, cancel) // a Transport continues after a request has ended
+	stop := context.AfterFunc(p.ctx, cancel) // because a Transport's connection outlives its first request
 	defer stop()
 	return p.to(ctx, host, uint16(number))
 }
 
-// tunnel copies between both sides without inspecting the data.
+// tunnel copies data between both sides without inspecting it.
 func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	outside, err := p.connect(r.Context(), r.Host)
 	if err != nil {
@@ -357,7 +360,7 @@ func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		outside.Close()
 	})
 	defer stop()
-	early := make([]byte, buffered.Reader.Buffered()) // data that came with the request
+	early := make([]byte, buffered.Reader.Buffered()) // data that came together with the request
 	if _, err := io.ReadFull(buffered, early); err != nil {
 		return
 	}

@@ -100,7 +100,7 @@ func TestOnlyAddressesOfTheInternetArePublic(t *testing.T) {
 	}
 }
 
-func TestAddressesOfThisMachineAndItsNeighboursAreNotPublic(t *testing.T) {
+func TestLocalAddressesAreNotPublic(t *testing.T) {
 	here, err := net.InterfaceAddrs()
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func TestReadsOfUnwatchedProgramsAreNotReported(t *testing.T) {
 
 // Many programs replace a file by another, and need the folder for that. Permission for the random
 // name of the second file does not help, and over a single permitted file no other can be moved.
-func TestOfAFileThatReplacesAnotherIsSaidThatTheFolderIsNeeded(t *testing.T) {
+func TestReplacingAFileReportsThatItsFolderIsNeeded(t *testing.T) {
 	root := machine(t)
 	const replace = `echo >"$1.4711.tmp"; mv "$1.4711.tmp" "$1"`
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 )
 
 // A profile may contain /etc, in which Junction makes files for the program.
-func TestAFileThatIsMadeForAProgramIsMadeInNoFolderOfTheMachine(t *testing.T) {
+func TestMissingFilesAreCreatedOnlyInFoldersOfTheProgram(t *testing.T) {
 	root := machine(t)
 	for _, name := range []string{"one/hosts", "two/hosts"} {
 		if err := os.WriteFile(filepath.Join(root, "data", name), []byte("of the machine\n"), 0o600); err != nil {

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A network connects a sandbox to the outside: it responds to its resolver and carries its
-// connections, as far as the profile allows.
+// A network connects a sandbox to hosts that the profile allows. It answers the DNS queries of the
+// program and carries its connections.
 type network struct {
 	reach
 	names *names
@@ -28,12 +28,12 @@ type network struct {
 	cancel    context.CancelFunc
 	resolver  net.PacketConn
 	listeners []net.Listener
-	slots     chan struct{} // one slot for each connection
+	slots     chan struct{} // limits the number of connections
 	running   sync.WaitGroup
 }
 
-// serveNetwork takes over the sockets that the launcher opened: that of the resolver, then the
-// listeners.
+// serveNetwork starts a network with the sockets that the launcher opened: first the resolver's,
+// then the listeners.
 func (s *Sandbox) serveNetwork(files []*os.File, refuse func(Refusal)) (*network, error) {
 	r := s.newReach(refuse)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -66,14 +66,14 @@ func (s *Sandbox) serveNetwork(files []*os.File, refuse func(Refusal)) (*network
 	return n, nil
 }
 
-// close ends all connections and waits for them. The program has ended.
+// close ends all connections and waits for them. The program must have ended.
 func (n *network) close() {
 	n.cancel()
 	for _, l := range n.listeners {
 		l.Close()
 	}
 	if n.resolver != nil {
-		n.resolver.SetDeadline(time.Unix(1, 0)) // not closed: the last requests of the program may still be in it
+		n.resolver.SetDeadline(time.Unix(1, 0)) // not closed, because the program's last queries may still be in it
 	}
 	n.running.Wait()
 	if n.resolver != nil {
@@ -82,7 +82,7 @@ func (n *network) close() {
 	}
 }
 
-// nameLast reports the refusals of remaining requests, without responding.
+// nameLast reports refusals for the remaining queries. It does not respond to them.
 func (n *network) nameLast() {
 	waiting, ok := n.resolver.(syscall.Conn)
 	if !ok {
@@ -94,7 +94,7 @@ func (n *network) nameLast() {
 	}
 	raw.Control(func(fd uintptr) {
 		buf := make([]byte, maxQuestion)
-		for { // the kernel keeps a limited number
+		for { // ends, because the kernel keeps a limited number
 			size, _, err := unix.Recvfrom(int(fd), buf, unix.MSG_DONTWAIT)
 			if err != nil {
 				return
@@ -124,7 +124,7 @@ func (n *network) accept(l net.Listener) {
 			if n.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			select { // temporarily no free files
+			select { // too many open files, for a moment
 			case <-n.ctx.Done():
 				return
 			case <-time.After(100 * time.Millisecond):
@@ -145,7 +145,7 @@ func (n *network) accept(l net.Listener) {
 	}
 }
 
-// reset closes a connection as if its port had no listener.
+// reset closes a connection in such a way that the port seems to have no listener.
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		tcp.SetLinger(0)
@@ -153,7 +153,7 @@ func reset(conn net.Conn) {
 	conn.Close()
 }
 
-// carry connects one of the program's connections with its host.
+// carry connects one of the program's connections to its host and copies the data.
 func (n *network) carry(inside net.Conn) {
 	outside, err := n.connect(inside)
 	if err != nil {
@@ -173,7 +173,7 @@ func (n *network) carry(inside net.Conn) {
 	outside.Close()
 }
 
-// connect connects to the target of a connection, which is its local address.
+// connect connects to the target of a connection. The target is the connection's local address.
 func (n *network) connect(inside net.Conn) (net.Conn, error) {
 	meant, err := netip.ParseAddrPort(inside.LocalAddr().String())
 	if err != nil {
@@ -192,22 +192,22 @@ func (n *network) connect(inside net.Conn) (net.Conn, error) {
 	return n.resolved(ctx, name, port)
 }
 
-// admit refuses an address and port that the profile does not allow. It returns the name for which
-// the address was assigned, if any.
+// admit returns an error if the profile does not allow an address and port. Otherwise it returns
+// the name to which the address was assigned, or "".
 func (n *network) admit(address netip.Addr, port uint16) (name string, err error) {
 	name = n.names.name(address)
 	switch {
 	case name == "" && !n.allowed.allowsAddress(address, port):
-		return "", n.refused(address.String(), port, "it is not among the hosts of the profile")
+		return "", n.reject(address.String(), port, "it is not among the hosts of the profile")
 	case name != "" && !n.allowed.allowsName(name, port):
-		return "", n.refused(name, port, "the profile has other ports of this host only")
+		return "", n.reject(name, port, "the profile has other ports of this host only")
 	}
 	return name, nil
 }
 
-// learn records the host to which a program wants to connect. If the port has no listener the
-// kernel refuses the connection, but only after this record. Listeners in the sandbox belong to the
-// program.
+// learn records the host to which a program is about to connect. It is called even if the port has
+// no listener and the kernel will refuse the connection. It ignores addresses at which the program
+// itself listens.
 func (n *network) learn(r *Record, a watch.Access, listens func(port uint16) bool) {
 	at, err := netip.ParseAddrPort(a.Address)
 	if a.Kind != watch.Connect || err != nil || at.Port() == 0 || at.Port() == resolverPort {
@@ -223,15 +223,16 @@ func (n *network) learn(r *Record, a watch.Access, listens func(port uint16) boo
 	r.seeHost(hostText(host, at.Port()))
 }
 
-// An unreachable reports refused connections. At most ports the sandbox has no listener, and the
-// kernel refuses them. At the others a program may end before its connection is examined.
+// An unreachable reports connections that fail before the network sees them. At most ports the
+// sandbox has no listener, and the kernel refuses the connection. At the other ports a program may
+// end before its connection is examined.
 type unreachable struct {
 	launcher int
-	ports    []uint16 // ports of the network's listeners
+	ports    []uint16 // ports at which the network listens
 	network  *network
 }
 
-// see is called before a program connects.
+// see is called just before a program connects.
 func (u *unreachable) see(a watch.Access) {
 	at, err := netip.ParseAddrPort(a.Address)
 	if err != nil || at.Port() == 0 || at.Port() == resolverPort {
@@ -246,15 +247,15 @@ func (u *unreachable) see(a watch.Access) {
 	if name := u.network.names.name(address); name != "" {
 		host, reason = name, "the profile has other ports of this host only"
 	} else if address.IsLoopback() {
-		if listensIn(u.launcher, at.Port()) { // a server of the program
+		if listensIn(u.launcher, at.Port()) { // the program's own server
 			return
 		}
 		reason = "the services of this machine are not there"
 	}
-	u.network.refused(host, at.Port(), reason)
+	u.network.reject(host, at.Port(), reason)
 }
 
-// listensIn reports whether a process in the sandbox of a launcher listens at a TCP port.
+// listensIn reports whether a process in a launcher's sandbox listens at a TCP port.
 func listensIn(launcher int, port uint16) bool {
 	const listening = "0A"
 	for _, table := range []string{"tcp", "tcp6"} {

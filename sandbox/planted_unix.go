@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// isPlanted reports whether a link was made by another user in a folder that all may write to, such
-// as /tmp. With fs.protected_symlinks the kernel does not follow such links. But it does not
+// isPlanted reports whether another user made a link in a folder that all users can write to, such
+// as /tmp. With fs.protected_symlinks the kernel does not follow such links. But that does not
 // protect a program that reads a link and then uses its target.
 func isPlanted(link os.FileInfo, folder string) bool {
 	dir, err := os.Stat(folder)

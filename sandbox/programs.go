@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	hops      = 40  // links and interpreters before a program, as in the kernel
-	firstLine = 256 // bytes of a script's first line that the kernel reads
+	hops      = 40  // links and interpreters before a program; the kernel has the same limit
+	firstLine = 256 // bytes of a script's first line; the kernel reads as many
 )
 
-// programPlaces returns the program of a command, its working directory, and the folders that it
-// reads because they contain it or it starts there. own are the folders that contain it.
+// programPlaces returns the path of a command's program, its working directory, and the folders
+// that it must read because they contain it or are its working directory. own lists the folders
+// that contain the program.
 func (s *Sandbox) programPlaces(cmd *exec.Cmd) (path, dir string, folders, own []string, err error) {
-	if dir, err = filepath.Abs(cmd.Dir); err != nil { // for "" it is the current one
+	if dir, err = filepath.Abs(cmd.Dir); err != nil { // "" is the current folder
 		return "", "", nil, nil, err
 	}
 	path = cmd.Path
@@ -43,7 +44,7 @@ func (s *Sandbox) programPlaces(cmd *exec.Cmd) (path, dir string, folders, own [
 			folders = append(folders, value)
 		}
 	}
-	_, written := s.written()
+	_, written := s.writtenPaths()
 	folders = append(folders, programFolders(path, searched, written)...)
 	own = slices.Clone(folders)
 	if cmd.Dir != "" && s.o.Folder {
@@ -62,9 +63,10 @@ func (s *Sandbox) programPlaces(cmd *exec.Cmd) (path, dir string, folders, own [
 	return path, dir, folders, own, nil
 }
 
-// programFolders returns the folders that contain a program: its own, those of the links to it, and
-// those of the interpreters in its first line, except system folders. Files that the program may
-// write are not followed: it could choose what it reads at its next start.
+// programFolders returns the folders that contain a program, except folders of the system. These
+// are its own folder, those of links to it, and those of interpreters in its first line. It does
+// not follow files in written, because the program could write a new first line and thereby choose
+// what it can read at its next start.
 func programFolders(path, searched string, written []string) []string {
 	var folders []string
 	for range hops {
@@ -82,14 +84,14 @@ func programFolders(path, searched string, written []string) []string {
 			path = target
 			continue
 		}
-		path = interpreterOf(path, searched) // if there is none, this was the last
+		path = interpreterOf(path, searched) // "" after the last interpreter
 	}
 	slices.Sort(folders)
 	return slices.Compact(folders)
 }
 
 func isWithinAny(path string, dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, dir) })
+	return slices.ContainsFunc(dirs, func(dir string) bool { return isWithin(path, dir) })
 }
 
 func realFolder(path string) string {
@@ -100,9 +102,9 @@ func realFolder(path string) string {
 	return dir
 }
 
-// interpreterOf returns the program in the first line of a script, or "". Its folder becomes
-// readable, so nothing is guessed: words behind options or variables of env may be any path, and so
-// may a line that cannot be executed.
+// interpreterOf returns the program in the first line of a script, or "". The program's folder
+// becomes readable, so interpreterOf does not guess. It returns "" for words after options or
+// variables of env, which may be any path, and for a line that cannot be executed.
 func interpreterOf(path, searched string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -145,16 +147,17 @@ func find(name, searched string) string {
 	return ""
 }
 
-// manyPrograms lists the parts of a folder with many programs that they need. Its var and etc
-// contain data and settings of each, such as those of a database that runs as this user.
+// manyPrograms lists the parts of a folder shared by many programs that each of them needs. Other
+// parts, such as var and most of etc, contain data and settings of the programs, for example of a
+// database that runs as this user.
 var manyPrograms = []string{"Cellar", "Frameworks", "bin", "etc/ca-certificates", "etc/openssl@3", "lib", "libexec", "opt", "share"}
 
 // installation returns the paths that must be readable to run a program. It is the folder above its
-// bin if that has only this program, otherwise the program's own folder.
+// bin if that belongs to this program only, otherwise the program's own folder.
 func installation(path string) []string {
 	dir := filepath.Dir(path)
 	prefix := filepath.Dir(dir)
-	if base := filepath.Base(dir); base == "bin" && (prefix == "/usr/local" || exists(filepath.Join(prefix, "Cellar"))) { // of Homebrew, or of macOS
+	if base := filepath.Base(dir); base == "bin" && (prefix == "/usr/local" || exists(filepath.Join(prefix, "Cellar"))) { // Homebrew's folder, or /usr/local on macOS
 		var all []string
 		for _, name := range manyPrograms {
 			if part := filepath.Join(prefix, name); exists(part) {
@@ -166,25 +169,25 @@ func installation(path string) []string {
 	return []string{ownFolder(path, dir, prefix)}
 }
 
-// ownFolder is like installation, for a program that does not share its folder.
+// ownFolder is like installation, for a program that does not share its folder with others.
 func ownFolder(path, dir, prefix string) string {
 	if strings.HasPrefix(path, "/nix/store/") {
 		return "/nix/store"
 	}
 	switch base := filepath.Base(dir); {
-	case base == "shims" && !holdsPerson(prefix): // of pyenv, nodenv and similar tools, which find the program below
+	case base == "shims" && !holdsUserFiles(prefix): // pyenv, nodenv and similar tools find the program elsewhere below prefix
 		return prefix
 	case base != "bin" && base != ".bin":
 		if p := packageFolder(dir); p != "" {
 			return p
 		}
-		if holdsPerson(dir) || holdsPerson(prefix) {
-			return path // other files in the folder may be anything
+		if holdsUserFiles(dir) || holdsUserFiles(prefix) {
+			return path // only the file, because the folder's other files are unknown
 		}
 		return dir
 	case base == ".bin" && filepath.Base(prefix) == "node_modules":
 		return prefix
-	case holdsPerson(prefix):
+	case holdsUserFiles(prefix):
 		return dir
 	case exists(filepath.Join(prefix, "lib")), exists(filepath.Join(prefix, "pyvenv.cfg")):
 		return prefix
@@ -192,13 +195,13 @@ func ownFolder(path, dir, prefix string) string {
 	return dir
 }
 
-// packageFolder returns the folder of the package or project that contains a folder, including its
-// dependencies, or "".
+// packageFolder returns the folder of the package or project, including its dependencies, that
+// contains a folder, or "".
 func packageFolder(dir string) string {
 	if i := strings.Index(dir+"/", "/node_modules/"); i > 0 {
 		return dir[:i] + "/node_modules"
 	}
-	for at := dir; !holdsPerson(at); at = filepath.Dir(at) {
+	for at := dir; !holdsUserFiles(at); at = filepath.Dir(at) {
 		if exists(filepath.Join(at, "package.json")) || exists(filepath.Join(at, "pyproject.toml")) {
 			return at
 		}
@@ -206,9 +209,9 @@ func packageFolder(dir string) string {
 	return ""
 }
 
-// holdsPerson reports whether a folder does not belong to a program: the root, a home folder, one
-// that contains home folders, or ~/.local, where other programs keep data.
-func holdsPerson(dir string) bool {
+// holdsUserFiles reports whether a folder cannot belong to one program: the root, a home folder, a
+// folder that contains home folders, or ~/.local, where other programs keep data.
+func holdsUserFiles(dir string) bool {
 	home := home()
 	return slices.Contains([]string{"/", "/home", "/root", "/Users", "/Library", "/private", "/private/tmp", "/private/var"}, dir) || filepath.Dir(dir) == "/home" || filepath.Dir(dir) == "/Users" || dir == "/tmp" || dir == "/var" || dir == "/opt" ||
 		home != "" && (dir == home || strings.HasPrefix(home+"/", dir+"/") || dir == filepath.Join(home, ".local"))
@@ -219,8 +222,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// scriptFolder returns the folder of the first argument that is a file, the script of an
-// interpreter, or "".
+// scriptFolder returns the folder of the first argument that is a file, which is the script for an
+// interpreter. It returns "" if there is none.
 func scriptFolder(args []string, dir string, written []string) string {
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "-") {
@@ -232,7 +235,7 @@ func scriptFolder(args []string, dir string, written []string) string {
 		}
 		info, err := os.Stat(path)
 		if err != nil || !info.Mode().IsRegular() || !slices.Contains(scripts, filepath.Ext(path)) {
-			return "" // the following words are arguments of something else
+			return "" // not a script, so later words are its arguments
 		}
 		if isWithinAny(filepath.Join(realFolder(path), filepath.Base(path)), written) {
 			return ""
@@ -243,7 +246,7 @@ func scriptFolder(args []string, dir string, written []string) string {
 		if p := packageFolder(filepath.Dir(path)); p != "" {
 			return p
 		}
-		if dir := filepath.Dir(path); holdsPerson(dir) || holdsPerson(filepath.Dir(dir)) {
+		if dir := filepath.Dir(path); holdsUserFiles(dir) || holdsUserFiles(filepath.Dir(dir)) {
 			return path
 		}
 		return filepath.Dir(path)
@@ -253,14 +256,14 @@ func scriptFolder(args []string, dir string, written []string) string {
 
 var scripts = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".pyz", ".rb", ".jar", ".sh", ".php", ".dll"}
 
-func within(path, dir string) bool {
+func isWithin(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// written returns the folders of the profile that the program may write, and their real paths. The
-// program can replace anything in them, also by links. So a path that leads over a link in another
-// of them is omitted.
-func (s *Sandbox) written() (paths, really []string) {
+// writtenPaths returns the folders that the program may write, as named in the profile and as real
+// paths. The program can put links into these folders. So a path that leads over a link inside
+// another of the folders is omitted.
+func (s *Sandbox) writtenPaths() (paths, really []string) {
 	var all, finals []string
 	var links [][]string
 	for _, path := range s.profile.Write {
@@ -277,7 +280,7 @@ func (s *Sandbox) written() (paths, really []string) {
 	return paths, really
 }
 
-// follow returns the links on a path, and its end, which may be missing.
+// follow returns the links on a path, and the path at their end, which may not exist.
 func follow(path string) (links []string, final string) {
 	path = filepath.Clean(path)
 	for range hops {
@@ -290,7 +293,7 @@ func follow(path string) (links []string, final string) {
 	return links, path
 }
 
-// absolute returns a path of the profile with ~ expanded.
+// absolute returns a path of the profile with ~ replaced by the home folder.
 func (s *Sandbox) absolute(path string) string {
 	if rest, found := strings.CutPrefix(path, "~"); found {
 		return filepath.Join(home(), rest)
@@ -309,7 +312,8 @@ func checkLinks(path string) error {
 	return nil
 }
 
-// firstLink returns the path with its first link followed, and that link, or the path itself.
+// firstLink returns the path after following its first link, and that link with its target. Without
+// a link it returns the path itself.
 func firstLink(path string) (followed, hop, target string, err error) {
 	at := "/"
 	names := strings.Split(strings.TrimPrefix(path, "/"), "/")
@@ -341,8 +345,8 @@ func firstLink(path string) (followed, hop, target string, err error) {
 	return path, "", "", nil
 }
 
-// makeWritten makes a missing path that is to be written: a file if its name has an ending, such as
-// notes.db, otherwise a folder.
+// makeWritten creates a path that the program may write, if it is missing. It creates a file if the
+// name has an extension, such as notes.db, and otherwise a folder.
 func makeWritten(path string) error {
 	if exists(path) {
 		return nil
@@ -363,8 +367,8 @@ func makeWritten(path string) error {
 	return f.Close()
 }
 
-// hasEnding matches names with one ending. com.example.app is a folder, as are cache-1.2 and
-// .config.
+// hasEnding matches names with exactly one extension. Names such as com.example.app, cache-1.2 and
+// .config are folders.
 var hasEnding = regexp.MustCompile(`^\.?[^.]+\.[a-zA-Z][a-zA-Z0-9]*$`)
 
 // allowedFiles returns the files and folders of the profile.
@@ -375,20 +379,21 @@ func (s *Sandbox) allowedFiles() (list []string) {
 	return list
 }
 
-// sharedInHome lists the folders of a home folder in which each program has its own folder.
+// sharedInHome lists folders in a home folder in which each program has a folder of its own.
 var sharedInHome = []string{".config", ".cache", ".local/share", ".local/state", ".local/lib", "Library/Application Support", "Library/Caches", "Library/Preferences", "AppData/Local", "AppData/Roaming"}
 
-// isShared reports whether a folder contains data of other programs or users.
+// isShared reports whether a folder contains data of several programs or users.
 func isShared(dir, home string) bool {
-	if holdsPerson(dir) || slices.Contains([]string{"/etc", "/run", "/mnt", "/media", "/srv", "/Users", "/Volumes", "/var/lib", "/private", "/private/var"}, dir) {
+	if holdsUserFiles(dir) || slices.Contains([]string{"/etc", "/run", "/mnt", "/media", "/srv", "/Users", "/Volumes", "/var/lib", "/private", "/private/var"}, dir) {
 		return true
 	}
-	return home != "" && slices.ContainsFunc(sharedInHome, func(name string) bool { return within(filepath.Join(home, name), dir) })
+	return home != "" && slices.ContainsFunc(sharedInHome, func(name string) bool { return isWithin(filepath.Join(home, name), dir) })
 }
 
-// DataFolder returns the folder that a program must write to keep its data at a path: the path
-// itself if that is, or will be, a folder, or the folder of a file, which programs often replace by
-// another. shared reports whether others also use that folder, such as the user's home.
+// DataFolder returns the folder that a program must be able to write to keep data at a path. If the
+// path is a folder, or will be one, it is the path itself. For a file it is the file's folder,
+// because programs often replace a file by a new one. shared reports whether other programs use
+// that folder too, as with the user's home.
 func DataFolder(path string) (folder string, shared bool) {
 	folder = filepath.Clean(path)
 	if info, err := os.Stat(folder); err == nil && !info.IsDir() || err != nil && hasEnding.MatchString(filepath.Base(folder)) {
@@ -398,14 +403,14 @@ func DataFolder(path string) (folder string, shared bool) {
 }
 
 const (
-	maxMentioned      = 32        // paths found in the texts of one failure
-	maxMentionedText  = 64 << 10  // bytes of each text that are searched
-	maxMentionedTexts = 256 << 10 // bytes of all texts
-	maxMentionedPath  = 4096      // bytes, as in Linux
+	maxMentioned      = 32        // paths used from the texts of one failure
+	maxMentionedText  = 64 << 10  // bytes searched of each text
+	maxMentionedTexts = 256 << 10 // bytes searched of all texts
+	maxMentionedPath  = 4096      // bytes, as on Linux
 )
 
-// pathsIn returns the absolute paths in texts: a text that is one, and those in quotes or between
-// spaces.
+// pathsIn returns the absolute paths in texts. A path can be a whole line, or be in quotes or
+// between spaces.
 func pathsIn(texts []string) (paths []string) {
 	add := func(text string) {
 		if address, is := strings.CutPrefix(text, "file://"); is {
@@ -427,7 +432,7 @@ func pathsIn(texts []string) (paths []string) {
 		text = text[:min(len(text), maxMentionedText, left)]
 		left -= len(text)
 		for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r < ' ' }) {
-			add(line) // with its spaces
+			add(line) // the line may be a path with spaces
 			for _, quoted := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("\"'`‘’“”", r) }) {
 				add(quoted)
 				for _, word := range strings.FieldsFunc(quoted, func(r rune) bool { return strings.ContainsRune(" =,;()[]{}<>", r) }) {
@@ -440,7 +445,7 @@ func pathsIn(texts []string) (paths []string) {
 }
 
 // secretPlaces returns the folders and files with keys, logins and histories. Each is listed by its
-// name and by its real path, because a link from elsewhere may lead there.
+// name and by its real path, because links from elsewhere may lead to the latter.
 func secretPlaces() (places []string) {
 	for _, dir := range namesOf(home()) {
 		for _, name := range secretInHome {
@@ -453,7 +458,7 @@ func secretPlaces() (places []string) {
 	return places
 }
 
-// namesOf returns a path and its real path, or none for "".
+// namesOf returns a path and its real path, or nothing for "".
 func namesOf(path string) []string {
 	if path == "" {
 		return nil
@@ -465,23 +470,23 @@ func namesOf(path string) []string {
 	return []string{path}
 }
 
-// inSecret reports whether a path is a place of secrets, or in one.
+// inSecret reports whether a path is, or is inside, a place of secrets.
 func inSecret(path string) bool {
 	secret := secretPlaces()
 	return slices.ContainsFunc(namesOf(path), func(name string) bool { return isWithinAny(name, secret) })
 }
 
-// holdsPrivate reports whether a path is the home folder, or contains it or a place of secrets.
+// holdsPrivate reports whether a path is, or contains, the home folder or a place of secrets.
 func holdsPrivate(path string) bool {
 	private := slices.Concat(namesOf(home()), slices.DeleteFunc(secretPlaces(), func(place string) bool { return !exists(place) }))
 	return slices.ContainsFunc(namesOf(path), func(name string) bool {
-		return holdsPerson(name) || slices.ContainsFunc(private, func(place string) bool { return within(place, name) })
+		return holdsUserFiles(name) || slices.ContainsFunc(private, func(place string) bool { return isWithin(place, name) })
 	})
 }
 
-// isCertificates reports whether a variable of a program names certificates to read. A variable
-// from a bundle or an entry of a project could open any folder. So only the value in Junction's own
-// environment counts, and no folder with private data.
+// isCertificates reports whether a variable of a program names certificates that the program may
+// read. A bundle, or an entry of a project, could set such a variable to any folder. So the value
+// must be the one in Junction's own environment, and must not be a folder with private data.
 func isCertificates(name, value string) bool {
 	return slices.Contains(certificates, name) && filepath.IsAbs(value) && value == os.Getenv(name) && !inSecret(value) && !holdsPrivate(value)
 }
@@ -506,7 +511,8 @@ const (
 	ofPackage  = "it keeps data in its own package, where an upgrade loses it and where it could change itself; name another place in its arguments or variables"
 )
 
-// secretInHome lists the user's secrets, which no server needs unless the user allows them.
+// secretInHome lists places of secrets in the user's home folder. No server needs them unless the
+// user allows it.
 var secretInHome = []string{
 	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".password-store", ".pgpass", ".my.cnf", ".vault-token", ".terraform.d",
 	".config/gcloud", ".config/gh", ".config/git/credentials", ".config/junction", ".config/google-chrome", ".config/chromium", ".mozilla", ".thunderbird", ".local/share/keyrings",

@@ -57,7 +57,7 @@ func TestNothingIsProposedThatJunctionKeeps(t *testing.T) {
 	}
 }
 
-func TestAFolderOfSettingsIsNotProposedWithTheLoginsInIt(t *testing.T) {
+func TestFoldersWithLoginsAreNotProposed(t *testing.T) {
 	root := machine(t)
 	for _, name := range []string{"config", "credentials", "ignore", "attributes", "message"} {
 		path := filepath.Join(root, "home/.config/git", name)
@@ -85,7 +85,7 @@ func TestAFolderOfSettingsIsNotProposedWithTheLoginsInIt(t *testing.T) {
 }
 
 // A program chooses the names that it resolves and the addresses that it connects to.
-func TestNoAddressOfThisMachineAndNoOtherHostIsProposed(t *testing.T) {
+func TestLocalAddressesAndOtherHostsAreNotProposed(t *testing.T) {
 	r := new(Record)
 	listens := func(port uint16) bool { return port == 6274 }
 	n := &network{names: newNames((&Sandbox{o: Options{Record: r}}).allowedHosts(), func(Refusal) {})}

@@ -13,22 +13,22 @@ import (
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
-// proposing is the state of making a Proposal.
+// proposing holds the state while a Proposal is made.
 type proposing struct {
-	home      string
-	packages  []string
-	temporary []string
-	secret    []string // paths of keys, logins and histories
-	junction  []string // paths of Junction's own data
-	meant     []string // folders and files in the command line, the longest first
-	kept      []string // named paths in temporary folders, which the program needs from outside
-	read      map[string]bool
-	write     map[string]bool
-	omitted   map[string]Omission
+	home       string
+	packages   []string
+	temporary  []string
+	secret     []string // paths with keys, logins and histories
+	junction   []string // paths with Junction's own data
+	namedPaths []string // folders and files named in the command line, the longest first
+	kept       []string // named paths in temporary folders; the program needs those of the machine
+	read       map[string]bool
+	write      map[string]bool
+	omitted    map[string]Omission
 }
 
-// Propose returns a profile for the recorded accesses. It inspects the files that were used,
-// because that determines how folders are generalized.
+// Propose returns a profile for the recorded accesses. It examines the accessed files to decide
+// which folders to allow as a whole.
 func (r *Record) Propose(l Learned) Proposal {
 	return r.propose(l, temporaryFolders())
 }
@@ -44,10 +44,10 @@ func (r *Record) propose(l Learned, temporary []string) Proposal {
 			p.packages = append(p.packages, real)
 		}
 	}
-	p.meant, p.kept = p.named(l), p.inTemporary(l)
+	p.namedPaths, p.kept = p.named(l), p.inTemporary(l)
 	for path, u := range files {
 		p.use(path, u)
-		// A link in an allowed folder may lead out of it.
+		// A link in an allowed folder can lead out of it, so its target is allowed, too.
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
 			p.use(real, u)
 		}
@@ -58,8 +58,8 @@ func (r *Record) propose(l Learned, temporary []string) Proposal {
 	return Proposal{Profile: Profile{Read: p.paths(p.read, false), Write: p.paths(p.write, true), Hosts: hosts}, Omitted: append(p.omissions(), near...)}
 }
 
-// splitHosts returns the public hosts, and the local ones that only a user may allow. A program
-// that is learned from cannot reach the latter, but its attempts are recorded.
+// splitHosts returns the public hosts, and the local ones, which only a user may allow. While a
+// program's accesses are recorded, it cannot reach local hosts, but its attempts are recorded.
 func splitHosts(all []string) (public []string, near []Omission) {
 	for _, text := range all {
 		if h, err := parseHost(text); err == nil && (h.address.IsValid() && !isPublic(h.address) || h.name == "localhost") {
@@ -71,9 +71,10 @@ func splitHosts(all []string) (public []string, near []Omission) {
 	return public, near
 }
 
-// isGiven reports whether every confined program has the path, or this one has it as its own.
+// isGiven reports whether a program can read the path without a permission: because every program
+// can, or because it belongs to this program.
 func (p *proposing) isGiven(path string) bool {
-	return isOfSystem(path) || p.isOfPackage(path)
+	return isSystemPath(path) || p.isOfPackage(path)
 }
 
 func isSocket(path string) bool {
@@ -82,20 +83,20 @@ func isSocket(path string) bool {
 }
 
 func (p *proposing) isOfPackage(path string) bool {
-	return slices.ContainsFunc(p.packages, func(dir string) bool { return within(path, dir) })
+	return slices.ContainsFunc(p.packages, func(dir string) bool { return isWithin(path, dir) })
 }
 
-// use adds the permission for one path.
+// use adds the permission for the uses of one path.
 func (p *proposing) use(path string, u uses) {
 	writes := u.has(watch.Write, watch.Change)
 	if u.has(watch.Connect, watch.Listen) || isSocket(path) {
-		if u != 1<<watch.Look && exists(path) && !isOfSystem(path) {
+		if u != 1<<watch.Look && exists(path) && !isSystemPath(path) {
 			p.omit(path, true, "it is a socket, behind which is another program")
 		}
 		return
 	}
-	for _, meant := range p.meant {
-		if within(path, meant) {
+	for _, meant := range p.namedPaths {
+		if isWithin(path, meant) {
 			p.add(p.around(meant, u), writes)
 			return
 		}
@@ -106,13 +107,13 @@ func (p *proposing) use(path string, u uses) {
 		case u.has(watch.Change):
 			p.omit(path, true, ofPackage)
 		case writes && exists(path):
-			p.add(path, true) // not its folder: a program must not change itself
+			p.add(path, true) // not the folder, because a program must not change itself
 		}
 		return
-	case isOfSystem(path) || p.isTemporary(path):
+	case isSystemPath(path) || p.isTemporary(path):
 		return
 	case !writes && (!u.has(watch.Read, watch.Run) || !exists(path)):
-		return // only checked for existence, or missing
+		return // it was only looked for, or does not exist
 	}
 	at := p.around(path, u)
 	if at == "" && slices.Contains(p.kept, path) {
@@ -134,34 +135,34 @@ func (p *proposing) use(path string, u uses) {
 	}
 }
 
-// around returns the path to allow so that a name in a folder can change: the folder, unless that
-// has data of others.
+// around returns the path to allow so that the program can change a file in its folder. It is the
+// folder, unless that contains data of other programs.
 func (p *proposing) around(path string, u uses) string {
 	if !u.has(watch.Write, watch.Change) {
 		return path
 	}
 	info, err := os.Stat(path)
 	switch {
-	case err == nil && (info.IsDir() || !u.has(watch.Change) && !p.isKept(path)): // temporary files appear and disappear; for a missing one, a folder would be made
+	case err == nil && (info.IsDir() || !u.has(watch.Change) && !p.isKept(path)): // files there come and go, and makeWritten would make a folder for a missing one
 		return path
 	case !p.isShared(filepath.Dir(path)):
 		return filepath.Dir(path)
 	case err == nil:
 		return path
 	}
-	return "" // it existed for a moment
+	return "" // it existed only for a moment
 }
 
-// settings returns the folder of a program's settings or data that contains a path, or else the
-// path.
+// settings returns the folder with a program's settings or data that contains a path, or else the
+// path itself.
 func (p *proposing) settings(path string) string {
-	if p.home == "" || !within(path, p.home) || path == p.home {
+	if p.home == "" || !isWithin(path, p.home) || path == p.home {
 		return path
 	}
 	names := strings.Split(strings.TrimPrefix(path, strings.TrimSuffix(p.home, "/")+"/"), "/")
 	for _, shared := range sharedInHome {
 		depth := strings.Count(shared, "/") + 2
-		if within(filepath.Join(names...), shared) && len(names) >= depth {
+		if isWithin(filepath.Join(names...), shared) && len(names) >= depth {
 			return filepath.Join(p.home, filepath.Join(names[:depth]...))
 		}
 	}
@@ -186,10 +187,10 @@ func (p *proposing) omit(path string, writes bool, reason string) {
 	p.omitted[path] = Omission{Path: p.short(path), Write: writes, Missing: !exists(path), Reason: reason}
 }
 
-// maxSiblings is the number of paths in one folder that are allowed one by one.
+// maxSiblings is the number of paths in one folder up to which they are allowed one by one.
 const maxSiblings = 3
 
-// lift replaces many paths in a folder by the folder.
+// lift replaces paths by their folder if there are too many of them in it.
 func (p *proposing) lift(paths map[string]bool) {
 	for again := true; again; {
 		again = false
@@ -211,15 +212,15 @@ func (p *proposing) lift(paths map[string]bool) {
 	}
 }
 
-// paths returns the paths that are not inside another, in the form of a profile.
+// paths returns the paths that are not inside others, in the syntax of a profile.
 func (p *proposing) paths(set map[string]bool, isWritten bool) (list []string) {
 	for path := range set {
 		covered := false
 		for other := range set {
-			covered = covered || other != path && within(path, other)
+			covered = covered || other != path && isWithin(path, other)
 		}
 		for other := range p.write {
-			covered = covered || within(path, other) && (path != other || !isWritten)
+			covered = covered || isWithin(path, other) && (path != other || !isWritten)
 		}
 		if !covered {
 			list = append(list, p.short(path))
@@ -233,10 +234,10 @@ func (p *proposing) omissions() (list []Omission) {
 	for path, o := range p.omitted {
 		covered := false
 		for other := range p.omitted {
-			covered = covered || other != path && within(path, other) && !p.isShared(other)
+			covered = covered || other != path && isWithin(path, other) && !p.isShared(other)
 		}
 		for dir := range p.write {
-			covered = covered || within(path, dir)
+			covered = covered || isWithin(path, dir)
 		}
 		if !covered {
 			list = append(list, o)
@@ -246,38 +247,39 @@ func (p *proposing) omissions() (list []Omission) {
 	return list
 }
 
-// short replaces the home folder by ~, so that a profile also works on another machine.
+// short replaces the home folder in a path by ~, so that the profile also fits other machines.
 func (p *proposing) short(path string) string {
-	if p.home != "" && p.home != "/" && within(path, p.home) {
+	if p.home != "" && p.home != "/" && isWithin(path, p.home) {
 		return "~" + strings.TrimPrefix(path, strings.TrimSuffix(p.home, "/"))
 	}
 	return path
 }
 
-// isShared reports whether a folder contains data of other programs or users, such as logins in
-// ~/.config/git.
+// isShared reports whether a folder contains data of several programs or users, for example logins
+// in ~/.config/git.
 func (p *proposing) isShared(dir string) bool {
-	holds := func(place string) bool { return place != dir && within(place, dir) && exists(place) }
+	holds := func(place string) bool { return place != dir && isWithin(place, dir) && exists(place) }
 	return isShared(dir, p.home) || slices.Contains(p.temporary, dir) || slices.ContainsFunc(p.secret, holds) || slices.ContainsFunc(p.junction, holds)
 }
 
-// isTemporary reports whether a path is in a folder that each confined program has for itself.
+// isTemporary reports whether a path is in a temporary folder of which each confined program has
+// its own.
 func (p *proposing) isTemporary(path string) bool {
 	return !p.isKept(path) && slices.ContainsFunc(p.temporary, func(dir string) bool {
-		return within(path, dir) && (p.home == "" || !within(path, p.home) || within(dir, p.home)) // a home may be in such a folder
+		return isWithin(path, dir) && (p.home == "" || !isWithin(path, p.home) || isWithin(dir, p.home)) // the home folder may be inside a temporary folder
 	})
 }
 
-// isOfSystem reports whether a profile does not need a path: every confined program has it or a
-// replacement, or works without it, as without a service of the machine that libraries try first.
-func isOfSystem(path string) bool {
-	inside := func(dir string) bool { return within(path, dir) }
+// isSystemPath reports whether a path needs no permission. Every confined program can read it or has
+// a replacement, or can work without it, as with services that libraries only try first.
+func isSystemPath(path string) bool {
+	inside := func(dir string) bool { return isWithin(path, dir) }
 	return slices.ContainsFunc(systemFolders, inside) || slices.ContainsFunc(systemFiles, inside) ||
 		slices.ContainsFunc([]string{"/proc", "/sys", "/dev", "/run/systemd", "/run/nscd"}, inside) ||
 		slices.ContainsFunc(madeSettings(""), func(p place) bool { return p.Path == path })
 }
 
-// named returns the existing paths in the words, except the root, and the program's working
+// named returns the existing paths in the words, without the root, and the program's working
 // directory.
 func (p *proposing) named(l Learned) []string {
 	list := slices.DeleteFunc(p.inWords(l), func(path string) bool { return path == "/" || !exists(path) })
@@ -288,7 +290,7 @@ func (p *proposing) named(l Learned) []string {
 	return list
 }
 
-// inWords returns the paths in the words; some may be missing.
+// inWords returns the paths in the words. They may not exist.
 func (p *proposing) inWords(l Learned) (list []string) {
 	for _, word := range l.Words {
 		if _, value, isOption := strings.Cut(word, "="); isOption && !filepath.IsAbs(word) {
@@ -307,11 +309,11 @@ func (p *proposing) inWords(l Learned) (list []string) {
 	return list
 }
 
-// inTemporary returns the named paths in folders for temporary files: a folder, or the folder of an
-// existing or future file. If that folder belongs to all programs, it is the path itself.
+// inTemporary returns the named paths in temporary folders. For a file, existing or not, it returns
+// the file's folder, unless that is a temporary folder itself. Then it returns the file.
 func (p *proposing) inTemporary(l Learned) (list []string) {
 	words := slices.Concat(l.Words, l.Named)
-	for _, word := range words[:len(words):len(words)] { // lists, and URLs such as file:///tmp/project
+	for _, word := range words[:len(words):len(words)] { // splits lists, and URLs such as file:///tmp/project
 		words = append(words, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(` ,:;="'`, r) })...)
 	}
 	for _, path := range p.inWords(Learned{Words: words, Dir: l.Dir}) {
@@ -326,11 +328,12 @@ func (p *proposing) inTemporary(l Learned) (list []string) {
 	return list
 }
 
-// isKept reports whether a path in a folder for temporary files was named.
+// isKept reports whether a path in a temporary folder was named.
 func (p *proposing) isKept(path string) bool { return isWithinAny(path, p.kept) }
 
-// showNamed adds the named paths in folders for temporary files to the view; otherwise the program
-// has its own. It makes no files: the program makes missing ones in its own folder.
+// showNamed adds the named paths in temporary folders to the view. In all other respects the
+// program has its own temporary folders. showNamed creates no files: the program creates a missing
+// one in its own folder.
 func (v *view) showNamed(l Learned, own []string) error {
 	p := &proposing{home: v.home, temporary: temporaryFolders()}
 	for _, path := range p.inTemporary(l) {
@@ -341,7 +344,7 @@ func (v *view) showNamed(l Learned, own []string) error {
 		switch {
 		case isWithinAny(real, p.temporary):
 			err = v.add(path, writable, true)
-		case v.isShown(real): // a link leads out of the folder
+		case v.isShown(real): // a link would lead out of the folder
 			err = v.add(path, shown, true)
 		}
 		if err != nil {
@@ -351,15 +354,15 @@ func (v *view) showNamed(l Learned, own []string) error {
 	return nil
 }
 
-// unshown lists top-level folders that are hidden from a program that is learned from: those of the
-// kernel, and those with sockets of other programs, such as the session's bus, an agent with keys
-// and a container engine. A visible socket can be used, and the program behind it is not confined.
-// Sockets elsewhere are hidden one by one, also in named paths of /tmp.
+// unshown lists top-level folders that are hidden while a program's accesses are recorded. They are
+// the kernel's folders, and those with sockets of other programs, such as the session bus, an agent
+// with keys and a container engine. A visible socket could be used, and the program behind it is
+// not confined. Sockets in other folders are hidden one by one, also those in named paths of /tmp.
 var unshown = []string{"proc", "dev", "sys", "etc", "lost+found", "run", "tmp"}
 
-// widest shows the files of the machine to a program that is learned from, also for writing. It
-// excludes places of keys and logins that the profile does not allow; the system's settings are
-// read-only.
+// widest adds the files of the machine to the view, also for writing, while a program's accesses
+// are recorded. It excludes places of keys and logins that the profile does not allow. The system's
+// settings are read-only.
 func (v *view) widest(allowed []string, l Learned) error {
 	top, err := os.ReadDir("/")
 	if err != nil {
@@ -389,17 +392,17 @@ func (v *view) widest(allowed []string, l Learned) error {
 	}
 	for _, name := range secretInHome {
 		path, err := filepath.EvalSymlinks(filepath.Join(v.home, name))
-		if v.home != "" && err == nil && !slices.ContainsFunc(allowed, func(dir string) bool { return within(path, dir) || within(dir, path) }) {
+		if v.home != "" && err == nil && !slices.ContainsFunc(allowed, func(dir string) bool { return isWithin(path, dir) || isWithin(dir, path) }) {
 			v.places[path] = place{Path: path, Kind: hidden}
 		}
 	}
 	return v.narrow(allowed, l)
 }
 
-// narrow removes paths to other programs, and Junction's own, from the widest view.
+// narrow removes access to other programs, and to Junction's own data, from the widest view.
 func (v *view) narrow(allowed []string, l Learned) error {
 	for path, p := range v.places {
-		if p.Kind == shown && within(path, "/tmp") { // a project there, say, is writable as elsewhere
+		if p.Kind == shown && isWithin(path, "/tmp") { // files in a project there are writable, as elsewhere
 			p.Kind = writable
 			v.places[path] = p
 		}
@@ -428,15 +431,15 @@ func (v *view) narrow(allowed []string, l Learned) error {
 		}
 	}
 	for _, path := range own {
-		if real, err := filepath.EvalSymlinks(path); err == nil && real == path && !holdsPerson(path) && v.isShown(path) {
+		if real, err := filepath.EvalSymlinks(path); err == nil && real == path && !holdsUserFiles(path) && v.isShown(path) {
 			v.hide(path)
 		}
 	}
 	return nil
 }
 
-// sockets returns the paths of the Unix sockets of this machine. Sockets that are bound later are
-// hidden only from Linux 7 on, where Landlock refuses all sockets of others.
+// sockets returns the paths of this machine's Unix sockets. Sockets created later are hidden only
+// from Linux 7 on, where Landlock refuses sockets of other programs.
 func sockets() (list []string) {
 	f, err := os.Open("/proc/self/net/unix")
 	if err != nil {
@@ -444,7 +447,7 @@ func sockets() (list []string) {
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		_, path, found := strings.Cut(lines.Text(), " /") // the last column, which may contain spaces
+		_, path, found := strings.Cut(lines.Text(), " /") // the last column may contain spaces
 		if !found {
 			continue
 		}
@@ -455,7 +458,7 @@ func sockets() (list []string) {
 	return list
 }
 
-// isShown reports whether the program also has the contents of an outside path.
+// isShown reports whether the program sees the machine's file at a path.
 func (v *view) isShown(path string) bool {
 	for dir := path; ; dir = filepath.Dir(dir) {
 		if p, known := v.places[dir]; known && p.Kind != link {
@@ -467,12 +470,12 @@ func (v *view) isShown(path string) bool {
 	}
 }
 
-// hide hides a path, except for places below it, such as the program's own package.
+// hide hides a path, except for places inside it, such as the program's own package.
 func (v *view) hide(path string) {
 	p := place{Path: path, Kind: hidden}
 	for other := range v.places {
-		if other != path && within(other, path) {
-			p.Kind, p.Size = temporary, maxTemporary // a folder that can contain these
+		if other != path && isWithin(other, path) {
+			p.Kind, p.Size = temporary, maxTemporary // an empty folder, in which these can be shown
 		}
 	}
 	v.places[path] = p

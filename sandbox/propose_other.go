@@ -2,5 +2,5 @@
 
 package sandbox
 
-// Propose returns an empty Proposal: this system does not support learning.
+// Propose returns an empty Proposal, because accesses cannot be recorded on this system.
 func (r *Record) Propose(Learned) Proposal { return Proposal{} }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestAnAddressThatNeverRespondsLeavesTimeForTheOthers(t *testing.T) {
+func TestASilentAddressLeavesTimeForOtherAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dialled []string
 		r := reach{allowed: parseHosts([]string{"api.example.com"}), refuse: func(Refusal) {},

@@ -8,39 +8,39 @@ import (
 )
 
 const (
-	// maxRecorded is the number of paths, and of hosts, recorded for one program.
+	// maxRecorded is the maximum number of recorded paths, and of recorded hosts, of one program.
 	maxRecorded = 20_000
-	// maxRecordedBytes is their maximum total length.
+	// maxRecordedBytes is the maximum total length of recorded paths and hosts.
 	maxRecordedBytes = 4 << 20
 )
 
-// A Record holds the files and hosts that a program and its children used while it was learned
-// from. Its methods are safe for concurrent use.
+// A Record holds the files and hosts that a program and its children used while their accesses were
+// recorded. Its methods are safe for concurrent use.
 type Record struct {
 	mu    sync.Mutex
 	files map[string]uses
 	hosts map[string]struct{}
-	own   []string // folders of the program itself
+	own   []string // the program's own folders
 	bytes int
 	full  bool
 }
 
-// uses is a set of kinds of access to one path.
+// uses is a set of kinds of access to a path.
 type uses uint8
 
 func (u uses) has(kinds ...watch.Kind) bool {
 	return slices.ContainsFunc(kinds, func(k watch.Kind) bool { return u&(1<<k) != 0 })
 }
 
-// Complete reports whether everything could be recorded. Accesses that are missing will be refused
-// and reported later.
+// Complete reports whether all accesses could be recorded. Missing ones will be refused and
+// reported later.
 func (r *Record) Complete() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.full
 }
 
-// belongs sets the program's own folders. r may be nil.
+// belongs sets the program's own folders. It does nothing if r is nil.
 func (r *Record) belongs(folders []string) {
 	if r == nil {
 		return
@@ -65,7 +65,7 @@ func (r *Record) see(a watch.Access) {
 	}
 }
 
-// seeHost records NAME, or NAME:PORT if the port is not 443 or 80.
+// seeHost records a host as NAME, or as NAME:PORT if the port is neither 443 nor 80.
 func (r *Record) seeHost(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,11 +86,11 @@ func (r *Record) fits(count int, text string) bool {
 	return true
 }
 
-// A Learned describes the start of the program of a Record.
+// A Learned describes how the program of a Record was started.
 type Learned struct {
-	Words []string // arguments and values of its own environment; the paths in them are meant to be used
-	Named []string // other texts that name files, such as arguments of calls: named paths in temporary folders are visible to it
-	Dir   string   // working directory
+	Words []string // its arguments, and the values of its own variables; paths in them are meant to be used
+	Named []string // other texts that name files, such as arguments of calls; the program sees the named paths in temporary folders
+	Dir   string   // its working directory
 }
 
 // A Proposal is the smallest profile that allows the recorded accesses of a program.
@@ -100,11 +100,11 @@ type Proposal struct {
 	Omitted []Omission
 }
 
-// An Omission is a path or host that a program used and the user must decide about.
+// An Omission is a path or host that a program used, and about which the user must decide.
 type Omission struct {
-	Host    string // in place of a path
+	Host    string // set in place of Path
 	Path    string
 	Write   bool
-	Missing bool // it does not exist: permission to write it would apply to a new folder
+	Missing bool // Path does not exist, and the permission to write would create a folder
 	Reason  string
 }

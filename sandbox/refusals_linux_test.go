@@ -36,7 +36,7 @@ func TestSlowObserversOfRefusalsBlockNothing(t *testing.T) {
 	}
 }
 
-func TestRefusalsThatAreTooManyAreDroppedAndNamedLater(t *testing.T) {
+func TestExcessRefusalsAreDroppedAndReportedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next, reported := make(chan struct{}), make(chan string, maxRefusals)
 		s := &Sandbox{o: Options{Refused: func(r Refusal) {

@@ -12,28 +12,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// names assigns an address to each host name that a program may resolve. Connections to that
-// address identify the name.
+// names assigns an address to each host name that the program may resolve. A connection to the
+// address thereby reveals the name.
 type names struct {
 	allowed hosts
 	refuse  func(Refusal)
-	first   netip.Addr // first assigned address
+	first   netip.Addr // first address to assign
 
 	mu        sync.Mutex
 	addresses map[string]netip.Addr
 	byAddress map[netip.Addr]string
 }
 
-// firstName is the first address assigned to a name. It is a public address: programs check the
-// addresses of names and refuse loopback or private ones. No reachable host has it: it is in a
-// network of the United States' Department of Defense that is not routed.
+// firstName is the first address that is assigned to a name. It must be public, because programs
+// check the addresses of names and refuse loopback or private ones. It must not be a reachable
+// host: it belongs to an unrouted network of the United States Department of Defense.
 var firstName = netip.MustParseAddr("22.64.0.1")
 
 func newNames(allowed hosts, refuse func(Refusal)) *names {
 	return &names{allowed: allowed, refuse: refuse, first: firstName, addresses: map[string]netip.Addr{}, byAddress: map[netip.Addr]string{}}
 }
 
-// address returns the address of a name; ok is false if there are too many names.
+// address returns the address assigned to a name. ok is false if there are too many names.
 func (n *names) address(name string) (_ netip.Addr, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -61,8 +61,9 @@ func (n *names) name(a netip.Addr) string {
 // maxQuestion is the maximum size of a DNS query without extensions.
 const maxQuestion = 1232
 
-// answer returns the response to a query of the program's resolver, or nil if the query is invalid.
-// The query never leaves the machine: the name is resolved outside when the program connects.
+// answer returns the response to a DNS query of the program, or nil if the query is invalid. The
+// query does not leave the machine. The name is resolved outside of the sandbox when the program
+// connects.
 func (n *names) answer(question []byte) []byte {
 	var p dnsmessage.Parser
 	header, err := p.Start(question)
@@ -77,19 +78,19 @@ func (n *names) answer(question []byte) []byte {
 	code := dnsmessage.RCodeSuccess
 	var address netip.Addr
 	switch _, err := netip.ParseAddr(name); {
-	case err == nil || len(name) > 253 || !hostName.MatchString(name): // as a host of a profile it would have another meaning, like *.example.com
+	case err == nil || len(name) > 253 || !hostName.MatchString(name): // not a plain name: as a host in a profile, *.example.com for example has another meaning
 		code = dnsmessage.RCodeNameError
-		n.refuse(Refusal{What: "look up " + quoted(name), Reason: "it is no host name"})
+		n.refuse(Refusal{What: "look up " + quoteName(name), Reason: "it is no host name"})
 	case name == "localhost":
 		address = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	case !n.allowed.hasName(name):
 		code = dnsmessage.RCodeNameError
-		n.refuse(Refusal{What: "look up " + quoted(name), Reason: "it is not among the hosts of the profile", Allow: []string{"--host", name}})
+		n.refuse(Refusal{What: "look up " + quoteName(name), Reason: "it is not among the hosts of the profile", Allow: []string{"--host", name}})
 	default:
 		var ok bool
 		if address, ok = n.address(name); !ok {
 			code = dnsmessage.RCodeServerFailure
-			n.refuse(Refusal{What: "look up " + quoted(name), Reason: fmt.Sprintf("the program asked for %d others before", maxNames)})
+			n.refuse(Refusal{What: "look up " + quoteName(name), Reason: fmt.Sprintf("the program asked for %d others before", maxNames)})
 		}
 	}
 	b := dnsmessage.NewBuilder(nil, dnsmessage.Header{ID: header.ID, Response: true, RecursionDesired: header.RecursionDesired, RecursionAvailable: true, RCode: code})
@@ -109,12 +110,13 @@ func (n *names) answer(question []byte) []byte {
 	return message
 }
 
-// resolverPort is the port of a program's DNS queries.
+// resolverPort is the port of DNS queries.
 const resolverPort = 53
 
-// openNetwork brings up the loopback interface of this network namespace and routes the packets to
-// all addresses to it. It returns the sockets that receive them: that of the resolver, then one for
-// each port. The local address of a connection is the address that the program wanted.
+// openNetwork starts the loopback interface of this network namespace, and routes packets for all
+// addresses to it. It returns the sockets that receive them: first that for DNS queries, then one
+// for each port. The local address of a connection is the address to which the program wanted to
+// connect.
 func openNetwork(ports []uint16) ([]*os.File, error) {
 	if err := loopbackUp(); err != nil {
 		return nil, fmt.Errorf("loopback interface: %w", err)
@@ -124,7 +126,7 @@ func openNetwork(ports []uint16) ([]*os.File, error) {
 		return nil, fmt.Errorf("route: %w", err)
 	}
 	if err := catchAll(unix.AF_INET6); err != nil {
-		v6 = false // the system has none
+		v6 = false // the system has no IPv6
 	}
 	resolver, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -180,11 +182,11 @@ func catchAll(family uint8) error {
 		return err
 	}
 	defer unix.Close(fd)
-	const loopback = 1 // index of lo in every network namespace
+	const loopback = 1 // index of the interface lo in every network namespace
 	m := binary.NativeEndian.AppendUint32(nil, unix.SizeofNlMsghdr+unix.SizeofRtMsg+8)
 	m = binary.NativeEndian.AppendUint16(m, unix.RTM_NEWROUTE)
 	m = binary.NativeEndian.AppendUint16(m, unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE)
-	m = append(m, 1, 0, 0, 0, 0, 0, 0, 0) // sequence and port
+	m = append(m, 1, 0, 0, 0, 0, 0, 0, 0) // sequence number and port
 	m = append(m, family, 0, 0, 0, unix.RT_TABLE_LOCAL, unix.RTPROT_STATIC, unix.RT_SCOPE_HOST, unix.RTN_LOCAL, 0, 0, 0, 0)
 	m = binary.NativeEndian.AppendUint16(m, 8)
 	m = binary.NativeEndian.AppendUint16(m, unix.RTA_OIF)

@@ -16,74 +16,75 @@ import (
 )
 
 // ErrUnconfined reports that this system cannot enforce the profile, and that [Options].Weaker does
-// not permit less.
+// not permit weaker confinement.
 var ErrUnconfined = errors.New("cannot be confined as its profile says")
 
 const (
-	defaultProcesses = 512       // and threads
+	defaultProcesses = 512       // processes and threads together
 	defaultMemory    = 4 << 30   // bytes
-	defaultFiles     = 4096      // open in each process
-	maxFile          = 8 << 30   // bytes of a file that is written
-	maxTemporary     = 256 << 20 // bytes of the temporary folder, and of the replacement for the user's home folder
+	defaultFiles     = 4096      // open files of each process
+	maxFile          = 8 << 30   // bytes of each file that the program writes
+	maxTemporary     = 256 << 20 // bytes of the temporary folder, and of the replacement of the home folder
 	maxShared        = 64 << 20  // bytes of /dev/shm
-	maxConnections   = 128       // of one server at a time
-	maxNames         = 1024      // host names that one server has asked for
-	maxRefusals      = 1000      // different ones of one server that are reported
-	maxOrder         = 8 << 20   // bytes of an order to a launcher; arguments and environment have up to 2 MiB
+	maxConnections   = 128       // concurrent connections of one server
+	maxNames         = 1024      // host names that one server resolves
+	maxRefusals      = 1000      // distinct refusals reported for one server
+	maxOrder         = 8 << 20   // bytes of an order; arguments and environment have up to 2 MiB
 
-	launchTime = 20 * time.Second // time limit of the launcher
+	launchTime = 20 * time.Second // maximum time for the launcher to start the program
 )
 
 // launcherName is the name of the process that confines itself and then starts the program.
 const launcherName = "junction-sandbox"
 
-// launcherEnv is the whole environment of a launcher. Without it a race detector build would end a
-// second after its program.
+// launcherEnv is the complete environment of a launcher. Without the variable, a build with the
+// race detector would end a second after its program.
 const launcherEnv = "GORACE=atexit_sleep_ms=0"
 
-// Options configure a [Sandbox].
+// Options configures a [Sandbox].
 type Options struct {
-	// Package lists folders of the program that it reads: those that a package manager installed.
+	// Package lists the program's own folders, which a package manager installed. The program may
+	// read them.
 	Package []string
-	// Folder lets the program read its working directory although its profile does not contain it,
-	// because an entry of a configuration sets it. Otherwise it starts there only if its profile
-	// has the folder, else elsewhere.
+	// Folder lets the program read its working directory even if the profile does not contain it,
+	// because a configuration's entry sets the directory. Without Folder, a working directory
+	// outside the profile is replaced by another.
 	Folder bool
-	// Record, if not nil, receives the accesses of the program, which is learned from. Regardless
-	// of its profile, it may read and write the files of the machine, except places of keys, and
-	// reach public hosts.
+	// Record, if not nil, records the accesses of the program. Regardless of its profile, the
+	// program may then read and write files of the machine, except places of keys, and reach public
+	// hosts.
 	Record *Record
-	// Learned describes the start of such a program. In the folders for temporary files it sees the
+	// Learned describes the start of a recorded program. In temporary folders the program sees the
 	// paths named there, and otherwise its own folders.
 	Learned Learned
-	// Refused, if not nil, is called once for each thing that the program was refused, as far as
-	// that is known. It must return.
+	// Refused, if not nil, is called once for each distinct refusal that becomes known. It must
+	// return.
 	Refused func(Refusal)
-	// Unwatched disables the Linux kernel's notifications when the program opens, makes, changes or
-	// runs a file; each takes 20 to 60 µs. Refused then receives no refusals of these, except
-	// losses in the temporary home folder and the findings of [Sandbox.Failed]. It is for a program
-	// that was started in its profile before without refusals.
+	// Unwatched disables notifications by the Linux kernel when the program opens, creates, changes
+	// or runs a file, which take 20 to 60 µs each. Refused is then not called for these accesses,
+	// except for losses in the temporary home folder and for findings of [Sandbox.Failed]. It is
+	// meant for a program that ran before with the same profile and without refusals.
 	Unwatched bool
-	// Weaker permits a start with less confinement than the profile demands, if the system does not
-	// support it. Unconfined, if not nil, is then called with the missing parts.
+	// Weaker permits a start with weaker confinement than the profile demands if the system does
+	// not support it. Unconfined, if not nil, is then called with the missing parts.
 	Weaker     bool
 	Unconfined func(missing []string)
 }
 
-// A Refusal is an attempt of a confined program that is not permitted.
+// A Refusal is an access that a confined program attempted without permission.
 type Refusal struct {
 	What   string   // such as "read /home/ann/notes" or "connect to example.com:443"
 	Reason string   // such as "it is not among the hosts of its profile"
-	Allow  []string // flags of junction server sandbox allow that permit it, such as --host example.com; empty if none do
-	Lost   bool     // not an error for the program: its data is lost when it ends
+	Allow  []string // flags of junction server sandbox allow that would permit it, such as --host example.com; empty if none would
+	Lost   bool     // the access succeeded, but the data is lost when the program ends
 }
 
-// String returns a sentence for users.
+// String returns the refusal as text for users.
 func (r Refusal) String() string {
 	return "was refused to " + r.What + ": " + r.Reason
 }
 
-// A Sandbox starts confined programs. It may start any number of programs, also concurrently.
+// A Sandbox starts confined programs, any number of them, also concurrently.
 type Sandbox struct {
 	profile Profile
 	o       Options
@@ -100,10 +101,10 @@ func New(p Profile, o Options) (*Sandbox, error) {
 	return &Sandbox{profile: p, o: o}, nil
 }
 
-// Failed receives texts about a failed request, its arguments and its error. It passes files in
-// them to Refused that a running program of the Sandbox does not see or may not write. A program
-// that only checks whether a file exists gets no refusal; the file is just missing. Failed does
-// nothing on systems other than Linux.
+// Failed searches texts of a failed request, its arguments and its error, for paths. It reports to
+// Refused those files that a running program of the Sandbox does not see or must not write. This is
+// needed because a program that only checks for a hidden file gets no refusal; the file just seems
+// to be missing. Failed does nothing on systems other than Linux.
 func (s *Sandbox) Failed(texts ...string) {
 	s.mu.Lock()
 	running := slices.Collect(maps.Keys(s.running))
@@ -121,18 +122,18 @@ func (s *Sandbox) Failed(texts ...string) {
 	}
 }
 
-// mentions calls name for a path that a program does not see, or may not write if that is why a
-// request failed.
+// mentions passes paths in the texts of a failed request to name: paths that the program does not see
+// and, if the request failed because something is read-only, paths that the program must not write.
 type mentions struct {
 	name func(path string, isReadOnly bool)
 }
 
-// Start starts cmd confined, in place of cmd.Start. Its program, arguments, environment, folder,
-// pipes and process group are those of cmd. cmd.Process is the launcher's, with which all processes
-// of the program end. The caller must call the returned function once, after waiting for cmd; it
-// releases the resources around the program.
+// Start starts cmd confined, in place of cmd.Start. It uses cmd's program, arguments, environment,
+// folder, pipes and process group. cmd.Process becomes the launcher, and all processes of the
+// program end with it. After waiting for cmd, the caller must call the returned function once, to
+// release resources.
 //
-// The program that calls Start must call [Main] first in its own main function.
+// A program that calls Start must call [Main] at the start of its own main function.
 func (s *Sandbox) Start(cmd *exec.Cmd) (ended func(), err error) {
 	if s.profile.By != "" {
 		return s.startContainer(cmd)
@@ -140,12 +141,12 @@ func (s *Sandbox) Start(cmd *exec.Cmd) (ended func(), err error) {
 	return s.start(cmd)
 }
 
-// Environ returns the variables of an environment that a confined program gets: those that the
-// profile names; PATH, HOME, USER, LOGNAME, LANG, LANGUAGE, LC_*, TZ, TERM and NO_COLOR; PATHEXT,
-// SYSTEMROOT, COMSPEC and WINDIR of Windows; and SSL_CERT_FILE, SSL_CERT_DIR, NODE_EXTRA_CA_CERTS,
-// REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE.
+// Environ returns the variables that a confined program gets from an environment. They are those
+// that the profile names; PATH, HOME, USER, LOGNAME, LANG, LANGUAGE, LC_*, TZ, TERM and NO_COLOR;
+// PATHEXT, SYSTEMROOT, COMSPEC and WINDIR on Windows; and SSL_CERT_FILE, SSL_CERT_DIR,
+// NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE.
 func (p Profile) Environ(environ []string) []string {
-	kept := []string{} // nil would mean all
+	kept := []string{} // not nil, because nil would mean the environment of this process
 	for _, pair := range environ {
 		name, _, _ := strings.Cut(pair, "=")
 		if slices.Contains(harmless, name) || strings.HasPrefix(name, "LC_") || slices.Contains(p.Env, name) {
@@ -158,16 +159,16 @@ func (p Profile) Environ(environ []string) []string {
 // harmless lists variables that programs expect and that contain no secrets.
 var harmless = append([]string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TERM", "NO_COLOR", "PATHEXT", "SYSTEMROOT", "COMSPEC", "WINDIR"}, certificates...)
 
-// certificates lists variables with paths that the program may also read.
+// certificates lists variables whose values are paths that the program may also read.
 var certificates = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
 
-// State describes the confinement of programs on this system.
+// State describes the confinement that this system supports.
 type State struct {
-	Confined   []string          // such as "files"
-	Unconfined map[string]string // parts that are not, or not fully, confined, with the reasons
+	Confined   []string          // parts that are confined, such as "files"
+	Unconfined map[string]string // parts that are not, or not fully, confined, with reasons
 }
 
-// The parts of a State.
+// Parts of a State.
 const (
 	partFiles     = "files"
 	partHosts     = "network by host names"
@@ -190,8 +191,8 @@ func (s *State) set(part, missing string) {
 	s.Unconfined[part] = missing
 }
 
-// Missing returns the parts of a profile that are not confined on this system, with the reasons.
-// Hosts and limits that it does not set are not missing.
+// Missing returns the parts of a profile that this system does not confine, with reasons. Hosts and
+// limits that the profile does not use are not missing.
 func (s State) Missing(p Profile) (lines []string) {
 	unused := map[string]bool{partHosts: len(p.Hosts) == 0, partMemory: p.Memory == 0, partNumber: p.Processes == 0, partCPU: p.CPU == 0}
 	for _, part := range slices.Sorted(maps.Keys(s.Unconfined)) {
@@ -202,7 +203,7 @@ func (s State) Missing(p Profile) (lines []string) {
 	return lines
 }
 
-// String returns a line for users.
+// String returns the state as a line for users.
 func (s State) String() string {
 	text := "confined: " + strings.Join(s.Confined, ", ")
 	if len(s.Confined) == 0 {
@@ -214,7 +215,7 @@ func (s State) String() string {
 	return text
 }
 
-// home returns the user's home folder, or "" if it is not usable.
+// home returns the user's home folder, or "" if it cannot be used.
 func home() string {
 	dir, err := os.UserHomeDir()
 	if err != nil || dir == "/" || !strings.HasPrefix(dir, "/") {
@@ -224,19 +225,19 @@ func home() string {
 }
 
 // Profile holds the permissions of a confined server beyond those of all servers. With the zero
-// Profile it may read the system's programs and libraries and its own package. It may write into a
-// temporary home folder and a temporary folder, and reach no network.
+// Profile a server may read the system's programs and libraries and its own package. It may write
+// into a temporary home folder and a temporary folder, and cannot reach a network.
 type Profile struct {
-	Read      []string `json:"read,omitempty"`      // folders and files in addition to those of the system
+	Read      []string `json:"read,omitempty"`      // folders and files that may be read, in addition to those of the system
 	Write     []string `json:"write,omitempty"`     // folders and files that may be read and written
-	Hosts     []string `json:"hosts,omitempty"`     // api.example.com, *.example.com, with :port for another than 443 and 80
-	Env       []string `json:"env,omitempty"`       // names of variables to pass on from Junction's environment
-	Processes int      `json:"processes,omitempty"` // maximum; 0 means the default
-	Memory    int64    `json:"memory,omitempty"`    // bytes; 0 means the default
-	CPU       float64  `json:"cpu,omitempty"`       // cores, if the system can limit it; 0 means no limit
-	Files     int      `json:"files,omitempty"`     // open files; 0 means the default
-	By        string   `json:"by,omitempty"`        // docker or podman to run it in a container; empty for the system's own means
-	Image     string   `json:"image,omitempty"`     // of the container, unless the program is started by "docker run"
+	Hosts     []string `json:"hosts,omitempty"`     // api.example.com or *.example.com, with :port if it is neither 443 nor 80
+	Env       []string `json:"env,omitempty"`       // names of variables that are passed on from Junction's environment
+	Processes int      `json:"processes,omitempty"` // maximum number; 0 means the default
+	Memory    int64    `json:"memory,omitempty"`    // maximum bytes; 0 means the default
+	CPU       float64  `json:"cpu,omitempty"`       // maximum cores, if the system can limit them; 0 means no limit
+	Files     int      `json:"files,omitempty"`     // maximum open files; 0 means the default
+	By        string   `json:"by,omitempty"`        // docker or podman, to run it in a container; empty for the system's own confinement
+	Image     string   `json:"image,omitempty"`     // image for the container, unless "docker run" starts the program
 }
 
 // Check returns an error that names the invalid parts of the profile.
@@ -272,13 +273,13 @@ func (p Profile) Check() error {
 }
 
 const (
-	maxWaitingRefusals = 256         // of one program, until they are passed on; further ones are dropped
-	refusalsTime       = time.Second // after which waiting ones are dropped at the end
+	maxWaitingRefusals = 256         // refusals of one program that wait for the receiver; others are dropped
+	refusalsTime       = time.Second // maximum wait for the receiver when the program ends
 )
 
-// refusals returns a function that passes each refusal on once, and a function that ends that.
-// refuse never waits for the receiver, which may write to a blocked screen: otherwise the program's
-// network and its end would block.
+// refusals returns a function that passes each distinct refusal to the receiver, once, and a
+// function that ends this. refuse never waits for the receiver, which may write to a blocked
+// screen. If it waited, the program's network and its end would block.
 func (s *Sandbox) refusals() (refuse func(Refusal), end func()) {
 	if s.o.Refused == nil {
 		return func(Refusal) {}, func() {}
@@ -313,7 +314,7 @@ func (s *Sandbox) refusals() (refuse func(Refusal), end func()) {
 		select {
 		case waiting <- r:
 			seen[key] = true
-		default: // it is reported at the next attempt
+		default: // the next attempt will be reported
 		}
 	}
 	return refuse, sync.OnceFunc(func() {
@@ -327,9 +328,9 @@ func (s *Sandbox) refusals() (refuse func(Refusal), end func()) {
 
 var plain = regexp.MustCompile(`^[\pL\pM\pN_./:@%+=,~*-]+$`)
 
-// quoted returns a name that a program chose, quoted if it could be mistaken for other text in a
-// line of the log.
-func quoted(name string) string {
+// quoteName returns a name that a program chose. It is quoted if it could be mistaken for other text
+// in a log line.
+func quoteName(name string) string {
 	if plain.MatchString(name) {
 		return name
 	}

@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// seatbeltSystem holds the rules for every program on macOS: the system's files, and information
-// about the machine for libraries. Everything else is refused: Mach services but three, the
-// keychain, the clipboard, other programs, DNS. kern.procargs would show the arguments and
-// environment of all programs of the user, and /System/Volumes/Data all of the user's files.
+// seatbeltSystem holds the rules for every program on macOS. They allow the system's files, and
+// information about the machine that libraries need. Everything else is refused: Mach services
+// except three, the keychain, the clipboard, other programs, DNS. kern.procargs would reveal the
+// arguments and environment of all programs of the user, and /System/Volumes/Data all of the user's
+// files.
 const seatbeltSystem = `(version 1)
 (deny default)
 (allow process-exec process-fork)
@@ -41,8 +42,8 @@ const seatbeltSystem = `(version 1)
 `
 
 // seatbelt returns the command line with which macOS starts and confines a program. Paths are
-// parameters and not part of the text, so that a file name cannot be a rule. SBPL has no host
-// names: only the proxy can be reached, which decides by name.
+// parameters and not part of the rules, so that a file name cannot act as a rule. The rules cannot
+// contain host names. So the program can reach only the proxy, which decides by name.
 func seatbelt(l outsourced) (argv []string, env []string, err error) {
 	var text strings.Builder
 	text.WriteString(seatbeltSystem)
@@ -60,8 +61,8 @@ func seatbelt(l outsourced) (argv []string, env []string, err error) {
 	seen := slices.Concat(l.links, ancestors(slices.Concat(read, write, l.links)))
 	slices.Sort(seen)
 	for _, path := range slices.Compact(seen) {
-		// A program that resolves the real path of its files reads the metadata of each folder
-		// above and of each link, but not their contents.
+		// To resolve the real path of a file, a program reads the metadata of each folder above it
+		// and of each link. It does not need their contents.
 		fmt.Fprintf(&text, "(allow file-read-metadata (literal %s))\n", parameter(path))
 	}
 	for _, path := range read {
@@ -81,7 +82,7 @@ func seatbelt(l outsourced) (argv []string, env []string, err error) {
 	return append(append(argv, "--"), l.argv...), l.environment(), nil
 }
 
-// environment returns the variables for the program's own folder and the proxy.
+// environment returns the variables for the program's temporary folder and the proxy.
 func (l outsourced) environment() (env []string) {
 	env = []string{"TMPDIR=" + l.temp}
 	if l.proxy != "" {
@@ -93,7 +94,7 @@ func (l outsourced) environment() (env []string) {
 	return env
 }
 
-// ancestors returns the folders above some paths, without /.
+// ancestors returns all folders above some paths, except /.
 func ancestors(paths []string) (list []string) {
 	for _, path := range paths {
 		for dir := filepath.Dir(path); dir != "/" && dir != "."; dir = filepath.Dir(dir) {

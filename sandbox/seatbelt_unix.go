@@ -20,9 +20,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A seatbeltOrder tells the launcher what to start. It is sent through a pipe, because the launcher
-// is not confined: a variable of the program could change what it does, and all users can read its
-// command line.
+// A seatbeltOrder tells the launcher what to start. It is sent through a pipe. The launcher is not
+// confined, so variables of the program must not influence it, and all users could read its command
+// line.
 type seatbeltOrder struct {
 	Argv, Env []string
 	Dir       string
@@ -57,7 +57,7 @@ func (s *Sandbox) startSeatbelt(cmd *exec.Cmd, tool string) (ended func(), err e
 		}
 	}()
 	l := outsourced{argv: append([]string{path}, cmd.Args[min(1, len(cmd.Args)):]...), temp: temporary}
-	if l.temp, err = filepath.EvalSymlinks(temporary); err != nil { // rules apply to real paths
+	if l.temp, err = filepath.EvalSymlinks(temporary); err != nil { // rules are matched against real paths
 		return nil, err
 	}
 	if l.profile.Read, l.profile.Write, l.links, err = s.seatbeltPaths(folders); err != nil {
@@ -84,7 +84,7 @@ func (s *Sandbox) startSeatbelt(cmd *exec.Cmd, tool string) (ended func(), err e
 	return end, nil
 }
 
-// checkSeatbelt returns an error for the parts of the profile that macOS does not support.
+// checkSeatbelt returns an error if the profile has parts that macOS cannot enforce.
 func (s *Sandbox) checkSeatbelt(tool string) error {
 	if s.o.Record != nil {
 		return fmt.Errorf("%w: nothing can be learned from a program on macOS", ErrUnconfined)
@@ -109,10 +109,10 @@ func (s *Sandbox) checkSeatbelt(tool string) error {
 	return nil
 }
 
-// seatbeltPaths returns the paths that the program reads and writes, each with its name and its
-// real path, and the links between. A link that the program could have made is not followed.
+// seatbeltPaths returns the paths that the program may read and write, each by its name and its
+// real path, and the links on them. It does not follow links that the program could have made.
 func (s *Sandbox) seatbeltPaths(folders []string) (read, write, links []string, err error) {
-	paths, written := s.written()
+	paths, written := s.writtenPaths()
 	for _, path := range paths {
 		if err := makeWritten(path); err != nil {
 			return nil, nil, nil, fmt.Errorf("write: %w", err)
@@ -153,7 +153,7 @@ func replaced(environ, with []string) []string {
 
 // launch starts the launcher as cmd and sends it the order.
 func (o seatbeltOrder) launch(cmd *exec.Cmd) error {
-	var data bytes.Buffer // not JSON: arguments and variables need not be UTF-8
+	var data bytes.Buffer // not JSON, because arguments and variables need not be UTF-8
 	if err := gob.NewEncoder(&data).Encode(o); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (o seatbeltOrder) launch(cmd *exec.Cmd) error {
 	}
 	defer w.Close()
 	cmd.Path, cmd.Args, cmd.Env, cmd.Dir, cmd.ExtraFiles = self, []string{seatbeltLauncher}, []string{launcherEnv}, "/", []*os.File{r}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // also a process group, and without a terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a new session is a process group and has no terminal
 	err = cmd.Start()
 	r.Close()
 	if err != nil {
@@ -208,7 +208,8 @@ func launchSeatbelt() error {
 			return err
 		}
 		most = min(most, now.Max)
-		// Package syscall's version keeps the Go runtime from restoring its own limit of files.
+		// Package syscall's version also keeps the Go runtime from restoring its own limit of open
+		// files.
 		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
 			return err
 		}

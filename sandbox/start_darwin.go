@@ -6,12 +6,12 @@ import (
 	"os/exec"
 )
 
-// sandboxExec is part of every macOS, in a signed read-only volume.
+// sandboxExec is part of every macOS, on a signed read-only volume.
 const sandboxExec = "/usr/bin/sandbox-exec"
 
-// Main must be called first in the main function of a program that calls [Sandbox.Start]. Start
-// runs the same program again; there Main confines it, starts the server in it, and does not
-// return. Otherwise Main returns at once.
+// Main must be called at the start of the main function of a program that calls [Sandbox.Start].
+// Start runs the same program again. In that process Main confines the process, starts the server
+// in it, and does not return. Otherwise Main returns at once.
 func Main() {
 	if len(os.Args) == 1 && os.Args[0] == seatbeltLauncher {
 		fmt.Fprintln(os.Stderr, "junction: sandbox:", launchSeatbelt())
@@ -23,7 +23,7 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	return s.startSeatbelt(cmd, sandboxExec)
 }
 
-// Available returns what is confined on this system.
+// Available returns the parts of the confinement that work on this system.
 func Available() State {
 	var state State
 	missing := ""

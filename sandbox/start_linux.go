@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errNoNamespaces reports that this system permits this user no namespaces, or that they cannot be
-// set up.
+// errNoNamespaces reports that this user may not create namespaces on this system, or that setting
+// them up failed.
 var errNoNamespaces = errors.New("this system permits no user namespaces")
 
 func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
@@ -32,7 +32,7 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	// A Cmd can be started only once.
+	// A Cmd can be started only once, so this is a copy.
 	again := &exec.Cmd{Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr}
 	ended, err = s.launch(again, bare, &syscall.SysProcAttr{Setsid: true})
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	}, nil
 }
 
-// launch starts the launcher and makes it execute the order.
+// launch starts the launcher and sends it the order.
 func (s *Sandbox) launch(cmd *exec.Cmd, o order, attributes *syscall.SysProcAttr) (ended func(), err error) {
 	refuse, endRefusals := s.refusals()
 	g, lacking := newGroup(o, s.profile.CPU)
@@ -97,7 +97,7 @@ func (s *Sandbox) launch(cmd *exec.Cmd, o order, attributes *syscall.SysProcAttr
 	}, nil
 }
 
-// checkLimits returns an error for the limits of the profile that need a missing control group.
+// checkLimits returns an error for limits of the profile that need a missing control group.
 func (s *Sandbox) checkLimits(o order, lacking map[string]string) error {
 	p := s.profile
 	switch {
@@ -110,14 +110,14 @@ func (s *Sandbox) checkLimits(o order, lacking map[string]string) error {
 	return nil
 }
 
-// orderFor returns the launcher's order for cmd.
+// orderFor returns the order for cmd.
 func (s *Sandbox) orderFor(cmd *exec.Cmd) (order, error) {
 	env := cmd.Environ()
 	path, dir, folders, own, err := s.programPlaces(cmd)
 	if err != nil {
 		return order{}, err
 	}
-	if s.o.Record != nil { // its package may be in the folder of all packages, which it must not see
+	if s.o.Record != nil { // its package may be in the folder of all packages, of which it must not see the others
 		folders = append(folders, slices.DeleteFunc(slices.Clone(s.o.Package), holdsPrivate)...)
 	}
 	s.o.Record.belongs(own)
@@ -133,13 +133,13 @@ func (s *Sandbox) orderFor(cmd *exec.Cmd) (order, error) {
 	}, nil
 }
 
-// namespaces returns the attributes for new namespaces: the process gets its own users, files,
-// processes, network and more. It also gets the rights to set them up, and gives them up before the
+// namespaces returns the attributes for new namespaces. The process gets its own users, files,
+// processes, network and more. It has the rights to set them up, which it gives up before the
 // program starts.
 func (s *Sandbox) namespaces() *syscall.SysProcAttr {
 	uid, gid := os.Getuid(), os.Getgid()
 	return &syscall.SysProcAttr{
-		// A new session has no terminal, and is a process group, too.
+		// A new session has no terminal, and is also a process group.
 		Setsid: true,
 		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWNET |
 			syscall.CLONE_NEWCGROUP,
@@ -157,7 +157,8 @@ func socketPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control"), nil
 }
 
-// attend sends the launcher its order and takes over the network, until the program runs.
+// attend sends the order to the launcher, takes over the network and the listener, and returns when
+// the program runs.
 func (s *Sandbox) attend(control channel, o order, launcher int, refuse func(Refusal)) (*network, *watched, error) {
 	control.SetDeadline(time.Now().Add(launchTime))
 	if err := control.sendOrder(o); err != nil {
@@ -189,7 +190,7 @@ func (s *Sandbox) attend(control channel, o order, launcher int, refuse func(Ref
 			if len(files) == 1 {
 				seen = s.watch(files[0], launcher, o, outside, refuse)
 			}
-			control.send(report{Step: "watched"}, nil) // if this fails, the launcher has ended, which is noticed next
+			control.send(report{Step: "watched"}, nil) // if this fails, the launcher has ended, which the next receive reports
 		case "started":
 			control.SetDeadline(time.Time{})
 			return outside, seen, nil
@@ -197,7 +198,7 @@ func (s *Sandbox) attend(control channel, o order, launcher int, refuse func(Ref
 	}
 }
 
-// failure returns the error of a report.
+// failure returns the error in a report.
 func (r report) failure() error {
 	if r.Step == "start" && r.Errno != 0 {
 		return r.Errno
@@ -211,9 +212,9 @@ func (r report) failure() error {
 // controlFile is the descriptor of the launcher's end of the channel.
 const controlFile = 3
 
-// Main must be called first in the main function of a program that calls [Sandbox.Start]. Start
-// runs the same program again; there Main confines it, starts the server in it, and does not
-// return. Otherwise Main returns at once.
+// Main must be called at the start of the main function of a program that calls [Sandbox.Start].
+// Start runs the same program again. In that process Main confines the process, starts the server
+// in it, and does not return. Otherwise Main returns at once.
 func Main() {
 	if len(os.Args) == 1 && os.Args[0] == launcherName {
 		os.Exit(launch())
@@ -221,8 +222,8 @@ func Main() {
 }
 
 // launch is the main function of the first process in a sandbox. It gives up rights only on the
-// thread that then starts the program. So the program can neither signal nor inspect the other
-// threads, which wait for its end and for that of the parent.
+// thread that starts the program. The other threads wait for the end of the program and of the
+// parent, and the program can neither signal nor inspect them.
 func launch() int {
 	runtime.LockOSThread()
 	unix.CloseOnExec(controlFile)
@@ -250,7 +251,7 @@ func launch() int {
 			return fail(control, "watch", err)
 		}
 	}
-	// Signals to the group are for the program.
+	// Signals to the process group are meant for the program.
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals)
 	go func() {
@@ -267,7 +268,7 @@ func launch() int {
 		return 125
 	}
 	go func() {
-		control.receive() // the parent sends nothing more: it has ended
+		control.receive() // returns when the parent has ended, because it sends nothing more
 		if o.Bare {
 			endChildren()
 		}
@@ -288,7 +289,7 @@ func fail(control channel, step string, err error) int {
 	return 125
 }
 
-// reap waits for all children of this process, and returns the exit code of the program itself.
+// reap waits for all children of this process, and returns the exit code of the program.
 func reap(program int) int {
 	for {
 		var status syscall.WaitStatus
@@ -305,7 +306,7 @@ func reap(program int) int {
 	}
 }
 
-// confine gives up everything that the program must not have. It returns the failed step.
+// confine gives up all rights that the program must not have. It returns the step that failed.
 func (o *order) confine(control channel) (step string, err error) {
 	sockets, err := openNetwork(o.Ports)
 	if err != nil {
@@ -326,8 +327,8 @@ func (o *order) confine(control channel) (step string, err error) {
 	return o.giveUp(func() error { return restrictCalls(false, false) })
 }
 
-// giveUp gives up everything but files; the file system already shows only those that are
-// permitted.
+// giveUp gives up all rights except those for files. The view already contains only the permitted
+// files.
 func (o *order) giveUp(calls func() error) (step string, err error) {
 	// The program inherits no files of this process.
 	if err := unix.CloseRange(controlFile+1, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
@@ -355,11 +356,11 @@ func (o *order) giveUp(calls func() error) (step string, err error) {
 func (o *order) limit() error {
 	data := o.Memory
 	if o.Counted {
-		data = unix.RLIM_INFINITY // it would count memory that is reserved but not used
+		data = unix.RLIM_INFINITY // this limit would count memory that is reserved but not used
 	}
 	processes := o.Processes
 	if o.Bare {
-		processes = unix.RLIM_INFINITY // it would count all processes of the user
+		processes = unix.RLIM_INFINITY // this limit would count all processes of the user
 	}
 	for _, l := range []struct {
 		resource int
@@ -371,7 +372,8 @@ func (o *order) limit() error {
 			return err
 		}
 		most := min(l.most, now.Max)
-		// Package syscall's version keeps the Go runtime from restoring its own limit of files.
+		// Package syscall's version also keeps the Go runtime from restoring its own limit of open
+		// files.
 		if err := syscall.Setrlimit(l.resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// Main returns at once: this system has no launcher.
+// Main returns at once, because this system has no launcher.
 func Main() {}
 
 func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
@@ -18,7 +18,7 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	return func() {}, cmd.Start()
 }
 
-// Available returns what is confined on this system.
+// Available returns a State in which nothing is confined.
 func Available() State {
 	var state State
 	for _, part := range []string{partFiles, partNetwork, partHosts, partProcesses, partCalls, partMemory, partNumber, partCPU} {

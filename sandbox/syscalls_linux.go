@@ -19,8 +19,8 @@ const (
 	dataArgs   = 16
 )
 
-// denied lists calls that a server does not need and that affect other processes, the kernel or
-// other namespaces.
+// denied lists calls that servers do not need, and that affect other processes, the kernel or other
+// namespaces.
 var denied = []int{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD,
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_CHROOT, unix.SYS_PIVOT_ROOT,
@@ -33,16 +33,16 @@ var denied = []int{
 	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
 }
 
-// openTreeAttr is open_tree_attr of Linux 6.15, with the same number on all architectures.
+// openTreeAttr is open_tree_attr of Linux 6.15. It has the same number on all architectures.
 const openTreeAttr = 467
 
-// newNamespaces holds the flags of clone that make new namespaces.
+// newNamespaces holds the flags of clone that create namespaces.
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
 // socketKind is the mask of a socket's kind, without its flags.
 const socketKind = 0xf
 
-// deniedBare lists calls that only namespaces could confine: those for shared memory, and those for
+// deniedBare lists calls that only namespaces can confine: those for shared memory, and those for
 // owners, modes, times and attributes of files, which Landlock does not check.
 var deniedBare = []int{
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
@@ -51,13 +51,14 @@ var deniedBare = []int{
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, setXattrAt, removeXattrAt, setFileAttr,
 }
 
-// modes maps calls with a file's mode to the argument with the mode.
+// modes maps calls that set a file's mode to the index of the argument with the mode.
 var modes = map[int]uint32{unix.SYS_FCHMOD: 1, unix.SYS_FCHMODAT: 2, unix.SYS_FCHMODAT2: 2, unix.SYS_MKNODAT: 2}
 
-// opens maps calls that may create a file to the argument with the flags; the mode follows it.
+// opens maps calls that may create a file to the index of the argument with the flags. The mode is
+// in the next argument.
 var opens = map[int]uint32{unix.SYS_OPENAT: 2}
 
-// tmpFile is the bit by which O_TMPFILE differs from O_DIRECTORY.
+// tmpFile holds the bits that O_TMPFILE has and O_DIRECTORY lacks.
 const tmpFile = unix.O_TMPFILE &^ unix.O_DIRECTORY
 
 func merge(all, here map[int]uint32) map[int]uint32 {
@@ -72,7 +73,7 @@ const (
 	setFileX  = 0x401c5820
 )
 
-// Calls that are newer than package unix.
+// Numbers of calls that package unix does not define yet.
 const (
 	setXattrAt    = 463
 	removeXattrAt = 466
@@ -82,13 +83,13 @@ const (
 var (
 	allow  = bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}
 	no     = bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)}
-	absent = bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)} // libraries then use another call
+	absent = bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)} // ENOSYS, so that libraries use another call
 )
 
-// arg returns an instruction that loads an argument of a call.
+// arg returns an instruction that loads argument n of a call.
 func arg(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: dataArgs + 8*n, Size: 4} }
 
-// refuseOthers permits a program to limit only the calling thread.
+// refuseOthers adds rules that let a program limit only the calling thread.
 func refuseOthers(on func(number int, body ...bpf.Instruction)) {
 	for _, number := range []int{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER} {
 		on(number, arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, no, allow)
@@ -98,31 +99,32 @@ func refuseOthers(on func(number int, body ...bpf.Instruction)) {
 	}
 }
 
-// refuseSetuid refuses the setuid bit for all files. A program with it, in a folder that is kept,
-// would run as the user and unconfined for any other user who may start it.
+// refuseSetuid adds rules that refuse the setuid bit for all files. Otherwise a program could leave
+// a setuid program in a folder that outlives it. Any other user could start that program, and it
+// would run unconfined as this user.
 func refuseSetuid(on func(number int, body ...bpf.Instruction)) {
 	for number, mode := range merge(modes, modesHere) {
 		on(number, arg(mode), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.S_ISUID, SkipFalse: 1}, no, allow)
 	}
 	for number, flags := range merge(opens, opensHere) {
-		on(number, arg(flags), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.O_CREAT | tmpFile, SkipFalse: 2}, // otherwise there is no mode
+		on(number, arg(flags), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.O_CREAT | tmpFile, SkipFalse: 2}, // without these flags there is no mode
 			arg(flags+1), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.S_ISUID, SkipTrue: 1}, allow, no)
 	}
-	on(unix.SYS_OPENAT2, absent) // the mode is in memory
+	on(unix.SYS_OPENAT2, absent) // its mode is in memory, which filters cannot read
 }
 
-// filter returns a filter that refuses the denied calls and those with denied arguments. bare is
+// filter returns a filter that refuses the denied calls, and calls with denied arguments. bare is
 // for a system without namespaces. It also refuses shared memory, and sockets with names in the
-// file system, which Landlock refuses only from Linux 7 on. It refuses limits for processes other
-// than the calling one, which could be ended that way. offline refuses sockets of IPv4 and IPv6.
+// file system, which Landlock refuses only from Linux 7 on. It also refuses limits for other
+// processes, because a limit can end a process. offline refuses IPv4 and IPv6 sockets.
 func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
 	f := []bpf.Instruction{
-		// Calls of another architecture have other numbers.
+		// Other architectures use other call numbers.
 		bpf.LoadAbsolute{Off: dataArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1}, absent,
 		bpf.LoadAbsolute{Off: dataNumber, Size: 4},
 	}
-	// on adds the instructions for one call. They end with a return, or continue with the number in
+	// on adds the instructions for one call. They must end with a return, or leave the number in
 	// the register.
 	on := func(number int, body ...bpf.Instruction) {
 		f = append(f, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(number), SkipTrue: uint8(len(body))})
@@ -158,7 +160,7 @@ func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
 	}
 	on(unix.SYS_SOCKET, append(socket, no)...)
 	pair := []bpf.Instruction{arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 1}, no}
-	if bare { // a datagram socket of a pair can also send to any name
+	if bare { // a datagram socket of a pair could also send to any name
 		pair = append(pair, arg(1), bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: socketKind},
 			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_STREAM, SkipTrue: 2}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_SEQPACKET, SkipTrue: 1}, no)
 	}
@@ -170,8 +172,8 @@ func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
 	return bpf.Assemble(append(f, allow))
 }
 
-// restrictCalls gives up the denied calls, for this thread and its children. The thread must have
-// given up privileges before.
+// restrictCalls refuses the denied calls, for this thread and its children. The thread must have
+// set PR_SET_NO_NEW_PRIVS before.
 func restrictCalls(bare, offline bool) error {
 	raw, err := filter(bare, offline)
 	if err != nil {

@@ -8,7 +8,7 @@ const (
 	tioclinux = 0x541c
 )
 
-// deniedHere lists denied calls of this architecture.
+// deniedHere lists denied calls that only this architecture has.
 var deniedHere = []int{unix.SYS_NFSSERVCTL}
 
 var deniedBareHere []int

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestTemporaryFoldersOfProcessesThatWereKilledAreRemoved(t *testing.T) {
+func TestTemporaryFoldersOfKilledProcessesAreRemoved(t *testing.T) {
 	parent := t.TempDir()
 	t.Setenv("TMPDIR", parent)
 	other := filepath.Join(t.TempDir(), "other")

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// temporaryName is the prefix of the temporary folders of programs without namespaces, which no
-// mount removes.
+// temporaryName is the prefix of temporary folders for programs without namespaces. No mount
+// removes these folders.
 const temporaryName = "junction-sandbox-"
 
-// temporaryFolder makes a folder, and removes those of killed processes. A lock, which the kernel
-// releases when a process ends, marks those in use. A process id would not, if several containers
-// share a folder.
+// temporaryFolder makes a temporary folder, and removes those of killed processes. Folders in use
+// are locked, and the kernel releases a lock when its process ends. A process id would not suffice
+// if several containers share the parent folder.
 func temporaryFolder() (dir string, remove func(), err error) {
 	parent := os.TempDir()
 	left, _ := filepath.Glob(filepath.Join(parent, temporaryName+"*"))
@@ -38,14 +38,15 @@ func temporaryFolder() (dir string, remove func(), err error) {
 				removeTree(dir)
 				lock.Close()
 			}, nil
-		} // another process took it for an abandoned one
+		} // another process just removed it as abandoned
 	}
 	return "", nil, errors.New("temporary folder: each is removed at once")
 }
 
-// removeTree removes a folder in which a program wrote. os.RemoveAll opens a file for each level,
-// and a program can make more levels than there may be open files. Here the contents of a non-empty
-// folder are first moved to the topmost one. Anything that cannot be removed stays.
+// removeTree removes a folder to which a program has written. It does not use os.RemoveAll, which
+// opens a file for each level, because a program can make more levels than open files are allowed.
+// Instead it moves the contents of nested folders into the topmost one. Files that cannot be
+// removed remain.
 func removeTree(path string) {
 	root, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -53,7 +54,7 @@ func removeTree(path string) {
 	}
 	defer unix.Close(root)
 	_ = unix.Fchmod(root, 0o700)
-	moved, fresh := 0, rand.Text() // a prefix that the program could not use
+	moved, fresh := 0, rand.Text() // fresh is a prefix that the program could not guess
 	// unlink removes a file or an empty folder.
 	unlink := func(folder int, name string) bool {
 		return unix.Unlinkat(folder, name, 0) == nil || unix.Unlinkat(folder, name, unix.AT_REMOVEDIR) == nil
@@ -62,7 +63,7 @@ func removeTree(path string) {
 		if unlink(root, name) {
 			return true
 		}
-		giveRights(root, name)
+		grantRights(root, name)
 		folder, err := unix.Openat(root, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return false
@@ -72,7 +73,7 @@ func removeTree(path string) {
 			if unlink(folder, inner) {
 				return true
 			}
-			giveRights(folder, inner) // a move to another parent writes to the folder
+			grantRights(folder, inner) // moving a folder to another parent needs the right to write to the folder
 			moved++
 			return unix.Renameat(folder, inner, root, fmt.Sprint(fresh, moved)) == nil
 		})
@@ -81,19 +82,19 @@ func removeTree(path string) {
 	_ = unix.Rmdir(path)
 }
 
-// giveRights gives this user all rights in a folder. It does not follow a link, whose target the
-// program chose.
-func giveRights(parent int, name string) {
+// grantRights gives this user all rights to a folder. It does not follow links, because the program
+// chose their targets.
+func grantRights(parent int, name string) {
 	if !errors.Is(unix.Fchmodat(parent, name, 0o700, unix.AT_SYMLINK_NOFOLLOW), unix.EOPNOTSUPP) {
 		return
 	}
-	var is unix.Stat_t // kernels before Linux 6.6
+	var is unix.Stat_t // before Linux 6.6
 	if unix.Fstatat(parent, name, &is, unix.AT_SYMLINK_NOFOLLOW) == nil && is.Mode&unix.S_IFMT == unix.S_IFDIR {
 		_ = unix.Fchmodat(parent, name, 0o700, 0)
 	}
 }
 
-// each calls take with the names in a folder, until there are none or none of them is removed.
+// each calls take with the names in a folder, and repeats that until take removes none of them.
 func each(folder int, take func(name string) bool) {
 	for taken := true; taken; {
 		taken = false
@@ -110,10 +111,11 @@ func each(folder int, take func(name string) bool) {
 	}
 }
 
-// maxNamesRead is the number of names of a folder in memory at once.
+// maxNamesRead is the number of names that each reads at a time.
 const maxNamesRead = 1_000
 
-// lockFolder locks a folder of this user, if it is not locked and still at its path.
+// lockFolder locks a folder of this user. It fails if another process holds the lock, or if the
+// folder is no longer at its path.
 func lockFolder(path string) (*os.File, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

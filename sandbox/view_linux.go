@@ -14,33 +14,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A place is a path in the view of a confined program.
+// A place is a path in the file system that a confined program sees.
 type place struct {
 	Path     string
 	Kind     kind
-	Text     string // contents of a file, or target of a link
-	Size     int64  // of a temporary folder
-	Optional bool   // omitted if it does not exist
+	Text     string // content of a file, or target of a link
+	Size     int64  // maximum size of a temporary folder
+	Optional bool   // omitted if the path does not exist
 }
 
 type kind uint8
 
 const (
-	shown     kind = iota // the outside path, read-only
-	writable              // the outside path, writable
-	device                // the outside path, a device
+	shown     kind = iota // the machine's file or folder, read-only
+	writable              // the machine's file or folder, writable
+	device                // the machine's device
 	temporary             // an empty folder in memory
-	file                  // a file made for the program
+	file                  // a file with a given content
 	link                  // a symbolic link
-	ownProc               // the sandbox's own /proc
-	hidden                // nothing, in a folder that has something at this path
+	ownProc               // a /proc of the sandbox
+	hidden                // empty, in place of a file or folder that must not be seen
 )
 
-// systemFolders lists the folders of the system's programs and libraries. Every confined program
-// reads these and systemFiles; on macOS, those of seatbeltSystem.
+// systemFolders lists the folders with the system's programs and libraries. Every confined program
+// may read these and systemFiles. On macOS, seatbeltSystem allows others.
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/run/current-system/sw"}
 
-// systemFiles lists settings that libraries read; they contain nothing about the user.
+// systemFiles lists files with settings that libraries read. They contain no information about the
+// user.
 var systemFiles = []string{
 	"/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/ssl/ca-bundle.pem", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
 	"/etc/ld.so.preload", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path", "/etc/localtime", "/etc/timezone", "/etc/alternatives", "/etc/protocols", "/etc/services",
@@ -49,8 +50,8 @@ var systemFiles = []string{
 
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// temporaryFolders returns the folders that belong to all programs of the machine. A confined
-// program has folders of its own in their place.
+// temporaryFolders returns the temporary folders that all programs share. A confined program has
+// its own folders in their place.
 func temporaryFolders() []string {
 	return []string{"/tmp", "/var/tmp", "/dev/shm", filepath.Clean(os.TempDir())}
 }
@@ -58,14 +59,14 @@ func temporaryFolders() []string {
 // A view is the file system of a program.
 type view struct {
 	home    string
-	written []string // folders that the program writes
+	written []string // folders that the program may write
 	places  map[string]place
 }
 
-// add adds a path of the machine to the view, with the links that lead to it.
+// add adds a path of the machine to the view, and the links that lead to it.
 func (v *view) add(path string, k kind, optional bool) error {
 	for range hops {
-		if within(filepath.Clean(path), "/proc") {
+		if isWithin(filepath.Clean(path), "/proc") {
 			return nil // the program has its own /proc
 		}
 		real, hop, target, err := firstLink(filepath.Clean(path))
@@ -82,7 +83,7 @@ func (v *view) add(path string, k kind, optional bool) error {
 			return nil
 		}
 		if isWithinAny(hop, v.written) {
-			return nil // a link that the program could have made is not followed
+			return nil // not followed, because the program could have made this link
 		}
 		v.places[hop] = place{Path: hop, Kind: link, Text: target}
 		path = real
@@ -90,10 +91,10 @@ func (v *view) add(path string, k kind, optional bool) error {
 	return fmt.Errorf("%s: more than %d links", path, hops)
 }
 
-// viewOf returns the view of a program: the places of all programs, those of its profile, and
-// folders that are read because they belong to it.
+// viewOf returns the places in the view of a program. They are the places that all programs have,
+// those of its profile, and folders that belong to the program.
 func (s *Sandbox) viewOf(folders []string) ([]place, error) {
-	paths, written := s.written()
+	paths, written := s.writtenPaths()
 	v := &view{home: home(), written: written, places: map[string]place{}}
 	for _, path := range slices.Concat(systemFolders, systemFiles) {
 		if err := v.add(path, shown, true); err != nil {
@@ -113,7 +114,7 @@ func (s *Sandbox) viewOf(folders []string) ([]place, error) {
 	v.places["/proc"] = place{Path: "/proc", Kind: ownProc}
 	v.places["/tmp"] = place{Path: "/tmp", Kind: temporary, Size: maxTemporary}
 	v.places["/dev/shm"] = place{Path: "/dev/shm", Kind: temporary, Size: maxShared}
-	if v.home != "" && !within(v.home, "/usr") {
+	if v.home != "" && !isWithin(v.home, "/usr") {
 		if real, err := filepath.EvalSymlinks(v.home); err == nil && real != v.home {
 			v.places[v.home] = place{Path: v.home, Kind: link, Text: real}
 			v.home = real
@@ -149,10 +150,10 @@ func (s *Sandbox) viewOf(folders []string) ([]place, error) {
 	return v.sorted(), nil
 }
 
-// sorted returns the places with folders before their contents, without redundant ones.
+// sorted returns the places without redundant ones, folders before their contents.
 func (v *view) sorted() []place {
 	for path := range v.places {
-		if path != "/var/tmp" && within(path, "/var/tmp") && v.places["/var/tmp"].Kind == link { // while the view is assembled, it leads to the machine's /tmp
+		if path != "/var/tmp" && isWithin(path, "/var/tmp") && v.places["/var/tmp"].Kind == link { // while the view is assembled, the link would lead to the machine's /tmp
 			v.places["/var/tmp"] = place{Path: "/var/tmp", Kind: temporary, Size: maxTemporary}
 		}
 	}
@@ -166,7 +167,7 @@ func (v *view) sorted() []place {
 	return all
 }
 
-// redundant reports whether a place is in a folder that shows the same.
+// redundant reports whether a place is inside a folder that already shows it in the same way.
 func (v *view) redundant(p place) bool {
 	if p.Kind != shown && p.Kind != writable && p.Kind != link || p.Path == "/" {
 		return false
@@ -181,7 +182,7 @@ func (v *view) redundant(p place) bool {
 	}
 }
 
-// madeSettings returns the replacements for the machine's own settings.
+// madeSettings returns the files that replace the machine's own settings.
 func madeSettings(home string) []place {
 	return []place{
 		{Path: "/etc/hosts", Kind: file, Text: hostsFile},
@@ -199,7 +200,8 @@ const (
 	hostsFile = "127.0.0.1 localhost " + hostname + "\n::1 localhost\n"
 )
 
-// passwd returns a passwd file with only the user, as far as programs need it.
+// passwd returns the content of a passwd file that has only the user and the accounts that programs
+// need.
 func passwd(home string) string {
 	if home == "" {
 		home = "/tmp"
@@ -219,20 +221,19 @@ func groups() string {
 	return text + fmt.Sprintf("user:x:%d:\n", os.Getgid())
 }
 
-// newRoot is the folder where the view is assembled: one that always exists and is not needed at
-// that time.
+// newRoot is the folder where the view is assembled. It always exists, and is not needed meanwhile.
 const newRoot = "/proc"
 
-// enter replaces the file system of this process by the view. The process must have a mount
+// enter replaces the file system of this process by the view. The process must be in a mount
 // namespace of its own.
 func enter(places []place) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	// All trees are copied first, because the new root covers a part of the old one.
+	// All trees are opened first, because the new root will cover a part of the old one.
 	trees := make([]int, len(places))
 	for i, p := range places {
-		if p.Path == "/" { // it would replace the new root, which contains the program's own places
+		if p.Path == "/" { // it would replace the new root, which has the program's own places
 			return errors.New("/: all files of the machine cannot be shown; name folders in it")
 		}
 		tree, err := p.tree()
@@ -269,7 +270,7 @@ func enter(places []place) error {
 	return unix.Chdir("/")
 }
 
-// tree returns a mount that is not attached yet, or -1 if none is needed.
+// tree returns a detached mount for the place, or -1 if it needs none.
 func (p place) tree() (int, error) {
 	switch p.Kind {
 	case temporary:
@@ -280,8 +281,8 @@ func (p place) tree() (int, error) {
 		}
 		return unix.OpenTree(unix.AT_FDCWD, "/dev/null", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	case ownProc:
-		// Read-only: a program of root could change the system's settings in /proc/sys without any
-		// capability.
+		// Read-only, because a program that runs as root could otherwise change system settings in
+		// /proc/sys, even without capabilities.
 		return newMount("proc", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC|unix.MOUNT_ATTR_RDONLY)
 	case shown, writable, device:
 		tree, err := unix.OpenTree(unix.AT_FDCWD, p.Path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)
@@ -306,18 +307,18 @@ func (p place) tree() (int, error) {
 	return -1, nil
 }
 
-// put attaches the place in the new root.
+// put attaches the place to the new root.
 func (p place) put(tree int) error {
 	path := filepath.Join(newRoot, p.Path)
 	switch {
 	case p.Kind == hidden && tree >= 0 && !exists(path):
-		return unix.Close(tree) // it was removed meanwhile, perhaps with its folder; nothing may be made where others write
+		return unix.Close(tree) // the path was removed meanwhile; it must not be created, because others write there
 	case p.Kind == link || p.Kind == file || tree >= 0:
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
 	default:
-		return nil // omitted
+		return nil // the optional path does not exist
 	}
 	switch {
 	case p.Kind == link:
@@ -341,8 +342,8 @@ func (p place) put(tree int) error {
 	return attach(tree, path)
 }
 
-// make makes a file. In a shown folder of the machine it is mounted over an existing one, because
-// the folder is not the program's.
+// make creates a file. In a folder of the machine it mounts the file over an existing one, because
+// the folder does not belong to the program.
 func (p place) make(path string) error {
 	var above, root unix.Stat_t
 	if err := errors.Join(unix.Stat(filepath.Dir(path), &above), unix.Stat(newRoot, &root)); err != nil {
@@ -352,13 +353,13 @@ func (p place) make(path string) error {
 		return os.WriteFile(path, []byte(p.Text), 0o444)
 	}
 	if _, err := os.Lstat(path); err != nil {
-		return nil // nothing may be made there
+		return nil // nothing may be created in this folder
 	}
 	made := filepath.Join(newRoot, "made")
 	if err := os.WriteFile(made, []byte(p.Text), 0o444); err != nil {
 		return err
 	}
-	defer os.Remove(made) // the mount keeps it
+	defer os.Remove(made) // the mount keeps the content
 	tree, err := unix.OpenTree(unix.AT_FDCWD, made, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	if err != nil {
 		return err
@@ -376,7 +377,7 @@ func attach(tree int, path string) error {
 	return nil
 }
 
-// newMount makes a file system, with pairs of options.
+// newMount creates a file system. options holds pairs of names and values.
 func newMount(kind string, attr int, options ...string) (int, error) {
 	fs, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -398,8 +399,9 @@ func newMount(kind string, attr int, options ...string) (int, error) {
 	return tree, nil
 }
 
-// automounted returns the folders in which a lookup mounts a file system, such as /net. An outside
-// lookup of a name that a confined program chose would connect the system to a host of that name.
+// automounted returns the folders in which looking up a name mounts a file system, such as /net. If
+// Junction looked up a name there that a confined program chose, the system would connect to a host
+// of that name.
 func automounted() []string {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -409,7 +411,7 @@ func automounted() []string {
 	return slices.DeleteFunc(automountsIn(f), isSkipped) // every machine has one in /proc, where no names are looked up
 }
 
-// automountsIn parses a table of mounts as in proc(5).
+// automountsIn parses a table of mounts; see proc(5).
 func automountsIn(table io.Reader) (folders []string) {
 	for lines := bufio.NewScanner(table); lines.Scan(); {
 		mount, source, _ := strings.Cut(lines.Text(), " - ")

@@ -15,17 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watched observes the accesses of a program that was started.
+// watched observes the accesses of a started program.
 type watched struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	files  *refusing
 	losses *losses
-	forget func() // removes the program from the running ones
+	forget func() // removes it from the running programs
 }
 
-// scope returns the scope of a program's watched calls. While it is learned from, that includes
-// checks for files.
+// scope returns the calls of a program to watch. While accesses are recorded, they include checks
+// for existing files.
 func (s *Sandbox) scope() watch.Scope {
 	switch {
 	case s.o.Record != nil:
@@ -36,11 +36,11 @@ func (s *Sandbox) scope() watch.Scope {
 	return watch.Opens
 }
 
-// watch serves the listener of a launcher, until all its processes have ended.
+// watch reads the notifications about a launcher's processes until all of them have ended.
 func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, refuse func(Refusal)) *watched {
 	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", launcher), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		root = -1 // hidden files are then not reported; without namespaces none are hidden
+		root = -1 // then hidden files are not reported; without namespaces none are hidden
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &refusing{root: root, places: o.Places, home: home(), own: s.o.Package, dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}, remote: automounted()}
@@ -75,26 +75,26 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 	watcher := watch.New(listener, options)
 	go func() {
 		defer close(w.done)
-		watcher.Run(ctx) // it ends with the program; an error only means that refusals are not reported
+		watcher.Run(ctx) // returns when the program has ended; after an error, refusals are not reported
 	}()
 	return w
 }
 
-// sendListener lets the parent watch the program's accesses, if this system supports it.
+// sendListener sends the parent a listener for the program's accesses, if this system supports it.
 func (o *order) sendListener(control channel) error {
 	var files []*os.File
 	listener, err := watch.Install(o.Scope)
-	if err == nil { // it fails if another watcher exists or the system does not support it; refusals are then not reported
+	if err == nil { // fails if there is another listener or the system does not support it; then refusals are not reported
 		files = append(files, os.NewFile(uintptr(listener), "listener"))
 	}
 	if err := control.send(report{Step: "watch"}, files); err != nil {
 		return err
 	}
-	_, _, err = control.receive() // from then on all accesses are watched
+	_, _, err = control.receive() // waits until the parent watches
 	return err
 }
 
-// close waits until the program is not observed any more.
+// close waits until the program is no longer observed.
 func (w *watched) close() {
 	if w == nil {
 		return
@@ -106,8 +106,8 @@ func (w *watched) close() {
 	w.files.close()
 }
 
-// isSkipped reports whether an access to a path need not be examined. It is called for each call,
-// so it checks only the most used folders of isOfSystem; the rest is checked later.
+// isSkipped reports whether an access to a path need not be examined. It runs for each call, so it
+// checks only the most used folders of isSystemPath. Other folders are checked later.
 func isSkipped(path string) bool {
 	for _, dir := range []string{"/usr/", "/lib/", "/lib64/", "/proc/", "/dev/", "/sys/"} {
 		if strings.HasPrefix(path, dir) && !strings.HasPrefix(path, "/dev/shm") {
@@ -117,44 +117,44 @@ func isSkipped(path string) bool {
 	return false
 }
 
-// maxRefusedOfFolder is the number of refusals reported for files of one folder. After that the
-// folder is reported.
+// maxRefusedOfFolder is the number of refusals that are reported for files in a folder before the
+// folder itself is reported.
 const maxRefusedOfFolder = 3
 
-// refusing determines which accesses the sandbox refuses. It does not enforce: the kernel does, by
-// the file system.
+// refusing determines which accesses the sandbox refuses. It only reports them; the kernel enforces
+// them.
 type refusing struct {
-	mu      sync.Mutex // watched calls wait while it is held
-	root    int        // descriptor of the program's root folder; negative if unknown
-	places  []place    // outer places first
+	mu      sync.Mutex // while it is held, watched calls wait
+	root    int        // descriptor of the program's root folder; negative if it could not be opened
+	places  []place    // places of the view, outer ones first
 	home    string
-	own     []string // folders of its package
-	dir     string   // its working directory, which is always accessed
-	isBare  bool     // it sees all files but may open only some
+	own     []string // folders of the program's package
+	dir     string   // the program's working directory, which is always accessed
+	isBare  bool     // the program sees all files, but can open only permitted ones
 	refuse  func(Refusal)
-	folders map[string]int  // refusals by verb and folder
-	named   map[string]bool // refusals by verb and path
+	folders map[string]int  // number of refusals by verb and folder
+	named   map[string]bool // reported refusals by verb and path
 	words   []string        // paths in the program's command line and its own variables
-	remote  []string        // folders in which a lookup mounts a file system
+	remote  []string        // folders in which looking up a name mounts a file system
 
-	unreachable *unreachable // nil without namespaces
+	unreachable *unreachable // reports refused connections; nil without namespaces
 }
 
 func (r *refusing) skip(a watch.Access) bool {
 	if a.Path == "" {
 		return a.Kind != watch.Connect || a.Address == "" || r.unreachable == nil
 	}
-	return a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isSkipped(a.Path) || r.isRemote(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python works without it
+	return a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isSkipped(a.Path) || r.isRemote(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python checks these paths, but works without them
 }
 
-// isRemote reports whether a lookup of a path could mount a file system, also through links that
-// the program may have made. The user's home folder is already mounted.
+// isRemote reports whether looking up a path could mount a file system, also through links that the
+// program may have made. The user's home folder is excluded, because it is already mounted.
 func (r *refusing) isRemote(path string) bool {
 	if len(r.remote) == 0 {
 		return false
 	}
 	for range hops {
-		if isWithinAny(path, r.remote) && (r.home == "" || !within(path, r.home)) {
+		if isWithinAny(path, r.remote) && (r.home == "" || !isWithin(path, r.home)) {
 			return true
 		}
 		followed, hop, _, err := firstLink(path)
@@ -166,8 +166,9 @@ func (r *refusing) isRemote(path string) bool {
 	return true
 }
 
-// nameWords reports the paths in the program's command line and its own variables that it does not
-// see. A program that only checks for a folder and gives up opens nothing.
+// nameWords reports the paths in the program's command line and its own variables that the program
+// does not see. A program that only checks for such a folder, and gives up, opens nothing that
+// would be reported.
 func (r *refusing) nameWords(o order) {
 	l := Learned{Dir: o.Dir}
 	if len(o.Argv) > 1 {
@@ -188,7 +189,7 @@ func (r *refusing) nameWords(o order) {
 	}
 }
 
-// see is called before an access is tried.
+// see is called before the program's access.
 func (r *refusing) see(a watch.Access) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -221,7 +222,7 @@ func (r *refusing) see(a watch.Access) {
 	}
 }
 
-// mentioned reports a path of a failed request, if the program does not see it or could not write
+// mentioned reports a path from a failed request, if the program does not see it or could not write
 // it.
 func (r *refusing) mentioned(path string, isReadOnly bool) {
 	if isSkipped(path) || r.isRemote(path) {
@@ -230,7 +231,7 @@ func (r *refusing) mentioned(path string, isReadOnly bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	there := path
-	if dir := filepath.Dir(path); !exists(path) && dir != "/" { // it was to be created
+	if dir := filepath.Dir(path); !exists(path) && dir != "/" { // the file was to be created, so check its folder
 		there = dir
 	}
 	p := r.placeOf(there)
@@ -243,19 +244,19 @@ func (r *refusing) mentioned(path string, isReadOnly bool) {
 	}
 }
 
-// keeps is the verb for lost data.
+// keeps is the verb of a Refusal about lost data.
 const keeps = "keep what it writes to"
 
 const homeEnds = "its home folder is a temporary one, which ends with it"
 
-// lose reports a file that the program made in its home folder.
+// lose reports a file that the program made in its temporary home folder.
 func (r *refusing) lose(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.say(true, keeps, path, homeEnds)
 }
 
-// close is called when the program has ended.
+// close releases the root folder after the program has ended.
 func (r *refusing) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -265,7 +266,7 @@ func (r *refusing) close() {
 	r.root = -1
 }
 
-// isHidden reports whether a file exists that the program does not see.
+// isHidden reports whether the machine has a file that the program does not see.
 func (r *refusing) isHidden(path string) bool {
 	if r.isBare {
 		real, err := filepath.EvalSymlinks(path)
@@ -276,12 +277,12 @@ func (r *refusing) isHidden(path string) bool {
 		return false
 	}
 	err := r.lookUp(path)
-	// When its last process has ended, the file system is gone. /proc/1 exists as long as any
-	// process does.
+	// After its last process has ended, the program's file system is gone. /proc/1 exists while any
+	// process runs.
 	return (err == unix.ENOENT || err == unix.EACCES || err == unix.ENOTDIR) && r.lookUp("/proc/1") == nil
 }
 
-// lookUp returns an error if the program does not see a path.
+// lookUp returns an error if the program does not see the path.
 func (r *refusing) lookUp(path string) error {
 	fd, err := unix.Openat2(r.root, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
 	if err == nil {
@@ -293,14 +294,14 @@ func (r *refusing) lookUp(path string) error {
 // placeOf returns the innermost place that contains a path, or nil for the root.
 func (r *refusing) placeOf(path string) (p *place) {
 	for i := range r.places {
-		if within(path, r.places[i].Path) {
+		if isWithin(path, r.places[i].Path) {
 			p = &r.places[i]
 		}
 	}
 	return p
 }
 
-// isNamed reports whether a path, or a folder that contains it, was reported.
+// isNamed reports whether a path, or a folder that contains it, was already reported.
 func (r *refusing) isNamed(verb, path string) bool {
 	for dir := path; ; dir = filepath.Dir(dir) {
 		if r.named[verb+" "+dir] {
@@ -325,7 +326,7 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	case n == maxRefusedOfFolder+1 && !isShared(filepath.Dir(path), r.home):
 		path = filepath.Dir(path)
 		reason += ", nor is much else in this folder"
-	case n > maxRefusedOfFolder && n <= 10*maxRefusedOfFolder && isShared(filepath.Dir(path), r.home): // one by one: the folder is shared
+	case n > maxRefusedOfFolder && n <= 10*maxRefusedOfFolder && isShared(filepath.Dir(path), r.home): // report each file, because the folder is shared
 	case n > maxRefusedOfFolder:
 		return
 	}
@@ -336,16 +337,16 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	}
 	allow := path
 	if dir := filepath.Dir(path); writes && !exists(path) && !isShared(dir, r.home) {
-		allow = dir // a file is to be created in it, often with a temporary name first
+		allow = dir // the program creates a file in the folder, often under a temporary name first
 	}
 	file := ""
 	if writes {
 		if file = r.fileOf(path); file != "" {
-			r.named[verb+" "+file] = true // permission for that file alone would not suffice
+			r.named[verb+" "+file] = true // the permission for this file alone would not suffice
 		}
 	}
-	refusal := Refusal{What: verb + " " + quoted(path), Reason: reason, Allow: []string{flag, allow}, Lost: verb == keeps}
-	switch { // paths that a program tries or mentions are no reason to allow these
+	refusal := Refusal{What: verb + " " + quoteName(path), Reason: reason, Allow: []string{flag, allow}, Lost: verb == keeps}
+	switch { // a path that the program only tried, or that a text mentions, is not a reason to suggest a permission
 	case writes && isWithinAny(path, r.own):
 		refusal.Reason, refusal.Allow = ofPackage, nil
 	case isWithinAny(path, junctionPlaces()):
@@ -353,15 +354,15 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	case allow != path && inSecret(path):
 		refusal.Reason, refusal.Allow = ofSecrets, nil
 	case file != "" && allow == path:
-		refusal.Reason, refusal.Allow = "it comes and goes next to "+quoted(file)+", for which the program must write into their folder, and others use that: give "+
-			quoted(filepath.Base(file))+" a folder of its own, and allow that with --write", nil
+		refusal.Reason, refusal.Allow = "it comes and goes next to "+quoteName(file)+", for which the program must write into their folder, and others use that: give "+
+			quoteName(filepath.Base(file))+" a folder of its own, and allow that with --write", nil
 	}
 	r.refuse(refusal)
 }
 
-// fileOf returns the file for which another one is temporarily created, such as notes.db-journal,
-// or notes.db.4711.tmp, which then replaces it. It must be one that the program may write, or that
-// its command line or variables name. Otherwise the result is "".
+// fileOf returns the file to which a temporary file belongs, or "". Examples are notes.db-journal,
+// and notes.db.4711.tmp, which will replace notes.db. The program must be allowed to write the
+// file, or its command line or variables must name it.
 func (r *refusing) fileOf(path string) string {
 	belongs := func(file string) bool {
 		name, found := strings.CutPrefix(path, file)
@@ -382,23 +383,23 @@ func (r *refusing) fileOf(path string) string {
 	return ""
 }
 
-// maxLossFolders is the number of watched folders: those in a home folder that all programs share,
-// and those above shown paths.
+// maxLossFolders is the maximum number of watched folders. These are folders in the home folder
+// that all programs share, and those above shown paths.
 const maxLossFolders = 64
 
-// losses reports files that an unwatched program makes in its temporary home folder. The kernel
-// sends events (inotify) without delaying the program. This is the only refusal that is not an
-// error for a program.
+// losses reports files that an unwatched program makes in its temporary home folder. It uses the
+// kernel's events (inotify), which do not delay the program. For these accesses the program gets no
+// error.
 type losses struct {
 	events  *os.File
-	fd      int // of events, whose own method would make it blocking
+	fd      int // descriptor of events; calling its Fd method would make it blocking
 	files   *refusing
-	home    int // the folder, which exists until this is closed
+	home    int // descriptor of the home folder, which keeps the folder alive
 	folders map[int32]string
 	done    chan struct{}
 }
 
-// newLosses returns nil if nothing is lost, or if losses cannot be detected.
+// newLosses returns nil if no data can be lost, or if losses cannot be detected.
 func newLosses(r *refusing) *losses {
 	home := r.placeOf(r.home)
 	if r.home == "" || r.isBare || home == nil || home.Path != r.home || home.Kind != temporary {
@@ -429,7 +430,7 @@ func newLosses(r *refusing) *losses {
 	return l
 }
 
-// follow starts to watch a folder of the program's home.
+// follow starts watching a folder in the program's home folder.
 func (l *losses) follow(path string) {
 	if len(l.folders) >= maxLossFolders {
 		return
@@ -449,7 +450,7 @@ func (l *losses) follow(path string) {
 		return
 	}
 	l.folders[int32(watch)] = path
-	for { // files from before the watch
+	for { // files that existed before the watch
 		names, err := dir.Readdirnames(100)
 		for _, name := range names {
 			l.made(filepath.Join(path, name))
@@ -460,14 +461,14 @@ func (l *losses) follow(path string) {
 	}
 }
 
-// made is called for each entry of a watched folder.
+// made handles a new entry in a watched folder.
 func (l *losses) made(path string) {
 	leads := isShared(path, l.files.home)
 	for i := range l.files.places {
 		switch place := l.files.places[i].Path; {
 		case place == path:
-			return // shown paths are not lost
-		case within(place, path):
+			return // a path of the machine, where nothing is lost
+		case isWithin(place, path):
 			leads = true
 		}
 	}
@@ -479,7 +480,7 @@ func (l *losses) made(path string) {
 	}
 }
 
-// see processes events as described in inotify(7).
+// see handles a buffer of events; see inotify(7).
 func (l *losses) see(events []byte) {
 	for len(events) >= unix.SizeofInotifyEvent {
 		watch := int32(binary.NativeEndian.Uint32(events))
@@ -500,7 +501,7 @@ func (l *losses) see(events []byte) {
 	}
 }
 
-// close reports the last files, when the program has ended.
+// close reports the last files after the program has ended.
 func (l *losses) close() {
 	if l == nil {
 		return
@@ -508,7 +509,7 @@ func (l *losses) close() {
 	l.events.SetReadDeadline(time.Unix(1, 0))
 	<-l.done
 	buf := make([]byte, 16<<10)
-	for { // the kernel keeps up to 16,384 events
+	for { // ends, because the kernel keeps at most 16,384 events
 		n, err := unix.Read(l.fd, buf)
 		if err != nil || n <= 0 {
 			break

@@ -1,4 +1,4 @@
-// Package follow serves streams of server-sent events to pages that follow changing data.
+// Package follow serves changing data to pages as server-sent events.
 package follow
 
 import (
@@ -8,32 +8,33 @@ import (
 )
 
 const (
-	alivePause = 15 * time.Second // the time between two comments without events
-	readerTime = 10 * time.Second // the time for a reader to take sent data
+	alivePause = 15 * time.Second // if there are no events for this time, a comment is sent
+	readerTime = 10 * time.Second // time within which a reader must accept sent data
 )
 
-// MaxPart is the number of bytes that a waiting reader reserves, and that a Stream should append at
-// a time. All slow readers hold this much each.
+// MaxPart is the maximum number of bytes that Next of a Stream should append in one call. Each slow
+// reader holds a buffer of this size.
 const MaxPart = 64 << 10
 
-// A Stream is the data that one reader follows. It is read at the reader's speed, and no sender
-// waits for it.
+// A Stream is the data that one reader follows. Serve calls Next as fast as the reader accepts
+// data, so a slow reader delays nobody else.
 type Stream struct {
 	// Begin is sent first.
 	Begin string
-	// Pause is the time between two parts, so that data of that time is in one part; 0 means none.
+	// Pause is the minimum time between two parts; changes within it are sent in one part. The zero
+	// value means no pause.
 	Pause time.Duration
-	// Next appends new data to text. It is called again once changed is closed, or at once if that
-	// is nil. It is not called any more after over is true.
+	// Next appends new data to text. Serve calls it again when changed is closed, or at once if
+	// changed is nil, until over is true.
 	Next func(text []byte) (all []byte, changed <-chan struct{}, over bool)
 }
 
-// Readers counts the readers of a source. The zero value has none, and its method is safe for
-// concurrent use.
+// Readers counts the readers of a source. The zero value is ready for use and safe for concurrent
+// use.
 type Readers struct{ now atomic.Int64 }
 
-// Serve sends the stream until it is over or the reader is gone. If limit readers already follow,
-// it sends nothing and returns false.
+// Serve sends the stream until it is over or the reader disconnects. If limit readers follow
+// already, it sends nothing and returns false.
 func (a *Readers) Serve(w http.ResponseWriter, r *http.Request, limit int64, s Stream) bool {
 	defer a.now.Add(-1)
 	if a.now.Add(1) > limit {
@@ -50,7 +51,7 @@ func serve(w http.ResponseWriter, r *http.Request, s Stream) {
 	h.Set("X-Accel-Buffering", "no")
 	control := http.NewResponseController(w)
 	send := func(text []byte) error {
-		_ = control.SetWriteDeadline(time.Now().Add(readerTime)) // if it cannot be set, the server's own holds
+		_ = control.SetWriteDeadline(time.Now().Add(readerTime)) // if this fails, the timeout of the server applies
 		if _, err := w.Write(text); err != nil {
 			return err
 		}
@@ -99,31 +100,31 @@ func serve(w http.ResponseWriter, r *http.Request, s Stream) {
 	}
 }
 
-// A Ring holds the newest of the added items, numbered from 1 on, for readers that follow it. It is
-// not safe for concurrent use.
+// A Ring holds the newest of the added items, which are numbered from 1. Readers can wait for
+// changes. It is not safe for concurrent use.
 type Ring[T any] struct {
-	items   []T           // item n at n modulo its length
+	items   []T           // item n is at index n modulo the length
 	First   uint64        // the number of the oldest item
-	Next    uint64        // the number of the item that is added next
-	changed chan struct{} // is closed by Wake; nil while no reader waits
+	Next    uint64        // the number of the next item to add
+	changed chan struct{} // closed by Wake; nil while no reader waits
 }
 
-// NewRing returns a Ring of at most this many items.
+// NewRing returns a Ring for at most the given number of items.
 func NewRing[T any](most int) Ring[T] { return Ring[T]{items: make([]T, most), First: 1, Next: 1} }
 
-// At returns item n, which must be in the Ring, or the next one.
+// At returns item n, which must be in the Ring or be the next one to add.
 func (r *Ring[T]) At(n uint64) *T { return &r.items[n%uint64(len(r.items))] }
 
-// Full reports whether an item can be added only after [Ring.Drop].
+// Full reports whether [Ring.Drop] must be called before the next [Ring.Add].
 func (r *Ring[T]) Full() bool { return r.Next-r.First == uint64(len(r.items)) }
 
-// Add adds an item.
+// Add adds an item as the newest.
 func (r *Ring[T]) Add(item T) {
 	*r.At(r.Next) = item
 	r.Next++
 }
 
-// Drop drops the oldest item.
+// Drop removes the oldest item.
 func (r *Ring[T]) Drop() {
 	*r.At(r.First) = *new(T)
 	r.First++
@@ -137,7 +138,7 @@ func (r *Ring[T]) Wake() {
 	}
 }
 
-// Changed returns a channel that the next Wake closes.
+// Changed returns a channel that the next call of Wake closes.
 func (r *Ring[T]) Changed() <-chan struct{} {
 	if r.changed == nil {
 		r.changed = make(chan struct{})

@@ -71,7 +71,7 @@ func TestStreamSendsUpdatesUntilTheEnd(t *testing.T) {
 	}
 }
 
-// broken is a reader that is gone after some parts.
+// broken is a reader that disconnects after some parts.
 type broken struct {
 	*httptest.ResponseRecorder
 	left int

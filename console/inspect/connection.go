@@ -29,81 +29,82 @@ import (
 
 // The states of a connection.
 const (
-	connecting = "connecting"
-	connected  = "connected"
-	failed     = "failed" // was not connected
-	ended      = "ended"  // was connected, and the server or the network ended it
-	closed     = "closed" // by a page, or as no page followed it
+	connecting  = "connecting"
+	connected   = "connected"
+	failedState = "failed" // the connection was never made
+	ended       = "ended"  // the server or the network ended the connection
+	closed      = "closed" // a page closed the connection, or no page followed it
 )
 
 const (
-	slowTime    = 10 * time.Second // before an event reports that a server has not responded yet
-	explainTime = 20 * time.Second // to find the reason why a server cannot be connected
+	slowTime    = 10 * time.Second // time after which an event reports that a server has not responded yet
+	explainTime = 20 * time.Second // timeout for finding the reason why connecting failed
 )
 
-// errClosed is the reason for the end of a connection that a page closes.
+// errClosed is the cause if a page closes a connection.
 var errClosed = errors.New("the connection was closed")
 
-// A connection is one to a server, with its history. It can be connected again.
+// A connection is a connection to a server, with its history. It can be made again after it ended.
 type connection struct {
-	of      *Inspector
-	id      string
-	server  Server
-	journal *journal
-	log     traffic.Log // its messages
-	unsee   func()      // ends the display of messages
-	ctx     context.Context
-	end     context.CancelCauseFunc
-	work    sync.WaitGroup // counts its goroutines
-	once    sync.Once      // guards close
+	inspector     *Inspector
+	id            string
+	server        Server
+	journal       *journal
+	log           traffic.Log // observes the messages
+	stopObserving func()      // stops the observation of messages
+	ctx           context.Context
+	end           context.CancelCauseFunc
+	work          sync.WaitGroup // the goroutines of the connection
+	once          sync.Once      // makes close run once
 
-	mu        sync.Mutex
-	state     string
-	fault     *Fault
-	attempt   *attempt // the last one
-	level     mcp.LogLevel
-	gone      bool // is set once no goroutine may begin
-	users     int  // counts requests of pages that are being handled
-	idle      *time.Timer
-	asked     []*asked
-	held      int // counts the bytes of results in asked
-	questions map[uint64]*question
-	signing   bool
-	listened  *listening
+	mu           sync.Mutex
+	state        string
+	fault        *Fault
+	attempt      *attempt // the latest attempt
+	level        mcp.LogLevel
+	closing      bool // set when no further goroutine may start
+	users        int  // number of requests of pages that are being handled
+	idle         *time.Timer
+	requests     []*pageRequest
+	requestBytes int // sum of the sizes of requests, in bytes
+	questions    map[uint64]*question
+	signing      bool
+	subscription *subscription
 }
 
-// An attempt is one connection to the server, from its beginning.
+// An attempt is one attempt to connect, and the resulting connection.
 type attempt struct {
 	cancel context.CancelCauseFunc
 	over   chan struct{}
-	// The other fields are guarded by the connection's mu.
-	opened  *Opened     // is nil until the server is found
-	client  *mcp.Client // is nil while it is not connected
+	// The connection's mu guards the other fields.
+	opened  *Opened     // nil until Open has found the server
+	client  *mcp.Client // nil while there is no connection
 	stray   string      // the first line of standard output that was not a message
-	refused bool        // is set if initialize got no response
-	older   bool        // is set if HTTP+SSE replaced Streamable HTTP
+	refused bool        // set if the request initialize failed
+	older   bool        // set if HTTP+SSE is used because Streamable HTTP failed
 }
 
 func newConnection(of *Inspector, id string, s Server) *connection {
-	c := &connection{of: of, id: id, server: s, journal: newJournal(), state: connecting, level: mcp.LogInfo, questions: map[uint64]*question{}}
-	c.unsee = c.log.See(c.sees)
+	c := &connection{inspector: of, id: id, server: s, journal: newJournal(), state: connecting, level: mcp.LogInfo, questions: map[uint64]*question{}}
+	c.stopObserving = c.log.See(c.observe)
 	c.ctx, c.end = context.WithCancelCause(of.ctx)
 	c.idle = time.AfterFunc(idleTime, c.close)
 	return c
 }
 
-// spawn runs f in a goroutine of the connection. It returns false if the connection ends.
+// spawn runs f in a goroutine that close waits for. It returns false if the connection is being
+// closed.
 func (c *connection) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.gone {
+	if c.closing {
 		return false
 	}
 	c.work.Go(f)
 	return true
 }
 
-// use keeps the connection during a request of a page.
+// use prevents that the connection is closed as unused before done is called.
 func (c *connection) use() (done func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,38 +113,38 @@ func (c *connection) use() (done func()) {
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.users--; c.users == 0 && !c.gone {
+		if c.users--; c.users == 0 && !c.closing {
 			c.idle.Reset(idleTime)
 		}
 	}
 }
 
-// close ends the connection for good.
+// close ends the connection permanently.
 func (c *connection) close() {
 	c.once.Do(func() {
 		c.end(errClosed)
 		c.mu.Lock()
-		c.gone = true
+		c.closing = true
 		c.idle.Stop()
 		c.mu.Unlock()
 		c.work.Wait()
-		c.unsee()
+		c.stopObserving()
 		c.become(closed, nil)
 		c.journal.end()
-		c.of.mu.Lock()
-		c.of.all = slices.DeleteFunc(c.of.all, func(other *connection) bool { return other == c })
-		c.of.mu.Unlock()
-		c.of.running.Done()
+		c.inspector.mu.Lock()
+		c.inspector.all = slices.DeleteFunc(c.inspector.all, func(other *connection) bool { return other == c })
+		c.inspector.mu.Unlock()
+		c.inspector.running.Done()
 	})
 }
 
-// reconnect connects again, and ends the present connection.
+// reconnect ends the present connection and connects again.
 func (c *connection) reconnect(*http.Request) (any, error) {
 	c.start()
 	return reply.Accepted{Body: c.view()}, nil
 }
 
-// start begins an attempt, once the one before it is over.
+// start begins an attempt, which runs after the end of the one before it.
 func (c *connection) start() {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	a := &attempt{cancel: cancel, over: make(chan struct{})}
@@ -175,7 +176,7 @@ func (c *connection) run(ctx context.Context, a *attempt) {
 	client, err := c.dial(ctx, a)
 	slow.Stop()
 	if err != nil {
-		c.settle(ctx, a, failed, err)
+		c.reportEnd(ctx, a, failedState, err)
 		return
 	}
 	c.mu.Lock()
@@ -185,18 +186,18 @@ func (c *connection) run(ctx context.Context, a *attempt) {
 	c.become(connected, nil)
 	select {
 	case <-client.Done():
-		c.settle(ctx, a, ended, client.Err())
+		c.reportEnd(ctx, a, ended, client.Err())
 	case <-ctx.Done():
 	}
 	c.mu.Lock()
 	a.client = nil
 	c.mu.Unlock()
-	_ = client.Close() // the reason of its end is known
+	_ = client.Close() // the reason for the end is already known
 }
 
-// dial finds the server, and connects to it.
+// dial finds the server and connects to it.
 func (c *connection) dial(ctx context.Context, a *attempt) (*mcp.Client, error) {
-	opened, err := c.of.options.Open(ctx, c.server, Hooks{HTTP: c.transport, Stdout: func(line string) { c.stdout(a, line) },
+	opened, err := c.inspector.options.Open(ctx, c.server, Hooks{HTTP: c.transport, Stdout: func(line string) { c.stdout(a, line) },
 		Stderr: func(text string) { c.journal.add("stderr", line{Line: text}) }})
 	if err != nil {
 		return nil, err
@@ -215,8 +216,8 @@ func (c *connection) dial(ctx context.Context, a *attempt) (*mcp.Client, error) 
 	return mcp.DialWith(ctx, opened.Transport, o)
 }
 
-// settle reports why there is no connection, unless this side ended it.
-func (c *connection) settle(ctx context.Context, a *attempt, state string, err error) {
+// reportEnd sets the state and the reason why there is no connection, unless the console ended it.
+func (c *connection) reportEnd(ctx context.Context, a *attempt, state string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -224,13 +225,13 @@ func (c *connection) settle(ctx context.Context, a *attempt, state string, err e
 		err = errors.New("the connection ended")
 	}
 	fault := c.explain(ctx, a, err)
-	if state == ended && fault.Link == "start" { // which had succeeded
+	if state == ended && fault.Link == "start" { // the start of the program had succeeded
 		fault.Link, fault.Remedy = "", "read in its output why it ended, and connect again; that it ended while it was in use is a fault of the server"
 	}
 	c.become(state, &fault)
 }
 
-// explain describes an error in words.
+// explain describes an error for users.
 func (c *connection) explain(ctx context.Context, a *attempt, err error) Fault {
 	if known, is := errors.AsType[*FaultError](err); is {
 		return known.Fault
@@ -246,7 +247,7 @@ func (c *connection) explain(ctx context.Context, a *attempt, err error) Fault {
 	return opened.Explain(ctx, err, stray)
 }
 
-// become changes the state, and adds an event.
+// become sets the state and adds an event about it.
 func (c *connection) become(state string, fault *Fault) {
 	c.mu.Lock()
 	c.state, c.fault = state, fault
@@ -254,7 +255,7 @@ func (c *connection) become(state string, fault *Fault) {
 	c.journal.add("state", c.view())
 }
 
-// A step is a part of connecting.
+// A step is one step of connecting.
 type step struct {
 	Step   string `json:"step"`
 	OK     bool   `json:"ok"`
@@ -266,10 +267,10 @@ func (c *connection) step(name string, ok bool, since time.Time, format string, 
 	c.journal.add("step", step{name, ok, plaintext.Line(fmt.Sprintf(format, args...), maxDetail), time.Since(since).Milliseconds()})
 }
 
-// maxDetail is the maximum number of characters about a step.
+// maxDetail is the maximum number of characters of a step's detail.
 const maxDetail = 1_000
 
-// A line is one of a program's output.
+// A line is a line of a program's output.
 type line struct {
 	Line   string `json:"line"`
 	Remedy string `json:"remedy,omitempty"`
@@ -284,13 +285,13 @@ func (c *connection) stdout(a *attempt, text string) {
 	c.journal.add("stdout", line{text, "standard output is for messages of JSON-RPC only, and other clients fail at this line: the server must log to standard error"})
 }
 
-// A view describes a connection to a page.
+// A view describes a connection for a page.
 type view struct {
 	ID           string              `json:"id"`
 	Name         string              `json:"name"`
 	Origin       string              `json:"origin,omitempty"`
-	Server       Server              `json:"server"`            // has no secrets
-	Reached      *Server             `json:"reached,omitempty"` // is the configuration of Server, without secrets
+	Server       Server              `json:"server"`            // without secrets
+	Reached      *Server             `json:"reached,omitempty"` // the configuration of Server, without secrets
 	State        string              `json:"state"`
 	Fault        *Fault              `json:"fault,omitempty"`
 	Transport    string              `json:"transport,omitempty"`
@@ -300,22 +301,22 @@ type view struct {
 	Capabilities json.RawMessage     `json:"capabilities,omitempty"`
 	Instructions string              `json:"instructions,omitempty"`
 	Level        mcp.LogLevel        `json:"level"`
-	Listens      *listening          `json:"subscriptions,omitempty"`
+	Listens      *subscription       `json:"subscriptions,omitempty"`
 	CanLogin     bool                `json:"canLogin"`
 	Running      int                 `json:"running"`
 	Questions    int                 `json:"questions"`
-	Events       uint64              `json:"events"` // is the id of the last event before this
+	Events       uint64              `json:"events"` // id of the last event that the view includes
 }
 
 func (c *connection) view() view {
 	c.mu.Lock()
 	v := view{ID: c.id, Server: c.server.redacted(), State: c.state, Fault: c.fault, Level: c.level, Questions: len(c.questions), Events: c.journal.lastID()}
-	if c.listened != nil {
-		now := *c.listened // copied, as the server acknowledges it later
+	if c.subscription != nil {
+		now := *c.subscription // a copy, because the server acknowledges the subscription later
 		v.Listens = &now
 	}
 	v.Name = v.Server.Name + v.Server.URL + v.Server.Command
-	for _, one := range c.asked {
+	for _, one := range c.requests {
 		if one.State == running {
 			v.Running++
 		}
@@ -340,7 +341,7 @@ func (c *connection) view() view {
 	if slices.Contains(revision.Legacy(), v.Revision) {
 		v.Era = "legacy"
 	}
-	if said, err := client.Do(context.Background(), "server/discover", nil); err == nil { // the connection has it stored
+	if said, err := client.Do(context.Background(), "server/discover", nil); err == nil { // needs no request, because the client has stored the response
 		if body, err := said.Encoded(); err == nil {
 			v.Capabilities = jsonrpc.Get(body, "capabilities")
 		}
@@ -348,7 +349,7 @@ func (c *connection) view() view {
 	return v
 }
 
-// redacted returns a Server without values that may be secret.
+// redacted returns a copy in which values that may be secret are hidden.
 func (s Server) redacted() Server {
 	hidden := func(values map[string]string) map[string]string {
 		values = maps.Clone(values)
@@ -362,7 +363,7 @@ func (s Server) redacted() Server {
 	return s
 }
 
-// connectedTo returns the client, or an error if there is none.
+// connectedTo returns the client, or an error if there is no connection.
 func (c *connection) connectedTo() (*mcp.Client, *attempt, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -373,20 +374,20 @@ func (c *connection) connectedTo() (*mcp.Client, *attempt, error) {
 }
 
 const (
-	maxEvents     = 5_000    // of a connection that can be read again
+	maxEvents     = 5_000    // events of a connection that can be read again
 	maxEventBytes = 16 << 20 // bytes of all events of a connection
-	maxOneEvent   = 1 << 20  // bytes of a message that an event has as a whole
-	maxFollowers  = 8        // streams of one connection's events
+	maxOneEvent   = 1 << 20  // bytes of a message that an event includes as a whole
+	maxFollowers  = 8        // concurrent streams of a connection's events
 )
 
-// An event is a change of a connection.
+// An event is an event of a connection, such as a change of its state or a message.
 type event struct {
 	id   uint64
 	name string
 	data []byte
 }
 
-// A journal holds the last events of a connection. It is safe for concurrent use.
+// A journal stores the last events of a connection. It is safe for concurrent use.
 type journal struct {
 	followers follow.Readers
 
@@ -398,11 +399,11 @@ type journal struct {
 
 func newJournal() *journal { return &journal{events: follow.NewRing[event](maxEvents)} }
 
-// add appends an event. The value what must encode to an object, to which the time is added.
+// add appends an event. The value what must encode as a JSON object; add adds the time to it.
 func (j *journal) add(name string, what any) {
 	body, err := json.Marshal(what)
 	if err != nil {
-		return // cannot happen with our own types and checked JSON
+		return // impossible: the types are our own, and the JSON was checked
 	}
 	now, _ := json.Marshal(time.Now().UTC())
 	body = jsonrpc.With(body, "time", now)
@@ -435,13 +436,14 @@ func (j *journal) end() {
 	j.events.Wake()
 }
 
-// after returns the events after one, the number of events between that are gone, and a channel
-// that is closed when there are more. The result ended is set if there will be none.
+// after returns the events that follow the event with an id, and the number of following events
+// that are no longer stored. The channel more is closed when there are further events; ended means
+// that there will be none.
 func (j *journal) after(id uint64) (events []event, gone uint64, more <-chan struct{}, ended bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if id >= j.events.Next {
-		id = 0 // is of another process
+		id = 0 // the id comes from an earlier process
 	}
 	first := max(id+1, j.events.First)
 	for n := first; n < j.events.Next; n++ {
@@ -450,21 +452,21 @@ func (j *journal) after(id uint64) (events []event, gone uint64, more <-chan str
 	return events, first - id - 1, j.events.Changed(), j.ended
 }
 
-// A follower reads the events of a journal. It copies a part of them at a time, so that many slow
-// followers hold little.
+// A follower reads the events of a journal for one page. It copies at most [follow.MaxPart] bytes
+// at a time, so that slow readers need little memory.
 type follower struct {
 	*journal
-	last uint64 // the event that it has sent, at least in part
+	last uint64 // id of the last event that was sent, at least partly
 	rest []byte // the unsent part of that event
 }
 
-// next appends a part of the new events to text.
+// next appends the next part of the new events to text.
 func (f *follower) next(text []byte) (_ []byte, more <-chan struct{}, over bool) {
 	if len(f.rest) > 0 {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.last < f.events.First {
-			return text, nil, true // else this reader alone would hold the event; it comes back and gets a gap
+			return text, nil, true // otherwise only this reader would hold the dropped event; it connects again and gets a gap event
 		}
 		return f.part(text), nil, false
 	}
@@ -473,7 +475,7 @@ func (f *follower) next(text []byte) (_ []byte, more <-chan struct{}, over bool)
 		missed, _ := json.Marshal(map[string]uint64{"missed": gone})
 		text = eventstream.AppendEvent(text, eventstream.Event{Name: "gap", Data: missed})
 		if len(events) > 0 {
-			f.last = events[0].id - 1 // so that the gap is sent once, even if the event after it is split
+			f.last = events[0].id - 1 // sends the gap only once, even if the event after it needs several parts
 		}
 	}
 	for _, e := range events {
@@ -484,7 +486,7 @@ func (f *follower) next(text []byte) (_ []byte, more <-chan struct{}, over bool)
 		f.last = e.id
 		if len(e.data) > follow.MaxPart {
 			text = bytes.TrimSuffix(eventstream.AppendEvent(text, one), []byte("\n"))
-			f.rest = e.data // is JSON in one line
+			f.rest = e.data // JSON without line breaks
 			return f.part(append(text, "data: "...)), nil, false
 		}
 		one.Data = e.data
@@ -493,7 +495,7 @@ func (f *follower) next(text []byte) (_ []byte, more <-chan struct{}, over bool)
 	return text, more, over
 }
 
-// part appends a part of the rest of an event.
+// part appends the next part of the event that is partly sent.
 func (f *follower) part(text []byte) []byte {
 	n := min(len(f.rest), follow.MaxPart)
 	text = append(text, f.rest[:n]...)
@@ -509,7 +511,7 @@ func (c *connection) stream(w http.ResponseWriter, r *http.Request) error {
 	if from == "" {
 		from = r.URL.Query().Get("after")
 	}
-	last, _ := strconv.ParseUint(from, 10, 64) // else from the beginning
+	last, _ := strconv.ParseUint(from, 10, 64) // if there is no valid id, all events are sent
 	f := &follower{journal: c.journal, last: last}
 	if !c.journal.followers.Serve(w, r, maxFollowers, follow.Stream{Begin: ": begun\n\n", Next: f.next}) {
 		return reply.Refuse(http.StatusTooManyRequests, "%d pages follow this connection already", maxFollowers)
@@ -518,21 +520,21 @@ func (c *connection) stream(w http.ResponseWriter, r *http.Request) error {
 }
 
 const (
-	maxListened = 100     // resources that a connection subscribes to
-	maxURI      = 8 << 10 // bytes of a URI
+	maxListened = 100     // maximum number of resources in a subscription
+	maxURI      = 8 << 10 // maximum bytes of a URI
 )
 
-// A listening is the subscription of a connection.
-type listening struct {
+// A subscription is the subscription of a connection.
+type subscription struct {
 	Filter mcp.SubscriptionFilter `json:"filter"`
-	// Agreed is the part of Filter that the server acknowledged; nil before that.
+	// Agreed is the part of Filter that the server acknowledged, or nil until it did.
 	Agreed *mcp.SubscriptionFilter `json:"agreed,omitempty"`
 
 	stop context.CancelCauseFunc
 	over chan struct{}
 }
 
-// subscribe sets the filter of the subscription; an empty one ends it.
+// subscribe replaces the subscription by one with another filter. An empty filter only ends it.
 func (c *connection) subscribe(r *http.Request) (any, error) {
 	var filter mcp.SubscriptionFilter
 	if err := decode(r, &filter, maxBody); err != nil {
@@ -552,11 +554,11 @@ func (c *connection) subscribe(r *http.Request) (any, error) {
 	}
 	empty := len(filter.Lists()) == 0 && len(filter.ResourceSubscriptions) == 0
 	ctx, stop := context.WithCancelCause(c.ctx)
-	next := &listening{Filter: filter, stop: stop, over: make(chan struct{})}
+	next := &subscription{Filter: filter, stop: stop, over: make(chan struct{})}
 	c.mu.Lock()
-	before := c.listened
-	if c.listened = next; empty {
-		c.listened = nil
+	before := c.subscription
+	if c.subscription = next; empty {
+		c.subscription = nil
 	}
 	c.mu.Unlock()
 	if before != nil {
@@ -571,7 +573,7 @@ func (c *connection) subscribe(r *http.Request) (any, error) {
 }
 
 // listen subscribes until the filter is replaced or the connection ends.
-func (c *connection) listen(ctx context.Context, l *listening, client *mcp.Client, a *attempt) {
+func (c *connection) listen(ctx context.Context, l *subscription, client *mcp.Client, a *attempt) {
 	defer close(l.over)
 	defer l.stop(nil)
 	err := client.ListenWith(ctx, l.Filter, func(mcp.Notification) {}, func(offered mcp.SubscriptionFilter) {
@@ -581,8 +583,8 @@ func (c *connection) listen(ctx context.Context, l *listening, client *mcp.Clien
 		c.journal.add("subscription", map[string]any{"filter": l.Filter, "agreed": offered})
 	})
 	c.mu.Lock()
-	if c.listened == l {
-		c.listened = nil
+	if c.subscription == l {
+		c.subscription = nil
 	}
 	c.mu.Unlock()
 	over := map[string]any{"filter": l.Filter, "ended": "it was ended here"}
@@ -614,7 +616,7 @@ func (c *connection) setLevel(r *http.Request) (any, error) {
 	c.mu.Unlock()
 	client, _, err := c.connectedTo()
 	if err != nil || in.Level == "" || client.Capabilities().Logging == nil || !slices.Contains(revision.Legacy(), client.Revision()) {
-		return map[string]any{"level": in.Level}, nil // modern servers get it with each request
+		return map[string]any{"level": in.Level}, nil // modern servers get the level with each request
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), defaultTimeout)
 	defer cancel()
@@ -626,7 +628,7 @@ func (c *connection) setLevel(r *http.Request) (any, error) {
 	return map[string]any{"level": in.Level}, nil
 }
 
-// A taskEvent describes the task of a call that is waited for.
+// A taskEvent reports the state of the task of a call whose result the page waits for.
 type taskEvent struct {
 	Request uint64 `json:"request,omitempty"`
 	Task    string `json:"task"`

@@ -14,26 +14,26 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// An Entry describes a server as a configuration does. It has no secrets: only the names of
-// variables and headers.
+// An Entry describes a server in the way of a configuration file. It has no secrets: it has the
+// names of variables and headers, without their values.
 type Entry struct {
 	Name string
-	// Configured is set if the commands of junction know the server by Name, with the files of
-	// Config, if there are any.
+	// Configured is set if the commands of junction know the server by Name. They need the files of
+	// Config for it, if there are any.
 	Configured bool
 	Config     []string
-	Type       string // is "sse" or empty
+	Type       string // "sse" or empty
 	Command    string
 	Args       []string
-	Env        []string // lists names of variables
+	Env        []string // names of environment variables
 	Dir        string
 	URL        string
-	Headers    []string // lists names of headers
+	Headers    []string // names of headers
 }
 
-// copied is a request in the form of other programs. A form that is not possible is empty, and
+// A copyForms has a request in forms for other programs. If a form is not possible, it is empty and
 // Notes has the reason.
-type copied struct {
+type copyForms struct {
 	Junction string          `json:"junction,omitempty"`
 	Curl     string          `json:"curl,omitempty"`
 	Entry    json.RawMessage `json:"entry,omitempty"`
@@ -53,7 +53,7 @@ func (c *connection) copies(r *http.Request) (any, error) {
 		older = a.transport() == "http+sse"
 	}
 	c.mu.Unlock()
-	out := copied{Notes: []string{}}
+	out := copyForms{Notes: []string{}}
 	now := q.copy(c)
 	note := func(text string) { out.Notes = append(out.Notes, text) }
 	if redact.URL(entry.URL) != entry.URL || strings.Contains(entry.URL, redact.Hidden) {
@@ -79,8 +79,9 @@ func (c *connection) copies(r *http.Request) (any, error) {
 	return out, err
 }
 
-// subcommand returns the command of junction for a request, and the words after the server.
-func subcommand(q *asked) (name string, words []string) {
+// subcommand returns the subcommand of junction that makes a request, and its arguments after the
+// server.
+func subcommand(q *pageRequest) (name string, words []string) {
 	text := func(member string) string {
 		s, _ := jsonrpc.Unquote(jsonrpc.Get(q.Params, member))
 		return s
@@ -123,8 +124,9 @@ func subcommand(q *asked) (name string, words []string) {
 	return "", nil
 }
 
-// pairs returns the members of an object as NAME=VALUE. With files, names and values may have a
-// special syntax, such as for the path of a file.
+// pairs returns the members of an object as NAME=VALUE, and reports whether all can have this form.
+// The parameter files is set if the command interprets special characters, such as @ before the
+// path of a file.
 func pairs(object json.RawMessage, files bool) (all []string, fit bool) {
 	fit = true
 	special := "="
@@ -136,7 +138,7 @@ func pairs(object json.RawMessage, files bool) (all []string, fit bool) {
 		s, is := jsonrpc.Unquote(value)
 		fit = fit && is && key != "" && !strings.ContainsAny(key, special)
 		if files && strings.HasPrefix(s, "@") {
-			s = "@" + s // else it would be a file
+			s = "@" + s // a single @ would mean a file
 		}
 		all = append(all, key+"="+s)
 		return fit
@@ -144,9 +146,9 @@ func pairs(object json.RawMessage, files bool) (all []string, fit bool) {
 	return all, fit
 }
 
-// command returns a request as a command line of junction, for a POSIX shell; empty if there is
-// none.
-func (e Entry) command(q *asked, revision string) string {
+// command returns a command line of junction, for a POSIX shell, that makes a request. It returns
+// "" if there is none.
+func (e Entry) command(q *pageRequest, revision string) string {
 	name, words := subcommand(q)
 	if name == "" {
 		return ""
@@ -156,19 +158,19 @@ func (e Entry) command(q *asked, revision string) string {
 	switch {
 	case e.Configured:
 		target = e.Name
-	case e.Command != "": // comes at the end
+	case e.Command != "": // the command follows at the end
 		target = ""
 	}
 	if strings.HasPrefix(target, "-") {
-		return "" // as it would be a flag
+		return "" // it would be taken as a flag
 	}
 	if target != "" {
 		all = append(all, quote(target))
 	}
 	for i, word := range words {
-		flag := name == "call" && i == 1 // for --args
+		flag := name == "call" && i == 1 // the word --args
 		if strings.HasPrefix(word, "-") && !flag || strings.ContainsRune(word, 0) || word == "" && i == 0 {
-			return "" // as it would be a flag
+			return "" // it would be taken as a flag, cannot be an argument, or lacks the name
 		}
 		all = append(all, quote(word))
 	}
@@ -204,8 +206,8 @@ func (e Entry) command(q *asked, revision string) string {
 	return line
 }
 
-// curl returns a request as a command line of curl, as it was sent.
-func (a *asked) curl() string {
+// curl returns a command line of curl that sends the same request.
+func (a *pageRequest) curl() string {
 	all := []string{"curl", "-gsS", "-N", "--url", quote(redact.URL(a.url))}
 	for _, name := range slices.Sorted(maps.Keys(a.header)) {
 		key := strings.ToLower(name)
@@ -262,7 +264,7 @@ var (
 	notName   = regexp.MustCompile(`[^A-Za-z0-9_]`)
 )
 
-// quote returns a word in the form that a POSIX shell takes literally.
+// quote returns a word in quotes if a POSIX shell would not take it literally.
 func quote(word string) string {
 	if plainWord.MatchString(word) {
 		return word
@@ -270,7 +272,8 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// variable returns the name of an environment variable for a header or another variable.
+// variable returns the name of the environment variable that stands for the value of a header or of
+// another variable.
 func variable(name string) string {
 	name = notName.ReplaceAllString(name, "_")
 	if name == "" || name[0] >= '0' && name[0] <= '9' {

@@ -35,7 +35,7 @@ func words(t *testing.T, name, line string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-func TestACommandLineIsTakenByAShellAsItIsMeant(t *testing.T) {
+func TestAShellParsesCommandLinesAsIntended(t *testing.T) {
 	for _, text := range hostile {
 		quoted, err := json.Marshal(map[string]string{"message": text})
 		if err != nil {
@@ -45,7 +45,7 @@ func TestACommandLineIsTakenByAShellAsItIsMeant(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := &asked{Method: "tools/call", Params: params}
+		q := &pageRequest{Method: "tools/call", Params: params}
 		for _, test := range []struct {
 			entry Entry
 			want  []string
@@ -63,7 +63,7 @@ func TestACommandLineIsTakenByAShellAsItIsMeant(t *testing.T) {
 				t.Errorf("%q became %q, want %q", text, got, test.want)
 			}
 		}
-		read := &asked{Method: "resources/read", Params: json.RawMessage(`{"uri":` + string(mustQuote(t, text)) + `}`)}
+		read := &pageRequest{Method: "resources/read", Params: json.RawMessage(`{"uri":` + string(mustQuote(t, text)) + `}`)}
 		line := Entry{Name: "s", Configured: true}.command(read, "")
 		if text == "" || strings.HasPrefix(text, "-") {
 			if line != "" {
@@ -74,7 +74,7 @@ func TestACommandLineIsTakenByAShellAsItIsMeant(t *testing.T) {
 		if got, want := words(t, "junction", line), []string{"get", "resource", "s", text}; !slices.Equal(got, want) {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
-		sent := &asked{url: "https://example.com/mcp?a=hidden", message: quoted, header: http.Header{"X-Key": {"never shown"}, "Mcp-Name": {text}, "Content-Type": {"application/json"}}}
+		sent := &pageRequest{url: "https://example.com/mcp?a=hidden", message: quoted, header: http.Header{"X-Key": {"never shown"}, "Mcp-Name": {text}, "Content-Type": {"application/json"}}}
 		if got, want := words(t, "curl", sent.curl()), []string{"-gsS", "-N", "--url", "https://example.com/mcp?a=***", "-H", "Content-Type: application/json", "-H", "Mcp-Name: " + text, "-H", "X-Key: k", "--data-raw", string(quoted)}; !slices.Equal(got, want) {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
@@ -111,17 +111,17 @@ func TestRequestsAreCopiedInTheWordsOfJunction(t *testing.T) {
 		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"travel"},"argument":{"name":"a=b","value":"O"}}`, ""},
 		{"tasks/get", `{"taskId":"1"}`, ""},
 	} {
-		if got := everything.command(&asked{Method: test.method, Params: json.RawMessage(test.params)}, ""); got != test.want {
+		if got := everything.command(&pageRequest{Method: test.method, Params: json.RawMessage(test.params)}, ""); got != test.want {
 			t.Errorf("%s %s: got %s, want %s", test.method, test.params, got, test.want)
 		}
 	}
 	for _, name := range []string{"-c", "--config=/tmp/other.json"} {
-		if got := (Entry{Name: name, Configured: true}).command(&asked{Method: "ping"}, ""); got != "" {
+		if got := (Entry{Name: name, Configured: true}).command(&pageRequest{Method: "ping"}, ""); got != "" {
 			t.Errorf("the name of a server becomes a flag: %s", got)
 		}
 	}
 	elsewhere := Entry{Command: "./serve", Dir: "/some where", Configured: false}
-	if got, want := elsewhere.command(&asked{Method: "ping"}, "2025-06-18"), "(cd -- '/some where' && junction server ping --revision 2025-06-18 -- ./serve)"; got != want {
+	if got, want := elsewhere.command(&pageRequest{Method: "ping"}, "2025-06-18"), "(cd -- '/some where' && junction server ping --revision 2025-06-18 -- ./serve)"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestAnswersOfAnAuthorizationServerAreShownWithoutSecrets(t *testing.T) {
+func TestAuthorizationResponsesAreShownWithoutSecrets(t *testing.T) {
 	inspector := New(Options{})
 	defer inspector.Close()
 	for _, test := range []struct{ name, status, answer, failed, want string }{

@@ -89,7 +89,7 @@ func TestRequestsOfAServerAreAnsweredOnThePage(t *testing.T) {
 	})
 }
 
-func TestAServersRequestIsWithdrawnWithTheCallItBelongsTo(t *testing.T) {
+func TestARequestOfTheServerEndsWithItsCall(t *testing.T) {
 	eachWay(t, func(t *testing.T, c *console, path, _, _ string) {
 		n := c.calls(path, "ask", nil)
 		q := c.next(path, 0, "question")
@@ -267,7 +267,7 @@ func TestPromptsResourcesAndCompletion(t *testing.T) {
 
 // The connection belongs to the user: its messages are shown in full, and each response has the
 // number of its request.
-func TestMessagesAreShownAsTheyWent(t *testing.T) {
+func TestMessagesAreShownUnchanged(t *testing.T) {
 	eachWay(t, func(t *testing.T, c *console, path, _, _ string) {
 		const said = "password=sk-abcdefghijklmnop1234"
 		n := c.calls(path, "echo", object{"message": said})

@@ -26,102 +26,104 @@ import (
 )
 
 const (
-	maxConnections = 16               // at the same time
-	maxBody        = 4 << 20          // bytes of a request of a page
-	idleTime       = 15 * time.Minute // of a connection that no page follows
-	maxDescription = 256 << 10        // bytes of a page's description of a server
+	maxConnections = 16               // maximum number of connections
+	maxBody        = 4 << 20          // maximum bytes of a request of a page
+	idleTime       = 15 * time.Minute // time after which a connection is closed if no page follows it
+	maxDescription = 256 << 10        // maximum bytes of a page's description of a server
 )
 
-// A Server is the server that a page wants to connect to: a name of the configuration, a URL or a
-// command.
+// A Server is the server that a page wants to connect to. It has a name from the configuration, a
+// URL or a command.
 type Server struct {
 	Name    string            `json:"server,omitempty"`
 	URL     string            `json:"url,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"` // are for URL
+	Headers map[string]string `json:"headers,omitempty"` // only with URL
 	Command string            `json:"command,omitempty"`
-	Args    []string          `json:"args,omitempty"` // is for Command, as are Env and Dir
+	Args    []string          `json:"args,omitempty"` // Args, Env and Dir: only with Command
 	Env     map[string]string `json:"env,omitempty"`
 	Dir     string            `json:"cwd,omitempty"`
-	// Revision, if not empty, is the only one to use.
+	// Revision, if set, is the only revision to use.
 	Revision string `json:"revision,omitempty"`
 }
 
-// An Opened is a server that can be connected to.
+// An Opened is a server that [Options.Open] has found.
 type Opened struct {
-	// Name is its name in a configuration, else that of the transport.
+	// Name is the server's name in a configuration; without a configuration, the name of its
+	// transport.
 	Name string
-	// Origin describes where the server is defined, for users.
+	// Origin tells users where the server is defined.
 	Origin    string
 	Transport mcp.Transport
-	// Client holds the options of its connection. The inspector sets the callbacks, middleware and
-	// Wire.
+	// Client contains the options of the connection. The inspector sets its callbacks, middleware
+	// and Wire.
 	Client mcp.ClientOptions
 	// Entry describes the server without secrets.
 	Entry Entry
-	// Explain describes for users why connecting failed, or a connection ended. The parameter stray
-	// is the first line of a program's standard output that was not a message.
+	// Explain describes for users why connecting failed or why a connection ended. The parameter
+	// stray is the first line on a program's standard output that was not a message.
 	Explain func(ctx context.Context, err error, stray string) Fault
-	// Login, if not nil, logs the user in. It calls visit with the page to open, and returns a
-	// description of the outcome.
+	// Login logs the user in; it is nil if that is not possible. It calls visit with the URL to
+	// open, and returns a description of the result.
 	Login func(ctx context.Context, scopes []string, visit func(page string)) (string, error)
 }
 
-// A Fault is the reason of a failure, with its remedy.
+// A Fault is the cause of a failure, with its remedy.
 type Fault struct {
-	// Link is the failed part, with the name of junction doctor.
+	// Link is the part that failed, by its name in junction doctor.
 	Link   string `json:"link,omitempty"`
 	Cause  string `json:"cause"`
 	Remedy string `json:"remedy,omitempty"`
-	// Login is set if a login is the remedy.
+	// Login is set if a login would solve the problem.
 	Login bool `json:"login,omitempty"`
 }
 
 // Hooks observe the layers below a connection. They must not block.
 type Hooks struct {
-	// HTTP wraps the transport of requests to the server, or, with authorization, to its
-	// authorization servers.
+	// HTTP wraps the transport of requests to the server or, if authorization is set, of requests
+	// to its authorization servers.
 	HTTP func(next http.RoundTripper, authorization bool) http.RoundTripper
-	// Stderr gets the lines of a program's standard error, Stdout those of its standard output that
-	// are not messages.
+	// Stderr gets the lines of a program's standard error. Stdout gets the lines of its standard
+	// output that are not messages.
 	Stderr, Stdout func(line string)
 }
 
-// Options describe how servers are reached.
+// Options defines how servers are reached.
 type Options struct {
-	// Open finds a server. The error is the reason why it cannot be used; it may be a
-	// [*FaultError].
+	// Open finds a server. Its error, which may be a [*FaultError], tells why the server cannot be
+	// used.
 	Open func(ctx context.Context, s Server, hooks Hooks) (*Opened, error)
-	// Once returns a path of this origin at which h handles one request of a frame. The path must
-	// not reveal that of the console. If Once is nil, no views are shown.
+	// Once returns a path on the console's origin at which h handles one request of a frame. The
+	// console's own path must not be derivable from it. If Once is nil, the views of servers are
+	// not shown.
 	Once func(h http.Handler) (path string)
 }
 
-// A FaultError is a Fault that is an error.
+// A FaultError is an error that has a Fault.
 type FaultError struct{ Fault }
 
 // Error returns the cause.
 func (e *FaultError) Error() string { return e.Cause }
 
-// An Inspector holds connections for pages. Its methods are safe for concurrent use.
+// An Inspector manages the connections of pages. Its methods are safe for concurrent use.
 type Inspector struct {
 	options Options
 	ctx     context.Context
 	end     context.CancelCauseFunc
-	running sync.WaitGroup // counts the connections
+	running sync.WaitGroup // one for each connection
 
 	mu    sync.Mutex
-	all   []*connection // are in the order in which they began
+	all   []*connection // in the order in which they were made
 	ended bool
 }
 
-// New returns an Inspector without connections. Close it when done.
+// New returns an Inspector without connections. The caller must call Close when done.
 func New(o Options) *Inspector {
 	i := &Inspector{options: o}
 	i.ctx, i.end = context.WithCancelCause(context.Background())
 	return i
 }
 
-// Close ends all connections, and waits for them.
+// Close ends all connections and waits for their end.
 func (i *Inspector) Close() {
 	i.mu.Lock()
 	i.ended = true
@@ -134,7 +136,7 @@ func (i *Inspector) Close() {
 	i.running.Wait()
 }
 
-// Mount calls handle with each route of the API and its pattern, such as "GET /connections/{id}".
+// Mount calls handle for each route of the API, with its pattern, such as "GET /connections/{id}".
 func (i *Inspector) Mount(handle func(pattern string, h http.Handler)) {
 	handle("POST /connections", reply.With(i.begin))
 	handle("GET /connections", reply.With(i.list))
@@ -181,7 +183,7 @@ func (i *Inspector) find(r *http.Request) (*connection, error) {
 	return nil, reply.Refuse(http.StatusNotFound, "there is no such connection: it ended, or the console was started again")
 }
 
-// begin begins a connection for a page.
+// begin makes a connection for a page.
 func (i *Inspector) begin(r *http.Request) (any, error) {
 	var s Server
 	if err := decode(r, &s, maxDescription); err != nil {
@@ -194,8 +196,8 @@ func (i *Inspector) begin(r *http.Request) (any, error) {
 	return reply.Accepted{Body: c.view()}, nil
 }
 
-// Begin begins a connection before a page requests it, and returns its id in the API. The error
-// describes a fault of s; the outcome of connecting is in the events.
+// Begin makes a connection before a page requests it, and returns its id in the API. It returns an
+// error only if s is invalid; events report whether connecting succeeds.
 func (i *Inspector) Begin(s Server) (id string, err error) {
 	c, err := i.connect(s)
 	if err != nil {
@@ -239,7 +241,7 @@ func (s *Server) check() error {
 	return nil
 }
 
-// list describes all connections.
+// list returns descriptions of all connections.
 func (i *Inspector) list(*http.Request) (any, error) {
 	i.mu.Lock()
 	all := slices.Clone(i.all)
@@ -253,7 +255,7 @@ func (i *Inspector) list(*http.Request) (any, error) {
 	}{views}, nil
 }
 
-// serving returns a route for a function that writes its own response.
+// serving returns a handler for a function that writes the response itself.
 func (i *Inspector) serving(f func(c *connection, w http.ResponseWriter, r *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := i.find(r)
@@ -267,7 +269,7 @@ func (i *Inspector) serving(f func(c *connection, w http.ResponseWriter, r *http
 	})
 }
 
-// decode reads the body of a page's request, of at most limit bytes.
+// decode decodes the body of a page's request, which has at most limit bytes.
 func decode(r *http.Request, into any, limit int64) error {
 	data, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
@@ -288,16 +290,16 @@ func decode(r *http.Request, into any, limit int64) error {
 // loginTime is the timeout of a login.
 const loginTime = 5 * time.Minute
 
-// A signing is the state of a login.
-type signing struct {
-	State  string `json:"state"` // is begun, open, done or failed
+// A loginState is the state of a login.
+type loginState struct {
+	State  string `json:"state"` // begun, open, done or failed
 	URL    string `json:"url,omitempty"`
 	Detail string `json:"detail,omitempty"`
 	Cause  string `json:"cause,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// login logs the user in at the server, and then connects to it again.
+// login logs the user in at the server, and then reconnects.
 func (c *connection) login(r *http.Request) (any, error) {
 	var in struct {
 		Scopes []string `json:"scopes"`
@@ -326,43 +328,43 @@ func (c *connection) login(r *http.Request) (any, error) {
 	if !c.spawn(func() { c.sign(opened, in.Scopes) }) {
 		return nil, reply.Refuse(http.StatusConflict, "the connection ends")
 	}
-	return reply.Accepted{Body: signing{State: "begun"}}, nil
+	return reply.Accepted{Body: loginState{State: "begun"}}, nil
 }
 
 func (c *connection) sign(opened *Opened, scopes []string) {
 	ctx, cancel := context.WithTimeoutCause(c.ctx, loginTime, fmt.Errorf("no login within %v", loginTime))
 	defer cancel()
-	c.journal.add("login", signing{State: "begun"})
+	c.journal.add("login", loginState{State: "begun"})
 	said, err := opened.Login(ctx, scopes, func(page string) {
-		c.journal.add("login", signing{State: "open", URL: page})
+		c.journal.add("login", loginState{State: "open", URL: page})
 	})
 	c.mu.Lock()
 	c.signing = false
 	c.mu.Unlock()
 	if err != nil {
-		failed := signing{State: "failed", Cause: plaintext.Line(err.Error(), maxDetail), Remedy: "the requests above say which step failed, and why"}
+		failed := loginState{State: "failed", Cause: plaintext.Line(err.Error(), maxDetail), Remedy: "the requests above say which step failed, and why"}
 		if known, is := errors.AsType[*FaultError](err); is {
 			failed.Remedy = known.Remedy
 		}
 		c.journal.add("login", failed)
 		return
 	}
-	c.journal.add("login", signing{State: "done", Detail: plaintext.Line(said, maxDetail)})
+	c.journal.add("login", loginState{State: "done", Detail: plaintext.Line(said, maxDetail)})
 	c.start()
 }
 
 // maxDomains is the maximum number of origins that a view may name for one purpose.
 const maxDomains = 50
 
-// app redirects a frame to a view of the server (MCP Apps), at an address that does not reveal the
-// console's. Its policy gives the document an origin of its own in any frame. It can neither send a
-// cookie of the console nor read from it, and reaches only the origins that it names.
+// app redirects a frame to a view of the server (MCP Apps). The address does not reveal the
+// console's path. The policy of the view gives it an opaque origin in any frame, so that it can
+// neither send nor read the console's cookie. It can reach only the origins that it declares.
 func (c *connection) app(w http.ResponseWriter, r *http.Request) error {
 	client, a, err := c.connectedTo()
 	if err != nil {
 		return err
 	}
-	if c.of.options.Once == nil {
+	if c.inspector.options.Once == nil {
 		return reply.Refuse(http.StatusNotImplemented, "this console shows no views")
 	}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), defaultTimeout, fmt.Errorf("no answer within %v", time.Duration(defaultTimeout)))
@@ -380,29 +382,29 @@ func (c *connection) app(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return reply.Refuse(http.StatusUnprocessableEntity, "the view %s: %v", uri, err)
 	}
-	path := c.of.options.Once(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	path := c.inspector.options.Once(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
-		h.Del("X-Frame-Options") // frame-ancestors replaces it
+		h.Del("X-Frame-Options") // the directive frame-ancestors replaces it
 		h.Set("Content-Security-Policy", policy)
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
-		_, _ = w.Write([]byte(v.HTML)) // the page may be gone
+		_, _ = w.Write([]byte(v.HTML)) // fails if the page was closed
 	}))
 	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, path, http.StatusSeeOther)
 	return nil
 }
 
-// isHere reports whether the server is known to be a program on this machine.
+// isHere reports whether the server is known to run on this machine.
 func (e Entry) isHere() bool {
 	u, err := url.Parse(e.URL)
 	return e.Command != "" || err == nil && isLoopback(strings.ToLower(u.Hostname()))
 }
 
-// isLoopback reports whether a host is this machine. Browsers parse any host that ends with a
-// number as an IPv4 address.
+// isLoopback reports whether a host may be this machine. It includes every host whose last label
+// starts with a digit, because browsers parse a host that ends with a number as an IPv4 address.
 func isLoopback(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	if address, err := netip.ParseAddr(host); err == nil {
@@ -412,9 +414,10 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || last != "" && last[0] >= '0' && last[0] <= '9'
 }
 
-// policyOf returns the policy of a view by the rules of the extension: it can reach only the
-// origins that it names. It has no 'self', as that is the console. The parameter port is the
-// console's, and here is set if the server is on this machine.
+// policyOf returns the Content-Security-Policy of a view, according to the extension: the view can
+// reach only the origins that it declares. The policy does not contain 'self', which would be the
+// console. The parameter port is the port of the console; here is set if the server runs on this
+// machine.
 func policyOf(named *apps.CSP, port string, here bool) (string, error) {
 	if named == nil {
 		named = &apps.CSP{}
@@ -447,11 +450,11 @@ func policyOf(named *apps.CSP, port string, here bool) (string, error) {
 		"; frame-ancestors 'self'", nil
 }
 
-// domainForm matches an origin of a policy. Other characters could end a directive, or the policy.
+// domainForm matches an origin in a policy. Other characters could end the directive or the policy.
 var domainForm = regexp.MustCompile(`^(https?|wss?)://((?:\*\.)?[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\])(?::(\d{1,5}))?$`)
 
-// checkDomain returns an error if a view may not name an origin. Only the view of a server on this
-// machine reaches others there.
+// checkDomain returns an error if a view may not declare an origin. An origin on this machine is
+// only for views of servers on this machine.
 func checkDomain(domain, port string, connects, here bool) error {
 	m := domainForm.FindStringSubmatch(strings.TrimSuffix(domain, "/"))
 	if m == nil || strings.HasSuffix(domain, "/") && strings.Count(domain, "/") != 3 {
@@ -459,7 +462,7 @@ func checkDomain(domain, port string, connects, here bool) error {
 	}
 	scheme, host := m[1], strings.Trim(strings.ToLower(m[2]), "[].")
 	local := isLoopback(host)
-	at, _ := strconv.Atoi(m[3]) // is 0 for the port of the scheme; 08000 is 8000
+	at, _ := strconv.Atoi(m[3]) // 0 if the origin has no port; a number, because 08000 is the same as 8000
 	own, _ := strconv.Atoi(port)
 	switch {
 	case strings.HasPrefix(scheme, "ws") && !connects:
@@ -476,13 +479,13 @@ func checkDomain(domain, port string, connects, here bool) error {
 
 // A failure is the reason why a request has no result.
 type failure struct {
-	Code *int            `json:"code,omitempty"` // is a code of the protocol; nil if the error is not the server's
+	Code *int            `json:"code,omitempty"` // an error code of the protocol; nil if the error does not come from the server
 	Data json.RawMessage `json:"data,omitempty"`
 	Fault
 }
 
-// failed returns the reason why a request failed.
-func (c *connection) failed(ctx context.Context, a *attempt, q *asked, err error) *failure {
+// failureOf returns the reason why a request failed.
+func (c *connection) failureOf(ctx context.Context, a *attempt, q *pageRequest, err error) *failure {
 	if errors.Is(context.Cause(ctx), errCancelled) {
 		return &failure{Fault: Fault{Cause: "it was cancelled here"}}
 	}
@@ -509,7 +512,7 @@ func (c *connection) failed(ctx context.Context, a *attempt, q *asked, err error
 	return &failure{Fault: Fault{Cause: err.Error()}}
 }
 
-// remedyOf returns advice for a request that a server refuses.
+// remedyOf returns advice for a request that a server rejected.
 func remedyOf(code int, method string) string {
 	switch code {
 	case mcp.CodeMethodNotFound:

@@ -213,7 +213,7 @@ func (c *console) becomes(path, state string) []happened {
 			return false
 		}
 		got := text(e.data, "state")
-		if got != state && got == failed {
+		if got != state && got == failedState {
 			c.t.Fatalf("it failed: %s", e.data)
 		}
 		return got == state

@@ -92,7 +92,7 @@ func TestALargeEventIsCopiedInParts(t *testing.T) {
 	}
 }
 
-func TestAReaderThatMissedEventsGetsALargeOneBehindThem(t *testing.T) {
+func TestAReaderGetsALargeEventAfterAGap(t *testing.T) {
 	type line struct{ Line string }
 	j := newJournal()
 	for range maxEventBytes/maxOneEvent + 2 {
@@ -181,7 +181,7 @@ func TestAConnectionThatNoPageFollowsEnds(t *testing.T) {
 	})
 }
 
-func TestTimeForARequestStandsWhileThePageIsAsked(t *testing.T) {
+func TestTheTimeoutStopsDuringAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		do, end := inside(t, memory)
 		defer end()
@@ -230,7 +230,7 @@ func (silent) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, erro
 	return nil, fmt.Errorf("server %q: %w", o.Name, context.Cause(ctx))
 }
 
-func TestASlowStartIsSaidWhileItLasts(t *testing.T) {
+func TestASlowStartIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		do, end := inside(t, func(context.Context, Server, Hooks) (*Opened, error) {
 			return &Opened{Name: "slow", Transport: silent{}, Client: mcp.ClientOptions{ConnectTimeout: time.Minute}}, nil
@@ -247,7 +247,7 @@ func TestASlowStartIsSaidWhileItLasts(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		_, now = do("GET", path, "")
-		if text(json.RawMessage(now), "state") != failed || text(json.RawMessage(now), "fault.cause") == "" {
+		if text(json.RawMessage(now), "state") != failedState || text(json.RawMessage(now), "fault.cause") == "" {
 			t.Errorf("after its time: %s", now)
 		}
 	})
@@ -313,8 +313,8 @@ func TestPagesThatFollowAConnectionAreLimited(t *testing.T) {
 func TestOldRequestsAreForgotten(t *testing.T) {
 	c := newConnection(New(Options{}), "c", Server{})
 	defer c.idle.Stop()
-	for i := range maxAsked + 5 {
-		q := &asked{State: done, Params: json.RawMessage(`{}`)}
+	for i := range maxRequests + 5 {
+		q := &pageRequest{State: done, Params: json.RawMessage(`{}`)}
 		if i == 0 {
 			q.State = running
 		}
@@ -324,18 +324,18 @@ func TestOldRequestsAreForgotten(t *testing.T) {
 		q.clock.Stop()
 		q.cancel(nil)
 	}
-	if len(c.asked) != maxAsked || c.asked[0].Request != 1 || c.asked[1].Request != 7 {
-		t.Errorf("%d are kept: %d, %d", len(c.asked), c.asked[0].Request, c.asked[1].Request)
+	if len(c.requests) != maxRequests || c.requests[0].Request != 1 || c.requests[1].Request != 7 {
+		t.Errorf("%d are kept: %d, %d", len(c.requests), c.requests[0].Request, c.requests[1].Request)
 	}
 	for range 40 {
-		q := &asked{State: done, Params: make(json.RawMessage, 1<<20)}
+		q := &pageRequest{State: done, Params: make(json.RawMessage, 1<<20)}
 		if err := c.enter(q, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		q.clock.Stop()
 		q.cancel(nil)
 	}
-	if c.held > maxAskedBytes {
-		t.Errorf("%d bytes are kept", c.held)
+	if c.requestBytes > maxRequestBytes {
+		t.Errorf("%d bytes are kept", c.requestBytes)
 	}
 }

@@ -22,21 +22,21 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// A message is one that was sent or received.
+// A message is a sent or received message.
 type message struct {
 	ToServer bool            `json:"toServer"`
-	Kind     string          `json:"kind,omitempty"` // is request, notification or response
+	Kind     string          `json:"kind,omitempty"` // request, notification or response
 	Method   string          `json:"method,omitempty"`
-	RPC      json.RawMessage `json:"rpc,omitempty"`     // is its id
-	Request  uint64          `json:"request,omitempty"` // is the request that it belongs to
+	RPC      json.RawMessage `json:"rpc,omitempty"`     // id of the message
+	Request  uint64          `json:"request,omitempty"` // number of the request that the message belongs to
 	Message  json.RawMessage `json:"message,omitempty"`
-	Text     string          `json:"text,omitempty"` // is the beginning of one that is not JSON, or too large
+	Text     string          `json:"text,omitempty"` // beginning of a message that is not JSON or is too large
 	Bytes    int             `json:"bytes"`
-	Millis   *int64          `json:"ms,omitempty"`    // is the time of a response since its request
-	Error    string          `json:"error,omitempty"` // is the reason why there was no response
+	Millis   *int64          `json:"ms,omitempty"`    // time from the request to this response
+	Error    string          `json:"error,omitempty"` // reason why there was no response
 }
 
-// A notification is one of the server.
+// A notification is a notification of the server.
 type notification struct {
 	Method  string          `json:"method"`
 	Params  json.RawMessage `json:"params,omitempty"`
@@ -48,10 +48,10 @@ const (
 	methodInitialize = "initialize"
 )
 
-// sees adds an event for a message. The number of a request is that of its call in the traffic.
-func (c *connection) sees(e *traffic.Event) {
+// observe adds an event for a message. The number of a request is that of its call in the traffic.
+func (c *connection) observe(e *traffic.Event) {
 	if e.Kind == traffic.Note {
-		c.noted(e)
+		c.addToleranceFinding(e)
 		return
 	}
 	shown := message{ToServer: e.ToServer, Kind: e.Kind, Method: e.Method, RPC: e.ID, Request: e.Call, Bytes: e.Size}
@@ -67,13 +67,13 @@ func (c *connection) sees(e *traffic.Event) {
 	switch e.Kind {
 	case traffic.Request:
 		if e.ToServer {
-			c.sent(e, shown.Message)
+			c.storeSent(e, shown.Message)
 		}
 	case traffic.Response, traffic.Error, traffic.Failure:
 		if shown.Kind = traffic.Response; e.Method != "" {
 			took := e.Took.Milliseconds()
 			shown.Millis = &took
-			c.answered(e, &m, fault)
+			c.addResponseStep(e, &m, fault)
 		}
 	}
 	c.journal.add("message", shown)
@@ -82,10 +82,11 @@ func (c *connection) sees(e *traffic.Event) {
 	}
 }
 
-// maxShownText is the maximum number of shown bytes of a message that is not JSON, or too large.
+// maxShownText is the maximum number of bytes that are shown of a message that is not JSON or is
+// too large.
 const maxShownText = 64 << 10
 
-// bounded returns JSON, or null if it is too large for an event.
+// bounded returns raw, or null if it is too large for an event.
 func bounded(raw json.RawMessage) json.RawMessage {
 	if len(raw) > maxOneEvent {
 		return json.RawMessage("null")
@@ -93,25 +94,27 @@ func bounded(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// noted adds to a request the accepted forms of its response that the specification forbids.
-func (c *connection) noted(e *traffic.Event) {
+// addToleranceFinding adds a finding to a request: the response to it has a form that is accepted,
+// although the specification forbids it.
+func (c *connection) addToleranceFinding(e *traffic.Event) {
 	var n tolerance.Note
 	if e.Note != note.Tolerance || json.Unmarshal(e.Message, &n) != nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if q := c.askedAs(e.Call); q != nil && len(q.met) < maxFindings {
-		q.met = append(q.met, found(q, "", n.Where, n.Comes, "the author of the server must mend it; what is used: "+n.Used))
+	if q := c.requestNumbered(e.Call); q != nil && len(q.messageFindings) < maxFindings {
+		q.messageFindings = append(q.messageFindings, found(q, "", n.Where, n.Comes, "the author of the server must mend it; what is used: "+n.Used))
 	}
 }
 
-// sent stores the message of a page's request, and adds a step for one that is part of connecting.
-func (c *connection) sent(e *traffic.Event, whole json.RawMessage) {
+// storeSent stores the message that was sent for a page's request. If HTTP+SSE is tried after
+// Streamable HTTP, it adds a step.
+func (c *connection) storeSent(e *traffic.Event, whole json.RawMessage) {
 	c.mu.Lock()
-	if q := c.askedAs(e.Call); q != nil && q.message == nil && e.Method == q.Method { // the first of each page or round
+	if q := c.requestNumbered(e.Call); q != nil && q.message == nil && e.Method == q.Method { // only the first message is stored if there are several pages or rounds
 		q.message = slices.Clone(whole)
-		c.held += len(whole)
+		c.requestBytes += len(whole)
 	}
 	a := c.attempt
 	again := e.Method == methodInitialize && a.refused && !a.older && a.opened.Entry.URL != ""
@@ -122,8 +125,8 @@ func (c *connection) sent(e *traffic.Event, whole json.RawMessage) {
 	}
 }
 
-// answered adds a step for the response to a request that is part of connecting.
-func (c *connection) answered(e *traffic.Event, m *jsonrpc.Message, fault *jsonrpc.Error) {
+// addResponseStep adds a step for the response to a request that is part of connecting.
+func (c *connection) addResponseStep(e *traffic.Event, m *jsonrpc.Message, fault *jsonrpc.Error) {
 	step, era, speaks := "discover", "modern", ", and speaks "+string(m.Members.Get("supportedVersions"))
 	switch e.Method {
 	case methodDiscover:
@@ -147,7 +150,7 @@ func (c *connection) answered(e *traffic.Event, m *jsonrpc.Message, fault *jsonr
 	}
 }
 
-// transport returns a word for the transport of the server.
+// transport returns the name of the transport that the server uses.
 func (a *attempt) transport() string {
 	switch e := a.opened.Entry; {
 	case e.Command != "":
@@ -160,35 +163,35 @@ func (a *attempt) transport() string {
 	return "streamable-http"
 }
 
-// hiddenValue replaces a secret.
+// hiddenValue is shown in place of a secret.
 const hiddenValue = redact.Hidden
 
-// maxTokenBody is the maximum number of bytes of an authorization server's response that are shown.
+// maxTokenBody is the maximum number of bytes that are read of an authorization server's response.
 const maxTokenBody = 64 << 10
 
-// An exchange is one request over HTTP, with its response.
+// An exchange is one HTTP request with its response.
 type exchange struct {
-	Purpose  string            `json:"purpose"` // is server or authorization
+	Purpose  string            `json:"purpose"` // server or authorization
 	Method   string            `json:"method"`
 	URL      string            `json:"url"`
 	Sent     map[string]string `json:"requestHeaders"`
-	Form     map[string]string `json:"form,omitempty"` // is that of a request for authorization
-	Body     json.RawMessage   `json:"body,omitempty"` // is the same if it is JSON
+	Form     map[string]string `json:"form,omitempty"` // fields of a form in a request for authorization
+	Body     json.RawMessage   `json:"body,omitempty"` // body of a request for authorization that is JSON
 	Status   int               `json:"status,omitempty"`
 	Received map[string]string `json:"responseHeaders,omitempty"`
-	Answer   json.RawMessage   `json:"answer,omitempty"` // is that of an authorization server
+	Answer   json.RawMessage   `json:"answer,omitempty"` // response of an authorization server
 	Error    string            `json:"error,omitempty"`
 	Millis   int64             `json:"ms"`
-	RPC      json.RawMessage   `json:"rpc,omitempty"` // is the id of the message in it
+	RPC      json.RawMessage   `json:"rpc,omitempty"` // id of the message in the request
 	Request  uint64            `json:"request,omitempty"`
-	// Step is the purpose of a request for authorization, and Failed the reason why it failed.
+	// Step is the purpose of a request for authorization. Failed is the reason why it failed.
 	Step   string `json:"step,omitempty"`
 	Failed string `json:"failed,omitempty"`
 
-	secrets []string // were sent, and may be quoted in a response
+	secrets []string // secrets in the request, which the response may repeat
 }
 
-// transport returns a transport that adds events for requests through next.
+// transport returns a transport that sends requests through next and adds events for them.
 func (c *connection) transport(next http.RoundTripper, authorization bool) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
@@ -228,12 +231,12 @@ func (t *watchedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return response, err
 }
 
-// CloseIdleConnections closes idle connections to a server.
+// CloseIdleConnections closes the idle connections to a server.
 func (t *watchedTransport) CloseIdleConnections() {
 	(&http.Client{Transport: t.next}).CloseIdleConnections()
 }
 
-// bodyOf returns a copy of the body of a request, if it can be read again.
+// bodyOf returns a copy of the body of a request. It returns nil if the body cannot be read twice.
 func bodyOf(req *http.Request) []byte {
 	if req.GetBody == nil || req.ContentLength > maxOneEvent {
 		return nil
@@ -262,7 +265,7 @@ func (x *exchange) describe(req *http.Request, body []byte) {
 	case req.Method == http.MethodPost:
 		x.Step = "registration"
 	default:
-		x.Step = "discovery" // at a place that the server named
+		x.Step = "discovery" // a document at a URL that the server named
 	}
 	if x.Step == "token" {
 		form, err := url.ParseQuery(string(body))
@@ -283,8 +286,8 @@ func (x *exchange) describe(req *http.Request, body []byte) {
 	}
 }
 
-// judge reads the response of an authorization server, and sets the reason of a failure. The body
-// can be read again.
+// judge reads the response of an authorization server, and sets Answer and the reason of a failure.
+// It leaves response.Body as if nobody had read it.
 func (x *exchange) judge(response *http.Response) {
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxTokenBody))
 	rest := io.MultiReader(bytes.NewReader(data), response.Body)
@@ -313,10 +316,10 @@ func (x *exchange) judge(response *http.Response) {
 	}
 }
 
-// unquoted returns a response without the secrets that were sent: "the token … is revoked" has one
-// that has no other mark.
+// unquoted returns a response in which the secrets of the request are hidden. A text such as "the
+// token … is revoked" may repeat a secret that nothing else marks as one.
 func (x *exchange) unquoted(answer json.RawMessage) json.RawMessage {
-	const enough = 8 // bytes; a shorter text may be a word
+	const enough = 8 // bytes; a shorter secret may be an ordinary word
 	for _, one := range x.secrets {
 		if within := jsonrpc.AppendString(nil, one); len(one) >= enough {
 			answer = bytes.ReplaceAll(answer, within[1:len(within)-1], []byte(hiddenValue))
@@ -329,13 +332,14 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// formShown lists the fields of a request for a token that are not secret.
+// formShown lists the fields of a token request that are not secret.
 var formShown = []string{
 	"grant_type", "client_id", "redirect_uri", "resource", "scope", "audience", "client_assertion_type", "requested_token_type",
 	"subject_token_type", "actor_token_type", "token_type_hint",
 }
 
-// shownMembers returns a JSON object without its secrets; nil if data is not an object.
+// shownMembers returns a JSON object without its secrets, or nil if data is not an object or is too
+// large.
 func shownMembers(data []byte) json.RawMessage {
 	if _, fault := jsonrpc.Index(data, jsonrpc.Limits{}); fault != nil {
 		return nil
@@ -349,11 +353,12 @@ func shownMembers(data []byte) json.RawMessage {
 	return shown
 }
 
-// namesOnly lists suffixes of names of members that describe tokens and keys, and contain none.
+// namesOnly lists suffixes of member names. Members with these names describe tokens and keys, but
+// contain none.
 var namesOnly = []string{"_endpoint", "_supported", "_servers", "_type", "_method", "_uri", "_at"}
 
-// shownHeaders returns headers without secrets. Headers that are not known to be plain have only
-// their names.
+// shownHeaders returns headers without secrets. The values are hidden, except for headers that are
+// known not to be secret.
 func shownHeaders(h http.Header) map[string]string {
 	shown := map[string]string{}
 	for name, values := range h {
@@ -369,21 +374,21 @@ func shownHeaders(h http.Header) map[string]string {
 // maxFindings is the maximum number of findings about one request.
 const maxFindings = 100
 
-// A finding is a fault in a server's list or result.
+// A finding is a fault in a list or a result of a server.
 type finding struct {
 	Request uint64 `json:"request"`
-	Subject string `json:"subject,omitempty"` // is the tool, prompt or resource
-	Where   string `json:"where"`             // is the member
+	Subject string `json:"subject,omitempty"` // name of the tool, prompt or resource
+	Where   string `json:"where"`             // path of the member
 	Problem string `json:"problem"`
 	Remedy  string `json:"remedy"`
 }
 
-func found(q *asked, subject, where, problem, remedy string) finding {
+func found(q *pageRequest, subject, where, problem, remedy string) finding {
 	return finding{q.Request, plaintext.Line(subject, maxDetail), where, plaintext.Line(problem, maxDetail), remedy}
 }
 
 // checkList checks the entries of a list.
-func (c *connection) checkList(q *asked, entries []json.RawMessage) []finding {
+func (c *connection) checkList(q *pageRequest, entries []json.RawMessage) []finding {
 	var all []finding
 	add := func(f finding) {
 		if len(all) < maxFindings {
@@ -410,7 +415,7 @@ func (c *connection) checkList(q *asked, entries []json.RawMessage) []finding {
 	return all
 }
 
-func checkTool(q *asked, name string, entry json.RawMessage) []finding {
+func checkTool(q *pageRequest, name string, entry json.RawMessage) []finding {
 	const mend = "the author of the server must correct the schema (https://json-schema.org/draft/2020-12); until then give the arguments as JSON, unchecked"
 	var all []finding
 	for _, where := range []string{"inputSchema", "outputSchema"} {
@@ -433,7 +438,7 @@ func checkTool(q *asked, name string, entry json.RawMessage) []finding {
 }
 
 // checkResult checks the result of a call against the tool's output schema.
-func (c *connection) checkResult(ctx context.Context, q *asked, client *mcp.Client, body json.RawMessage, kind string) []finding {
+func (c *connection) checkResult(ctx context.Context, q *pageRequest, client *mcp.Client, body json.RawMessage, kind string) []finding {
 	if q.Method != "tools/call" || kind == "task" {
 		return nil
 	}
@@ -455,7 +460,7 @@ func (c *connection) checkResult(ctx context.Context, q *asked, client *mcp.Clie
 	}
 	checks, err := schema.Compile(form)
 	if err != nil {
-		return nil // is reported with the list
+		return nil // checkList reports this
 	}
 	if err := checks.Validate(given); err != nil {
 		return []finding{found(q, name, "structuredContent", "it does not fit the tool's output schema: "+err.Error(), "the author of the server must correct the one or the other: clients refuse such a result")}
@@ -463,11 +468,11 @@ func (c *connection) checkResult(ctx context.Context, q *asked, client *mcp.Clie
 	return nil
 }
 
-// outputSchema returns that of a tool, if the tools were listed.
+// outputSchema returns the output schema of a tool, or nil if the page has not listed the tools.
 func (c *connection) outputSchema(name string) (form json.RawMessage) {
 	c.mu.Lock()
 	var tools json.RawMessage
-	for _, q := range c.asked {
+	for _, q := range c.requests {
 		if q.Method == "tools/list" && q.Result != nil {
 			tools = q.Result
 		}

@@ -19,31 +19,31 @@ import (
 )
 
 const (
-	maxQuestions = 32               // open ones of a server at the same time
-	answerTime   = 10 * time.Minute // for a user of the page to answer one
+	maxQuestions = 32               // maximum number of unanswered questions of a server
+	answerTime   = 10 * time.Minute // time within which the user must answer
 )
 
-// A question is a request of the server that a user of the page answers.
+// A question is a request of the server that the user of a page answers.
 type question struct {
 	Question uint64          `json:"question"`
-	Kind     string          `json:"kind"` // is elicitation, sampling or roots
+	Kind     string          `json:"kind"` // elicitation, sampling or roots
 	Request  uint64          `json:"request,omitempty"`
 	Params   json.RawMessage `json:"params,omitempty"`
 	Asked    time.Time       `json:"asked"`
 
-	answered chan answer // capacity 1
+	answered chan answer // has capacity 1
 }
 
-// An answer is the page's response.
+// An answer is the page's response to a question.
 type answer struct {
-	Action  string          `json:"action"`  // is accept, decline or cancel
-	Content json.RawMessage `json:"content"` // is that of a form
-	Result  json.RawMessage `json:"result"`  // is that of sampling
+	Action  string          `json:"action"`  // accept, decline or cancel
+	Content json.RawMessage `json:"content"` // values of the form, for elicitation
+	Result  json.RawMessage `json:"result"`  // result of sampling
 	Roots   []mcp.Root      `json:"roots"`
 }
 
-// put sends a request to the page, and waits for the answer.
-func (c *connection) put(ctx context.Context, kind string, params any) (answer, error) {
+// askUser shows a request of the server on the page, and waits for the answer.
+func (c *connection) askUser(ctx context.Context, kind string, params any) (answer, error) {
 	q := &question{Kind: kind, Request: requestOf(ctx), Asked: time.Now().UTC(), answered: make(chan answer, 1)}
 	if params != nil {
 		var err error
@@ -56,7 +56,7 @@ func (c *connection) put(ctx context.Context, kind string, params any) (answer, 
 		c.mu.Unlock()
 		return answer{}, fmt.Errorf("%d requests of the server wait for an answer already", maxQuestions)
 	}
-	q.Question = traffic.CallOf(c.log.Calling("", "", kind, "")) // numbers of questions and requests are one series
+	q.Question = traffic.CallOf(c.log.Calling("", "", kind, "")) // questions and requests share their numbers, so that each is unique
 	c.questions[q.Question] = q
 	clocks := c.clocks(q.Request)
 	c.mu.Unlock()
@@ -87,11 +87,11 @@ func (c *connection) put(ctx context.Context, kind string, params any) (answer, 
 	return given, err
 }
 
-// clocks returns the timers that stop while the user is asked: that of the question's request, or
-// all. The caller holds mu.
+// clocks returns the timeouts to stop while the user answers: that of the given request, or those
+// of all requests if it is 0. The caller holds mu.
 func (c *connection) clocks(request uint64) []*idle.Timer {
 	var all []*idle.Timer
-	for _, q := range c.asked {
+	for _, q := range c.requests {
 		if q.State == running && (request == 0 || q.Request == request) {
 			all = append(all, q.clock)
 		}
@@ -100,18 +100,18 @@ func (c *connection) clocks(request uint64) []*idle.Timer {
 }
 
 func (c *connection) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	given, err := c.put(ctx, "elicitation", req)
+	given, err := c.askUser(ctx, "elicitation", req)
 	if err != nil {
 		return nil, err
 	}
 	return &mcp.ElicitResult{Action: given.Action, Content: given.Content}, nil
 }
 
-// errRefused is the error that a server gets if the user refuses its request.
+// errRefused is the error that a server gets if the user declines its request.
 var errRefused = errors.New("the user refused it")
 
 func (c *connection) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-	given, err := c.put(ctx, "sampling", req)
+	given, err := c.askUser(ctx, "sampling", req)
 	if err != nil {
 		return nil, err
 	}
@@ -123,14 +123,14 @@ func (c *connection) sample(ctx context.Context, req mcp.CreateMessageRequest) (
 }
 
 func (c *connection) roots(ctx context.Context) ([]mcp.Root, error) {
-	given, err := c.put(ctx, "roots", nil)
+	given, err := c.askUser(ctx, "roots", nil)
 	if err == nil && given.Action != mcp.ElicitAccept {
 		err = errRefused
 	}
 	return given.Roots, err
 }
 
-// openQuestions lists the questions that are not answered yet.
+// openQuestions lists the unanswered questions.
 func (c *connection) openQuestions(*http.Request) (any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +144,7 @@ func (c *connection) openQuestions(*http.Request) (any, error) {
 	}{all}, nil
 }
 
-// answer takes the page's answer to a request of the server.
+// answer passes the page's answer to the question.
 func (c *connection) answer(r *http.Request) (any, error) {
 	var given answer
 	if err := decode(r, &given, maxBody); err != nil {
@@ -168,7 +168,7 @@ func (c *connection) answer(r *http.Request) (any, error) {
 	}
 }
 
-// check returns an error for an answer that is not valid, while it can still be corrected.
+// check returns an error if an answer is invalid, so that the user can correct it.
 func (q *question) check(given *answer) error {
 	switch given.Action {
 	case mcp.ElicitAccept:

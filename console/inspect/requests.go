@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	maxAsked       = 500      // remembered requests of a connection
-	maxAskedBytes  = 32 << 20 // of their parameters, results and errors
-	maxRunning     = 64       // requests of a connection at the same time
-	maxListBytes   = 16 << 20 // of a list that is read as a whole
-	defaultTimeout = time.Minute
-	maxTimeout     = 30 * time.Minute
+	maxRequests     = 500      // maximum number of stored requests of a connection
+	maxRequestBytes = 32 << 20 // maximum bytes of their parameters, messages, results and errors
+	maxRunning      = 64       // maximum number of concurrent requests of a connection
+	maxListBytes    = 16 << 20 // maximum bytes of a list that is read completely
+	defaultTimeout  = time.Minute
+	maxTimeout      = 30 * time.Minute
 )
 
 // The states of a request.
@@ -37,31 +37,31 @@ const (
 	cancelled = "cancelled"
 )
 
-// An asked is a request of a page, with its outcome.
-type asked struct {
+// A pageRequest is a request of a page, with its outcome.
+type pageRequest struct {
 	Request  uint64          `json:"request"`
 	Method   string          `json:"method"`
 	Params   json.RawMessage `json:"params,omitempty"`
-	Task     bool            `json:"task,omitempty"` // is set if the call may become a task, which is not waited for
+	Task     bool            `json:"task,omitempty"` // set if the server may make the call a task, whose end the call does not wait for
 	State    string          `json:"state"`
 	Began    time.Time       `json:"began"`
-	Millis   int64           `json:"ms"` // is 0 while it runs
+	Millis   int64           `json:"ms"` // 0 until the request ends
 	Result   json.RawMessage `json:"result,omitempty"`
 	Error    *failure        `json:"error,omitempty"`
 	Findings []finding       `json:"findings,omitempty"`
 
-	cancel  context.CancelCauseFunc
-	ctx     context.Context // is done when the request ends
-	clock   *idle.Timer     // ends a request without progress
-	met     []finding       // those of the messages that came for it
-	message json.RawMessage // the one sent to the server
-	url     string          // where it was sent
-	header  http.Header     // the headers with which it was sent
+	cancel          context.CancelCauseFunc
+	ctx             context.Context // done when the request ends
+	clock           *idle.Timer     // cancels a request that makes no progress
+	messageFindings []finding       // findings about messages that belong to the request
+	message         json.RawMessage // the message that was sent to the server
+	url             string          // the URL that it was sent to
+	header          http.Header     // the headers that it was sent with
 }
 
-// size returns the counted bytes of the request. It includes errors and findings, which a server
-// can make large.
-func (a *asked) size() int {
+// size returns the number of bytes that count for maxRequestBytes. It includes errors and findings,
+// because a server can make them large.
+func (a *pageRequest) size() int {
 	n := len(a.Params) + len(a.Result) + len(a.message)
 	if a.Error != nil {
 		n += len(a.Error.Cause) + len(a.Error.Remedy) + len(a.Error.Data)
@@ -72,9 +72,9 @@ func (a *asked) size() int {
 	return n
 }
 
-// notAsked returns an error text for methods that have routes of their own, or that only connecting
-// needs.
-func notAsked(method string) string {
+// refusalOf returns an error text if a page may not send requests with this method, because there is
+// another route for it or only connecting needs it.
+func refusalOf(method string) string {
 	switch method {
 	case "":
 		return `expected a "method", such as tools/call`
@@ -88,7 +88,7 @@ func notAsked(method string) string {
 	return ""
 }
 
-// ask begins a request.
+// ask starts a request.
 func (c *connection) ask(r *http.Request) (any, error) {
 	var in struct {
 		Method  string          `json:"method"`
@@ -99,7 +99,7 @@ func (c *connection) ask(r *http.Request) (any, error) {
 	if err := decode(r, &in, maxBody); err != nil {
 		return nil, err
 	}
-	if why := notAsked(in.Method); why != "" {
+	if why := refusalOf(in.Method); why != "" {
 		return nil, reply.Refuse(http.StatusBadRequest, "%s", why)
 	}
 	if len(in.Params) > 0 && in.Params[0] != '{' && string(in.Params) != "null" {
@@ -118,7 +118,7 @@ func (c *connection) ask(r *http.Request) (any, error) {
 			limit = defaultTimeout
 		}
 	}
-	q := &asked{Method: in.Method, Params: in.Params, Task: in.Task, State: running, Began: time.Now().UTC()}
+	q := &pageRequest{Method: in.Method, Params: in.Params, Task: in.Task, State: running, Began: time.Now().UTC()}
 	if err := c.enter(q, limit); err != nil {
 		return nil, err
 	}
@@ -128,12 +128,13 @@ func (c *connection) ask(r *http.Request) (any, error) {
 	return reply.Accepted{Body: map[string]uint64{"request": q.Request}}, nil
 }
 
-// enter gives a request its number, and forgets the oldest finished ones.
-func (c *connection) enter(q *asked, limit time.Duration) error {
+// enter assigns a number to a request and stores it. It removes the oldest finished requests if
+// there are too many.
+func (c *connection) enter(q *pageRequest, limit time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := 0
-	for _, one := range c.asked {
+	for _, one := range c.requests {
 		if one.State == running {
 			now++
 		}
@@ -143,41 +144,41 @@ func (c *connection) enter(q *asked, limit time.Duration) error {
 	}
 	call := c.log.Calling("", "", q.Method, "")
 	q.Request = traffic.CallOf(call)
-	ctx, cancel := context.WithCancelCause(mcp.WithNoter(context.WithValue(c.ctx, askedKey{}, q), call))
+	ctx, cancel := context.WithCancelCause(mcp.WithNoter(context.WithValue(c.ctx, requestKey{}, q), call))
 	q.ctx, q.cancel = ctx, cancel
 	q.clock = idle.After(limit, func() {
 		cancel(fmt.Errorf("no answer, and no progress, within %v: %w", limit, context.DeadlineExceeded))
 	})
-	c.asked = append(c.asked, q)
-	c.held += q.size()
+	c.requests = append(c.requests, q)
+	c.requestBytes += q.size()
 	c.trim()
 	return nil
 }
 
-// trim forgets the oldest finished requests. The caller holds mu.
+// trim removes the oldest finished requests while there are too many. The caller holds mu.
 func (c *connection) trim() {
-	for i := 0; i < len(c.asked) && (len(c.asked) > maxAsked || c.held > maxAskedBytes); {
-		if c.asked[i].State == running {
+	for i := 0; i < len(c.requests) && (len(c.requests) > maxRequests || c.requestBytes > maxRequestBytes); {
+		if c.requests[i].State == running {
 			i++
 			continue
 		}
-		c.held -= c.asked[i].size()
-		c.asked = slices.Delete(c.asked, i, i+1)
+		c.requestBytes -= c.requests[i].size()
+		c.requests = slices.Delete(c.requests, i, i+1)
 	}
 }
 
-type askedKey struct{}
+type requestKey struct{}
 
-// requestOf returns the number of the request that is being made; 0 if there is none.
+// requestOf returns the number of the page's request that ctx belongs to, or 0.
 func requestOf(ctx context.Context) uint64 {
-	if q, is := ctx.Value(askedKey{}).(*asked); is {
+	if q, is := ctx.Value(requestKey{}).(*pageRequest); is {
 		return q.Request
 	}
 	return 0
 }
 
-// perform makes a request, and adds an event with its outcome.
-func (c *connection) perform(q *asked, client *mcp.Client, a *attempt) {
+// perform makes a request, and adds events for its start and its outcome.
+func (c *connection) perform(q *pageRequest, client *mcp.Client, a *attempt) {
 	defer q.cancel(nil)
 	defer q.clock.Stop()
 	c.journal.add("request", q.copy(c))
@@ -185,51 +186,51 @@ func (c *connection) perform(q *asked, client *mcp.Client, a *attempt) {
 	result, findings, err := c.do(ctx, q, client)
 	var failed *failure
 	if err != nil {
-		failed = c.failed(ctx, a, q, err)
+		failed = c.failureOf(ctx, a, q, err)
 		failed.Cause = plaintext.Line(failed.Cause, maxDetail)
 	}
 	c.mu.Lock()
-	c.held -= q.size()
-	findings = append(findings, q.met...)
+	c.requestBytes -= q.size()
+	findings = append(findings, q.messageFindings...)
 	q.State, q.Result, q.Findings, q.Error = done, result, findings, failed
 	q.Millis = time.Since(q.Began).Milliseconds()
 	if failed != nil && errors.Is(context.Cause(ctx), errCancelled) {
 		q.State = cancelled
 	}
-	c.held += q.size()
+	c.requestBytes += q.size()
 	c.trim()
 	c.mu.Unlock()
 	for _, f := range findings {
 		c.journal.add("finding", f)
 	}
-	c.journal.add("result", q.shown(c))
+	c.journal.add("result", q.forEvent(c))
 }
 
-// copy returns the present state of the request.
-func (a *asked) copy(c *connection) asked {
+// copy returns a copy of the request in its present state.
+func (a *pageRequest) copy(c *connection) pageRequest {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return *a
 }
 
-// shown returns a copy for an event. A large result has a route of its own.
-func (a *asked) shown(c *connection) any {
+// forEvent returns a copy for an event. The copy lacks a large result, which has a route of its own.
+func (a *pageRequest) forEvent(c *connection) any {
 	now := a.copy(c)
 	large := len(now.Result) > maxOneEvent
 	if now.Params = nil; large {
 		now.Result = nil
 	}
 	return struct {
-		asked
+		pageRequest
 		Large bool `json:"large,omitempty"`
 	}{now, large}
 }
 
 var errCancelled = errors.New("it was cancelled")
 
-// do makes the request, and returns the findings about its result.
-func (c *connection) do(ctx context.Context, q *asked, client *mcp.Client) (json.RawMessage, []finding, error) {
-	if m := revision.MethodNamed(q.Method); m.Key != "" && m.Core && jsonrpc.Get(q.Params, "cursor") == nil { // reads all pages of a list
+// do makes the request, and returns its result and the findings about it.
+func (c *connection) do(ctx context.Context, q *pageRequest, client *mcp.Client) (json.RawMessage, []finding, error) {
+	if m := revision.MethodNamed(q.Method); m.Key != "" && m.Core && jsonrpc.Get(q.Params, "cursor") == nil { // a list without a cursor
 		return c.whole(ctx, q, client, m.Member)
 	}
 	if q.Method == "ping" {
@@ -253,8 +254,8 @@ func (c *connection) do(ctx context.Context, q *asked, client *mcp.Client) (json
 }
 
 // whole reads all pages of a list.
-func (c *connection) whole(ctx context.Context, q *asked, client *mcp.Client, array string) (json.RawMessage, []finding, error) {
-	const entrySize = 64 // approximate overhead of an entry in bytes, which is most of a list of numbers
+func (c *connection) whole(ctx context.Context, q *pageRequest, client *mcp.Client, array string) (json.RawMessage, []finding, error) {
+	const entrySize = 64 // approximate overhead of an entry in bytes; most of the memory of a list of numbers
 	w := jsonrpc.NewObject(nil)
 	w.Array(array)
 	var entries []json.RawMessage
@@ -273,14 +274,14 @@ func (c *connection) whole(ctx context.Context, q *asked, client *mcp.Client, ar
 	return w.Bytes(), c.checkList(q, entries), nil
 }
 
-// marked is middleware that adds the page's settings to requests.
+// marked is middleware that adds the settings of the page to requests.
 func (c *connection) marked(next mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		with := *req
 		c.mu.Lock()
 		with.Meta.LogLevel = c.level
 		c.mu.Unlock()
-		q, _ := ctx.Value(askedKey{}).(*asked)
+		q, _ := ctx.Value(requestKey{}).(*pageRequest)
 		if q != nil && (q.Task || len(q.Method) > 6 && q.Method[:6] == "tasks/") {
 			knows := mcp.ClientCapabilities{}
 			if with.Meta.Capabilities != nil {
@@ -301,25 +302,25 @@ func (c *connection) marked(next mcp.Handler) mcp.Handler {
 func (c *connection) history(*http.Request) (any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := []asked{}
-	for _, q := range c.asked {
+	all := []pageRequest{}
+	for _, q := range c.requests {
 		brief := *q
 		brief.Result = nil
 		all = append(all, brief)
 	}
 	return struct {
-		Requests []asked `json:"requests"`
+		Requests []pageRequest `json:"requests"`
 	}{all}, nil
 }
 
-func (c *connection) numbered(r *http.Request) (*asked, error) {
+func (c *connection) numbered(r *http.Request) (*pageRequest, error) {
 	n, _ := strconv.ParseUint(r.PathValue("n"), 10, 64)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if q := c.askedAs(n); q != nil {
+	if q := c.requestNumbered(n); q != nil {
 		return q, nil
 	}
-	return nil, reply.Refuse(http.StatusNotFound, "there is no request %s, or it is forgotten: the last %d are kept", r.PathValue("n"), maxAsked)
+	return nil, reply.Refuse(http.StatusNotFound, "there is no request %s, or it is forgotten: the last %d are kept", r.PathValue("n"), maxRequests)
 }
 
 func (c *connection) request(r *http.Request) (any, error) {
@@ -338,19 +339,19 @@ func (c *connection) cancel(r *http.Request) (any, error) {
 	return nil, err
 }
 
-// askedAs returns the request of a number, or nil. The caller holds mu.
-func (c *connection) askedAs(n uint64) *asked {
-	if i := slices.IndexFunc(c.asked, func(q *asked) bool { return q.Request == n }); i >= 0 {
-		return c.asked[i]
+// requestNumbered returns the request with a number, or nil. The caller holds mu.
+func (c *connection) requestNumbered(n uint64) *pageRequest {
+	if i := slices.IndexFunc(c.requests, func(q *pageRequest) bool { return q.Request == n }); i >= 0 {
+		return c.requests[i]
 	}
 	return nil
 }
 
-// headersFor stores the headers with which a request was sent.
+// headersFor stores the URL and the headers that a request was sent with.
 func (c *connection) headersFor(n uint64, method, url string, h http.Header) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if q := c.askedAs(n); q != nil && q.header == nil && q.Method == method {
+	if q := c.requestNumbered(n); q != nil && q.header == nil && q.Method == method {
 		q.url, q.header = url, h.Clone()
 	}
 }

@@ -41,8 +41,8 @@ func TestErrorsCountTowardsTheBound(t *testing.T) {
 	inspector := New(Options{})
 	defer inspector.Close()
 	c := newConnection(inspector, "x", Server{Command: "x"})
-	for range 2 * maxAskedBytes >> 20 {
-		q := &asked{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`), State: running, Began: time.Now()}
+	for range 2 * maxRequestBytes >> 20 {
+		q := &pageRequest{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`), State: running, Began: time.Now()}
 		if err := c.enter(q, time.Minute); err != nil {
 			t.Fatal(err)
 		}
@@ -51,19 +51,19 @@ func TestErrorsCountTowardsTheBound(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	held := 0
-	for _, q := range c.asked {
+	for _, q := range c.requests {
 		if q.Error == nil || len(q.Error.Data) != len(long)+2 || len(q.Error.Cause) > 4*maxDetail {
 			t.Fatalf("request %d has the error %.200v", q.Request, q.Error)
 		}
 		held += len(q.Error.Cause) + len(q.Error.Data)
 	}
-	if held > maxAskedBytes || len(c.asked) < maxAskedBytes>>21 {
-		t.Errorf("%d requests hold %d bytes, want at most %d", len(c.asked), held, maxAskedBytes)
+	if held > maxRequestBytes || len(c.requests) < maxRequestBytes>>21 {
+		t.Errorf("%d requests hold %d bytes, want at most %d", len(c.requests), held, maxRequestBytes)
 	}
 }
 
 // Entries of one digit take many times the memory that they have in the message.
-func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
+func TestAListIsLimitedInMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine reads a list of 64 MiB")
 	}
@@ -73,7 +73,7 @@ func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
 	inspector := New(Options{})
 	defer inspector.Close()
 	c := newConnection(inspector, "x", Server{Command: "x"})
-	q := &asked{Method: "tools/list", State: running, Began: time.Now()}
+	q := &pageRequest{Method: "tools/list", State: running, Began: time.Now()}
 	if err := c.enter(q, time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -88,9 +88,9 @@ func TestADescriptionDoesNotChange(t *testing.T) {
 	inspector := New(Options{})
 	defer inspector.Close()
 	c := newConnection(inspector, "x", Server{Command: "x"})
-	c.listened = &listening{Filter: mcp.SubscriptionFilter{ToolsListChanged: true}}
+	c.subscription = &subscription{Filter: mcp.SubscriptionFilter{ToolsListChanged: true}}
 	described := c.view()
-	c.listened.Agreed = &mcp.SubscriptionFilter{}
+	c.subscription.Agreed = &mcp.SubscriptionFilter{}
 	if described.Listens == nil || !described.Listens.Filter.ToolsListChanged || described.Listens.Agreed != nil {
 		t.Errorf("it became %+v", described.Listens)
 	}

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	maxCallMessages = 1_000   // shown messages of one call, the first ones
-	maxCallBytes    = 8 << 20 // bytes of them; others have a summary
+	maxCallMessages = 1_000   // maximum number of messages that are shown of one call, from the first on
+	maxCallBytes    = 8 << 20 // maximum bytes of these messages; only the summaries of others are shown
 
-	// Times are those of the system's clock, which is set now and then, while durations come from
-	// another clock.
+	// Times come from the system clock, which may be adjusted. Durations come from a monotonic
+	// clock.
 	clockSlack = time.Millisecond
 )
 
-// A detail is a whole message with its summary.
+// A detail is a complete message with its summary.
 type detail struct {
 	summary
 	stored
-	// Tokens is the approximate cost of a result for a model.
+	// Tokens is the approximate number of tokens of a result for a model.
 	Tokens int `json:"tokens,omitempty"`
 	// Missing is the reason why there is no message.
 	Missing string `json:"missing,omitempty"`
@@ -38,19 +38,19 @@ type detail struct {
 // A span is a request of a call, with its response.
 type span struct {
 	Seq    uint64 `json:"seq"`
-	Answer uint64 `json:"answer,omitempty"` // is the number of the response; 0 if there is none
+	Answer uint64 `json:"answer,omitempty"` // number of the response; 0 if there is none
 	Hop    string `json:"hop"`
 	Server string `json:"server,omitempty"`
 	Method string `json:"method,omitempty"`
 	Name   string `json:"name,omitempty"`
-	// Start is the time since the call began, and Took that until the response; both in
-	// nanoseconds.
+	// Start is the time from the beginning of the call to the request, and Took the time from the
+	// request to the response. Both are in nanoseconds.
 	Start time.Duration `json:"start"`
 	Took  time.Duration `json:"took,omitempty"`
 	Error bool          `json:"error,omitempty"`
 }
 
-// A callDetail holds all messages of a call.
+// A callDetail contains all messages of a call.
 type callDetail struct {
 	PID      int           `json:"pid"`
 	Call     uint64        `json:"call"`
@@ -59,16 +59,16 @@ type callDetail struct {
 	Method   string        `json:"method,omitempty"`
 	Name     string        `json:"name,omitempty"`
 	Began    time.Time     `json:"began"`
-	Took     time.Duration `json:"took"` // from the first to the last shown message
+	Took     time.Duration `json:"took"` // time from the first to the last shown message
 	Rounds   int           `json:"rounds"`
 	Tokens   int           `json:"tokens,omitempty"`
-	Error    bool          `json:"error,omitempty"` // is set if the last response to the client is an error
+	Error    bool          `json:"error,omitempty"` // set if the last response to the client is an error
 	Spans    []span        `json:"spans"`
 	Messages []detail      `json:"messages"`
-	More     bool          `json:"more,omitempty"` // is set if some messages are not shown
+	More     bool          `json:"more,omitempty"` // set if some messages are not shown
 }
 
-// wholeOf returns message n as a whole.
+// wholeOf returns the complete message n.
 func (r *Ring) wholeOf(n uint64) (d detail, known bool) {
 	r.mu.Lock()
 	one, known := r.found(n)
@@ -79,7 +79,7 @@ func (r *Ring) wholeOf(n uint64) (d detail, known bool) {
 	return d, known
 }
 
-// whole reads a message from the file.
+// whole reads the complete message of an index entry.
 func (r *Ring) whole(one *found) detail {
 	d := detail{summary: one.summary}
 	s, kept, err := r.read(one.Seq, &one.entry)
@@ -97,13 +97,14 @@ func (r *Ring) whole(one *found) detail {
 	return d
 }
 
-// tokens returns the approximate cost of the result that a client gets, for a model.
+// tokens returns the approximate number of tokens of a result for the client's model. It returns 0
+// for other messages.
 func (s *summary) tokens(message json.RawMessage) int {
 	switch s.Method {
 	case "tools/call", "tools/list", "prompts/get", "resources/read":
 		if s.Kind == traffic.Response && s.Hop == traffic.Client {
 			result := string(jsonrpc.Get(message, "result"))
-			if len(message) < s.Size { // was shortened
+			if len(message) < s.Size { // the message was shortened
 				return toolsearch.Tokens(result) * s.Size / max(1, len(message))
 			}
 			return toolsearch.Tokens(result)
@@ -146,7 +147,7 @@ func (r *Ring) wholeCall(key callOf) (d callDetail, known bool) {
 	return d, true
 }
 
-// add adds the next message to a call.
+// add appends the next message of a call.
 func (d *callDetail) add(one *detail) {
 	d.Messages = append(d.Messages, *one)
 	d.Took = max(d.Took, one.Time.Sub(d.Began))
@@ -175,9 +176,9 @@ func (d *callDetail) add(one *detail) {
 }
 
 const (
-	maxLanes    = 60 // lanes of a diagram; the last one stands for all others
-	maxLane     = 40 // characters of a lane's name
-	maxDrawnBox = 90 // characters next to an arrow
+	maxLanes    = 60 // maximum number of lanes in a diagram; the last stands for all further ones
+	maxLane     = 40 // maximum characters of a lane's name
+	maxDrawnBox = 90 // maximum characters next to an arrow
 )
 
 // draw returns a diagram of the newest messages that a filter shows.
@@ -191,7 +192,7 @@ func (r *Ring) draw(f *filter) *sequence.Diagram {
 	for _, s := range slices.Backward(all) {
 		i := sequence.Item{At: s.Time, Title: plaintext.Line(caption(&s), maxDrawnBox), Failed: s.Error}
 		i.From, i.To = endsOf(&s)
-		if answers(s.Kind) {
+		if endsRequest(s.Kind) {
 			i.Form = sequence.Reply
 		}
 		d.Items = append(d.Items, i)
@@ -219,7 +220,7 @@ func endsOf(s *summary) (from, to sequence.Lane) {
 	return junction, other
 }
 
-// caption returns the text next to an arrow.
+// caption returns the text next to the arrow of a message.
 func caption(s *summary) string {
 	var b strings.Builder
 	if s.Call > 0 {

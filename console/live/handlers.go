@@ -7,8 +7,8 @@ import (
 	"github.com/junction-mcp/junction/console/reply"
 )
 
-// Mount calls handle with each route of the API and its handler. Patterns are those of net/http
-// without the prefix of the path.
+// Mount calls handle for each route of the API. The patterns are those of an [http.ServeMux], with
+// paths relative to the API.
 func (r *Ring) Mount(handle func(pattern string, h http.Handler)) {
 	for pattern, answer := range map[string]func(*http.Request) (any, error){
 		"GET /traffic": r.serveList,
@@ -28,7 +28,7 @@ func (r *Ring) Mount(handle func(pattern string, h http.Handler)) {
 
 func (r *Ring) serveList(req *http.Request) (any, error) {
 	q := req.URL.Query()
-	f, asked, err := askedFor(q, "before", "after", "afterRow", "limit")
+	f, asked, err := parseQuery(q, "before", "after", "afterRow", "limit")
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (r *Ring) serveList(req *http.Request) (any, error) {
 	return r.list(&f, max(before, after), forward, int(min(limit, maxPage))), nil
 }
 
-// numbered parses a number in a path; thing is its name in the error.
+// numbered parses a number in a path. The parameter thing names the numbered thing in the error.
 func numbered(req *http.Request, name string, bits int, thing string) (uint64, error) {
 	n, err := strconv.ParseUint(req.PathValue(name), 10, bits)
 	if err != nil {

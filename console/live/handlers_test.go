@@ -157,7 +157,7 @@ func TestAListIsWithoutPings(t *testing.T) {
 	}
 }
 
-func TestAListGoesOnWhereItEnded(t *testing.T) {
+func TestAListContinues(t *testing.T) {
 	r := opened(t, Options{Messages: 3_000})
 	for n := 1; n <= 5_000; n++ {
 		r.Add(7, message(n, n%50))
@@ -242,7 +242,7 @@ func TestACallHasAllItsMessagesAndTimes(t *testing.T) {
 	}
 }
 
-func TestClearForgetsAllMessagesAndTheirNumbersGoOn(t *testing.T) {
+func TestClearRemovesMessagesAndContinuesNumbers(t *testing.T) {
 	r := opened(t, Options{})
 	conversation(r)
 	asked(t, r, "DELETE", "/traffic", http.StatusNoContent)

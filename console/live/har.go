@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// A harEntry is an entry of an HTTP Archive 1.2, as far as it applies to a message of MCP.
+// A harEntry is an entry of an HTTP Archive 1.2, with the fields that suit an MCP message.
 type harEntry struct {
 	Started  time.Time   `json:"startedDateTime"`
 	Time     float64     `json:"time"` // in milliseconds
@@ -60,7 +60,7 @@ type harPair struct {
 	Value string `json:"value"`
 }
 
-// pairs returns the pairs of names with several values each, in the order of the names.
+// pairs returns a pair for each value, sorted by name.
 func pairs(of map[string][]string) []harPair {
 	all := []harPair{}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -131,7 +131,7 @@ func (r *Ring) harEntry(d *detail) *harEntry {
 			e.Response.Status = 0
 		}
 	}
-	if x := r.carried(d); x != nil {
+	if x := r.headersOf(d); x != nil {
 		e.Request.Version, e.Request.Method, e.Request.URL, e.Request.Headers = http1, x.Method, x.URL, pairs(x.RequestHeaders)
 		if u, err := url.Parse(x.URL); err == nil {
 			e.Request.Query = pairs(u.Query())
@@ -143,16 +143,16 @@ func (r *Ring) harEntry(d *detail) *harEntry {
 	return e
 }
 
-// An exchange is the content of a note of HTTP headers. Status is 0 if no response began.
+// An exchange is the content of a note about HTTP headers. Status is 0 if there was no response.
 type exchange struct {
 	Method, URL                     string
 	Status                          int
 	RequestHeaders, ResponseHeaders map[string][]string
 }
 
-// carried returns the headers of a message and of its response, the last ones if it was sent again;
-// nil if they are not known.
-func (r *Ring) carried(d *detail) (last *exchange) {
+// headersOf returns the HTTP headers of a message and of its response. If the message was sent
+// several times, they are from the last time. It returns nil if they are unknown.
+func (r *Ring) headersOf(d *detail) (last *exchange) {
 	for _, one := range r.headersAfter(&d.summary) {
 		s, kept, err := r.read(one.Seq, &one.entry)
 		if err != nil || !kept || !bytes.Equal(s.ID, d.ID) {
@@ -166,7 +166,7 @@ func (r *Ring) carried(d *detail) (last *exchange) {
 	return last
 }
 
-// headersAfter returns the notes of headers that follow a message in its call, on the same hop.
+// headersAfter returns the notes about headers that follow a message in its call, on the same hop.
 func (r *Ring) headersAfter(s *summary) (notes []found) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -206,8 +206,8 @@ func (r *Ring) answerTo(s *summary) (d detail, known bool) {
 }
 
 const (
-	maxDrawn      = 2_000 // messages of a diagram, the newest ones
-	maxAnswerAway = 1_000 // messages of a call between a request and its response
+	maxDrawn      = 2_000 // maximum number of messages in a diagram, the newest ones
+	maxAnswerAway = 1_000 // maximum number of messages of a call between a request and its response
 	exportTime    = 30 * time.Second
 )
 
@@ -237,15 +237,15 @@ func (r *Ring) serveExport(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Content-Type", form.contentType)
 	w.Header().Set("Content-Disposition", `attachment; filename="traffic.`+ending+`"`)
-	_ = form.write(w, &f) // fails if the reader is gone
+	_ = form.write(w, &f) // fails if the reader has disconnected
 }
 
-// each calls do with all messages that a filter shows, the oldest first.
+// each calls do for all messages that a filter shows, from the oldest on.
 func (r *Ring) each(w http.ResponseWriter, f *filter, do func(*summary) error) error {
 	out := http.NewResponseController(w)
 	for p := (page{More: true}); p.More; {
 		p = r.list(f, p.Next, true, maxPage)
-		_ = out.SetWriteDeadline(time.Now().Add(exportTime)) // if it cannot be set, the server has its own
+		_ = out.SetWriteDeadline(time.Now().Add(exportTime)) // if this fails, the timeout of the server applies
 		for i := range p.Items {
 			if err := do(&p.Items[i]); err != nil {
 				return err

@@ -23,13 +23,13 @@ import (
 const (
 	defaultPage   = 200
 	maxPage       = 1_000
-	maxLooked     = 10_000    // messages that one lock covers, before others may add some
-	maxSearched   = 32 << 20  // bytes of messages that are searched for one page
-	maxCandidates = 2_000     // messages that are searched at a time
-	maxReadAhead  = 256 << 10 // bytes of the file that are read at once
+	maxLooked     = 10_000    // messages to look at before the lock is released, so that writers need not wait long
+	maxSearched   = 32 << 20  // bytes of messages to search for one page
+	maxCandidates = 2_000     // messages to search at a time
+	maxReadAhead  = 256 << 10 // bytes of the file to read at once
 )
 
-// A summary is a message in a list.
+// A summary describes a message in a list.
 type summary struct {
 	Seq      uint64    `json:"seq"`
 	Time     time.Time `json:"time"`
@@ -38,54 +38,56 @@ type summary struct {
 	Hop      string    `json:"hop,omitempty"`
 	ToServer bool      `json:"toServer,omitempty"`
 	Server   string    `json:"server,omitempty"`
-	// Client is that of the call, even for its messages to and from servers.
+	// Client is the client of the call, also for messages between Junction and a server.
 	Client string        `json:"client,omitempty"`
 	Method string        `json:"method,omitempty"`
 	Name   string        `json:"name,omitempty"`
 	Note   string        `json:"note,omitempty"`
-	Effect string        `json:"effect,omitempty"` // is the effect in the note of a decision
+	Effect string        `json:"effect,omitempty"` // effect of a rule, in a note about a decision
 	Call   uint64        `json:"call,omitempty"`
 	Took   time.Duration `json:"took,omitempty"` // in nanoseconds
 	Size   int           `json:"size,omitempty"`
 	Count  int           `json:"count,omitempty"`
 	Error  bool          `json:"error,omitempty"`
-	Legacy bool          `json:"legacy,omitempty"` // is set if a server refused server/discover, as legacy ones do, which is not an error
-	// Row is its place among the messages other than notes of headers and pings, which have no row.
+	Legacy bool          `json:"legacy,omitempty"` // set if a legacy server rejected server/discover, which is not an error
+	// Row is the position among the listed messages. Notes about headers and pings are not listed,
+	// and have no row.
 	Row uint64 `json:"row,omitempty"`
 }
 
-// A position is the state of the ring when a page or a batch is made.
+// A position is the state of the ring when a page or a batch was made.
 type position struct {
-	// First and Last are the numbers of the oldest and the newest kept message. There are none if
-	// First is larger.
+	// First and Last are the numbers of the oldest and the newest stored message. If First is
+	// larger, there are none.
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
-	// FirstRow and LastRow are the same for rows.
+	// FirstRow and LastRow are the rows of the oldest and the newest listed message. If FirstRow is
+	// larger, there are none.
 	FirstRow uint64    `json:"firstRow"`
 	LastRow  uint64    `json:"lastRow"`
 	Items    []summary `json:"items"`
 }
 
-// A page is a response of the list.
+// A page is one page of the list.
 type page struct {
 	position
-	// Next is where the next page starts: before it, or after it. More is false if there is no
-	// further message.
+	// Next is the number at which the next page starts; that page excludes the message of this
+	// number. More reports whether there are further messages.
 	Next  uint64 `json:"next"`
 	More  bool   `json:"more"`
 	Fault string `json:"fault,omitempty"`
-	// Ended lists the processes that have ended.
+	// Ended lists the ids of the processes that have ended.
 	Ended []int32 `json:"ended"`
 	ends  uint64
 }
 
-// A found message is one that a filter shows, by the index.
+// A found is a message that was found in the index.
 type found struct {
 	summary
 	entry entry
 }
 
-// found returns message n if it is kept. The caller holds r.mu.
+// found returns message n if it is still stored. The caller holds r.mu.
 func (r *Ring) found(n uint64) (f found, known bool) {
 	e, t := r.of(n)
 	if e == nil {
@@ -100,8 +102,9 @@ func (r *Ring) found(n uint64) (f found, known bool) {
 	return found{s, *e}, true
 }
 
-// list returns a page of messages: with after those behind a number, the oldest first, else those
-// before it, the newest first. The number 0 is the end.
+// list returns a page of at most most messages. With after, it has the messages after number from,
+// in ascending order; otherwise, the messages before it, in descending order. From 0 means from the
+// end of the ring.
 func (r *Ring) list(f *filter, from uint64, after bool, most int) page {
 	p := page{position: position{Items: []summary{}}, More: true}
 	text := search{ring: r, filter: f}
@@ -116,7 +119,7 @@ func (r *Ring) list(f *filter, from uint64, after bool, most int) page {
 			if !enough && !text.finds(looked[i:]) {
 				continue
 			}
-			if enough || len(p.Items) == most { // the page ends before it
+			if enough || len(p.Items) == most { // the page ends before this message
 				if p.Next, p.More = looked[i].Seq+1, true; after {
 					p.Next = looked[i].Seq - 1
 				}
@@ -128,7 +131,8 @@ func (r *Ring) list(f *filter, from uint64, after bool, most int) page {
 	return p
 }
 
-// look finds the next messages of a page by the index, and sets in p where the next look starts.
+// look finds the next messages of a page in the index, and sets p.Next to the number where the next
+// look starts.
 func (r *Ring) look(p *page, f *filter, from uint64, after bool, most int) (looked []found) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,15 +147,15 @@ func (r *Ring) look(p *page, f *filter, from uint64, after bool, most int) (look
 	if r.fault != nil {
 		p.Fault = r.fault.Error()
 	}
-	r.asking++
-	n, step := from-1, ^uint64(0) // goes back
+	r.looks++
+	n, step := from-1, ^uint64(0) // backwards
 	if after {
 		n, step = max(from+1, first), 1
 	} else if from == 0 || from > next {
 		n = next - 1
 	}
 	for left := maxLooked; left > 0 && len(looked) < most && n >= first && n < next; left, n = left-1, n+step {
-		if r.shows(f, r.index.At(n), r.asking) {
+		if r.shows(f, r.index.At(n), r.looks) {
 			one, _ := r.found(n)
 			looked = append(looked, one)
 		}
@@ -161,7 +165,7 @@ func (r *Ring) look(p *page, f *filter, from uint64, after bool, most int) (look
 	return looked
 }
 
-// firstRow returns the oldest row. The caller holds r.mu.
+// firstRow returns the row of the oldest listed message. The caller holds r.mu.
 func (r *Ring) firstRow() uint64 {
 	switch e, _ := r.of(r.index.First); {
 	case e == nil:
@@ -173,7 +177,8 @@ func (r *Ring) firstRow() uint64 {
 	}
 }
 
-// numberOf returns the number of the message at a row, or the one after the last.
+// numberOf returns the number of the message with a row. If there is none, it returns the number
+// after the last message.
 func (r *Ring) numberOf(row uint64) uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -181,18 +186,18 @@ func (r *Ring) numberOf(row uint64) uint64 {
 	return first + uint64(sort.Search(int(r.index.Next-first), func(i int) bool { return r.index.At(first+uint64(i)).row >= row }))
 }
 
-// A search finds messages with the text of a filter.
+// A search finds the messages that contain one of the texts of a filter.
 type search struct {
 	ring     *Ring
 	filter   *filter
-	block    []byte // the part of the file with the next messages
-	from     int64  // is its offset
-	first    uint64 // the oldest message after it was read
-	searched int    // counts bytes
+	block    []byte // part of the file that has the next messages
+	from     int64  // offset of block in the file
+	first    uint64 // number of the oldest message that was still stored after reading block
+	searched int    // number of bytes searched so far
 	scratch  []byte
 }
 
-// finds reports whether the first of some messages has the text.
+// finds reports whether looked[0] contains one of the texts.
 func (s *search) finds(looked []found) bool {
 	one := &looked[0]
 	e := &one.entry
@@ -221,8 +226,8 @@ func (s *search) finds(looked []found) bool {
 	return s.filter.contains(message, &s.scratch) || one.Kind == traffic.Failure && s.filter.contains(record[:e.head], &s.scratch)
 }
 
-// read reads the part of the file that has the first of some messages, and the next ones if they
-// are close to it.
+// read reads the part of the file that contains looked[0] and as many of the next messages as are
+// close to it.
 func (s *search) read(looked []found) {
 	from, to := looked[0].entry.at, looked[0].entry.end()
 	for i := range looked {
@@ -244,12 +249,13 @@ func (s *search) read(looked []found) {
 	s.ring.mu.Unlock()
 }
 
-// pingMethod is the method of messages that only check whether a peer is there.
+// pingMethod is the method of messages that only check whether the peer responds.
 const pingMethod = "ping"
 
-const maxFilterText = 1_000 // bytes of the text to find
+const maxFilterText = 1_000 // maximum bytes of the text to find
 
-// The parameters of a query select messages. The tags are those of [fields.Params].
+// A parameters has the parameters of a query that select messages. The tags are those of
+// [fields.Params].
 type parameters struct {
 	Client  string `doc:"calls of clients whose name and version, such as 'claude/1.0', contain this, with the requests to servers for them"`
 	Server  string `doc:"messages of the server of exactly this name, and the calls of clients that lead to it"`
@@ -269,20 +275,20 @@ var filters = fields.ParamsOf[parameters]()
 // A filter selects messages.
 type filter struct {
 	client, server, method, name string
-	kinds                        uint16   // bit n set if kind n is shown; 0 shows all
-	texts                        [][]byte // alternatives in lower case, one of which must be in the message
+	kinds                        uint16   // bit n is set if kind n is shown; 0 shows all kinds
+	texts                        [][]byte // texts in lower case, one of which a message must contain
 	errors, noHeaders, noPing    bool
 	pid                          int32
 	call                         uint64
 }
 
-// filterOf parses the filter of a query.
+// filterOf parses the filter in a query.
 func filterOf(q url.Values) (f filter, err error) {
 	p := parameters{Ping: true, Headers: true}
 	if err := filters.Query(&p, q); err != nil {
 		return f, err
 	}
-	f = filter{client: strings.ToLower(beginning(p.Client)), server: beginning(p.Server), method: beginning(p.Method), name: strings.ToLower(beginning(p.Name)), // cut like those of the index
+	f = filter{client: strings.ToLower(beginning(p.Client)), server: beginning(p.Server), method: beginning(p.Method), name: strings.ToLower(beginning(p.Name)), // cut to the same length as the texts in the index
 		errors: p.Errors, noHeaders: !p.Headers, noPing: !p.Ping, pid: p.PID, call: p.Call}
 	for name := range strings.SplitSeq(p.Kind, ",") {
 		if kind := kindOf(name); kind > 0 {
@@ -295,15 +301,15 @@ func filterOf(q url.Values) (f filter, err error) {
 		}
 		plain := lower(nil, []byte(text))
 		f.texts = [][]byte{plain}
-		if quoted := jsonrpc.AppendString(nil, string(plain)); len(quoted) > len(plain)+2 { // in the JSON form of a message
+		if quoted := jsonrpc.AppendString(nil, string(plain)); len(quoted) > len(plain)+2 { // the text as it is escaped in a JSON string
 			f.texts = append(f.texts, quoted[1:len(quoted)-1])
 		}
 	}
 	return f, nil
 }
 
-// askedFor parses the filter and the numbers of a query; a missing number is 0.
-func askedFor(q url.Values, names ...string) (f filter, numbers map[string]uint64, err error) {
+// parseQuery parses the filter and the named numbers in a query. A missing number is 0.
+func parseQuery(q url.Values, names ...string) (f filter, numbers map[string]uint64, err error) {
 	f, err = filterOf(q)
 	numbers = map[string]uint64{}
 	for _, name := range names {
@@ -319,12 +325,12 @@ func askedFor(q url.Values, names ...string) (f filter, numbers map[string]uint6
 	return f, numbers, err
 }
 
-// A fit reports whether a filter shows messages with certain texts.
+// A fit tells whether a filter shows messages with certain texts.
 type fit int8
 
 const (
 	fitsNot   fit = iota
-	fitsCalls     // only those whose call leads to the server
+	fitsCalls     // shows only messages of calls that reach the server
 	fits
 )
 
@@ -340,20 +346,20 @@ func (f *filter) fit(t *texts) fit {
 	return fitsNot
 }
 
-// shows reports whether a message is shown, by the index. It compares texts once for each number of
-// asking. The caller holds r.mu.
+// shows reports whether a filter shows a message, judged by the index. It compares the texts that
+// several messages share once for each value of asking. The caller holds r.mu.
 func (r *Ring) shows(f *filter, e *entry, asking uint64) bool {
 	switch {
 	case f.pid != 0 && e.pid != f.pid, f.call != 0 && e.call != f.call, f.kinds != 0 && f.kinds>>e.kind&1 == 0, f.noHeaders && e.headers, f.noPing && e.ping:
 		return false
 	case kinds[e.kind] == traffic.Dropped:
-		return true // the missing messages may have matched
+		return true // the messages that this one reports as dropped may have matched
 	case f.errors && !e.failed:
 		return false
 	}
 	c := &r.table.all[e.texts]
-	if c.asking != asking {
-		c.asking, c.fits = asking, f.fit(&c.texts)
+	if c.look != asking {
+		c.look, c.fits = asking, f.fit(&c.texts)
 	}
 	if c.fits == fitsCalls && e.call > 0 {
 		of := r.calls[callOfProcess(e.pid, e.call)]
@@ -362,13 +368,13 @@ func (r *Ring) shows(f *filter, e *entry, asking uint64) bool {
 	return c.fits == fits
 }
 
-// contains reports whether a record has the text. It uses scratch as a buffer.
+// contains reports whether a record contains one of the texts. It uses scratch as a buffer.
 func (f *filter) contains(record []byte, scratch *[]byte) bool {
 	*scratch = lower((*scratch)[:0], record)
 	return slices.ContainsFunc(f.texts, func(text []byte) bool { return bytes.Contains(*scratch, text) })
 }
 
-// lower appends a text to dst, with A to Z in lower case.
+// lower appends a text to dst, with the letters A to Z in lower case.
 func lower(dst, text []byte) []byte {
 	at := len(dst)
 	dst = append(dst, text...)
@@ -381,8 +387,8 @@ func lower(dst, text []byte) []byte {
 }
 
 const (
-	figuresTime = 10 * time.Minute // the time that figures cover
-	maxTimes    = 1_000            // of one server for the median and the 95th percentile, the newest ones
+	figuresTime = 10 * time.Minute // period that the figures cover
+	maxTimes    = 1_000            // maximum number of durations of a server, the newest ones, for the percentiles
 )
 
 // A figures counts the recent calls, prompts and reads of one server.
@@ -396,12 +402,12 @@ type figures struct {
 	times  []time.Duration
 }
 
-// answers reports whether a message of a kind ends a request.
-func answers(kind string) bool {
+// endsRequest reports whether a message of this kind ends a request.
+func endsRequest(kind string) bool {
 	return kind == traffic.Response || kind == traffic.Error || kind == traffic.Failure
 }
 
-// figuresOf counts the responses of servers since then.
+// figuresOf counts the responses of servers since a time.
 func (r *Ring) figuresOf(since time.Time) []*figures {
 	type key struct {
 		pid    int32
@@ -417,7 +423,7 @@ func (r *Ring) figuresOf(since time.Time) []*figures {
 		if e.time < since.UnixNano() {
 			break
 		}
-		if hops[e.hop] != traffic.Server || !e.toClient || !answers(kinds[e.kind]) {
+		if hops[e.hop] != traffic.Server || !e.toClient || !endsRequest(kinds[e.kind]) {
 			continue
 		}
 		is, known := methods[e.texts]
@@ -458,25 +464,25 @@ func (r *Ring) serveFigures(*http.Request) (any, error) {
 }
 
 const (
-	batchPause  = 50 * time.Millisecond // between two batches
-	maxBatch    = 500                   // messages of a batch
-	maxBehind   = 5_000                 // messages; a reader further behind misses some
-	maxStreams  = 16                    // at the same time
+	batchPause  = 50 * time.Millisecond // minimum time between two batches
+	maxBatch    = 500                   // maximum number of messages in a batch
+	maxBehind   = 5_000                 // maximum number of messages that a reader may be behind before it misses some
+	maxStreams  = 16                    // maximum number of concurrent streams
 	retryMillis = 1_000
 )
 
 // A batch is one event of the stream.
 type batch struct {
-	position         // has items with the oldest first
+	position         // has the items in ascending order
 	Skipped  uint64  `json:"skipped,omitempty"`
-	Cleared  bool    `json:"cleared,omitempty"` // is set if all before First were removed
+	Cleared  bool    `json:"cleared,omitempty"` // set if all messages before First were removed
 	Fault    string  `json:"fault,omitempty"`
-	Ended    []int32 `json:"ended,omitzero"` // lists processes; nil if they did not change
+	Ended    []int32 `json:"ended,omitzero"` // ids of ended processes; nil if unchanged
 }
 
 func (r *Ring) serveStream(w http.ResponseWriter, req *http.Request) {
 	q := req.URL.Query()
-	f, asked, err := askedFor(q, "after")
+	f, asked, err := parseQuery(q, "after")
 	if err != nil {
 		reply.Error(w, http.StatusBadRequest, err)
 		return
@@ -492,18 +498,18 @@ func (r *Ring) serveStream(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// A stream is one reader of new messages. It reads the ring, which does not wait for it, so it
-// misses messages that are no longer kept.
+// A stream is a reader of new messages. Writers do not wait for it, so it misses messages that the
+// ring drops before it reads them.
 type stream struct {
 	ring    *Ring
 	filter  *filter
-	at      uint64 // the newest message that was sent
-	cleared uint64 // of the ring at the last look
-	ends    uint64 // of the ring, too
+	at      uint64 // number of the newest message that was sent
+	cleared uint64 // Ring.cleared when last read
+	ends    uint64 // Ring.ends when last read
 	fault   string
 }
 
-// begin sets where the stream begins.
+// begin sets the message after which the stream begins.
 func (s *stream) begin(after uint64, resumes bool) {
 	s.ring.mu.Lock()
 	defer s.ring.mu.Unlock()
@@ -511,7 +517,7 @@ func (s *stream) begin(after uint64, resumes bool) {
 	if s.at = s.ring.index.Next - 1; resumes && after < s.at {
 		s.at = max(after, s.cleared)
 	}
-	if resumes && after < s.ring.cleared { // it has not been sent yet
+	if resumes && after < s.ring.cleared { // the reader does not know yet that the ring was cleared
 		s.cleared = after
 	}
 }

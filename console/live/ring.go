@@ -19,93 +19,94 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// The defaults of Options, and the limits of the index.
+// The default values of Options, and the limits of the index.
 const (
 	defaultMessages = 100_000
 	defaultBytes    = 256 << 20
-	maxWord         = 500      // characters of the name of a client, server, method, tool or URI, or of a note
-	maxWords        = 16 << 20 // bytes of different texts, and of shared messages
-	maxShared       = 4 << 10  // bytes of a shared message
-	maxServers      = 64       // of one call
-	maxEnded        = 1_000    // known ended processes, the newest ones
-	minBytes        = 8 << 20  // several of the largest messages
+	maxWord         = 500      // maximum characters of the name of a client, server, method, tool or note, or of a URI
+	maxWords        = 16 << 20 // maximum bytes of all distinct texts, including shared messages
+	maxShared       = 4 << 10  // maximum bytes of a shared message
+	maxServers      = 64       // maximum number of servers that are stored for a call
+	maxEnded        = 1_000    // maximum number of ended processes that are stored, the newest ones
+	minBytes        = 8 << 20  // minimum size of the file; several of the largest messages fit
 	fileEnd         = ".ring"
 )
 
-// Options configure a Ring; zero values mean the defaults.
+// Options configures a Ring. A zero value means the default.
 type Options struct {
-	// Messages is the maximum number of kept messages; default 100,000.
+	// Messages is the maximum number of stored messages. The default is 100,000.
 	Messages int
-	// Bytes is the maximum size of their file; default 256 MiB, at least 8 MiB.
+	// Bytes is the maximum size of the file with the messages. The default is 256 MiB, the minimum
+	// 8 MiB.
 	Bytes int64
-	// Dir is the folder of the file; default Junction's folder in the user's cache.
+	// Dir is the folder of the file. The default is Junction's folder in the user's cache.
 	Dir string
 }
 
-// A Ring keeps the newest messages. Its methods are safe for concurrent use.
+// A Ring stores the newest messages. Its methods are safe for concurrent use.
 type Ring struct {
 	options Options
-	file    *os.File // is nil if it could not be made
+	file    *os.File // nil if it could not be created
 	remove  func()
 	readers follow.Readers
 
 	adding  sync.Mutex // serializes writers; readers never hold it
 	records []byte     // the records that are being added
-	pending []added    // their entries
+	pending []added    // the entries of these records
 
-	mu      sync.Mutex         // is never held while a file is read or written
-	index   follow.Ring[entry] // an entry for each message
-	kept    uint64             // a number; no message before it is in the file
-	head    int64              // the offset of the next record in the file
-	fault   error              // the reason why messages are not kept now
-	cleared uint64             // the newest message that Clear removed
-	table   textTable
-	recent  [len(hops)][2]textsID // those of the newest message and the newest note of each hop
-	calls   map[callOf]*call
-	joined  recentCall // the call of the newest message
-	left    recentCall // the call of the oldest one
-	ended   []int32    // lists processes that have ended, the newest last
-	ends    uint64     // counts its changes
-	rows    uint64     // counts all listed messages so far
-	asking  uint64     // counts the looks of readers
+	mu         sync.Mutex         // not held while the file is read or written
+	index      follow.Ring[entry] // one entry for each message
+	kept       uint64             // a number; no message before it is in the file
+	head       int64              // offset of the next record in the file
+	fault      error              // reason why new messages cannot be stored at present
+	cleared    uint64             // number of the newest message that Clear removed
+	table      textTable
+	recent     [len(hops)][2]textsID // for each hop, the texts of its newest message and of its newest note
+	calls      map[callOf]*call
+	newestCall recentCall // the call of the newest message
+	oldestCall recentCall // the call of the oldest message
+	ended      []int32    // ids of ended processes, the newest last
+	ends       uint64     // number of changes of ended
+	rows       uint64     // number of all listed messages so far
+	looks      uint64     // number of looks of readers so far
 }
 
-// An entry is one message in the index.
+// An entry is a message in the index.
 type entry struct {
-	at                                int64 // is its offset in the file; below 0 if the message is not kept
+	at                                int64 // offset in the file; negative if the file does not have the message
 	time, took                        int64 // in nanoseconds
 	call                              uint64
-	row                               uint64 // is its place among the listed messages; for others the place of the one before
-	pid, head, body                   int32  // head and body are the lengths in the file of the metadata and of the message
+	row                               uint64 // number of listed messages up to and including this one
+	pid, head, body                   int32  // head and body are the lengths of the metadata and of the message in the file
 	size, count                       int32
 	texts                             textsID
 	kind                              kind
-	hop                               int8 // an index of hops
-	effect                            int8 // an index of effects, for a decision
+	hop                               int8 // index in hops
+	effect                            int8 // index in effects, for a note about a decision
 	toClient, failed, headers, legacy bool
-	common                            bool // is set if its texts have the message
-	ping                              bool // is set for a ping that did not fail
+	common                            bool // set if texts contains the message, which others share
+	ping                              bool // set for a ping that did not fail
 }
 
-// A kind is the kind of an event.
+// A kind is an index in kinds.
 type kind int8
 
 var kinds = []string{"", traffic.Request, traffic.Notification, traffic.Response, traffic.Error, traffic.Failure, traffic.Dropped, traffic.Note}
 
 func kindOf(name string) kind { return kind(max(0, slices.Index(kinds, name))) }
 
-// effects are the effects of rules.
+// effects lists the effects of rules.
 var effects = []string{"", "allow", "ask", "deny"}
 
 var hops = [...]string{"", traffic.Client, traffic.Server}
 
 func (e *entry) end() int64 { return e.at + int64(e.head) + int64(e.body) }
 
-// unlisted reports whether the message is in no list by default.
+// unlisted reports whether lists omit the message by default.
 func (e *entry) unlisted() bool { return e.headers || e.ping }
 
-// Open returns a Ring, and removes the files of those whose process was killed. If it cannot make a
-// file, it keeps only the index, and reports the fault in its pages.
+// Open returns a Ring, and removes the files of rings whose processes were killed. If it cannot
+// create a file, the Ring has only the index, and its pages report the fault.
 func Open(o Options) *Ring {
 	if o.Messages <= 0 {
 		o.Messages = defaultMessages
@@ -121,7 +122,7 @@ func Open(o Options) *Ring {
 	return r
 }
 
-// create makes the file.
+// create creates the file.
 func (r *Ring) create() error {
 	if r.options.Dir == "" {
 		cache, err := os.UserCacheDir()
@@ -137,16 +138,16 @@ func (r *Ring) create() error {
 	if err != nil {
 		return err
 	}
-	left, _ := fs.Glob(root.FS(), "*"+fileEnd) // the pattern is well formed
+	left, _ := fs.Glob(root.FS(), "*"+fileEnd) // cannot fail, because the pattern is valid
 	for _, name := range left {
-		_ = root.Remove(name) // Windows refuses if another process has it open; elsewhere such files no longer have a name
+		_ = root.Remove(name) // fails on Windows if another process has the file open; elsewhere, such files have no name any more
 	}
 	name := rand.Text() + fileEnd
 	r.file, err = root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return errors.Join(err, root.Close())
 	}
-	_ = root.Remove(name) // so that it is gone however this process ends
+	_ = root.Remove(name) // without a name, the file disappears when the process ends, however it ends
 	r.remove = func() {
 		_ = root.Remove(name)
 		_ = root.Close()
@@ -154,7 +155,7 @@ func (r *Ring) create() error {
 	return nil
 }
 
-// Close removes the kept messages. The handlers must not be used any more.
+// Close removes the stored messages. The handlers must not be used afterwards.
 func (r *Ring) Close() error {
 	r.adding.Lock()
 	defer r.adding.Unlock()
@@ -167,7 +168,7 @@ func (r *Ring) Close() error {
 	return err
 }
 
-// Clear forgets all messages. The numbers continue.
+// Clear removes all messages. The numbers of later messages continue.
 func (r *Ring) Clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,7 +179,7 @@ func (r *Ring) Clear() {
 	r.index.Wake()
 }
 
-// End notes that a process has ended and sends no more messages.
+// End records that a process has ended and sends no more messages.
 func (r *Ring) End(pid int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,8 +192,8 @@ func (r *Ring) End(pid int) {
 	r.index.Wake()
 }
 
-// unend removes a process from the ended ones, as a new process has its number. The caller holds
-// r.mu.
+// unend removes an id from the list of ended processes, because a new process has this id. The
+// caller holds r.mu.
 func (r *Ring) unend(pid int32) {
 	if at := slices.Index(r.ended, pid); at >= 0 {
 		r.ended = slices.Delete(r.ended, at, at+1)
@@ -200,11 +201,11 @@ func (r *Ring) unend(pid int32) {
 	}
 }
 
-// reserve returns the offset for records of this size, and forgets the messages there. The caller
-// holds r.mu.
+// reserve returns the offset for records of the given total size, and removes the messages that
+// they will overwrite. The caller holds r.mu.
 func (r *Ring) reserve(size int64) (at int64) {
 	if r.head+size > r.options.Bytes {
-		for e := r.oldest(); e != nil && e.at >= r.head; e = r.oldest() { // those after the head are older than those at the beginning
+		for e := r.oldest(); e != nil && e.at >= r.head; e = r.oldest() { // messages after head are older than those at the beginning of the file
 			r.evict()
 		}
 		r.head = 0
@@ -217,7 +218,7 @@ func (r *Ring) reserve(size int64) (at int64) {
 	return at
 }
 
-// oldest returns the oldest message in the file, or nil.
+// oldest returns the oldest message in the file, or nil. The caller holds r.mu.
 func (r *Ring) oldest() *entry {
 	for r.kept = max(r.kept, r.index.First); r.kept < r.index.Next; r.kept++ {
 		if e := r.index.At(r.kept); e.at >= 0 {
@@ -227,7 +228,7 @@ func (r *Ring) oldest() *entry {
 	return nil
 }
 
-// of returns message n and its texts if it is kept, or nil. The caller holds r.mu.
+// of returns message n and its texts, or nil if it is no longer stored. The caller holds r.mu.
 func (r *Ring) of(n uint64) (e *entry, t *texts) {
 	if n < r.index.First || n >= r.index.Next {
 		return nil, nil
@@ -236,7 +237,7 @@ func (r *Ring) of(n uint64) (e *entry, t *texts) {
 	return e, r.table.of(e.texts)
 }
 
-// append puts a message into the index.
+// append adds a message to the index. The caller holds r.mu.
 func (r *Ring) append(add *added) {
 	if r.index.Full() {
 		r.evict()
@@ -244,7 +245,7 @@ func (r *Ring) append(add *added) {
 	e := &add.entry
 	c := r.callOf(e)
 	if c != nil && add.client == "" {
-		add.client = r.table.of(c.client).client // requests to servers are made for the client
+		add.client = r.table.of(c.client).client // Junction makes a request to a server on behalf of the client of the call
 	}
 	recent := &r.recent[e.hop][0]
 	if add.note != "" {
@@ -272,7 +273,7 @@ func (r *Ring) append(add *added) {
 	}
 }
 
-// evict forgets the oldest message.
+// evict removes the oldest message. The caller holds r.mu.
 func (r *Ring) evict() {
 	e := r.index.At(r.index.First)
 	r.table.release(e.texts)
@@ -282,7 +283,7 @@ func (r *Ring) evict() {
 	r.index.Drop()
 }
 
-// beginning returns a text cut to the limit of the index.
+// beginning cuts a text to the maximum length in the index.
 func beginning(text string) string {
 	if len(text) <= maxWord {
 		return text
@@ -298,16 +299,16 @@ func beginning(text string) string {
 
 func clamp(n int) int32 { return int32(min(max(n, 0), 1<<31-1)) }
 
-const maxWrite = 1 << 20 // bytes of messages in one write, unless one is larger
+const maxWrite = 1 << 20 // bytes of messages in one write; exceeded only by a single larger message
 
-// An added message is about to enter the index. Its offset is that in the records that are written
-// with it.
+// An added is a message that is about to enter the index. Before write sets it, its offset is
+// relative to the records of the same write.
 type added struct {
 	entry
 	texts
 }
 
-// Add keeps messages of a process, the oldest first. It does not wait for readers.
+// Add stores messages of a process, in the order of their times. It does not wait for readers.
 func (r *Ring) Add(pid int, events ...*traffic.Event) {
 	r.adding.Lock()
 	defer r.adding.Unlock()
@@ -324,24 +325,23 @@ func (r *Ring) Add(pid int, events ...*traffic.Event) {
 		events = events[n:]
 	}
 	if cap(r.records) > 2*maxWrite {
-		r.records = nil // grew for a large message
+		r.records = nil // do not keep the buffer of a large message
 	}
 }
 
-// prepare makes the record and the entry of a message. The error is the reason why there is no
-// record.
+// prepare makes the record and the entry of a message. It returns an error if there is no record.
 func (r *Ring) prepare(pid int32, of *traffic.Event) error {
 	e := *of
 	add := added{entry: entry{at: -1, time: e.Time.UnixNano(), took: int64(e.Took), call: e.Call, pid: pid, size: clamp(e.Size), count: clamp(e.Count), kind: kindOf(e.Kind),
 		hop: int8(max(0, slices.Index(hops[:], e.Hop))), toClient: !e.ToServer, failed: of.Failed(), legacy: of.Legacy, headers: e.Kind == traffic.Note && e.Note == "http"}}
-	// A few long texts would displace the messages of all others.
+	// The texts are cut because a few long ones would displace the messages of all other processes.
 	add.texts = texts{client: beginning(e.Client), server: beginning(e.Server), method: beginning(e.Method), name: beginning(e.Name), note: beginning(e.Note)}
 	if e.Kind == traffic.Note && e.Note == "policy" {
 		effect, _ := jsonrpc.Unquote(jsonrpc.Get(e.Message, "effect"))
 		add.effect = int8(max(0, slices.Index(effects, effect)))
 	}
 	if e.Shared && len(e.Message) <= maxShared {
-		add.shared, e.Message = unsafe.String(unsafe.SliceData(e.Message), len(e.Message)), nil // the table clones it
+		add.shared, e.Message = unsafe.String(unsafe.SliceData(e.Message), len(e.Message)), nil // safe, because the table clones the text
 	}
 	defer func() { r.pending = append(r.pending, add) }()
 	if r.file == nil {
@@ -358,8 +358,8 @@ func (r *Ring) prepare(pid int32, of *traffic.Event) error {
 	return nil
 }
 
-// write writes the prepared records, and puts the entries into the index. The error is the reason
-// why some have no record.
+// write writes the prepared records to the file and adds the entries to the index. The parameter
+// fault is the reason why some entries have no record, or nil.
 func (r *Ring) write(fault error) {
 	var at int64
 	if len(r.records) > 0 {
@@ -395,8 +395,8 @@ func (r *Ring) write(fault error) {
 	r.index.Wake()
 }
 
-// A stored is the part of a message that is in the file and not in the index. A record has all but
-// the Message as a line of JSON, followed by the Message itself.
+// A stored is the part of a message that is in the file but not in the index. A record is one line
+// of JSON with all fields except Message, followed by Message.
 type stored struct {
 	ID        json.RawMessage `json:"id,omitempty"`
 	Revision  string          `json:"revision,omitempty"`
@@ -407,18 +407,17 @@ type stored struct {
 
 var records = fields.Of[stored]()
 
-// appendRecord appends the record of a message: a line of JSON of head bytes, and the message
-// itself.
+// appendRecord appends the record of a message. The result head is the length of its line of JSON.
 func appendRecord(dst []byte, e *traffic.Event) (_ []byte, head int) {
 	begin := len(dst)
 	dst = append(records.Append(dst, &stored{ID: e.ID, Revision: e.Revision, Transport: e.Transport, Fault: e.Fault}, nil), '\n')
 	return append(dst, e.Message...), len(dst) - begin
 }
 
-// errOther reports that a record is not the expected one.
+// errOther means that a record is not the expected one.
 var errOther = errors.New("the file holds something else")
 
-// decode reads a record.
+// decode decodes a record.
 func decode(record []byte, head int) (s stored, err error) {
 	if head > len(record) || head < 1 || record[head-1] != '\n' {
 		return s, errOther
@@ -434,7 +433,8 @@ func decode(record []byte, head int) (s stored, err error) {
 	return s, nil
 }
 
-// read returns the part of message n in the file. The message may be forgotten in the meantime.
+// read returns the part of message n that is in the file. The result kept is false if the message
+// is no longer stored.
 func (r *Ring) read(n uint64, e *entry) (s stored, kept bool, err error) {
 	if e.at < 0 {
 		return s, false, nil
@@ -454,8 +454,8 @@ func (r *Ring) read(n uint64, e *entry) (s stored, kept bool, err error) {
 	return s, err == nil, err
 }
 
-// shared returns message n if others share it, and reports whether it is still kept, so that the
-// bytes read before are its own.
+// shared returns the message n if other messages have the same texts. The result has reports
+// whether message n is still stored; if so, bytes that were read before belong to it.
 func (r *Ring) shared(n uint64) (message string, has bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -466,37 +466,38 @@ func (r *Ring) shared(n uint64) (message string, has bool) {
 	return t.shared, true
 }
 
-// texts are those of a message in the index. Most messages share all of them with others.
+// A texts has the texts of a message in the index. Most messages share their texts with others.
 type texts struct {
 	client, server, method, name, note string
-	shared                             string // the message itself if others share it
+	shared                             string // the message itself, if others share it
 }
 
-// A textsID is the number of texts in a table. Number 0 stands for empty texts, and is not in it.
+// A textsID is the number of a texts in a table. The number 0 means empty texts, which the table
+// does not count.
 type textsID int32
 
-// A textTable keeps equal texts once, as long as a message has them.
+// A textTable stores equal texts once, as long as a message uses them.
 type textTable struct {
 	numbers map[texts]textsID
-	all     []counted // is indexed by textsID
+	all     []counted // indexed by textsID
 	free    []textsID
 	bytes   int
 }
 
 type counted struct {
 	texts
-	uses   int32
-	fits   fit
-	asking uint64 // the look for which fits is valid
+	uses int32
+	fits fit
+	look uint64 // the number of the look for which fits is valid
 }
 
-const textsSize = 150 // approximate overhead of texts in bytes
+const textsSize = 150 // approximate overhead of a texts in bytes
 
-// of returns texts by their number.
+// of returns the texts with a number.
 func (w *textTable) of(n textsID) *texts { return &w.all[n].texts }
 
-// add returns the number of texts. They are often those of recent, which may not be in use any
-// more.
+// add returns the number of texts, and counts a use of them. It tries the number recent first,
+// which often matches, but may be unused by now.
 func (w *textTable) add(t *texts, recent textsID) textsID {
 	if *w.of(recent) == *t && w.all[recent].uses > 0 {
 		return w.again(recent)
@@ -543,24 +544,24 @@ func (w *textTable) release(n textsID) {
 	w.free = append(w.free, n)
 }
 
-// A callOf identifies a call of one process, by the process id and the lower half of the call's
-// number. It is a fast key of maps.
+// A callOf identifies a call of a process. It consists of the process id and the lower half of the
+// call's number, and is a fast map key.
 type callOf uint64
 
 func callOfProcess(pid int32, call uint64) callOf {
 	return callOf(uint64(uint32(pid))<<32 | call&(1<<32-1))
 }
 
-const usualMessages = 6 // messages of a call over HTTP: with one server, a request, a response and headers on each hop
+const usualMessages = 6 // messages of a call over HTTP with one server: a request, a response and a note about headers on each hop
 
-// A call holds the data that all messages of a call share, although few have it.
+// A call has the data that all messages of a call share, although only some of them contain it.
 type call struct {
-	client   textsID   // the number of texts with its client; 0 while it is not known
-	servers  []textsID // those of texts with its servers
-	messages []uint64  // their numbers, the oldest first
+	client   textsID   // number of texts that name the client; 0 while it is unknown
+	servers  []textsID // numbers of texts that name the servers
+	messages []uint64  // numbers of the messages in ascending order
 }
 
-// A recentCall caches the last lookup, as messages of one call come close to each other.
+// A recentCall caches the last lookup, because the messages of a call often follow each other.
 type recentCall struct {
 	key callOf
 	*call
@@ -574,21 +575,22 @@ func (r *Ring) find(key callOf, recent *recentCall) *call {
 	return recent.call
 }
 
-// callOf returns the call of an added message, which may be new, or nil if it has none.
+// callOf returns the call of a message to add, and creates it if necessary. It returns nil if the
+// message has no call.
 func (r *Ring) callOf(e *entry) *call {
 	if e.call == 0 {
 		return nil
 	}
 	key := callOfProcess(e.pid, e.call)
-	c := r.find(key, &r.joined)
+	c := r.find(key, &r.newestCall)
 	if c == nil {
 		c = &call{messages: make([]uint64, 0, usualMessages)}
-		r.calls[key], r.joined.call = c, c
+		r.calls[key], r.newestCall.call = c, c
 	}
 	return c
 }
 
-// leads reports whether a call leads to a server.
+// leads reports whether a call reaches a server.
 func (r *Ring) leads(c *call, server string) bool {
 	return slices.ContainsFunc(c.servers, func(n textsID) bool { return r.table.of(n).server == server })
 }
@@ -596,7 +598,7 @@ func (r *Ring) leads(c *call, server string) bool {
 // leave removes the oldest message from its call.
 func (r *Ring) leave(e *entry) {
 	key := callOfProcess(e.pid, e.call)
-	c := r.find(key, &r.left)
+	c := r.find(key, &r.oldestCall)
 	if c.messages = c.messages[1:]; len(c.messages) > 0 {
 		return
 	}
@@ -605,12 +607,12 @@ func (r *Ring) leave(e *entry) {
 		r.table.release(server)
 	}
 	delete(r.calls, key)
-	if r.left = (recentCall{}); r.joined.call == c {
-		r.joined = recentCall{}
+	if r.oldestCall = (recentCall{}); r.newestCall.call == c {
+		r.newestCall = recentCall{}
 	}
 }
 
-// after returns the next messages of the call, at most maxAnswerAway.
+// after returns the messages of the call that follow message n, at most maxAnswerAway.
 func (c *call) after(n uint64) []uint64 {
 	i, found := slices.BinarySearch(c.messages, n)
 	if found {

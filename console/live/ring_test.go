@@ -124,7 +124,7 @@ func TestNamesHaveALimitInBytes(t *testing.T) {
 	}
 }
 
-func TestAFewLongNamesRemoveNoMessagesOfOthers(t *testing.T) {
+func TestLongNamesDoNotDisplaceOtherMessages(t *testing.T) {
 	r := opened(t, Options{})
 	for n := 1; n <= 1_000; n++ {
 		r.Add(7, message(n, 10))
@@ -151,7 +151,7 @@ func TestAFewLongNamesRemoveNoMessagesOfOthers(t *testing.T) {
 	}
 }
 
-func TestWhereNothingCanBeWrittenTheRestGoesOn(t *testing.T) {
+func TestTheIndexWorksWithoutAFile(t *testing.T) {
 	r := opened(t, Options{})
 	r.Add(7, message(1, 10))
 	full, err := os.Open(os.DevNull) // cannot be written
@@ -370,7 +370,7 @@ func TestMessagesThatManyHaveAreKeptOnce(t *testing.T) {
 
 // A shared message counts in a search for each event that has it, so that a page does not take
 // longer than with other messages.
-func TestASearchEndsAfterAsManyBytesOfMessagesThatManyHave(t *testing.T) {
+func TestASearchIsLimitedInSharedMessages(t *testing.T) {
 	r := opened(t, Options{})
 	note := json.RawMessage(`{"a":"` + strings.Repeat("x", maxShared-10) + `"}`)
 	const count = 3 * maxSearched / maxShared

@@ -122,7 +122,7 @@ func TestNewMessagesComeInBatches(t *testing.T) {
 	})
 }
 
-func TestAStreamGoesOnWhereItEnded(t *testing.T) {
+func TestAStreamResumes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := opened(t, Options{Messages: 100})
 		for n := 1; n <= 50; n++ {

@@ -1,4 +1,4 @@
-// Package reply writes the responses of routes of the console.
+// Package reply writes the responses of the console's routes.
 package reply
 
 import (
@@ -8,16 +8,16 @@ import (
 	"net/http"
 )
 
-// JSON writes a value.
+// JSON writes a value as JSON, with a status.
 func JSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(value) // the client may be gone
+	_ = e.Encode(value) // fails if the client has disconnected
 }
 
-// Error writes an error, with the status of a [Refuse].
+// Error writes an error as JSON. An error of [Refuse] overrides the status.
 func Error(w http.ResponseWriter, status int, err error) {
 	if refused, is := errors.AsType[*refusal](err); is {
 		status = refused.status
@@ -38,11 +38,11 @@ func Refuse(status int, format string, args ...any) error {
 	return &refusal{status, fmt.Sprintf(format, args...)}
 }
 
-// Accepted is the body of a response about an operation that continues.
+// Accepted is a result of a handler, for [With], that is sent with the status 202 Accepted.
 type Accepted struct{ Body any }
 
-// With returns a handler that responds with the result of f: JSON, or 204 for nil. Errors that are
-// not of [Refuse] have status 500.
+// With returns a handler that responds with the result of f as JSON, or with 204 if it is nil. An
+// error has the status 500 unless it is one of [Refuse].
 func With(f func(r *http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := f(r)

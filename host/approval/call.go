@@ -7,7 +7,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Does returns what is known of what a call does: what its server claims, or what the user said where that claims nothing.
+// Does describes the effects of a call: the server's claims, or the user's own declaration if the
+// server claims nothing.
 func Does(card *host.Card) string {
 	if card.Reads {
 		return "You said in a review that it only reads; the server does not say what it does"
@@ -15,7 +16,8 @@ func Does(card *host.Card) string {
 	return Claims(&card.Annotations, card.Trusted)
 }
 
-// Claims returns what a server claims about a tool. Nobody checks it; trusted says whether the user believes it.
+// Claims describes the effects that a server claims for a tool. Nothing checks these claims;
+// trusted reports whether the user believes them.
 func Claims(a *mcp.ToolAnnotations, trusted bool) string {
 	var words []string
 	say := func(hint *bool, yes, no string) {
@@ -33,7 +35,7 @@ func Claims(a *mcp.ToolAnnotations, trusted bool) string {
 		say(a.IdempotentHint, "safe to repeat", "not safe to repeat")
 	}
 	say(a.OpenWorldHint, "reaches other systems", "no outside access")
-	if unsaid := unclaimed(a); len(words) > 0 && len(unsaid) > 0 {
+	if unsaid := missingClaims(a); len(words) > 0 && len(unsaid) > 0 {
 		words = append(words, "does not say whether it "+strings.Join(unsaid, " or "))
 	}
 	switch {
@@ -45,8 +47,9 @@ func Claims(a *mcp.ToolAnnotations, trusted bool) string {
 	return "The server says (not checked): " + strings.Join(words, "; ")
 }
 
-// unclaimed returns what a tool may do of which its server says nothing: a claim about something else must not be taken for all there is.
-func unclaimed(a *mcp.ToolAnnotations) (does []string) {
+// missingClaims returns the possible effects of a tool that its server's claims do not mention.
+// Without them, a claim about one effect could be taken for a full description.
+func missingClaims(a *mcp.ToolAnnotations) (does []string) {
 	if reads := a.ReadOnlyHint != nil && *a.ReadOnlyHint; !reads && a.DestructiveHint == nil {
 		if a.ReadOnlyHint == nil {
 			does = append(does, "writes")

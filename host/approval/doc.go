@@ -1,6 +1,6 @@
-// Package approval puts into words what a user is asked to approve, so that whoever
-// shows it says the same: what a server claims about a tool, and what a server brings, in
-// one line.
+// Package approval writes the texts of approval questions, so that every user interface words them
+// alike. They describe the claims of a server about a tool, and summarize in one line the
+// definitions of a server.
 //
-// Texts hold what servers wrote; whoever shows them cleans them.
+// The texts contain strings from servers. Callers clean them before display.
 package approval

@@ -15,21 +15,22 @@ import (
 	"github.com/junction-mcp/junction/internal/sorting"
 )
 
-// An Overview is what a server brings, at a glance.
+// An Overview summarizes the definitions of a server.
 type Overview struct {
 	Server string
-	First  bool // it was never approved
-	// Counts says how many definitions there are of which kind, such as
-	// "14 tools: 9 read, 5 write; 1 prompt". What a tool does is the server's claim.
+	First  bool // nothing of the server was ever approved
+	// Counts lists the number of definitions of each kind, such as "14 tools: 9 read, 5 write; 1
+	// prompt". The effects of tools are the server's claims.
 	Counts string
-	// Silent are the names of the tools of which it does not claim anything: they count as ones
-	// that write, unless the user says that they only read.
+	// Silent lists the names of the tools without claims. They count as writing tools unless the
+	// user declares that they only read.
 	Silent []string
-	// Command starts the server, or is its address; Version is how it names itself.
-	// They are empty where they are not part of the review.
+	// Command is the command line or the address of the server, and Version is the name and version
+	// that it reports. Each is empty if the review does not contain it or shows it as changed.
 	Command, Version string
-	// Warnings are the findings in its definitions, alike ones counted as one, the worst first;
-	// Found is how many there are in all. What [SameNames] says is none of them.
+	// Warnings lists the findings in the definitions, the worst first, with similar ones merged.
+	// Found is the number of all findings before merging. Neither includes the findings that
+	// [SameNames] reports.
 	Warnings []string
 	Found    int
 }
@@ -94,7 +95,7 @@ func Of(r host.Review) Overview {
 	return o
 }
 
-// warn collects the findings. Those that say the same stand there once.
+// warn collects the findings and merges those with the same text and severity.
 func (o *Overview) warn(items []host.ReviewItem) {
 	type group struct {
 		guard.Finding
@@ -126,18 +127,18 @@ func (o *Overview) warn(items []host.ReviewItem) {
 	}
 }
 
-// isSameName reports whether all there is to a finding is that two servers chose the same name
-// for a tool, or one that is much alike. The model sees each behind the name of its server, so it
-// is no warning about either of them; a name that begins like another server's is one.
+// isSameName reports whether a finding only concerns two servers that chose equal or similar names
+// for a tool. The model sees each name with its server's prefix, so this is not a warning about
+// either server. A name that begins with the prefix of another server is a warning.
 func isSameName(f *guard.Finding) bool {
 	return (f.Rule == "equal-name" || f.Rule == "look-alike" && f.Severity == guard.Note) && !strings.Contains(f.Excerpt, "__")
 }
 
-// namesShown is how many names of tools stand in one line.
+// namesShown is the number of tool names in one line.
 const namesShown = 3
 
-// SameNames returns in one line, for all reviews together, which tools are called as another
-// server's, or much alike; it is empty where none are.
+// SameNames returns one line, for all reviews together, about tools whose names equal or resemble
+// those of another server's tools. It returns "" if there are none.
 func SameNames(reviews []host.Review) string {
 	var names []string
 	for i := range reviews {
@@ -155,7 +156,7 @@ func SameNames(reviews []host.Review) string {
 	return "Names that tools of several servers share, or nearly: " + Names(names, namesShown) + ". The model sees each behind its server's name."
 }
 
-// Names returns names in one line, the first most of them.
+// Names returns the first most names and the number of the others in one line.
 func Names(names []string, most int) string {
 	text := strings.Join(names[:min(len(names), most)], ", ")
 	if more := len(names) - most; more > 0 {
@@ -164,7 +165,7 @@ func Names(names []string, most int) string {
 	return text
 }
 
-// Finding returns what was found, where, and the words.
+// Finding returns the reason, place and excerpt of a finding as text.
 func Finding(f *guard.Finding) string {
 	where := ""
 	if f.Where != "" && f.Where != "name" && f.Where != "text" {
@@ -185,8 +186,8 @@ func (o *Overview) Line() string {
 	return strings.Join(parts, "; ")
 }
 
-// Hash names exactly what a review shows: whoever approves it approves this and
-// nothing else. The order of the definitions does not count.
+// Hash returns a short hash of everything that a review shows. An approval with this hash covers
+// exactly that. The order of the definitions does not matter.
 func Hash(r host.Review) string {
 	items := slices.Clone(r.Items)
 	sorting.StableBy(items, func(a, b host.ReviewItem) int {
@@ -194,7 +195,7 @@ func Hash(r host.Review) string {
 	})
 	h := sha256.New()
 	write := func(text string) {
-		_ = binary.Write(h, binary.BigEndian, uint64(len(text))) // a hash takes everything
+		_ = binary.Write(h, binary.BigEndian, uint64(len(text))) // writing to a hash cannot fail
 		h.Write([]byte(text))
 	}
 	write(r.Server)
@@ -207,11 +208,11 @@ func Hash(r host.Review) string {
 	return hex.EncodeToString(h.Sum(nil))[:hashLetters]
 }
 
-// hashLetters is how many letters of a hash are typed: 128 bits, so that whoever writes definitions does not find two
-// with one hash, either.
+// hashLetters is the number of letters of the hash that a user types. They hold 128 bits, so that
+// the author of definitions cannot find two with the same hash.
 const hashLetters = 32
 
-// counted returns a number of things.
+// counted returns a number with its noun.
 func counted(n int, what string) string {
 	if what == string(guard.Instructions) {
 		return what

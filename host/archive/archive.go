@@ -10,14 +10,15 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Archive is an open file of conversations. It is safe for concurrent use, by
-// several goroutines and by several processes.
+// Archive is an open file of conversations. It is safe for concurrent use by several goroutines and
+// several processes.
 type Archive struct {
 	file *sqlitefile.File
 }
 
-// Open opens the file at path, or makes it, and its folder, for its owner alone. A file of an older Junction is brought
-// up to date; one of a newer is refused with [ErrNewer], and one that is no archive with [ErrForeign].
+// Open opens the file at path. If the file or its folder is missing, Open creates it, readable only
+// by its owner. It migrates a file of an older Junction, refuses one of a newer Junction with
+// [ErrNewer], and other files with [ErrForeign].
 func Open(ctx context.Context, path string) (*Archive, error) {
 	file, err := sqlitefile.Open(ctx, path, sqlitefile.Schema{Kind: "archive", Mark: mark, Migrations: migrations})
 	if err != nil {
@@ -29,14 +30,15 @@ func Open(ctx context.Context, path string) (*Archive, error) {
 // Close closes the file.
 func (a *Archive) Close() error { return a.file.Close() }
 
-// Path returns where the file is.
+// Path returns the path of the file.
 func (a *Archive) Path() string { return a.file.Path() }
 
-// mark is the application id in the header of our files: "junc".
+// mark is the application id in the header of an archive: "junc".
 const mark = 0x6a756e63
 
-// migrations make of each version of the file the next one. They are only ever added to. The texts are searched by
-// their trigrams, which needs no words: so parts of identifiers and scripts without spaces are found too.
+// migrations lists the statements that bring each version of the file to the next one. Entries are
+// only appended. The search index uses trigrams instead of words. It therefore finds parts of
+// identifiers, and text in scripts without spaces.
 var migrations = []string{`
 	CREATE TABLE conversations (
 		id TEXT PRIMARY KEY,
@@ -80,43 +82,43 @@ var migrations = []string{`
 	ALTER TABLE conversations ADD COLUMN setup TEXT NOT NULL DEFAULT '';
 `}
 
-// What callers branch on, with errors.Is.
+// Errors that callers can test with errors.Is.
 var (
-	// ErrNewer is returned for a file of a newer Junction.
+	// ErrNewer reports a file of a newer Junction.
 	ErrNewer = sqlitefile.ErrNewer
-	// ErrForeign is returned for a file that is no archive.
+	// ErrForeign reports a file that is not an archive.
 	ErrForeign = sqlitefile.ErrForeign
-	// ErrNotFound is returned where no conversation has the id.
+	// ErrNotFound reports that no conversation has the id.
 	ErrNotFound = errors.New("no such conversation; list them to see which there are")
-	// ErrAmbiguous is returned where several conversations' ids begin like this.
+	// ErrAmbiguous reports that several ids begin with the given text.
 	ErrAmbiguous = errors.New("several conversations begin like this; give more of the id")
-	// ErrNoEntry is returned where a conversation has fewer entries than were asked for.
+	// ErrNoEntry reports that a conversation has fewer entries than requested.
 	ErrNoEntry = errors.New("there is no such entry")
-	// ErrContinued is returned to who appends to a conversation that somebody else went on with since it was loaded.
+	// ErrContinued reports that another program appended to the conversation after it was loaded.
 	ErrContinued = errors.New("the conversation was continued elsewhere since it was loaded; load it again, or fork it to go on from here")
-	// ErrTooLarge is returned for what exceeds a limit of the archive.
+	// ErrTooLarge reports that a limit of the archive is exceeded.
 	ErrTooLarge = errors.New("it is larger than the archive takes")
-	// ErrFull is returned where the disk has no room.
+	// ErrFull reports that the disk is full.
 	ErrFull = sqlitefile.ErrFull
-	// ErrReadOnly is returned where the file or its folder cannot be written.
+	// ErrReadOnly reports that the file or its folder is not writable.
 	ErrReadOnly = sqlitefile.ErrReadOnly
-	// ErrBusy is returned where another process does not let go of the file.
+	// ErrBusy reports that another process holds the lock of the file for too long.
 	ErrBusy = sqlitefile.ErrBusy
-	// ErrDamaged is returned for a file that is broken.
+	// ErrDamaged reports a corrupt file.
 	ErrDamaged = sqlitefile.ErrDamaged
 )
 
-// isTaken reports whether a row is there already that the new one excludes.
+// isTaken reports whether a new row conflicts with an existing one.
 func isTaken(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
-// isOrphan reports whether a row was to belong to another that is gone.
+// isOrphan reports whether a new row refers to a row that no longer exists.
 func isOrphan(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code() == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
-// isMissing reports whether a query found nothing.
+// isMissing reports whether a query returned no rows.
 func isMissing(err error) bool { return errors.Is(err, sql.ErrNoRows) }

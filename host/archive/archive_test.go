@@ -93,7 +93,7 @@ func load(t testing.TB, a *Archive, id string) (*Conversation, []host.Entry) {
 	return c, entries
 }
 
-func TestAConversationComesBackAsItWas(t *testing.T) {
+func TestAConversationIsRestoredUnchanged(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a b?c#d%", "conversations.db")
 	first := open(t, path)

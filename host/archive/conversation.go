@@ -19,58 +19,59 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// The limits of a conversation.
+// Limits of a conversation.
 const (
 	maxEntry        = 64 << 20  // bytes of one entry, as JSON
 	maxEntries      = 100_000   // entries of a conversation
-	maxConversation = 512 << 20 // bytes of all of them
+	maxConversation = 512 << 20 // bytes of all entries of a conversation
 )
 
-// idLength is how many characters an id has, of 32 different ones.
+// idLength is the number of characters of an id. The alphabet has 32 characters.
 const idLength = 8
 
 // Meta describes a conversation.
 type Meta struct {
-	// ID names it: eight letters and digits. Where an id is asked for, any
-	// beginning that only one conversation has is enough.
+	// ID identifies the conversation with eight letters and digits. Methods also accept a prefix of
+	// an id that no other id shares.
 	ID string `json:"id"`
-	// Model and Folder are what it was begun with: the model's name, and the working directory.
+	// Model and Folder are the model's name and the working directory at the start.
 	Model  string `json:"model,omitempty"`
 	Folder string `json:"folder,omitempty"`
-	// Setup is what the program that has the conversation needs to go on with it, in a form of its own. It stays
-	// on this machine: an export has none.
+	// Setup is data that the program needs to continue the conversation, in a format of its own.
+	// Exports do not contain it.
 	Setup string `json:"-"`
-	// Title is its name for users: the last one that was given, or else the first line of the first question.
+	// Title is a name for users: the last one given, or else the first line of the first question.
 	Title string `json:"title,omitempty"`
-	// Parent is the conversation that it was forked from.
+	// Parent is the ID of the conversation that this one was forked from.
 	Parent string `json:"parent,omitempty"`
-	// Created and Changed are when it began and when the last entry was added.
+	// Created is the time of the start, and Changed the time of the last entry.
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"`
-	// Entries, Questions and Calls count its entries, the messages of the user,
-	// and the calls that the model asked for.
+	// Entries, Questions and Calls are the numbers of entries, of messages from the user, and of
+	// calls that the model requested.
 	Entries   int `json:"entries"`
 	Questions int `json:"questions"`
 	Calls     int `json:"calls"`
-	// Tokens and Cost (US dollars) are what its runs used, those of its parent included that it holds.
+	// Tokens and Cost (US dollars) are the sums over its runs, including the runs copied from its
+	// parent.
 	Tokens int     `json:"tokens"`
 	Cost   float64 `json:"cost"`
-	// Match is the part of a message that a search found; else it is empty.
+	// Match is the part of a message that matches the search, if there was one.
 	Match string `json:"match,omitempty"`
 }
 
-// Conversation is the record of one conversation; it is a [host.Record].
+// Conversation is the record of one conversation and implements [host.Record].
 type Conversation struct {
 	archive *Archive
 
 	mu     sync.Mutex
 	meta   Meta
 	bytes  int
-	stored bool // whether the archive has it
+	stored bool // the archive has a row for it
 }
 
-// New begins a conversation. Of meta only Model, Folder, Setup and Title count. Nothing
-// is stored, nor listed, before the first entry comes.
+// New starts a conversation with the Model, Folder, Setup and Title of meta. It is not stored or
+// listed before its first entry.
 func (a *Archive) New(meta Meta) *Conversation {
 	now := time.Now()
 	return &Conversation{archive: a, meta: Meta{
@@ -84,15 +85,16 @@ func (a *Archive) New(meta Meta) *Conversation {
 	}}
 }
 
-// Meta describes the conversation as it is now.
+// Meta returns the current description of the conversation.
 func (c *Conversation) Meta() Meta {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.meta
 }
 
-// Append adds an entry; when it returns, the entry is on the disk. On an error the conversation is as it was before,
-// and the entry can be appended again. The error is [ErrContinued] where somebody else appended since it was loaded.
+// Append adds an entry and returns after it is on the disk. After an error the conversation is
+// unchanged, and the caller can append the entry again. The error is [ErrContinued] if another
+// program appended to the conversation after it was loaded.
 func (c *Conversation) Append(e host.Entry) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,11 +126,11 @@ func (a *Archive) SetSetup(ctx context.Context, id, setup string) error {
 	})
 }
 
-// growth is a conversation with one more entry.
+// growth is the next state of a conversation, with one more entry.
 type growth struct {
 	meta  Meta
 	bytes int
-	text  string // of the entry, to be searched
+	text  string // searchable text of the entry
 }
 
 func (c *Conversation) with(e *host.Entry, text []byte) growth {
@@ -154,7 +156,7 @@ func (c *Conversation) with(e *host.Entry, text []byte) growth {
 	return g
 }
 
-// store writes the entry and what it changes in the conversation.
+// store writes the entry, and the conversation's row with its new values.
 func (g *growth) store(tx *sql.Tx, text []byte) error {
 	switch {
 	case len(text) > maxEntry:
@@ -196,8 +198,9 @@ func insertConversation(tx *sql.Tx, m *Meta) error {
 	return err
 }
 
-// dialect is the JSON of entries: what encoding/json writes, so that other programs can read an export, but
-// case-sensitive. What a model or a server wrote is kept even where it is odd: a run must not end because of it.
+// dialect holds the JSON options for entries: the format of encoding/json, so that other programs
+// can read an export, but case-sensitive. Invalid UTF-8 and duplicate names from a model or a
+// server are accepted, because they must not end a run.
 var dialect = json.JoinOptions(
 	json.DefaultOptionsV2(),
 	jsonv1.OmitEmptyWithLegacySemantics(true),
@@ -206,14 +209,14 @@ var dialect = json.JoinOptions(
 	jsontext.AllowInvalidUTF8(true),
 )
 
-// maxTitle is how many characters of a question make a title, and maxIndexed how
-// many bytes of one message can be searched.
+// maxTitle is the number of characters of a title made from a question. maxIndexed is the number of
+// bytes of one message that can be searched.
 const (
 	maxTitle   = 80
 	maxIndexed = 64 << 10
 )
 
-// firstText returns what a user wrote, without what they attached behind it.
+// firstText returns the first text of a message, which the user wrote. Attachments follow it.
 func firstText(m *model.Message) string {
 	for _, p := range m.Parts {
 		if strings.TrimSpace(p.Text) != "" {
@@ -223,14 +226,14 @@ func firstText(m *model.Message) string {
 	return ""
 }
 
-// titleOf makes a title of the first line of a text.
+// titleOf returns the first line of a text, shortened to a title.
 func titleOf(text string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(plaintext.Line(first, maxTitle))
 }
 
-// searchable returns what of a message can be searched: what people and models said,
-// what was called, and the beginning of what came back.
+// searchable returns the text of a message for the search: the words of users and models, the names
+// of called tools, and the beginning of results.
 func searchable(m *model.Message) string {
 	var b strings.Builder
 	add := func(text string) {
@@ -255,27 +258,27 @@ func searchable(m *model.Message) string {
 	return b.String()
 }
 
-// The limits of a list.
+// Limits of a list.
 const (
-	defaultListed = 50    // conversations, where the filter does not say
-	maxListed     = 1_000 // conversations in any case
+	defaultListed = 50    // conversations, if the filter has no limit
+	maxListed     = 1_000 // conversations at most
 	maxSearched   = 16    // words of one search
 	maxMatch      = 100   // characters of Meta.Match
-	gram          = 3     // characters that the index can find at least
+	gram          = 3     // minimum length in characters of a word that the index can find
 )
 
-// Filter chooses conversations; the zero value chooses the newest 50.
+// Filter selects conversations; the zero value selects the newest 50.
 type Filter struct {
-	// Folder is the working directory that they were begun in.
+	// Folder is the working directory at the start of the conversations.
 	Folder string
-	// Search are words, each of which must occur in the title or in some message:
-	// anywhere in it, in upper or lower case.
+	// Search holds words that must all occur in the title or in the messages, also as parts of
+	// other words. Case does not matter.
 	Search string
-	// Limit is how many at most; 0 means 50, and more than 1,000 means 1,000.
+	// Limit is the maximum number of conversations; 0 means 50, and values above 1,000 mean 1,000.
 	Limit int
 }
 
-// List returns the conversations that f chooses, the last changed first.
+// List returns the conversations that f selects, the last changed first.
 func (a *Archive) List(ctx context.Context, f Filter) ([]Meta, error) {
 	query, args := f.query()
 	rows, err := a.file.DB.QueryContext(ctx, query, args...)
@@ -317,7 +320,7 @@ func (f *Filter) query() (string, []any) {
 	for _, word := range words {
 		condition, arg := contains(word)
 		query += ` AND (title LIKE ? ESCAPE '\' OR id IN (SELECT conversation FROM texts JOIN entries ON row = texts.rowid WHERE ` + condition + `))`
-		args = append(args, like(word), arg)
+		args = append(args, likePattern(word), arg)
 	}
 	limit := f.Limit
 	if limit <= 0 {
@@ -326,20 +329,20 @@ func (f *Filter) query() (string, []any) {
 	return query + ` ORDER BY changed DESC, id LIMIT ?`, append(args, min(limit, maxListed))
 }
 
-// contains returns a condition for texts that hold the word. One that is too short
-// for the index is looked for in all of them.
+// contains returns an SQL condition for texts that contain the word. It scans all texts if the word
+// is too short for the index.
 func contains(word string) (condition, arg string) {
 	if utf8.RuneCountInString(word) < gram {
-		return `text LIKE ? ESCAPE '\'`, like(word)
+		return `text LIKE ? ESCAPE '\'`, likePattern(word)
 	}
 	return `texts MATCH ?`, `"` + strings.ReplaceAll(word, `"`, `""`) + `"`
 }
 
-func like(word string) string {
+func likePattern(word string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(word) + "%"
 }
 
-// excerpt returns the part of text around the first of the words.
+// excerpt returns the part of text around the first search word.
 func excerpt(text string, words []string) string {
 	if text == "" || len(words) == 0 {
 		return ""
@@ -356,14 +359,15 @@ func excerpt(text string, words []string) string {
 	return plaintext.Line(begin, maxMatch)
 }
 
-// Last is what is given for an id to mean the conversation that changed last.
+// Last is an id that means the conversation with the latest change.
 const Last = "last"
 
-// columns are those that scan reads, in its order.
+// columns lists the columns that scan reads, in the same order.
 const columns = `id, model, folder, setup, title, parent, created, changed, entries, questions, calls, tokens, cost, bytes`
 
-// Load reads a conversation and its entries, so that it can go on: what is appended comes after them. id may be a
-// beginning of the id that no other conversation has, or [Last]; else the error is [ErrNotFound] or [ErrAmbiguous].
+// Load reads a conversation and its entries. New entries are appended to them. id may be an
+// unambiguous prefix of an id, or [Last]. The error is [ErrNotFound] or [ErrAmbiguous] if the id
+// does not select one conversation.
 func (a *Archive) Load(ctx context.Context, id string) (*Conversation, []host.Entry, error) {
 	c := &Conversation{archive: a, stored: true}
 	var entries []host.Entry
@@ -382,7 +386,7 @@ func (a *Archive) Load(ctx context.Context, id string) (*Conversation, []host.En
 	return c, entries, nil
 }
 
-// Meta describes a conversation, which [Archive.Load] would find by the same id.
+// Meta returns the description of the conversation that [Archive.Load] would load.
 func (a *Archive) Meta(ctx context.Context, id string) (Meta, error) {
 	var meta Meta
 	err := a.file.Read(ctx, "load "+id, func(tx *sql.Tx) (err error) {
@@ -392,7 +396,7 @@ func (a *Archive) Meta(ctx context.Context, id string) (Meta, error) {
 	return meta, err
 }
 
-// find reads what the archive knows of a conversation.
+// find reads the row of a conversation.
 func find(ctx context.Context, tx *sql.Tx, id string) (Meta, int, error) {
 	query, args := `SELECT `+columns+` FROM conversations WHERE id >= ? AND id < ? ORDER BY id LIMIT 2`, []any{id, id + "\x7f"}
 	switch {
@@ -421,7 +425,7 @@ func find(ctx context.Context, tx *sql.Tx, id string) (Meta, int, error) {
 
 func isNotOfID(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 
-// scan reads a row of columns, and whatever comes after them.
+// scan reads a row with columns, followed by the columns for more.
 func scan(rows *sql.Rows, more ...any) (Meta, int, error) {
 	var m Meta
 	var created, changed int64
@@ -432,8 +436,8 @@ func scan(rows *sql.Rows, more ...any) (Meta, int, error) {
 	return m, bytes, err
 }
 
-// eachEntry calls f with the first upto entries of a conversation, in order, and what is wrong with each. One that
-// cannot be read is an empty one.
+// eachEntry calls f with the first upto entries of a conversation, in order. damage is the error
+// for an entry that cannot be read, which is then empty, or that follows a gap.
 func eachEntry(ctx context.Context, tx *sql.Tx, id string, upto int, f func(number int, e *host.Entry, text []byte, damage error) error) error {
 	rows, err := tx.QueryContext(ctx, `SELECT number, entry FROM entries WHERE conversation = ? AND number <= ? ORDER BY number`, id, upto)
 	if err != nil {

@@ -1,11 +1,9 @@
-// Package archive keeps conversations in one SQLite file, so that they can be
-// listed, searched, resumed, forked and exported.
+// Package archive stores conversations in one SQLite file. Users can list, search, resume, fork and
+// export them.
 //
-// What is kept of a conversation are its entries ([host.Entry]), in order and as
-// JSON, each written durably in a transaction of its own before the host goes on.
-// So a conversation that was cut off by a crash is whole up to the last thing
-// that happened, and several processes can use one file at the same time.
+// A conversation is stored as its entries ([host.Entry]), in order and as JSON. The host continues
+// only after the transaction with the entry is on the disk. So a conversation is complete up to the
+// last event before a crash. Several processes can use one file at the same time.
 //
-// The file belongs to its owner alone (mode 0600): conversations hold whatever
-// tools returned.
+// Only the owner can read the file (mode 0600), because conversations contain all results of tools.
 package archive

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// A conversation is recorded, found again, and goes on.
+// A conversation is recorded, found again, and continued.
 func Example() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "archive")

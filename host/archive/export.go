@@ -14,19 +14,20 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Format is a form in which a conversation leaves the archive.
+// Format is the format of an export.
 type Format string
 
 // The formats of [Archive.Export].
 const (
-	// Markdown is for reading: calls with arguments and results are folded. It
-	// loads no pictures and holds no HTML of others.
+	// Markdown is for reading. Calls, with their arguments and results, are folded. The text loads
+	// no pictures, and HTML in messages is escaped.
 	Markdown Format = "markdown"
-	// JSON is everything, and can be imported.
+	// JSON has everything and can be imported.
 	JSON Format = "json"
 )
 
-// Export writes a conversation to w. Characters that nobody sees are written out in Markdown, and kept in JSON.
+// Export writes a conversation to w. Invisible characters are written as visible escapes in
+// Markdown, and unchanged in JSON.
 func (a *Archive) Export(ctx context.Context, id string, format Format, w io.Writer) error {
 	write := map[Format]func(*bufio.Writer, *Meta, []host.Entry) error{Markdown: writeMarkdown, JSON: writeJSON}[format]
 	if write == nil {
@@ -46,7 +47,7 @@ func (a *Archive) Export(ctx context.Context, id string, format Format, w io.Wri
 	return nil
 }
 
-// exportName is the first member of an export, so that an import knows it.
+// exportName is the value of "format" at the start of an export, by which an import recognizes it.
 const exportName = "junction.conversation"
 
 func writeJSON(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
@@ -59,7 +60,7 @@ func writeJSON(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
 	for i := range entries {
 		e := &entries[i]
 		if e.Task != nil && e.Task.Began != nil {
-			continue // who has the id of a task may get what comes of it
+			continue // the id of a task may give access to its result
 		}
 		text, err := json.Marshal(e, dialect)
 		if err != nil {
@@ -76,8 +77,9 @@ func writeJSON(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
 	return err
 }
 
-// cameOf returns what came of a task that no call waited for; nil where the entry says nothing of that.
-func cameOf(e *host.Entry) *host.Kept {
+// lateResult returns the stored result of a task that no call waited for, or nil if the entry has
+// none.
+func lateResult(e *host.Entry) *host.Kept {
 	if e.Task == nil || e.Task.Came == nil {
 		return nil
 	}
@@ -85,11 +87,11 @@ func cameOf(e *host.Entry) *host.Kept {
 }
 
 func titleOfTask(e *host.Entry) string {
-	kept := cameOf(e)
+	kept := lateResult(e)
 	return fmt.Sprintf("What came of task %d, %s/%s", e.Task.Number, kept.Server, kept.Tool)
 }
 
-// facts returns a line about the conversation.
+// facts returns a line of facts about the conversation.
 func (m *Meta) facts() string {
 	facts := []string{"begun " + m.Created.UTC().Format("2006-01-02 15:04 UTC")}
 	if m.Model != "" {
@@ -102,7 +104,7 @@ func (m *Meta) facts() string {
 	return strings.Join(facts, ", ")
 }
 
-// results finds what came of each call.
+// results returns the result of each call by its id.
 func results(entries []host.Entry) map[string]*model.Result {
 	found := map[string]*model.Result{}
 	for i := range entries {
@@ -118,12 +120,12 @@ func results(entries []host.Entry) map[string]*model.Result {
 	return found
 }
 
-// mediaText stands for what is no text.
+// mediaText returns a line in place of an image or a sound.
 func mediaText(m *model.Media) string {
 	return fmt.Sprintf("[%s, %s]", plaintext.Line(m.Type, maxTitle), plaintext.Count(len(m.Data), "byte"))
 }
 
-// resultText returns a result as text, with a line for whatever is none.
+// resultText returns a result as text, with a line in place of each part that is not text.
 func resultText(r *model.Result) string {
 	var lines []string
 	for i := range r.Parts {
@@ -137,7 +139,7 @@ func resultText(r *model.Result) string {
 	return plaintext.Clean(strings.Join(lines, "\n"))
 }
 
-// outcome returns in a word what came of a call.
+// outcome returns the outcome of a call in one or two words.
 func outcome(r *model.Result) string {
 	switch {
 	case r == nil:
@@ -148,7 +150,7 @@ func outcome(r *model.Result) string {
 	return "ok"
 }
 
-// usage returns a line about what a run used.
+// usage returns a line about the resources that a run used.
 func usage(t *host.Totals) string {
 	if *t == (host.Totals{}) {
 		return "cut off"

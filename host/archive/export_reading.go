@@ -21,11 +21,11 @@ func writeMarkdown(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
 	return nil // bufio keeps the first error, and Flush returns it
 }
 
-// reading is an export for reading.
+// reading writes an export in Markdown.
 type reading struct {
 	out     *bufio.Writer
 	results map[string]*model.Result
-	shown   map[string]bool // calls whose result stands with them
+	shown   map[string]bool // calls already written, with their results
 	speaker string
 }
 
@@ -40,8 +40,8 @@ func (x *reading) write(entries []host.Entry) {
 			x.say("**To be kept in mind:** ", e.Note)
 		case e.Kept != nil:
 			x.fold("A long result in full: "+e.Kept.URI, block{"", e.Kept.Text})
-		case cameOf(e) != nil:
-			x.fold(titleOfTask(e), block{"", cameOf(e).Text})
+		case lateResult(e) != nil:
+			x.fold(titleOfTask(e), block{"", lateResult(e).Text})
 		case e.Totals != nil:
 			fmt.Fprintf(x.out, "\n*%s*\n", usage(e.Totals))
 		}
@@ -77,12 +77,13 @@ func (x *reading) message(message *model.Message) {
 	}
 }
 
-// say writes what somebody said, behind a mark.
+// say writes a text of the conversation after mark.
 func (x *reading) say(mark, text string) {
 	fmt.Fprintf(x.out, "\n%s\n", strings.Trim(mark+inert(text), "\n"))
 }
 
-// indented returns the arguments of a call for users, or what stood in their place.
+// indented returns the arguments of a call with indentation. If the model's arguments were not
+// valid JSON, it returns them as they are.
 func indented(c *model.Call) string {
 	if c.Malformed != "" {
 		return plaintext.Clean(c.Raw)
@@ -94,7 +95,7 @@ func indented(c *model.Call) string {
 	return plaintext.Clean(b.String())
 }
 
-// block is a text that is shown as it is.
+// block is a block of verbatim text.
 type block struct{ language, text string }
 
 func (x *reading) fold(title string, blocks ...block) {
@@ -117,8 +118,8 @@ var (
 	tag       = regexp.MustCompile(`<([A-Za-z/!?])`)
 )
 
-// inert returns Markdown that does nothing when it is opened: no HTML, and no pictures,
-// whose addresses could carry away what was said. Code blocks stay as they are.
+// inert returns Markdown that cannot load or run anything: without HTML, and without pictures,
+// whose addresses could carry data out. Code blocks are unchanged.
 func inert(text string) string {
 	lines := strings.Split(plaintext.Clean(text), "\n")
 	open := ""
@@ -137,7 +138,7 @@ func inert(text string) string {
 		}
 	}
 	if open != "" {
-		lines = append(lines, open) // what comes next is no part of it
+		lines = append(lines, open) // close the block, so that later text is not part of it
 	}
 	return strings.Join(lines, "\n")
 }

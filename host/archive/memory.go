@@ -14,17 +14,17 @@ import (
 	"github.com/junction-mcp/junction/host/remember"
 )
 
-// The limits of what is remembered in addition to conversations.
+// Limits of the values in Memory.
 const (
 	maxKey   = 256      // bytes of a key
 	maxValue = 16 << 20 // bytes of a value
 )
 
-// ToolQueries is the key under which the host keeps which queries led to which tool: the JSON of toolsearch's Memory.
+// ToolQueries is the key for the successful queries of each tool: the JSON of toolsearch's Memory.
 const ToolQueries = "toolsearch.queries"
 
-// Memory is what a host remembers from one conversation to the next: small JSON
-// values under keys. It is safe for concurrent use.
+// Memory holds data that a host keeps from one conversation to the next: small JSON values under
+// keys. It is safe for concurrent use.
 type Memory struct{ archive *Archive }
 
 // Memory returns the memory of the archive.
@@ -40,8 +40,9 @@ func (m *Memory) Get(ctx context.Context, key string) (json.RawMessage, error) {
 	return value, m.archive.file.Fail("recall "+key, err)
 }
 
-// Update sets a key to what f makes of its value, which is nil if there is none. No other process changes it in
-// between, so nothing that two of them learn is lost. f must be quick, and must not use the archive.
+// Update replaces the value of a key by the result of f. f gets the current value, or nil if there
+// is none. It runs in a transaction, so that concurrent updates by other processes are not lost. f
+// must be quick and must not use the archive.
 func (m *Memory) Update(ctx context.Context, key string, f func(value json.RawMessage) (json.RawMessage, error)) error {
 	return m.archive.file.Change(ctx, "remember "+key, func(tx *sql.Tx) error {
 		if key == "" || len(key) > maxKey {
@@ -70,23 +71,23 @@ func (m *Memory) Update(ctx context.Context, key string, f func(value json.RawMe
 	})
 }
 
-// The limits of notes.
+// Limits of notes.
 const (
 	maxNotes = 10_000
-	maxNote  = 64 << 10 // bytes of one
+	maxNote  = 64 << 10 // bytes of one note
 )
 
-// ErrNoNote is returned where no note has the id.
+// ErrNoNote reports that no note has the id.
 var ErrNoNote = errors.New("no such note; list them to see which there are")
 
-// Notes are what a model remembered, for the user to list and delete; a
-// [remember.Store]. It is safe for concurrent use, by several processes too.
+// Notes holds the notes that a model kept. Users can list and delete them. It implements
+// [remember.Store] and is safe for concurrent use by several processes.
 type Notes struct{ archive *Archive }
 
 // Notes returns the notes of the archive.
 func (a *Archive) Notes() *Notes { return &Notes{archive: a} }
 
-// Keep keeps a note and returns its ID, which no other note gets even when it is deleted.
+// Keep stores a note and returns its ID. IDs of deleted notes are not used again.
 func (n *Notes) Keep(ctx context.Context, note remember.Note) (id string, err error) {
 	err = n.archive.file.Change(ctx, "keep a note", func(tx *sql.Tx) error {
 		labels, err := note.Labels.MarshalText()
@@ -118,8 +119,9 @@ func (n *Notes) Keep(ctx context.Context, note remember.Note) (id string, err er
 	return id, err
 }
 
-// Find returns at most limit notes that hold one of the words, those with more and rarer of them first; without words,
-// the newest. A word of one or two letters counts only with a longer one, which the index can find.
+// Find returns at most limit notes that contain one of the words. Notes with more words and with
+// rarer words come first. Without words it returns the newest notes. A word of one or two letters
+// counts only next to a longer one, because the index cannot find it.
 func (n *Notes) Find(ctx context.Context, words string, limit int) ([]remember.Note, error) {
 	query, args := `SELECT row, at, labels, notes.text FROM notes ORDER BY row DESC LIMIT ?`, []any{limit}
 	search := Filter{Search: words}
@@ -155,7 +157,7 @@ func (n *Notes) Find(ctx context.Context, words string, limit int) ([]remember.N
 	return found, n.archive.file.Fail("find notes", rows.Err())
 }
 
-// Delete deletes a note for good. If there is none, the error is [ErrNoNote].
+// Delete removes a note permanently. The error is [ErrNoNote] if the note does not exist.
 func (n *Notes) Delete(ctx context.Context, id string) error {
 	return n.archive.file.Change(ctx, "delete note "+id, func(tx *sql.Tx) error {
 		row, err := strconv.ParseInt(id, 10, 64)

@@ -12,17 +12,18 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// maxProposed is how many steps a model is asked for.
+// maxProposed is the maximum number of steps in the model's instructions.
 const maxProposed = 20
 
-// What begins the answer of a model that could not do a step, and of one that did it though a call was not allowed.
+// First words of the answer after a step failed, and after a step that succeeded although a call
+// was not allowed.
 const (
 	failedMark = "NOT DONE:"
 	doneMark   = "DONE"
 )
 
-// Propose asks the model for the steps to a goal and makes them the conversation's plan. It
-// is given only tools that read, and its calls need the user's approval as ever.
+// Propose asks the model for the steps to a goal and makes them the conversation's plan. The model
+// gets only tools that read, and its calls need approval as usual.
 func Propose(ctx context.Context, c *host.Conversation, goal string) (host.Plan, error) {
 	if goal = strings.TrimSpace(goal); goal == "" {
 		return host.Plan{}, errors.New("plan: the goal is empty; say what is to be reached")
@@ -52,7 +53,7 @@ var (
 	ticks    = map[string]string{host.PlanOpen: " ", host.PlanBegun: ">", host.PlanDone: "x", host.PlanFailed: "!"}
 )
 
-// Format writes the steps as a user edits them, a line for each: "- [ ] open", "- [x]
+// Format returns the steps as text that a user can edit, a line for each: "- [ ] open", "- [x]
 // done", "- [>] begun", "- [!] failed".
 func Format(p host.Plan) string {
 	var b strings.Builder
@@ -62,7 +63,7 @@ func Format(p host.Plan) string {
 	return b.String()
 }
 
-// Parse reads what Format wrote and a user edited: a step in each line that is not empty. A
+// Parse reads the output of Format after a user edited it. Each line that is not empty is a step. A
 // line without a box is an open step, numbered or not.
 func Parse(text string) ([]host.PlanStep, error) {
 	var steps []host.PlanStep
@@ -85,17 +86,17 @@ func Parse(text string) ([]host.PlanStep, error) {
 	return steps, nil
 }
 
-// ErrFailed says that the model could not do a step, which the plan says in its note.
+// ErrFailed reports that the model could not do a step. The note of the step has the reason.
 var ErrFailed = errors.New("the step could not be done")
 
-// Execute carries out the steps of the conversation's plan that are not done, in their order,
-// each in a run of its own, and ticks them off. changed, if not nil, is called with the plan after
-// each change. It ends at a step that fails, at a limit of a run, and with ctx; called again, it
-// goes on with that step. Where the last change of a step was not allowed, the model is asked once
-// more whether the step is done without it. The plan may be edited meanwhile.
+// Execute carries out the unfinished steps of the conversation's plan in order, each in a run of
+// its own, and marks them as done. changed, if not nil, is called with the plan after each change.
+// Execute ends at a failed step, at a limit of a run, or when ctx ends. The next call continues
+// with that step. If the last writing call of a step was not allowed, Execute asks the model
+// whether the step is done without it. The user may edit the plan meanwhile.
 //
-// The steps are the model's words, even where the user saw them: none of them excuses a
-// call from a question.
+// The model wrote the steps, even if the user saw them. They are therefore not the user's words,
+// and do not spare a call a question.
 func Execute(ctx context.Context, c *host.Conversation, changed func(host.Plan)) error {
 	for {
 		p := c.Plan()
@@ -117,7 +118,7 @@ func Execute(ctx context.Context, c *host.Conversation, changed func(host.Plan))
 		}
 		why, failed := strings.CutPrefix(strings.TrimSpace(answer.Text), failedMark)
 		if !failed && answer.Refused != "" {
-			if why, failed, err = stillDone(ctx, c, at+1, answer.Refused); err != nil {
+			if why, failed, err = askIfDone(ctx, c, at+1, answer.Refused); err != nil {
 				return err
 			}
 		}
@@ -132,9 +133,9 @@ func Execute(ctx context.Context, c *host.Conversation, changed func(host.Plan))
 	}
 }
 
-// stillDone has the model say whether a step is done of which a call was not allowed. What does
-// not say so is a step that failed.
-func stillDone(ctx context.Context, c *host.Conversation, step int, refused string) (why string, failed bool, err error) {
+// askIfDone asks the model whether a step is done although a call was not allowed. Any answer but a
+// clear yes means that the step failed.
+func askIfDone(ctx context.Context, c *host.Conversation, step int, refused string) (why string, failed bool, err error) {
 	answer, err := c.Ask(ctx, host.Question{
 		Text:  fmt.Sprintf("The call of %s was not allowed. Is step %d done without it? Answer %s, or %s and why. Do nothing more.", refused, step, doneMark, failedMark),
 		Shown: fmt.Sprintf("is step %d done, without the call of %s?", step, refused), Relayed: true, Tools: func(host.ToolInfo) bool { return false },
@@ -153,7 +154,8 @@ func stillDone(ctx context.Context, c *host.Conversation, step int, refused stri
 	return why, true, nil
 }
 
-// ask returns the question for one step. It holds all of the plan, which a summary of the conversation may have lost.
+// ask returns the question for one step. It includes the whole plan, which a summary of the
+// conversation may have lost.
 func ask(p host.Plan, at int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The plan for: %s\n%s\nDo step %d now, and no other: %s\n", p.Goal, Format(p), at+1, p.Steps[at].Text)
@@ -164,7 +166,8 @@ func ask(p host.Plan, at int) string {
 	return b.String()
 }
 
-// mark sets the state of the first step with this text that is not done; the user may have taken it out.
+// mark sets the state of the first unfinished step with this text. It does nothing if the user has
+// removed the step.
 func mark(c *host.Conversation, text, state, note string, changed func(host.Plan)) error {
 	p, err := c.ChangePlan(func(p host.Plan) (host.Plan, error) {
 		at := slices.IndexFunc(p.Steps, func(s host.PlanStep) bool { return s.Text == text && s.State != host.PlanDone })
@@ -186,8 +189,8 @@ func mark(c *host.Conversation, text, state, note string, changed func(host.Plan
 	return nil
 }
 
-// errGone says that a step is not in the plan any more.
+// errGone reports that a step is no longer in the plan.
 var errGone = errors.New("the step is gone")
 
-// maxReason is how much is kept of why a step failed, in bytes.
+// maxReason is the maximum length in bytes of the reason stored with a failed step.
 const maxReason = 1 << 10

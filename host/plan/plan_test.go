@@ -92,7 +92,7 @@ func TestFormatAndParseAreInverse(t *testing.T) {
 	}
 }
 
-// A plan that failed, then was cut off, goes on where it was, in another process.
+// A plan that failed and was then cut off continues at the same step in another process.
 func TestAPlanSurvivesAResume(t *testing.T) {
 	kept := new(record)
 	c := newHost(t, scripted.New(scripted.Say("Bought."), scripted.Say("NOT DONE: it rains"))).Conversation(kept)
@@ -139,7 +139,7 @@ func TestAPlanSurvivesAResume(t *testing.T) {
 	}
 }
 
-// The model says whether a step is done of which a call was not allowed.
+// If a call of a step was not allowed, the model is asked whether the step is done.
 func TestStepsWithARefusedCallCanBeDone(t *testing.T) {
 	for said, want := range map[string]struct{ ends, note string }{
 		"DONE. The wall was green already.": {"- [x] look\n- [x] paint\n", ""},

@@ -1,9 +1,9 @@
-// Package remember gives a model two tools: remember keeps a note from one conversation to the
-// next, and recall finds it by its words. The user can list and delete notes with the Store,
-// which is [archive.Notes] where conversations are kept.
+// Package remember provides two tools for a model: remember keeps a note for later conversations,
+// and recall finds notes by their words. Users can list and delete notes with the Store.
+// [archive.Notes] is the Store of an archive.
 //
-// A note keeps the labels of the conversation in which it was taken. Whoever recalls what was noted
-// while a stranger's page was read has read the stranger's words.
+// A note keeps the labels of the conversation in which it was taken. A note taken after untrusted
+// text was read is therefore untrusted when it is recalled.
 //
 // [archive.Notes]: https://pkg.go.dev/github.com/junction-mcp/junction/host/archive#Notes
 package remember
@@ -19,53 +19,54 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// From is the source under which the flow of data knows what was recalled.
+// From is the source of recalled notes in the flow of data.
 const From = host.FromNotes
 
 const (
 	maxNote     = 4 << 10 // bytes of one note
-	maxRecalled = 10      // notes that one call recalls
+	maxRecalled = 10      // notes returned by one call
 )
 
-// A Note is what a model remembered.
+// A Note is a text that a model kept.
 type Note struct {
 	ID     string       `json:"id"`
 	At     time.Time    `json:"at"`
 	Text   string       `json:"text"`
-	Labels guard.Labels `json:"labels"` // of what had been read when it was taken
+	Labels guard.Labels `json:"labels"` // labels of the texts read before it was taken
 }
 
-// A Store keeps notes. It is safe for concurrent use.
+// A Store stores notes. It is safe for concurrent use.
 type Store interface {
-	// Keep keeps a note and returns its ID.
+	// Keep stores a note and returns its ID.
 	Keep(ctx context.Context, n Note) (id string, err error)
-	// Find returns at most limit notes that hold one of the words, the best first; without words, the newest.
+	// Find returns at most limit notes that contain one of the words, the best first. Without words
+	// it returns the newest notes.
 	Find(ctx context.Context, words string, limit int) ([]Note, error)
-	// Delete deletes a note for good.
+	// Delete removes a note permanently.
 	Delete(ctx context.Context, id string) error
 }
 
-type noted struct {
+type rememberInput struct {
 	Text string `json:"text" doc:"one fact, in words that say by themselves what they are about"`
 }
 
-type wanted struct {
+type recallInput struct {
 	Words string `json:"words,omitempty" doc:"words of the note; without them, the newest notes"`
 }
 
-// Add adds the tools to a program's own, for [host.Options].Tools. To remember is to write, so
-// the user is asked; to recall is not.
+// Add adds the tools to the server for [host.Options].Tools. remember writes, so its calls need
+// approval; recall only reads.
 func Add(own *mcp.Server, store Store) {
 	mcp.AddToolWith(own, mcp.Tool{
 		Name: "remember", Title: "Remember",
 		Description: "Keep a fact for later conversations: preferences of the user, names, decisions. Not for secrets.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), OpenWorldHint: new(false)},
-	}, func(ctx context.Context, in noted) (string, error) { return keep(ctx, store, in.Text) })
+	}, func(ctx context.Context, in rememberInput) (string, error) { return keep(ctx, store, in.Text) })
 	mcp.AddToolWith(own, mcp.Tool{
 		Name: "recall", Title: "Recall",
 		Description: "Find what was remembered in earlier conversations.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
-	}, func(ctx context.Context, in wanted) (string, error) { return recall(ctx, store, in.Words) })
+	}, func(ctx context.Context, in recallInput) (string, error) { return recall(ctx, store, in.Words) })
 }
 
 func keep(ctx context.Context, store Store, text string) (string, error) {
@@ -86,7 +87,7 @@ func recall(ctx context.Context, store Store, words string) (string, error) {
 		return "", fmt.Errorf("the notes cannot be searched: %w", err)
 	}
 	var text strings.Builder
-	labels := guard.Private // they are the user's, whatever was read
+	labels := guard.Private // notes belong to the user, so they are always private
 	for _, n := range notes {
 		labels |= n.Labels
 		fmt.Fprintf(&text, "%s (note %s of %s)\n", n.Text, n.ID, n.At.Format(time.DateOnly))

@@ -1,6 +1,7 @@
-// Package task is a tool with which a model gives a piece of work to a sub-agent: a
-// conversation of its own, with the tools that it chooses, of which it reads the answer only. So
-// a long search does not fill the window of the conversation that needs its result.
+// Package task provides a tool with which a model gives a piece of work to a sub-agent. The
+// sub-agent has a conversation of its own, with tools that the model chooses, and the model gets
+// only its answer. So a long search does not fill the window of the conversation that needs its
+// result.
 package task
 
 import (
@@ -13,28 +14,28 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Name is the tool's.
+// Name is the name of the tool.
 const Name = "task"
 
-// Options are optional.
+// Options configures the tool. The zero value is usable.
 type Options struct {
-	// Instructions are added to those of every sub-agent.
+	// Instructions is appended to the instructions of every sub-agent.
 	Instructions string
-	// Limits end each of them, in addition to those of the run that it belongs to.
+	// Limits applies to each sub-agent, in addition to the limits of the parent's run.
 	Limits host.Limits
-	// Tools are those that a sub-agent may have at all; nil means every one but this.
+	// Tools selects the tools that a sub-agent may use at all; nil means all but this one.
 	Tools func(host.ToolInfo) bool
 }
 
-// A work is what the model asks of a sub-agent.
+// A work is a task for a sub-agent.
 type work struct {
 	Task  string   `json:"task" doc:"what is to be done and what the answer must hold; the sub-agent knows nothing else of this conversation"`
 	Tools []string `json:"tools,omitempty" doc:"the only tools that it may use: SERVER for all of a server, or SERVER__TOOL; without it, all but this one"`
 	Name  string   `json:"name,omitempty" doc:"a word or two for what it does, which the user sees"`
 }
 
-// Add adds the tool to a program's own, for [host.Options].Tools. It only reads, as each call
-// of the sub-agent is decided about by itself; see [host.Child].
+// Add adds the tool to the server for [host.Options].Tools. The tool counts as read-only, because
+// each call of the sub-agent needs its own decision; see [host.Child].
 func Add(own *mcp.Server, o Options) {
 	mcp.AddToolWith(own, mcp.Tool{
 		Name: Name, Title: "Sub-agent",
@@ -65,7 +66,7 @@ func (o *Options) do(ctx context.Context, w work) (string, error) {
 	return answer.Text + choice.missing(), nil
 }
 
-// chosen are the tools that a model named.
+// chosen selects the tools that a model named.
 type chosen struct {
 	names []string
 	found map[string]bool
@@ -81,7 +82,7 @@ func (c *chosen) has(t host.ToolInfo) bool {
 	return len(c.names) == 0
 }
 
-// missing returns which names are of no tool.
+// missing returns a line with the names that matched no tool, or "".
 func (c *chosen) missing() string {
 	unknown := slices.DeleteFunc(slices.Clone(c.names), func(name string) bool { return c.found[name] })
 	if len(unknown) == 0 {

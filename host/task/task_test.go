@@ -70,7 +70,7 @@ func TestASubAgentHasTheToolsThatWereChosen(t *testing.T) {
 }
 
 // Neither the program's choice nor the question's is widened by the model's.
-func TestASubAgentHasNoMoreThanItsParent(t *testing.T) {
+func TestASubAgentHasAtMostTheToolsOfItsParent(t *testing.T) {
 	reads := func(t host.ToolInfo) bool { return t.ReadOnly }
 	all := scripted.Call("host__task", `{"task":"paint","tools":["red","blue"]}`)
 	for name, test := range map[string]struct {

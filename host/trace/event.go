@@ -13,11 +13,11 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Event records what happened in a run. It fits [host.Options].
+// Event records an event of a run. It can be used as OnEvent of [host.Options].
 func (t *Trace) Event(e host.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e.Run != 0 && e.Run != t.inRun { // what belongs to no run can come in the middle of one
+	if e.Run != 0 && e.Run != t.inRun { // events outside of runs can come during one
 		t.inRun, t.at, t.began = e.Run, new(scope), t.dropped+len(t.items)
 		clear(t.agents)
 	}
@@ -40,14 +40,14 @@ func (t *Trace) event(e host.Event) {
 		}
 		t.model = e.Asked.Model
 		label, text := askedText(e.Asked), requestText(e.Asked.Request)
-		t.add(&item{at: e.At, step: step, form: sequence.Arrow, from: theHost, to: theModel, label: label, detail: label + "\n" + text, says: text})
+		t.add(&item{at: e.At, step: step, form: sequence.Arrow, from: theHost, to: theModel, label: label, detail: label + "\n" + text, text: text})
 	case e.Decided != nil:
 		t.decided(e.At, e.Decided)
 	case e.Consent != nil:
 		t.consent(e.At, e.Consent)
 	case e.Called != nil:
 		arguments := compact(e.Called.Arguments)
-		i := &item{at: e.At, step: 4, form: sequence.Arrow, from: theHost, to: where(e.Called.Server), head: e.Called.Tool, label: arguments}
+		i := &item{at: e.At, step: 4, form: sequence.Arrow, from: theHost, to: ownerOf(e.Called.Server), head: e.Called.Tool, label: arguments}
 		if i.to == theHost {
 			i.form = sequence.Note
 		}
@@ -59,7 +59,7 @@ func (t *Trace) event(e host.Event) {
 	case e.Returned != nil:
 		t.returned(e.At, e.Returned)
 	case e.Answered != nil:
-		t.answered(e.At, e.Answered)
+		t.addAnswer(e.At, e.Answered)
 	default:
 		t.aside(e)
 	}
@@ -78,15 +78,15 @@ func (t *Trace) listed(at time.Time, l *host.Listed) {
 	}
 	label := fmt.Sprintf("%s, %s: %d given, %d deferred, about %s",
 		plaintext.Count(len(l.Servers), "server"), plaintext.Count(tools, "tool"), l.Native, l.Deferred, plaintext.Count(l.Tokens, "token"))
-	t.add(&item{at: at, step: 1, form: sequence.Note, from: theHost, to: theHost, label: label, detail: strings.Join(lines, "\n"), says: strings.Join(lines, "\n")})
+	t.add(&item{at: at, step: 1, form: sequence.Note, from: theHost, to: theHost, label: label, detail: strings.Join(lines, "\n"), text: strings.Join(lines, "\n")})
 }
 
-// askedText returns how much the model is asked with.
+// askedText describes the size of a request to the model.
 func askedText(a *host.Asked) string {
 	return fmt.Sprintf("%s, %s, about %s, to %s", plaintext.Count(a.Messages, "message"), plaintext.Count(a.Tools, "tool"), plaintext.Count(a.Tokens, "token"), a.Model)
 }
 
-// questionOf returns what the user said last.
+// questionOf returns the last text of the user in a request.
 func questionOf(r *model.Request) string {
 	if r == nil {
 		return ""
@@ -99,7 +99,7 @@ func questionOf(r *model.Request) string {
 	return ""
 }
 
-// requestText returns in a few lines what the model is asked with.
+// requestText summarizes a request to the model in a few lines.
 func requestText(r *model.Request) string {
 	if r == nil {
 		return ""
@@ -113,7 +113,7 @@ func requestText(r *model.Request) string {
 		lines = append(lines, fmt.Sprintf("(%s before)", plaintext.Count(left, "message")))
 	}
 	for i := range newest {
-		lines = append(lines, string(newest[i].Role)+": "+oneLine(said(&newest[i])))
+		lines = append(lines, string(newest[i].Role)+": "+oneLine(messageLine(&newest[i])))
 	}
 	var names []string
 	for i := range r.Tools[:min(len(r.Tools), 40)] {
@@ -128,16 +128,16 @@ func requestText(r *model.Request) string {
 	return strings.Join(lines, "\n")
 }
 
-// newMessages is how many messages of a request are shown: mostly the new ones.
+// newMessages is the number of last messages of a request that are shown.
 const newMessages = 4
 
-// oneLine returns the beginning of a text, without runs of white space.
+// oneLine returns the beginning of a text on one line.
 func oneLine(text string) string {
 	return plaintext.Line(strings.Join(strings.Fields(plaintext.Beginning(text, maxDetail)), " "), maxLabel)
 }
 
-// said returns a message on one line: its texts, calls and results.
-func said(m *model.Message) string {
+// messageLine returns a message on one line: its texts, calls and results.
+func messageLine(m *model.Message) string {
 	var parts []string
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; {
@@ -162,7 +162,7 @@ func (t *Trace) decided(at time.Time, d *host.Decided) {
 		for _, c := range d.Message.Calls() {
 			calls = append(calls, callText(c.Name, c.Arguments))
 		}
-		i.detail = said(d.Message)
+		i.detail = messageLine(d.Message)
 	}
 	if last := t.last(theModel); len(calls) > 0 || last == nil || last.step == 2 {
 		i.step, i.head = 3, ""
@@ -177,7 +177,7 @@ func (t *Trace) decided(at time.Time, d *host.Decided) {
 	t.add(i)
 }
 
-// last returns the newest of the seven steps that went to a participant from whose event is recorded.
+// last returns the newest step that goes to a participant in the current scope.
 func (t *Trace) last(to string) *item {
 	for n := len(t.items) - 1; n >= 0; n-- {
 		if t.items[n].scope == t.at && t.items[n].to == to && t.items[n].form == sequence.Arrow && t.items[n].step != 0 {
@@ -198,7 +198,7 @@ func usage(d *host.Decided) string {
 	return text
 }
 
-// exchanges shows the bytes on the model's wire. Diagrams have them behind the request that they belong to.
+// exchanges records the bytes exchanged with the model. Diagrams show them with their request.
 func (t *Trace) exchanges(at time.Time, all []model.Exchange, asked *item) {
 	for i := range all {
 		e := &all[i]
@@ -226,7 +226,8 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// serverRequested records a server's question to the user. What did not get there has a note.
+// serverRequested records a server's question to the user. A question that did not reach the user
+// becomes a note.
 func (t *Trace) serverRequested(at time.Time, q *host.ServerRequested) {
 	text := q.Message
 	if text == "" {
@@ -241,7 +242,7 @@ func (t *Trace) serverRequested(at time.Time, q *host.ServerRequested) {
 	t.add(&item{at: at, form: sequence.Reply, from: person, to: theHost, head: q.Method, label: q.Outcome})
 }
 
-// reviewed records that the user was shown what a server defines.
+// reviewed records a review of a server's definitions.
 func (t *Trace) reviewed(at time.Time, r *host.Reviewed) {
 	what := "changed"
 	if r.First {
@@ -259,7 +260,7 @@ func (t *Trace) reviewed(at time.Time, r *host.Reviewed) {
 	t.add(&item{at: at, form: sequence.Reply, from: person, to: theHost, head: "review", label: outcome, detail: outcome, failed: !r.Approved})
 }
 
-// generated records what the model was asked outside of the seven steps.
+// generated records a request to the model outside of the seven steps.
 func (t *Trace) generated(at time.Time, g *host.Generated) {
 	asked, head := t.last(theModel), "no answer"
 	if g.For != host.ForStep {
@@ -271,8 +272,8 @@ func (t *Trace) generated(at time.Time, g *host.Generated) {
 	if d := g.Decided; d != nil {
 		i.label = usage(d)
 		if d.Message != nil {
-			i.says = said(d.Message)
-			i.detail = i.says + "\n" + i.label
+			i.text = messageLine(d.Message)
+			i.detail = i.text + "\n" + i.label
 		}
 	}
 	if g.Error != "" {
@@ -282,17 +283,18 @@ func (t *Trace) generated(at time.Time, g *host.Generated) {
 	t.add(i)
 }
 
-// requested records a request that belongs to none of the seven steps.
+// requested records the start of such a request.
 func (t *Trace) requested(at time.Time, head string, g *host.Generated) *item {
 	text := requestText(g.Asked.Request)
-	i := &item{at: at, form: sequence.Arrow, from: theHost, to: theModel, head: head, label: askedText(&g.Asked), says: text}
+	i := &item{at: at, form: sequence.Arrow, from: theHost, to: theModel, head: head, label: askedText(&g.Asked), text: text}
 	i.detail = i.label + "\n" + text
 	t.add(i)
 	return i
 }
 
-// where returns the participant that a tool belongs to; the host has tools of its own.
-func where(name string) string {
+// ownerOf returns the participant for the server with the name. Built-in tools, without a server,
+// belong to the host.
+func ownerOf(name string) string {
 	if name == "" {
 		return theHost
 	}
@@ -319,7 +321,7 @@ func (t *Trace) consent(at time.Time, c *host.Consented) {
 }
 
 func (t *Trace) returned(at time.Time, r *host.Returned) {
-	i := &item{at: at, step: 5, form: sequence.Reply, from: where(r.Server), to: theHost, head: r.Tool, failed: r.IsError}
+	i := &item{at: at, step: 5, form: sequence.Reply, from: ownerOf(r.Server), to: theHost, head: r.Tool, failed: r.IsError}
 	if i.from == theHost {
 		i.form = sequence.Note
 	}
@@ -345,7 +347,7 @@ func (t *Trace) returned(at time.Time, r *host.Returned) {
 	t.add(i)
 }
 
-func (t *Trace) answered(at time.Time, a *host.Answered) {
+func (t *Trace) addAnswer(at time.Time, a *host.Answered) {
 	i := &item{at: at, step: 7, form: sequence.Reply, from: theHost, to: person, label: strings.TrimSpace(a.Text), failed: a.Error != ""}
 	if t.at.depth > 0 {
 		i.step, i.form, i.to, i.head = 0, sequence.Note, theHost, "answer"
@@ -370,10 +372,10 @@ func (t *Trace) answered(at time.Time, a *host.Answered) {
 		return
 	}
 	t.use(a.Totals)
-	clear(t.calls) // whatever has no result by now will have none
+	clear(t.calls) // the remaining calls will not get a result
 }
 
-// use counts what was used.
+// use adds used resources to the totals.
 func (t *Trace) use(u host.Totals) {
 	t.totals = host.Totals{
 		Usage: t.totals.Usage.Add(u.Usage), Cost: t.totals.Cost + u.Cost, Requests: t.totals.Requests + u.Requests,
@@ -381,7 +383,8 @@ func (t *Trace) use(u host.Totals) {
 	}
 }
 
-// aside records what is not one of the seven steps. What a server whose messages are seen said is among them already.
+// aside records an event that is not one of the seven steps. It skips progress and log messages of
+// servers whose messages are recorded anyway.
 func (t *Trace) aside(e host.Event) {
 	switch {
 	case e.Notice != nil:
@@ -397,7 +400,7 @@ func (t *Trace) aside(e host.Event) {
 		t.reviewed(e.At, e.Reviewed)
 	case e.Generated != nil:
 		t.generated(e.At, e.Generated)
-		if d := e.Generated.Decided; e.Run == 0 && d != nil { // no Answered will count it
+		if d := e.Generated.Decided; e.Run == 0 && d != nil { // no Answered event will include it
 			t.use(host.Totals{Usage: d.Usage, Cost: d.Cost, Requests: 1, Duration: e.Generated.Duration})
 		}
 	case e.Progress != nil && !t.wired[e.Progress.Server]:
@@ -406,22 +409,23 @@ func (t *Trace) aside(e host.Event) {
 		if p.Total > 0 {
 			label += fmt.Sprintf(" of %g", p.Total)
 		}
-		t.add(&item{at: e.At, form: sequence.Message, from: where(p.Server), to: theHost, head: "progress", label: label + " " + p.Message})
+		t.add(&item{at: e.At, form: sequence.Message, from: ownerOf(p.Server), to: theHost, head: "progress", label: label + " " + p.Message})
 	case e.Log != nil && !t.wired[e.Log.Server]:
 		l := e.Log
-		t.add(&item{at: e.At, form: sequence.Message, from: where(l.Server), to: theHost, head: "log " + string(l.Level), label: compact(l.Data)})
+		t.add(&item{at: e.At, form: sequence.Message, from: ownerOf(l.Server), to: theHost, head: "log " + string(l.Level), label: compact(l.Data)})
 	}
 }
 
-// A scope is the run, or a sub-agent in it.
+// A scope is a run, or a sub-agent in a run.
 type scope struct {
-	agent string // its name; empty: of the run itself
-	call  string // that it carries out
+	agent string // name of the sub-agent; empty for the run
+	call  string // call that the sub-agent carries out
 	depth int
-	asked bool // the model was asked
+	asked bool // the model was asked before
 }
 
-// id makes the id of a call one of the whole run: those of sub-agents may repeat.
+// id returns an id for a call that is unique in the whole run, because the ids of sub-agents may
+// repeat.
 func (s *scope) id(call string) string {
 	if s.call == "" || call == "" {
 		return call
@@ -436,14 +440,14 @@ func (s *scope) prefix() string {
 	return s.agent + ": "
 }
 
-// place notes whose item this is, unless that is known.
+// place sets the scope of an item to the current one, unless it has one.
 func (t *Trace) place(i *item) {
 	if i.scope == nil {
 		i.scope = t.at
 	}
 }
 
-// child records what a sub-agent does as part of the call that it carries out.
+// child records an event of a sub-agent in the scope of its call.
 func (t *Trace) child(at time.Time, c *host.ChildEvent) {
 	outer := t.at
 	defer func() { t.at = outer }()
@@ -455,10 +459,10 @@ func (t *Trace) child(at time.Time, c *host.ChildEvent) {
 	t.event(e)
 }
 
-// agent finds or makes the scope of a sub-agent.
+// agent returns the scope of a sub-agent, and creates it at the first event.
 func (t *Trace) agent(outer *scope, c *host.ChildEvent) *scope {
 	call := outer.id(c.CallID)
-	key := call + "\x00" + c.Agent // a call can have several
+	key := call + "\x00" + c.Agent // one call can have several sub-agents
 	found := t.agents[key]
 	if found == nil {
 		found = &scope{agent: detail(oneLine(c.Agent)), call: call, depth: outer.depth + 1}

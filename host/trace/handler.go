@@ -12,8 +12,9 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Handler wraps the Handler of a server, so that t records every request to it, its results, and what it says and asks
-// on the way, as JSON-RPC messages with ids of the trace's own. A nil t records nothing.
+// Handler wraps the Handler of a server, so that t records every request to it. It also records
+// results, notifications and the server's own requests, as JSON-RPC messages with ids that t
+// assigns. With a nil t it returns next.
 func Handler(next mcp.Handler, server string, t *Trace) mcp.Handler {
 	if t == nil {
 		return next
@@ -38,7 +39,7 @@ func (r *recorder) Begin(ctx context.Context, request event.Step) (context.Conte
 	return ctx, c
 }
 
-// A recordedCall is a request that is recorded.
+// A recordedCall is a request that is being recorded.
 type recordedCall struct {
 	*recorder
 	id string // as JSON
@@ -48,7 +49,7 @@ type recordedCall struct {
 // NextID implements [event.Call].
 func (c *recordedCall) NextID() int64 { return c.trace.id() }
 
-// Step implements [event.Call]. A subscription ends when nobody listens any more, which is no failure.
+// Step implements [event.Call]. The end of a subscription that its listener ended is not an error.
 func (c *recordedCall) Step(ctx context.Context, s event.Step) {
 	if s.Err != nil {
 		if s.Method == methodListen && ctx.Err() != nil {
@@ -57,7 +58,7 @@ func (c *recordedCall) Step(ctx context.Context, s event.Step) {
 		s.Body = jsonrpc.Without(s.Body, "data")
 	}
 	m := frame{Step: s, at: time.Now(), server: c.server, call: c.of, id: c.id}
-	if s.ID != 0 { // the server's own ids are others than the client's
+	if s.ID != 0 { // the server assigns its ids separately from the client
 		m.id = strconv.Quote(strconv.FormatInt(s.ID, 10))
 	}
 	c.trace.message(m)
@@ -72,7 +73,7 @@ type frame struct {
 	id     string // as JSON
 }
 
-// maxJSON is how many bytes of a body are in the text of a message.
+// maxJSON is the number of bytes of a body in the text of a message.
 const maxJSON = 4 * maxDetail
 
 // message records a message.
@@ -99,7 +100,7 @@ func (t *Trace) message(m frame) {
 		i.scope = call.scope
 	}
 	if call != nil && m.Method == "tools/call" {
-		// Steps 4 and 5 are these messages: a diagram has one arrow for both.
+		// Steps 4 and 5 are the same as these messages, so diagrams have one arrow for both.
 		i.covered = true
 		if m.Kind == event.Request {
 			t.extend(call.called, i.detail)
@@ -110,7 +111,7 @@ func (t *Trace) message(m frame) {
 	t.add(i)
 }
 
-// id returns an identifier for a message that has none.
+// id returns a new id for a message without one.
 func (t *Trace) id() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

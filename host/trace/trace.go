@@ -14,25 +14,25 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
-// The limits of a trace. What is older than it can hold is left out, and the diagrams say so.
+// Limits of a trace. Older items are dropped, and diagrams report that.
 const (
 	maxItems  = 2_000   // steps, messages and notes
-	maxBytes  = 4 << 20 // of all of them
+	maxBytes  = 4 << 20 // bytes of all of them
 	maxLabel  = 160     // characters of a line
-	maxDetail = 4 << 10 // bytes of the text behind it
+	maxDetail = 4 << 10 // bytes of the detail of an item
 	maxOpen   = 1_024   // calls without a result
 )
 
-// Options are optional; the zero value keeps what happens and writes nothing.
+// Options configures a Trace. The zero value records events and writes nothing.
 type Options struct {
-	// Out gets everything as text, while it happens. Its errors are ignored: a
-	// run does not end because nobody reads how it goes.
+	// Out gets every event as text, while it happens. Errors of Out are ignored, so that they do
+	// not end a run.
 	Out io.Writer
-	// Width is how many cells a line of it has; 0 means 80.
+	// Width is the width of a line in cells; 0 means 80.
 	Width int
 }
 
-// Trace keeps what happens, to be written as a diagram. It is safe for concurrent use.
+// Trace records events for a diagram. It is safe for concurrent use.
 type Trace struct {
 	options Options
 
@@ -40,18 +40,18 @@ type Trace struct {
 	items   []*item
 	bytes   int
 	dropped int
-	model   string                // its name
-	wired   map[string]bool       // servers whose messages are seen
+	model   string                // name of the model
+	wired   map[string]bool       // servers whose messages are recorded
 	calls   map[string]*callState // by [host.CallID]
-	at      *scope                // whose event is recorded
+	at      *scope                // scope of the event that is being recorded
 	agents  map[string]*scope     // sub-agents of this run, by the id of their call
 	inRun   int                   // the run's number
-	began   int                   // items before the run's first, dropped ones counted
+	began   int                   // number of items before the run's first, including dropped ones
 	next    int64                 // id of the newest message
 	totals  host.Totals
 }
 
-// callState is a call that has no result yet.
+// callState is a call without a result so far.
 type callState struct {
 	scope    *scope
 	called   *item
@@ -66,37 +66,37 @@ func New(o Options) *Trace {
 	return &Trace{options: o, wired: map[string]bool{}, calls: map[string]*callState{}, at: new(scope), agents: map[string]*scope{}}
 }
 
-// The participants of every diagram; the others are servers.
+// Participants of every diagram; the others are servers.
 const (
 	person   = "person"
 	theHost  = "host"
 	theModel = "model"
 )
 
-// server returns the participant of that name.
+// server returns the participant for a server's name.
 func server(name string) string {
 	return "server " + plaintext.Line(redacted(plaintext.Beginning(name, 8*maxLabel)), maxLabel)
 }
 
-// item is one thing that happened. Its texts are clean and cut.
+// item is one event of the trace. Its texts are clean and cut.
 type item struct {
 	at       time.Time
-	step     int // of the seven, or 0
+	step     int // number of the step, or 0
 	form     sequence.Form
 	from, to string
-	head     string // what it is
-	label    string // with what, on one line
-	detail   string // all of it, on several
-	says     string // what the text says below
+	head     string // kind or name of the event
+	label    string // arguments or summary, on one line
+	detail   string // full text, on several lines
+	text     string // text written below the line
 	failed   bool
-	covered  bool   // diagrams show it as part of another item
-	scope    *scope // whose it is
+	covered  bool   // diagrams show it within another item
+	scope    *scope // run or sub-agent of the event
 }
 
-// steps are the names of the seven.
+// steps holds the names of the seven steps.
 var steps = [...]string{1: "list tools", 2: "ask model", 3: "decide", 4: "call", 5: "result", 6: "model", 7: "answer"}
 
-// add keeps an item and writes it. t.mu is held.
+// add appends an item and writes it. The caller holds t.mu.
 func (t *Trace) add(i *item) {
 	t.place(i)
 	t.clean(i)
@@ -104,11 +104,11 @@ func (t *Trace) add(i *item) {
 	t.bytes += i.size()
 	t.shrink()
 	if t.options.Out != nil {
-		io.WriteString(t.options.Out, t.options.text(i)) // nobody would see the error
+		io.WriteString(t.options.Out, t.options.text(i)) // errors of Out are ignored
 	}
 }
 
-// insert keeps an item before the others of its run. t.mu is held.
+// insert puts an item before the others of its run. The caller holds t.mu.
 func (t *Trace) insert(i *item) {
 	t.place(i)
 	t.clean(i)
@@ -117,7 +117,7 @@ func (t *Trace) insert(i *item) {
 	copy(t.items[at+1:], t.items[at:])
 	t.items[at] = i
 	if at+1 < len(t.items) && t.items[at+1].at.Before(i.at) {
-		i.at = t.items[at+1].at // it came before what follows from it
+		i.at = t.items[at+1].at // not later than the item that follows
 	}
 	t.bytes += i.size()
 	t.shrink()
@@ -126,7 +126,7 @@ func (t *Trace) insert(i *item) {
 func (t *Trace) shrink() {
 	for len(t.items) > maxItems || t.bytes > maxBytes {
 		t.bytes -= t.items[0].size()
-		t.items[0] = nil // so that its texts can go
+		t.items[0] = nil // releases its texts
 		t.items = t.items[1:]
 		t.dropped++
 	}
@@ -139,10 +139,10 @@ func (t *Trace) clean(i *item) {
 	i.head = plaintext.Line(redacted(plaintext.Beginning(i.head, 8*maxLabel)), maxLabel)
 	i.label = plaintext.Line(redacted(plaintext.Beginning(i.label, 8*maxLabel)), maxLabel)
 	i.detail = detail(i.detail)
-	i.says = detail(i.says)
+	i.text = detail(i.text)
 }
 
-// extend adds to the detail of an item that is kept already. t.mu is held.
+// extend appends text to the detail of an existing item. The caller holds t.mu.
 func (t *Trace) extend(i *item, text string) {
 	if text = strings.TrimSpace(text); text == "" {
 		return
@@ -152,26 +152,26 @@ func (t *Trace) extend(i *item, text string) {
 	t.bytes += i.size() - before
 }
 
-func (i *item) size() int { return len(i.head) + len(i.label) + len(i.detail) + len(i.says) + itemSize }
+func (i *item) size() int { return len(i.head) + len(i.label) + len(i.detail) + len(i.text) + itemSize }
 
-// itemSize is about what an item costs without its texts.
+// itemSize is the approximate size of an item without its texts.
 const itemSize = 256
 
 // detail returns a text for reading, of bounded length.
 func detail(text string) string {
-	begin := plaintext.Beginning(text, 2*maxDetail) // a secret at the end of the cut must not lose its name
+	begin := plaintext.Beginning(text, 2*maxDetail) // longer than the result, because a secret is recognized by the name before it and a cut must not separate them
 	begin = plaintext.Clean(redacted(begin))
 	if cut := plaintext.Beginning(begin, maxDetail); len(cut) < len(begin) || len(begin) == 0 && text != "" {
 		return cut + fmt.Sprintf(" … (%d bytes)", len(text))
 	}
-	return strings.Clone(begin) // of a long text, only this stays in memory
+	return strings.Clone(begin) // a copy, so that the long text is released
 }
 
-// The columns of the text, in cells.
+// Columns of the text, in cells.
 const (
 	stepIndent = 16
 	sideIndent = 4
-	maxSpoken  = 480 // bytes of the text behind a line; diagrams have more
+	maxSpoken  = 480 // bytes of text below a line; diagrams have more
 )
 
 // WriteText writes the whole trace as text.
@@ -189,7 +189,7 @@ func (t *Trace) WriteText(w io.Writer) error {
 	return err
 }
 
-// text returns an item as lines, those of a sub-agent further to the right.
+// text returns an item as lines, indented for a sub-agent.
 func (o *Options) text(i *item) string {
 	margin := min(i.scope.depth*sideIndent, o.Width/2)
 	if margin == 0 {
@@ -221,13 +221,13 @@ func (o *Options) lines(i *item) string {
 		text = fmt.Sprintf("%2d  %-*s", i.step, stepIndent-4, steps[i.step]) + strings.TrimPrefix(line, strings.Repeat(" ", stepIndent))
 	}
 	text += "\n"
-	if i.says != "" {
-		text += terminal.Wrap(plaintext.Beginning(i.says, maxSpoken), stepIndent, o.Width) + "\n"
+	if i.text != "" {
+		text += terminal.Wrap(plaintext.Beginning(i.text, maxSpoken), stepIndent, o.Width) + "\n"
 	}
 	return text
 }
 
-// line returns what an item says, on one line.
+// line returns the head and the label of an item on one line.
 func (i *item) line() string {
 	switch agent := i.scope.prefix(); {
 	case i.head == "":
@@ -239,8 +239,8 @@ func (i *item) line() string {
 	}
 }
 
-// fill breaks text wherever a line is full: what is on a wire has no words. The
-// lines after the first are indented a little more; empty ones are left out.
+// fill breaks text at any character, because text on a wire may have no spaces. It indents the
+// lines after the first a little more, and omits empty ones.
 func fill(text string, indent, width int) string {
 	var b strings.Builder
 	margin := strings.Repeat(" ", indent)
@@ -262,7 +262,7 @@ func fill(text string, indent, width int) string {
 	return b.String()
 }
 
-// arrowText says between whom something goes, seen from the host.
+// arrowText describes the direction of an item, from the host's point of view.
 func arrowText(i *item) string {
 	switch {
 	case i.form == sequence.Note:
@@ -275,22 +275,23 @@ func arrowText(i *item) string {
 
 func shortName(participant string) string {
 	name := strings.TrimPrefix(participant, "server ")
-	if name == host.OwnServer && name != participant { // another than the host itself
+	if name == host.OwnServer && name != participant { // a server with this name, and not the host itself
 		return "own tools"
 	}
 	return name
 }
 
-// WriteSVG writes the trace as a drawing that needs nothing else and follows the reader's choice of light or dark.
+// WriteSVG writes the trace as a self-contained SVG image that follows the reader's choice of light
+// or dark.
 func (t *Trace) WriteSVG(w io.Writer) error { return t.diagram().SVG(w) }
 
 // WriteMermaid writes the trace as a Mermaid sequence diagram.
 func (t *Trace) WriteMermaid(w io.Writer) error { return t.diagram().Mermaid(w) }
 
-// maxServers is how many servers have a lifeline of their own.
+// maxServers is the number of servers with lifelines of their own.
 const maxServers = 10
 
-// diagram returns a copy of the trace, so that drawing keeps nobody from recording.
+// diagram returns a copy of the trace, so that drawing does not block recording.
 func (t *Trace) diagram() *sequence.Diagram {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -328,7 +329,7 @@ func (t *Trace) lane(p string) sequence.Lane {
 	return sequence.Lane{Rank: 3, Name: detail(oneLine(shortName(p))), Role: "server"}
 }
 
-// summary returns what all runs used.
+// summary describes the resources that all runs used.
 func (t *Trace) summary() string {
 	if t.totals.Requests == 0 {
 		return ""
@@ -338,7 +339,7 @@ func (t *Trace) summary() string {
 		plaintext.Count(u.Input+u.Output, "token") + ", " + t.totals.Duration.Round(time.Millisecond).String()
 }
 
-// title returns what an item does, in a few words.
+// title describes an item in a few words.
 func (i *item) title() string {
 	switch {
 	case i.step != 0 && i.head != "":
@@ -349,8 +350,8 @@ func (i *item) title() string {
 	return i.head
 }
 
-// blot stands in the place of what looks like a secret.
+// blot replaces possible secrets.
 const blot = "•••"
 
-// redacted returns a text, or the beginning of one, without what looks like a secret.
+// redacted returns a text, or the beginning of one, with possible secrets replaced.
 func redacted(text string) string { return redact.Hide(text, blot) }

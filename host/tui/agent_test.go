@@ -24,7 +24,7 @@ func ended(id, server, tool, text string, took time.Duration) host.Event {
 }
 
 // Its name stands there before anything is heard of it.
-func TestASubAgentThatBeginsHasItsName(t *testing.T) {
+func TestANewSubAgentIsShownWithItsName(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 80, 24, func(st *stage) {
 		session.ask = func(ctx context.Context, _ host.Question) error { <-ctx.Done(); return ctx.Err() }

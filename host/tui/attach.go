@@ -22,31 +22,31 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// A Store keeps conversations. Where an id is asked for, any that List returned
-// will do, and whatever else the store takes.
+// A Store stores conversations. Its methods accept every id that List returns, and may accept
+// others.
 type Store interface {
-	// New returns the record of a conversation that begins.
+	// New returns a record for a new conversation.
 	New(ctx context.Context) (Record, error)
-	// Open returns the record of a kept conversation, and its entries so far.
+	// Open returns the record of a stored conversation, and its entries.
 	Open(ctx context.Context, id string) (Record, []host.Entry, error)
-	// Fork copies the first entries of a conversation, 0 for all of them, and of the others
-	// those that [host.Entry.TakesBack] is true of. It returns the id of the copy.
+	// Fork copies the first entries of a conversation; 0 means all. It also copies later entries
+	// for which [host.Entry.TakesBack] is true. It returns the id of the copy.
 	Fork(ctx context.Context, id string, entries int) (string, error)
-	// List returns kept conversations, the last one first.
+	// List returns the stored conversations, the newest first.
 	List(ctx context.Context) ([]Saved, error)
-	// Export writes a conversation to a file, in a format that the path's ending
-	// says, and returns the path; an empty one leaves the choice to the store.
+	// Export writes a conversation to a file in the format of the path's extension, and returns the
+	// path. With an empty path, the store chooses one.
 	Export(ctx context.Context, id, path string) (string, error)
 }
 
-// A Record is what a [Store] has of one conversation.
+// A Record is the record of one conversation in a [Store].
 type Record interface {
 	host.Record
-	// Saved describes it as it is now; its ID is empty while nothing is stored.
+	// Saved describes the current state; the ID is empty while nothing is stored.
 	Saved() Saved
 }
 
-// attached is a Session of a host and its store.
+// attached is the Session of a host and its store.
 type attached struct {
 	*host.Host
 	store Store
@@ -56,8 +56,8 @@ type attached struct {
 	talk   *host.Conversation
 }
 
-// Attach returns the session of a host, whose conversations are kept in store; nil keeps none. It begins a new
-// conversation, or, where id is not empty, goes on with a kept one.
+// Attach returns a session of a host. store stores its conversations; nil stores none. Attach
+// starts a new conversation, or continues the stored one with the id if it is not empty.
 func Attach(ctx context.Context, h *host.Host, store Store, id string) (Session, error) {
 	a := &attached{Host: h, store: store}
 	begin := a.New
@@ -82,16 +82,16 @@ func (a *attached) set(talk *host.Conversation, record Record) {
 	a.talk, a.record = talk, record
 }
 
-// Model describes the host's model.
+// Model returns the description of the host's model.
 func (a *attached) Model() model.Info { return a.Host.Model().Info() }
 
-// Talk returns the conversation that goes on now.
+// Talk returns the current conversation.
 func (a *attached) Talk() Talk {
 	talk, _ := a.now()
 	return talk
 }
 
-// Propose and Execute are about the conversation's plan.
+// Propose and Execute use the conversation's plan.
 
 func (a *attached) Propose(ctx context.Context, goal string) (host.Plan, error) {
 	talk, _ := a.now()
@@ -111,7 +111,7 @@ func (a *attached) Name(_ context.Context, title string) error {
 	return talk.Name(title)
 }
 
-// Saved describes the conversation as it is kept.
+// Saved describes the stored conversation.
 func (a *attached) Saved() Saved {
 	if _, record := a.now(); record != nil {
 		return record.Saved()
@@ -119,10 +119,10 @@ func (a *attached) Saved() Saved {
 	return Saved{}
 }
 
-// New begins another conversation.
+// New starts another conversation.
 func (a *attached) New(ctx context.Context) error { return a.newWith(ctx, nil) }
 
-// newWith begins another conversation with some entries.
+// newWith starts another conversation with some entries.
 func (a *attached) newWith(ctx context.Context, begin []host.Entry) error {
 	if a.store == nil {
 		a.set(a.Conversation(nil, begin...), nil)
@@ -141,7 +141,7 @@ func (a *attached) newWith(ctx context.Context, begin []host.Entry) error {
 	return nil
 }
 
-// Resume goes on with a kept conversation.
+// Resume continues a stored conversation.
 func (a *attached) Resume(ctx context.Context, id string) error {
 	if a.store == nil {
 		return ErrNotKept
@@ -154,7 +154,7 @@ func (a *attached) Resume(ctx context.Context, id string) error {
 	return nil
 }
 
-// Fork goes on with a copy.
+// Fork continues with a copy of the conversation.
 func (a *attached) Fork(ctx context.Context) error { return a.fork(ctx, 0) }
 
 func (a *attached) fork(ctx context.Context, entries int) error {
@@ -169,7 +169,7 @@ func (a *attached) fork(ctx context.Context, entries int) error {
 	return a.Resume(ctx, id)
 }
 
-// Rewind goes on with a copy of the first entries, and of what the user took back since.
+// Rewind continues with a copy of the first entries, and of later withdrawals.
 func (a *attached) Rewind(ctx context.Context, entries int) error {
 	all := a.Talk().Entries()
 	begin := slices.Clone(all[:min(entries, len(all))])
@@ -182,14 +182,14 @@ func (a *attached) Rewind(ctx context.Context, entries int) error {
 		return a.newWith(ctx, begin)
 	}
 	err := a.fork(ctx, entries)
-	if errors.Is(err, ErrNotKept) { // the one in memory is good enough
+	if errors.Is(err, ErrNotKept) { // a copy in memory suffices
 		a.set(a.Conversation(nil, begin...), nil)
 		return nil
 	}
 	return err
 }
 
-// List returns kept conversations.
+// List returns the stored conversations.
 func (a *attached) List(ctx context.Context) ([]Saved, error) {
 	if a.store == nil {
 		return nil, ErrNotKept
@@ -206,23 +206,24 @@ func (a *attached) Export(ctx context.Context, path string) (string, error) {
 	return a.store.Export(ctx, saved.ID, path)
 }
 
-// maxAttached is how many bytes of files of text go along with one question.
+// maxAttached is the maximum number of bytes of text files attached to one question.
 const maxAttached = 4 << 20
 
-// Files are the local files that can be attached as @PATH. Its methods are called from several goroutines.
+// Files finds the local files that can be attached as @PATH. Its methods are called from several
+// goroutines.
 type Files interface {
-	// Find returns paths that what was typed could become, the best first; folders end in a slash.
+	// Find returns paths that complete the typed text, the best first. Folders end in a slash.
 	Find(ctx context.Context, typed string) []string
-	// Read returns a file to be attached. found is false where the text names none, as
-	// @somebody does; the error says why a file cannot be attached.
+	// Read returns a file as an attachment. found is false if path does not name a file, as in
+	// @somebody. The error is the reason why a file cannot be attached.
 	Read(path string) (a host.Attachment, found bool, err error)
-	// Picture returns a picture that the user dropped on the terminal, wherever it is.
-	// found is false where there is no file, or one of another kind.
+	// Picture returns a picture that the user dropped on the terminal, from any folder. found is
+	// false if there is no such file, or it is not a picture.
 	Picture(path string) (a host.Attachment, found bool, err error)
 }
 
-// attachFile attaches a file, if the text behind an @ is the path of one. Punctuation at
-// the end belongs to the sentence, unless there is a file of that name.
+// attachFile attaches a file if the text after an @ is a path. Punctuation at the end belongs to
+// the sentence, unless a file has that name.
 func (s *screen) attachFile(q *host.Question, path string) error {
 	if s.ui.options.Files == nil {
 		return nil
@@ -252,10 +253,11 @@ func (s *screen) attachFile(q *host.Question, path string) error {
 	return nil
 }
 
-// mention is an @ at the beginning of a word, with what stands behind it; quotes hold one together that has spaces.
+// mention matches an @ at the beginning of a word with the text after it. Quotes allow spaces in
+// it.
 var mention = regexp.MustCompile(`(?:^|[ \t\n])@(?:"([^"\n]+)"|([^" \t\n][^ \t\n]*))`)
 
-// files asks for the files that a word can become.
+// files requests the files that complete a word.
 func (m *menu) files(s *screen, word string) {
 	asked := m.asked
 	s.later(func(ctx context.Context) func(*screen) {
@@ -274,7 +276,7 @@ func (m *menu) files(s *screen, word string) {
 					m.items = append(m.items, item{insert: insert, label: "@" + path})
 				}
 			}
-			if m.selected == 0 { // else what is selected stays where it is
+			if m.selected == 0 { // otherwise the selection stays
 				m.best()
 			}
 		}
@@ -288,12 +290,12 @@ func (s *screen) attachedLine(names []string) {
 }
 
 const (
-	maxPastedBytes = 32 << 20 // bytes of pictures that are remembered by their labels
-	maxDropped     = 16 << 10 // bytes of a paste in which paths of pictures are looked for
+	maxPastedBytes = 32 << 20 // bytes of pictures that labels stand for
+	maxDropped     = 16 << 10 // bytes of a paste that is searched for paths of pictures
 )
 
-// dropped takes a paste that is nothing but the paths of pictures, as terminals send it
-// when files are dropped on them, and reports whether it is.
+// dropped reports whether a paste consists only of paths of pictures, and then attaches them.
+// Terminals send such a paste when files are dropped on them.
 func (s *screen) dropped(text string) bool {
 	files := s.ui.options.Files
 	if files == nil || len(text) > maxDropped {
@@ -329,7 +331,8 @@ var (
 	droppedPiece = regexp.MustCompile(`'([^']*)'|"([^"]*)"|\\(.)`)
 )
 
-// droppedPaths returns paths as terminals write them: in quotes, with backslashes before spaces, or as URLs.
+// droppedPaths returns the paths in a text that a terminal wrote: in quotes, with backslashes
+// before spaces, or as URLs.
 func droppedPaths(text string) []string {
 	paths := droppedWord.FindAllString(text, -1)
 	for i, word := range paths {
@@ -341,7 +344,7 @@ func droppedPaths(text string) []string {
 	return paths
 }
 
-// fromClipboard puts the picture that is in the clipboard into the input.
+// fromClipboard attaches the picture in the clipboard.
 func (s *screen) fromClipboard() {
 	read := s.ui.options.Clipboard
 	if read == nil {
@@ -361,7 +364,7 @@ func (s *screen) fromClipboard() {
 	})
 }
 
-// takePicture puts a picture into the input, where its label stands for it.
+// takePicture attaches a picture, and inserts its label into the input.
 func (s *screen) takePicture(a host.Attachment) {
 	p, err := picture.Read(a.Picture)
 	if err != nil {
@@ -376,11 +379,11 @@ func (s *screen) takePicture(a host.Attachment) {
 	s.input.Insert(s.remembered(pasted{label: label, text: label, picture: &a}))
 }
 
-// lostPicture finds the label of a picture.
+// lostPicture matches the label of a picture.
 var lostPicture = regexp.MustCompile(`\[picture \d+: [^\n]*? \(\d+x\d+, [\d.]+ (?:bytes|KB|MB)\)\]`)
 
-// attachPictures attaches the pictures whose labels a text has, in the order in which they
-// stand there, and returns the text without them.
+// attachPictures attaches the pictures whose labels are in a text, in the same order, and returns
+// the text without the labels.
 func (s *screen) attachPictures(q *host.Question, text string) (rest string, err error) {
 	var found []pasted
 	rest = text
@@ -400,8 +403,8 @@ func (s *screen) attachPictures(q *host.Question, text string) (rest string, err
 	return rest, nil
 }
 
-// forgetPastes keeps what is remembered within its limits. What stands in the input or
-// waits to be sent stays, and so does the last one, which has just come.
+// forgetPastes drops old pastes beyond the limits. It keeps pastes in the input or in waiting
+// questions, and the newest one.
 func (s *screen) forgetPastes() {
 	tooMany := func() bool {
 		held := 0
@@ -425,19 +428,19 @@ func (s *screen) forgetPastes() {
 }
 
 const (
-	maxPasteLines = 6     // that are shown as they are
-	maxPasteBytes = 1_000 // of a paste that is shown as it is
-	maxPastes     = 50    // that are remembered by their label
+	maxPasteLines = 6     // lines of a paste that is shown unfolded
+	maxPasteBytes = 1_000 // bytes of a paste that is shown unfolded
+	maxPastes     = 50    // pastes that labels stand for
 )
 
-// A pasted text is long, and stands in the input as its label. It is sent whole. The label
-// of a picture is sent as it is.
+// A pasted is a long pasted text, or a picture, with a label in its place in the input. The text is
+// sent in full. For a picture, the label is sent as text.
 type pasted struct {
 	label, text string
-	picture     *host.Attachment // nil: it is a text
+	picture     *host.Attachment // nil for a text
 }
 
-// fold returns what stands for a pasted text in the input.
+// fold returns the label of a pasted text, or the text itself if it is short.
 func (s *screen) fold(text string) string {
 	var clean editor.Buffer
 	clean.Insert(text)
@@ -454,7 +457,7 @@ func (s *screen) fold(text string) string {
 	return s.remembered(pasted{label: fmt.Sprintf("[paste %d: %s]", s.pastes.count, size), text: text})
 }
 
-// remembered returns the label of something that was pasted, which is remembered by it.
+// remembered stores a paste, and returns its label.
 func (s *screen) remembered(p pasted) string {
 	s.pastes.all = append(s.pastes.all, p)
 	s.forgetPastes()
@@ -465,7 +468,7 @@ func (s *screen) remembered(p pasted) string {
 	return p.label
 }
 
-// unfolded returns a text with what was pasted in place of the labels.
+// unfolded returns a text with the pasted texts in place of their labels.
 func (s *screen) unfolded(text string) string {
 	var pairs []string
 	for _, p := range s.pastes.all {
@@ -474,27 +477,27 @@ func (s *screen) unfolded(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// folded returns a text with labels in place of what was pasted.
+// folded returns a text with labels in place of the pasted texts.
 func (s *screen) folded(text string) string {
 	for _, p := range s.pastes.all {
 		text = strings.ReplaceAll(text, p.text, p.label)
-		text = strings.ReplaceAll(text, strings.TrimSpace(p.text), p.label) // at an end of what was sent
+		text = strings.ReplaceAll(text, strings.TrimSpace(p.text), p.label) // sending trims space at the ends
 	}
 	return text
 }
 
-// refold puts labels into the input after something came back to it.
+// refold puts labels back into the input after a text returned to it.
 func (s *screen) refold() {
 	if text := s.folded(s.input.Text()); text != s.input.Text() {
 		s.input.Set(text)
 	}
 }
 
-// largeQuestion is how many percent of the model's window a question may take that is sent at the first Enter.
+// largeQuestion is the percentage of the model's window from which a question needs a second Enter.
 const largeQuestion = 50
 
-// holdsLarge keeps back a question that is large for the model's window, until it is sent a second time. It reports
-// whether it did.
+// holdsLarge reports whether a question is held back because it is large for the model's window.
+// The second attempt to send it succeeds.
 func (s *screen) holdsLarge(text string) bool {
 	tokens, window := model.EstimateTokens(len(text)), s.used.Window
 	if text == s.large || tokens*100 < window*largeQuestion || window == 0 {
@@ -506,7 +509,7 @@ func (s *screen) holdsLarge(text string) bool {
 	return true
 }
 
-// inked returns a row of the input, with the labels of pastes set off.
+// inked returns a row of the input with highlighted labels.
 func (s *screen) inked(text string) ink.Line {
 	var line ink.Line
 	for text != "" {

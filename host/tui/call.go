@@ -19,35 +19,35 @@ import (
 )
 
 const (
-	maxPast    = 200 // calls and thoughts that Ctrl+O can show
-	foldedRows = 4   // lines of a result that are shown at once
+	maxPast    = 200 // calls and reasoning texts that Ctrl+O can show
+	foldedRows = 4   // lines of a result shown without Ctrl+O
 	barCells   = 20
 
-	roomForArguments = 24 // columns of a call's first line that its title leaves to the rest
+	roomForArguments = 24 // columns of a call's first line that its title leaves free
 )
 
-// A call is a tool call with what came of it, or a thought of the model.
+// A call is a tool call with its result, or a reasoning text of the model.
 type call struct {
 	host.Called
 	began    time.Time
 	progress host.Progress
 	consent  host.Consented
 	result   *host.Returned
-	files    []string // where its media were kept
+	files    []string // paths of its stored media
 	took     time.Duration
 
 	thought string
 
-	agent   string    // the sub-agent that carries it out
-	inner   []*call   // that it makes
-	wanted  stepCalls // what it asked for last
-	omitted int       // before them
-	by      string    // the sub-agent that makes it
-	refused string    // why it did not run
-	task    int       // as which it went on, in an earlier process; 0: as none
+	agent   string    // sub-agent that carries out the call
+	inner   []*call   // calls of the sub-agent
+	wanted  stepCalls // calls in the last step of the sub-agent
+	omitted int       // number of earlier inner calls that were dropped
+	by      string    // sub-agent that made the call
+	refused string    // reason why it did not run
+	task    int       // number of the task that it became in an earlier process, or 0
 }
 
-// track takes up what an event says of a call that is made within this one, and returns that call; nil where it is
+// track applies an event about a call within this one. It returns that call, or nil if the event is
 // about none.
 func (c *call) track(s *screen, agent string, e *host.Event) *call {
 	switch {
@@ -83,18 +83,18 @@ func (c *call) track(s *screen, agent string, e *host.Event) *call {
 	return nil
 }
 
-// isOver reports whether nothing more comes of the call.
+// isOver reports whether the call has ended.
 func (c *call) isOver() bool { return c.result != nil || c.refused != "" }
 
-// running returns the calls of the model itself that are not over.
+// running returns the model's own calls that have not ended.
 func (r *run) running() []*call {
 	return slices.DeleteFunc(slices.Clone(r.top.inner), (*call).isOver)
 }
 
-// stepCalls are the calls that a model asked for in its last step.
+// stepCalls holds the calls of a model's last step.
 type stepCalls []*model.Call
 
-// called returns a call of which only the result was reported.
+// called returns a call for which only the result was reported.
 func (w stepCalls) called(r *host.Returned) host.Called {
 	called := host.Called{CallID: r.CallID, Server: r.Server, Tool: r.Tool, Arguments: w.arguments(r.CallID)}
 	if called.Server == "" {
@@ -112,26 +112,26 @@ func (w stepCalls) arguments(id string) json.RawMessage {
 	return nil
 }
 
-// refusal returns who did not allow a call, and why.
+// refusal describes the decision that refused a call.
 func (s *screen) refusal(c *host.Consented) string {
 	by := map[string]string{"person": "you said no", "policy": "a rule says no", "session": "you said no for this session", "host": "not allowed"}[c.By]
 	if by == "" {
 		by = c.By
 	}
 	for _, more := range []string{c.Rule, c.Reason} {
-		isWhy := c.By != "person" && (c.By != "host" || more != c.Rule) // the user saw why it was asked; no rule says no for the host
+		isWhy := c.By != "person" && (c.By != "host" || more != c.Rule) // the user saw the reasons on the card; for "host", Rule did not decide
 		if more != "" && isWhy {
 			by += ": " + more
 		}
 	}
-	if c.By == "person" && s.noted.call == c.CallID && s.noted.text != "" {
-		by += ": “" + plaintext.Line(s.noted.text, 1_000) + "”"
+	if c.By == "person" && s.refusalNote.call == c.CallID && s.refusalNote.text != "" {
+		by += ": “" + plaintext.Line(s.refusalNote.text, 1_000) + "”"
 	}
 	return by
 }
 
-// allower returns who allowed a call.
-func allower(c *host.Consented) string {
+// permissionSource names the user or the rule that allowed a call.
+func permissionSource(c *host.Consented) string {
 	switch c.By {
 	case "person":
 		return "you, once"
@@ -145,14 +145,14 @@ func allower(c *host.Consented) string {
 	return c.By
 }
 
-// finished keeps a call that is over, and prints one of the model itself.
+// finished stores an ended call. It prints the call if the conversation's own model made it.
 func (s *screen) finished(c *call) {
 	if c == nil || !c.isOver() {
 		return
 	}
 	s.remember(c)
 	switch {
-	case c.by != "": // its own call shows it
+	case c.by != "": // shown within the outer call
 	case c.refused != "":
 		s.print(ink.Wrap(ink.Line{ink.T(ink.Bad, "✗ "), ink.T(ink.Plain, toolName(c.Server, c.Tool), ink.Bold), ink.T(ink.Muted, " did not run; "+c.refused)}, s.width)...)
 	default:
@@ -165,7 +165,7 @@ func (s *screen) finished(c *call) {
 	}
 }
 
-// remember keeps a call for Ctrl+O.
+// remember stores a call for Ctrl+O.
 func (s *screen) remember(c *call) {
 	s.past = append(s.past, c)
 	if len(s.past) > maxPast {
@@ -173,7 +173,7 @@ func (s *screen) remember(c *call) {
 	}
 }
 
-// media keeps an image, a sound or a file, and announces it.
+// media stores an image, a sound or a file, and prints a line about it.
 func (s *screen) media(c *call, m model.Media) {
 	what := fmt.Sprintf("%s, %s", m.Type, bytes(len(m.Data)))
 	save := s.ui.options.SaveMedia
@@ -195,7 +195,7 @@ func (s *screen) media(c *call, m model.Media) {
 	})
 }
 
-// toolName returns how a tool is called on the screen.
+// toolName returns the name of a tool for the screen.
 func toolName(server, tool string) string {
 	if server == "" {
 		return tool
@@ -210,7 +210,7 @@ func (c *call) head(mark ink.Span, more string, width int) ink.Line {
 		line = append(line, ink.T(ink.Plain, title))
 	}
 	agent, details := c.agent, string(c.Arguments)
-	if c.Server == host.OwnServer && c.Tool == task.Name { // in the model's words, not as JSON
+	if c.Server == host.OwnServer && c.Tool == task.Name { // the model's text, not JSON
 		text := func(name string) string {
 			text, _ := jsonrpc.Unquote(jsonrpc.Get(c.Arguments, name))
 			return text
@@ -229,7 +229,7 @@ func (c *call) head(mark ink.Span, more string, width int) ink.Line {
 	return line.Cut(width)
 }
 
-// state returns how far the call has come: a mark, and a word or two.
+// state returns a mark and a short text for the state of the call.
 func (c *call) state(now time.Time) (mark ink.Span, words string) {
 	switch {
 	case c.refused != "":
@@ -239,7 +239,7 @@ func (c *call) state(now time.Time) (mark ink.Span, words string) {
 	case c.result == nil:
 		return ink.T(ink.Accent, "● "), seconds(now.Sub(c.began))
 	}
-	if c.took > 0 { // else it is not known, as in a conversation that goes on
+	if c.took > 0 { // 0 if unknown, as in a resumed conversation
 		words = seconds(c.took)
 	}
 	if c.result.IsError {
@@ -248,7 +248,7 @@ func (c *call) state(now time.Time) (mark ink.Span, words string) {
 	return ink.T(ink.Good, "✓ "), words
 }
 
-// live returns the lines of a call that runs.
+// live returns the lines of a running call.
 func (c *call) live(s *screen) []ink.Line {
 	mark, words := c.state(s.now())
 	lines := []ink.Line{c.head(mark, words, s.width)}
@@ -273,7 +273,7 @@ func bar(progress, total float64, message string) ink.Line {
 	}
 }
 
-// folded returns a call that is over: its head and the beginning of its result.
+// folded returns an ended call: its head and the beginning of its result.
 func (c *call) folded(s *screen) []ink.Line {
 	width := s.width
 	role := ink.Muted
@@ -286,7 +286,7 @@ func (c *call) folded(s *screen) []ink.Line {
 	if text == "" {
 		return lines
 	}
-	if c.result.IsError && !strings.Contains(text, "\n") { // why it failed is read in full
+	if c.result.IsError && !strings.Contains(text, "\n") { // a one-line error is shown in full
 		if whole := ink.Lines(role, text, width-2); len(whole) <= foldedRows {
 			return append(lines, ink.Indent(whole, ink.Of("  "), ink.Of("  "))...)
 		}
@@ -305,7 +305,7 @@ func (c *call) folded(s *screen) []ink.Line {
 	return lines
 }
 
-// more returns how what is folded can be seen.
+// more returns the key or command that shows folded text.
 func (s *screen) more() string {
 	if s.byLine {
 		return "/calls"
@@ -313,7 +313,7 @@ func (s *screen) more() string {
 	return "Ctrl+O"
 }
 
-// details returns everything there is to say about a call.
+// details returns the full text about a call.
 func (c *call) details(width int) []ink.Line {
 	if c.thought != "" {
 		return ink.Lines(ink.Plain, c.thought, width)
@@ -328,7 +328,7 @@ func (c *call) details(width int) []ink.Line {
 	say("sub-agent", c.agent+c.by)
 	say("did not run", c.refused)
 	if c.refused == "" {
-		say("allowed by", allower(&c.consent))
+		say("allowed by", permissionSource(&c.consent))
 	}
 	lines = append(lines, ink.Line{ink.T(ink.Muted, "arguments")})
 	lines = append(lines, ink.Indent(jsonLines(c.Arguments, width-2), ink.Of("  "), ink.Of("  "))...)
@@ -350,17 +350,17 @@ func (c *call) details(width int) []ink.Line {
 	return lines
 }
 
-// agentRows is how many calls of a sub-agent are shown below its own.
+// agentRows is the number of a sub-agent's calls shown below its own call.
 const agentRows = 6
 
-// child shows what a sub-agent does, below the call that it belongs to.
+// child shows an event of a sub-agent below its call.
 func (s *screen) child(outer *call, in *host.ChildEvent) {
 	e := &in.Event
 	switch {
 	case e.Notice != nil:
 		n := *e.Notice
 		switch n.Kind {
-		case host.NoticeRetry, host.NoticeOffline: // of these, the run's own are enough
+		case host.NoticeRetry, host.NoticeOffline: // the run's own notices suffice
 			return
 		case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
 			n.Text = fmt.Sprintf("sub-agent %s: %s", plaintext.Line(in.Agent, 60), n.Text)
@@ -370,7 +370,7 @@ func (s *screen) child(outer *call, in *host.ChildEvent) {
 		s.happened(e)
 	case e.ServerRequest != nil:
 		s.serverRequested(e.ServerRequest)
-	case outer == nil: // it is over
+	case outer == nil: // the outer call has ended
 	case e.Child != nil:
 		s.child(outer.open(e.Child.CallID), e.Child)
 	default:
@@ -378,7 +378,7 @@ func (s *screen) child(outer *call, in *host.ChildEvent) {
 	}
 }
 
-// open returns the call within this one that has this id and is not over; ids may repeat.
+// open returns the inner call with this id that has not ended. Ids may repeat.
 func (c *call) open(id string) *call {
 	for _, in := range c.inner {
 		if in.CallID == id && !in.isOver() {
@@ -388,7 +388,7 @@ func (c *call) open(id string) *call {
 	return nil
 }
 
-// begin returns open, or a new call.
+// begin returns the open inner call, or a new one.
 func (c *call) begin(agent string, called host.Called) *call {
 	c.agent = agent
 	if in := c.open(called.CallID); in != nil {
@@ -402,7 +402,7 @@ func (c *call) begin(agent string, called host.Called) *call {
 	return in
 }
 
-// steps returns the calls of the sub-agent, the last ones if there are many.
+// steps returns the lines of the sub-agent's calls, only the last ones if there are many.
 func (c *call) steps(s *screen, width, rows int) []ink.Line {
 	from := max(0, len(c.inner)-rows)
 	var lines []ink.Line
@@ -418,11 +418,12 @@ func (c *call) steps(s *screen, width, rows int) []ink.Line {
 	return ink.Indent(lines, margin, margin)
 }
 
-// maxByItself is how often the model goes on with what came of tasks before the user asks something again: a server
-// could keep it going.
+// maxByItself is the number of times that the model continues with results of tasks before the user
+// asks something again. Without it, a server could keep the model running.
 const maxByItself = 8
 
-// watchTasks waits for the tasks of the conversation that is shown now, and of no other.
+// watchTasks waits for the tasks of the current conversation, and stops waiting for those of the
+// last one.
 func (s *screen) watchTasks() {
 	if s.unwatch != nil {
 		s.unwatch()
@@ -432,7 +433,7 @@ func (s *screen) watchTasks() {
 	s.ui.work.Go(func() { s.session.Talk().WatchTasks(ctx) })
 }
 
-// tasks lists the calls that run as tasks, or does something with one of them.
+// tasks lists the calls that run as tasks, or cancels or leaves one of them.
 func (s *screen) tasks(argument string) {
 	verb, number, _ := strings.Cut(argument, " ")
 	n, err := strconv.Atoi(strings.TrimSpace(number))
@@ -470,7 +471,7 @@ func tasksPanel() *roster {
 		if verb == "" || at >= len(all) {
 			return
 		}
-		held := s.now().Sub(last) < quietTime // or pressed once too often: the next row is another one
+		held := s.now().Sub(last) < quietTime // key held or pressed twice: it is not meant for the next row
 		if last = s.now(); !held {
 			s.toTask(verb, all[at].Number)
 		}
@@ -478,7 +479,7 @@ func tasksPanel() *roster {
 	return r
 }
 
-// taskLines returns a task's server, tool and status, since when it runs, and what it says of itself.
+// taskLines returns the lines of a task: its server, tool, status, start and message.
 func taskLines(t *host.Task, now time.Time, width int) []ink.Line {
 	line := ink.Line{ink.T(ink.Muted, "task "+strconv.Itoa(t.Number)+" "), ink.T(ink.Plain, toolName(plaintext.Line(t.Server, 60), plaintext.Line(t.Tool, 80)), ink.Bold)}
 	status := strings.ReplaceAll(plaintext.Line(t.Status, 40), "_", " ")
@@ -505,7 +506,8 @@ func taskLines(t *host.Task, now time.Time, width int) []ink.Line {
 	return lines
 }
 
-// taskReturned shows what came of a task that no call waited for, and has the model go on with it.
+// taskReturned shows the result of a task that no call waited for, and lets the model continue with
+// it.
 func (s *screen) taskReturned(r *host.Returned) {
 	if s.run != nil {
 		s.endText()
@@ -521,23 +523,23 @@ func (s *screen) taskReturned(r *host.Returned) {
 	s.goOnWithTask()
 }
 
-// goOnWithTask has the model go on with what came of a task, once there is nothing else to do.
+// goOnWithTask lets the model continue with the result of a task, once no question waits.
 func (s *screen) goOnWithTask() {
 	if s.came == 0 || s.run != nil || s.quitting || len(s.waiting.texts) > 0 {
 		return
 	}
-	if s.byItself >= maxByItself {
-		s.say(ink.Muted, fmt.Sprintf("Task %d is over. The model went on by itself %d times since you asked something: ask it to go on.", s.came, s.byItself))
+	if s.taskRuns >= maxByItself {
+		s.say(ink.Muted, fmt.Sprintf("Task %d is over. The model went on by itself %d times since you asked something: ask it to go on.", s.came, s.taskRuns))
 		s.came = 0
 		return
 	}
-	s.byItself++
+	s.taskRuns++
 	said := fmt.Sprintf("Task %d is over; the model goes on with it.", s.came)
 	s.say(ink.Muted, said)
 	s.ask(host.Question{Text: "Go on with what came of the task: read it, and finish what was asked for.", Shown: said, Relayed: true})
 }
 
-// replayTask shows what happened to a task before.
+// replayTask shows an earlier event of a task.
 func (s *screen) replayTask(t *host.TaskEntry) {
 	switch {
 	case t.Began != nil:
@@ -555,7 +557,7 @@ func (s *screen) replayTask(t *host.TaskEntry) {
 	}
 }
 
-// maxLog is how many messages of servers are remembered.
+// maxLog is the number of stored log messages.
 const maxLog = 1_000
 
 // logged is a log message of a server.
@@ -571,7 +573,7 @@ func (s *screen) logs(e *host.Event) {
 	}
 }
 
-// line returns the message as the log shows it.
+// line returns the message as a line of the log.
 func (l *logged) line() ink.Line {
 	role := ink.Plain
 	switch n := l.Level.Severity(); {
@@ -609,11 +611,11 @@ func (s *screen) notice(n *host.Notice) {
 		s.look(s.session.Talk().Servers())
 		s.menu.load(s)
 		if n.Kind == host.NoticeServer && slices.Contains(s.troubled, n.Server) {
-			return // it was said that it failed, and why
+			return // the failure was already reported
 		}
 	case host.NoticeRetry:
 		if s.run != nil {
-			s.run.retry = n.Text // in the frame: of most, nobody needs to know afterwards
+			s.run.retry = n.Text // shown in the frame only, because few users need it later
 			return
 		}
 	case host.NoticeCompact:
@@ -635,7 +637,7 @@ func (s *screen) notice(n *host.Notice) {
 	s.print(ink.Indent(ink.Lines(role, text, s.width-2), ink.Line{ink.T(role, "! ")}, ink.Of("  "))...)
 }
 
-// serverRequested prints what a server asked in the middle of a call.
+// serverRequested prints a server's request during a call.
 func (s *screen) serverRequested(q *host.ServerRequested) {
 	what := q.Method
 	switch q.Method {
@@ -660,7 +662,7 @@ func (s *screen) serverRequested(q *host.ServerRequested) {
 	s.print(ink.Wrap(ink.Line{ink.T(ink.Muted, "? "), ink.T(ink.Plain, q.Server, ink.Bold), ink.T(ink.Muted, " "+text)}, s.width)...)
 }
 
-// traced prints which of the seven steps an event is.
+// traced prints the number of the step that an event belongs to.
 func (s *screen) traced(e *host.Event) {
 	var step int
 	var text, agent string
@@ -679,7 +681,7 @@ func (s *screen) traced(e *host.Event) {
 		}
 	case e.Decided != nil:
 		step, text = 3, fmt.Sprintf("decided: %s, %s in, %s out, %s", e.Decided.Stop,
-			count(e.Decided.Usage.Input), count(e.Decided.Usage.Output), money(e.Decided.Cost, e.Decided.CostUnknown))
+			count(e.Decided.Usage.Input), count(e.Decided.Usage.Output), formatDollars(e.Decided.Cost, e.Decided.CostUnknown))
 	case e.Called != nil:
 		step, text = 4, "tools/call "+toolName(e.Called.Server, e.Called.Tool)+" "+plaintext.Line(string(e.Called.Arguments), 200)
 	case e.Returned != nil:
@@ -687,10 +689,10 @@ func (s *screen) traced(e *host.Event) {
 			seconds(e.Returned.Duration), bytes(e.Returned.Bytes), count(e.Returned.Tokens))
 	case e.Generated != nil && e.Generated.Decided != nil:
 		d := e.Generated.Decided
-		text = fmt.Sprintf("%s: %s in, %s out, %s", strings.TrimSpace(e.Generated.For+" "+e.Generated.Server), count(d.Usage.Input), count(d.Usage.Output), money(d.Cost, d.CostUnknown))
+		text = fmt.Sprintf("%s: %s in, %s out, %s", strings.TrimSpace(e.Generated.For+" "+e.Generated.Server), count(d.Usage.Input), count(d.Usage.Output), formatDollars(d.Cost, d.CostUnknown))
 	case e.Answered != nil:
 		step, text = 7, fmt.Sprintf("answer: %s, %s, %s, %s", orElse(e.Answered.Stop, "end"),
-			plural(e.Answered.Totals.Requests, "request", "requests"), plural(e.Answered.Totals.Calls, "call", "calls"), money(e.Answered.Totals.Cost, e.Answered.Totals.CostUnknown))
+			plural(e.Answered.Totals.Requests, "request", "requests"), plural(e.Answered.Totals.Calls, "call", "calls"), formatDollars(e.Answered.Totals.Cost, e.Answered.Totals.CostUnknown))
 	default:
 		return
 	}

@@ -18,28 +18,28 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// quietTime is how long no key may be pressed before a card takes one: who types is
-// not reading, and must not consent by a letter that was meant for the input.
+// quietTime is the pause without keys before a card accepts one. A user who is typing does not
+// read, and a letter meant for the input must not become a consent.
 const quietTime = 700 * time.Millisecond
 
 // A card is an overlay that waits for the user's decision.
 type card interface {
 	overlay
 	state() *pending
-	takesText() bool                  // letters are text now
-	keys() [][2]string                // what keys do, but for those that scroll
-	esc() string                      // what Esc does now
-	line(s *screen, text string) bool // takes a line that was typed, and reports whether the card is done
+	takesText() bool                  // reports whether letters are text now
+	keys() [][2]string                // descriptions of its keys, except those that scroll
+	esc() string                      // effect of Esc now
+	line(s *screen, text string) bool // handles a typed line, and reports whether the card is done
 }
 
-// pending is what every card has.
+// pending is the state that all cards share.
 type pending struct {
 	ask    *ask
-	since  time.Time // when it came up
-	awake  bool      // it takes keys
-	locked bool      // it came up while something was being typed: Tab or Enter comes first
-	typed  string    // what it took since the last pause: the beginning of a word, if one is typed
-	help   *pager    // what its keys do, in its place
+	since  time.Time // time when the card appeared
+	awake  bool      // the card accepts keys
+	locked bool      // the card appeared while the user was typing, and needs Tab or Enter first
+	typed  string    // keys since the last pause: perhaps the beginning of a word
+	help   *pager    // help about the keys, shown in place of the card
 	scroll scroll
 	laid   body
 }
@@ -47,7 +47,7 @@ type pending struct {
 func (p *pending) state() *pending { return p }
 func (p *pending) takesText() bool { return false }
 
-// escMeans returns what Esc does now.
+// escMeans describes the effect of Esc now.
 func (s *screen) escMeans() string {
 	if len(s.cards) == 0 {
 		return "Esc interrupts"
@@ -61,7 +61,7 @@ func (s *screen) escMeans() string {
 	return s.cards[0].esc()
 }
 
-// cardLines returns the first card, or what its keys do.
+// cardLines returns the lines of the first card, or of its help.
 func (s *screen) cardLines(height int) []ink.Line {
 	if help := s.cards[0].state().help; help != nil {
 		return help.lines(s, s.width, height)
@@ -69,7 +69,7 @@ func (s *screen) cardLines(height int) []ink.Line {
 	return s.cards[0].lines(s, s.width, height)
 }
 
-// cardInSight notes since when the first card is shown.
+// cardInSight records the time at which the first card appeared.
 func (s *screen) cardInSight() {
 	if len(s.cards) == 0 {
 		return
@@ -79,7 +79,7 @@ func (s *screen) cardInSight() {
 	}
 }
 
-// body is what a card shows, laid out once for each width: it can be long.
+// body is the content of a card, laid out once for each width because it can be long.
 type body struct {
 	width int
 	lines []ink.Line
@@ -92,10 +92,11 @@ func (b *body) of(width int, layout func(width int) []ink.Line) []ink.Line {
 	return b.lines
 }
 
-// newCard returns the card for what is asked. What cannot be shown is answered with nothing, which means no.
+// newCard returns the card for a question. A question of unknown type gets an empty card, which
+// cannot be approved.
 func newCard(s *screen, a *ask) card {
 	switch what := a.what.(type) {
-	case wanted:
+	case callQuestion:
 		return &consentCard{pending: pending{ask: a}, card: what.card, change: what.change}
 	case []host.Review:
 		return newReviewCard(a, what)
@@ -107,7 +108,7 @@ func newCard(s *screen, a *ask) card {
 	return &sampleCard{pending: pending{ask: a}}
 }
 
-// decide hands a key to the first card, once the user could read it.
+// decide passes a key to the first card, once the user had time to read it.
 func (s *screen) decide(k keypress) {
 	s.cardInSight()
 	c := s.cards[0]
@@ -118,11 +119,11 @@ func (s *screen) decide(k keypress) {
 	switch {
 	case p.help == nil && k.name != "f1" && !p.awake && !s.wakes(p, k):
 		return
-	case p.help == nil && strays(c, k):
+	case p.help == nil && isStrayKey(c, k):
 		s.stray(c, k.text)
 		return
 	}
-	s.forCard, p.typed = k.name, p.typed+k.text // whoever reads the help is not typing either
+	s.forCard, p.typed = k.name, p.typed+k.text // a user who reads the help is not typing
 	switch {
 	case p.help != nil:
 		if p.help.press(s, k) {
@@ -142,10 +143,11 @@ func (s *screen) decide(k keypress) {
 	s.cardInSight()
 }
 
-// stray takes what is no answer into the input, with what was typed right before it, and has the card wait.
+// stray moves a key that is not an answer into the input, with the keys right before it. The card
+// then waits for Tab or Enter.
 func (s *screen) stray(c card, text string) {
 	p := c.state()
-	switch c := c.(type) { // a next step that a letter of the word took
+	switch c := c.(type) { // close a submenu that a letter of the word opened
 	case *consentCard:
 		c.choosing = false
 	case *reviewCard:
@@ -155,9 +157,9 @@ func (s *screen) stray(c card, text string) {
 	p.awake, p.locked, p.typed, s.forCard = false, true, "", ""
 }
 
-// strays reports whether a character means nothing to a card: whoever presses it is typing
-// something else, and the next letter would be an answer.
-func strays(c card, k keypress) bool {
+// isStrayKey reports whether a character means nothing to a card. The user is then typing a text,
+// whose next letter could be an answer.
+func isStrayKey(c card, k keypress) bool {
 	if k.text == "" || k.name == "space" || k.text == "?" || c.takesText() {
 		return false
 	}
@@ -179,14 +181,14 @@ func strays(c card, k keypress) bool {
 	return !slices.ContainsFunc(c.keys(), func(row [2]string) bool { return slices.Contains(strings.Fields(row[0]), k.text) })
 }
 
-// numberOf returns the number from 1 to most that a text is.
+// numberOf returns the number in text if it is from 1 to most.
 func numberOf(text string, most int) (n int, ok bool) {
 	n, err := strconv.Atoi(text)
 	return n, err == nil && n >= 1 && n <= most
 }
 
-// wakes reports whether a card takes a key, and all that follow. While the user is
-// typing, what they type goes where it was meant to go.
+// wakes reports whether a card accepts a key and all that follow. Keys of a user who is still
+// typing go to the input.
 func (s *screen) wakes(p *pending, k keypress) bool {
 	now := s.now()
 	quiet := now.Sub(p.since) >= quietTime && now.Sub(s.pressed) >= quietTime
@@ -195,15 +197,16 @@ func (s *screen) wakes(p *pending, k keypress) bool {
 		p.awake = true
 	case quiet && (k.name == "tab" || k.name == "enter"):
 		p.locked = false
-	case s.forCard == k.name: // the card before, perhaps twice
+	case s.forCard == k.name: // the key that answered the card before, perhaps pressed twice
 	case editKey(&s.input, k):
-		p.locked = !s.input.Empty() // whoever deleted it all is not typing
+		p.locked = !s.input.Empty() // a user who deleted all text has stopped typing
 	}
 	s.forCard = ""
 	return p.awake
 }
 
-// asleep returns the input, below a card that takes no keys yet, and how to wake it.
+// asleep returns the input below a card that accepts no keys yet, with a line about the key that
+// wakes it.
 func (s *screen) asleep(room int) ([]ink.Line, *tea.Cursor) {
 	lines, cursor := s.inputLines(room)
 	hint := ink.Line{ink.T(ink.Warn, "You were typing, so this waits: press "), ink.T(ink.Accent, "Tab", ink.Bold), ink.T(ink.Warn, " or "), ink.T(ink.Accent, "Enter", ink.Bold), ink.T(ink.Warn, ", pause, then answer.")}
@@ -211,7 +214,7 @@ func (s *screen) asleep(room int) ([]ink.Line, *tea.Cursor) {
 	return append([]ink.Line{hint.Cut(s.width)}, lines...), cursor
 }
 
-// about returns a line of a card: what it is about, in the user's words and the server's.
+// about returns a labelled line of a card, with text from the user or the server.
 func about(name string, role ink.Role, text string, width int) []ink.Line {
 	if text == "" {
 		return nil
@@ -220,7 +223,7 @@ func about(name string, role ink.Role, text string, width int) []ink.Line {
 	return ink.Barred(append(first, ink.T(role, text)), width)
 }
 
-// warnings returns lines that a user should not overlook.
+// warnings returns highlighted lines.
 func warnings(texts []string, width int) []ink.Line {
 	var lines []ink.Line
 	for _, text := range texts {
@@ -229,10 +232,11 @@ func warnings(texts []string, width int) []ink.Line {
 	return lines
 }
 
-// scrollKeys are the keys that scroll a card.
+// scrollKeys describes the keys that scroll a card.
 const scrollKeys = "↑↓ PgUp PgDn Home End scroll"
 
-// foot returns what all keys of a card do. Where there are only lines, it is byLine, or the letters among the keys.
+// foot returns the descriptions of all keys of a card. In line mode it returns byLine, or the
+// letters among the keys.
 func (s *screen) foot(width int, byLine string, keys ...string) []ink.Line {
 	switch {
 	case !s.byLine:
@@ -243,7 +247,7 @@ func (s *screen) foot(width int, byLine string, keys ...string) []ink.Line {
 	return wrapKeys(width, slices.DeleteFunc(keys, func(k string) bool { return k[1] != ' ' })...)
 }
 
-// wrapKeys puts keys on as many lines as they need.
+// wrapKeys returns descriptions of keys on as many lines as they need.
 func wrapKeys(width int, keys ...string) []ink.Line {
 	var lines []ink.Line
 	var row []string
@@ -256,16 +260,16 @@ func wrapKeys(width int, keys ...string) []ink.Line {
 	return append(lines, keyLine(row...))
 }
 
-// A choice is what the user can say for more than one call.
+// A choice is an answer that applies to more than one call.
 type choice struct {
 	label   string
 	detail  func(width int) []ink.Line
 	verdict host.Verdict
-	said    string // what holds from now on
+	said    string // line about the new rule or trust
 }
 
-// offers returns the keys of the card: only those that can help, and all of them once they were asked for. What is seldom
-// wanted works unseen, too.
+// offers returns the descriptions of the card's keys: at first only the common ones, and all of
+// them after m was pressed. All useful keys work in both cases.
 func (c *consentCard) offers(byLine bool) []string {
 	keys, no := []string{"y yes, once"}, "n Esc no"
 	if byLine {
@@ -293,8 +297,8 @@ func (c *consentCard) offers(byLine bool) []string {
 // hides reports whether the card has more answers than it shows.
 func (c *consentCard) hides() bool { return !c.more && len(c.card.Always)+len(c.card.Never) > 0 }
 
-// widest returns the rule that a yes for the question makes: of all that the server does, as a task
-// is seldom done with one call, and over once it is done. Nil where there is none.
+// widest returns the rule for "yes for this question", or nil. It allows all calls of the server,
+// because a task seldom needs only one call, and ends with the task.
 func widest(card *host.Card) *host.AlwaysRule {
 	if len(card.Always) == 0 {
 		return nil
@@ -302,7 +306,7 @@ func widest(card *host.Card) *host.AlwaysRule {
 	return &card.Always[len(card.Always)-1]
 }
 
-// choose lets the user choose what holds from now on, where the key offers that.
+// choose opens the choices for a key, if it has any.
 func (c *consentCard) choose(key string) {
 	allow, always := "allow", "Rule saved (junction policy list shows all rules)"
 	switch key {
@@ -318,8 +322,9 @@ func (c *consentCard) choose(key string) {
 	c.choosing, c.selected, c.scroll.at = len(c.choices) > 0, 0, 0
 }
 
-// rules returns choices among rules, each shown as it would be written. The first is of this tool with any
-// arguments, since the same arguments seldom come again; the others follow, the narrowest first.
+// rules returns choices among rules, each with its JSON. The rule for this tool with any arguments
+// comes first, because the same arguments seldom come again. The others follow, the narrowest
+// first.
 func (c *consentCard) rules(rules []host.AlwaysRule, verdict host.Verdict, said string) []choice {
 	var choices []choice
 	anyArguments := func(rule host.AlwaysRule) bool {
@@ -343,7 +348,7 @@ func (c *consentCard) rules(rules []host.AlwaysRule, verdict host.Verdict, said 
 	return choices
 }
 
-// trusts returns choices of how long the server is trusted. Each allows the call, too.
+// trusts returns the choices for the duration of trust in the server. Each also allows the call.
 func (c *consentCard) trusts() []choice {
 	if !c.card.CanTrust {
 		return nil
@@ -362,7 +367,7 @@ func (c *consentCard) trusts() []choice {
 	return choices
 }
 
-// scopeLines show the choices, and what the selected one means.
+// scopeLines returns the choices, and the detail of the selected one.
 func (c *consentCard) scopeLines(s *screen, width, height int) []ink.Line {
 	var body []ink.Line
 	for i, choice := range c.choices {
@@ -389,7 +394,7 @@ func (c *consentCard) scopeLines(s *screen, width, height int) []ink.Line {
 	return framed(c.title, body, &c.scroll, foot, width, height)
 }
 
-// What the keys of each card do, as F1 tells it.
+// Help for the keys of each card, shown by F1.
 
 func (c *consentCard) takesText() bool { return c.noting }
 
@@ -477,18 +482,18 @@ func (c *sampleCard) keys() [][2]string {
 type consentCard struct {
 	pending
 	card   host.Card
-	change *edit // of a file of this disk; nil: none is known
+	change *edit // change of a file on this disk; nil if none is known
 
 	more     bool   // all answers are shown
-	whole    bool   // all of the arguments was in sight
-	short    body   // what is shown where all of it does not fit
-	ends     [2]int // the lines behind the arguments, in both
-	choosing bool   // what holds from now on
+	whole    bool   // all arguments have been visible
+	short    body   // layout for when the full one does not fit
+	ends     [2]int // number of lines up to the end of the arguments, in both layouts
+	choosing bool   // the user chooses a scope
 	title    string
 	choices  []choice
 	selected int
 
-	noting bool // what to do instead is being typed
+	noting bool // the user types a note for the model
 	note   editor.Buffer
 }
 
@@ -501,7 +506,7 @@ func (c *consentCard) press(s *screen, k keypress) bool {
 	case c.scroll.move(k.name):
 		return false
 	}
-	if strings.Contains("yfsat", k.text) && k.text != "" && !c.whole { // a key that allows first shows all of the arguments
+	if strings.Contains("yfsat", k.text) && k.text != "" && !c.whole { // a key that allows the call first scrolls through the arguments
 		c.scroll.move("pgdown")
 		return false
 	}
@@ -532,14 +537,14 @@ func (c *consentCard) press(s *screen, k keypress) bool {
 	return false
 }
 
-// pressNote handles the keys while the note is typed.
+// pressNote handles keys while the user types the note.
 func (c *consentCard) pressNote(s *screen, k keypress) bool {
 	switch k.name {
 	case "esc":
 		c.noting = false
 	case "enter":
 		note := strings.TrimSpace(c.note.Text())
-		s.noted.call, s.noted.text = c.card.CallID, note
+		s.refusalNote.call, s.refusalNote.text = c.card.CallID, note
 		c.ask.answer(host.Verdict{Note: note})
 		return true
 	default:
@@ -554,7 +559,7 @@ func (c *consentCard) write(_ *screen, text string) {
 	}
 }
 
-// pressScope handles the keys while it is chosen what holds from now on.
+// pressScope handles keys while the user chooses a scope.
 func (c *consentCard) pressScope(s *screen, k keypress) bool {
 	switch k.name {
 	case "esc":
@@ -575,7 +580,7 @@ func (c *consentCard) pressScope(s *screen, k keypress) bool {
 	return false
 }
 
-// tell says what holds from now on.
+// tell prints a line about the new rule or trust.
 func (c *consentCard) tell(s *screen, text string) {
 	s.print(ink.Indent(ink.Lines(ink.Muted, text, s.width-2), ink.Line{ink.T(ink.Accent, "§ ")}, ink.Of("  "))...)
 }
@@ -606,8 +611,8 @@ func (c *consentCard) lines(s *screen, width, height int) []ink.Line {
 	return lines
 }
 
-// fitting returns what is shown in so many rows, and where the arguments end in it. Where all of it does not fit, what is
-// said about the call takes a line each before the arguments, and stands in full behind them.
+// fitting returns the layout for so many rows, and the line after the arguments. If the full layout
+// does not fit, each text before the arguments is cut to one line, and follows in full after them.
 func (c *consentCard) fitting(width, rows int) (lines []ink.Line, end int) {
 	lay := func(fold bool, end *int) func(int) []ink.Line {
 		return func(width int) []ink.Line {
@@ -622,8 +627,8 @@ func (c *consentCard) fitting(width, rows int) (lines []ink.Line, end int) {
 	return c.short.of(width, lay(true, &c.ends[1])), c.ends[1]
 }
 
-// body returns everything there is to know about the call, up to its arguments and behind them. What
-// is short comes first, so that nothing is hidden by what is long.
+// body returns the text about the call up to its arguments, and the text after them. Short texts
+// come first, so that long ones do not hide them.
 func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
 	call := &c.card
 	say := func(all []ink.Line) {
@@ -641,7 +646,7 @@ func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
 	lines = append(ink.Barred(head, width), about("sub-agent", ink.Plain, plaintext.Line(call.Agent, 120), width)...)
 	lines = append(lines, about("resource", ink.Link, plaintext.Unbroken(call.Resource), width)...)
 	reasons := call.Reasons
-	if call.NoRule != "" && call.Resource == "" { // what the call does is said below, once
+	if call.NoRule != "" && call.Resource == "" { // the effects of the call are described below
 		reasons = reasons[1:]
 		say(ink.Lines(ink.Plain, "New: "+call.NoRule+".", width))
 	}
@@ -671,11 +676,12 @@ func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
 	return slices.Concat(lines, change, arguments), append(later, description...)
 }
 
-// fewArguments is how many lines of arguments stand before the description: they are what is decided about.
+// fewArguments is the number of lines of arguments up to which the description comes first. The
+// decision is about the arguments.
 const fewArguments = 12
 
-// shortFirst returns an object with its members of one line before those of several, so that
-// the path of a file is in sight and not only what is written to it.
+// shortFirst returns an object with its short members before the long ones, so that for example the
+// path of a file is visible before its content.
 func shortFirst(object json.RawMessage) json.RawMessage {
 	var short, long []string
 	seen := map[string]bool{}
@@ -693,7 +699,7 @@ func shortFirst(object json.RawMessage) json.RawMessage {
 		}
 		return true
 	})
-	if len(short) == 0 || len(long) == 0 || len(seen) != len(short)+len(long) { // of two that have a name, their order says which counts
+	if len(short) == 0 || len(long) == 0 || len(seen) != len(short)+len(long) { // with duplicate names, the order decides which one counts
 		return object
 	}
 	return json.RawMessage("{" + strings.Join(append(short, long...), ",") + "}")

@@ -13,7 +13,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// asks asks the person in the background, and waits until the card takes keys.
+// asks asks the user in the background, and waits until the card accepts keys.
 func asks[T any](st *stage, ask func(ctx context.Context) (T, error)) (answer *T, failed *error, cancel func()) {
 	answer, failed = new(T), new(error)
 	ctx, stop := context.WithCancel(st.t.Context())

@@ -19,13 +19,13 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// A command is what can be typed behind a slash.
+// A command is a command that the user types after a slash.
 type command struct {
 	name, argument string
 	help           string
-	values         []string // what the argument, or its first word, can be, if that is a choice
-	idle           bool     // not while an answer is coming
-	drawn          bool     // not where there are only lines
+	values         []string // possible values of the argument, or of its first word, if they are fixed
+	idle           bool     // not available while an answer is coming
+	drawn          bool     // not available in line mode
 	do             func(s *screen, argument string)
 }
 
@@ -69,7 +69,8 @@ func commands() []command {
 	}
 }
 
-// offered returns what a word of the argument can be, if that is known; n counts from 0.
+// offered returns the possible values of word n of the argument, if they are known; n counts from
+// 0.
 func (c *command) offered(s *screen, n int) (all []string) {
 	words := strings.Fields(c.argument)
 	switch {
@@ -114,7 +115,7 @@ func (s *screen) command(text string) bool {
 	return true
 }
 
-// toSend returns what was typed as a question; behind a slash, that is a prompt of a server.
+// toSend returns the typed text as a question. After a slash it is a prompt of a server.
 func (s *screen) toSend(text string) (host.Question, error) {
 	if !strings.HasPrefix(s.folded(text), "/") {
 		return s.question(text)
@@ -122,7 +123,7 @@ func (s *screen) toSend(text string) (host.Question, error) {
 	name, argument, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
 	p := s.menu.prompt(name)
 	switch server, _, _ := strings.Cut(name, ":"); {
-	case p == nil && strings.Contains(server, "/"): // the path of a file
+	case p == nil && strings.Contains(server, "/"): // path of a file
 		return s.question(text)
 	case p == nil:
 		return host.Question{}, fmt.Errorf("there is no command /%s; /help lists them", plaintext.Line(name, 40))
@@ -131,7 +132,7 @@ func (s *screen) toSend(text string) (host.Question, error) {
 	return host.Question{Prompt: call}, err
 }
 
-// inBackground runs something, and says what came of it.
+// inBackground runs f in the background, then calls done or shows the error.
 func (s *screen) inBackground(f func(ctx context.Context) error, done func(s *screen)) {
 	s.later(func(ctx context.Context) func(*screen) {
 		err := f(ctx)
@@ -148,7 +149,7 @@ func (s *screen) inBackground(f func(ctx context.Context) error, done func(s *sc
 	})
 }
 
-// fetch finds something in the background, and shows it, or why it could not be found.
+// fetch finds a value in the background, and shows it or the error.
 func fetch[T any](s *screen, find func(context.Context) (T, error), show func(*screen, T)) {
 	var found T
 	s.inBackground(func(ctx context.Context) (err error) {
@@ -157,7 +158,7 @@ func fetch[T any](s *screen, find func(context.Context) (T, error), show func(*s
 	}, func(s *screen) { show(s, found) })
 }
 
-// keptNote stands before a fact that /keep adds. What /notes lists is another memory.
+// keptNote is printed before a fact that /keep adds, to distinguish it from the notes of /notes.
 const keptNote = "kept in this conversation: "
 
 func (s *screen) keep(note string) {
@@ -168,7 +169,7 @@ func (s *screen) keep(note string) {
 	s.inBackground(func(context.Context) error { return s.session.Talk().Keep(note) }, func(s *screen) { s.say(ink.Muted, keptNote+note) })
 }
 
-// compact takes as long as the model does, and can be cancelled as a run can.
+// compact starts a summary in the background. The user can cancel it like a run.
 func (s *screen) compact(string) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	r := &run{cancel: cancel, began: s.now(), doing: "old turns are being summarized"}
@@ -179,7 +180,7 @@ func (s *screen) compact(string) {
 		return func(s *screen) {
 			r.answered = err == nil
 			s.over(r, err)
-			if err == nil && !r.compacted { // else a notice said what came of it
+			if err == nil && !r.compacted { // otherwise a notice reported the result
 				s.say(ink.Muted, "old turns are replaced by a summary")
 			}
 		}
@@ -219,7 +220,7 @@ func (s *screen) resume(id string) {
 	})
 }
 
-// changedHere says which conversation this is now.
+// changedHere prints the id and the title of the current conversation.
 func (s *screen) changedHere() {
 	s.watchTasks()
 	saved := s.session.Saved()
@@ -229,7 +230,7 @@ func (s *screen) changedHere() {
 // changed shows another conversation.
 func (s *screen) changed() {
 	s.used = s.session.Talk().Ledger()
-	s.look(s.session.Talk().Servers()) // each conversation has others switched off
+	s.look(s.session.Talk().Servers()) // each conversation has its own switched-off servers
 	s.watchTasks()
 	s.past = nil
 	entries := s.session.Talk().Entries()
@@ -243,7 +244,7 @@ func (s *screen) changed() {
 		entries = entries[extra:]
 	}
 	for i := range entries {
-		if ended := entries[i].Ended; ended != nil && ended.Stop == host.StopCutOff { // noted by the run after it
+		if ended := entries[i].Ended; ended != nil && ended.Stop == host.StopCutOff { // recorded by the next run
 			s.cutOff(entries[:i])
 			continue
 		}
@@ -298,8 +299,8 @@ func (s *screen) chooseTheme(name string) {
 	s.theme, s.ui.auto = theme, false
 }
 
-// question returns what was typed, with the resources that it names as @SERVER:URI, the files
-// that it names as @PATH, and the pictures that were pasted.
+// question returns the typed text as a question. It attaches resources named as @SERVER:URI, files
+// named as @PATH, and pasted pictures.
 func (s *screen) question(text string) (host.Question, error) {
 	q := host.Question{Text: text}
 	s.absent = nil
@@ -327,7 +328,7 @@ func (s *screen) question(text string) (host.Question, error) {
 	return q, nil
 }
 
-// knownURI takes punctuation off the end of a URI, unless there is a resource of exactly this name.
+// knownURI removes punctuation from the end of a URI, unless a resource has exactly this URI.
 func (s *screen) knownURI(server, uri string) string {
 	known := func(uri string) bool {
 		return slices.ContainsFunc(s.menu.resources, func(r resource) bool { return r.server == server && r.uri == uri })
@@ -338,7 +339,8 @@ func (s *screen) knownURI(server, uri string) string {
 	return uri
 }
 
-// promptCall returns /SERVER:PROMPT with its arguments: NAME=VALUE, or values in the order of the prompt's arguments.
+// promptCall returns the call of /SERVER:PROMPT with its arguments, written as NAME=VALUE or as
+// values in the prompt's order.
 func promptCall(p *host.PromptRef, rest string) (*host.PromptCall, error) {
 	call := &host.PromptCall{Server: p.Server, Name: p.Prompt.Name, Arguments: map[string]string{}}
 	words, err := splitWords(rest)
@@ -362,7 +364,7 @@ func promptCall(p *host.PromptRef, rest string) (*host.PromptCall, error) {
 	return call, nil
 }
 
-// missing returns the first argument that has no value, of the required ones or of all.
+// missing returns the first argument without a value, among the required ones or all.
 func missing(p *mcp.Prompt, given map[string]string, required bool) string {
 	for _, a := range p.Arguments {
 		if _, ok := given[a.Name]; !ok && (a.Required || !required) {
@@ -389,7 +391,7 @@ func splitWords(text string) ([]string, error) {
 	return words, nil
 }
 
-// typed prints what the user said.
+// typed prints the user's text.
 func (s *screen) typed(text string) { s.print(s.saidLines(text)...) }
 
 func (s *screen) saidLines(text string) []ink.Line {
@@ -397,15 +399,15 @@ func (s *screen) saidLines(text string) []ink.Line {
 	return ink.Indent(ink.Lines(ink.Plain, text, s.width-2, ink.Bold), mark, ink.Of("  "))
 }
 
-// A said is a question of the conversation.
-type said struct {
-	entry int // where it begins
+// An askedQuestion is a question in the conversation.
+type askedQuestion struct {
+	entry int // index of its first entry
 	text  string
 }
 
-// questions returns those of the conversation, the first one first.
-func questions(entries []host.Entry) []said {
-	var all []said
+// questions returns the questions of the conversation, in order.
+func questions(entries []host.Entry) []askedQuestion {
+	var all []askedQuestion
 	running := false
 	for i := range entries {
 		switch e := &entries[i]; {
@@ -414,16 +416,16 @@ func questions(entries []host.Entry) []said {
 		case e.Message != nil && e.Message.Role == model.RoleUser && !running:
 			running = true
 			text := e.Shown
-			if text == "" && len(e.Message.Parts) > 0 { // the first is the text, the others what was attached
+			if text == "" && len(e.Message.Parts) > 0 { // the first part is the text, the others are attachments
 				text = strings.TrimSpace(e.Message.Parts[0].Text)
 			}
-			all = append(all, said{i, text})
+			all = append(all, askedQuestion{i, text})
 		}
 	}
 	return all
 }
 
-// rewind offers the questions to go on from.
+// rewind lets the user choose an earlier question.
 func (s *screen) rewind(string) {
 	all := questions(s.session.Talk().Entries())
 	if len(all) == 0 {
@@ -443,9 +445,9 @@ func (s *screen) rewind(string) {
 	s.panel = p
 }
 
-// rewindTo goes on with a copy of what came before a question, which comes back to the
-// input if the user typed it. What a server's prompt said does not.
-func (s *screen) rewindTo(q said) {
+// rewindTo continues with a copy of the entries before a question. The question returns to the
+// input if the user typed it; the text of a server's prompt does not.
+func (s *screen) rewindTo(q askedQuestion) {
 	if s.run != nil {
 		s.hint = "the answer is still coming; Esc interrupts it"
 		return
@@ -468,13 +470,14 @@ func (s *screen) rewindTo(q said) {
 // maxNotes is how many notes are listed.
 const maxNotes = 500
 
-// Notes are what the model remembered, as [remember.Store] has them. Its methods are called from several goroutines.
+// Notes holds the notes that the model kept, as in [remember.Store]. Its methods are called from
+// several goroutines.
 type Notes interface {
 	Find(ctx context.Context, words string, limit int) ([]remember.Note, error)
 	Delete(ctx context.Context, id string) error
 }
 
-// listNotes lists the notes in these words, to be read and deleted.
+// listNotes lists the notes with these words, to read and delete them.
 func (s *screen) listNotes(words string) {
 	notes := s.ui.options.Notes
 	if notes == nil {
@@ -507,7 +510,7 @@ func aboutNote(n *remember.Note) string {
 	return about
 }
 
-// notePanel offers what can be done with a note.
+// notePanel offers actions on a note.
 func notePanel(n remember.Note) *picker {
 	p := &picker{title: "note " + n.ID + ": " + plaintext.Line(n.Text, 200), items: []item{{label: "show it"}, {label: "delete it", detail: "for good"}}}
 	p.chosen = func(s *screen, i int) {
@@ -521,16 +524,16 @@ func notePanel(n remember.Note) *picker {
 	return p
 }
 
-// A Permission is a rule, a trust, an approval or a yes that says what may be done.
+// A Permission is a rule, a trust, an approval or an answer that allows or forbids something.
 type Permission struct {
-	What  string // in a few words, such as: allow tool "read" of server "files"
-	Where string // where it stands, such as: policy.json:12
-	// Undo takes it back and says so. The error says why it is not taken back: what is built
-	// in, and what stands on the command line, cannot be.
+	What  string // a short description, such as: allow tool "read" of server "files"
+	Where string // its place, such as: policy.json:12
+	// Undo withdraws the permission and describes that. The error is the reason why it cannot: a
+	// built-in permission, or one from the command line.
 	Undo func(ctx context.Context) (done string, err error)
 }
 
-// permissions lists what may be done, or takes one of it back.
+// permissions lists all permissions, or withdraws one.
 func (s *screen) permissions(argument string) {
 	word, number, _ := strings.Cut(argument, " ")
 	n, err := strconv.Atoi(strings.TrimSpace(number))
@@ -562,7 +565,7 @@ func permissionsPanel() *roster {
 		if key != "d" || at >= len(s.permitted) {
 			return
 		}
-		held := s.now().Sub(last) < quietTime // or pressed once too often: the next row is another one
+		held := s.now().Sub(last) < quietTime // key held or pressed twice: it is not meant for the next row
 		if last = s.now(); held {
 			return
 		}

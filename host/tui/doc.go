@@ -1,16 +1,15 @@
-// Package tui is the terminal interface of a host: a user types, reads the
-// answer while it is written, sees every call of a tool, and decides what must be
-// decided by a user.
+// Package tui is the terminal interface of a host. Users type questions, read answers while they
+// are written, see every call of a tool, and decide what the host asks.
 //
-// A [UI] is made first, because it is the host's [host.Person] and hears its
-// events; then the host; then [UI.Run] with a [Session], which is what the screen
-// needs of host and conversation ([Attach] makes one).
+// A program makes a [UI] first, because it is the host's [host.Person] and gets its events. Then it
+// makes the host, and calls [UI.Run] with a [Session], which gives the screen access to host and
+// conversation. [Attach] makes one.
 //
-// What was said stays in the terminal's own scrollback; only what is still moving
-// (the end of an answer, running calls, the question that waits, the input and
-// the status line) is redrawn below it. It works from 40 columns on, without
-// colours, and on a terminal that can do nothing (TERM=dumb) line by line.
+// Finished text stays in the terminal's own scrollback. Only the moving parts are redrawn below it:
+// the end of an answer, running calls, the waiting question, the input and the status line. The
+// interface works from 40 columns on, without colours, and line by line on a terminal without
+// cursor control (TERM=dumb).
 //
-// Nothing that a server or a model wrote reaches the terminal uncleaned: texts
-// become lines of package ink, which cleans them when it paints.
+// Text from a server or a model is always cleaned before it reaches the terminal: it becomes lines
+// of package ink, which cleans them when it paints.
 package tui

@@ -16,10 +16,10 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxURL is the longest address that can be consented to, in bytes.
+// maxURL is the maximum length in bytes of a page's address.
 const maxURL = 2_000
 
-// fieldHelp says what may be typed for a field, where there are only lines.
+// fieldHelp describes the input for a field in line mode.
 const fieldHelp = "Type a text, the number or name of a choice, - for none, or nothing to leave it as it is; :decline, :cancel."
 
 // formCard asks the user to fill in a form, or to visit a page.
@@ -27,17 +27,17 @@ type formCard struct {
 	pending
 	form   host.Form
 	fields []*entry
-	at     int // the field that has the keys; behind them: send, decline
+	at     int // index of the focused field; after the last field come the buttons send and decline
 	fault  string
-	page   *url.URL // in place of a form
+	page   *url.URL // page to visit, if this is not a form
 
-	touched  bool            // something was typed or chosen
-	leaving  bool            // Esc was pressed, which discards that when pressed again
-	begun    bool            // line by line: what the server says was printed
-	checking bool            // what would be sent is shown
-	content  json.RawMessage // what would be sent
-	shown    json.RawMessage // the same, without secrets
-	seen     int             // lines of it that were in sight
+	touched  bool            // the user typed or chose something
+	leaving  bool            // Esc was pressed, and another Esc discards the input
+	begun    bool            // in line mode, the server's message was printed
+	checking bool            // the content is shown for confirmation
+	content  json.RawMessage // content to send
+	shown    json.RawMessage // content with secrets hidden
+	seen     int             // number of its lines that have been visible
 }
 
 func newFormCard(a *ask, f host.Form) card {
@@ -107,7 +107,7 @@ func (c *formCard) press(s *screen, k keypress) bool {
 	return false
 }
 
-// pressPage handles the keys of a page to visit.
+// pressPage handles keys while a page to visit is shown.
 func (c *formCard) pressPage(k keypress) bool {
 	switch {
 	case c.scroll.move(k.name):
@@ -119,7 +119,7 @@ func (c *formCard) pressPage(k keypress) bool {
 	return false
 }
 
-// enter goes on to the next field, or does what the button says.
+// enter moves to the next field, or presses the focused button.
 func (c *formCard) enter() bool {
 	switch {
 	case c.at < len(c.fields):
@@ -158,7 +158,7 @@ func (c *formCard) lines(s *screen, width, height int) []ink.Line {
 	}
 	body, from, to := c.body(width)
 	rows := max(1, height-1-len(foot))
-	if to-from > rows { // its end is where it is typed
+	if to-from > rows { // show the end of the field, where the user types
 		from = to - rows
 	}
 	if from < c.scroll.at || to > c.scroll.at+rows {
@@ -167,7 +167,7 @@ func (c *formCard) lines(s *screen, width, height int) []ink.Line {
 	return framed(c.form.Server+" asks you", body, &c.scroll, foot, width, height)
 }
 
-// pageLines show where the user is asked to go.
+// pageLines returns the lines for a page to visit.
 func (c *formCard) pageLines(s *screen, width, height int) []ink.Line {
 	body := append(c.message(width), warnings(c.form.Warnings, width)...)
 	if c.page == nil {
@@ -183,13 +183,13 @@ func (c *formCard) pageLines(s *screen, width, height int) []ink.Line {
 	return framed(c.form.Server+" asks you to visit a page; will you?", body, &c.scroll, s.foot(width, "y, n or :cancel", "y yes", "n decline", "Esc cancel"), width, height)
 }
 
-// message returns what the server says, behind a bar: the lines without one are the card's own.
+// message returns the server's message behind a bar. Lines without a bar come from the card.
 func (c *formCard) message(width int) []ink.Line {
 	bar := ink.Line{ink.T(ink.Muted, "│ ")}
 	return ink.Indent(ink.Lines(ink.Plain, c.form.Request.Message, width-2), bar, bar)
 }
 
-// lineByLine returns the field that is asked for now, the first time behind what the server says.
+// lineByLine returns the current field, and the server's message before the first one.
 func (c *formCard) lineByLine(s *screen, width int) []ink.Line {
 	lines := []ink.Line{nil}
 	if !c.begun {
@@ -205,7 +205,7 @@ func (c *formCard) lineByLine(s *screen, width int) []ink.Line {
 	return lines
 }
 
-// body returns the form; its lines from and up to to are what has the keys.
+// body returns the lines of the form. The lines from from up to to are the focused field or button.
 func (c *formCard) body(width int) (lines []ink.Line, from, to int) {
 	lines = append(c.message(width), warnings(c.form.Warnings, width)...)
 	for i, e := range c.fields {
@@ -228,7 +228,7 @@ func button(name string, selected bool) ink.Span {
 	return ink.T(ink.Plain, "[ "+name+" ]")
 }
 
-// check shows what would be sent, if every field fits.
+// check shows the content for confirmation if every field is valid.
 func (c *formCard) check() {
 	fields, values := make([]*form.Field, len(c.fields)), make([]json.RawMessage, len(c.fields))
 	wrong := -1
@@ -253,8 +253,8 @@ func (c *formCard) check() {
 	c.checking, c.seen, c.laid, c.scroll = true, 0, body{}, scroll{}
 }
 
-// pressCheck handles the keys while what would be sent is shown. Enter sends it as y does, but only after a pause: the form
-// is not sent by an Enter that was meant for its fields.
+// pressCheck handles keys while the content is shown. Enter sends it, like y, but only after a
+// pause, so that an Enter meant for a field does not send the form.
 func (c *formCard) pressCheck(s *screen, k keypress) bool {
 	yes := k.text == "y" || k.name == "enter"
 	switch {
@@ -273,7 +273,7 @@ func (c *formCard) pressCheck(s *screen, k keypress) bool {
 	return false
 }
 
-// sent returns what would be sent, and what would not.
+// sent returns the lines of the content, and the names of the fields left out.
 func (c *formCard) sent(width int) []ink.Line {
 	lines := append(jsonLines(c.shown, width), warnings(c.form.Warnings, width)...)
 	var left []string
@@ -285,18 +285,18 @@ func (c *formCard) sent(width int) []ink.Line {
 	return append(lines, about("left out", ink.Muted, strings.Join(left, ", "), width)...)
 }
 
-// entry is a field while it is filled in.
+// entry is a field with the user's input.
 type entry struct {
 	*form.Field
-	text   editor.Buffer // what was typed, where there are no choices
-	chosen map[int]bool  // of the choices; yes and no of a boolean are two
-	cursor int           // among the choices
+	text   editor.Buffer // typed text, for a field without choices
+	chosen map[int]bool  // indexes of chosen choices; a boolean has the choices yes and no
+	cursor int           // index of the focused choice
 
-	numbered bool // choices are typed by number
+	numbered bool // the user types numbers of choices
 	fault    string
 }
 
-// newEntry returns a field with its default.
+// newEntry returns an entry with the field's default.
 func newEntry(f *form.Field) *entry {
 	e := &entry{Field: f, chosen: map[int]bool{}}
 	if f.Type == "boolean" && len(f.Choices) == 0 {
@@ -317,7 +317,7 @@ func newEntry(f *form.Field) *entry {
 	return e
 }
 
-// value returns the field's value as JSON; nil: left out.
+// value returns the field's value as JSON, or nil if the field is left out.
 func (e *entry) value() (json.RawMessage, error) {
 	if len(e.Choices) == 0 {
 		switch text := e.text.Text(); {
@@ -348,26 +348,27 @@ func (e *entry) value() (json.RawMessage, error) {
 	return list, e.Check(list)
 }
 
-// checked returns the field's value, if it fits; what is wrong with it is shown at the field.
+// checked returns the field's value and reports whether it is valid. The error is shown at the
+// field.
 func (e *entry) checked() (json.RawMessage, bool) {
 	value, err := e.value()
 	switch {
 	case err == nil:
 		e.fault = ""
 	case e.hidden():
-		e.fault = "expected " + e.Describe() // the error may hold what was typed
+		e.fault = "expected " + e.Describe() // the error could contain the secret
 	default:
 		e.fault = err.Error()
 	}
 	return value, err == nil
 }
 
-// pick handles a key of a field with choices, and reports whether it means anything there.
+// pick handles a key of a field with choices, and reports whether the key has a meaning there.
 func (e *entry) pick(k keypress) bool {
 	switch k.name {
 	case "left", "right":
 		switch {
-		case !e.Several && len(e.chosen) == 0: // nothing is taken yet: the first
+		case !e.Several && len(e.chosen) == 0: // nothing is chosen yet: choose the focused one
 		case k.name == "left":
 			e.cursor = max(0, e.cursor-1)
 		default:
@@ -390,7 +391,7 @@ func (e *entry) pick(k keypress) bool {
 	return true
 }
 
-// lines show a field.
+// lines returns the lines of a field.
 func (e *entry) lines(selected bool, width int) []ink.Line {
 	mark := "  "
 	if selected {
@@ -406,9 +407,9 @@ func (e *entry) lines(selected bool, width int) []ink.Line {
 	case len(e.Choices) > 0:
 		lines = append(lines, ink.Indent(e.choiceLines(selected, width-2), margin, margin)...)
 	case selected && e.hidden():
-		lines = append(lines, ink.Line{ink.T(ink.Accent, "  > "), ink.T(ink.Plain, dots(&e.text)), ink.T(ink.Plain, " ", ink.Reverse)}.Cut(width))
+		lines = append(lines, ink.Line{ink.T(ink.Accent, "  > "), ink.T(ink.Plain, masked(&e.text)), ink.T(ink.Plain, " ", ink.Reverse)}.Cut(width))
 	case e.hidden():
-		lines = append(lines, ink.Line{ink.T(ink.Muted, "  > "), ink.T(ink.Plain, dots(&e.text))}.Cut(width))
+		lines = append(lines, ink.Line{ink.T(ink.Muted, "  > "), ink.T(ink.Plain, masked(&e.text))}.Cut(width))
 	case selected:
 		lines = append(lines, ink.Indent(typedLines(&e.text, width-4), ink.Line{ink.T(ink.Accent, "  > ")}, ink.Of("    "))...)
 	default:
@@ -420,13 +421,14 @@ func (e *entry) lines(selected bool, width int) []ink.Line {
 	return lines
 }
 
-// hidden reports whether what was typed is not shown. What the server filled in is no secret from it.
+// hidden reports whether the typed text is a secret and not shown. A default from the server is
+// shown.
 func (e *entry) hidden() bool { return e.Secret() && e.text.Text() != form.PlainValue(e.Default) }
 
-// dots stand for a secret, one for each of its characters.
-func dots(b *editor.Buffer) string { return strings.Repeat("•", utf8.RuneCountInString(b.Text())) }
+// masked returns a dot for each character of a secret.
+func masked(b *editor.Buffer) string { return strings.Repeat("•", utf8.RuneCountInString(b.Text())) }
 
-// choiceLines show the choices of a field, one behind the other.
+// choiceLines returns the choices of a field in a row.
 func (e *entry) choiceLines(selected bool, width int) []ink.Line {
 	var all ink.Line
 	for i, choice := range e.Choices {
@@ -509,7 +511,7 @@ func (c *sampleCard) body(width int) []ink.Line {
 	for i := range req.Tools {
 		t := &req.Tools[i]
 		lines = append(lines, about("with the tool", ink.Plain, t.Name+" "+plaintext.Unbroken(orElse(t.Description, t.Title)), width)...)
-		if len(t.InputSchema) > 0 { // its descriptions are read, too
+		if len(t.InputSchema) > 0 { // the model also reads the schemas, including their descriptions
 			lines = append(lines, ink.Indent(jsonLines(t.InputSchema, width-2), margin, margin)...)
 		}
 	}
@@ -519,7 +521,7 @@ func (c *sampleCard) body(width int) []ink.Line {
 	return lines
 }
 
-// contentLines show one block of what a server says.
+// contentLines returns the lines for one block of content from a server.
 func contentLines(c *mcp.Content, width int) []ink.Line {
 	switch c.Type {
 	case mcp.ContentText:

@@ -12,9 +12,9 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// fileChange returns what a call would change in a file, if all that it has is the path of a file and
-// a whole text for it, which it may overwrite, and the file can be read; else nil. What the server does with them nobody
-// knows, so this is shown in addition to the arguments.
+// fileChange returns the change that a call would make to a file, or nil. The call's only arguments
+// must be the path of a readable file and a whole text for it. Only the server knows what it will
+// do, so the change is shown in addition to the arguments.
 func fileChange(card *host.Card, onDisk func(path string) (text string, ok bool)) *edit {
 	name := plainName(card.Tool)
 	writes := slices.ContainsFunc([]string{"write", "overwrite", "rewrite", "create", "save", "put"}, func(verb string) bool { return strings.HasPrefix(name, verb) })
@@ -38,7 +38,7 @@ func fileChange(card *host.Card, onDisk func(path string) (text string, ok bool)
 		members++
 		return true
 	})
-	if members != 2 || e.after.name == "" || !filepath.IsAbs(e.before.name) { // where another path begins only the server knows
+	if members != 2 || e.after.name == "" || !filepath.IsAbs(e.before.name) { // only the server knows the folder of a relative path
 		return nil
 	}
 	var ok bool
@@ -48,15 +48,15 @@ func fileChange(card *host.Card, onDisk func(path string) (text string, ok bool)
 	return &e
 }
 
-// stays is how many lines are shown on either side of one that changes.
+// stays is the number of unchanged lines shown on either side of a change.
 const stays = 3
 
-// hunks show what changes, with a few lines around it, and nothing where that cannot be shown. All
-// of the new text stands among the arguments.
+// hunks returns the changed lines with a few lines around them, or nil if they cannot be shown. The
+// arguments show all of the new text.
 func (e *edit) hunks(width int) []ink.Line {
 	before, beforeEnds := textLines(e.before.text)
 	after, afterEnds := textLines(e.after.text)
-	rows, ok := compared(before, after)
+	rows, ok := diffRows(before, after)
 	if !ok || hasInvisible(e.before.text) || hasInvisible(e.after.text) {
 		return nil
 	}
@@ -92,17 +92,17 @@ func (e *edit) hunks(width int) []ink.Line {
 	return lines
 }
 
-// maxDiffCells bounds what is compared: the lines of one text times those of the other, without
-// those that both begin and end with.
+// maxDiffCells limits a comparison: the number of lines of one text times that of the other,
+// without common lines at both ends.
 const maxDiffCells = 1 << 18
 
-// An edit is two members of an object that hold a text and what comes in its place.
+// An edit holds two members of an object: a text and its replacement.
 type edit struct{ before, after member }
 
 type member struct{ name, text string }
 
-// editIn returns the edit among the members of an object. It is not ok where there is none, or
-// where a name occurs twice, so that which text is sent is not known.
+// editIn returns the edit among the members of an object. ok is false if there is none, or if a
+// name occurs twice and it is unclear which text counts.
 func editIn(object []byte) (e edit, ok bool) {
 	texts, seen := map[string]member{}, map[string]int{}
 	jsonrpc.EachMember(object, func(quoted, value []byte) bool {
@@ -121,7 +121,7 @@ func editIn(object []byte) (e edit, ok bool) {
 		after, isText := texts[partner]
 		if isText && seen[name] == 1 && seen[partner] == 1 {
 			if ok {
-				return edit{}, false // two edits: neither is the obvious one
+				return edit{}, false // with two edits, none is the obvious one
 			}
 			e, ok = edit{before, after}, true
 		}
@@ -129,18 +129,19 @@ func editIn(object []byte) (e edit, ok bool) {
 	return e, ok
 }
 
-// plainName returns a name without what is a matter of style.
+// plainName returns a name in lower case without _ and -.
 func plainName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
-// lines show what changes, all lines of both texts: those that stay once.
+// lines returns all lines of both texts as a comparison, common lines once. ok is false if the
+// comparison would hide a difference.
 func (e *edit) lines(width int) ([]ink.Line, bool) {
 	before, beforeEnds := textLines(e.before.text)
 	after, afterEnds := textLines(e.after.text)
-	rows, ok := compared(before, after)
+	rows, ok := diffRows(before, after)
 	if !ok || beforeEnds != afterEnds || hasInvisible(e.before.text) || hasInvisible(e.after.text) {
-		return nil, false // both are shown as they are
+		return nil, false // both texts are shown separately
 	}
 	size := func(lines []string, text string) string {
 		return fmt.Sprintf("%s, %s", plural(len(lines), "line", "lines"), bytes(len(text)))
@@ -152,7 +153,7 @@ func (e *edit) lines(width int) ([]ink.Line, bool) {
 	return append(ink.Barred(head, width), rowLines(rows, width)...), true
 }
 
-// rowLines returns the lines of a comparison as they are shown.
+// rowLines returns the rows of a comparison as lines.
 func rowLines(rows []diffRow, width int) []ink.Line {
 	var lines []ink.Line
 	spaces := differInSpaces(rows)
@@ -168,7 +169,7 @@ func rowLines(rows []diffRow, width int) []ink.Line {
 	return lines
 }
 
-// differInSpaces reports whether two lines would look alike that are not.
+// differInSpaces reports whether two different lines would look alike.
 func differInSpaces(rows []diffRow) bool {
 	looks := map[string]string{}
 	for _, row := range rows {
@@ -182,7 +183,7 @@ func differInSpaces(rows []diffRow) bool {
 	return false
 }
 
-// withSpaces returns a line whose tabs and spaces at its ends can be seen.
+// withSpaces returns a line with visible tabs, and visible spaces at its ends.
 func withSpaces(text string) string {
 	middle := strings.Trim(text, " \t")
 	at := strings.Index(text, middle)
@@ -190,8 +191,8 @@ func withSpaces(text string) string {
 	return ends.Replace(text[:at]) + strings.ReplaceAll(middle, "\t", "⇥   ") + ends.Replace(text[at+len(middle):])
 }
 
-// textLines returns the lines of a text, and how its lines end: those of both texts must end
-// alike for a comparison to show all that differs.
+// textLines returns the lines of a text and the kind of its line ends. A comparison is only
+// complete if the line ends of both texts are of the same kind.
 func textLines(text string) (lines []string, ends string) {
 	switch breaks := strings.Count(text, "\n"); {
 	case breaks > 0 && strings.Count(text, "\r\n") == breaks && strings.Count(text, "\r") == breaks:
@@ -219,9 +220,10 @@ type diffRow struct {
 	text string
 }
 
-// compared returns the lines of both texts, those that both have once. It is not ok where that would take too long.
-func compared(before, after []string) (rows []diffRow, ok bool) {
-	begin, end := 0, 0 // what both begin and end with
+// diffRows returns the lines of both texts, common lines once. ok is false if the comparison would
+// take too long.
+func diffRows(before, after []string) (rows []diffRow, ok bool) {
+	begin, end := 0, 0 // numbers of common lines at the beginning and at the end
 	for begin < min(len(before), len(after)) && before[begin] == after[begin] {
 		begin++
 	}
@@ -239,7 +241,7 @@ func compared(before, after []string) (rows []diffRow, ok bool) {
 	if len(before)*len(after) > maxDiffCells {
 		return nil, false
 	}
-	// common[i][j] is how many lines before[i:] and after[j:] have in common.
+	// common[i][j] is the number of lines that before[i:] and after[j:] have in common.
 	common := make([][]int32, len(before)+1)
 	for i := range common {
 		common[i] = make([]int32, len(after)+1)
@@ -269,14 +271,14 @@ func compared(before, after []string) (rows []diffRow, ok bool) {
 	return rows, true
 }
 
-// maxShownDepth is how deep JSON is laid out; what lies deeper stands in one line.
+// maxShownDepth is the depth to which JSON is laid out. Deeper values are on one line.
 const maxShownDepth = 8
 
-// maxInline is how many bytes of JSON may stand in one line.
+// maxInline is the maximum number of bytes of a JSON value on one line.
 const maxInline = 400
 
-// jsonLines lays JSON out for a user: all of it, a member a line, long texts
-// as text. What is invisible is shown, and said to be there.
+// jsonLines lays out all of a JSON value for a user, a member a line, with long texts as text.
+// Invisible characters are made visible and mentioned.
 func jsonLines(raw []byte, width int) []ink.Line {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return ink.Barred(ink.Line{ink.T(ink.Code, plaintext.Unbroken(string(raw)))}, width)
@@ -292,7 +294,7 @@ func jsonLines(raw []byte, width int) []ink.Line {
 	return lines
 }
 
-// jsonMembers lays out what an object or an array holds.
+// jsonMembers lays out the members of an object or an array.
 func jsonMembers(raw []byte, width, depth int) []ink.Line {
 	var lines []ink.Line
 	if raw[0] == '{' {
@@ -304,7 +306,7 @@ func jsonMembers(raw []byte, width, depth int) []ink.Line {
 		jsonrpc.EachMember(raw, func(quoted, value []byte) bool {
 			name, _ := jsonrpc.Unquote(quoted)
 			if isEdit && (name == e.before.name || name == e.after.name) {
-				lines, change = append(lines, change...), nil // in place of the first of the two
+				lines, change = append(lines, change...), nil // at the place of the first member
 				return true
 			}
 			lines = append(lines, jsonValue(ink.Line{ink.T(ink.Accent, memberName(name)+": ")}, value, width, depth)...)
@@ -319,7 +321,8 @@ func jsonMembers(raw []byte, width, depth int) []ink.Line {
 	return lines
 }
 
-// memberName returns all of a member's name, as it is sent too; in quotes where it could be taken for a name with its value.
+// memberName returns a member's name in full. It is quoted if it could be mistaken for a name with
+// its value.
 func memberName(name string) string {
 	if name == "" || strings.ContainsAny(name, "\",:{}[]\n\t") {
 		name = string(jsonrpc.AppendString(nil, name))
@@ -327,7 +330,7 @@ func memberName(name string) string {
 	return plaintext.Unbroken(name)
 }
 
-// jsonValue lays out a value behind its name.
+// jsonValue lays out a value after its name.
 func jsonValue(name ink.Line, raw []byte, width, depth int) []ink.Line {
 	text, isText := jsonrpc.Unquote(raw)
 	isEmpty := len(raw) > 1 && jsonrpc.SkipSpace(raw, 1) == len(raw)-1
@@ -346,7 +349,8 @@ func jsonValue(name ink.Line, raw []byte, width, depth int) []ink.Line {
 	return append(ink.Barred(name, width), ink.Indent(jsonMembers(raw, width-2, depth+1), margin, margin)...)
 }
 
-// jsonInline returns a value in one line, unless it holds a text that is not shown as it is, or too much of anything.
+// jsonInline returns a value on one line. ok is false if it is too long, or has a text that needs
+// another layout.
 func jsonInline(raw []byte) (string, bool) {
 	if len(raw) > maxInline {
 		return "", false
@@ -384,14 +388,14 @@ func jsonInline(raw []byte) (string, bool) {
 	return "{" + strings.Join(parts, ", ") + "}", fits
 }
 
-// jsonText lays out a text: in quotes, or, where it has several lines, as a block.
+// jsonText lays out a text: in quotes, or as a block if it has several lines.
 func jsonText(name ink.Line, text string, width int) []ink.Line {
 	var hidden ink.Line
 	if plaintext.Clean(text) != strings.ReplaceAll(text, "\r\n", "\n") {
 		hidden = ink.Line{ink.T(ink.Warn, " (has invisible characters, written out here)")}
 	}
 	if !strings.Contains(text, "\n") {
-		quoted := `"` + strings.ReplaceAll(text, `"`, `\"`) + `"` // so that nobody writes a second member into a text
+		quoted := `"` + strings.ReplaceAll(text, `"`, `\"`) + `"` // escaped, so that a text cannot imitate a second member
 		line := append(name, ink.T(ink.Code, quoted))
 		return ink.Barred(append(line, hidden...), width)
 	}

@@ -17,10 +17,11 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// leaveTime is how soon Ctrl+C, or Ctrl+D where something would be lost, must be pressed again to leave.
+// leaveTime is the time in which a second Ctrl+C quits, or a second Ctrl+D if something would be
+// lost.
 const leaveTime = 2 * time.Second
 
-// A keypress is a key: its name, and what it types, if anything.
+// A keypress is a key: its name, and the text that it types, if any.
 type keypress struct{ name, text string }
 
 // press handles a key.
@@ -35,7 +36,7 @@ func (s *screen) press(msg tea.KeyPressMsg) {
 	if k.name != "ctrl+d" {
 		s.leaving = time.Time{}
 	}
-	twice := s.forCard != "" && s.now().Sub(s.pressed) < quietTime // the key was for a card that is gone
+	twice := s.forCard != "" && s.now().Sub(s.pressed) < quietTime // the last key closed a card, and this one may be its repetition
 	if len(s.cards) > 0 {
 		s.decide(k)
 		return
@@ -52,7 +53,7 @@ func (s *screen) press(msg tea.KeyPressMsg) {
 		return
 	}
 	switch {
-	case k.name == "alt+esc": // twice, in one piece
+	case k.name == "alt+esc": // two Esc in one sequence
 		s.escape()
 		fallthrough
 	case k.name == "esc" && !twice:
@@ -63,8 +64,8 @@ func (s *screen) press(msg tea.KeyPressMsg) {
 	s.menu.update(s)
 }
 
-// interrupt cancels the run, or else leaves: at once where a run is being
-// cancelled already, else when it is pressed twice.
+// interrupt cancels the run, or quits. It quits at once if a run is already being cancelled, and
+// otherwise after a second press.
 func (s *screen) interrupt() {
 	now := s.now()
 	switch {
@@ -85,7 +86,7 @@ func (s *screen) interrupt() {
 	}
 }
 
-// shortcut handles keys that open something.
+// shortcut handles keys that open a panel or run a command.
 func (s *screen) shortcut(k keypress) bool {
 	switch k.name {
 	case "f1":
@@ -116,7 +117,8 @@ func (s *screen) shortcut(k keypress) bool {
 		if !s.input.Empty() {
 			return false
 		}
-		// It deletes, too: one press too many must not end an answer, nor what is queued.
+		// Ctrl+D also deletes characters. One press too many must not end an answer or lose the
+		// queue.
 		now, busy := s.now(), s.run != nil || len(s.waiting.texts) > 0
 		if busy && now.Sub(s.leaving) >= leaveTime {
 			s.leaving, s.hint = now, "Press Ctrl+D again to quit"
@@ -137,7 +139,7 @@ func (s *screen) toggleTrace() {
 	}
 }
 
-// edit changes the input, or sends it.
+// edit handles a key that changes or sends the input.
 func (s *screen) edit(k keypress) {
 	width := s.inputWidth()
 	switch k.name {
@@ -170,7 +172,7 @@ func (s *screen) edit(k keypress) {
 	}
 }
 
-// editKey changes text as a key says, and reports whether it did.
+// editKey applies an editing key to a buffer, and reports whether it was one.
 func editKey(b *editor.Buffer, k keypress) bool {
 	switch k.name {
 	case "left", "ctrl+b":
@@ -206,7 +208,7 @@ func editKey(b *editor.Buffer, k keypress) bool {
 	return true
 }
 
-// paste takes pasted text, line breaks and all.
+// paste handles pasted text, including line breaks.
 func (s *screen) paste(text string) {
 	defer func() { s.pressed = s.now() }()
 	if len(s.cards) > 0 && !s.cards[0].state().awake {
@@ -229,7 +231,7 @@ func (s *screen) paste(text string) {
 	s.menu.update(s)
 }
 
-// submit sends what was typed.
+// submit sends the input.
 func (s *screen) submit() {
 	text := s.unfolded(strings.TrimSpace(s.input.Text()))
 	switch {
@@ -258,13 +260,13 @@ func (s *screen) submit() {
 	s.menu.update(s)
 }
 
-// send asks what was typed. The error says why that cannot be.
+// send asks the model the typed question. The error is the reason why it cannot.
 func (s *screen) send(text string) error {
 	q, err := s.toSend(text)
 	if err != nil {
 		return err
 	}
-	if !s.byLine { // where it stands already
+	if !s.byLine { // in line mode it is on the screen already
 		s.typed(s.folded(text))
 	}
 	var names []string
@@ -285,20 +287,21 @@ func (s *screen) send(text string) error {
 	if s.ui.options.Remember != nil {
 		s.ui.options.Remember(text)
 	}
-	s.byItself = 0
+	s.taskRuns = 0
 	s.ask(q)
 	return nil
 }
 
 const (
-	maxHistory     = 1_000    // lines that are remembered
-	maxHistoryLine = 16 << 10 // bytes of one; what is longer can be brought back until the next
+	maxHistory     = 1_000    // number of lines
+	maxHistoryLine = 16 << 10 // bytes of a line; a longer one is available only until the next
 )
 
-// history are lines that were typed. What is being typed is kept while others are looked at.
+// history holds the lines that the user typed. draft keeps the current input while the user looks
+// at earlier lines.
 type history struct {
 	lines []string
-	at    int // len(lines): what is being typed
+	at    int // index of the shown line; len(lines) means the current input
 	draft string
 }
 
@@ -307,7 +310,8 @@ func newHistory(lines []string) history {
 	return history{lines: lines, at: len(lines)}
 }
 
-// add adds a line. Whoever looks at others goes on doing so: the line may have waited.
+// add adds a line. If the user is looking at earlier lines, the shown line stays, because a queued
+// line can be added at any time.
 func (h *history) add(line string) {
 	looking := h.at < len(h.lines)
 	if n := len(h.lines); n > 0 && (len(h.lines[n-1]) > maxHistoryLine || h.lines[n-1] == line) {
@@ -321,7 +325,7 @@ func (h *history) add(line string) {
 	}
 }
 
-// leave goes back to what is being typed, which is nothing yet.
+// leave returns to the current input, which is empty.
 func (h *history) leave() { h.at, h.draft = len(h.lines), "" }
 
 func (h *history) older(b *editor.Buffer) {
@@ -349,19 +353,19 @@ func (h *history) newer(b *editor.Buffer) {
 }
 
 const (
-	maxWaiting   = 50 // questions that wait for the answer before
-	waitingShown = 3  // of them on the screen
+	maxWaiting   = 50 // queued questions
+	waitingShown = 3  // queued questions shown on the screen
 )
 
-// waiting are questions that were typed while an answer came. They are sent one after
-// the other, unless the user or an error stopped the run before. None overtakes another.
+// waiting holds the questions that the user typed while an answer was coming. They are sent in
+// order, unless the user or an error stopped the run before.
 type waiting struct {
 	texts []string
 	held  bool // they wait until the user sends the next one
-	first bool // what was the first of them could not be sent, and stands in the input
+	first bool // the first question could not be sent and is back in the input
 }
 
-// enqueue has what was typed wait for its turn.
+// enqueue adds a question to the queue.
 func (s *screen) enqueue(text string) {
 	w := &s.waiting
 	if len(w.texts) >= maxWaiting {
@@ -379,7 +383,7 @@ func (s *screen) enqueue(text string) {
 	s.menu.update(s)
 }
 
-// takeBack puts the last question that waits into the empty input, and reports whether there was one.
+// takeBack moves the last queued question into the empty input, and reports whether there was one.
 func (s *screen) takeBack() bool {
 	n := len(s.waiting.texts)
 	if n == 0 || !s.input.Empty() {
@@ -390,8 +394,8 @@ func (s *screen) takeBack() bool {
 	return true
 }
 
-// goOn sends the next question that waits. One that cannot be sent comes back to the
-// input, if that is free, or stays where it is.
+// goOn sends the next queued question. If that is not possible, the question returns to the input
+// line, or stays in the queue if the input line is not empty.
 func (s *screen) goOn() {
 	w := &s.waiting
 	if len(w.texts) == 0 || s.run != nil || s.quitting {
@@ -410,8 +414,8 @@ func (s *screen) goOn() {
 	w.texts, w.held = slices.Delete(w.texts, 0, 1), false
 }
 
-// escape interrupts the answer; what came of it stays, and the next question goes on from
-// there. Twice, where nothing was typed, it offers earlier questions.
+// escape interrupts the answer. The partial answer stays, and the next question continues from it.
+// Two presses without input offer earlier questions.
 func (s *screen) escape() {
 	now := s.now()
 	switch {
@@ -432,7 +436,7 @@ func (s *screen) escape() {
 	s.escaped = now
 }
 
-// waitingLines returns the questions that wait, and what can be done with them.
+// waitingLines returns the queued questions, with the keys for them.
 func (s *screen) waitingLines(width, height int) []ink.Line {
 	w := &s.waiting
 	if len(w.texts) == 0 || height < 1 {
@@ -457,36 +461,36 @@ func (s *screen) waitingLines(width, height int) []ink.Line {
 }
 
 const (
-	menuRows = 6   // that are shown at once
-	maxMenu  = 500 // entries that can be scrolled through
+	menuRows = 6   // entries shown at once
+	maxMenu  = 500 // entries in all
 )
 
-// An item is something that can be chosen.
+// An item is an entry that the user can choose.
 type item struct {
-	insert string // in place of the word at the cursor
+	insert string // text that replaces the word at the cursor
 	label  string
 	detail string
 }
 
-// menu offers how the word at the cursor could go on.
+// menu offers completions of the word at the cursor.
 type menu struct {
 	prompts   []host.PromptRef
 	resources []resource
 
 	items    []item
 	selected int
-	word     string // that is completed
+	word     string // word to complete
 	closed   string // the word for which the user closed the menu
-	asked    int    // counts questions to servers; only the last answer counts
+	asked    int    // number of the last question to a server; older answers are ignored
 }
 
-// A resource is what can be attached: a resource of a server, or a template for some.
+// A resource is a server's resource, or a template for resources.
 type resource struct {
 	server, uri, title string
 	template           bool
 }
 
-// load reads what servers offer.
+// load reads the servers' prompts, resources and templates.
 func (m *menu) load(s *screen) {
 	m.prompts, m.resources = s.session.Prompts(), nil
 	for _, r := range s.session.Resources() {
@@ -497,7 +501,7 @@ func (m *menu) load(s *screen) {
 	}
 }
 
-// update finds what fits the input.
+// update finds the completions of the input.
 func (m *menu) update(s *screen) {
 	before := s.input.Before()
 	word := before[strings.LastIndexAny(before, " \n\t")+1:]
@@ -508,7 +512,7 @@ func (m *menu) update(s *screen) {
 	}
 	m.closed = ""
 	if word == "/" || word == "@" {
-		m.load(s) // what servers have may have changed
+		m.load(s) // the servers may have changed
 	}
 	switch {
 	case strings.HasPrefix(before, "/") && word == before:
@@ -524,7 +528,7 @@ func (m *menu) update(s *screen) {
 	}
 }
 
-// commands returns the commands and prompts that a word can become.
+// commands returns the commands and prompts that complete a word.
 func (m *menu) commands(word string) []item {
 	var begin, within []item
 	add := func(name, detail string) {
@@ -544,12 +548,12 @@ func (m *menu) commands(word string) []item {
 	return append(begin, within...)
 }
 
-// arguments are how the arguments of a command or a prompt can go on.
+// arguments adds the possible arguments of a command or a prompt.
 func (m *menu) arguments(s *screen, before, word string) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(before, "/"), " ")
 	if c := commandNamed(name); c != nil {
 		for _, value := range c.offered(s, len(strings.Fields(strings.TrimSuffix(before, word)))-1) {
-			if word != "" && strings.HasPrefix(value, word) { // else Enter would choose one where it is to send the command
+			if word != "" && strings.HasPrefix(value, word) { // an empty word gets no menu, so that Enter sends the command
 				m.items = append(m.items, item{insert: value, label: value})
 			}
 		}
@@ -592,7 +596,7 @@ func (m *menu) prompt(name string) *host.PromptRef {
 	return &m.prompts[i]
 }
 
-// attachments are the resources, templates and files that a word can become.
+// attachments adds the resources, templates and files that complete a word.
 func (m *menu) attachments(s *screen, word string) {
 	if s.ui.options.Files != nil {
 		m.files(s, word)
@@ -615,7 +619,7 @@ func (m *menu) attachments(s *screen, word string) {
 	m.best()
 }
 
-// best puts what begins with the word before what holds it somewhere.
+// best sorts the entries that begin with the word before those that contain it.
 func (m *menu) best() {
 	rank := func(it item) int {
 		if strings.HasPrefix(strings.ToLower(it.label), strings.ToLower(m.word)) {
@@ -626,7 +630,7 @@ func (m *menu) best() {
 	sorting.StableBy(m.items, func(a, b item) int { return rank(a) - rank(b) })
 }
 
-// complete asks a server how a value goes on.
+// complete asks a server for completions of a value.
 func (m *menu) complete(s *screen, server string, ref mcp.CompletionReference, name, value string, given map[string]string, prefix string) {
 	asked, word := m.asked, m.word
 	req := mcp.CompletionRequest{Ref: ref, Argument: mcp.CompletionArgument{Name: name, Value: value}}
@@ -651,7 +655,7 @@ func (m *menu) complete(s *screen, server string, ref mcp.CompletionReference, n
 	})
 }
 
-// press handles the keys of the menu, if it is open.
+// press handles the keys of the menu while it is open.
 func (m *menu) press(s *screen, k keypress) bool {
 	if len(m.items) == 0 {
 		return false
@@ -677,7 +681,7 @@ func (m *menu) press(s *screen, k keypress) bool {
 	return true
 }
 
-// accept puts the selected item into the input. What can be sent as it is, is followed by a space.
+// accept puts the selected entry into the input, followed by a space if it is complete.
 func (m *menu) accept(s *screen) {
 	chosen := m.items[m.selected].insert
 	s.input.Replace(len(m.word), chosen)
@@ -687,7 +691,7 @@ func (m *menu) accept(s *screen) {
 	m.update(s)
 }
 
-// lines shows the menu, the selected item in sight.
+// lines returns the lines of the menu with the selected entry visible.
 func (m *menu) lines(width, height int) []ink.Line {
 	rows := min(len(m.items), menuRows, height)
 	if rows <= 0 {

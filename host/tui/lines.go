@@ -25,15 +25,15 @@ import (
 // isDumb reports whether the terminal cannot move its cursor.
 func (u *UI) isDumb() bool { return u.getenv("TERM") == "dumb" }
 
-// A typist is the screen for a terminal that can only print lines: what is
-// printed is the same, and what would be a key is a line.
+// A typist runs a screen in line mode, for a terminal that can only print lines. It prints the same
+// text, and reads lines in place of keys.
 type typist struct {
 	*screen
 	person *terminal.Person
 	out    *terminal.Screen
 }
 
-// lineByLine runs the session on a terminal that cannot move its cursor.
+// lineByLine runs the session in line mode.
 func (u *UI) lineByLine(ctx context.Context, session Session) error {
 	var in io.Reader = os.Stdin
 	var out io.Writer = os.Stdout
@@ -51,7 +51,7 @@ func (u *UI) lineByLine(ctx context.Context, session Session) error {
 	s.width, s.height = t.out.Width(), 24
 	u.raw = nil
 	if t.out.Terminal() && !u.isDumb() {
-		u.raw = func(text string) tea.Cmd { _, _ = io.WriteString(out, text); return nil } // what the terminal does not take is lost
+		u.raw = func(text string) tea.Cmd { _, _ = io.WriteString(out, text); return nil } // write errors of the terminal are ignored
 	}
 	s.greet()
 	err := t.loop(ctx)
@@ -66,7 +66,7 @@ func (t *typist) loop(ctx context.Context) error {
 		t.flushLines()
 		t.width, t.cmds = t.out.Width(), nil
 		if t.large != "" {
-			t.person.Discard() // the rest of a paste is no answer
+			t.person.Discard() // the rest of a paste must not count as an answer
 		}
 		t.ui.prompting.Store(t.out)
 		line, err := t.person.Line(ctx, "> ")
@@ -75,12 +75,12 @@ func (t *typist) loop(ctx context.Context) error {
 			return err
 		}
 		if line == "" {
-			line = t.large // Enter alone sends what was kept back
+			line = t.large // Enter alone sends the question that was held back
 		} else if line != t.large {
 			t.large = ""
 		}
 		t.input.Set(line)
-		t.menu.load(t.screen) // the prompts and resources that the line may name
+		t.menu.load(t.screen) // the line may name prompts and resources
 		if err := t.follow(ctx); err != nil {
 			return err
 		}
@@ -92,8 +92,8 @@ func (t *typist) loop(ctx context.Context) error {
 // errStopped is the cause of an interrupt by the user.
 var errStopped = errors.New("stopped")
 
-// Interrupt stops the running question line by line, as Esc does on a screen, and reports whether there was one to
-// stop. It is safe for concurrent use.
+// Interrupt stops the running question in line mode, like Esc on a screen. It reports whether there
+// was one. It is safe for concurrent use.
 func (u *UI) Interrupt() bool {
 	stop := u.stop.Swap(nil)
 	if stop != nil {
@@ -102,13 +102,13 @@ func (u *UI) Interrupt() bool {
 	return stop != nil
 }
 
-// follow submits the line and shows events until nothing runs. It can be interrupted once, from the
-// moment at which the line starts something.
+// follow submits the line and shows events until no run or job is active. Interrupt works once,
+// from the moment at which the line starts something.
 func (t *typist) follow(ctx context.Context) error {
 	stoppable, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.ui.stop.Store(&cancel)
-	defer t.ui.stop.Store(nil) // between two questions it ends the program
+	defer t.ui.stop.Store(nil) // between questions, an interrupt ends the program
 	t.submit()
 	err := t.untilOver(stoppable)
 	if !errors.Is(err, errStopped) {
@@ -119,7 +119,7 @@ func (t *typist) follow(ctx context.Context) error {
 		return nil
 	}
 	t.escape()
-	for t.run != nil { // it withdraws what it asked
+	for t.run != nil { // until the run has ended
 		select {
 		case v := <-t.ui.inbox:
 			t.receive(v)
@@ -130,8 +130,8 @@ func (t *typist) follow(ctx context.Context) error {
 	return t.untilOver(ctx)
 }
 
-// untilOver shows what happens until nothing runs any more and nothing waits for an
-// answer. What ran has left its result in the inbox before it counts as over.
+// untilOver shows events until no run or job is active and no question waits. A job posts its
+// result to the inbox before it counts as ended.
 func (t *typist) untilOver(ctx context.Context) error {
 	for {
 		if err := t.answerAll(ctx); err != nil {
@@ -144,14 +144,14 @@ func (t *typist) untilOver(ctx context.Context) error {
 		select {
 		case v := <-t.ui.inbox:
 			t.receive(v)
-		case <-time.After(tickTime): // the last job may have ended just now
+		case <-time.After(tickTime): // the last job may have just ended
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// answerAll asks the user for every card and panel.
+// answerAll asks the user about every card and panel.
 func (t *typist) answerAll(ctx context.Context) error {
 	for len(t.cards) > 0 {
 		t.person.Discard()
@@ -170,10 +170,10 @@ func (t *typist) answerAll(ctx context.Context) error {
 	return nil
 }
 
-// answer asks the user with a card until it is done.
+// answer shows a card and reads lines until the card is done.
 func (t *typist) answer(ctx context.Context, c card) error {
 	for done := false; !done; {
-		t.print(c.lines(t.screen, t.width, math.MaxInt32)...) // all of it: nothing can be scrolled
+		t.print(c.lines(t.screen, t.width, math.MaxInt32)...) // complete, because lines cannot be scrolled
 		t.flushLines()
 		line, err := t.person.Line(ctx, "? ")
 		if err != nil {
@@ -184,7 +184,7 @@ func (t *typist) answer(ctx context.Context, c card) error {
 	return nil
 }
 
-// show prints a panel; of a list, the user chooses by number.
+// show prints a panel. The user chooses from a list by number.
 func (t *typist) show(ctx context.Context, panel overlay) error {
 	switch p := panel.(type) {
 	case *pager:
@@ -202,13 +202,13 @@ func (t *typist) show(ctx context.Context, panel overlay) error {
 	return nil
 }
 
-// needsScreen says why something cannot be done line by line.
+// needsScreen is the end of an error about a command that is not available in line mode.
 const needsScreen = " needs the screen: start without --plain, on a terminal that can move its cursor"
 
-// maxListed is how many things to choose from are listed at once.
+// maxListed is the number of choices listed at once.
 const maxListed = 50
 
-// pick has the user choose from a list by number, or search it.
+// pick lets the user choose from a list by number, or filter it.
 func (t *typist) pick(ctx context.Context, p *picker) error {
 	for {
 		fitting := p.fitting()
@@ -236,7 +236,7 @@ func (t *typist) pick(ctx context.Context, p *picker) error {
 	}
 }
 
-// flushLines prints what waits, and the hint.
+// flushLines prints the queued lines and the hint.
 func (t *typist) flushLines() {
 	if t.hint != "" {
 		t.say(ink.Warn, t.hint)
@@ -248,7 +248,7 @@ func (t *typist) flushLines() {
 	}
 }
 
-// What a line means to each card; it reports whether the card is done.
+// Each line method handles a typed line for a card, and reports whether the card is done.
 
 func (c *consentCard) line(s *screen, text string) bool {
 	switch {
@@ -273,8 +273,8 @@ func (c *consentCard) line(s *screen, text string) bool {
 	return isAnswer(s, c, text) && c.press(s, letter(text))
 }
 
-// isAnswer reports whether a line stands for a key of a card. What else was typed answers nothing,
-// and the user learns what would.
+// isAnswer reports whether a line stands for a key of a card. For other lines it sets a hint that
+// lists the possible answers.
 func isAnswer(s *screen, c card, text string) bool {
 	var keys []string
 	for _, row := range c.keys() {
@@ -315,7 +315,7 @@ func (c *sampleCard) line(s *screen, text string) bool {
 	return isAnswer(s, c, text) && c.press(s, letter(text))
 }
 
-// letter returns the key that a line of one letter stands for, or one word.
+// letter returns the key for a line of one letter or one known word.
 func letter(text string) keypress {
 	words := map[string]string{"y": "y", "yes": "y", "no": "n", "read": "r", "question": "f", "session": "s", "always": "a", "never": "d", "trust": "t", "more": "m"}
 	text = orElse(words[strings.ToLower(text)], text)
@@ -334,7 +334,7 @@ func (c *formCard) line(s *screen, text string) bool {
 	case c.page != nil || c.fields == nil && c.fault != "":
 		return c.pressPage(letter(text))
 	case c.checking:
-		c.seen = c.scroll.all // there is no more than what was printed
+		c.seen = c.scroll.all // all lines were printed
 		return c.pressCheck(s, letter(text))
 	case c.at < len(c.fields):
 		e := c.fields[c.at]
@@ -347,16 +347,16 @@ func (c *formCard) line(s *screen, text string) bool {
 	if c.at == len(c.fields) {
 		c.check()
 	}
-	if c.checking && len(c.fields) == 1 && text != "" && text != "-" { // what was typed is all that is sent: to show it is to ask twice
-		if f := c.fields[0]; f.Type == "boolean" && len(f.Enum)+len(f.OneOf) == 0 { // in the words of a server a no may be a yes
+	if c.checking && len(c.fields) == 1 && text != "" && text != "-" { // a single answer needs no confirmation
+		if f := c.fields[0]; f.Type == "boolean" && len(f.Enum)+len(f.OneOf) == 0 { // but with titles from a server, a "no" could mean yes
 			return c.answer(mcp.ElicitAccept, c.content)
 		}
 	}
 	return false
 }
 
-// take sets a field to what was typed: nothing leaves it as it is, a - empties it. Choices are
-// taken by number or by name.
+// take sets a field from a typed line. An empty line keeps the value, and "-" empties it. Choices
+// are named by number or by name.
 func (e *entry) take(text string) error {
 	switch {
 	case text == "":
@@ -397,16 +397,16 @@ func isElement(list, element json.RawMessage) (found bool) {
 	return found
 }
 
-// Lines is a user who is asked line by line, with the cards of the screen, where there is no conversation on the
-// screen. It is a [host.Person].
+// Lines is a [host.Person] that asks a user line by line, with the cards of the screen but without
+// a conversation.
 type Lines struct{ byCard }
 
-// NewLines returns the Lines of a user; onDisk is as in [Options], and may be nil.
+// NewLines returns a Lines for a user. onDisk is as in [Options] and may be nil.
 func NewLines(person *terminal.Person, onDisk func(path string) (text string, ok bool)) *Lines {
 	return &Lines{byCard{func(ctx context.Context, what any) (any, error) { return inLines(ctx, person, what) }, onDisk}}
 }
 
-// inLines asks with one card.
+// inLines asks the user with one card.
 func inLines(ctx context.Context, person *terminal.Person, what any) (any, error) {
 	end, err := person.Begin(ctx)
 	if err != nil {
@@ -417,7 +417,7 @@ func inLines(ctx context.Context, person *terminal.Person, what any) (any, error
 	s.theme, _ = ink.Named("bare")
 	t, a := typist{screen: s, person: person}, &ask{what: what, reply: make(chan any, 1)}
 	c := newCard(s, a)
-	if f, isForm := c.(*formCard); isForm && f.fault != "" { // the server's mistake, which is none of the user's
+	if f, isForm := c.(*formCard); isForm && f.fault != "" { // the server made a mistake, and the user need not be asked
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s", f.fault)
 	}
 	if err := t.answer(ctx, c); err != nil {
@@ -427,25 +427,26 @@ func inLines(ctx context.Context, person *terminal.Person, what any) (any, error
 	return <-a.reply, nil
 }
 
-// errGone says that nobody can be asked any more.
+// errGone reports that no user can be asked any more.
 var errGone = errors.New("the terminal is closed: no user can be asked")
 
-// An ask is something that a user is asked, and waits for the answer.
+// An ask is a question to the user that waits for an answer.
 type ask struct {
-	what  any // wanted, []host.Review, host.Form or host.Sampling
+	what  any // callQuestion, []host.Review, host.Form or host.Sampling
 	reply chan any
 }
 
-// wanted is a call that is asked about, with what it would change in a file of this disk.
-type wanted struct {
+// callQuestion is a question about a call, with the change that it would make to a file on this
+// disk.
+type callQuestion struct {
 	card   host.Card
 	change *edit
 }
 
-// withdrawn tells the screen that nobody waits for the answer any more.
-type withdrawn struct{ ask *ask }
+// withdrawnQuestion tells the screen that a question needs no answer any more.
+type withdrawnQuestion struct{ ask *ask }
 
-// answer answers once; what is said later is not heard.
+// answer sends the answer. Later answers are ignored.
 func (a *ask) answer(v any) {
 	select {
 	case a.reply <- v:
@@ -453,7 +454,7 @@ func (a *ask) answer(v any) {
 	}
 }
 
-// onScreen asks the user with a card on the screen, and waits.
+// onScreen asks the user with a card on the screen and waits for the answer.
 func (u *UI) onScreen(ctx context.Context, what any) (any, error) {
 	a := &ask{what: what, reply: make(chan any, 1)}
 	u.hint("something waits for your answer; Enter shows it")
@@ -468,14 +469,14 @@ func (u *UI) onScreen(ctx context.Context, what any) (any, error) {
 	case v := <-a.reply:
 		return v, nil
 	case <-ctx.Done():
-		u.post(withdrawn{a})
+		u.post(withdrawnQuestion{a})
 		return nil, context.Cause(ctx)
 	case <-u.closed:
 		return nil, errGone
 	}
 }
 
-// byCard is a [host.Person] who is asked with cards, wherever these are shown.
+// byCard is a [host.Person] that asks with cards. ask shows the card.
 type byCard struct {
 	ask    func(ctx context.Context, what any) (any, error)
 	onDisk func(path string) (text string, ok bool) // see [Options].OnDisk
@@ -483,10 +484,10 @@ type byCard struct {
 
 // Consent shows a call and waits for a yes or no.
 func (a *byCard) Consent(ctx context.Context, card host.Card) (host.Verdict, error) {
-	return asked[host.Verdict](a.ask(ctx, wanted{card, fileChange(&card, a.onDisk)}))
+	return asked[host.Verdict](a.ask(ctx, callQuestion{card, fileChange(&card, a.onDisk)}))
 }
 
-// Review shows what servers bring, each in a line, and waits for an answer to each.
+// Review shows the servers' definitions, a line for each server, and waits for the answers.
 func (a *byCard) Review(ctx context.Context, reviews []host.Review) ([]host.ReviewAnswer, error) {
 	return asked[[]host.ReviewAnswer](a.ask(ctx, reviews))
 }
@@ -496,12 +497,12 @@ func (a *byCard) Elicit(ctx context.Context, form host.Form) (*mcp.ElicitResult,
 	return asked[*mcp.ElicitResult](a.ask(ctx, form))
 }
 
-// Sample shows what a server wants to ask the model and waits for a yes or no.
+// Sample shows a server's request to the model and waits for a yes or no.
 func (a *byCard) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	return asked[bool](a.ask(ctx, s))
 }
 
-// asked returns the answer in its type.
+// asked converts the answer to its type.
 func asked[T any](v any, err error) (T, error) {
 	answer, _ := v.(T)
 	return answer, err

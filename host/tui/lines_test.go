@@ -177,7 +177,7 @@ func TestAReviewLineByLine(t *testing.T) {
 }
 
 // A list is not always as short as one digit can say.
-func TestAServerIsChosenByItsNumberHoweverManyThereAre(t *testing.T) {
+func TestAnyServerCanBeChosenByItsNumber(t *testing.T) {
 	var reviews []host.Review
 	for n := range 12 {
 		reviews = append(reviews, host.Review{Server: fmt.Sprint("s", n+1), First: true})
@@ -294,7 +294,7 @@ func TestAnAnswerToAFieldIsTakenOrRefused(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsInterruptedLineByLineWithoutLeaving(t *testing.T) {
+func TestAnAnswerCanBeInterruptedInLineMode(t *testing.T) {
 	session := panels()
 	var ui *UI
 	session.ask = func(ctx context.Context, q host.Question) error {

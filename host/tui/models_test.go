@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// choices are models of which a test knows which was chosen.
+// choices are models that record which of them was chosen.
 type choices struct {
 	session *scripted
 	effort  string
@@ -66,7 +66,7 @@ func TestTheModelIsSwitchedInARunningConversation(t *testing.T) {
 	}, func(o *Options) { o.Models = models })
 }
 
-func TestAListThatComesLateDoesNotSwitchInTheMiddleOfAnAnswer(t *testing.T) {
+func TestALateListDoesNotSwitchTheModelDuringAnAnswer(t *testing.T) {
 	session := &scripted{}
 	models := &choices{session: session, err: errors.New("no answer of other: 500")}
 	play(t, session, 80, 24, func(st *stage) {

@@ -13,22 +13,22 @@ import (
 	"github.com/junction-mcp/junction/internal/sorting"
 )
 
-// A pager shows lines that can be scrolled through. They are made again whenever
-// they are shown, so they are true as long as the pager is open.
+// A pager shows lines that can be scrolled. It builds them anew for each frame, so that they stay
+// current.
 type pager struct {
 	title  string
 	build  func(s *screen, width int) []ink.Line
 	scroll scroll
-	end    bool  // shows the last lines until it is scrolled
-	back   panel // is shown again when this is closed; nil: nothing
+	end    bool  // shows the last lines until the user scrolls
+	back   panel // panel to show after this one is closed; nil: none
 }
 
-// scroll is a window on lines.
+// scroll is the visible part of a list of lines.
 type scroll struct {
-	at, rows, all int // the first line, how many are shown, how many there are
+	at, rows, all int // the first visible line, the number of visible lines, the number of all lines
 }
 
-// move scrolls as a key says, and reports whether it did.
+// move handles a key that scrolls, and reports whether it scrolled.
 func (w *scroll) move(name string) (moved bool) {
 	if name == "space" {
 		name = "pgdown"
@@ -37,7 +37,8 @@ func (w *scroll) move(name string) (moved bool) {
 	return moved
 }
 
-// moveTo returns where a key leads in a list from line at, by page lines at a time, and reports whether it moves at all.
+// moveTo returns the new position after a key in a list, from line at. It moves by page lines at a
+// time and reports whether the key moves at all.
 func moveTo(name string, at, page, last int) (to int, moved bool) {
 	switch name {
 	case "up", "ctrl+p":
@@ -82,7 +83,7 @@ func (p *pager) lines(s *screen, width, height int) []ink.Line {
 	return framed(p.title, body, &p.scroll, []ink.Line{keyLine("↑↓ scroll", "Esc close")}, width, height)
 }
 
-// framed puts a title above and keys below what fits of the body.
+// framed returns a title, the visible part of the body, and the foot.
 func framed(title string, body []ink.Line, w *scroll, foot []ink.Line, width, height int) []ink.Line {
 	w.rows, w.all = max(1, height-1-len(foot)), len(body)
 	w.at = max(0, min(w.at, w.all-w.rows))
@@ -98,7 +99,7 @@ func framed(title string, body []ink.Line, w *scroll, foot []ink.Line, width, he
 	return out[:min(len(out), max(1, height))]
 }
 
-// keyLine returns what keys do: each text is a key and a word or two.
+// keyLine returns descriptions of keys on one line. Each text is a key, followed by a word or two.
 func keyLine(keys ...string) ink.Line {
 	var line ink.Line
 	for i, k := range keys {
@@ -113,7 +114,7 @@ func keyLine(keys ...string) ink.Line {
 
 func (s *screen) showHelp(string) { s.panel = helpPanel(s.byLine) }
 
-// helpPanel lists commands, and keys where they do something.
+// helpPanel lists commands and keys. Line mode has no keys.
 func helpPanel(byLine bool) *pager {
 	title, rows := "keys and commands", append(keys(), [2]string{})
 	if byLine {
@@ -132,7 +133,7 @@ func helpPanel(byLine bool) *pager {
 	return &pager{title: title, build: func(_ *screen, width int) []ink.Line { return pairs(rows, width) }}
 }
 
-// keys returns all keys of the input.
+// keys returns descriptions of all keys of the input.
 func keys() [][2]string {
 	return [][2]string{
 		{"Enter", "send"}, {"Alt+Enter Ctrl+J", "a new line; a backslash before Enter too"},
@@ -147,7 +148,7 @@ func keys() [][2]string {
 	}
 }
 
-// pairs returns names with what they mean.
+// pairs returns names with their descriptions in two columns.
 func pairs(rows [][2]string, width int) []ink.Line {
 	longest := 0
 	for _, r := range rows {
@@ -168,7 +169,7 @@ func pairs(rows [][2]string, width int) []ink.Line {
 	return lines
 }
 
-// toolsPager lists the tools that keep is true of.
+// toolsPager lists the tools for which keep returns true.
 func toolsPager(title string, keep func(*host.ToolInfo) bool) *pager {
 	return &pager{title: title, build: func(s *screen, width int) []ink.Line {
 		var lines []ink.Line
@@ -233,18 +234,18 @@ func contextPanel() *pager {
 		t := s.session.Talk().Totals()
 		about := fmt.Sprintf("so far: %s, %s, %s tokens in (%s cached), %s out, %s",
 			plural(t.Requests, "request", "requests"), plural(t.Calls, "call", "calls"),
-			count(t.Usage.Input), count(t.Usage.CacheRead), count(t.Usage.Output), money(t.Cost, t.CostUnknown))
+			count(t.Usage.Input), count(t.Usage.CacheRead), count(t.Usage.Output), formatDollars(t.Cost, t.CostUnknown))
 		return append(append(lines, nil), ink.Lines(ink.Muted, about, width)...)
 	}}
 }
 
-// A picker is a list to choose from; what is typed filters it.
+// A picker is a list to choose from. Typed text filters it.
 type picker struct {
 	title    string
 	items    []item // the newest first
 	chosen   func(s *screen, i int)
 	filter   editor.Buffer
-	selected int // among those that fit
+	selected int // index among the items that match
 	scroll   scroll
 }
 
@@ -275,7 +276,7 @@ func (p *picker) press(s *screen, k keypress) bool {
 
 func (p *picker) write(_ *screen, text string) { p.filter.Insert(plaintext.Line(text, 200)) }
 
-// fitting returns the items that hold every word that was typed.
+// fitting returns the indexes of the items that contain every typed word.
 func (p *picker) fitting() []int {
 	words := strings.Fields(strings.ToLower(p.filter.Text()))
 	var fitting []int
@@ -293,7 +294,7 @@ func (p *picker) lines(_ *screen, width, height int) []ink.Line {
 	p.scroll.at = max(min(p.scroll.at, p.selected, len(fitting)-rows), p.selected-rows+1, 0)
 	var body []ink.Line
 	for n, i := range fitting {
-		if n < p.scroll.at || n >= p.scroll.at+rows { // there can be thousands that nobody sees
+		if n < p.scroll.at || n >= p.scroll.at+rows { // lay out only visible items, because there can be thousands
 			body = append(body, nil)
 			continue
 		}
@@ -314,11 +315,11 @@ func (p *picker) lines(_ *screen, width, height int) []ink.Line {
 	return framed(p.title, body, &p.scroll, foot, width, height)
 }
 
-// filterShown is how many cells of a filter are shown.
+// filterShown is the number of cells of the filter that are shown.
 const filterShown = 30
 
-// withCursor returns typed text on one line with the cursor in it. Of a long text before the cursor the last room cells are
-// shown; without room, all of it.
+// withCursor returns typed text on one line with the cursor in it. Only the last room cells before
+// the cursor are shown; 0 means all.
 func withCursor(b *editor.Buffer, room int) ink.Line {
 	before, after := plaintext.Line(b.Before(), 2_000), plaintext.Line(b.After(), 2_000)
 	under := " "
@@ -333,7 +334,7 @@ func withCursor(b *editor.Buffer, room int) ink.Line {
 	return ink.Line{ink.T(ink.Plain, before), ink.T(ink.Plain, under, ink.Reverse), ink.T(ink.Plain, after)}
 }
 
-// historyPanel searches what was typed earlier.
+// historyPanel searches earlier input.
 func historyPanel(s *screen) *picker {
 	p := &picker{title: "earlier input"}
 	for _, line := range slices.Backward(s.history.lines) {
@@ -346,7 +347,7 @@ func historyPanel(s *screen) *picker {
 	return p
 }
 
-// callsPanel shows calls and thoughts, and one of them in full.
+// callsPanel lists calls and reasoning texts, and shows one of them in full.
 func callsPanel(s *screen) *picker {
 	p := &picker{title: "calls and thoughts"}
 	past := slices.Clone(s.past)
@@ -382,7 +383,7 @@ func (c *call) item() item {
 	return item{label: "✓ " + name, detail: string(c.Arguments)}
 }
 
-// conversationsPanel offers kept conversations.
+// conversationsPanel lists stored conversations.
 func conversationsPanel(list []Saved, current string) *picker {
 	p := &picker{title: "conversations"}
 	for _, c := range list {
@@ -404,14 +405,14 @@ func conversationsPanel(list []Saved, current string) *picker {
 	return p
 }
 
-// A roster is a list of things that keys act on. Its rows are made again whenever it is
-// shown, so they are true as long as it is open.
+// A roster is a list with keys that act on its selected entry. It builds its rows anew for each
+// frame, so that they stay current.
 type roster struct {
 	title, none string
-	rows        func(s *screen, width int) [][]ink.Line // of each thing its lines
-	keys        []string                                // as keyLine has them
+	rows        func(s *screen, width int) [][]ink.Line // lines of each entry
+	keys        []string                                // descriptions for keyLine
 	act         func(s *screen, key string, at int)
-	at, count   int // which one is chosen, and how many there were
+	at, count   int // index of the selected entry, and the number of entries
 	scroll      scroll
 }
 
@@ -436,7 +437,7 @@ func (r *roster) lines(s *screen, width, height int) []ink.Line {
 	r.count = len(rows)
 	r.at = max(0, min(r.at, r.count-1))
 	var body []ink.Line
-	from, to := 0, 0 // where the chosen one stands
+	from, to := 0, 0 // lines of the selected entry
 	for i, row := range rows {
 		mark := ink.Of("  ")
 		if i == r.at {
@@ -452,11 +453,11 @@ func (r *roster) lines(s *screen, width, height int) []ink.Line {
 	return framed(r.title, body, &r.scroll, foot, width, height)
 }
 
-// searchPanel offers the lines that were printed, and shows one of them where it stands.
+// searchPanel lists the printed lines, and shows the chosen one in its context.
 func searchPanel(s *screen) *picker {
 	printed := slices.Clone(s.paper.transcript)
 	p := &picker{title: "search"}
-	var at []int // of the items
+	var at []int // index of each item in printed
 	for i, l := range slices.Backward(printed) {
 		if text := strings.TrimSpace(l.String()); text != "" {
 			p.items, at = append(p.items, item{label: text}), append(at, i)

@@ -344,7 +344,7 @@ func TestAnUnknownCostIsNotNothing(t *testing.T) {
 	}
 }
 
-func TestACallThatHadNoResultWhenTheProgramEndedIsShown(t *testing.T) {
+func TestACallWithoutAResultIsShownAfterARestart(t *testing.T) {
 	session := panels()
 	question := model.UserText("pay")
 	session.entries = []host.Entry{{Message: &question}, {Message: &model.Message{Role: model.RoleAssistant, Parts: []model.Part{
@@ -359,7 +359,7 @@ func TestACallThatHadNoResultWhenTheProgramEndedIsShown(t *testing.T) {
 }
 
 // A call of a run that was cut off stands below its own question, also where later runs have calls of the same ID, or were cut off, too.
-func TestCallsOfRunsThatWereCutOffStandBelowTheirQuestions(t *testing.T) {
+func TestCallsOfInterruptedRunsFollowTheirQuestions(t *testing.T) {
 	session := panels()
 	one, two, three := model.UserText("one"), model.UserText("two"), model.UserText("three")
 	calls := func(tool string) host.Entry {

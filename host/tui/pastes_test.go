@@ -36,7 +36,7 @@ func TestALongPasteIsOneLabelAndSentWhole(t *testing.T) {
 	}
 }
 
-func TestAPasteAsLargeAsTheWindowIsSentAtTheSecondEnter(t *testing.T) {
+func TestAPasteLargerThanTheWindowNeedsASecondEnter(t *testing.T) {
 	session := &scripted{ledger: host.Ledger{Window: 8_000}}
 	large := strings.Repeat("123456789 12345\n", 1_000) // 4,000 tokens
 	play(t, session, 100, 24, func(st *stage) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// granted are permissions of which one can be taken back.
+// granted are permissions, one of which can be withdrawn.
 type granted struct {
 	mu      sync.Mutex
 	removed bool
@@ -33,7 +33,7 @@ func (g *granted) undo(context.Context) (string, error) {
 	return "a rule is removed", nil
 }
 
-func TestAPermissionIsTakenBack(t *testing.T) {
+func TestAPermissionCanBeWithdrawn(t *testing.T) {
 	g := &granted{}
 	play(t, &scripted{}, 60, 20, func(st *stage) {
 		st.keys("/permissions<enter>")

@@ -14,10 +14,10 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// planDo stands before the steps in the input: Enter has them carried out.
+// planDo precedes the steps in the input, so that Enter carries them out.
 const planDo = "/plan do"
 
-// plan shows the plan, has one proposed, edited or carried out.
+// plan shows, proposes, edits or carries out the plan.
 func (s *screen) plan(argument string) {
 	verb, steps, _ := strings.Cut(argument, "\n")
 	verb = strings.TrimSpace(verb)
@@ -47,7 +47,7 @@ func (s *screen) plan(argument string) {
 	}
 }
 
-// propose has the model propose steps, and puts them into the input.
+// propose asks the model for steps, and puts them into the input.
 func (s *screen) propose(goal string) {
 	steps := s.session.Talk().Plan().Steps
 	open := slices.IndexFunc(steps, func(step host.PlanStep) bool { return step.State == host.PlanOpen })
@@ -69,15 +69,15 @@ func (s *screen) propose(goal string) {
 	})
 }
 
-// begun begins a run.
+// begun starts a run.
 func (s *screen) begun() (context.Context, *run) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	r := &run{cancel: func() { cancel(nil) }, leave: func() { cancel(host.ErrLeft) }, began: s.now()}
-	s.run, s.came = r, 0 // it has what came of tasks
+	s.run, s.came = r, 0 // the run will get the results of tasks
 	return ctx, r
 }
 
-// ended ends it, and says what came of it, or how to go on where it failed.
+// ended ends a run. It prints done after success, or the error with a remedy.
 func (s *screen) ended(r *run, err error, done, remedy string) {
 	if s.run != r {
 		return
@@ -93,12 +93,12 @@ func (s *screen) ended(r *run, err error, done, remedy string) {
 		if remedy != "" {
 			s.say(ink.Muted, remedy)
 		}
-		r.answered = true // and it was said why it ends
+		r.answered = true // the reason was printed
 	}
 	s.over(r, err)
 }
 
-// editPlan puts the steps into the input, where they are edited as any text.
+// editPlan puts the steps into the input, where the user edits them as text.
 func (s *screen) editPlan() {
 	p := s.session.Talk().Plan()
 	switch {
@@ -120,7 +120,7 @@ func (s *screen) editPlan() {
 // editsPlan reports whether the input holds the steps of a plan.
 func (s *screen) editsPlan() bool { return strings.HasPrefix(s.input.Text(), planDo+"\n") }
 
-// isStepEdit reports whether one step is to be changed: "edit 2 TEXT", "edit 2" or "edit + TEXT".
+// isStepEdit reports whether an argument edits one step: "edit 2 TEXT", "edit 2" or "edit + TEXT".
 func isStepEdit(argument string) bool {
 	words := strings.Fields(argument)
 	if len(words) < 2 || words[0] != "edit" {
@@ -130,7 +130,7 @@ func isStepEdit(argument string) bool {
 	return err == nil || words[1] == "+"
 }
 
-// editStep changes one step, where steps are not edited in the input.
+// editStep changes one step, in line mode.
 func (s *screen) editStep(typed string) {
 	change := func(p host.Plan) (host.Plan, error) { return withStep(p, typed) }
 	if _, err := change(s.session.Talk().Plan()); err != nil {
@@ -140,7 +140,8 @@ func (s *screen) editStep(typed string) {
 	s.inBackground(s.changePlan(change), (*screen).editPlan)
 }
 
-// changePlan returns a job that changes the plan as it is then: another change can come before it.
+// changePlan returns a job that changes the plan. It uses the plan at the time when the job runs,
+// because another change can come first.
 func (s *screen) changePlan(change func(host.Plan) (host.Plan, error)) func(context.Context) error {
 	return func(context.Context) error {
 		_, err := s.session.Talk().ChangePlan(change)
@@ -148,7 +149,7 @@ func (s *screen) changePlan(change func(host.Plan) (host.Plan, error)) func(cont
 	}
 }
 
-// withStep returns a plan with the change that was typed: "2 TEXT", "2" or "+ TEXT".
+// withStep returns a plan with the typed change: "2 TEXT", "2" or "+ TEXT".
 func withStep(p host.Plan, typed string) (host.Plan, error) {
 	first, text, _ := strings.Cut(strings.TrimSpace(typed), " ")
 	text = strings.TrimSpace(text)
@@ -166,7 +167,7 @@ func withStep(p host.Plan, typed string) (host.Plan, error) {
 	return p, nil
 }
 
-// doPlan carries out the plan, with these steps if there are any.
+// doPlan carries out the plan. text, if not empty, has the edited steps.
 func (s *screen) doPlan(typed, text string) {
 	p := s.session.Talk().Plan()
 	if strings.TrimSpace(text) != "" {
@@ -197,11 +198,12 @@ func (s *screen) doPlan(typed, text string) {
 	})
 }
 
-// merged returns edited steps with what they got meanwhile: a step whose box the user left as it was
-// in before, when the steps were put into the input, has the state and the note that it has now.
+// merged returns the edited steps with the state and note of the current plan. A step whose box the
+// user changed keeps the user's state. before has the steps as they were put into the input.
 func merged(steps, before, now []host.PlanStep) []host.PlanStep {
 	steps, before, now = slices.Clone(steps), slices.Clone(before), slices.Clone(now)
-	// found takes the first step with a text, so that each of two alike is found once.
+	// found removes and returns the first step with a text, so that equal texts match one step
+	// each.
 	found := func(steps *[]host.PlanStep, text string) (host.PlanStep, bool) {
 		at := slices.IndexFunc(*steps, func(s host.PlanStep) bool { return strings.ReplaceAll(s.Text, "\n", " ") == text })
 		if at < 0 {
@@ -223,7 +225,7 @@ func merged(steps, before, now []host.PlanStep) []host.PlanStep {
 
 func isOpen(s host.PlanStep) bool { return s.State != host.PlanDone }
 
-// ticked prints the step that begins or ends now.
+// ticked prints the step that begins or ends.
 func (s *screen) ticked(r *run, p host.Plan) {
 	if s.run != r {
 		return
@@ -238,7 +240,7 @@ func (s *screen) ticked(r *run, p host.Plan) {
 	}
 }
 
-// planMarks are how the states of steps are drawn.
+// planMarks holds the marks of the states of steps.
 var planMarks = map[string]ink.Span{
 	host.PlanOpen: ink.T(ink.Muted, "○ "), host.PlanBegun: ink.T(ink.Accent, "▸ "), host.PlanDone: ink.T(ink.Good, "✓ "), host.PlanFailed: ink.T(ink.Bad, "✗ "),
 }

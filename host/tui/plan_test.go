@@ -103,7 +103,7 @@ func TestEscLeavesAPlan(t *testing.T) {
 	}
 }
 
-func TestAPlanThatFailsGoesOn(t *testing.T) {
+func TestAPlanContinuesAfterAFailure(t *testing.T) {
 	session := planning(func(s *scripted, changed func(host.Plan)) error {
 		s.mark(0, host.PlanBegun, "", changed)
 		s.mark(0, host.PlanFailed, "the shop is closed", changed)
@@ -155,7 +155,7 @@ func TestProposalsKeepTheInput(t *testing.T) {
 	})
 }
 
-func TestAPlanIsThereWhenTheConversationIsResumed(t *testing.T) {
+func TestAResumedConversationStillHasItsPlan(t *testing.T) {
 	store := &folder{kept: map[string]*kept{}}
 	h, err := host.New(host.Options{Model: script.New(script.Say("1. Buy paint\n2. Paint"), script.Say("Bought."), script.Say("NOT DONE: it rains"))})
 	if err != nil {
@@ -185,7 +185,7 @@ func TestAPlanIsThereWhenTheConversationIsResumed(t *testing.T) {
 	})
 }
 
-// A run that was ended may still mark its step while the person edits the steps.
+// A run that was ended may still mark its step while the user edits the steps.
 func TestEditsKeepConcurrentMarks(t *testing.T) {
 	session := planning(func(*scripted, func(host.Plan)) error { return nil }, "Buy paint", "Paint", "Look", "Look")
 	play(t, session, 80, 24, func(st *stage) {

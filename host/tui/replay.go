@@ -12,13 +12,13 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// What of a conversation that goes on is shown again.
+// Limits of the part of a resumed conversation that is shown again.
 const (
 	maxReplay      = 200 // entries
-	maxReplayLines = 20  // of each question: one can hold a large paste
+	maxReplayLines = 20  // lines of each question, which can hold a large paste
 )
 
-// replay prints an entry of a conversation that goes on.
+// replay prints an entry of a resumed conversation.
 func (s *screen) replay(e *host.Entry) {
 	switch {
 	case e.Message != nil && e.Shown != "":
@@ -45,7 +45,7 @@ func (s *screen) replay(e *host.Entry) {
 	}
 }
 
-// unanswered reports whether a conversation ends in a run that never came to its end.
+// unanswered reports whether the last run of a conversation did not end.
 func unanswered(entries []host.Entry) bool {
 	for _, e := range slices.Backward(entries) {
 		switch {
@@ -58,11 +58,11 @@ func unanswered(entries []host.Entry) bool {
 	return false
 }
 
-// noAnswer is said of a question whose run never came to its end.
+// noAnswer is printed after a question whose run did not end.
 const noAnswer = "There is no answer to that: junction chat ended before it was there."
 
-// cutOff says that the last run of some entries never came to its end, and which calls may have been made in it. Calls of later runs may
-// have the same IDs.
+// cutOff reports that the last run of some entries did not end, and lists the calls that may have
+// been made in it. It ignores later runs, whose calls may have the same IDs.
 func (s *screen) cutOff(entries []host.Entry) {
 	made, run := false, entries
 	for i, e := range slices.Backward(entries) {
@@ -120,7 +120,7 @@ func (s *screen) replayMessage(m *model.Message) {
 	}
 }
 
-// replayQuestion prints what the user said, and names what they attached.
+// replayQuestion prints the user's text and the names of the attachments.
 func (s *screen) replayQuestion(parts []model.Part) {
 	var said strings.Builder
 	var names []string
@@ -144,7 +144,7 @@ func (s *screen) replayQuestion(parts []model.Part) {
 	s.attachedLine(names)
 }
 
-// splitName returns server and tool of a name as the model sees it.
+// splitName returns the server and the tool in a name that the model sees.
 func splitName(name string) (server, tool string) {
 	if server, tool, found := strings.Cut(name, "__"); found {
 		return server, tool

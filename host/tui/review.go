@@ -14,45 +14,46 @@ import (
 	"github.com/junction-mcp/junction/internal/sorting"
 )
 
-// maxWarned is how many warnings of a server stand in the list; its details have all.
+// maxWarned is the number of a server's warnings in the list. The details have all of them.
 const maxWarned = 2
 
-// reviewCard shows what servers bring before the model sees it: a list with a server in a line or
-// two, those with warnings first, and on demand all that one of them defines.
+// reviewCard asks the user to review the definitions of servers before the model sees them. It
+// lists each server in a line or two, and shows all definitions of one server on demand.
 type reviewCard struct {
 	pending
-	servers  []reviewed // those with warnings first
+	servers  []reviewedServer // those with warnings first
 	selected int
-	same     string // what their tools' names have in common
-	brief    bool   // all are in one line, and answered at once
-	open     bool   // the details of the selected one are shown
-	trusting bool   // it is asked for how long the selected one is trusted
-	reading  bool   // it is asked whether its tools that do not say what they do only read
+	same     string // line about tools with equal names
+	brief    bool   // all servers are in one line and get one answer
+	open     bool   // the details of the selected server are shown
+	trusting bool   // the user chooses how long to trust the selected server
+	reading  bool   // the user is asked whether the silent tools of the selected server only read
 	list     scroll
 }
 
-// reviewed is a server of the list.
-type reviewed struct {
+// reviewedServer is a server of the list.
+type reviewedServer struct {
 	host.Review
-	at       int // among the reviews that were asked about
+	at       int // index in the reviews of the question
 	overview approval.Overview
 	seen     bool // its details were shown
 	decided  bool
 	said     host.ReviewAnswer
 }
 
-// calm reports whether it can be approved without looking at its details: it is new, and there is no warning.
-func (r *reviewed) calm() bool { return !r.decided && r.First && r.overview.Found == 0 }
+// calm reports whether the server can be approved without a look at its details: it is new and has
+// no warnings.
+func (r *reviewedServer) calm() bool { return !r.decided && r.First && r.overview.Found == 0 }
 
 func newReviewCard(a *ask, reviews []host.Review) card {
 	c := &reviewCard{pending: pending{ask: a}, same: approval.SameNames(reviews)}
 	for i, r := range reviews {
-		c.servers = append(c.servers, reviewed{Review: r, at: i, overview: approval.Of(r)})
+		c.servers = append(c.servers, reviewedServer{Review: r, at: i, overview: approval.Of(r)})
 	}
 	sorting.StableBy(c.servers, func(a, b reviewed) int { return min(1, b.overview.Found) - min(1, a.overview.Found) })
 	c.brief = len(reviews) > 1 && !slices.ContainsFunc(c.servers, func(r reviewed) bool { return !r.calm() })
 	if len(reviews) == 1 && !reviews[0].First {
-		c.open, c.servers[0].seen = true, true // a change is a text to be read
+		c.open, c.servers[0].seen = true, true // a change must be read
 	}
 	return c
 }
@@ -73,7 +74,7 @@ func (c *reviewCard) press(s *screen, k keypress) bool {
 		if k.name == "esc" {
 			c.trusting, c.reading = false, false
 		}
-	case (k.text == "y" || k.text == "t" || c.silent(k)) && !c.servers[c.selected].First && !c.servers[c.selected].seen, !c.open && (k.name == "enter" || k.text == "d"):
+	case (k.text == "y" || k.text == "t" || c.asksAboutSilent(k)) && !c.servers[c.selected].First && !c.servers[c.selected].seen, !c.open && (k.name == "enter" || k.text == "d"):
 		c.open, c.servers[c.selected].seen, c.laid, c.scroll = true, true, body{}, scroll{}
 	case k.text == "y":
 		c.decide(s, c.selected, host.ReviewAnswer{Approve: true})
@@ -81,7 +82,7 @@ func (c *reviewCard) press(s *screen, k keypress) bool {
 		c.decide(s, c.selected, host.ReviewAnswer{})
 	case k.text == "t":
 		c.trusting = true
-	case c.silent(k):
+	case c.asksAboutSilent(k):
 		c.reading = true
 	case c.open:
 		if k.name == "esc" || k.name == "enter" || k.text == "d" {
@@ -105,7 +106,7 @@ func (c *reviewCard) press(s *screen, k keypress) bool {
 	return c.done()
 }
 
-// pressBrief answers for all servers, or shows each.
+// pressBrief answers for all servers at once, or opens the list.
 func (c *reviewCard) pressBrief(s *screen, k keypress) {
 	switch c.brief = false; {
 	case k.text == "y" || k.text == "A" || k.text == "n" || k.name == "esc":
@@ -122,11 +123,11 @@ func (c *reviewCard) pressBrief(s *screen, k keypress) {
 		text := ink.Line{ink.T(ink.Plain, plural(len(c.servers), "server", "servers"), ink.Bold), ink.T(ink.Muted, what)}
 		s.print(ink.Indent(ink.Wrap(text, s.width-2), ink.Line{mark}, ink.Of("  "))...)
 	case k.name != "enter" && k.text != "d":
-		c.press(s, k) // what it means in the list
+		c.press(s, k) // handle the key in the list
 	}
 }
 
-// names returns those of the servers, the first most of them.
+// names returns the first most names of the servers.
 func (c *reviewCard) names(most int) string {
 	var names []string
 	for _, r := range c.servers {
@@ -135,7 +136,7 @@ func (c *reviewCard) names(most int) string {
 	return approval.Names(names, most)
 }
 
-// briefLines returns all servers in one line.
+// briefLines returns the card with all servers in one line.
 func (c *reviewCard) briefLines(s *screen, width, height int) []ink.Line {
 	var all host.Review
 	for _, r := range c.servers {
@@ -146,9 +147,9 @@ func (c *reviewCard) briefLines(s *screen, width, height int) []ink.Line {
 	return framed(c.title(s), ink.Lines(ink.Plain, text, width), &c.list, foot, width, height)
 }
 
-// silent reports whether a key says that tools of the selected server only read, where the server
-// says of some not what they do.
-func (c *reviewCard) silent(k keypress) bool {
+// asksAboutSilent reports whether a key asks about the silent tools of the selected server, and
+// there are any.
+func (c *reviewCard) asksAboutSilent(k keypress) bool {
 	return k.text == "r" && len(c.servers[c.selected].overview.Silent) > 0
 }
 
@@ -170,7 +171,7 @@ func (c *reviewCard) choose(k keypress) {
 	c.selected = max(0, min(to, len(c.servers)-1))
 }
 
-// decide notes what is to become of a server, and goes on to the next.
+// decide records the answer for a server and selects the next one.
 func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 	r := &c.servers[i]
 	if r.decided {
@@ -178,7 +179,7 @@ func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 	}
 	r.decided, r.said = true, said
 	c.open = false
-	if next := slices.IndexFunc(c.servers, func(r reviewed) bool { return !r.decided }); next >= 0 {
+	if next := slices.IndexFunc(c.servers, func(r reviewedServer) bool { return !r.decided }); next >= 0 {
 		c.selected = next
 	}
 	mark, what := ink.T(ink.Good, "✓ "), " approved: "+r.overview.Counts
@@ -191,7 +192,7 @@ func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 		what = " approved, and trusted for this session: " + r.overview.Counts
 	case !said.Approve:
 		mark, what = ink.T(ink.Bad, "✗ "), " refused: the model cannot use it"
-		ofServer := func(i host.ReviewItem) bool { return i.Kind == "command" || i.Kind == "version" } // without these nothing of it may be used
+		ofServer := func(i host.ReviewItem) bool { return i.Kind == "command" || i.Kind == "version" } // refusing one of these refuses the whole server
 		if !r.First && !slices.ContainsFunc(r.Items, ofServer) {
 			what = " refused: the model goes on with the rest of it, without " + r.overview.Counts
 		}
@@ -203,7 +204,7 @@ func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 	s.print(ink.Indent(ink.Wrap(line, s.width-2), ink.Line{mark}, ink.Of("  "))...)
 }
 
-// done answers once every server is decided about.
+// done sends the answers once every server has one.
 func (c *reviewCard) done() bool {
 	answers := make([]host.ReviewAnswer, len(c.servers))
 	for _, r := range c.servers {
@@ -226,11 +227,11 @@ func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
 		})
 		foot := c.askFoot(s, width)
 		if foot == nil {
-			foot = s.foot(width, "", append(c.answers(), scrollKeys, "d Enter Esc back")...)
+			foot = s.foot(width, "", append(c.answerKeys(), scrollKeys, "d Enter Esc back")...)
 		}
 		return framed(c.title(s), text, &c.scroll, foot, width, height)
 	}
-	keys := append(c.answers(), "d Enter details")
+	keys := append(c.answerKeys(), "d Enter details")
 	calm := 0
 	for i := range c.servers {
 		if c.servers[i].calm() {
@@ -263,7 +264,7 @@ func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
 
 func (c *reviewCard) title(s *screen) string {
 	switch {
-	case len(c.servers) > 1 && !slices.ContainsFunc(c.servers, func(r reviewed) bool { return !r.First }):
+	case len(c.servers) > 1 && !slices.ContainsFunc(c.servers, func(r reviewedServer) bool { return !r.First }):
 		return fmt.Sprintf("%d new servers: let the model use them?", len(c.servers))
 	case len(c.servers) > 1:
 		return fmt.Sprintf("%d servers are new or changed: let the model use them?", len(c.servers))
@@ -274,14 +275,15 @@ func (c *reviewCard) title(s *screen) string {
 	if !c.servers[0].First {
 		title = fmt.Sprintf("Server “%s” changed: let the model use it?", c.servers[0].Server)
 	}
-	if n := c.behind(s); n > 0 {
+	if n := c.remaining(s); n > 0 {
 		title += fmt.Sprintf(" (%d more to review)", n)
 	}
 	return title
 }
 
-// rows returns all servers of the list, and at which line the selected one stands. Where there is little room, each warning
-// has a line, and each server but the selected one a line and its first warning.
+// rows returns the lines of all servers and the line number of the selected one. If crowded is set,
+// each warning is cut to a line. Each server but the selected one is then cut to a line and its
+// first warning.
 func (c *reviewCard) rows(width int, crowded bool) (text []ink.Line, at int) {
 	if c.same != "" {
 		text = ink.Lines(ink.Muted, plaintext.Line(c.same, 300), width)
@@ -295,7 +297,7 @@ func (c *reviewCard) rows(width int, crowded bool) (text []ink.Line, at int) {
 	return text, at
 }
 
-// row returns a server in the list: what it brings, how it is started, and its warnings.
+// row returns the lines of a server: its definitions, its command, and its warnings.
 func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 	r, o := &c.servers[i], &c.servers[i].overview
 	mark := ink.T(ink.Accent, "  ")
@@ -320,7 +322,7 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 	if brief {
 		warned = 1
 	}
-	if o.Command != "" && !brief { // all of it: it is what will run
+	if o.Command != "" && !brief { // complete, because this is what will run
 		lines = append(lines, ink.Indent(ink.Barred(ink.Line{ink.T(ink.Code, plaintext.Unbroken(o.Command))}, width-4), margin, margin)...)
 	}
 	for n, text := range o.Warnings {
@@ -336,11 +338,11 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 	return lines
 }
 
-// answers returns the keys that decide about the selected server.
-func (c *reviewCard) answers() []string {
+// answerKeys returns the descriptions of the keys that decide about the selected server.
+func (c *reviewCard) answerKeys() []string {
 	r := &c.servers[c.selected]
 	keys := []string{"y approve", "n refuse", "t approve and trust…"}
-	if !r.First && !r.seen { // a change is a text to be read
+	if !r.First && !r.seen { // a change must be read
 		keys[0] = "y details, then approve"
 	}
 	if n := len(r.overview.Silent); n > 0 {
@@ -349,11 +351,11 @@ func (c *reviewCard) answers() []string {
 	return keys
 }
 
-// maxSilent is how many tools are named that may be held to only read.
+// maxSilent is the number of silent tools that are named.
 const maxSilent = 12
 
-// askFoot asks for how long the selected server is trusted, or whether its tools only read, and
-// says what that means. It is nil where neither is asked.
+// askFoot returns the question about trust or about silent tools, with its consequences, or nil if
+// neither is open.
 func (c *reviewCard) askFoot(s *screen, width int) []ink.Line {
 	r := &c.servers[c.selected]
 	switch {
@@ -368,8 +370,8 @@ func (c *reviewCard) askFoot(s *screen, width int) []ink.Line {
 	return nil
 }
 
-// behind returns how many servers are reviewed after this one.
-func (c *reviewCard) behind(s *screen) int {
+// remaining returns the number of servers that are reviewed after this one.
+func (c *reviewCard) remaining(s *screen) int {
 	n := 0
 	for _, t := range slices.Backward(s.servers) {
 		if t.Server == c.servers[0].Server {
@@ -382,7 +384,7 @@ func (c *reviewCard) behind(s *screen) int {
 	return n
 }
 
-// reviewDetails returns all definitions that a server brings, the worst first.
+// reviewDetails returns all definitions of a server, the worst first.
 func reviewDetails(r *host.Review, width int) []ink.Line {
 	items := slices.Clone(r.Items)
 	sorting.StableBy(items, func(a, b host.ReviewItem) int {
@@ -399,10 +401,10 @@ func reviewDetails(r *host.Review, width int) []ink.Line {
 	return lines
 }
 
-// manyItems is how many definitions are more than a user sees at a glance: there is a list of their names first.
+// manyItems is the number of definitions from which a list of their names comes first.
 const manyItems = 6
 
-// contents returns the names of what follows, of each kind.
+// contents returns a list of the following definitions' names, by kind.
 func contents(items []host.ReviewItem, width int) []ink.Line {
 	lines := []ink.Line{nil}
 	for len(items) > 0 {
@@ -443,7 +445,7 @@ func reviewItem(it *host.ReviewItem, width int) []ink.Line {
 	return append(lines, ink.Indent(body(it.Text, width-2), margin, margin)...)
 }
 
-// diffLines returns a difference, as diff writes it.
+// diffLines returns a diff as lines.
 func diffLines(text string, width int) []ink.Line {
 	var lines []ink.Line
 	for row := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -461,8 +463,7 @@ func diffLines(text string, width int) []ink.Line {
 	return lines
 }
 
-// fieldLines returns a whole definition: fields, those of several lines indented. What of
-// them is JSON is laid out as a user reads it.
+// fieldLines returns a whole definition: its fields, with indented lines and with JSON laid out.
 func fieldLines(text string, width int) []ink.Line {
 	if isObject(text) {
 		return jsonLines([]byte(text), width)

@@ -209,7 +209,7 @@ func TestTheListSaysThatAChangeIsReadFirst(t *testing.T) {
 	})
 }
 
-// Where a server does not say what tools do, the person can; which they are is named before.
+// If a server does not declare what its tools do, the user can. The tools are named before.
 func TestAReviewCanSayThatToolsOnlyRead(t *testing.T) {
 	quiet := brings("db", "npx db", 3)
 	for i := range quiet.Items {
@@ -254,7 +254,7 @@ func TestAReviewCanSayThatToolsOnlyRead(t *testing.T) {
 	}
 }
 
-// New servers without warnings are asked about in one line: all of them at once, or each.
+// New servers without warnings need one question: about all of them, or about each.
 func TestTheFirstReviewIsOneLine(t *testing.T) {
 	reviews := []host.Review{brings("a", "npx a", 2), brings("b", "npx b", 2), brings("c", "npx c", 1)}
 	for keys, want := range map[string][]bool{"y": {true, true, true}, "A": {true, true, true}, "n": {false, false, false}, "<esc>": {false, false, false}, "dyny": {true, false, true}, "2nyy": {true, false, true}, "<enter><esc>": {false, false, false}} {

@@ -23,7 +23,7 @@ func exchange(text string, more ...string) []host.Entry {
 	return []host.Entry{{Message: &question}, {Message: &answer}, {Message: &result}, {Message: &answer}, {Totals: &host.Totals{}}}
 }
 
-func TestAConversationGoesOnFromAnEarlierQuestion(t *testing.T) {
+func TestAConversationContinuesFromAnEarlierQuestion(t *testing.T) {
 	entries := slices.Concat([]host.Entry{{Note: "a note"}}, exchange("typed one", "[attached: x]"), exchange("from a prompt"), exchange("typed three"))
 	entries[6].Shown = "plan: tea" // what a program made of it is not shown
 	session := &scripted{entries: entries, saved: Saved{ID: "abcd"}}
@@ -134,7 +134,7 @@ func (agreeable) Review(_ context.Context, reviews []host.Review) ([]host.Review
 	return answers, nil
 }
 
-// The text goes back to an earlier question; what the person took back since does not.
+// The text returns to an earlier question. Permissions that were withdrawn since stay withdrawn.
 func TestRewindKeepsWithdrawnPermissions(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]Store{"kept": &folder{kept: map[string]*kept{}}, "in memory": nil} {

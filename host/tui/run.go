@@ -15,46 +15,46 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// maxThought is how many bytes of one piece of reasoning are kept to be shown.
+// maxThought is the number of bytes of one reasoning text that are stored.
 const maxThought = 64 << 10
 
-// A run is a question that is being answered.
+// A run is a question that the model is answering.
 type run struct {
 	cancel    context.CancelFunc
-	leave     func() // cancels it but for the tasks of its calls; nil: it has none
+	leave     func() // cancels the run but not the tasks of its calls; nil if they cannot go on
 	cancelled bool
 	began     time.Time
 	ticking   bool
 
-	interrupted bool // by Esc: the next question goes on from here
+	interrupted bool // Esc cancelled it, and the next question continues from the partial answer
 
 	text      markdown.Stream
 	wrote     bool // text came in pieces in this step
 	thought   strings.Builder
-	thinking  time.Time // when it began
-	doing     string    // what it is, where that is no question
-	step      int       // of the plan
-	doingStep string    // the same for users
-	listed    bool      // which tools there are was shown
+	thinking  time.Time // start of the reasoning
+	doing     string    // description, if it is not a question
+	step      int       // index of the plan's step
+	doingStep string    // step of the plan, for users
+	listed    bool      // the list of tools was shown
 	asked     bool      // the model is being asked
 	top       call      // stands for the run: what the model calls are its calls
-	draft     string    // the tool whose arguments are being written
+	draft     string    // tool whose arguments the model is writing
 	answered  bool      // an Answered event came
-	compacted bool      // a notice said what came of a summary
+	compacted bool      // a notice reported the result of a summary
 
-	printed bool     // text of this step stands in the scrollback
-	retry   string   // the request failed, and is made again
-	retried bool     // it was made again: its text is printed once it is whole
+	printed bool     // text of this step is in the scrollback
+	retry   string   // notice about a failed request that is made again
+	retried bool     // the request was made again, and its text is printed when complete
 	held    []string // parts of that text
 
-	rendered struct { // of the text's rest
+	rendered struct { // cache of the laid-out rest of the text
 		text  string
 		width int
 		lines []ink.Line
 	}
 }
 
-// ask begins a run.
+// ask starts a run for a question.
 func (s *screen) ask(q host.Question) {
 	ctx, r := s.begun()
 	s.ui.background(func() any {
@@ -151,7 +151,7 @@ func (s *screen) progress(e *host.Event) {
 		s.endText()
 		s.run.answered = true
 		switch {
-		case s.run.interrupted && a.Stop == "cancelled": // which is said when it is over
+		case s.run.interrupted && a.Stop == "cancelled": // the end of the run prints this
 		case a.Stop == "cancelled":
 			s.say(ink.Warn, "cancelled")
 		case a.Error != "":
@@ -195,8 +195,8 @@ func (s *screen) delta(d *model.Delta) {
 	}
 }
 
-// retry takes back what came of an answer that broke off. What of it was printed cannot be,
-// but that happens once: what comes now is printed when it is whole.
+// retry drops the partial answer of a failed request. Printed text cannot be removed, so the text
+// of the next attempt is printed only when it is complete.
 func (s *screen) retry(again *model.Retry) {
 	r := s.run
 	r.text.End()
@@ -212,7 +212,7 @@ func (s *screen) retry(again *model.Retry) {
 	r.thought.Reset()
 }
 
-// endText prints what is left of the text.
+// endText prints the rest of the text.
 func (s *screen) endText() {
 	s.endThought()
 	for _, part := range s.run.held {
@@ -225,7 +225,7 @@ func (s *screen) endText() {
 	s.run.draft = ""
 }
 
-// endThought prints that the model thought; what, is shown on demand.
+// endThought prints a line about the reasoning, and stores its text for Ctrl+O.
 func (s *screen) endThought() {
 	r := s.run
 	if r.thought.Len() == 0 {
@@ -256,7 +256,7 @@ func (s *screen) decided(d *host.Decided) {
 	}
 }
 
-// live returns what is still moving, drawn in the frame.
+// live returns the unfinished lines, which are drawn in the frame.
 func (s *screen) live() []ink.Line {
 	r := s.run
 	if r == nil {
@@ -271,7 +271,7 @@ func (s *screen) live() []ink.Line {
 		}
 		lines = append(lines, ink.Line{ink.T(ink.Muted, "∴ thinking: ", ink.Italic), ink.T(ink.Muted, last)}.Cut(s.width))
 	}
-	rest := r.text.Rest() // what was not printed yet
+	rest := r.text.Rest() // the text not printed so far
 	if n := len(r.held); n > 0 {
 		rest = r.held[n-1] + rest
 	}
@@ -291,7 +291,7 @@ func (s *screen) live() []ink.Line {
 	return append(lines, s.activity())
 }
 
-// activity returns what is being waited for.
+// activity describes what the user is waiting for.
 func (s *screen) activity() ink.Line {
 	r := s.run
 	what, running := "working", len(r.running())
@@ -329,7 +329,7 @@ func (s *screen) activity() ink.Line {
 	}.Cut(s.width)
 }
 
-// seconds returns a time as users read it.
+// seconds formats a duration for users.
 func seconds(d time.Duration) string {
 	switch {
 	case d < time.Second:

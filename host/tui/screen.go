@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// screen is the state of what is shown. It is used by one goroutine, that of the program.
+// screen is the state of the terminal interface. Only the goroutine of the program uses it.
 type screen struct {
 	ctx     context.Context
 	ui      *UI
@@ -24,29 +24,29 @@ type screen struct {
 	now     func() time.Time
 
 	width, height int
-	reported      struct{ width, height int } // by the terminal
-	view          tea.View                    // what is drawn
-	frame         int                         // its lines
-	full          bool                        // it takes the whole screen, which comes back afterwards
+	reported      struct{ width, height int } // size that the terminal reported
+	view          tea.View                    // frame to draw
+	frame         int                         // number of its lines
+	full          bool                        // the frame fills the screen until it is closed
 
-	paper     paper   // what goes to the scrollback
-	run       *run    // the question that is being answered; nil: none
-	past      []*call // calls that returned, and thoughts, the last one last
+	paper     paper   // text for the scrollback
+	run       *run    // question that the model is answering; nil: none
+	past      []*call // ended calls and reasoning texts, in order
 	log       []logged
-	readLog   time.Time // when the log was looked at
+	readLog   time.Time // time of the last look at the log
 	trace     bool
-	byLine    bool // the terminal can only print lines
+	byLine    bool // line mode
 	servers   []host.ServerTools
-	permitted []Permission // as they were listed last
-	unwatch   func()       // ends the wait for tasks of the conversation that is shown
-	came      int          // the task of which something came that the model was not asked about; 0: none
-	byItself  int          // times that the model went on with what came of tasks since the user asked something
+	permitted []Permission // as last listed
+	unwatch   func()       // ends the wait for tasks of the current conversation
+	came      int          // number of the task with a result that the model has not seen; 0: none
+	taskRuns  int          // number of runs for results of tasks since the user's last question
 	polling   bool
-	troubled  []string    // servers of which it was said that they failed
-	refused   []string    // servers of which the user refused what was to be reviewed
-	announced []string    // servers of which it was said that they wait to be reviewed
-	suggested bool        // a question was looked for that can be suggested
-	used      host.Ledger // as it was after the last step
+	troubled  []string    // servers whose failure was printed
+	refused   []string    // servers whose definitions the user refused
+	announced []string    // servers whose review was announced
+	suggested bool        // the example question was printed, or there is none
+	used      host.Ledger // use of the window after the last step
 
 	input   editor.Buffer
 	history history
@@ -56,42 +56,43 @@ type screen struct {
 		all   []pasted
 		count int
 	}
-	large  string          // a question that was kept back for its size; empty: none
-	cmds   []tea.Cmd       // what the program is to do next
-	steps  []host.PlanStep // as they were put into the input
-	absent []string        // what was typed behind an @ and is no file
+	large  string          // question held back for its size; empty: none
+	cmds   []tea.Cmd       // commands for the program
+	steps  []host.PlanStep // plan as it was put into the input
+	absent []string        // words after an @ that do not name a file
 	hint   string          // shown in place of the status line until the next key
 
-	cards   []card                      // what waits for the user, the first one shown
-	panel   panel                       // what the user opened; nil: nothing
-	pressed time.Time                   // when the last key was
-	forCard string                      // what it was, if it was for a card
-	noted   struct{ call, text string } // what the user said to a call that they refused
+	cards       []card                      // questions to the user; the first one is shown
+	panel       panel                       // open panel; nil: none
+	pressed     time.Time                   // time of the last key
+	forCard     string                      // last key, if a card handled it
+	refusalNote struct{ call, text string } // the user's note about a refused call
 
-	listening bool // somebody waits for what comes next
+	listening bool // a listen command is pending
 	quitting  bool
-	escaped   time.Time // when Esc was pressed with nothing to close
-	leaving   time.Time // when Ctrl+C was pressed with nothing to cancel, or Ctrl+D with something to lose
+	escaped   time.Time // time of an Esc that closed nothing
+	leaving   time.Time // time of a Ctrl+C that cancelled nothing, or a Ctrl+D that would lose something
 }
 
-// An overlay takes the place of the input: a panel or a card.
+// An overlay is shown in place of the input: a panel or a card.
 type overlay interface {
 	// press handles a key and reports whether the overlay is done.
 	press(s *screen, k keypress) (done bool)
-	// lines are what is shown, at most height of them.
+	// lines returns at most height lines.
 	lines(s *screen, width, height int) []ink.Line
 }
 
-// A panel is an overlay that the user opened. A key that it does not take closes it, and is for the input.
+// A panel is an overlay that the user opened. A key that it does not take closes it and goes to the
+// input.
 type panel interface {
 	overlay
 	takes(k keypress) bool
 }
 
-// typing is an overlay that takes text.
+// typing is an overlay that accepts text.
 type typing interface{ write(s *screen, text string) }
 
-// The messages of the screen to itself.
+// Messages that the screen sends to itself.
 type (
 	tickMsg    struct{}
 	pollMsg    struct{}
@@ -99,8 +100,8 @@ type (
 	settledMsg struct{}
 )
 
-// tickTime is how often running times are drawn again, pollTime how often the
-// state of servers is looked at while some are connecting.
+// tickTime is the interval at which running times are redrawn. pollTime is the interval at which
+// the servers' states are read while some are connecting.
 const (
 	tickTime = 200 * time.Millisecond
 	pollTime = 500 * time.Millisecond
@@ -113,7 +114,7 @@ func newScreen(ctx context.Context, u *UI, session Session) *screen {
 	return s
 }
 
-// Init begins to listen.
+// Init returns the first commands.
 func (s *screen) Init() tea.Cmd {
 	cmds := []tea.Cmd{s.listen()}
 	if s.ui.auto {
@@ -165,11 +166,11 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	s.draw()
 	cmds, s.cmds = append(cmds, s.cmds...), nil
 	cmds = append(cmds, s.listen(), s.flush())
-	if s.run != nil && !s.run.ticking { // running times move
+	if s.run != nil && !s.run.ticking { // running times change
 		s.run.ticking = true
 		cmds = append(cmds, tea.Tick(tickTime, func(time.Time) tea.Msg { return tickMsg{} }))
 	}
-	if !s.polling && slices.ContainsFunc(s.servers, isConnecting) { // no event tells that a server is connected
+	if !s.polling && slices.ContainsFunc(s.servers, isConnecting) { // no event reports that a server connected
 		s.polling = true
 		cmds = append(cmds, tea.Tick(pollTime, func(time.Time) tea.Msg { return pollMsg{} }))
 	}
@@ -179,11 +180,12 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return s, tea.Batch(cmds...)
 }
 
-// drawTime is how long the first frame may take until it is on the terminal.
+// drawTime is the time after which a frame is certainly on the terminal.
 const drawTime = 60 * time.Millisecond
 
-// resize lays everything out for another size. With the first one, printing can begin, but not before the program knows
-// where the frame is: it would print over what stood on the terminal before.
+// resize lays out the screen for another size. Printing starts after the first size, but only when
+// the program knows the position of the frame. Otherwise it would overwrite earlier text on the
+// terminal.
 func (s *screen) resize(width, height int) tea.Cmd {
 	first := s.width == 0
 	s.reported.width, s.reported.height = width, height
@@ -197,7 +199,7 @@ func (s *screen) resize(width, height int) tea.Cmd {
 	return tea.Tick(drawTime, func(time.Time) tea.Msg { return printedMsg{} })
 }
 
-// greet prints what stands at the beginning: a greeting, and what was said before.
+// greet prints the greeting, and the earlier text of a resumed conversation.
 func (s *screen) greet() {
 	if text := s.ui.options.Greeting; text != "" {
 		s.printMarkdown(text)
@@ -210,30 +212,31 @@ func (s *screen) greet() {
 	s.look(s.servers)
 }
 
-// receive handles what came from elsewhere.
+// receive handles a value from the inbox.
 func (s *screen) receive(v any) {
 	switch v := v.(type) {
 	case host.Event:
 		s.happened(&v)
 	case *ask:
 		if s.run != nil {
-			s.endText() // the model has said what it says before the call
+			s.endText() // the text before a call is complete
 		}
 		s.cards = append(s.cards, newCard(s, v))
 		s.alert("waits for you")
-	case withdrawn:
+	case withdrawnQuestion:
 		s.cards = slices.DeleteFunc(s.cards, func(c card) bool { return c.state().ask == v.ask })
 	case func(*screen):
 		v(s)
 	}
 }
 
-// later runs f in the background, and what it returns on the screen.
+// later runs f in the background, and the result of f on the screen.
 func (s *screen) later(f func(context.Context) func(*screen)) {
 	s.ui.background(func() any { return f(s.ctx) })
 }
 
-// listen waits for what comes next, unless there is much to be printed first: who brings more has to wait.
+// listen waits for the next values of the inbox. It does not if many lines wait to be printed, so
+// that senders have to wait.
 func (s *screen) listen() tea.Cmd {
 	if s.listening || len(s.paper.queue) > maxQueue {
 		return nil
@@ -242,7 +245,8 @@ func (s *screen) listen() tea.Cmd {
 	return s.ui.next
 }
 
-// leave ends the program. Whoever waits for an answer gets none. Tasks go on, unless nobody would know of them.
+// leave ends the program. Open questions get no answer. Tasks continue if the conversation is
+// stored.
 func (s *screen) leave() {
 	s.quitting = true
 	switch {
@@ -254,7 +258,7 @@ func (s *screen) leave() {
 	}
 }
 
-// overlay returns what has the keys in place of the input, or nil.
+// overlay returns the overlay that gets the keys, or nil.
 func (s *screen) overlay() overlay {
 	if len(s.cards) > 0 {
 		return s.cards[0]
@@ -262,17 +266,17 @@ func (s *screen) overlay() overlay {
 	return s.panel
 }
 
-// roomy is the height from which on there is an empty line above the frame.
+// roomy is the height from which an empty line separates the frame.
 const roomy = 16
 
-// narrow is the width below which words are saved.
+// narrow is the width below which texts are abbreviated.
 const narrow = 60
 
 // View returns the frame.
 func (s *screen) View() tea.View { return s.view }
 
-// draw lays out the frame: what is moving, the input or a card in its place, and the status line. It is lower than the
-// screen, so that printing above it works. A panel takes the whole screen.
+// draw lays out the frame: unfinished lines, the input or a card, and the status line. The frame is
+// lower than the screen, because printing above it needs a free line. A panel fills the screen.
 func (s *screen) draw() {
 	s.paper.held, s.full = s.paper.held || s.full, false
 	if s.width == 0 || s.quitting {
@@ -284,7 +288,7 @@ func (s *screen) draw() {
 		s.show(append(s.panel.lines(s, s.width, s.height-1), s.status()), nil)
 		return
 	}
-	room := s.height - 2 // for the status line, and one that stays free
+	room := s.height - 2 // one for the status line, one free
 	var bottom []ink.Line
 	var cursor *tea.Cursor
 	live := s.live()
@@ -310,7 +314,8 @@ func (s *screen) draw() {
 	s.show(append(append(live[:len(live):len(live)], bottom...), s.status()), cursor)
 }
 
-// cardHeight returns how many lines a card may have. A list of servers and a call may have them all, so that they fit.
+// cardHeight returns the maximum number of lines of a card. A list of servers and a call may fill
+// the screen.
 func (s *screen) cardHeight() int {
 	switch c := s.cards[0].(type) {
 	case *reviewCard:
@@ -323,7 +328,7 @@ func (s *screen) cardHeight() int {
 	return max(8, s.height*2/3)
 }
 
-// show makes lines the frame.
+// show sets the frame.
 func (s *screen) show(lines []ink.Line, cursor *tea.Cursor) {
 	for i := range lines {
 		lines[i] = lines[i].Cut(s.width)
@@ -338,7 +343,7 @@ func (s *screen) show(lines []ink.Line, cursor *tea.Cursor) {
 
 func (s *screen) inputWidth() int { return s.width - 2 }
 
-// inputLines returns the menu and the input, with the cursor in them.
+// inputLines returns the menu and the input, with the cursor.
 func (s *screen) inputLines(room int) ([]ink.Line, *tea.Cursor) {
 	rows, x, y := s.input.Layout(s.inputWidth())
 	most := max(1, room/3)
@@ -367,8 +372,8 @@ func (s *screen) inputLines(room int) ([]ink.Line, *tea.Cursor) {
 	return lines, cursor
 }
 
-// status returns the last line: the model, the servers, the context, what it cost.
-// What does not fit is left out, the least important first.
+// status returns the status line: the model, the servers, the use of the window, the cost. The
+// least important parts are left out if there is no space.
 func (s *screen) status() ink.Line {
 	if s.hint != "" {
 		return ink.Line{ink.T(ink.Warn, plaintext.Line(s.hint, s.width))}
@@ -382,7 +387,7 @@ func (s *screen) status() ink.Line {
 		}
 	}
 	parts = append(parts, s.serverStatus())
-	warnings := 0 // that were not looked at
+	warnings := 0 // warnings since the last look at the log
 	for i := range s.log {
 		if s.log[i].at.After(s.readLog) && s.log[i].Level.Severity() >= 4 {
 			warnings++
@@ -403,7 +408,7 @@ func (s *screen) status() ink.Line {
 		parts = append(parts, ink.T(ink.Muted, count(n)+" tokens"))
 	}
 	if t.Cost > 0 {
-		parts = append(parts, ink.T(ink.Muted, money(t.Cost, t.CostUnknown)))
+		parts = append(parts, ink.T(ink.Muted, formatDollars(t.Cost, t.CostUnknown)))
 	}
 	parts = append(parts, ink.T(ink.Muted, "F1 help"))
 	line := ink.Line{parts[0]}
@@ -416,7 +421,7 @@ func (s *screen) status() ink.Line {
 	return line
 }
 
-// typedLines returns text that is being typed on a card.
+// typedLines returns the lines of text typed on a card.
 func typedLines(b *editor.Buffer, width int) []ink.Line {
 	text := withCursor(b, 0)
 	if strings.Contains(b.Text(), "\n") || text.Width() > width {
@@ -426,31 +431,31 @@ func typedLines(b *editor.Buffer, width int) []ink.Line {
 }
 
 const (
-	maxTranscript = 20_000 // printed lines that are remembered for the search
-	maxQueue      = 5_000  // lines that wait to be printed before no more is heard
+	maxTranscript = 20_000 // printed lines stored for the search
+	maxQueue      = 5_000  // queued lines from which listen pauses
 )
 
-// paper is what was printed above the frame, or waits for it. Printing is asked of the program one piece after the
-// other: two pieces at the same time could come out in any order.
+// paper holds the lines that were printed above the frame, or wait to be. They are printed one
+// piece at a time, because the order of two concurrent pieces is undefined.
 type paper struct {
 	queue      []ink.Line
 	printing   bool
 	begun      bool // something was printed
 	transcript []ink.Line
 
-	drawn    int       // the height of the highest frame that may be on the terminal
-	peak     int       // of the frames since settling began
-	held     bool      // nothing may be printed before that
-	settling bool      // it is being waited until a lower frame is drawn
-	resized  time.Time // when the terminal last had another size
-	width    int       // that the lines of the queue fit in
-	waited   int       // how often the program did not know the terminal's size yet
+	drawn     int       // height of the tallest frame that may still be on the terminal
+	peak      int       // the same, for frames since settling began
+	held      bool      // printing waits for settled
+	settling  bool      // a settledMsg is pending
+	resized   time.Time // time of the last change of size
+	width     int       // width that the queued lines fit
+	sizeWaits int       // number of times that printing waited for a new size
 }
 
-// maxWaited is how often printing waits for the program to hear of another size.
+// maxWaited limits how often printing waits for a report of a new size.
 const maxWaited = 20
 
-// print prints lines, with an empty line before them.
+// print queues lines after an empty line.
 func (s *screen) print(lines ...ink.Line) {
 	if len(lines) == 0 {
 		return
@@ -462,7 +467,7 @@ func (s *screen) print(lines ...ink.Line) {
 	s.add(lines...)
 }
 
-// add prints lines right below the last one.
+// add queues lines right after the last one.
 func (s *screen) add(lines ...ink.Line) {
 	s.paper.width = max(s.paper.width, s.width)
 	for _, l := range lines {
@@ -476,50 +481,51 @@ func (s *screen) add(lines ...ink.Line) {
 
 func (s *screen) printMarkdown(text string) { s.print(markdown.Render(text, s.width)...) }
 
-// say prints a remark of the program itself.
+// say prints a text of the program.
 func (s *screen) say(role ink.Role, text string) {
 	s.print(ink.Lines(role, text, s.width)...)
 }
 
-// flush prints what waits. No more goes out at once than fits above the frame: the terminal scrolls by so much, and
-// would take the frame along. What counts is the highest frame that may still be on the terminal.
+// flush prints queued lines, but no more than fit above the frame, because the terminal would
+// scroll the frame away. The height that counts is that of the tallest frame that may still be on
+// the terminal.
 func (s *screen) flush() tea.Cmd {
 	p := &s.paper
 	if p.printing || len(p.queue) == 0 || s.width == 0 || s.full {
 		return nil
 	}
 	if p.held = p.held || s.isOutgrown(); p.held {
-		return s.settle()
+		return s.waitForFrame()
 	}
 	p.fit(s.width)
 	room := max(1, s.height-p.drawn-1)
 	if room < len(p.queue) && s.frame < p.drawn {
-		return s.settle()
+		return s.waitForFrame()
 	}
 	n := min(len(p.queue), room)
 	text := s.theme.PaintAll(p.queue[:n])
 	if text == "" {
-		text = " " // nothing at all would print no line
+		text = " " // Println ignores an empty text
 	}
 	p.queue = slices.Delete(p.queue, 0, n)
 	p.printing = true
 	return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })
 }
 
-// isOutgrown reports whether the terminal has another size than the program knows of. What
-// is printed then lands on other lines, and the next frame erases it.
+// isOutgrown reports whether the terminal's size differs from the last reported one. Lines printed
+// now would be misplaced and erased by the next frame.
 func (s *screen) isOutgrown() bool {
 	width, height, known := s.ui.size()
-	if !known || width == s.reported.width && height == s.reported.height || s.paper.waited >= maxWaited {
-		s.paper.waited = 0
+	if !known || width == s.reported.width && height == s.reported.height || s.paper.sizeWaits >= maxWaited {
+		s.paper.sizeWaits = 0
 		return false
 	}
-	s.paper.waited++
+	s.paper.sizeWaits++
 	return true
 }
 
-// fit breaks the lines that wait for the width that the terminal has now: the terminal
-// would break them where nobody counts it.
+// fit breaks queued lines for the current width. The terminal would otherwise break them, and the
+// number of rows would be wrong.
 func (p *paper) fit(width int) {
 	if p.width <= width {
 		p.width = width
@@ -533,8 +539,8 @@ func (p *paper) fit(width int) {
 	p.queue = rows
 }
 
-// settle waits until a lower frame is on the terminal.
-func (s *screen) settle() tea.Cmd {
+// waitForFrame waits until a lower frame is on the terminal.
+func (s *screen) waitForFrame() tea.Cmd {
 	if s.paper.settling {
 		return nil
 	}
@@ -542,8 +548,8 @@ func (s *screen) settle() tea.Cmd {
 	return tea.Tick(drawTime, func(time.Time) tea.Msg { return settledMsg{} })
 }
 
-// settled notes that frames of some time ago are on the terminal; unless it has had another
-// size since, which a frame has to be drawn for.
+// settled records that the frames since waitForFrame are on the terminal, unless the size changed
+// meanwhile.
 func (p *paper) settled(now time.Time) {
 	p.settling = false
 	if now.Sub(p.resized) >= drawTime {

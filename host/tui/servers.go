@@ -11,11 +11,10 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// maxTrouble is how many lines tell why a server failed; /mcp has all of them.
+// maxTrouble is the number of lines about a failed server. /mcp shows all of them.
 const maxTrouble = 6
 
-// look takes up how it stands with the servers now, and prints what a user should
-// know of it: which of them failed, and which wait to be reviewed.
+// look updates the states of the servers, and prints which of them failed and which need a review.
 func (s *screen) look(now []host.ServerTools) {
 	s.servers = now
 	for i := range now {
@@ -25,12 +24,12 @@ func (s *screen) look(now []host.ServerTools) {
 		case t.State == host.StateFailed && reported < 0:
 			s.troubled = append(s.troubled, t.Server)
 			s.print(s.failed(t)...)
-		case t.State != host.StateFailed && t.State != host.StateConnecting && reported >= 0: // connecting it may only be once more
+		case t.State != host.StateFailed && t.State != host.StateConnecting && reported >= 0: // a failed server that reconnects may fail again
 			s.troubled = slices.Delete(s.troubled, reported, reported+1)
 		}
 	}
 	if s.run != nil || slices.ContainsFunc(now, isConnecting) {
-		return // a question brings the reviews by itself; of those that connect there may be more
+		return // a question starts the reviews anyway, and connecting servers may need more
 	}
 	defer s.suggest()
 	var fresh []string
@@ -47,7 +46,7 @@ func (s *screen) look(now []host.ServerTools) {
 	s.print(ink.Indent(ink.Lines(ink.Plain, text, s.width-2), ink.Line{ink.T(ink.Warn, "? ", ink.Bold)}, ink.Of("  "))...)
 }
 
-// suggest prints a question to begin with, once, where none was asked yet.
+// suggest prints an example question, once, in a conversation without questions.
 func (s *screen) suggest() {
 	if s.suggested || s.ui.options.Example == nil {
 		return
@@ -63,17 +62,17 @@ func (s *screen) suggest() {
 
 func isConnecting(t host.ServerTools) bool { return t.State == host.StateConnecting }
 
-// failed returns why a server is not there.
+// failed returns lines about a failed server.
 func (s *screen) failed(t *host.ServerTools) []ink.Line {
-	lines := ink.Lines(ink.Warn, t.Server+" failed: "+troubleOf(t), s.width-2)
+	lines := ink.Lines(ink.Warn, t.Server+" failed: "+serverFailure(t), s.width-2)
 	if len(lines) > maxTrouble {
 		lines = append(lines[:maxTrouble-1:maxTrouble-1], ink.Line{ink.T(ink.Muted, "… (/mcp has it all)")})
 	}
 	return ink.Indent(lines, ink.Line{ink.T(ink.Bad, "✗ ", ink.Bold)}, ink.Of("  "))
 }
 
-// troubleOf returns why a server is not there, and what can be done about it.
-func troubleOf(t *host.ServerTools) string {
+// serverFailure returns the reason why a server failed, and the remedy.
+func serverFailure(t *host.ServerTools) string {
 	why := strings.TrimPrefix(orElse(t.Error, "no reason is known"), fmt.Sprintf("server %q: ", t.Server))
 	if t.Remedy != "" {
 		why += "; " + t.Remedy
@@ -81,8 +80,8 @@ func troubleOf(t *host.ServerTools) string {
 	return why
 }
 
-// serverStatus returns how many servers the model has, and what of them, and how it stands
-// with the others. The program's own tools are none of a server that a user knows.
+// serverStatus returns the number of connected servers and of their tools, and the states of the
+// others. It does not count the program's own server.
 func (s *screen) serverStatus() ink.Span {
 	states, seen, servers, off, refused := map[string]int{}, 0, 0, 0, 0
 	for _, t := range s.servers {
@@ -144,7 +143,7 @@ func serverLines(t *host.ServerTools, width int) []ink.Line {
 	why := t.Error
 	switch {
 	case t.Remedy != "":
-		why = troubleOf(t)
+		why = serverFailure(t)
 	case why == "" && t.Off:
 		why = "off in this conversation: the model has nothing of it"
 	case why == "" && t.State == host.StateUnapproved:
@@ -158,7 +157,7 @@ func serverLines(t *host.ServerTools, width int) []ink.Line {
 	return lines
 }
 
-// reviewAgain has what of a server was refused, or set aside, shown once more.
+// reviewAgain shows the refused and set-aside definitions of a server again.
 func (s *screen) reviewAgain(server string) {
 	if server == "" {
 		var names []string
@@ -185,10 +184,10 @@ func (s *screen) reviewAgain(server string) {
 	s.say(ink.Muted, "You will see what "+server+" defines "+when)
 }
 
-// serverVerbs returns what can be done with a server, as /mcp takes it.
+// serverVerbs returns the verbs of /mcp.
 func serverVerbs() []string { return []string{"tools", "restart", "off", "on", "trust", "log"} }
 
-// mcpPanel shows all servers. Its keys do what the verbs behind /mcp do.
+// mcpPanel lists all servers. Its keys are the verbs of /mcp.
 func mcpPanel() *roster {
 	r := &roster{title: "servers", none: "no server is configured", keys: []string{"Enter tools", "r restart", "o on/off", "t trust", "l log"}}
 	r.rows = func(s *screen, width int) (rows [][]ink.Line) {
@@ -211,7 +210,7 @@ func mcpPanel() *roster {
 	return r
 }
 
-// mcp shows the servers, or does something with one of them.
+// mcp lists the servers, or applies a verb to one of them.
 func (s *screen) mcp(argument string) {
 	verb, name, _ := strings.Cut(argument, " ")
 	name = strings.TrimSpace(name)
@@ -229,7 +228,7 @@ func (s *screen) mcp(argument string) {
 	}
 }
 
-// toServer does something with a server; back is what is shown again afterwards.
+// toServer applies a verb to a server. back is the panel to show afterwards.
 func (s *screen) toServer(verb string, t *host.ServerTools, back panel) {
 	name := t.Server
 	switch verb {
@@ -239,7 +238,7 @@ func (s *screen) toServer(verb string, t *host.ServerTools, back panel) {
 	case "log":
 		s.panel = serverLog(name, back)
 	case "restart":
-		s.troubled = slices.DeleteFunc(s.troubled, func(server string) bool { return server == name }) // why it fails now is another matter
+		s.troubled = slices.DeleteFunc(s.troubled, func(server string) bool { return server == name }) // a new failure must be printed
 		s.change(func(context.Context) (string, error) { return name + " is being restarted", s.session.Restart(name) })
 	case "off":
 		s.change(func(context.Context) (string, error) {
@@ -268,8 +267,8 @@ func (s *screen) toServer(verb string, t *host.ServerTools, back panel) {
 	}
 }
 
-// change changes something in the background and says what came of it: in the scrollback,
-// and below the panel that covers it.
+// change runs f in the background and prints its result. If a panel hides the scrollback, the
+// result is also shown as a hint.
 func (s *screen) change(f func(ctx context.Context) (done string, err error)) {
 	s.later(func(ctx context.Context) func(*screen) {
 		text, err := f(ctx)
@@ -288,7 +287,7 @@ func (s *screen) change(f func(ctx context.Context) (done string, err error)) {
 	})
 }
 
-// serverLog returns what a server wrote to its standard error and logged, and why it failed.
+// serverLog shows a server's standard error, its log messages, and the reason why it failed.
 func serverLog(name string, back panel) *pager {
 	return &pager{title: "log of " + name, end: true, back: back, build: func(s *screen, width int) []ink.Line {
 		var lines []ink.Line
@@ -302,7 +301,7 @@ func serverLog(name string, back panel) *pager {
 		}
 		for _, t := range s.session.Talk().Servers() {
 			if t.Server == name && t.Error != "" {
-				lines = append(lines, ink.Lines(ink.Bad, troubleOf(&t), width)...)
+				lines = append(lines, ink.Lines(ink.Bad, serverFailure(&t), width)...)
 			}
 		}
 		if len(lines) == 0 {
@@ -312,28 +311,29 @@ func serverLog(name string, back panel) *pager {
 	}}
 }
 
-// Models are the models that can answer, and how hard they think. Its methods are called from several goroutines.
+// Models lists the models and their levels of effort. Its methods are called from several
+// goroutines.
 type Models interface {
-	// List returns the models that can be chosen, those of the current provider first.
-	// An error may come with some of them: it says which provider did not answer.
+	// List returns the available models, those of the current provider first. An error may come
+	// with a partial list, and names the provider that did not answer.
 	List(ctx context.Context) ([]ModelChoice, error)
-	// Choose has another model answer from the next question on.
+	// Choose switches to another model from the next question on.
 	Choose(name string) error
-	// Efforts are the levels of effort that the model can be asked for, and the one that
-	// it is; no levels where it has none.
+	// Efforts returns the levels of effort of the model, and the current one. levels is empty if
+	// the model has none.
 	Efforts() (levels []string, current string)
-	// SetEffort asks for a level from the next question on.
+	// SetEffort sets the level from the next question on.
 	SetEffort(level string) error
 }
 
-// A ModelChoice is a model that can be chosen.
+// A ModelChoice is an available model.
 type ModelChoice struct {
-	Name    string // as Choose takes it
+	Name    string // name for Choose
 	About   string
 	Current bool
 }
 
-// model shows the models to choose from, or has one of them answer.
+// model lists the models, or switches to one.
 func (s *screen) model(name string) {
 	models := s.ui.options.Models
 	switch {
@@ -370,9 +370,9 @@ func (s *screen) model(name string) {
 	}
 }
 
-// chooseModel has a model answer from now on.
+// chooseModel switches to a model.
 func (s *screen) chooseModel(name string) {
-	if s.run != nil { // the list came while the next answer began
+	if s.run != nil { // another answer may have begun before the user chose
 		s.hint = "the answer is still coming; Esc interrupts it"
 		return
 	}
@@ -391,7 +391,7 @@ func (s *screen) chooseModel(name string) {
 	s.say(ink.Muted, text)
 }
 
-// effort shows or sets how hard the model thinks.
+// effort shows or sets the model's level of effort.
 func (s *screen) effort(level string) {
 	var levels []string
 	var current string
@@ -426,7 +426,7 @@ func (s *screen) setEffort(level string) {
 	s.say(ink.Muted, "From the next question on, the model is asked for this effort: "+level)
 }
 
-// aboutModel returns what is known of the model that answers.
+// aboutModel describes the current model.
 func (s *screen) aboutModel() string {
 	m := s.session.Model()
 	text := fmt.Sprintf("%s at %s", m.Name, m.Provider)

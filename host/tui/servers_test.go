@@ -232,7 +232,7 @@ func TestStatusShowsReviews(t *testing.T) {
 	})
 }
 
-// What was refused waits for no review any more, until the person asks for one.
+// A refused server is not reviewed again until the user requests it.
 func TestRefusedToolsAreNotReviewed(t *testing.T) {
 	session := panels()
 	play(t, session, 80, 24, func(st *stage) {

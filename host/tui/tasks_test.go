@@ -96,7 +96,7 @@ func TestTheModelContinuesWithResultsOfATask(t *testing.T) {
 	})
 }
 
-// What comes in the middle of a run waits for its end, and for what the person typed meanwhile.
+// A result that comes during a run waits for its end, and for a text that the user typed meanwhile.
 func TestResultsOfATaskWaitForTheirTurn(t *testing.T) {
 	goOn := make(chan struct{})
 	asked := make(chan host.Question, 10)
@@ -179,7 +179,7 @@ func TestLeavingTheProgramLeavesItsTasks(t *testing.T) {
 	}
 }
 
-func TestATaskIsShownInAConversationThatGoesOn(t *testing.T) {
+func TestATaskIsShownInAContinuedConversation(t *testing.T) {
 	call := &model.Call{ID: "c1", Name: "works__dig", Arguments: []byte(`{}`)}
 	session := &scripted{saved: Saved{ID: "abc"}, entries: []host.Entry{
 		{Message: &model.Message{Role: model.RoleUser, Parts: []model.Part{{Text: "dig"}}}},
@@ -197,7 +197,7 @@ func TestATaskIsShownInAConversationThatGoesOn(t *testing.T) {
 	play(t, session, 70, 20, func(st *stage) { st.printedText("task 1 is over: gold and more") })
 }
 
-// A server whose calls come back as tasks again and again does not keep the model going without the person.
+// A server that repeatedly returns tasks cannot keep the model running without the user.
 func TestAutomaticContinuationsAreBounded(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 120, 20, func(st *stage) {

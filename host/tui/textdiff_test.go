@@ -85,7 +85,7 @@ func FuzzCompared(f *testing.F) {
 		}
 		old, changed := strings.Split(before, "\n"), strings.Split(after, "\n")
 		var gotOld, gotNew []string
-		rows, _ := compared(old, changed)
+		rows, _ := diffRows(old, changed)
 		for _, row := range rows {
 			if row.mark != "+" {
 				gotOld = append(gotOld, row.text)

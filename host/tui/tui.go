@@ -27,81 +27,86 @@ import (
 	"golang.org/x/term"
 )
 
-// Options are optional; the zero value of each field means its default.
+// Options configures a UI. The zero value of each field means its default.
 type Options struct {
 	// In and Out are the terminal; default standard input and output.
 	In  io.Reader
 	Out io.Writer
-	// Env are the environment's variables that say what the terminal can do; default the process's own.
+	// Env holds the environment variables that describe the terminal; default the process's own.
 	Env []string
-	// Theme is "auto" (the default: by the terminal's background), "dark", "light" or "mono".
+	// Theme is "auto" (the default, which follows the terminal's background), "dark", "light" or
+	// "mono".
 	Theme string
-	// NoColor shows no colours, whatever the theme; so does the variable NO_COLOR.
+	// NoColor disables colours in every theme, as does the variable NO_COLOR.
 	NoColor bool
-	// Greeting is shown first, as Markdown.
+	// Greeting is Markdown that is printed first.
 	Greeting string
-	// Example returns a question that these tools answer, to be suggested once servers are connected; empty for
-	// none. Nil: none is suggested.
+	// Example returns a question for the given tools, to suggest after servers are connected, or
+	// "". If Example is nil, no question is suggested.
 	Example func(tools []host.ToolInfo) string
-	// History are lines that were typed earlier, the oldest first; Remember is called with each new one.
+	// History holds lines typed earlier, the oldest first. Remember is called with each new line.
 	History  []string
 	Remember func(line string)
-	// SaveMedia keeps an image, a sound or a file of a result and returns its path; nil: they are announced only.
+	// SaveMedia stores an image, a sound or a file of a result, and returns its path. If SaveMedia
+	// is nil, only a line about the media is printed.
 	SaveMedia func(server, tool string, m model.Media) (path string, err error)
-	// Files are the local files that can be attached; nil: none.
+	// Files finds local files to attach; nil: none can be attached.
 	Files Files
-	// OnDisk reads a file below a folder that the user gave to the chat: an approval card
-	// shows what a call that writes all of it would change. It is not ok where the file is none
-	// of those, or not to be shown; nil: none is. It is called from several goroutines.
+	// OnDisk reads a file below a folder that the user gave to the chat. With it, an approval card
+	// shows the changes that a call would make by overwriting the file. The result ok is false for
+	// other files and for those that must not be shown. If OnDisk is nil, no changes are shown.
+	// Several goroutines call it.
 	OnDisk func(path string) (text string, ok bool)
-	// Clipboard returns the picture that is in the clipboard, for Ctrl+V; nil: it cannot be read.
+	// Clipboard returns the picture in the clipboard, for Ctrl+V; nil: the clipboard cannot be
+	// read.
 	Clipboard func(ctx context.Context) ([]byte, error)
-	// Notes are what the model remembered; nil: nothing is.
+	// Notes holds the notes that the model kept; nil: there are none.
 	Notes Notes
-	// Permissions lists what may be done in a session; nil: nobody knows.
+	// Permissions lists the permissions of a session; nil: they cannot be listed.
 	Permissions func(ctx context.Context, s Session) ([]Permission, error)
-	// Models are the models that can answer; nil: there is one.
+	// Models lists the available models; nil: the model cannot be switched.
 	Models Models
-	// Console serves a page that shows what servers and the chat say, opens it in a browser where it can, and returns a
-	// link to it; nil: there is none.
+	// Console serves a page with the messages of the servers and the chat, opens it in a browser if
+	// possible, and returns a link to it. If Console is nil, there is no console.
 	Console func(ctx context.Context) (link string, err error)
-	// NoAlerts neither rings the bell nor notifies when the user is waited for, and
-	// leaves the title of the window alone.
+	// NoAlerts disables the bell and notifications when the program waits for the user, and leaves
+	// the window's title alone.
 	NoAlerts bool
-	// Plain reads line by line and writes plain text, as is done on a terminal that cannot move its cursor.
+	// Plain selects line mode with plain text, as on a terminal that cannot move its cursor.
 	Plain bool
-	// Trace shows the steps of each run from the beginning.
+	// Trace shows the steps of each run from the start.
 	Trace bool
 }
 
-// maxInbox is how many events can wait for the screen; who brings more waits.
+// maxInbox is the number of values that the inbox can hold before senders wait.
 const maxInbox = 1_024
 
-// A UI is a user at a terminal. It is the [host.Person] of the host whose events it gets. What it is asked before Run
-// waits for it; after Run, all of it is an error, which a host takes for a no. It is safe for concurrent use.
+// A UI is a terminal interface. It is the [host.Person] of the host whose events it gets. Questions
+// before Run wait for it. After Run they all return an error, which a host treats as a no. It is
+// safe for concurrent use.
 type UI struct {
 	byCard
 	options Options
 	theme   ink.Theme
 	auto    bool // the theme follows the terminal's background
 
-	inbox   chan any // events, questions to the user, results of what runs in the background
+	inbox   chan any // events, questions to the user, results of background jobs
 	running atomic.Bool
-	stop    atomic.Pointer[context.CancelCauseFunc] // of what happens line by line; nil: nothing
+	stop    atomic.Pointer[context.CancelCauseFunc] // stops the current question in line mode; nil: none
 
-	prompting atomic.Pointer[terminal.Screen] // where the next question is waited for, line by line; nil: it is not
-	closed    chan struct{}                   // when the screen is gone
+	prompting atomic.Pointer[terminal.Screen] // screen of the open prompt in line mode; nil: none
+	closed    chan struct{}                   // closed after the screen is gone
 	once      sync.Once
-	work      sync.WaitGroup // what runs in the background
-	jobs      atomic.Int64   // how many that are
+	work      sync.WaitGroup // background jobs
+	jobs      atomic.Int64   // number of background jobs
 
 	now  func() time.Time
-	size func() (width, height int, known bool)           // of the terminal
-	raw  func(text string) tea.Cmd                        // sends the terminal something that is not drawn; nil: it takes nothing
+	size func() (width, height int, known bool)           // returns the terminal's size
+	raw  func(text string) tea.Cmd                        // sends the terminal text that is not drawn; nil: nothing can be sent
 	exec func(c *exec.Cmd, done tea.ExecCallback) tea.Cmd // runs a program in place of the screen
 }
 
-// New returns a UI. The error says that there is no such theme.
+// New returns a UI. The error reports an unknown theme.
 func New(o Options) (*UI, error) {
 	u := &UI{options: o, inbox: make(chan any, maxInbox), closed: make(chan struct{}), now: time.Now, size: unknownSize, raw: func(text string) tea.Cmd { return tea.Raw(text) }, exec: tea.ExecProcess}
 	u.byCard = byCard{u.onScreen, o.OnDisk}
@@ -119,7 +124,7 @@ func New(o Options) (*UI, error) {
 	return u, nil
 }
 
-// getenv returns a variable of the environment.
+// getenv returns an environment variable.
 func (u *UI) getenv(name string) string {
 	if u.options.Env == nil {
 		return os.Getenv(name)
@@ -132,8 +137,8 @@ func (u *UI) getenv(name string) string {
 	return ""
 }
 
-// Event shows what happens; it is meant as [host.Options.OnEvent]. It waits
-// while the screen is busy. Before Run, what does not fit is dropped.
+// Event shows an event, and is meant as [host.Options.OnEvent]. It waits while the screen is busy.
+// Before Run it drops events that exceed the inbox.
 func (u *UI) Event(e host.Event) {
 	if e.Returned != nil && e.Returned.Task > 0 {
 		u.hint(fmt.Sprintf("task %d is over; Enter shows what came of it", e.Returned.Task))
@@ -144,19 +149,19 @@ func (u *UI) Event(e host.Event) {
 	}
 	select {
 	case u.inbox <- e:
-	default: // the screen asks for the state of servers itself when it begins
+	default: // at its start, the screen reads the servers' states itself
 	}
 }
 
-// hint says, while the next question is waited for line by line, that there is something: a read from a terminal cannot
-// be interrupted without losing what was typed.
+// hint prints a text while the prompt of line mode is open. A read from a terminal cannot be
+// interrupted without losing typed text.
 func (u *UI) hint(text string) {
 	if out := u.prompting.Load(); out != nil {
 		out.Printf("\n(%s)\n> ", text)
 	}
 }
 
-// post hands something to the screen, unless that is gone.
+// post sends a value to the screen, unless the screen is gone.
 func (u *UI) post(v any) {
 	select {
 	case u.inbox <- v:
@@ -164,8 +169,8 @@ func (u *UI) post(v any) {
 	}
 }
 
-// Run shows the screen until the user leaves or ctx is done, which cancels
-// whatever is running. It can be called once.
+// Run shows the screen until the user leaves or ctx is done. It then cancels everything that is
+// running. It may be called once.
 func (u *UI) Run(ctx context.Context, session Session) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
@@ -200,7 +205,7 @@ func (u *UI) Run(ctx context.Context, session Session) error {
 
 func unknownSize() (width, height int, known bool) { return 0, 0, false }
 
-// sizeOf asks a terminal for its size; nil is standard output.
+// sizeOf returns a function that returns a terminal's size; a nil out is standard output.
 func sizeOf(out io.Writer) func() (width, height int, known bool) {
 	if out == nil {
 		out = os.Stdout
@@ -215,7 +220,7 @@ func sizeOf(out io.Writer) func() (width, height int, known bool) {
 	}
 }
 
-// background runs f, and hands what it returns to the screen.
+// background runs f and posts its result to the screen.
 func (u *UI) background(f func() any) {
 	u.jobs.Add(1)
 	u.work.Go(func() {
@@ -224,10 +229,10 @@ func (u *UI) background(f func() any) {
 	})
 }
 
-// maxBatch is how many things of the inbox are handled before the screen is drawn again.
+// maxBatch is the number of values handled before the screen is redrawn.
 const maxBatch = 256
 
-// next waits for things in the inbox.
+// next waits for values in the inbox.
 func (u *UI) next() tea.Msg {
 	var batch inboxMsg
 	select {
@@ -247,21 +252,21 @@ func (u *UI) next() tea.Msg {
 	return batch
 }
 
-// inboxMsg are things of the inbox, in their order.
+// inboxMsg holds values of the inbox, in order.
 type inboxMsg []any
 
-// ErrNotKept says that there is no place where conversations are kept.
+// ErrNotKept reports that there is no store for conversations.
 var ErrNotKept = errors.New("conversations are not kept: there is no archive")
 
-// A Session is what the screen needs of a host and its conversations. Methods are
-// called from several goroutines. Those that take a context may take their time.
+// A Session gives the screen access to a host and its conversations. Several goroutines call its
+// methods. Methods with a context may take long.
 type Session interface {
-	// Talk is the conversation that goes on now.
+	// Talk returns the current conversation.
 	Talk() Talk
-	// Model describes the model that answers.
+	// Model describes the current model.
 	Model() model.Info
 
-	// What servers offer, as [host.Host] has it.
+	// Features of the servers, as in [host.Host].
 	Prompts() []host.PromptRef
 	Resources() []host.ResourceRef
 	Templates() []host.TemplateRef
@@ -269,27 +274,28 @@ type Session interface {
 	Restart(server string) error
 	Stderr(server string) []string
 
-	// Propose has the model propose a plan, and Execute carries it out, as in package plan.
+	// Propose asks the model for a plan, and Execute carries it out, as in package plan.
 	Propose(ctx context.Context, goal string) (host.Plan, error)
 	Execute(ctx context.Context, changed func(host.Plan)) error
 
-	// Saved describes the conversation as it is kept; zero if it is not.
+	// Saved describes the stored conversation; zero if it is not stored.
 	Saved() Saved
-	// New begins another conversation, Resume goes on with a kept one, Fork with a copy of this one, Rewind with a copy
-	// of its first entries and of what the user took back since. Name gives this one a title. Export writes it to a
-	// file and returns the file's path; an empty path leaves the choice to the session.
+	// New starts another conversation, and Resume continues a stored one. Fork continues with a
+	// copy of this one, and Rewind with a copy of its first entries and of later withdrawals. Name
+	// gives this one a title. Export writes it to a file and returns the file's path; with an empty
+	// path the session chooses one.
 	New(ctx context.Context) error
 	Resume(ctx context.Context, id string) error
 	Fork(ctx context.Context) error
 	Rewind(ctx context.Context, entries int) error
 	Name(ctx context.Context, title string) error
 	Export(ctx context.Context, path string) (string, error)
-	// List returns kept conversations, the last one first.
+	// List returns the stored conversations, the newest first.
 	List(ctx context.Context) ([]Saved, error)
 }
 
-// A Talk is what the screen needs of a [host.Conversation], which is one. What happens in a run comes as
-// events; the error of Ask is shown unless an Answered event reported it.
+// A Talk is the subset of [host.Conversation] that the screen uses. Runs report events. The error
+// of Ask is shown unless an Answered event reported it.
 type Talk interface {
 	Ask(ctx context.Context, q host.Question) (host.Answer, error)
 	Entries() []host.Entry
@@ -315,16 +321,16 @@ type Talk interface {
 	WatchTasks(ctx context.Context)
 }
 
-// Saved describes a kept conversation.
+// Saved describes a stored conversation.
 type Saved struct {
 	ID, Title string
 	Changed   time.Time
 	Questions int
 	Cost      float64 // US dollars
-	Folder    string  // where it was begun, if that is elsewhere
+	Folder    string  // working directory at its start, if it is not the current one
 }
 
-// count returns a number as users read it.
+// count formats a number for users.
 func count(n int) string {
 	switch {
 	case n < 1_000:
@@ -337,7 +343,7 @@ func count(n int) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
 }
 
-// bytes returns a size as users read it.
+// bytes formats a size for users.
 func bytes(n int) string {
 	switch {
 	case n == 1:
@@ -350,13 +356,13 @@ func bytes(n int) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
-// money returns an amount of US dollars.
-func money(dollars float64, unknown bool) string {
+// formatDollars formats an amount of US dollars.
+func formatDollars(dollars float64, unknown bool) string {
 	switch {
 	case unknown && dollars == 0:
 		return "cost unknown"
-	case unknown: // of other requests
-		return "at least " + money(dollars, false)
+	case unknown: // the known cost is that of other requests
+		return "at least " + formatDollars(dollars, false)
 	case dollars == 0:
 		return "$0"
 	case dollars < 0.1:
@@ -365,7 +371,7 @@ func money(dollars float64, unknown bool) string {
 	return fmt.Sprintf("$%.2f", dollars)
 }
 
-// plural returns a number of things.
+// plural returns a number with its noun.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -374,16 +380,16 @@ func plural(n int, one, many string) string {
 }
 
 const (
-	awayTime = 5 * time.Second  // without a key, after which the user may be looking elsewhere
-	longTime = 10 * time.Second // an answer that took as long is announced
-	maxDraft = 1 << 20          // bytes of what the external editor leaves
+	awayTime = 5 * time.Second  // time without a key after which the user may be looking elsewhere
+	longTime = 10 * time.Second // duration from which an answer is announced
+	maxDraft = 1 << 20          // maximum size in bytes of the external editor's file
 )
 
-// raw sends the terminal something that is not drawn.
+// raw sends the terminal text that is not drawn.
 func (s *screen) raw(text string) { s.cmds = append(s.cmds, s.ui.raw(text)) }
 
-// alert rings the bell and has the terminal notify a user who looks elsewhere. The text
-// is the program's own: who writes a server's name into a notification writes for it.
+// alert rings the bell and sends a notification to a user who may be looking elsewhere. The text
+// must not contain names of servers, which could imitate the program's own text.
 func (s *screen) alert(text string) {
 	if s.ui.options.NoAlerts || s.byLine || s.quitting || s.now().Sub(s.pressed) < awayTime {
 		return
@@ -391,7 +397,7 @@ func (s *screen) alert(text string) {
 	s.raw("\a\x1b]9;Junction " + text + "\x1b\\")
 }
 
-// title returns what the terminal's window is called.
+// title returns the title of the terminal's window.
 func (s *screen) title() string {
 	switch {
 	case s.ui.options.NoAlerts || s.quitting:
@@ -404,7 +410,8 @@ func (s *screen) title() string {
 	return "Junction"
 }
 
-// copyAnswer puts the last answer, or the last block of code in it, into the clipboard of the terminal.
+// copyAnswer copies the last answer, or the last block of code in it, to the clipboard of the
+// terminal.
 func (s *screen) copyAnswer(what string) {
 	text := ""
 	for _, e := range s.session.Talk().Entries() {
@@ -447,13 +454,13 @@ func lastCode(text string) string {
 	return last
 }
 
-// edited is what the external editor left.
+// edited is the result of the external editor.
 type edited struct {
 	folder string
 	err    error
 }
 
-// openEditor opens what was typed in the user's own editor, without a shell in between.
+// openEditor opens the input in the user's own editor, without a shell.
 func (s *screen) openEditor() {
 	command := orElse(s.ui.getenv("VISUAL"), s.ui.getenv("EDITOR"))
 	words, err := splitWords(command)
@@ -465,9 +472,9 @@ func (s *screen) openEditor() {
 		s.hint = "no editor is known: set VISUAL or EDITOR"
 		return
 	}
-	folder, err := os.MkdirTemp("", "junction-") // which nobody else can read
+	folder, err := os.MkdirTemp("", "junction-") // readable only by the user
 	if err == nil {
-		err = os.WriteFile(draft(folder), []byte(s.unfolded(s.input.Text())+"\n"), 0o600) // an editor's file ends its last line
+		err = os.WriteFile(draft(folder), []byte(s.unfolded(s.input.Text())+"\n"), 0o600) // editors expect a final line break
 	}
 	if err != nil {
 		s.hint = "the editor gets no file: " + plaintext.Line(err.Error(), 200)
@@ -479,7 +486,7 @@ func (s *screen) openEditor() {
 
 func draft(folder string) string { return filepath.Join(folder, "question.md") }
 
-// editorClosed takes what the editor left, unless it failed.
+// editorClosed puts the editor's text into the input, unless the editor failed.
 func (s *screen) editorClosed(e edited) {
 	defer os.RemoveAll(e.folder)
 	s.pressed = s.now()

@@ -26,7 +26,7 @@ func slow(st *stage) func(context.Context, host.Question) error {
 	}
 }
 
-func TestQuestionsAreQueuedWhileAnAnswerComes(t *testing.T) {
+func TestQuestionsAreQueuedDuringAnAnswer(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 80, 24, func(st *stage) {
 		session.ask = slow(st)
@@ -53,7 +53,7 @@ func TestQuestionsAreQueuedWhileAnAnswerComes(t *testing.T) {
 	})
 }
 
-func TestEscInterruptsAndTheNextQuestionGoesOn(t *testing.T) {
+func TestTheNextQuestionContinuesAfterEsc(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 80, 24, func(st *stage) {
 		session.ask = slow(st)
@@ -127,7 +127,7 @@ func TestAHeldQuestionThatCannotBeSentKeepsItsPlace(t *testing.T) {
 	})
 }
 
-// Whoever looks through earlier input goes on doing so when a question is sent meanwhile.
+// Sending a queued question does not disturb a user who looks through earlier input.
 func TestTheDraftSurvivesAQuestionThatIsSent(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 80, 24, func(st *stage) {

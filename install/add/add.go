@@ -1,7 +1,7 @@
-// Package add adds servers to a configuration, upgrades them, and reports what package registries
-// know about locked ones. A server is installed, started once in its sandbox, and shown to the
-// user. If the user agrees, its entry is written. The file junction.lock next to the configuration
-// then determines the installed bytes.
+// Package add adds servers to a configuration, upgrades them, and reports what changed in package
+// registries about locked servers. It installs a server, starts it once in its sandbox, and shows
+// the result to the user. If the user agrees, it writes the entry. From then on, the file
+// junction.lock next to the configuration determines the installed bytes.
 package add
 
 import (
@@ -22,26 +22,27 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// An Adder adds and upgrades servers. File and Launcher must be set; the other fields may be nil, as
-// described for each. It asks through the Launcher's Prompter.
+// An Adder adds and upgrades servers. File and Launcher must be set; the other fields may be nil,
+// as described for each. Questions go to the Launcher's Prompter.
 type Adder struct {
-	File     string           // the configuration that [Adder.Add] writes into, without symbolic links
+	File     string           // configuration that [Adder.Add] writes into, as a path without symbolic links
 	Launcher *launch.Launcher // installs, starts and reaches servers, and asks the user
 
-	// Configured returns the user's servers and settings, or an error if the settings cannot be
-	// read. If nil, those of File are used.
+	// Configured returns the user's servers and settings. Its error reports that the settings
+	// cannot be read. With nil, the servers and settings of File are used.
 	Configured func() (Configured, error)
-	// Registries finds servers by name. If nil, only packages, addresses and folders can be added.
+	// Registries finds servers by name. With nil, only packages, addresses and folders can be
+	// added.
 	Registries Registries
-	// KeepSecret keeps a secret of the user. If nil, servers that need one are not added.
+	// KeepSecret stores a secret of the user. With nil, servers that need a secret cannot be added.
 	KeepSecret func(ctx context.Context, name, value string) error
-	// Remember, if not nil, is called with the definitions of a server.
+	// Remember, if not nil, is called with the definitions of an added server.
 	Remember func(*config.Server, *definitions.Definitions)
 	// Remedy, if not nil, returns advice for a server that cannot be reached. isProgram reports
-	// whether it is a program.
+	// whether the server is a local program.
 	Remedy func(err error, server string, isProgram bool) string
-	// Busy, if not nil, is called at the start of a long action with its description. It returns
-	// the function to call at the end.
+	// Busy, if not nil, is called at the start of a long action with a description of it. The
+	// returned function is called at the end.
 	Busy func(doing string) (done func())
 }
 
@@ -53,30 +54,30 @@ type Configured struct {
 
 // Registries finds servers in registries.
 type Registries interface {
-	// Find returns the server with a name, and the reasons to suspect it.
+	// Find returns the server with a name. suspicions lists reasons to distrust it.
 	Find(ctx context.Context, name string) (e *registry.Entry, suspicions []string, err error)
-	// Similar returns better known packages whose names look like that of a package.
+	// Similar returns better known packages whose names resemble the given one.
 	Similar(ctx context.Context, kind, identifier string) ([]registry.Likeness, error)
 }
 
-// Options are the choices for one server. Upgrades use only Yes, Sure, Scripts and NoSandbox.
+// Options holds the choices for one server. Upgrades use only Yes, Sure, Scripts and NoSandbox.
 type Options struct {
-	Name      string          // in the configuration; if empty, a short form of its own name
-	Arguments []string        // of the server
-	Set       []string        // KEY=VALUE, values that the server needs
-	Env       []string        // NAME=VALUE, variables of the entry
-	Header    []string        // 'NAME: VALUE', headers of the entry of a URL
-	With      string          // one more requirement of a package of PyPI
-	Local     bool            // a package is installed although the server can be reached at a URL
-	Yes       bool            // the user agrees in advance and is not asked
-	Sure      bool            // also to findings and doubts
+	Name      string          // name in the configuration; if empty, a short form of the server's own name
+	Arguments []string        // arguments of the server
+	Set       []string        // values that the server needs, as KEY=VALUE
+	Env       []string        // variables for the entry, as NAME=VALUE
+	Header    []string        // headers for the entry of a URL, as 'NAME: VALUE'
+	With      string          // an additional requirement for a package of PyPI
+	Local     bool            // install a package even if the server can be reached at a URL
+	Yes       bool            // the user agreed in advance and is not asked
+	Sure      bool            // with Yes: the user also accepts findings and doubts
 	Scripts   bool            // the package may run its install scripts
-	NoSandbox bool            // its program is not confined
+	NoSandbox bool            // do not confine the program
 	Allowed   sandbox.Profile // permissions of the program in addition to those for its arguments
 	Typed     string          // these options as flags of junction server add, for command lines in errors
 }
 
-// A StartError reports that a server could not be started or reached with its entry.
+// A StartError reports that a server could not be started or reached with its future entry.
 type StartError struct{ Err error }
 
 // Error implements the interface error.
@@ -85,7 +86,7 @@ func (e *StartError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// maxReason is the number of characters shown of a reason, or of a text by others.
+// maxReason is the number of characters shown of a reason, or of a text from an author.
 const maxReason = 300
 
 func (a *Adder) busy(doing string) (done func()) {
@@ -111,35 +112,35 @@ func (w *addition) configured() (c Configured, err error) {
 	return c, nil
 }
 
-// An addition is a server that is about to be added, or upgraded.
+// An addition is a server that is being added or upgraded.
 type addition struct {
 	*Adder
 	Options
-	server *registry.Server // its description; made here if no registry has one
-	entry  *registry.Entry  // nil if it is in no registry that was searched
+	server *registry.Server // description of the server; made here if no registry has one
+	entry  *registry.Entry  // nil if no searched registry has the server
 
-	name          string // in the configuration
-	configuration string // path of the file
-	before        []byte // content of the file
-	word          string // argument of add; "" for an upgrade
+	name          string // name in the configuration
+	configuration string // path of the configuration
+	before        []byte // content of the configuration before the change
+	argument      string // argument of add; "" for an upgrade
 
-	pkg        *registry.Package // nil if it is reached at a URL
-	remote     *registry.Remote
-	locked     *install.Locked
-	program    *install.Program
-	written    hostconfig.NewServer
-	secrets    map[string]string // to be stored, by name
-	sandbox    *sandbox.Profile  // nil if it is not confined
-	bySettings *settings.Sandbox // settings for its name, which take precedence over sandbox; nil if there are none
-	doubts     []string          // reasons why it may not be the intended server
-	notes      []string          // further notes for the user
-	typed      []string          // values and arguments of the user, not of the author
-	fixed      []string          // headers and variables set by the author
-	given      map[string][]string
-	references []string // references to this server's secrets in its entry
-	noProgram  string   // program that its author names and its package lacks
-	data       *dataPlace
-	replaces   []string // the words of the entry that it replaces; nil if there is none
+	pkg            *registry.Package // nil if the server is reached at a URL
+	remote         *registry.Remote
+	locked         *install.Locked
+	program        *install.Program
+	written        hostconfig.NewServer
+	secrets        map[string]string // secrets to store, by name
+	sandbox        *sandbox.Profile  // nil if the program is not confined
+	bySettings     *settings.Sandbox // sandbox in the settings for this name, which takes precedence; nil if there is none
+	doubts         []string          // reasons why it may not be the intended server
+	notes          []string          // further notes for the user
+	typed          []string          // values and arguments from the user, not from the author
+	fixed          []string          // headers and variables that the author sets
+	given          map[string][]string
+	references     []string // references to this server's secrets in the entry
+	missingProgram string   // program that its author names but its package lacks
+	data           *dataPlace
+	replaces       []string // words of the entry that it replaces; nil if there is none
 
 	dry *dryRun
 }
@@ -147,16 +148,16 @@ type addition struct {
 // A Result is a server that was added.
 type Result struct {
 	Name       string
-	NeedsLogin bool   // nothing is known about it before the login
-	FirstCall  string // a command line to try; empty if it has no tools
-	HowToAllow string // limits of its confined program, and how to allow more; empty if it is not confined here
+	NeedsLogin bool   // the server requires a login, and nothing is known about it before
+	FirstCall  string // command line to try; empty if the server has no tools
+	HowToAllow string // limits of the confined program, and how to allow more; empty if it is not confined here
 }
 
 // Add adds the server that a word names: NAME of a registry, KIND:PACKAGE, a URL, a folder or a
-// file. If the user does not agree, the result is nil. Nothing is changed then, or if there is an
-// error.
+// file. If the user does not agree, the result is nil. Without agreement, or with an error, nothing
+// is changed.
 func (a *Adder) Add(ctx context.Context, word string, o Options) (*Result, error) {
-	w := &addition{Adder: a, Options: o, word: word, configuration: a.File, secrets: map[string]string{}}
+	w := &addition{Adder: a, Options: o, argument: word, configuration: a.File, secrets: map[string]string{}}
 	if err := w.find(ctx, word); err != nil {
 		return nil, err
 	}
@@ -191,7 +192,7 @@ func (a *Adder) Add(ctx context.Context, word string, o Options) (*Result, error
 	return added, err
 }
 
-// addFilled adds a server whose entry is complete. added is nil if nothing was written.
+// addFilled adds a server whose entry is complete. It returns nil if nothing was written.
 func (w *addition) addFilled(ctx context.Context) (added *Result, err error) {
 	if err := w.confine(); err != nil {
 		return nil, err
@@ -217,7 +218,7 @@ func (w *addition) addFilled(ctx context.Context) (added *Result, err error) {
 		question = fmt.Sprintf("What it stores is lost, unless %s says where. Add it?", w.data.variable)
 		choices = append(choices, launch.Choice{Key: "data", Label: "with [d]ata in " + folder})
 	}
-	if agreed, err := w.agreed(ctx, question, choices); err != nil || !agreed {
+	if agreed, err := w.askConsent(ctx, question, choices); err != nil || !agreed {
 		return nil, err
 	}
 	return w.write(ctx)

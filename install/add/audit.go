@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// An Outdated holds what registries report about a locked server.
+// An Outdated holds the registry's current information about a locked server.
 type Outdated struct {
 	Server     string `json:"server"`
 	Package    string `json:"package"`
@@ -41,7 +41,7 @@ type Audited struct {
 	Package         string                  `json:"package"`
 	Version         string                  `json:"version"`
 	Vulnerabilities []install.Vulnerability `json:"vulnerabilities"`
-	Error           string                  `json:"error,omitempty"` // why the audit failed
+	Error           string                  `json:"error,omitempty"` // reason why the audit failed
 }
 
 // Audit finds known vulnerabilities of a server's locked package and its dependencies.

@@ -11,15 +11,15 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// checkAuthor refuses variables in the author's description of a server. The configuration would
-// replace them by values of the user. The rehearsal would then send these to the author before the
-// user agreed.
+// checkAuthor returns an error if the author's description of a server contains a variable. The
+// configuration would replace it by a value of the user, and the rehearsal would send the value to
+// the author before the user agreed.
 func (w *addition) checkAuthor() error {
 	says := any(w.remote)
 	if w.pkg != nil {
 		p := *w.pkg
-		p.RuntimeArguments, p.Transport = nil, registry.Remote{} // texts in these with a variable are not used
-		if w.entry == nil {                                      // typed by the user
+		p.RuntimeArguments, p.Transport = nil, registry.Remote{} // texts with variables in these fields are not used
+		if w.entry == nil {                                      // the user typed these
 			p.Identifier, p.Version = "", ""
 		}
 		says = p
@@ -39,13 +39,13 @@ func (w *addition) namesVariable(what, text string) error {
 	return fmt.Errorf("%s is not added: its author has %s name a variable or a secret of yours: %s", w.name, plaintext.Line(what, 100), plaintext.Line(text, maxReason))
 }
 
-// maxAuthor is the maximum length of the author's texts in the command line, the variables, headers
-// and URL of an entry, in bytes. The user agrees to the whole text, and would not read more.
+// maxAuthor is the maximum size in bytes of the author's texts in the command line, the variables,
+// headers and URL of an entry. The user has to agree to the whole text, and would not read more.
 const maxAuthor = 4 << 10
 
 func (w *addition) checkLength() error {
 	length := len(w.written.URL)
-	if w.locked != nil && !w.locked.IsContainer() { // the program of a container is its entry
+	if w.locked != nil && !w.locked.IsContainer() { // the command line of a container is in its entry
 		length += len(strings.Join(w.locked.Program, " "))
 	}
 	for _, arg := range w.written.Args {
@@ -62,17 +62,17 @@ func (w *addition) checkLength() error {
 	return fmt.Errorf("%s is not added: its author has it start with %d bytes of arguments, variables, headers and URL, and users read at most %d before they agree", w.name, length, maxAuthor)
 }
 
-// byAuthor records a header or a variable that the author, not the user, sets, so that it is shown
-// for agreement.
+// byAuthor records a header or variable that the author sets, not the user, so that the review
+// shows it.
 func (w *addition) byAuthor(what string, n registry.Need, value string) {
 	if n.Value != "" || w.given[n.Name] == nil && n.Default != "" && !n.IsSecret {
 		w.fixed = append(w.fixed, what+" "+n.Name+" = "+value)
 	}
 }
 
-// checkFilled refuses a filled text of the author that names a variable, as "$" and "{TOKEN}" do
-// together. Only references to secrets of this server are allowed. checkAuthor has checked the
-// author's own texts, and a user's value with a variable is stored as a secret.
+// checkFilled returns an error if a filled text of the author contains a variable, which "$" and
+// "{TOKEN}" can form together. Only references to secrets of this server are allowed. checkAuthor
+// has checked the author's own texts, and a user's value with a variable is stored as a secret.
 func (w *addition) checkFilled(text string) error {
 	bare := text
 	for _, reference := range w.references {

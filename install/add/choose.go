@@ -38,8 +38,8 @@ func (w *addition) lookUp(ctx context.Context, word string) error {
 	return nil
 }
 
-// orPackage adds the syntax for packages to the error of an unknown name: pages about servers often
-// omit the kind of a package.
+// orPackage adds the syntax for packages to the error of an unknown name, because pages about
+// servers often omit the kind of a package.
 func orPackage(word string, err error) error {
 	switch {
 	case strings.HasPrefix(word, "@"):
@@ -50,7 +50,7 @@ func orPackage(word string, err error) error {
 	return err
 }
 
-// canRun reports whether a kind of packages can be installed and run here.
+// canRun reports whether packages of a kind can be installed and run on this machine.
 func canRun(p place.Place, kind *runner.Kind) bool {
 	return len(kind.Programs) == 0 || slices.ContainsFunc(kind.Programs, func(program string) bool {
 		_, err := p.LookPath(program)
@@ -58,8 +58,8 @@ func canRun(p place.Place, kind *runner.Kind) bool {
 	})
 }
 
-// chooseWay chooses between addresses and packages: an address first, and of the packages the first
-// that can run here.
+// chooseWay chooses an address or a package of the server. It prefers an address, and then the
+// first package that can run here.
 func (w *addition) chooseWay() error {
 	if !w.Local {
 		for _, kind := range []string{"streamable-http", "sse", ""} {
@@ -121,8 +121,8 @@ func (w *addition) install(ctx context.Context) error {
 	p.Scripts, p.With, p.Bin = w.Scripts, cmp.Or(w.With, line.With), line.Program
 	err = w.resolve(ctx, store, p)
 	if errors.Is(err, install.ErrNoProgram) && p.Bin != "" {
-		w.noProgram, p.Bin = p.Bin, ""
-		w.notes = append(w.notes, "left out is "+plaintext.Line(w.noProgram, 100)+", which its author has stand in front of the package: it is no program of the package, and could start another one")
+		w.missingProgram, p.Bin = p.Bin, ""
+		w.notes = append(w.notes, "left out is "+plaintext.Line(w.missingProgram, 100)+", which its author has stand in front of the package: it is no program of the package, and could start another one")
 		err = w.resolve(ctx, store, p)
 	}
 	if err != nil {
@@ -140,8 +140,8 @@ func (w *addition) resolve(ctx context.Context, store launch.Packages, p install
 	return nil
 }
 
-// fetch installs the package into the store. Meanwhile it asks the registry about the version,
-// which takes seconds; resolve has refused pulled versions.
+// fetch installs the package into the store. Meanwhile it asks the registry for advice about the
+// version, which takes seconds. resolve has already refused pulled versions.
 func (w *addition) fetch(ctx context.Context, store launch.Packages) error {
 	var advice install.Advice
 	var unknown error
@@ -174,8 +174,8 @@ func notInstalled(err error) error {
 	return err
 }
 
-// compareNames asks the user about a package that looks like a better known one, before any of it
-// is on this machine.
+// compareNames asks the user about a package that resembles a better known one, before it downloads
+// any of it.
 func (w *addition) compareNames(ctx context.Context) error {
 	if w.entry == nil && w.pkg != nil {
 		for _, l := range w.likenesses(ctx) {
@@ -197,7 +197,7 @@ func (w *addition) compareNames(ctx context.Context) error {
 
 // likenesses returns the better known packages that resemble a package outside the registries.
 func (w *addition) likenesses(ctx context.Context) []registry.Likeness {
-	if kind := runner.Of(w.pkg.RegistryType); kind.Prefixes == nil || kind.Suffix != "" { // its name is a path or an address
+	if kind := runner.Of(w.pkg.RegistryType); kind.Prefixes == nil || kind.Suffix != "" { // the names of such packages are paths or addresses
 		return nil
 	}
 	if w.Registries != nil {
@@ -205,5 +205,5 @@ func (w *addition) likenesses(ctx context.Context) []registry.Likeness {
 			return similar
 		}
 	}
-	return registry.SimilarKnown(w.pkg.RegistryType, w.pkg.Identifier) // the copy of the registries cannot be read
+	return registry.SimilarKnown(w.pkg.RegistryType, w.pkg.Identifier) // the local copy of the registries is unreadable
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// confine sets the permissions of the program.
+// confine determines the permissions of the program.
 func (w *addition) confine() error {
 	if w.locked == nil {
 		return nil
@@ -26,7 +26,7 @@ func (w *addition) confine() error {
 		}
 		return nil
 	}
-	if w.locked.IsContainer() { // the engine confines it
+	if w.locked.IsContainer() { // the container engine confines it
 		return nil
 	}
 	p := w.Allowed
@@ -36,7 +36,7 @@ func (w *addition) confine() error {
 			(*list)[i] = w.Launcher.Place.Tilde(path)
 		}
 	}
-	allowNamed(w.Launcher.Place, &p, w.typedArgs())
+	allowArguments(w.Launcher.Place, &p, w.typedArgs())
 	w.allowVariables(&p)
 	if err := p.Check(); err != nil {
 		return commandline.Errorf("what the program may do: %w", err)
@@ -45,15 +45,15 @@ func (w *addition) confine() error {
 	return nil
 }
 
-// typedArgs returns the arguments of the server that the user typed. Those of its author grant no
+// typedArgs returns the arguments that the user typed. Arguments from the author grant no
 // permissions.
 func (w *addition) typedArgs() []string {
 	return slices.DeleteFunc(slices.Clone(w.written.Args), func(arg string) bool { return !slices.Contains(w.typed, arg) })
 }
 
-// allowNamed lets a program write into the folders in its arguments, read the files, and reach the
-// hosts of the addresses.
-func allowNamed(at place.Place, p *sandbox.Profile, args []string) {
+// allowArguments allows a program to use its arguments: to write into folders, read files, and reach
+// the hosts of addresses.
+func allowArguments(at place.Place, p *sandbox.Profile, args []string) {
 	var files []string
 	for _, arg := range args {
 		switch info, err := os.Stat(at.Path(arg)); {
@@ -74,8 +74,8 @@ func allowNamed(at place.Place, p *sandbox.Profile, args []string) {
 	}
 }
 
-// addressedHost returns the host of an address in the form of a profile. It is empty if the word is
-// not an address or its port is unknown.
+// addressedHost returns the host of an address in the syntax of a profile. It returns "" if the
+// word is not an address or its port is unknown.
 func addressedHost(word string) string {
 	u, err := url.Parse(word)
 	if err != nil || u.Hostname() == "" || strings.Contains(u.Hostname(), "*") {
@@ -89,7 +89,7 @@ func addressedHost(word string) string {
 	switch port {
 	case "":
 		return ""
-	case "80", "443": // the ports of a profile's hosts without a port
+	case "80", "443": // these ports need not be named in a profile
 		host = strings.TrimSuffix(host, ":"+port)
 	}
 	if (&sandbox.Profile{Hosts: []string{host}}).Check() != nil {
@@ -98,9 +98,9 @@ func addressedHost(word string) string {
 	return host
 }
 
-// keepConfined sets the permissions of a program that is about to be locked again: those in its
-// lock, although the entry may have been edited since. A server that was never locked is confined
-// like a new one.
+// keepConfined determines the permissions of a program that is being locked again. They come from
+// its lock, even if the entry was edited since. A server that was never locked is confined like a
+// new one.
 func (w *addition) keepConfined(d *config.Definition, before *install.LockedServer, words int) error {
 	all, err := w.configured()
 	if err != nil {
@@ -110,7 +110,7 @@ func (w *addition) keepConfined(d *config.Definition, before *install.LockedServ
 		w.bySettings = all.Settings.Of(w.name).Sandbox
 	}
 	if before != nil && before.Package != nil && before.Package.IsContainer() && !packageOf(w.pkg).IsContainer() {
-		before = nil // its engine confined it
+		before = nil // the container engine confined it
 	}
 	if before != nil && (before.Package != nil || before.Sandbox != nil) {
 		if w.NoSandbox {
@@ -124,11 +124,11 @@ func (w *addition) keepConfined(d *config.Definition, before *install.LockedServ
 	}
 	w.sandbox = &sandbox.Profile{}
 	line := d.Words()
-	allowNamed(w.Launcher.Place, w.sandbox, line[min(words, len(line)):])
+	allowArguments(w.Launcher.Place, w.sandbox, line[min(words, len(line)):])
 	return nil
 }
 
-// confinement returns the permissions of the program in words.
+// confinement describes the permissions of the program.
 func (w *addition) confinement() string {
 	p, more := w.sandbox, ""
 	if w.bySettings != nil {

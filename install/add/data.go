@@ -18,16 +18,16 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// unkept is a missing path that a server gets. If a confined program writes there, the data is lost
-// when it ends.
-type unkept struct {
-	variable string // variable that names it, or "" for an argument
+// volatilePath is a path that the server was given and that does not exist. If a confined program
+// writes there without permission, the data is lost when it ends.
+type volatilePath struct {
+	variable string // variable with the path, or "" for an argument
 	path     string
-	folder   string // folder that must be writable to keep the data
-	moved    string // path in a folder of its own, if others use that folder; "" if it need not move
+	folder   string // folder for which the program needs the permission to write
+	moved    string // path in a new folder, if other programs use the original one; otherwise ""
 }
 
-// typedVariables returns the sorted names of the variables that the user typed with an absolute
+// typedVariables returns the sorted names of the variables for which the user typed an absolute
 // path.
 func (w *addition) typedVariables() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(w.written.Env)) {
@@ -38,8 +38,8 @@ func (w *addition) typedVariables() (names []string) {
 	return names
 }
 
-// allowVariables lets a program write into the folders in its variables and read the files, as in
-// its arguments. System folders, and folders that others use, are excluded.
+// allowVariables allows a program to use its variables as its arguments: to write into folders and
+// read files. It excludes folders of the system, and folders that other programs use.
 func (w *addition) allowVariables(p *sandbox.Profile) {
 	var paths []string
 	for _, name := range w.typedVariables() {
@@ -54,19 +54,19 @@ func (w *addition) allowVariables(p *sandbox.Profile) {
 			paths = append(paths, path)
 		}
 	}
-	allowNamed(w.Launcher.Place, p, paths)
+	allowArguments(w.Launcher.Place, p, paths)
 }
 
-// ofSystem matches folders for programs to read from, as in JAVA_HOME and PATH.
+// ofSystem matches folders from which programs only read, as in JAVA_HOME and PATH.
 var ofSystem = regexp.MustCompile(`^/(usr|bin|sbin|lib|lib32|lib64|etc|opt|nix|dev|proc|sys)(/|$)`)
 
-// unkept returns the paths without a permission.
-func (w *addition) unkept() (all []unkept) {
+// unkept returns the missing paths for which the program lacks a permission.
+func (w *addition) unkept() (all []volatilePath) {
 	add := func(variable, path string) {
 		if _, err := os.Stat(path); !os.IsNotExist(err) || launch.Covers(w.sandbox.Write, w.Launcher.Place.Tilde(path)) || launch.Covers(w.sandbox.Read, w.Launcher.Place.Tilde(path)) {
 			return
 		}
-		u := unkept{variable: variable, path: path}
+		u := volatilePath{variable: variable, path: path}
 		var shared bool
 		if u.folder, shared = sandbox.DataFolder(path); shared && u.folder != path {
 			u.folder = filepath.Join(u.folder, w.name+"-data")
@@ -78,7 +78,7 @@ func (w *addition) unkept() (all []unkept) {
 		add("", w.Launcher.Place.Absolute(w.Launcher.Place.Expand(file)))
 	}
 	home, _ := w.Launcher.Place.UserHomeDir()
-	for _, name := range w.typedVariables() { // the path of a URL also begins with a slash
+	for _, name := range w.typedVariables() { // only variables, because a URL's path begins with a slash too
 		path := filepath.Clean(w.written.Env[name])
 		dir := filepath.Dir(path)
 		if below, err := filepath.Rel(home, path); err == nil && home != "" && filepath.IsLocal(below) || dir != "/" && isFolder(dir) && !ofSystem.MatchString(path) {
@@ -88,9 +88,9 @@ func (w *addition) unkept() (all []unkept) {
 	return all
 }
 
-// keepData asks the user to let the program write to missing paths that it gets. If the user cannot
-// be asked, its error names the flags for that. Without the permission the server would work, and
-// lose the data when it ends.
+// keepData asks the user for the permission to write to missing paths. If the user cannot be asked,
+// the error names the flags. Without the permission the server would seem to work, but lose its
+// data when it ends.
 func (w *addition) keepData(ctx context.Context) error {
 	if w.sandbox == nil || w.bySettings != nil {
 		return nil
@@ -100,22 +100,22 @@ func (w *addition) keepData(ctx context.Context) error {
 		return nil
 	}
 	for _, u := range all {
-		if launch.Covers(w.sandbox.Write, w.Launcher.Place.Tilde(u.path)) { // allowed by the agreement for the previous one
+		if launch.Covers(w.sandbox.Write, w.Launcher.Place.Tilde(u.path)) { // the agreement for an earlier path covers this one
 			continue
 		}
 		if !w.asks() {
-			return commandline.Errorf("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.shown(), u.remedy(), plaintext.ShellWord(u.path))
+			return commandline.Errorf("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.displayPath(), u.remedy(), plaintext.ShellWord(u.path))
 		}
 		question := fmt.Sprintf("Let it write into %s, to keep it?", w.Launcher.Place.Tilde(u.folder))
 		if u.moved != "" {
 			question = fmt.Sprintf("Others use that folder. Give it %s instead, which it may write?", w.Launcher.Place.Tilde(u.moved))
 		}
-		agreed, err := w.confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s", w.name, plaintext.Line(u.shown(), maxReason), question))
+		agreed, err := w.confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s", w.name, plaintext.Line(u.displayPath(), maxReason), question))
 		if err != nil {
 			return err
 		}
 		if !agreed {
-			w.notes = append(w.notes, fmt.Sprintf("what it writes to %s is thrown away when it ends: %s", u.shown(), u.remedy()))
+			w.notes = append(w.notes, fmt.Sprintf("what it writes to %s is thrown away when it ends: %s", u.displayPath(), u.remedy()))
 			continue
 		}
 		w.sandbox.Write = append(w.sandbox.Write, w.Launcher.Place.Tilde(u.folder))
@@ -124,16 +124,16 @@ func (w *addition) keepData(ctx context.Context) error {
 	return nil
 }
 
-// shown returns the path with the name of its variable.
-func (u unkept) shown() string {
+// displayPath returns the path with the name of its variable.
+func (u volatilePath) displayPath() string {
 	if u.variable != "" {
 		return u.variable + "=" + u.path
 	}
 	return u.path
 }
 
-// remedy returns how to keep the data.
-func (u unkept) remedy() string {
+// remedy describes how to keep the data.
+func (u volatilePath) remedy() string {
 	write := "--write " + plaintext.ShellWord(u.folder)
 	switch {
 	case u.moved == "":
@@ -144,8 +144,8 @@ func (u unkept) remedy() string {
 	return fmt.Sprintf("others use that folder, so give it one of its own, with %s in its place, and %s", plaintext.ShellWord(u.moved), write)
 }
 
-// move changes the entry to the path in a folder of its own.
-func (w *addition) move(u unkept) {
+// move changes the entry to the path in the new folder.
+func (w *addition) move(u volatilePath) {
 	switch {
 	case u.moved == "":
 	case u.variable != "":
@@ -161,19 +161,19 @@ func (w *addition) move(u unkept) {
 	}
 }
 
-// A dataPlace is a place for the data of a server without one.
+// A dataPlace is a place for the data of a server to which none was given.
 type dataPlace struct {
 	variable string // variable for the path
 	path     string // value of the variable
-	folder   string // folder of this server only
+	folder   string // folder for this server only
 }
 
-// placeForData returns a place for the server's data, in a folder with its name in Junction's own.
-// It returns nil unless its package names exactly one variable for it.
+// placeForData returns a place for the server's data, in a folder below Junction's own that has the
+// server's name. It returns nil unless the package names exactly one variable for data.
 func (w *addition) placeForData() *dataPlace {
 	about := w.about()
 	if w.pkg != nil {
-		for _, v := range w.pkg.EnvironmentVariables { // listed by its author
+		for _, v := range w.pkg.EnvironmentVariables { // variables listed by the author
 			if v.Value == "" && !v.IsSecret && dataVariable.FindString(v.Name) == v.Name && about.DataVariable != v.Name {
 				about.isOnly = about.DataVariable == ""
 				about.DataVariable = v.Name
@@ -199,7 +199,7 @@ func (w *addition) placeForData() *dataPlace {
 	return d
 }
 
-// giveData gives the server that place and starts it again with it.
+// giveData sets the variable to that place and starts the server again.
 func (w *addition) giveData(ctx context.Context) (bool, error) {
 	_, before := os.Stat(w.data.folder)
 	if err := os.MkdirAll(w.data.folder, 0o700); err != nil {
@@ -214,7 +214,7 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 	defined := lockedDefinitions(w.dry.definitions)
 	if err := w.rehearse(ctx); err != nil {
 		if before != nil {
-			_ = os.Remove(w.data.folder) // fails if the server left files there
+			_ = os.Remove(w.data.folder) // fails if the server left files in it
 		}
 		return false, err
 	}
@@ -223,15 +223,15 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 	if maps.Equal(defined, lockedDefinitions(w.dry.definitions)) {
 		return true, nil
 	}
-	w.show() // its definitions may differ now
-	return w.agreed(ctx, "Add it?", []launch.Choice{yes})
+	w.show() // the definitions may have changed
+	return w.askConsent(ctx, "Add it?", []launch.Choice{yes})
 }
 
-// noteForgetful adds a note for a confined program that keeps no data: it has tools that do more
-// than read, but nothing it could change. If the user can be asked and its package names the
-// variable for data, the final question offers a place.
+// noteForgetful adds a note for a confined program that has writing tools but no place to keep
+// data. If the user can be asked and the package names the variable for data, the final question
+// offers a place.
 func (w *addition) noteForgetful() {
-	if w.word == "" || w.sandbox == nil || w.bySettings != nil || len(w.dry.unconfined) > 0 || len(w.sandbox.Write)+len(w.sandbox.Hosts) > 0 ||
+	if w.argument == "" || w.sandbox == nil || w.bySettings != nil || len(w.dry.unconfined) > 0 || len(w.sandbox.Write)+len(w.sandbox.Hosts) > 0 ||
 		!slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return !t.Annotations.ReadsOnly() }) {
 		return
 	}
@@ -249,10 +249,10 @@ func (w *addition) noteForgetful() {
 	w.notes = append(w.notes, note+again)
 }
 
-// missingFolders returns the missing folders among the arguments of the user: paths whose last name
-// has no dot.
+// missingFolders returns those of the user's arguments that are missing folders: paths whose last
+// name has no dot.
 func (w *addition) missingFolders() (all []string) {
-	if w.locked == nil || w.locked.IsContainer() { // its paths are inside the container
+	if w.locked == nil || w.locked.IsContainer() { // paths in its arguments are inside the container
 		return nil
 	}
 	for _, arg := range w.written.Args {
@@ -266,16 +266,16 @@ func (w *addition) missingFolders() (all []string) {
 	return all
 }
 
-// makeFolders makes the missing folders that the user agrees to, so that the server can start and
-// may write into them. undo removes those that are still empty.
+// makeFolders makes the missing folders, if the user agrees, so that the server can start and write
+// into them. undo removes those that are still empty.
 func (w *addition) makeFolders(ctx context.Context) (undo func(), err error) {
 	var made []string
 	undo = func() {
 		for _, folder := range slices.Backward(made) {
-			_ = os.Remove(folder) // fails if the server left files there
+			_ = os.Remove(folder) // fails if the server left files in it
 		}
 	}
-	if !w.asks() { // the start or a note will name what is missing
+	if !w.asks() { // the start of the server, or a note, will report the missing folder
 		return undo, nil
 	}
 	for _, folder := range w.missingFolders() {
@@ -299,8 +299,8 @@ func (w *addition) makeFolders(ctx context.Context) (undo func(), err error) {
 	return undo, nil
 }
 
-// missingFiles returns the missing files among the arguments of the user: paths in an existing
-// folder whose last name has a dot. A server can create them.
+// missingFiles returns those of the user's arguments that are missing files: paths in an existing
+// folder whose last name has a dot. The server may create them.
 func (w *addition) missingFiles() (all []string) {
 	for _, arg := range w.typedArgs() {
 		if !filepath.IsAbs(arg) && !isPath(arg) || !strings.Contains(filepath.Base(arg), ".") {

@@ -21,7 +21,7 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// find determines what a word means: a package, an address, a folder, or a name in a registry.
+// find determines the meaning of a word: a package, an address, a folder, or a name in a registry.
 func (w *addition) find(ctx context.Context, word string) error {
 	prefix, rest, _ := strings.Cut(word, ":")
 	kind := runner.Prefixed(prefix)
@@ -59,13 +59,13 @@ func (w *addition) find(ctx context.Context, word string) error {
 	return nil
 }
 
-// isPath reports whether a word names a file or a folder, not something in a registry.
+// isPath reports whether a word is the path of a file or a folder.
 func isPath(word string) bool {
 	return word == "." || word == ".." || filepath.IsAbs(word) || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") ||
 		strings.HasPrefix(word, `.\`) || strings.HasPrefix(word, `..\`) || runner.Filed(word).Type != ""
 }
 
-// ofPackage sets a server of which only the package is known.
+// ofPackage makes a description of a server from the name of its package.
 func (w *addition) ofPackage(kind *runner.Kind, word string) {
 	name, version := kind.Split(word)
 	w.server = &registry.Server{Name: name, Packages: []registry.Package{{RegistryType: kind.Type, Identifier: name, Version: version, Transport: registry.Remote{Type: "stdio"}}}}
@@ -106,14 +106,14 @@ func (w *addition) chooseName(ctx context.Context) error {
 	}
 	file, err := config.Parse(w.configuration, data, config.Options{})
 	if err == nil {
-		_, err = file.Find(w.name) // names have limits
+		_, err = file.Find(w.name) // to check the limits for names
 	}
 	return err
 }
 
 func definedIn(p place.Place, d *config.Definition) string { return "defined in " + p.Short(d.Source) }
 
-// replaceOrKeep asks whether to replace the server d with the same name.
+// replaceOrKeep asks whether to replace the existing server d, which has the same name.
 func (w *addition) replaceOrKeep(ctx context.Context, all []*config.Definition, d *config.Definition) error {
 	other := w.name
 	for n := 2; slices.ContainsFunc(all, func(d *config.Definition) bool { return d.Name == other }); n++ {
@@ -138,7 +138,7 @@ func (w *addition) replaceOrKeep(ctx context.Context, all []*config.Definition, 
 	return nil
 }
 
-// shortName returns a short name of a server: its last word, without common parts.
+// shortName returns a short name for a server: the last word of its name, without common parts.
 func shortName(s *registry.Server) string {
 	name := s.Name
 	switch {
@@ -156,7 +156,7 @@ func shortName(s *registry.Server) string {
 		name = strings.Join(labels, "-")
 	default:
 		name = strings.TrimSuffix(filepath.ToSlash(name), runner.Filed(name).Suffix)
-		name, _, _ = strings.Cut(name[strings.LastIndexByte(name, '/')+1:], "[") // without extras of PyPI
+		name, _, _ = strings.Cut(name[strings.LastIndexByte(name, '/')+1:], "[") // drops extras of PyPI
 	}
 	for _, common := range []string{"mcp-server-", "server-", "mcp-"} {
 		name = strings.TrimPrefix(name, common)
@@ -164,7 +164,7 @@ func shortName(s *registry.Server) string {
 	for _, common := range []string{"-mcp-server", "-server", "-mcp", "_mcp"} {
 		name = strings.TrimSuffix(name, common)
 	}
-	if name == "mcp" || name == "server" || name == "docs" { // in @owner/mcp the owner is more specific
+	if name == "mcp" || name == "server" || name == "docs" { // for @owner/mcp, use the owner
 		if owner, _, found := strings.Cut(strings.TrimPrefix(s.Name, "@"), "/"); found {
 			name = owner
 		}

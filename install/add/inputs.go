@@ -21,12 +21,12 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// maxQuestions is the number of values that a user is asked for; further ones must be on the
-// command line.
+// maxQuestions is the number of values that the user is asked for. If there are more, they must be
+// on the command line.
 const maxQuestions = 3
 
-// fill completes the entry with values of the author and the command line, and asks the user for
-// the rest.
+// fill completes the entry with values from the author and the command line, and asks the user for
+// missing ones.
 func (w *addition) fill(ctx context.Context) error {
 	if err := w.checkAuthor(); err != nil {
 		return err
@@ -97,8 +97,8 @@ func (w *addition) fillRemote(ctx context.Context) error {
 	return nil
 }
 
-// sayFixed checks filled headers or variables, and records those that the author set. Unlisted ones
-// are the author's.
+// sayFixed checks filled headers or variables, and records those that the author set. Those that
+// are not in listed come from the author.
 func (w *addition) sayFixed(what string, listed []registry.Variable, filled map[string]string) error {
 	rest := maps.Clone(filled)
 	for _, v := range listed {
@@ -141,7 +141,7 @@ func (w *addition) fillPackage(ctx context.Context) error {
 		return err
 	}
 	w.notes = append(w.notes, slices.DeleteFunc(line.Notes, func(note string) bool {
-		return w.noProgram != "" && strings.HasPrefix(note, w.noProgram+" is taken for a program")
+		return w.missingProgram != "" && strings.HasPrefix(note, w.missingProgram+" is taken for a program")
 	})...)
 	settings, err := w.fillSettings(ctx)
 	if err != nil {
@@ -165,8 +165,8 @@ func (w *addition) fillPackage(ctx context.Context) error {
 	return nil
 }
 
-// setOptions passes variables to the container of an image, including typed ones, and adds the
-// other options before the image.
+// setOptions passes variables to the container, including those that the user typed, and adds the
+// other options before the name of the image.
 func (w *addition) setOptions(options []string, env map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if runner.EngineReads(name) {
@@ -185,7 +185,7 @@ func (w *addition) setOptions(options []string, env map[string]string) error {
 	return err
 }
 
-// needs returns all values that can be set.
+// needs returns all values that can be set for the server.
 func (w *addition) needs() []registry.Need {
 	if w.remote != nil {
 		return w.remote.Needs()
@@ -200,14 +200,14 @@ func needNames(needs []registry.Need) (names []string) {
 	return names
 }
 
-// missing returns the values that the user must enter.
+// missing returns the required values that the user still has to enter.
 func (w *addition) missing(ctx context.Context) []registry.Need {
 	return slices.DeleteFunc(w.needs(), func(n registry.Need) bool {
 		return w.given[n.Name] != nil || !n.IsRequired || n.Default != "" || n.IsSecret && w.isKept(ctx, n)
 	})
 }
 
-// isKept reports whether the secret is already stored under the name that add would choose.
+// isKept reports whether a secret is already stored under the name that add would choose.
 func (w *addition) isKept(ctx context.Context, n registry.Need) bool {
 	_, err := w.Launcher.Secret(ctx, w.secretName(n.Name))
 	return err == nil
@@ -229,11 +229,11 @@ func (w *addition) refuseUnknown() error {
 	return nil
 }
 
-// values returns the values of inputs as they are written into the configuration.
+// values returns a function that fills inputs with the values to write into the configuration.
 func (w *addition) values(ctx context.Context) registry.Fill {
 	answered := map[string]registry.Given{}
 	return func(n registry.Need) (g registry.Given, err error) {
-		if g, is := answered[n.Name]; is { // filled before, in another text
+		if g, is := answered[n.Name]; is { // already filled in for another text
 			return g, nil
 		}
 		if g, err = w.value(ctx, n); err == nil {
@@ -265,7 +265,7 @@ func (w *addition) value(ctx context.Context, n registry.Need) (g registry.Given
 		if err := w.check(n, text); err != nil {
 			return g, commandline.Errorf("%s: %v", n.Name, err)
 		}
-		if n.IsSecret || strings.Contains(text, "${") { // the configuration would treat it as a variable
+		if n.IsSecret || strings.Contains(text, "${") { // stored as a secret, because the configuration would treat it as a variable
 			name := w.secretName(n.Name)
 			if i > 0 {
 				name = w.secretName(fmt.Sprintf("%s.%d", n.Name, i+1))
@@ -289,7 +289,7 @@ func (w *addition) value(ctx context.Context, n registry.Need) (g registry.Given
 	return g, nil
 }
 
-// reference returns the entry's reference to a secret of this server.
+// reference returns the reference to a secret of this server for the entry.
 func (w *addition) reference(secret string) string {
 	text := "${secret:" + secret + "}"
 	if !slices.Contains(w.references, text) {
@@ -317,10 +317,10 @@ func (w *addition) check(n registry.Need, value string) error {
 	return nil
 }
 
-// secretName returns the name under which a value is stored. Some names get a hash: those that a
-// secret cannot have, those that could be split in another way, and those that already look like
-// one with a hash. Without it one value could replace another, and a server could get another's
-// secret. The names come from the description of a server.
+// secretName returns the name under which a secret is stored. The description of the server
+// determines the names, so some get a hash. These are names that no secret can have, names that
+// could be split differently, and names that already seem to end in a hash. Otherwise one secret
+// could replace another, or a server could get another server's secret.
 func (w *addition) secretName(name string) string {
 	whole := w.name + "." + name
 	kept := hostconfig.SecretName(whole)
@@ -331,11 +331,11 @@ func (w *addition) secretName(name string) string {
 	return kept + "-" + hex.EncodeToString(sum[:secretHash])
 }
 
-// secretHash is the number of bytes of the hash in a secret's name: as many as fit, so that a
-// second name with the same hash cannot be found.
+// secretHash is the number of bytes of the hash in a secret's name. It is the maximum that fits, so
+// that no second name with the same hash can be found.
 const secretHash = 9
 
-// endsInHash reports whether a name ends like that of a secret with a hash.
+// endsInHash reports whether a name ends like the name of a secret with a hash.
 func endsInHash(name string) bool {
 	at := len(name) - hex.EncodedLen(secretHash)
 	return at > 0 && name[at-1] == '-' && strings.Trim(name[at:], "0123456789abcdef") == ""
@@ -373,7 +373,7 @@ func (w *addition) question(ctx context.Context, n registry.Need) (string, error
 	}
 }
 
-// secretOf returns a secret, stored or about to be stored.
+// secretOf returns the value of a secret that is stored or about to be stored.
 func (w *addition) secretOf(ctx context.Context, name string) (string, error) {
 	if value, is := w.secrets[name]; is {
 		return value, nil
@@ -381,11 +381,11 @@ func (w *addition) secretOf(ctx context.Context, name string) (string, error) {
 	return w.Launcher.Secret(ctx, name)
 }
 
-// aSetting is the kind of a need for a setting of a bundle.
+// aSetting is the kind of a need that is a setting of a bundle.
 const aSetting = "setting"
 
-// settings returns the settings of a bundle. Defaults are filled in when the bundle is started, so
-// that a newer bundle can change them.
+// settings returns the settings of a bundle as needs. Defaults are filled in at each start, so that
+// a newer bundle can change them.
 func (w *addition) settings() (all []registry.Need) {
 	if w.program == nil {
 		return nil
@@ -405,7 +405,7 @@ func (w *addition) settings() (all []registry.Need) {
 	return all
 }
 
-// fillSettings returns the variables of the entry with the settings of a bundle.
+// fillSettings returns the variables that hold the settings of a bundle in the entry.
 func (w *addition) fillSettings(ctx context.Context) (map[string]string, error) {
 	env := map[string]string{}
 	fill := w.values(ctx)
@@ -426,7 +426,7 @@ func (w *addition) fillSettings(ctx context.Context) (map[string]string, error) 
 	return env, nil
 }
 
-// settingPaths returns the folders and files in settings of a bundle, as the user entered them.
+// settingPaths returns the folders and files that the user entered as settings of a bundle.
 func (w *addition) settingPaths() (paths []string) {
 	if w.program == nil {
 		return nil
@@ -441,17 +441,17 @@ func (w *addition) settingPaths() (paths []string) {
 	return paths
 }
 
-// shownProgram returns the command line with the settings of a bundle; secret ones appear as
-// references.
+// shownProgram returns the command line with the settings of a bundle filled in. Secret settings
+// appear as references.
 func (w *addition) shownProgram() []string {
 	p := &install.Program{Argv: slices.Clone(w.locked.Program), Config: map[string]install.Setting{}}
 	if w.program != nil {
 		for name, s := range w.program.Config {
-			s.Type = "string" // a reference is not a number
+			s.Type = "string" // because a reference is not a number
 			p.Config[name] = s
 		}
 	}
-	if _, err := p.FillFrom(w.written.Env); err != nil { // the start reports this error
+	if _, err := p.FillFrom(w.written.Env); err != nil { // the start will report this error
 		return w.locked.Program
 	}
 	return p.Argv

@@ -30,16 +30,17 @@ import (
 )
 
 const (
-	// rehearsalTime is how long a server may take to start and to list its features in the
+	// rehearsalTime is the maximum time for a server to start and list its features in the
 	// rehearsal.
 	rehearsalTime = 3 * time.Minute
-	// elsewhereTime is the time limit for a program that reports to serve HTTP.
+	// elsewhereTime is the time limit for a program after it printed that it serves HTTP.
 	elsewhereTime = 10 * time.Second
-	// withoutHostTime is the time limit for a program that was refused a host, and may wait for it.
+	// withoutHostTime is the time limit for a program after the sandbox refused it a host, for
+	// which it may wait.
 	withoutHostTime = 30 * time.Second
 )
 
-// A dryRun is the state of a server in its rehearsal.
+// A dryRun is a server in its rehearsal.
 type dryRun struct {
 	definition  *config.Definition
 	definitions []guard.Definition
@@ -48,9 +49,9 @@ type dryRun struct {
 	resources   int
 	findings    []guard.Finding
 	unconfined  []string    // parts of its sandbox that this system does not support
-	refused     notAllowed  // refusals of its sandbox
-	login       bool        // it requires a login and could not be inspected
-	client      *mcp.Client // until gateway owns it
+	refused     notAllowed  // accesses that its sandbox refused
+	login       bool        // the server requires a login first
+	client      *mcp.Client // owned until gateway takes it over
 	gateway     *gateway.Gateway
 	host        *host.Host
 }
@@ -70,7 +71,7 @@ func (d *dryRun) close() {
 	}
 }
 
-// rehearse starts the server with its future entry and inspects it.
+// rehearse starts the server with its future entry and reads its definitions.
 func (w *addition) rehearse(ctx context.Context) error {
 	data, err := hostconfig.AddServer(w.before, w.name, w.written)
 	if err != nil {
@@ -87,7 +88,7 @@ func (w *addition) rehearse(ctx context.Context) error {
 	return nil
 }
 
-// words returns the words of the entry that the installed program replaces, or its URL.
+// words returns the words of the entry that stand for the installed program, or its URL.
 func (w *addition) words() []string {
 	if w.locked == nil {
 		return []string{w.written.URL}
@@ -95,7 +96,7 @@ func (w *addition) words() []string {
 	return install.CommandLine(w.name, w.locked)
 }
 
-// rehearseWith starts the server once with this configuration. The caller closes w.dry.
+// rehearseWith starts the server once with a configuration. The caller closes w.dry.
 func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	w.dry.close()
 	d := &dryRun{}
@@ -124,7 +125,7 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	}
 	o := w.Launcher.Options(launch.Target{Name: w.name, Transport: transport, Server: s})
 	launch.OffersNothing(&o)
-	o.Bridge = true // with all capabilities of a client: some servers then offer more
+	o.Bridge = true // declares all client capabilities, because some servers then offer more
 	if d.client, err = mcp.DialWith(ctx, transport, o); err != nil {
 		if w.program == nil && launch.WantsLogin(err) {
 			d.login = true
@@ -133,7 +134,7 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 		return w.notUsable("does not start as its entry would be", err, w.startRemedy(err))
 	}
 	answered()
-	if d.client.Capabilities().Tools != nil { // some servers send a request to the host when they list tools, and fail
+	if d.client.Capabilities().Tools != nil { // some servers send a request to the client when they list tools, and fail
 		for _, err := range d.client.Tools(ctx) {
 			if err != nil && !errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
 				remedy := "ask its operator"
@@ -167,14 +168,15 @@ func (w *addition) transport(s *config.Server) (mcp.Transport, error) {
 	return t, err
 }
 
-// notUsable returns the error for a server that is not added, with advice.
+// notUsable returns the error for a server that cannot be added, with advice.
 func (w *addition) notUsable(what string, err error, remedy string) error {
 	return &StartError{fmt.Errorf("server %q %s, so nothing was changed: %s; fix: %s", w.name, what, firstSentence(why.Of(err, w.name)), w.dry.refused.remedy(remedy))}
 }
 
-// endSoon ends the context when a program is unlikely to respond. That is a while after it reported
-// to serve HTTP, because it then does not read its standard input. It is also a while after it was
-// refused a host, because it may wait for the host. A program that has responded is not ended.
+// endSoon returns a context that ends when a program is unlikely to respond. It ends some time
+// after the program printed that it serves HTTP, because the program then ignores its standard
+// input. It also ends some time after the sandbox refused the program a host, because the program
+// may wait for it. Calling answered prevents both.
 func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limited context.Context, answered func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	var has atomic.Bool
@@ -199,8 +201,8 @@ func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limi
 	return ctx, func() { has.Store(true) }
 }
 
-// readDefinitions reads all definitions that a user is asked to approve, behind a gateway, like
-// chat. Other commands then know them.
+// readDefinitions reads all definitions that the user must approve, through a gateway as in chat.
+// They then count as known for other commands.
 func (w *addition) readDefinitions(ctx context.Context, s *config.Server) error {
 	d := w.dry
 	d.gateway = gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
@@ -263,7 +265,7 @@ func (w *addition) readDefinitions(ctx context.Context, s *config.Server) error 
 	return nil
 }
 
-// pins opens the approved definitions.
+// pins opens the file of approved definitions.
 func pins(p place.Place) (*guard.Pins, error) {
 	path, err := p.State("pins.json")
 	if err != nil {
@@ -272,7 +274,7 @@ func pins(p place.Place) (*guard.Pins, error) {
 	return guard.Load(path)
 }
 
-// approve replaces the approved definitions of the server, and returns the previous ones.
+// approve replaces the server's approved definitions, and returns the previous ones.
 func (w *addition) approve(definitions []guard.Definition) (was []guard.Definition, err error) {
 	p, err := pins(w.Launcher.Place)
 	if err != nil {
@@ -289,8 +291,8 @@ func (w *addition) approve(definitions []guard.Definition) (was []guard.Definiti
 	return was, nil
 }
 
-// worst returns the findings that a user should see before a text is used.
-func worst(findings []guard.Finding) (some []guard.Finding) {
+// severe returns the findings that a user must see before the text is used.
+func severe(findings []guard.Finding) (some []guard.Finding) {
 	for _, f := range findings {
 		if f.Severity >= guard.Warn {
 			some = append(some, f)
@@ -299,14 +301,14 @@ func worst(findings []guard.Finding) (some []guard.Finding) {
 	return some
 }
 
-// maxRefused is the number of refusals of a program that are reported.
+// maxRefused is the number of refused accesses that are reported.
 const maxRefused = 5
 
-// notAllowed collects the refusals of a sandbox. It is safe for concurrent use.
+// notAllowed collects accesses that a sandbox refused. It is safe for concurrent use.
 type notAllowed struct {
 	mu     sync.Mutex
 	all    []sandbox.Refusal
-	onHost func() // called at the first host, if not nil; it does not block
+	onHost func() // called once, at the first refused host; must not block; may be nil
 }
 
 func (r *notAllowed) add(one sandbox.Refusal) {
@@ -318,22 +320,23 @@ func (r *notAllowed) add(one sandbox.Refusal) {
 	if !known && len(r.all) < maxRefused {
 		r.all = append(r.all, one)
 	}
-	if r.onHost != nil && isOfHost(one) {
+	if r.onHost != nil && isHostRefusal(one) {
 		r.onHost()
 		r.onHost = nil
 	}
 }
 
-func isOfHost(one sandbox.Refusal) bool { return slices.Contains(one.Allow, "--host") }
+func isHostRefusal(one sandbox.Refusal) bool { return slices.Contains(one.Allow, "--host") }
 
-// remedy lists the refusals with the flags that allow them, or returns otherwise if there are none.
+// remedy lists the refused accesses with the flags that allow them. It returns otherwise if there
+// are none.
 func (r *notAllowed) remedy(otherwise string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var said []string
-	files := slices.DeleteFunc(slices.Clone(r.all), isOfHost)
-	hosts := slices.DeleteFunc(slices.Clone(r.all), func(one sandbox.Refusal) bool { return !isOfHost(one) })
-	for _, one := range append(hosts, files...) { // hosts first: more programs fail without them
+	files := slices.DeleteFunc(slices.Clone(r.all), isHostRefusal)
+	hosts := slices.DeleteFunc(slices.Clone(r.all), func(one sandbox.Refusal) bool { return !isHostRefusal(one) })
+	for _, one := range append(hosts, files...) { // hosts first, because more programs fail without them
 		line := "it was refused to " + plaintext.Line(one.What, 200)
 		if len(one.Allow) > 0 {
 			var words []string

@@ -13,27 +13,29 @@ import (
 	"github.com/junction-mcp/junction/internal/why"
 )
 
-// olderMCP limits a package of PyPI to the version of mcp that most were made for; many declare no
-// limit.
+// olderMCP limits a package of PyPI to the major version of mcp for which most were written. Many
+// declare no limit.
 const olderMCP = "mcp<2"
 
-// maxSentence is the number of bytes above which only the first sentence of a program's message is
+// maxSentence is the number of bytes from which only the first sentence of a program's message is
 // shown.
 const maxSentence = 200
 
 var (
-	// madeForMCP1 matches the messages of a program made for mcp 1 that runs with mcp 2.
+	// madeForMCP1 matches error messages of a program that was written for mcp 1 and runs with mcp
+	// 2.
 	madeForMCP1 = regexp.MustCompile(`pin 'mcp<2'|No module named 'mcp\.|cannot import name '\w+' from '?mcp[.' ]|'Server' object has no attribute`)
-	// wantsExtra matches the message of a Python program that lacks an extra of its own package.
+	// wantsExtra matches the error message of a Python program without a required extra of its own
+	// package.
 	wantsExtra = regexp.MustCompile(`pip install ['"]?([\w.-]+)\[([\w,.-]+)\]`)
-	// lacksOwnFile matches Node's message for a file missing in its own package.
+	// lacksOwnFile matches Node's error message if a file is missing in the program's own package.
 	lacksOwnFile = regexp.MustCompile(`(?i)cannot find module '[^']*/node_modules/.* imported from`)
 )
 
-// startRemedy returns advice for a new program that does not start. Its entry does not exist yet,
-// so the advice is a command line to type again.
+// startRemedy returns advice for a new program that does not start. It has no entry yet, so the
+// advice is another command line for adding it.
 func (w *addition) startRemedy(err error) string {
-	if w.program == nil || w.word == "" {
+	if w.program == nil || w.argument == "" {
 		if w.Remedy == nil {
 			return "see what it writes"
 		}
@@ -65,15 +67,16 @@ func (w *addition) startRemedy(err error) string {
 	return text
 }
 
-// withMore returns advice if nothing is known to be missing.
+// withMore returns advice for a program that fails for an unknown reason.
 func (w *addition) withMore() string {
 	return "where its author says that it needs arguments or variables: " + w.again("--env NAME=VALUE", "ARGUMENT…")
 }
 
-// again returns the typed command line with one more flag and argument of the server.
+// again returns the command line that the user typed with an additional flag and an additional
+// argument of the server.
 func (w *addition) again(flag, argument string) string {
 	var words []string
-	for _, part := range []string{"junction server add " + plaintext.ShellWord(w.word), w.Typed, flag} {
+	for _, part := range []string{"junction server add " + plaintext.ShellWord(w.argument), w.Typed, flag} {
 		if part != "" {
 			words = append(words, part)
 		}
@@ -90,9 +93,9 @@ func (w *addition) again(flag, argument string) string {
 	return strings.Join(words, " ")
 }
 
-// noteNothing adds a note for a server that offers nothing, with advice.
+// noteNothing adds a note with advice if the server has no features.
 func (w *addition) noteNothing() {
-	if w.dry.login || w.word == "" || w.program == nil || len(w.dry.tools)+w.dry.prompts+w.dry.resources > 0 {
+	if w.dry.login || w.argument == "" || w.program == nil || len(w.dry.tools)+w.dry.prompts+w.dry.resources > 0 {
 		return
 	}
 	note := "it offers nothing as it was started; " + w.withMore()
@@ -102,13 +105,13 @@ func (w *addition) noteNothing() {
 	w.notes = append(w.notes, note)
 }
 
-// wantsOlder reports whether a package did not start because it was made for mcp 1 and had no
-// limit.
+// wantsOlder reports whether a package did not start because it was written for mcp 1 and its
+// requirements allow mcp 2.
 func (w *addition) wantsOlder(err error) bool {
 	return w.locked != nil && runner.Of(w.locked.Type).IsPython && w.With == "" && madeForMCP1.MatchString(err.Error())
 }
 
-// holdOlder installs a package again, with mcp 1. If that fails, it restores everything.
+// holdOlder installs the package again with mcp 1. If that fails, it restores the previous state.
 func (w *addition) holdOlder(ctx context.Context) error {
 	before := *w
 	w.With = olderMCP
@@ -122,8 +125,8 @@ func (w *addition) holdOlder(ctx context.Context) error {
 	return nil
 }
 
-// firstSentence returns a long text up to its first full stop. The rest is usually advice to the
-// program's developers.
+// firstSentence returns a text, or its first sentence if it is long. The other sentences are
+// usually meant for the program's developers.
 func firstSentence(text string) string {
 	if len(text) <= maxSentence {
 		return text

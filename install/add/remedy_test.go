@@ -40,7 +40,7 @@ func TestFailedStartNamesRemedy(t *testing.T) {
 		{"a server of HTTP that failed", allowed, ended("running at http://localhost:80\nbye"), "where its author says that it needs arguments or variables: junction server add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
 		{"another error", allowed, errors.New("no"), "where its author says that it needs arguments or variables: junction server add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
 	} {
-		w := &addition{Adder: adder(t), name: "x", word: "word", locked: &test.locked, program: &install.Program{}}
+		w := &addition{Adder: adder(t), name: "x", argument: "word", locked: &test.locked, program: &install.Program{}}
 		if got := w.startRemedy(test.err); got != test.want {
 			t.Errorf("%s: %s, want %s", test.why, got, test.want)
 		}
@@ -49,7 +49,7 @@ func TestFailedStartNamesRemedy(t *testing.T) {
 
 // A server that needs a configuration may start without it, and have no tools.
 func TestEmptyServerIsNoted(t *testing.T) {
-	w := &addition{Adder: adder(t), name: "x", word: "npm:x", program: &install.Program{}, dry: &dryRun{}}
+	w := &addition{Adder: adder(t), name: "x", argument: "npm:x", program: &install.Program{}, dry: &dryRun{}}
 	w.noteNothing()
 	w.dry.refused.add(sandbox.Refusal{What: "look up a.example", Allow: []string{"--host", "a.example"}})
 	w.noteNothing()

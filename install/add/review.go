@@ -24,13 +24,13 @@ const (
 	maxFindingsShown = 8
 )
 
-// show shows, on one screen, what is about to be added.
+// show shows the server that is about to be added on one screen.
 func (w *addition) show() {
 	var card launch.Card
 	row := func(name, format string, args ...any) {
 		card.Rows = append(card.Rows, [2]string{name, plaintext.Line(fmt.Sprintf(format, args...), maxReason)})
 	}
-	all := func(name, text string) { card.Rows = append(card.Rows, [2]string{name, plaintext.Unbroken(text)}) } // text that the user agrees to is shown whole
+	all := func(name, text string) { card.Rows = append(card.Rows, [2]string{name, plaintext.Unbroken(text)}) } // shown completely, because the user agrees to this text
 	about := aboutPackage{}
 	if w.locked != nil {
 		about = w.about()
@@ -80,11 +80,12 @@ func (w *addition) show() {
 	w.Launcher.User().Show(card)
 }
 
-// warnings returns the findings, each once: many tools of some servers have the same sentence.
+// warnings returns the findings without duplicates, because many tools of a server may have the
+// same sentence.
 func (w *addition) warnings() (lines []string) {
 	places := map[string][]string{}
 	var order []string
-	for _, f := range worst(w.dry.findings) {
+	for _, f := range severe(w.dry.findings) {
 		key := f.Why + ": " + f.Excerpt
 		if places[key] == nil {
 			order = append(order, key)
@@ -104,7 +105,7 @@ func (w *addition) warnings() (lines []string) {
 	return lines
 }
 
-// offers returns a text that counts a server's features.
+// offers returns a count of a server's features.
 func (d *dryRun) offers() string {
 	if d.login {
 		return "nothing is known yet: it wants a login first"
@@ -128,7 +129,7 @@ func (d *dryRun) offers() string {
 	return strings.Join(said, ", ")
 }
 
-// toolNames returns the names of the tools that only read, or of the others.
+// toolNames returns the names of the tools that are read-only, or of the others.
 func toolNames(tools []*mcp.Tool, reading bool) string {
 	var names []string
 	for _, t := range tools {
@@ -143,7 +144,7 @@ func toolNames(tools []*mcp.Tool, reading bool) string {
 	return strings.Join(names, ", ")
 }
 
-// permissions returns the permissions that its entry gives the server.
+// permissions describes the access that the entry gives to the server.
 func (w *addition) permissions() (all []string) {
 	if u, err := url.Parse(w.written.URL); err == nil && u.Host != "" {
 		all = append(all, "what is sent to "+u.Host)
@@ -163,7 +164,7 @@ func (w *addition) permissions() (all []string) {
 	return all
 }
 
-// sourceURL returns the address of the source code according to its author.
+// sourceURL returns the address of the source code that the author declares.
 func (w *addition) sourceURL(about aboutPackage) string {
 	if w.server.Repository != nil && w.server.Repository.URL != "" {
 		return w.server.Repository.URL
@@ -171,15 +172,15 @@ func (w *addition) sourceURL(about aboutPackage) string {
 	return about.Source
 }
 
-// aboutPackage is an author's description of a package.
+// aboutPackage is the author's description of a package.
 type aboutPackage struct {
 	install.About
-	DataVariable string // variable in its README whose name suggests a place for data, or ""
-	DataFile     string // example of DataVariable's value in the README, without its folder, or ""
-	isOnly       bool   // the README names no other such variable
+	DataVariable string // variable in its README that seems to name a place for data, or ""
+	DataFile     string // example value of DataVariable in the README without its folder, or ""
+	isOnly       bool   // the README mentions no other such variable
 }
 
-// dataVariable matches names such as MEMORY_FILE_PATH and DATA_DIR.
+// dataVariable matches names of variables such as MEMORY_FILE_PATH and DATA_DIR.
 var dataVariable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_(?:[A-Z0-9]+_)*(?:FILE|PATH|DIR|DIRECTORY|FOLDER|DB)\b`)
 
 // readData finds the variable for data in a README.
@@ -202,9 +203,10 @@ func (w *addition) about() aboutPackage {
 	return about
 }
 
-// agreed asks the user for agreement. With Yes it asks nothing, but findings also require Sure.
-func (w *addition) agreed(ctx context.Context, question string, choices []launch.Choice) (bool, error) {
-	found := worst(w.dry.findings)
+// askConsent asks the user to agree. With Yes it does not ask, but then returns an error for
+// findings unless Sure is set.
+func (w *addition) askConsent(ctx context.Context, question string, choices []launch.Choice) (bool, error) {
+	found := severe(w.dry.findings)
 	switch {
 	case w.Yes && len(found) > 0 && !w.Sure:
 		return false, fmt.Errorf("server %q is not added: %s: %s; look at it without --yes, or --sure adds it all the same", w.name, plaintext.Count(len(found), "warning"), found[0].Why)

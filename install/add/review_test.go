@@ -68,7 +68,7 @@ func TestOnlyTypedFoldersAreWritable(t *testing.T) {
 	alone(t)
 	theirs, mine, asked := t.TempDir(), t.TempDir(), t.TempDir()
 	may := func(w *addition) (p sandbox.Profile) {
-		allowNamed(w.Launcher.Place, &p, w.typedArgs())
+		allowArguments(w.Launcher.Place, &p, w.typedArgs())
 		return p
 	}
 	file := filepath.Join(t.TempDir(), "theirs.db")
@@ -113,7 +113,7 @@ func TestHostsOfTypedAddressesAreAllowed(t *testing.T) {
 		"http://a!b":                          "",
 	} {
 		var p sandbox.Profile
-		allowNamed(place.Place{}, &p, []string{arg, arg})
+		allowArguments(place.Place{}, &p, []string{arg, arg})
 		if got := strings.Join(p.Hosts, " "); got != want {
 			t.Errorf("%s: %q, want %q", arg, got, want)
 		}

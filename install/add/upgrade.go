@@ -19,28 +19,28 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// maxDiffLines is the number of lines shown of the difference of one definition.
+// maxDiffLines is the number of lines shown of one definition's diff.
 const maxDiffLines = 40
 
 // An Upgraded is the result of an upgrade of a server.
 type Upgraded struct {
 	Outcome Outcome
-	Version string // locked version of its package; empty if it has none
+	Version string // locked version of the package; empty if there is none
 }
 
 // An Outcome is the outcome of an upgrade.
 type Outcome int
 
-// The outcomes.
+// Outcomes of an upgrade.
 const (
-	NotLocked Outcome = iota // it is not locked and was not named
+	NotLocked Outcome = iota // the server is not locked, and the user did not name it
 	Newest                   // there is no newer version
 	Declined                 // the user did not agree
-	Changed                  // it was locked again
+	Changed                  // the server was locked again
 )
 
-// Upgrade installs the newest version of a server of a configuration, and locks it if the user
-// agrees to the differences. A server without a lock stays unchanged, or if the user named it, is
+// Upgrade installs the newest version of a configured server, and locks it if the user agrees to
+// the differences. A server without a lock stays unchanged, unless the user named it. It is then
 // locked according to its entry. If there is an error, nothing has changed.
 func (a *Adder) Upgrade(ctx context.Context, d *config.Definition, named bool, o Options) (u Upgraded, err error) {
 	before, last, err := a.lastLocked(d)
@@ -58,7 +58,7 @@ func (a *Adder) Upgrade(ctx context.Context, d *config.Definition, named bool, o
 	if w.before, err = os.ReadFile(w.configuration); err != nil {
 		return u, err
 	}
-	if !launch.IsProgram(d.Kind) { // its current definitions are locked
+	if !launch.IsProgram(d.Kind) { // a server with a URL: lock its current definitions
 		w.written.URL = d.Words()[0]
 		return w.replace(ctx, d, before, func(data []byte) ([]byte, error) { return data, nil })
 	}
@@ -94,8 +94,8 @@ func (a *Adder) Upgrade(ctx context.Context, d *config.Definition, named bool, o
 	return w.replace(ctx, d, before, edit)
 }
 
-// lastLocked returns the locked data of a server if it matches the entry. It also returns the last
-// locked data, from before the entry may have been edited.
+// lastLocked returns the locked data of a server, or nil if the entry no longer matches it. last is
+// the locked data even if the entry was edited since.
 func (a *Adder) lastLocked(d *config.Definition) (before, last *install.LockedServer, err error) {
 	lock, err := a.Launcher.Locks.Of(d.Source)
 	if err != nil {
@@ -111,7 +111,7 @@ func (a *Adder) lastLocked(d *config.Definition) (before, last *install.LockedSe
 	return before, last, err
 }
 
-// wanted returns the package to upgrade a server to, and the words of its entry that name it.
+// wanted returns the package of an upgraded server, and the words of the entry that name it.
 func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (words []string, p install.Package, err error) {
 	if before != nil && before.Package != nil {
 		p = before.Package.Package
@@ -132,7 +132,8 @@ func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (w
 	return d.Words()[:n], p, nil
 }
 
-// replace starts the upgraded server, shows the differences, and writes it if the user agrees.
+// replace starts the upgraded server, shows the differences, and writes the change if the user
+// agrees.
 func (w *addition) replace(ctx context.Context, d *config.Definition, before *install.LockedServer, edit func([]byte) ([]byte, error)) (u Upgraded, err error) {
 	data, err := edit(w.before)
 	if err != nil {
@@ -146,7 +147,7 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 		return u, err
 	}
 	u.Outcome = Declined
-	if agreed, err := w.agreed(ctx, "Change it?", []launch.Choice{yes}); err != nil || !agreed {
+	if agreed, err := w.askConsent(ctx, "Change it?", []launch.Choice{yes}); err != nil || !agreed {
 		return u, err
 	}
 	locked := w.lockedServer()
@@ -163,7 +164,8 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 	return u, nil
 }
 
-// showChange shows the changes of the upgrade: version, dependencies and definitions.
+// showChange shows the differences between the versions: the package, its dependencies and its
+// definitions.
 func (w *addition) showChange(before *install.LockedServer) error {
 	var card launch.Card
 	line := func(format string, args ...any) { card.Lines = append(card.Lines, fmt.Sprintf(format, args...)) }
@@ -196,7 +198,7 @@ func (w *addition) showChange(before *install.LockedServer) error {
 	return nil
 }
 
-// differences writes lines about the differences between definitions and the approved ones.
+// differences calls line with descriptions of how the definitions differ from the approved ones.
 func (w *addition) differences(approved []guard.Definition, line func(format string, args ...any)) {
 	old := map[string]guard.Definition{}
 	for _, d := range approved {
@@ -239,18 +241,18 @@ func (w *addition) differences(approved []guard.Definition, line func(format str
 }
 
 // packageOfWords returns the package that a command line starts, and the number of words that name
-// it; 0 if it starts none.
+// it. The number is 0 if the command line starts no package.
 func packageOfWords(words []string) (install.Package, int) {
 	p, n := runner.PackageOf(words)
 	return install.Package{Type: p.Kind, Name: p.Name, Version: p.Version, Bin: p.Program, With: p.With}, n
 }
 
-// definitionKey returns the key of a definition in a lock.
+// definitionKey returns the key of a definition in the lock.
 func definitionKey(d guard.Definition) string {
 	return strings.TrimSpace(string(d.Kind) + " " + d.Name)
 }
 
-// lockedDefinitions returns the hashes of the definitions that are the same on every machine.
+// lockedDefinitions returns the hashes of the definitions that do not depend on the machine.
 func lockedDefinitions(all []guard.Definition) map[string]string {
 	hashes := map[string]string{}
 	for _, d := range all {

@@ -18,8 +18,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// keep stores everything that the user agreed to. Approvals and secrets come first, because they
-// change nothing alone, then the lock and the configuration together. words are those of the
+// keep stores the result after the user agreed. It stores approvals and secrets first, because they
+// have no effect alone, and then the lock together with the configuration. words are those of the
 // current entry, if there is one.
 func (w *addition) keep(ctx context.Context, words []string, locked *install.LockedServer, edit func([]byte) ([]byte, error)) error {
 	if err := w.Launcher.Locks.Note(w.configuration); err != nil {
@@ -47,7 +47,7 @@ func (w *addition) keep(ctx context.Context, words []string, locked *install.Loc
 		}
 		return err
 	}
-	if w.locked != nil { // junction server remove in another process may have pruned it meanwhile
+	if w.locked != nil { // another process, with junction server remove, may have pruned it meanwhile
 		store, err := w.Launcher.Locks.Store()
 		if err == nil {
 			_, err = store.Install(ctx, w.locked)
@@ -56,7 +56,7 @@ func (w *addition) keep(ctx context.Context, words []string, locked *install.Loc
 			return notInstalled(err)
 		}
 	}
-	if file, err := config.Load(w.configuration, config.Options{}); err == nil { // otherwise its next start reports the error
+	if file, err := config.Load(w.configuration, config.Options{}); err == nil { // an unreadable file is reported at the next start
 		if d, found := file.Server(w.name); found && d.Project {
 			w.Launcher.StoreConsent(launch.Entry{Name: d.Name, Definition: d})
 		}
@@ -81,13 +81,13 @@ func (w *addition) write(ctx context.Context) (*Result, error) {
 	if len(w.dry.tools) > 0 {
 		r.FirstCall = w.firstCall()
 	}
-	if !r.NeedsLogin && w.sandbox != nil && w.bySettings == nil && len(w.dry.unconfined) == 0 { // a lookup of a missing file is refused silently: see docs/sandbox.md
+	if !r.NeedsLogin && w.sandbox != nil && w.bySettings == nil && len(w.dry.unconfined) == 0 { // lookups of missing files fail without a report: see docs/sandbox.md
 		r.HowToAllow = w.howToAllow()
 	}
 	return r, nil
 }
 
-// howToAllow returns the limits of a confined program and how to allow more.
+// howToAllow describes the limits of a confined program and how to allow more.
 func (w *addition) howToAllow() string {
 	files, host := "no files", "no host"
 	if len(w.sandbox.Read)+len(w.sandbox.Write) > 0 {
@@ -104,9 +104,9 @@ func (w *addition) howToAllow() string {
 	return text
 }
 
-// firstCall returns a command that calls the read-only tool with the fewest required arguments, or
-// lists the tools if there is none. It skips names that begin with a dash, which would be flags of
-// Junction.
+// firstCall returns a command line that calls the read-only tool with the fewest required
+// arguments. If there is none, it lists the tools. It skips names that begin with a dash, because
+// they would be taken for flags.
 func (w *addition) firstCall() string {
 	best := []string{"junction", "list", "tools", plaintext.ShellWord(w.name)}
 	found := false
@@ -117,7 +117,7 @@ func (w *addition) firstCall() string {
 		var schema struct {
 			Required []string `json:"required"`
 		}
-		_ = json.Unmarshal(one.Schema, &schema) // otherwise the call reports what is missing
+		_ = json.Unmarshal(one.Schema, &schema) // if it is invalid, the call reports missing arguments
 		words := []string{"junction", "call", plaintext.ShellWord(w.name), plaintext.ShellWord(plaintext.Line(one.Name, 100))}
 		for _, name := range schema.Required {
 			words = append(words, plaintext.ShellWord(plaintext.Line(name, 100)+"=…"))

@@ -28,29 +28,30 @@ const (
 	defaultMaxTokens = 16_384
 )
 
-// Options name the model and its service.
+// Options configures a Model and its service.
 type Options struct {
 	// Model is the model's name. It is required.
 	Model string
-	// BaseURL is the URL below which v1/messages is; empty means Anthropic's own.
+	// BaseURL is the URL below which v1/messages is found; empty means Anthropic's own.
 	BaseURL string
 	// Key is sent as x-api-key; if it is empty, no key is sent.
 	Key string
-	// Window and Price go into Info. Zero values are replaced by those of the model's family, if it
-	// is known.
+	// Window and Price are returned by Info. Zero values are replaced by those of the model's
+	// family, if it is known.
 	Window int
 	Price  model.Price
 	// MaxTokens limits answers to requests without a limit; 0 means 16,384, or less if the model
 	// accepts less.
 	MaxTokens int
 	// Thinking is the number of tokens that the model may think before it answers, at least 1,024.
-	// They are added to the limit of the answer. 0 means no thinking, unless Body requests it.
+	// They are added to the limit of the answer. With 0 the model does not think, unless Body
+	// requests it.
 	Thinking int
-	// Body holds additional members of the request, such as output_config.
+	// Body holds additional members for the request, such as output_config.
 	Body map[string]any
-	// HTTPClient sends the requests; nil means http.DefaultClient. It is not changed. Redirects are
-	// not followed, so that the key goes to no other server. Use its transport to add headers or a
-	// key for each request.
+	// HTTPClient sends the requests; nil means http.DefaultClient. It is not changed, and redirects
+	// are not followed, so that the key goes to no other server. Use its transport to add headers,
+	// or a different key for each request.
 	HTTPClient *http.Client
 }
 
@@ -106,7 +107,7 @@ func setHeaders(h http.Header, key string) {
 	}
 }
 
-// A family holds the known properties of models with a common prefix of their name.
+// A family holds the known properties of models whose names have a common prefix.
 type family struct {
 	prefix string
 	window int
@@ -114,7 +115,7 @@ type family struct {
 }
 
 // families has the prices of December 2025; the first match counts. Other models have no price,
-// which is better than a wrong one.
+// because an unknown price is better than a wrong one.
 var families = []family{
 	{"claude-opus-4-5", 200_000, model.Price{Input: 5, Output: 25, CacheRead: 0.5, CacheWrite: 6.25}},
 	{"claude-opus-4-1", 200_000, model.Price{Input: 15, Output: 75, CacheRead: 1.5, CacheWrite: 18.75}},
@@ -151,7 +152,7 @@ type params struct {
 	Stream        bool        `json:"stream"`
 }
 
-// A kind is an object with a type only.
+// A kind is an object whose only member is type.
 type kind struct {
 	Type string `json:"type"`
 }
@@ -173,7 +174,7 @@ type turn struct {
 	Content []block `json:"content"`
 }
 
-// ephemeral returns the mark at the end of the cached prefix.
+// ephemeral returns the cache mark for the end of a prefix.
 func ephemeral() *kind { return &kind{"ephemeral"} }
 
 // request returns the body of a request.
@@ -181,7 +182,7 @@ func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) 
 	p := &params{
 		Model:         m.options.Model,
 		MaxTokens:     m.limit(req.MaxTokens),
-		Messages:      turns(req.Messages),
+		Messages:      mergeTurns(req.Messages),
 		Tools:         toolParams(tools, cachedOf(req, tools)),
 		StopSequences: slices.DeleteFunc(slices.Clone(req.Stop), func(s string) bool { return strings.TrimSpace(s) == "" }),
 		Stream:        true,
@@ -192,14 +193,14 @@ func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) 
 	if m.options.Thinking > 0 {
 		p.Thinking = &thinking{"enabled", m.options.Thinking}
 	} else {
-		p.Temperature = req.Temperature // with thinking the provider allows only its own temperature
+		p.Temperature = req.Temperature // with thinking, the provider accepts only its default temperature
 	}
 	m.choose(p, req)
 	return wire.Marshal(p, m.options.Body)
 }
 
-// choose sets whether tools must be called. The provider refuses a conversation with calls but no
-// tools, so the called tools are listed then.
+// choose sets the tool choice. The provider refuses a conversation that has calls but no tools, so
+// choose then lists the called tools.
 func (m *Model) choose(p *params, req *model.Request) {
 	choice := req.Choice
 	if len(p.Tools) == 0 {
@@ -224,7 +225,7 @@ func (m *Model) choose(p *params, req *model.Request) {
 	}
 }
 
-// limit returns the limit of the answer including the thinking before it.
+// limit returns the limit for the answer together with the thinking before it.
 func (m *Model) limit(tokens int) int {
 	tokens = cmp.Or(max(tokens, 0), max(m.options.MaxTokens, 0), defaultMaxTokens) + m.options.Thinking
 	if most := m.service.Learned.MostTokens(); most > 0 {
@@ -233,7 +234,7 @@ func (m *Model) limit(tokens int) int {
 	return tokens
 }
 
-// cachedOf returns how many of the sent tools belong to the cached prefix.
+// cachedOf returns the number of sent tools that belong to the cached prefix.
 func cachedOf(req *model.Request, tools []model.Tool) int {
 	cached := req.Tools[:min(max(0, req.CachedTools), len(req.Tools))]
 	n := 0
@@ -268,7 +269,7 @@ type block struct {
 	Content   []block         `json:"content,omitempty"`
 	Cache     *kind           `json:"cache_control,omitzero"`
 
-	verbatim json.RawMessage // replaces all other fields when encoded
+	verbatim json.RawMessage // if set, the encoded block; the other fields are ignored
 	extra    map[string]json.RawMessage
 }
 
@@ -279,7 +280,7 @@ type source struct {
 	Data      string `json:"data"`
 }
 
-// MarshalJSON encodes the block with its extra members.
+// MarshalJSON encodes the block together with its extra members.
 func (b block) MarshalJSON() ([]byte, error) {
 	if b.verbatim != nil {
 		return b.verbatim, nil
@@ -290,9 +291,9 @@ func (b block) MarshalJSON() ([]byte, error) {
 
 func textBlock(text string) block { return block{Type: "text", Text: text} }
 
-// turns converts a conversation to turns of the user and the assistant. It joins consecutive
+// mergeTurns converts a conversation to turns of the user and the assistant. It joins consecutive
 // messages of the same role, and puts results first in their turn.
-func turns(conversation []model.Message) []turn {
+func mergeTurns(conversation []model.Message) []turn {
 	var all []turn
 	for i := range conversation {
 		role := "user"
@@ -315,7 +316,7 @@ func turns(conversation []model.Message) []turn {
 	return all
 }
 
-// rank sorts results before everything else.
+// rank is the sort key that puts results before all other blocks.
 func rank(b *block) int {
 	if b.Type == "tool_result" {
 		return 0
@@ -380,7 +381,7 @@ func resultBlock(r *model.Result) block {
 	return b
 }
 
-// mediaBlock returns an image, a document, or a text in place of media that cannot be sent.
+// mediaBlock returns an image or a document, or a text in place of media that cannot be sent.
 func mediaBlock(m *model.Media) block {
 	kind, _, _ := strings.Cut(strings.ToLower(m.Type), ";")
 	switch kind = strings.TrimSpace(kind); kind {
@@ -400,10 +401,11 @@ func mediaBlock(m *model.Media) block {
 	return textBlock(wire.NotShown(m))
 }
 
-// portable matches the ids that the provider accepts.
+// portable matches ids that the provider accepts.
 var portable = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// portableID returns the id of a call, of any provider, in an accepted form.
+// portableID returns the id of a call in a form that the provider accepts. The call may come from
+// another provider.
 func portableID(id string) string {
 	if portable.MatchString(id) {
 		return id

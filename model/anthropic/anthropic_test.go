@@ -63,7 +63,7 @@ func asking(tools ...string) *model.Request {
 	return req
 }
 
-func TestOneBadToolIsSetAsideAndTheRequestGoesOn(t *testing.T) {
+func TestTheRequestContinuesWithoutABadTool(t *testing.T) {
 	m, s := opened(t, Options{}, refusal("tools.1.custom.input_schema: JSON schema is invalid"), reply{200, fine})
 	for want := 2; want <= 3; want++ { // the second time the tool is known to be refused
 		res, err := m.Generate(context.Background(), asking("good", "bad", "other"), nil)

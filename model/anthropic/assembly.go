@@ -12,13 +12,14 @@ import (
 )
 
 const (
-	// maxBlocks is the number of blocks that an answer may have.
+	// maxBlocks is the maximum number of blocks in an answer.
 	maxBlocks = 1_024
-	// maxMembers is the number of assembled members of a block of unknown type.
+	// maxMembers is the maximum number of members that deltas can add to in a block of unknown
+	// type.
 	maxMembers = 64
 )
 
-// An assembly builds an answer from its events.
+// An assembly builds an answer from the events of a stream.
 type assembly struct {
 	*wire.Answer
 	pieces  []*piece
@@ -27,10 +28,10 @@ type assembly struct {
 	input   int // tokens outside the cache
 }
 
-// A piece is a block that is being received.
+// A piece is a block that is still being received.
 type piece struct {
 	kind   string
-	first  json.RawMessage // the block at its start
+	first  json.RawMessage // the block from its start event
 	call   int             // index of the call
 	closed bool
 	// order lists the members that deltas add to, in the order of their first delta.
@@ -69,8 +70,8 @@ func (a *assembly) stopBlock(index int) {
 	}
 }
 
-// delta adds to a block. In a block of unknown type, a text is added to the member of the same
-// name.
+// delta adds a delta to a block. In a block of unknown type, each text is appended to the member
+// with the same name.
 func (a *assembly) delta(index int, raw []byte) {
 	p := a.byIndex[index]
 	if p == nil || p.closed {
@@ -98,7 +99,7 @@ func (a *assembly) delta(index int, raw []byte) {
 	})
 }
 
-// add appends text to a member and emits it.
+// add appends text to a member and emits the text.
 func (a *assembly) add(p *piece, member, text string) {
 	if text == "" {
 		return
@@ -130,7 +131,7 @@ func (p *piece) text(member string) string {
 	return ""
 }
 
-// whole returns the block as if it had come in one piece.
+// whole returns the block with the deltas merged in.
 func (p *piece) whole() json.RawMessage {
 	raw := p.first
 	for _, name := range p.order {
@@ -149,8 +150,8 @@ func (p *piece) whole() json.RawMessage {
 	return raw
 }
 
-// Message returns the message assembled from the events. If the answer was cut off, it omits
-// incomplete blocks other than text.
+// Message returns the message assembled from the events. If the answer was cut off, incomplete
+// blocks are omitted, except texts.
 func (a *assembly) Message(broken bool) (m model.Message) {
 	for i, p := range a.pieces {
 		cut := !p.closed || i == len(a.pieces)-1 && (broken || a.IsCut())
@@ -159,12 +160,12 @@ func (a *assembly) Message(broken bool) (m model.Message) {
 		}
 	}
 	if a.Reason != "pause_turn" || broken {
-		m.Parts = slices.DeleteFunc(m.Parts, func(p model.Part) bool { return p.Opaque != nil && dangles(p.Opaque.Raw, m.Parts) })
+		m.Parts = slices.DeleteFunc(m.Parts, func(p model.Part) bool { return p.Opaque != nil && lacksResult(p.Opaque.Raw, m.Parts) })
 	}
 	return m
 }
 
-// part returns the block as a part, or nil if nothing of it can be kept.
+// part returns the block as a part, or nil if it is useless.
 func (p *piece) part(cut bool) *model.Part {
 	switch p.kind {
 	case "text":
@@ -208,9 +209,9 @@ func (p *piece) made(cut bool) *model.Call {
 	return c
 }
 
-// dangles reports whether a block is the call of one of the provider's tools whose result is
+// lacksResult reports whether a block calls one of the provider's own tools and the result is
 // missing. The provider refuses such a call in a request.
-func dangles(raw json.RawMessage, parts []model.Part) bool {
+func lacksResult(raw json.RawMessage, parts []model.Part) bool {
 	if kind := wire.StringOf(raw, "type"); !strings.HasSuffix(kind, "tool_use") {
 		return false
 	}
@@ -220,7 +221,7 @@ func dangles(raw json.RawMessage, parts []model.Part) bool {
 	})
 }
 
-// Whole adds a message that came in one piece, from a server that does not stream.
+// Whole adds a complete message from a server that does not stream.
 func (a *assembly) Whole(data []byte) {
 	if wire.StringOf(data, "type") != "message" {
 		a.Event(data)
@@ -237,7 +238,7 @@ func (a *assembly) Whole(data []byte) {
 	a.Reason = wire.StringOf(data, "stop_reason")
 }
 
-// Event adds one event. The name of the event is taken from its data, because some servers omit the
+// Event adds one event. It takes the event's name from the data, because some servers omit the
 // event line.
 func (a *assembly) Event(data []byte) {
 	index := wire.Number(data, "index")
@@ -266,7 +267,8 @@ func (a *assembly) start(message []byte) {
 	a.count(jsonrpc.Get(message, "usage"))
 }
 
-// count adds a count of tokens. A later count is of the whole message and omits unchanged numbers.
+// count adds token counts. Later counts are totals for the whole message and omit unchanged
+// numbers.
 func (a *assembly) count(raw []byte) {
 	if len(raw) == 0 {
 		return

@@ -6,11 +6,11 @@
 // breaks, Python's literals), without its closing tag, and in a code fence. It also accepts two
 // forms of other models that reach a client as text:
 //
-//   - <function=name> with <parameter=name> tags, with and without <tool_call>
-//     around it, as Qwen's coding models write it: they are no special tokens, and vLLM
+//   - <function=name> with <parameter=name> tags, optionally with <tool_call>
+//     around it, as Qwen's coding models write it: the tags are not special tokens, and vLLM
 //     returns them as content (github.com/vllm-project/vllm/issues/22975, 21571).
-//   - <|python_tag|> and JSON, as Llama 3 writes it: vLLM prints this token though it
-//     skips others (github.com/vllm-project/vllm/pull/11039), and so does llama.cpp that
+//   - <|python_tag|> and JSON, as Llama 3 writes it: vLLM prints this token although it
+//     skips others (github.com/vllm-project/vllm/pull/11039), and so does llama.cpp if it
 //     runs with --special (github.com/ggml-org/llama.cpp/pull/9419).
 //
 // Other marks are not recognized. Special tokens of a model, such as [TOOL_CALLS], do not arrive,
@@ -20,8 +20,8 @@
 // vllm/entrypoints/openai/tool_parsers/mistral_tool_parser.py). Models with marks of their own
 // support tools on these servers and need no manual.
 //
-// Anything else stays text. That includes JSON without a mark, other code blocks, and a mark right
-// behind a backtick. In a code fence a call counts only if its tool exists and it has arguments.
-// Behind a mark a call of an unknown tool counts too, so that the host can return an error to the
+// Anything else stays text, including JSON without a mark, other code blocks, and a mark right
+// after a backtick. In a code fence a call counts only if its tool exists and it has arguments.
+// After a mark a call of an unknown tool also counts, so that the host can return an error to the
 // model. Text between <think> tags becomes reasoning.
 package injected

@@ -16,18 +16,18 @@ import (
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
-// New returns a model with tools on top of m, a model without function calling. The manual of the
-// tools goes into the system prompt, earlier calls and results become text, and calls are found in
-// the model's text. It is as safe for concurrent use as m. Errors are those of m.
+// New returns a model with function calling, based on m, a model without it. It adds a manual of
+// the tools to the system prompt, sends earlier calls and results as text, and finds calls in the
+// model's text. It is as safe for concurrent use as m, and returns the errors of m.
 //
 // Calls are recognized in the form of the manual and in forms that models were trained on. A call
-// that was cut off is dropped. One that is too damaged is returned as malformed, so that the model
-// can correct it. Text that a model invents as the result of its own call is cut off.
+// that was cut off is dropped. A call that is too damaged is returned as malformed, so that the
+// model can correct it. The text is cut off where a model invents the result of its own call.
 func New(m model.Model) model.Model { return &injected{m} }
 
 type injected struct{ inner model.Model }
 
-// Info describes the inner model. It removes the limit of tools.
+// Info describes the inner model, without its limit of tools.
 func (m *injected) Info() model.Info {
 	info := m.inner.Info()
 	info.MaxTools = 0
@@ -58,7 +58,7 @@ func (m *injected) Generate(ctx context.Context, req *model.Request, emit func(m
 		}
 	})
 	if p.over && ctx.Err() == nil {
-		err = nil // the rest was cancelled
+		err = nil // cancelled above, on purpose
 	}
 	if res == nil {
 		if err != nil {
@@ -75,9 +75,9 @@ func (m *injected) Generate(ctx context.Context, req *model.Request, emit func(m
 	return &out, err
 }
 
-// finish completes res. failed is nil if the answer was complete.
+// finish completes res. failed is the error of the inner model, or nil if the answer was complete.
 func (p *scanner) finish(res *model.Response, failed error) {
-	// A model that emits no deltas has all its text in the answer.
+	// A model that emits no deltas has its text only in the answer.
 	if rest, ok := strings.CutPrefix(res.Message.Text(), p.fed.String()); ok && !p.over {
 		p.write(rest)
 	}
@@ -94,7 +94,7 @@ func (p *scanner) finish(res *model.Response, failed error) {
 	}
 }
 
-// request returns the request to the inner model, and the tools in its manual.
+// request returns the request for the inner model, and the tools in its manual.
 func request(req *model.Request) (*model.Request, []model.Tool, []model.Note) {
 	below := *req
 	text, notes := manual(req.Tools)
@@ -113,7 +113,7 @@ func request(req *model.Request) (*model.Request, []model.Tool, []model.Note) {
 	return &below, offered, notes
 }
 
-// choices maps a choice to the sentence that is added to the manual.
+// choices holds the sentence that a tool choice adds to the manual.
 var choices = map[model.Choice]string{
 	model.ChoiceRequired: "Call at least one tool now.",
 	model.ChoiceNone:     "Answer now without calling a tool.",
@@ -160,7 +160,7 @@ func renderMessage(m *model.Message) model.Message {
 				}
 			}
 		case p.Reasoning != nil && p.Reasoning.Raw == nil:
-			// It was text between tags; models are trained not to see it again.
+			// Reasoning came as text between tags. Models are trained not to see it again.
 		case p.Text != "":
 			out.Parts = appendText(out.Parts, p.Text)
 		default:
@@ -170,7 +170,7 @@ func renderMessage(m *model.Message) model.Message {
 	return out
 }
 
-// appendText appends text and joins it to a text before it.
+// appendText appends text, joined to a text part at the end if there is one.
 func appendText(parts []model.Part, text string) []model.Part {
 	if n := len(parts); n > 0 && parts[n-1].Text != "" {
 		parts[n-1].Text += "\n" + text
@@ -206,8 +206,8 @@ These tools exist, and no others:
 <tools>
 `
 
-// manual describes the tools to a model. Notes list the tools that did not fit or were changed. The
-// same tools give the same text.
+// manual returns the description of the tools for a model. Notes list the tools that were changed
+// or did not fit. The same tools give the same text.
 func manual(tools []model.Tool) (string, []model.Note) {
 	var lines strings.Builder
 	var notes []model.Note
@@ -258,8 +258,8 @@ func appendCall(dst []byte, name string, arguments json.RawMessage) []byte {
 	return append(dst, '}')
 }
 
-// tokens matches text of others that could close the block it is in, or imitate a call or another
-// role.
+// tokens matches text from servers and users that could close its enclosing block, or imitate a
+// call or another role.
 var tokens = lazy.Regexp(`<(/?tool_response|/?tool_call|/?tools>|[|｜][\w▁/]+[|｜]>)`)
 
 // harmless breaks the marks in JSON by escapes, which do not change its value.
@@ -268,17 +268,18 @@ func harmless(raw []byte) []byte { return tokens().ReplaceAll(raw, []byte(`\u003
 // harmlessText breaks the marks in text.
 func harmlessText(text string) string { return tokens().ReplaceAllString(text, "&lt;$1") }
 
-// A toolbox finds the tools of a request by every name that a model may use, and makes calls from
-// the model's text.
+// A toolbox finds a tool by any name that a model may use for it, and builds calls from the model's
+// text.
 type toolbox struct {
 	exact map[string]*model.Tool
-	// folded maps names without case and punctuation to tools, also without the server's name. The
-	// value is nil if two tools share a name.
+	// folded maps names without case and punctuation, with and without the server's name, to tools.
+	// The value is nil if two tools share a name.
 	folded map[string]*model.Tool
-	lastID int // last id in the conversation
+	lastID int // number of the last id in the conversation
 }
 
-// newToolbox returns the toolbox of the offered tools. The ids in the conversation are taken.
+// newToolbox returns a toolbox for the offered tools. It does not assign ids that the conversation
+// uses.
 func newToolbox(tools []model.Tool, messages []model.Message) *toolbox {
 	b := &toolbox{exact: map[string]*model.Tool{}, folded: map[string]*model.Tool{}}
 	for i := range tools {
@@ -317,12 +318,12 @@ func (b *toolbox) find(name string) *model.Tool {
 	return b.folded[fold(name)]
 }
 
-// portable returns a portable form of the name of an unknown tool, because it stays in the
+// portable returns a portable form of an unknown tool's name, because the name stays in the
 // conversation.
 func portable(name string) string { return model.NewNames().Portable(name) }
 
-// made returns a call with the written arguments, which are JSON or nil. They may be an object
-// inside a string.
+// made returns a call with arguments in JSON, or without arguments if written is nil. The arguments
+// may be an object encoded in a string.
 func (b *toolbox) made(name string, written json.RawMessage) *model.Call {
 	inner, _ := jsonrpc.Unquote(written)
 	if raw, ok := readLoose(inner); ok {
@@ -336,15 +337,16 @@ func (b *toolbox) made(name string, written json.RawMessage) *model.Call {
 	return c
 }
 
-// malformed returns a malformed call with the reason.
+// malformed returns a malformed call; why is the reason.
 func (b *toolbox) malformed(name, raw, why string) *model.Call {
 	c := b.made(name, nil)
 	c.Malformed, c.Raw = why, raw
 	return c
 }
 
-// read returns the calls of a value, an object or a list of objects, or nil if not all of it is
-// calls. Without a mark (tagged), only calls of existing tools with arguments count.
+// read returns the calls in a value, which is an object or a list of objects. It returns nil if any
+// part is not a call. Unless the value was marked (tagged), only calls of existing tools with
+// arguments count.
 func (b *toolbox) read(raw json.RawMessage, tagged bool) []*model.Call {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return nil

@@ -20,9 +20,9 @@ import (
 // maxNesting is the maximum nesting of arrays and objects in a call.
 const maxNesting = 64
 
-// loose parses a model's imitation of JSON and writes valid JSON. It accepts single and typographic
+// loose parses text that resembles JSON and writes valid JSON. It accepts single and typographic
 // quotes, quotes inside strings, names without quotes, superfluous and missing commas, missing
-// brackets, comments, raw line breaks, and Python's literals. It looks at every byte a bounded
+// brackets, comments, raw line breaks, and Python's literals. It examines every byte a bounded
 // number of times and never goes back.
 type loose struct {
 	src   string
@@ -30,7 +30,7 @@ type loose struct {
 	out   []byte
 	depth int
 	// open reports that the text ended inside the value, and quoted that it ended inside a string.
-	// A value that lacks only brackets is still accepted.
+	// A value that lacks only its brackets is still accepted.
 	open, quoted bool
 }
 
@@ -42,7 +42,7 @@ func readLoose(text string) (json.RawMessage, bool) {
 	return l.out, ok && !l.open && l.pos == len(text) && jsonrpc.Valid(l.out, jsonrpc.Limits{}) == nil
 }
 
-// at returns the byte at offset i from here, or 0 behind the end.
+// at returns the byte at offset i from the current position, or 0 after the end.
 func (l *loose) at(i int) byte {
 	if l.pos+i < len(l.src) {
 		return l.src[l.pos+i]
@@ -156,8 +156,8 @@ func (l *loose) quote() string {
 	return ""
 }
 
-// text parses a string. A quotation mark ends it only if the following text can follow a string,
-// because many models forget to escape.
+// text parses a string. A quotation mark ends the string only if the text after it can follow a
+// string, because many models forget to escape quotation marks.
 func (l *loose) text() bool {
 	opened := l.quote()
 	l.pos += len(opened)
@@ -202,8 +202,8 @@ func (l *loose) over(n int) bool {
 
 var escape = lazy.Regexp(`^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})`)
 
-// escape copies an escape sequence. A backslash without meaning, as in a regular expression, is
-// escaped itself.
+// escape copies an escape sequence. A backslash that begins no valid sequence, as in a regular
+// expression, is doubled.
 func (l *loose) escape(b []byte) []byte {
 	if e := escape().FindString(l.src[l.pos:]); e != "" {
 		l.pos += len(e)
@@ -220,23 +220,24 @@ func (l *loose) escape(b []byte) []byte {
 // isObject reports whether valid JSON is an object.
 func isObject(raw []byte) bool { return bytes.HasPrefix(raw, []byte{'{'}) }
 
-// maxTries is the number of possible ends of a block that are tried; an end may be inside a string.
+// maxTries is the number of possible ends of a block that are tried, because an end may be inside a
+// string.
 const maxTries = 32
 
-// The ends of a call between tags, of one with parameters as tags, and of one in a fence.
+// Ends of a call between tags, of a call with parameters as tags, and of a call in a code fence.
 var (
 	tagEnds     = lazy.Regexp(`</?tool_call>|<tool_response|<\|`)
 	functionEnd = lazy.Regexp(`</function>`)
 	fenceEnd    = lazy.Regexp("```")
 )
 
-// A block is held text that may be calls.
+// A block is held text that may consist of calls.
 type block struct {
 	head     int // bytes before its body
 	end      *regexp.Regexp
-	tagged   bool   // the model marked it as a call
-	function string // set if its parameters are tags
-	looked   int    // bytes that contain no end
+	tagged   bool   // the model marked the block as a call
+	function string // name of the function, if its parameters are tags
+	looked   int    // number of bytes that contain no end
 	tries    int
 }
 
@@ -245,7 +246,7 @@ func (p *scanner) hold(b block) {
 	p.block, p.step = b, p.held
 }
 
-// held parses the block once it is complete.
+// held parses the block when it is complete. It returns false if it needs more input.
 func (p *scanner) held() bool {
 	b := &p.block
 	end, mark := len(p.buf), ""
@@ -266,7 +267,7 @@ func (p *scanner) held() bool {
 	return true
 }
 
-// reject turns a block that is not a call into text.
+// reject passes a block on as text, because it is not a call.
 func (p *scanner) reject() {
 	p.step, p.code = p.plain, !p.block.tagged && p.block.function == ""
 	if p.code {
@@ -278,8 +279,7 @@ func (p *scanner) reject() {
 
 var damagedName = lazy.Regexp(`(?:name|function)["']?\s*:\s*["']?([\w.:/-]{1,128})`)
 
-// readCalls parses the values of a block up to an end. It returns false if the end is inside a
-// string and therefore not the end.
+// readCalls parses the values of a block up to end. It returns false if end is inside a string.
 func (p *scanner) readCalls(end int, mark string) bool {
 	b := &p.block
 	body := string(p.buf[b.head:end])
@@ -306,20 +306,20 @@ func (p *scanner) readCalls(end int, mark string) bool {
 	return true
 }
 
-// values is the parsed content of a body.
+// values is the result of parsing the body of a block.
 type values struct {
 	calls []*model.Call
-	used  int // bytes of the body that are calls and the text between them
-	// bad reports that the following text cannot be parsed, quoted that the body ends inside a
-	// string of it.
+	used  int // number of bytes that are calls or text between them
+	// bad reports that the text after the calls cannot be parsed, and quoted that the body ends
+	// inside a string of that text.
 	bad, quoted bool
 }
 
 // between matches text that may be between calls; a superfluous brace is common.
 var between = lazy.Regexp("^(?:[\\s,;}\\]]|</?tool_call>|<\\|python_tag\\|>|```(?:json)?)+")
 
-// values parses the calls of a body up to the first value that is not a call. The last one may lack
-// brackets, unless the body was cut off.
+// values parses the calls of a body up to the first value that is not a call. The last call may
+// lack brackets, unless the body was cut off.
 func (b *toolbox) values(body string, tagged, cut bool) values {
 	var v values
 	for {
@@ -340,12 +340,12 @@ func (b *toolbox) values(body string, tagged, cut bool) values {
 	}
 }
 
-// readFunction parses a call with parameters as tags, or with one object.
+// readFunction parses a call whose parameters are tags or one object.
 func (p *scanner) readFunction(end int, mark string) {
 	b := &p.block
 	body := string(p.buf[b.head:end])
 	if before, _, found := strings.Cut(body, "</tool_call>"); mark == "" && found {
-		body, mark = before, "</tool_call>" // a missing end tag is accepted before the end of the surrounding tag
+		body, mark = before, "</tool_call>" // accept a missing end tag if the enclosing tag ends
 		end = b.head + len(body)
 	}
 	arguments, whole := readLoose(body)
@@ -356,7 +356,7 @@ func (p *scanner) readFunction(end int, mark string) {
 	p.step, p.buf = p.plain, p.buf[end+len(mark):]
 	switch {
 	case mark == "" && !p.complete:
-		p.over = true // the text ends inside the call
+		p.over = true // the text ended inside the call
 	case !whole:
 		p.found(p.tools.malformed(b.function, held, "the call breaks off"))
 	default:
@@ -366,8 +366,8 @@ func (p *scanner) readFunction(end int, mark string) {
 
 var parameterTag = lazy.Regexp(`<parameter=["']?([^>"'<{]{1,128})["']?>`)
 
-// parameters makes an object of the parameter tags. A parameter may lack its end tag. It returns
-// false if the last one does and the body is not closed.
+// parameters returns an object with the values of the parameter tags. A parameter may lack its end
+// tag. The result is false if the last parameter lacks it and the body is not closed.
 func (b *toolbox) parameters(function, body string, closed bool) (json.RawMessage, bool) {
 	properties := map[string]schema.View{}
 	if t := b.find(function); t != nil && jsonrpc.Valid(t.Schema, jsonrpc.Limits{}) == nil {
@@ -393,7 +393,7 @@ func (b *toolbox) parameters(function, body string, closed bool) (json.RawMessag
 	return w.Bytes(), whole
 }
 
-// convert returns the JSON of a plain-text value, in the type of its schema.
+// convert returns a plain-text value as JSON of the type in its schema.
 func convert(text string, property schema.View) json.RawMessage {
 	types := property.Types()
 	plain := strings.TrimSpace(text)
@@ -409,10 +409,10 @@ func convert(text string, property schema.View) json.RawMessage {
 }
 
 const (
-	// maxCalls is the maximum number of calls in one answer; the rest is cut off.
+	// maxCalls is the maximum number of calls in one answer; the answer is cut off after them.
 	maxCalls = 128
-	// maxHeld is the maximum number of bytes held until it is known whether they are a call. Longer
-	// blocks become text.
+	// maxHeld is the maximum number of bytes that are held while it is unclear whether they are a
+	// call. Longer blocks become text.
 	maxHeld = 1 << 20
 	// maxHead is the number of bytes that suffice to detect the beginning of a call.
 	maxHead = 256
@@ -420,39 +420,39 @@ const (
 	markSize = len("<tool_response")
 )
 
-// marks matches the marks in text: begin and end of a call, of a result that the model invents, and
-// of thoughts.
+// marks matches the marks in text. They are the begin and end of a call, of a result that the model
+// invents, and of thoughts.
 var marks = lazy.Regexp("</?tool_call>|<tool_response|<\\|python_tag\\|>|<\\|eo[mt]_id\\|>|<function=|</function>|</?think(?:ing)?>|```")
 
 // A scanner finds the calls in the text of a model while it is generated. It holds text that may be
-// a call until that is known. So the result does not depend on how the text was split. It must be
-// closed.
+// a call until that is decided. So the result does not depend on how the text was split. The caller
+// must close it.
 type scanner struct {
 	tools *toolbox
 	emit  func(model.Delta)
-	mute  bool // no calls are wanted
+	mute  bool // calls are not wanted
 
 	parts    []model.Part    // the parts found so far
-	said     strings.Builder // text or reasoning that is not a part yet
-	thinking bool            // said is reasoning
+	said     strings.Builder // pending text or reasoning, which is not a part yet
+	thinking bool            // said holds reasoning
 	code     bool            // inside a code block
-	fed      strings.Builder // all input
-	in       wire.Joined     // joins pieces to whole characters
+	fed      strings.Builder // complete input so far
+	in       wire.Joined     // joins split characters
 	buf      []byte          // held text
-	step     func() bool     // next state; returns false if it needs more input
+	step     func() bool     // current state; returns false if it needs more input
 	block    block
-	space    []byte // white space that is text only if more text follows
-	begun    bool   // the current text has begun with more than space
+	space    []byte // white space that becomes text only if more text follows
+	begun    bool   // the current text has more than white space
 	last     byte   // last byte before this position
-	lineHead bool   // only space precedes on this line
-	behind   bool   // only space since the last call
+	lineHead bool   // only white space before this position on the line
+	behind   bool   // only white space since the last call
 	calls    int
-	ended    bool // no more input
-	complete bool // the model stopped because it was done
+	ended    bool // there is no more input
+	complete bool // the model finished its answer
 	over     bool // further input is dropped
 }
 
-// start begins an answer. It is called again if the model is asked again.
+// start begins an answer. It is called again if the request is repeated.
 func (p *scanner) start() {
 	*p = scanner{tools: p.tools, emit: p.emit, mute: p.mute, lineHead: true}
 	p.step = p.plain
@@ -465,13 +465,13 @@ func (p *scanner) write(text string) {
 	p.run()
 }
 
-// close processes the held text. complete reports that the model stopped because it was done;
-// otherwise an unfinished call is dropped.
+// close processes the held text. complete reports that the model finished its answer; otherwise an
+// unfinished call is dropped.
 func (p *scanner) close(complete bool) {
 	p.buf = append(p.buf, p.in.End()...)
 	p.ended, p.complete = true, complete
 	p.run()
-	p.settle()
+	p.flushPending()
 }
 
 func (p *scanner) run() {
@@ -479,7 +479,7 @@ func (p *scanner) run() {
 	}
 }
 
-// plain processes text up to the next mark, or the mark.
+// plain processes the text before the next mark, or the mark.
 func (p *scanner) plain() bool {
 	switch at := marks().FindIndex(p.buf); {
 	case at != nil && at[0] == 0:
@@ -491,14 +491,14 @@ func (p *scanner) plain() bool {
 	n := len(p.buf)
 	if tail := max(0, n-markSize); !p.ended {
 		if i := bytes.IndexAny(p.buf[tail:], "<`"); i >= 0 {
-			n = tail + i // this may become a mark
+			n = tail + i // the beginning of a possible mark stays held
 		}
 	}
 	p.pass(n)
 	return n > 0
 }
 
-// marked processes a mark. A mark without meaning at its place is text.
+// marked processes a mark. A mark that has no meaning at its position is text.
 func (p *scanner) marked(mark string) bool {
 	thought := strings.HasPrefix(mark, "</think")
 	switch {
@@ -519,7 +519,7 @@ func (p *scanner) marked(mark string) bool {
 	case p.behind && (mark[1] == '/' || strings.HasSuffix(mark, "_id|>")):
 		p.drop(mark)
 	case p.last != '`' && (mark == "<tool_call>" || mark == "<|python_tag|>" || mark == "<function="):
-		return p.opened(len(mark))
+		return p.openCall(len(mark))
 	default:
 		p.pass(len(mark))
 	}
@@ -528,18 +528,18 @@ func (p *scanner) marked(mark string) bool {
 
 func (p *scanner) drop(mark string) { p.buf = p.buf[len(mark):] }
 
-// head returns the beginning of the held text, and whether more of it may come.
+// head returns the beginning of the held text, and reports whether more of it may come.
 func (p *scanner) head() (head []byte, more bool) {
 	return p.buf[:min(len(p.buf), maxHead)], len(p.buf) < maxHead && !p.ended
 }
 
-// opening matches the beginning of a call behind its mark: JSON, possibly in a fence, or the name
-// of a function.
+// opening matches the beginning of a call after its mark: JSON, possibly in a fence, or the name of
+// a function.
 var opening = lazy.Regexp("^(?:<tool_call>|<\\|python_tag\\|>)?\\s*(?:[{\\[`]|<function=([^<>{\n]*)>)")
 
-// opened processes the opening mark of a call, n bytes long. The following text decides whether it
-// is a call.
-func (p *scanner) opened(n int) bool {
+// openCall processes the opening mark of a call, n bytes long. The text after the mark decides
+// whether it is a call.
+func (p *scanner) openCall(n int) bool {
 	head, more := p.head()
 	m := opening().FindSubmatchIndex(head)
 	switch {
@@ -557,14 +557,14 @@ func (p *scanner) opened(n int) bool {
 	return true
 }
 
-// fence matches the first line of a code block that may contain a call, and calling the beginning
-// of such a call. Other code blocks are text and need not be held.
+// fence matches the first line of a code block that may contain a call. calling matches the
+// beginning of the call. All other code blocks are text and need not be held.
 var (
 	fence   = lazy.Regexp("(?i)^```[ \t]*(?:json|tool_calls?|xml|text)?[ \t]*\r?\n")
 	calling = lazy.Regexp(`^\s*(?:<tool_call>\s*)?\[?\s*\{\s*["'“]?(?:name|function|type|id|arguments|parameters|args)\W`)
 )
 
-// fence processes the mark at either end of a code block.
+// fence processes the mark at the beginning or end of a code block.
 func (p *scanner) fence() bool {
 	head, more := p.head()
 	line := bytes.IndexByte(head, '\n') + 1
@@ -583,8 +583,8 @@ func (p *scanner) fence() bool {
 	return true
 }
 
-// pass emits the next n bytes as text or reasoning. White space at both ends is dropped, so it
-// waits for more text.
+// pass emits the next n bytes as text or reasoning. White space at both ends of a text is dropped,
+// so pass holds it until more text follows.
 func (p *scanner) pass(n int) {
 	if n == 0 {
 		return
@@ -613,8 +613,8 @@ func (p *scanner) pass(n int) {
 	}
 }
 
-// settle turns the pending text into a part.
-func (p *scanner) settle() {
+// flushPending turns the pending text into a part.
+func (p *scanner) flushPending() {
 	switch {
 	case p.said.Len() == 0:
 	case p.thinking:
@@ -625,13 +625,13 @@ func (p *scanner) settle() {
 	p.said.Reset()
 }
 
-// fresh begins a new text, or reasoning.
+// fresh starts a new text, or a new reasoning.
 func (p *scanner) fresh(thinking bool) {
-	p.settle()
+	p.flushPending()
 	p.thinking, p.space, p.begun, p.last, p.lineHead = thinking, p.space[:0], false, 0, true
 }
 
-// found emits calls and begins a new text behind them.
+// found emits calls and starts a new text after them.
 func (p *scanner) found(calls ...*model.Call) {
 	p.fresh(false)
 	p.behind = true

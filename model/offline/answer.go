@@ -22,26 +22,28 @@ const (
 
 const honest = "This is the built-in matcher, not a language model: it picks one tool by your words."
 
-// outcome returns the text of results: one as it is, several with the names of their tools.
+// outcome returns the text of results. A single result is returned unchanged, and several with the
+// names of their tools.
 func outcome(done []*model.Result) string {
 	if len(done) == 1 && !done[0].IsError {
-		return shown(done[0])
+		return resultText(done[0])
 	}
 	var lines []string
 	for _, r := range done {
-		text, between := shown(r), ": "
+		text, between := resultText(r), ": "
 		if r.IsError {
 			between = " failed: "
 		} else if strings.Contains(text, "\n") {
 			between = ":\n"
 		}
-		lines = append(lines, own(r.Name)+between+text)
+		lines = append(lines, plainName(r.Name)+between+text)
 	}
 	return join(lines...)
 }
 
-// shown returns a result's text. For an object with one value it is that value.
-func shown(r *model.Result) string {
+// resultText returns a result's text. If the text is an object with a single value, it returns that
+// value.
+func resultText(r *model.Result) string {
 	text := single(r.Text())
 	for _, p := range r.Parts {
 		if p.Media != nil {
@@ -70,17 +72,17 @@ func single(text string) string {
 	return text
 }
 
-// unable returns a text on why no call is made and how to help.
-func unable(p *plan, step string) string {
+// explainNoCall explains why no call is made, and how the user can help.
+func explainNoCall(p *plan, step string) string {
 	if p == nil {
 		return fmt.Sprintf("For the step %q I found no tool that fits. %s", plaintext.Line(step, maxLine), honest)
 	}
-	return p.problem + " Give it as key=value: " + written(p) + "\n\n" + honest
+	return p.problem + " Give it as key=value: " + callForm(p) + "\n\n" + honest
 }
 
-// written returns a call as a user can write it, with placeholders for missing arguments.
-func written(p *plan) string {
-	words := []string{own(p.tool.Name)}
+// callForm returns a call in the form that a user can type, with placeholders for missing arguments.
+func callForm(p *plan) string {
+	words := []string{plainName(p.tool.Name)}
 	for _, param := range p.params {
 		value, given := p.values[param.Name]
 		name := plaintext.Line(param.Name, maxLine)
@@ -94,14 +96,14 @@ func written(p *plan) string {
 	return strings.Join(words, " ")
 }
 
-// introduction returns a text on what this is and how to use the tools.
+// introduction describes the model and the use of the tools.
 func introduction(tools []model.Tool) string {
 	if len(tools) == 0 {
 		return honest + " There are no tools here. Connect a server, or choose a language model."
 	}
 	lines := []string{honest + " No tool matches these. Name one, with its arguments as key=value, for example:\n"}
 	for _, t := range tools[:min(len(tools), maxListed)] {
-		line := "- " + written(&plan{tool: &t, params: paramsOf(t.Schema)})
+		line := "- " + callForm(&plan{tool: &t, params: paramsOf(t.Schema)})
 		if t.Description != "" {
 			line += ": " + plaintext.Line(t.Description, maxLine)
 		}
@@ -113,7 +115,7 @@ func introduction(tools []model.Tool) string {
 	return join(lines...)
 }
 
-// notDone returns a text that names the remaining steps.
+// notDone returns a text about the remaining steps, or "".
 func notDone(left []string) string {
 	var quoted []string
 	for _, step := range left {
@@ -125,11 +127,11 @@ func notDone(left []string) string {
 	return "Not done: " + strings.Join(quoted, ", ") + "."
 }
 
-// hashed matches the hash that [model.Names] appends to a name that providers do not accept.
+// hashed matches the hash that [model.Names] appends to unportable names.
 var hashed = lazy.Regexp(`_[0-9a-f]{8}$`)
 
-// own returns a tool's name without the server's.
-func own(name string) string {
+// plainName returns a tool's name without the server's prefix and without a hash.
+func plainName(name string) string {
 	if _, after, found := strings.Cut(name, "__"); found && after != "" {
 		name = after
 	}
@@ -159,7 +161,7 @@ type plan struct {
 // A param is one parameter of a tool.
 type param struct {
 	schema.Property
-	types []string // JSON types; none means any
+	types []string // JSON types; empty means any
 }
 
 // paramsOf returns the parameters in the order of the schema, the required ones first.
@@ -179,7 +181,7 @@ func paramsOf(raw json.RawMessage) []param {
 }
 
 // find returns the best plan for a step, or nil if no tool fits. A tool fits if the step contains
-// its name, or a part of it together with all required arguments.
+// its name. It also fits if the step contains a part of its name and all required arguments.
 func find(tools []model.Tool, step string) *plan {
 	pieces := piecesOf(step)
 	var said []string
@@ -193,7 +195,7 @@ func find(tools []model.Tool, step string) *plan {
 	most := 0.0
 	for i := range tools {
 		tool := &tools[i]
-		names := split(own(tool.Name))
+		names := split(plainName(tool.Name))
 		unsaid, likened := slices.Clone(names), 0
 		unsaid = slices.DeleteFunc(unsaid, func(name string) bool {
 			said, like := slices.Contains(spoken, name), slices.Contains(spoken, alike[name])
@@ -220,7 +222,7 @@ func find(tools []model.Tool, step string) *plan {
 		if ready {
 			score += 0.5
 		}
-		if best != nil && score == most && ready && own(tool.Name) == own(best.tool.Name) {
+		if best != nil && score == most && ready && plainName(tool.Name) == plainName(best.tool.Name) {
 			best.problem = fmt.Sprintf("Several tools are called that: %s, %s. Give the whole name.", best.tool.Name, tool.Name)
 		}
 		if best == nil || score > most {
@@ -230,7 +232,7 @@ func find(tools []model.Tool, step string) *plan {
 	return best
 }
 
-// fill finds the arguments of a tool in a step.
+// fill finds the arguments for a tool in a step.
 func fill(step string, pieces []piece, tool *model.Tool, names []string) *plan {
 	p := &plan{tool: tool, params: paramsOf(tool.Schema), values: map[string]json.RawMessage{}}
 	pairs := 0
@@ -258,7 +260,7 @@ func fill(step string, pieces []piece, tool *model.Tool, names []string) *plan {
 	return p
 }
 
-// pair sets the argument of key=value; cityName, city_name and City-Name are equivalent.
+// pair sets the argument for key=value. The keys cityName, city_name and City-Name are equivalent.
 func (p *plan) pair(from *piece) {
 	for _, param := range p.params {
 		if param.Name == from.key || slices.Equal(split(param.Name), split(from.key)) {
@@ -266,11 +268,11 @@ func (p *plan) pair(from *piece) {
 			return
 		}
 	}
-	p.problem = fmt.Sprintf("%s has no parameter called %s.", own(p.tool.Name), from.key)
+	p.problem = fmt.Sprintf("%s has no parameter called %s.", plainName(p.tool.Name), from.key)
 }
 
-// inOrder assigns the pieces of a kind to the parameters of these types without a value. An
-// optional parameter gets one only if it is the only one.
+// inOrder assigns the pieces of a kind, in order, to the parameters of these types that have no
+// value. An optional parameter gets one only if no other parameter is left.
 func (p *plan) inOrder(pieces []piece, k kind, types ...string) {
 	open := slices.DeleteFunc(slices.Clone(p.params), func(param param) bool {
 		_, given := p.values[param.Name]
@@ -286,8 +288,8 @@ func (p *plan) inOrder(pieces []piece, k kind, types ...string) {
 	}
 }
 
-// rest assigns the text behind the name of the tool to the only required parameter, if that is a
-// string without a value.
+// rest assigns the text after the tool's name to the only required parameter, if that is a string
+// without a value.
 func (p *plan) rest(text string, pieces []piece) {
 	if len(p.params) == 0 || len(p.values) > 0 || len(p.params) > 1 && p.params[1].Required {
 		return
@@ -307,7 +309,7 @@ func (p *plan) isName(from *piece, names []string) bool {
 		(from.text == p.tool.Name || !slices.ContainsFunc(said, func(w string) bool { return !slices.Contains(names, w) }))
 }
 
-// check records what is missing, and otherwise the violations of the schema.
+// check sets problem to the missing arguments, or else to the violations of the schema.
 func (p *plan) check() {
 	w := jsonrpc.NewObject(nil)
 	var missing []string
@@ -322,17 +324,17 @@ func (p *plan) check() {
 	switch validator, err := schema.Compile(p.tool.Schema); {
 	case p.problem != "":
 	case len(missing) > 0:
-		p.problem = fmt.Sprintf("To call %s I still need %s.", own(p.tool.Name), strings.Join(missing, " and "))
-	case p.tool.Schema != nil && err == nil: // otherwise the server will return an error
+		p.problem = fmt.Sprintf("To call %s I still need %s.", plainName(p.tool.Name), strings.Join(missing, " and "))
+	case p.tool.Schema != nil && err == nil: // the server will report other errors
 		var wrong *schema.Error
 		if errors.As(validator.Validate(p.arguments), &wrong) {
-			p.problem = fmt.Sprintf("The arguments do not fit %s: %s.", own(p.tool.Name), plaintext.Line(wrong.Error(), 4*maxLine))
+			p.problem = fmt.Sprintf("The arguments do not fit %s: %s.", plainName(p.tool.Name), plaintext.Line(wrong.Error(), 4*maxLine))
 		}
 	}
 }
 
-// value encodes a text as JSON of the parameter's type. A text that does not fit the type becomes a
-// string, for which the schema reports the expected type.
+// value encodes a text as JSON of the parameter's type. A text that does not fit becomes a string,
+// so that validation reports the expected type.
 func value(p *param, text string) json.RawMessage {
 	if !slices.Contains(p.types, "string") && json.Valid([]byte(text)) {
 		return json.RawMessage(text)

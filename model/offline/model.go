@@ -18,23 +18,23 @@ const (
 	maxQuestion = 8 << 10
 	// maxSteps is the number of steps of one question that are executed.
 	maxSteps = 16
-	// maxExtract is the size of the extract of a conversation that replaces its summary, in bytes.
+	// maxExtract is the number of bytes of a conversation that replace its summary.
 	maxExtract = 4 << 10
-	// searchTool is the host's own tool that finds others: {"queries":[string]}.
+	// searchTool is the host's tool that finds other tools. Its arguments are {"queries":[string]}.
 	searchTool = "search_tools"
 )
 
 type offline struct{}
 
 // New returns the model. It is safe for concurrent use, fails only if the context has ended, and
-// never returns more than one call at a time. It does not obey [model.ChoiceRequired] if it can
-// make no call, nor limits of an answer.
+// returns at most one call at a time. It ignores limits of an answer, and [model.ChoiceRequired] if
+// no call is possible.
 func New() model.Model { return offline{} }
 
 // Info describes the model, which is not a language model.
 func (offline) Info() model.Info { return model.Info{Provider: "junction", Name: "offline"} }
 
-// Generate responds to the last message of the user.
+// Generate answers the last message of the user.
 func (offline) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -91,13 +91,13 @@ func next(req *model.Request) (*model.Call, string) {
 	case p == nil && at == 0:
 		said = introduction(tools)
 	default:
-		said = join(said, unable(p, todo[at]))
+		said = join(said, explainNoCall(p, todo[at]))
 	}
 	return nil, join(said, notDone(todo[at+1:]))
 }
 
-// lastTurn returns the last question of the user and the results of the calls since, without those
-// of the tool search. searched reports whether the last call was a tool search.
+// lastTurn returns the last question of the user and the results of the calls since then, without
+// those of tool searches. searched reports whether the last call was a tool search.
 func lastTurn(messages []model.Message) (question string, done []*model.Result, searched bool) {
 	for i := range messages {
 		if messages[i].Role == model.RoleUser {
@@ -115,8 +115,8 @@ func lastTurn(messages []model.Message) (question string, done []*model.Result, 
 	return question, done, searched
 }
 
-// questionIn returns the first text that the user may have written. Texts that a host puts before
-// it, such as a summary, are several lines in brackets.
+// questionIn returns the first text that the user may have written. It skips texts that a host
+// inserts, such as a summary, which are several lines in brackets.
 func questionIn(m *model.Message) string {
 	for _, p := range m.Parts {
 		note := strings.HasPrefix(p.Text, "[") && strings.HasSuffix(p.Text, "]") && strings.Contains(p.Text, "\n")
@@ -130,13 +130,12 @@ func questionIn(m *model.Message) string {
 // sumQuestion is the question that [Example] returns for a tool that adds two numbers.
 const sumQuestion = "add 2 and 40"
 
-// plainWord matches words of a tool that may be part of an example: without spaces and marks, which
-// have a meaning in a question.
+// plainWord matches words that may be part of an example: without spaces and without characters
+// that have a meaning in a question.
 var plainWord = lazy.Regexp(`^[A-Za-z0-9][\w.-]{0,39}$`)
 
-// Example returns a question that the model answers with a call of one of these tools, or "" if it
-// finds none. With searched, the model has to search for the tools first, so the question contains
-// the tool's name.
+// Example returns a question that the model answers with a call of one of these tools, or "". If
+// searched is set, the model must search for tools first, so the question contains the tool's name.
 func Example(tools []model.Tool, searched bool) string {
 	var first []*model.Tool
 	if p := find(tools, sumQuestion); p != nil && p.problem == "" {
@@ -160,10 +159,10 @@ func Example(tools []model.Tool, searched bool) string {
 	return ""
 }
 
-// exampleOf returns a call of a tool as a user writes it, or "" if it needs a text that only a user
-// knows.
+// exampleOf returns a call of a tool in the form that a user types. It returns "" if the call needs
+// a text that only a user knows.
 func exampleOf(tool *model.Tool) string {
-	words := []string{own(tool.Name)}
+	words := []string{plainName(tool.Name)}
 	for i, p := range paramsOf(tool.Schema) {
 		if !p.Required {
 			break
@@ -198,10 +197,10 @@ const (
 	number
 )
 
-// A piece is a word of a step, or several characters that belong together.
+// A piece is a part of a step: a word, a number, a quoted text or a pair.
 type piece struct {
 	kind      kind
-	key, text string // text has no quotes and no surrounding punctuation
+	key, text string // text without quotes or surrounding punctuation
 	start     int    // position in the step
 }
 
@@ -210,7 +209,7 @@ var (
 	stepEnd = lazy.Regexp(`(?i)"(?:[^"\\]|\\.)*"|([;\n]|(?:^|\s)then(?:[\s,]|$))`)
 	before  = lazy.Regexp(`(?i)^\s*(?:(?:and|first|finally|please|then)(?:[\s,]+|$))*`)
 	behind  = lazy.Regexp(`(?i)(?:[\s,]+and|[\s,])*$`)
-	// piecePattern captures a key, a text in quotes, and a text without.
+	// piecePattern captures a key, a text in quotes, and a text without quotes.
 	piecePattern  = lazy.Regexp(`(?:([A-Za-z_][\w.-]*):?=)?(?:"((?:[^"\\]|\\.)*)"|(\S+))`)
 	numberPattern = lazy.Regexp(`^(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\.*$`)
 	escapes       = strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\n`, "\n")
@@ -260,7 +259,7 @@ var (
 	ending = lazy.Regexp(`^(.{3,}?)(?:ing|ed|es|s|e)$`)
 )
 
-// alike maps words of tools' names to the words of questions for them, in the form of [split].
+// alike maps words in tools' names to words in questions about them, both in the form of [split].
 var alike = map[string]string{"sum": "add", "add": "sum"}
 
 // split splits a text or an identifier into lower-case words without their endings: adds and adding

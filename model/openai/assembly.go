@@ -11,13 +11,13 @@ import (
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
-// An assembly builds an answer from its pieces.
+// An assembly builds an answer from the pieces of a stream.
 type assembly struct {
 	*wire.Answer
 	text      wire.Joined
 	reasoning wire.Joined
 	calls     []*call
-	byIndex   map[int]*call // the newest call of each index
+	byIndex   map[int]*call // latest call with each index
 	extra     extras
 }
 
@@ -30,7 +30,7 @@ func (a *assembly) Event(data []byte) {
 	a.chunk(data, "delta")
 }
 
-// Whole adds an answer that is not a stream. Its choices have a member message instead of delta.
+// Whole adds an answer that was not streamed. Its choices have a member message instead of delta.
 func (a *assembly) Whole(data []byte) {
 	if jsonrpc.Get(data, "choices") == nil {
 		a.Complain(data)
@@ -39,14 +39,14 @@ func (a *assembly) Whole(data []byte) {
 	a.chunk(data, "message")
 }
 
-// chunk adds one event of the stream, or a whole answer. member is the name of the message in a
+// chunk adds one event of the stream, or a complete answer. member is the name of the message in a
 // choice.
 func (a *assembly) chunk(data []byte, member string) {
 	a.Model = cmp.Or(wire.StringOf(data, "model"), a.Model)
 	a.Usage = cmp.Or(usageOf(data), a.Usage)
 	jsonrpc.EachElement(jsonrpc.Get(data, "choices"), func(choice []byte) bool {
 		if wire.Number(choice, "index") != 0 {
-			return true // only the first choice was requested
+			return true // requests ask for one choice only
 		}
 		a.Begun = true
 		a.delta(jsonrpc.Get(choice, member))
@@ -78,7 +78,7 @@ func (a *assembly) delta(delta []byte) {
 	})
 }
 
-// content adds a text, or a list of parts (Mistral's thinking).
+// content adds a text, or a list of parts, as in Mistral's thinking.
 func (a *assembly) content(raw []byte, thought bool) {
 	if len(raw) == 0 || raw[0] != '[' {
 		if thought {
@@ -104,7 +104,7 @@ func (a *assembly) addReasoning(text string) { a.Reasoning(a.reasoning.Add(text)
 
 // Message returns the message assembled from the pieces.
 func (a *assembly) Message(broken bool) model.Message {
-	if !broken { // of a broken answer, half a character is dropped
+	if !broken { // a broken answer may end with half a character, which is dropped
 		a.Reasoning(a.reasoning.End())
 		a.Text(a.text.End())
 	}
@@ -135,7 +135,7 @@ func (a *assembly) parts(broken bool) []model.Part {
 // maxCalls is the maximum number of calls in one message.
 const maxCalls = 256
 
-// A call is a call that is being received.
+// A call is a call that is still being received.
 type call struct {
 	index     int
 	wireID    string // the provider's id; may be empty
@@ -163,7 +163,7 @@ func pieceOf(raw []byte) piece {
 	switch arguments := jsonrpc.Get(function, "arguments"); {
 	case len(arguments) > 0 && arguments[0] == '"':
 		p.arguments = wire.String(arguments)
-	case string(arguments) != "null": // some servers send the JSON itself
+	case string(arguments) != "null": // some servers send the object itself
 		p.arguments = string(arguments)
 	}
 	return p
@@ -188,7 +188,8 @@ func (a *assembly) toolCall(p piece) {
 	a.emitCall(c, text)
 }
 
-// emitCall emits a piece. The first piece has the name, so it waits for that.
+// emitCall emits a piece of a call. The first emitted piece includes the name, so emitCall waits
+// for it.
 func (a *assembly) emitCall(c *call, text string) {
 	d := &model.CallDelta{Index: c.index, Arguments: text}
 	switch {
@@ -204,8 +205,8 @@ func (a *assembly) emitCall(c *call, text string) {
 	a.Emit(model.Delta{Call: d})
 }
 
-// owner returns the call that a piece belongs to. The index identifies it if a server uses it
-// correctly: some send none, some the same for every call, some no id.
+// owner returns the call to which a piece belongs. It uses the index if possible. But some servers
+// send no index, or the same index for every call, and some send no id.
 func (a *assembly) owner(p piece) *call {
 	var c *call
 	switch {
@@ -224,7 +225,7 @@ func (a *assembly) owner(p piece) *call {
 		return c
 	}
 	if c == nil && p.name == "" && p.id == "" && strings.TrimSpace(p.arguments) == "" {
-		return nil // an empty piece
+		return nil // the piece is empty
 	}
 	if len(a.calls) >= maxCalls {
 		a.Fault = fmt.Sprintf("the message has more than %d calls", maxCalls)
@@ -238,7 +239,7 @@ func (a *assembly) owner(p piece) *call {
 	return c
 }
 
-// isOver reports whether a piece begins another call than the one at its place.
+// isOver reports whether a piece begins a new call instead of continuing this one.
 func (c *call) isOver(p piece) bool {
 	switch {
 	case p.id != "" && c.wireID != "":
@@ -249,15 +250,15 @@ func (c *call) isOver(p piece) bool {
 	return false
 }
 
-// complete reports whether a call of an answer that was cut can be kept: its arguments are an
-// object, or it has none and another call followed.
+// complete reports whether a call in a cut answer can be kept. Its arguments must be an object, or
+// be empty with another call after it.
 func (c *call) complete(last bool) bool {
 	text := strings.TrimSpace(c.arguments.String())
 	return c.name != "" && (text == "" && !last || isObject(text))
 }
 
 // isObject reports whether a text is one complete object. It checks the ends first, because it may
-// be called after every piece.
+// run after every piece.
 func isObject(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}") && json.Valid([]byte(text))
@@ -271,8 +272,8 @@ func (c *call) call(provider string) *model.Call {
 	return made
 }
 
-// reasoningIn returns the reasoning among the members that the protocol does not define. Servers
-// that send it under several names repeat the same text.
+// reasoningIn returns the reasoning in members that the protocol does not define. Servers that use
+// several names repeat the same text.
 func reasoningIn(more map[string]json.RawMessage) string {
 	for _, name := range []string{"reasoning_content", "reasoning", "thinking"} {
 		if text := wire.String(more[name]); text != "" {
@@ -297,11 +298,11 @@ func textsIn(list []byte) string {
 }
 
 // extras holds the members of a message that the protocol does not define. Texts and lists of
-// reasoning come in pieces; of other values the last one counts.
+// reasoning are joined from pieces. For other values the last one counts.
 type extras struct {
-	count   int // of all separately stored parts here and in the calls
+	count   int // number of separately stored parts in the message and its calls
 	members pieces
-	details []*pieces // of reasoning_details, the form of OpenRouter
+	details []*pieces // details holds reasoning_details, as sent by OpenRouter.
 }
 
 func (e *extras) add(name string, value json.RawMessage) {
@@ -316,16 +317,16 @@ func (e *extras) add(name string, value json.RawMessage) {
 }
 
 // maxExtras is the maximum number of undefined members and parts in one message. Each takes much
-// more memory than bytes on the wire.
+// more memory than on the wire.
 const maxExtras = 1 << 16
 
-// room takes a place, and reports whether there was one.
+// room counts one more part, and reports whether it is within the limit.
 func (e *extras) room() bool {
 	e.count++
 	return e.count <= maxExtras
 }
 
-// addDetail adds a piece. It continues the last detail if type and index are the same.
+// addDetail adds a piece. It continues the last detail if both have the same type and index.
 func (e *extras) addDetail(piece []byte) {
 	last := len(e.details) - 1
 	if last < 0 || !e.details[last].isOf(piece) {
@@ -341,7 +342,7 @@ func (e *extras) addDetail(piece []byte) {
 	})
 }
 
-// all returns the members, or nil if there are none.
+// all returns the joined members, or nil if there are none.
 func (e *extras) all() map[string]json.RawMessage {
 	all := map[string]json.RawMessage{}
 	for _, name := range e.members.names {
@@ -366,15 +367,15 @@ func (e *extras) all() map[string]json.RawMessage {
 	return all
 }
 
-// pieces is an object that is being received.
+// pieces is an object whose members come in pieces.
 type pieces struct {
-	names  []string // in the order of arrival
+	names  []string // in order of arrival
 	values map[string]json.RawMessage
 	texts  map[string]*wire.Joined
 }
 
-// add adds a member. A text that joins continues the previous one; of other values the last that is
-// not null counts.
+// add adds a member. If joins is set, a text continues the previous one. For other values the last
+// one that is not null counts.
 func (p *pieces) add(name string, value json.RawMessage, joins bool, room func() bool) {
 	if p.values == nil {
 		p.values, p.texts = map[string]json.RawMessage{}, map[string]*wire.Joined{}
@@ -410,8 +411,8 @@ func (p *pieces) isOf(piece []byte) bool {
 	return index != nil && string(index) == string(p.values["index"]) && string(jsonrpc.Get(piece, "type")) == string(p.values["type"])
 }
 
-// usageOf returns the token counts of an event, or nil. Most servers send them once, at the end;
-// some send the sum so far in every event.
+// usageOf returns the token counts of an event, or nil. Most servers send them once, at the end.
+// Some send the sum so far in every event.
 func usageOf(event []byte) *model.Usage {
 	u := jsonrpc.Get(event, "usage")
 	if u == nil || string(u) == "null" {
@@ -419,7 +420,7 @@ func usageOf(event []byte) *model.Usage {
 	}
 	input, output := wire.Number(u, "prompt_tokens"), wire.Number(u, "completion_tokens")
 	if total := wire.Number(u, "total_tokens"); total > input+output {
-		output = total - input // Gemini counts thoughts in the total only
+		output = total - input // Gemini includes thoughts only in the total
 	}
 	if input+output == 0 {
 		return nil

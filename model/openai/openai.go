@@ -12,28 +12,29 @@ import (
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
-// Options name the model and its service.
+// Options configures a Model and its service.
 type Options struct {
 	// Model is the model's name. It is required.
 	Model string
-	// Provider names a preset with the defaults of all other options. If it is empty, the preset is
-	// found by BaseURL, or is "openai" without one. A name without a preset needs a BaseURL.
+	// Provider names a preset with defaults for all other options. If it is empty, BaseURL
+	// determines the preset, and without a BaseURL it is "openai". A name without a preset needs a
+	// BaseURL.
 	Provider string
-	// BaseURL is the URL below which chat/completions is, such as http://localhost:8000/v1.
+	// BaseURL is the URL below which chat/completions is found, such as http://localhost:8000/v1.
 	BaseURL string
 	// Key is sent as the bearer token; if it is empty, none is sent.
 	Key string
-	// Window and Price go into Info. A model on this machine is free unless it has a price.
+	// Window and Price are returned by Info. A model on this machine is free unless it has a price.
 	Window int
 	Price  model.Price
 	// MaxTokens limits answers to requests without a limit; with 0 the provider decides.
 	MaxTokens int
-	// Body holds additional members of the request, such as reasoning_effort, or options with
+	// Body holds additional members for the request, such as reasoning_effort, or options with
 	// num_ctx.
 	Body map[string]any
-	// HTTPClient sends the requests; nil means http.DefaultClient. It is not changed. Redirects are
-	// not followed, so that the key goes to no other server. Use its transport to add headers or a
-	// key for each request.
+	// HTTPClient sends the requests; nil means http.DefaultClient. It is not changed, and redirects
+	// are not followed, so that the key goes to no other server. Use its transport to add headers,
+	// or a different key for each request.
 	HTTPClient *http.Client
 }
 
@@ -49,7 +50,7 @@ var _ model.Model = (*Model)(nil)
 // New returns the model named in the options. It sends nothing. It returns an error if the model's
 // name is missing, or if neither provider nor URL are given.
 func New(o Options) (*Model, error) {
-	preset, base, err := o.where()
+	preset, base, err := o.endpoint()
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +70,8 @@ func New(o Options) (*Model, error) {
 	return m, nil
 }
 
-// where returns the preset and the URL of the provider.
-func (o *Options) where() (Preset, *url.URL, error) {
+// endpoint returns the preset and the URL of the provider.
+func (o *Options) endpoint() (Preset, *url.URL, error) {
 	if o.Model == "" {
 		return Preset{}, nil, errors.New("openai: the name of the model is missing; set Model")
 	}
@@ -104,15 +105,15 @@ func (m *Model) Info() model.Info {
 }
 
 // Generate requests the next message; see [model.Model]. If the provider refuses a part of the
-// request, it repeats the request without it. Notes list omitted tools.
+// request, Generate repeats it without that part. Notes list omitted tools.
 func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	return m.service.Generate(ctx, req, emit)
 }
 
-// The parts of a request that a service may refuse.
+// Parts of a request that a service may refuse.
 const (
 	streamOptionsMember = "stream_options"
-	maxTokensMember     = "max_tokens" // then the limit gets its other name
+	maxTokensMember     = "max_tokens" // the limit is then sent under its other name
 	temperatureMember   = "temperature"
 	toolChoiceMember    = "tool_choice"
 	reasoningMember     = "reasoning_content"

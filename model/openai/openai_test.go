@@ -148,7 +148,7 @@ func TestReasoningThatIsRefusedIsNotSentBack(t *testing.T) {
 	}
 }
 
-func TestARefusedToolIsSetAsideAndTheRequestGoesOn(t *testing.T) {
+func TestTheRequestContinuesWithoutARefusedTool(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, refusal string
@@ -181,7 +181,7 @@ func TestARefusedToolIsSetAsideAndTheRequestGoesOn(t *testing.T) {
 	}
 }
 
-func TestRefusalsDoNotGoOnForEver(t *testing.T) {
+func TestTheNumberOfRefusalsIsLimited(t *testing.T) {
 	t.Parallel()
 	var answers []answer
 	names := []string{}

@@ -8,37 +8,37 @@ import (
 
 // A Preset holds the properties of a provider.
 type Preset struct {
-	// Name is the provider's name: Options.Provider, and the key of Extra.
+	// Name is the provider's name, for Options.Provider and as the key of Extra.
 	Name string
-	// BaseURL is the URL below which chat/completions is.
+	// BaseURL is the URL below which chat/completions is found.
 	BaseURL string
-	// KeyEnv is the usual environment variable for the key. It is empty if no key is needed.
+	// KeyEnv is the usual environment variable for the key, or "" if no key is needed.
 	KeyEnv string
-	// Local reports whether it runs on the user's machine.
+	// Local reports whether the service runs on the user's machine.
 	Local bool
-	// Dialect names its subset of JSON Schema; see model.DialectNamed.
+	// Dialect names the supported subset of JSON Schema; see model.DialectNamed.
 	Dialect string
-	// NoEffort reports that it has no levels of effort in thinking.
+	// NoEffort reports that thinking has no levels of effort.
 	NoEffort bool
 
 	reasoning returned
-	// maxTokens is the request's member for the limit of the answer.
+	// maxTokens is the name of the request's member for the limit of the answer.
 	maxTokens string
-	// shortIDs requires that ids of calls are nine letters and digits.
+	// shortIDs requires ids of calls that have nine letters and digits.
 	shortIDs bool
 }
 
-// returned decides when the text of reasoning is returned to the provider.
+// returned decides when the text of reasoning is sent back to the provider.
 type returned int
 
 const (
 	inTurns  returned = iota // in turns that called tools
-	always                   // in such turns, even if it is empty
+	always                   // in turns that called tools, even if the text is empty
 	never                    // the provider refuses it
 	detailed                 // as reasoning_details, in every message
 )
 
-// Presets returns the presets in display order. The slice is the caller's.
+// Presets returns the presets in display order. The slice belongs to the caller.
 func Presets() []Preset {
 	return []Preset{
 		{Name: "openai", BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY", Dialect: "openai", reasoning: never, maxTokens: "max_completion_tokens"},
@@ -65,8 +65,8 @@ func ByName(name string) (Preset, bool) {
 	return Preset{}, false
 }
 
-// byURL returns the preset for a base URL. Local ones are recognized by their port, and unknown
-// ones get the name of the host.
+// byURL returns the preset for a base URL. Local services are recognized by their port. Unknown
+// services get the name of the host.
 func byURL(base *url.URL) Preset {
 	for _, p := range Presets() {
 		known, err := url.Parse(p.BaseURL)

@@ -43,14 +43,14 @@ type function struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// A message is one message of any role.
+// A message is a message with any role.
 type message struct {
 	Content    any        `json:"content,omitempty"` // a string, or a list of parts
 	Role       string     `json:"role"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 	ToolCalls  []callSent `json:"tool_calls,omitempty"`
 
-	more map[string]json.RawMessage // members of the provider
+	more map[string]json.RawMessage // members that the protocol does not define
 }
 
 // MarshalJSON adds the members that the protocol does not define.
@@ -107,7 +107,7 @@ func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) 
 	return wire.Marshal(p, m.options.Body)
 }
 
-// limit sets the limit of the answer, which has two names.
+// limit sets the limit of the answer, for which two names exist.
 func (m *Model) limit(p *params, tokens int, left map[string]bool) {
 	tokens = cmp.Or(tokens, m.options.MaxTokens)
 	if tokens <= 0 {
@@ -120,7 +120,7 @@ func (m *Model) limit(p *params, tokens int, left map[string]bool) {
 	}
 }
 
-// messages returns the conversation in the provider's form.
+// messages converts the conversation to the provider's form.
 func (m *Model) messages(req *model.Request, left map[string]bool) []message {
 	out := make([]message, 0, len(req.Messages)+1)
 	if req.System != "" {
@@ -150,7 +150,7 @@ func (m *Model) messages(req *model.Request, left map[string]bool) []message {
 	return out
 }
 
-// assistant returns a message of the model, with its provider's members.
+// assistant converts a message of the model, with the members of its provider.
 func (m *Model) assistant(msg *model.Message, inTurn bool, left map[string]bool) message {
 	a := message{Role: "assistant", more: map[string]json.RawMessage{}}
 	text := msg.Text()
@@ -163,7 +163,7 @@ func (m *Model) assistant(msg *model.Message, inTurn bool, left map[string]bool)
 		a.Content = text
 	}
 	for name, value := range msg.Extra[m.preset.Name] {
-		if m.goesBack(name, msg, inTurn, left) {
+		if m.isSentBack(name, msg, inTurn, left) {
 			a.more[name] = value
 		}
 	}
@@ -173,11 +173,11 @@ func (m *Model) assistant(msg *model.Message, inTurn bool, left map[string]bool)
 	return a
 }
 
-// goesBack reports whether a member of a message is returned to its provider.
-func (m *Model) goesBack(name string, msg *model.Message, inTurn bool, left map[string]bool) bool {
+// isSentBack reports whether a member of Extra is sent back to its provider.
+func (m *Model) isSentBack(name string, msg *model.Message, inTurn bool, left map[string]bool) bool {
 	switch name {
 	case "role", "content", "tool_calls", "function_call", "refusal", "annotations", "audio":
-		return false // fields of the message, or not part of requests
+		return false // already sent as fields, or not allowed in requests
 	case "reasoning_content", "reasoning":
 		_, detail := msg.Extra[m.preset.Name]["reasoning_details"]
 		return m.preset.reasoning != never && !left[reasoningMember] && inTurn && !detail
@@ -185,13 +185,13 @@ func (m *Model) goesBack(name string, msg *model.Message, inTurn bool, left map[
 	return !left[extraMember]
 }
 
-// maxWireID is the length of the longest id of a call that OpenAI accepts.
+// maxWireID is the maximum length of the id of a call that OpenAI accepts.
 const maxWireID = 40
 
 var nineCharacters = regexp.MustCompile(`^[A-Za-z0-9]{9}$`)
 
-// wireID returns the id of a call in a form that the provider accepts: calls of another provider
-// can be in the conversation.
+// wireID returns the id of a call in a form that the provider accepts. The call may come from
+// another provider.
 func (m *Model) wireID(id string) string {
 	if m.preset.shortIDs && !nineCharacters.MatchString(id) {
 		sum := sha256.Sum256([]byte(id))
@@ -200,8 +200,8 @@ func (m *Model) wireID(id string) string {
 	return wire.ShortID(id, maxWireID)
 }
 
-// results returns one message for each result. Their content can only be text, so a message of the
-// user with their media follows.
+// results returns one message for each result. Their content can only be text, so a user message
+// with their media follows.
 func (m *Model) results(msg *model.Message) []message {
 	var out []message
 	var media []model.Part
@@ -258,7 +258,7 @@ func userMessage(parts []model.Part) message {
 	return message{Role: "user", Content: wire.Contents(parts, func(text string) part { return part{Type: "text", Text: text} }, mediaPart)}
 }
 
-// mediaPart returns media in the protocol's form, if it has one.
+// mediaPart returns media in the protocol's form. ok is false if there is none.
 func mediaPart(media *model.Media) (part, bool) {
 	switch format := audioFormat(media.Type); {
 	case format != "":

@@ -1,6 +1,6 @@
 // Package providers holds the table of the providers of language models that a user can name: their
-// addresses, variables of keys, wires and lists of models. Programs with a fixed provider use its
-// package, such as package anthropic, directly.
+// addresses, environment variables of keys, wires and lists of models. Programs with a fixed
+// provider use that provider's package, such as package anthropic, directly.
 package providers
 
 import (
@@ -23,10 +23,10 @@ import (
 	"github.com/junction-mcp/junction/model/responses"
 )
 
-// Options name the model of a provider and its settings.
+// Options selects a provider's model and its settings.
 type Options struct {
 	Model     string
-	BaseURL   string // empty means that of the provider
+	BaseURL   string // empty means the provider's own
 	Key       string
 	Window    int
 	MaxTokens int
@@ -38,25 +38,25 @@ type Options struct {
 type Provider struct {
 	Name     string
 	BaseURL  string // base URL
-	KeyEnv   string // usual environment variable of its key; empty if it needs none
-	Local    bool   // it runs on the user's machine
-	NoEffort bool   // the provider that has the same service with another wire, or empty
-	Service  string // the provider of the same service with another wire, or its own name
-	Example  string // the name of a model, or empty
+	KeyEnv   string // usual environment variable for the key; empty if no key is needed
+	Local    bool   // the service runs on the user's machine
+	NoEffort bool   // thinking has no levels of effort
+	Service  string // name of the provider of the same service with another wire, or its own name
+	Example  string // example of a model's name, or empty
 
 	wire *wire
 }
 
-// A wire is the protocol of providers.
+// A wire is a protocol, with its constructor and its list of models.
 type wire struct {
 	open        func(p *Provider, o Options) (model.Model, error)
-	models      string // path of the list of models, with its query
+	models      string // path and query of the list of models
 	header      func(h http.Header, key string)
-	newestFirst bool // the list is ordered, newest first
+	newestFirst bool // the list is sorted, newest first
 }
 
-// All returns the providers in display order. The slice is the caller's. Providers of chat
-// completions are presets of package openai.
+// All returns the providers in display order. The slice belongs to the caller. Providers of chat
+// completions come from the presets of package openai.
 func All() []Provider {
 	service, _ := openai.ByName("openai")
 	all := []Provider{
@@ -69,8 +69,8 @@ func All() []Provider {
 	return all
 }
 
-// ByName returns a provider. An unknown one gets chat completions, needs a base URL, and has the
-// variable of OpenAI's key.
+// ByName returns a provider. An unknown one uses chat completions and the environment variable of
+// OpenAI's key, and needs a base URL.
 func ByName(name string) (p Provider, known bool) {
 	all := All()
 	index := func(name string) int { return slices.IndexFunc(all, func(p Provider) bool { return p.Name == name }) }
@@ -88,7 +88,8 @@ func (p Provider) New(o Options) (model.Model, error) { return p.wire.open(&p, o
 // Efforts returns the levels of effort in thinking.
 func Efforts() []string { return []string{"low", "medium", "high"} }
 
-// thinkingTokens maps a level of effort to the tokens that a model of Anthropic may think.
+// thinkingTokens maps a level of effort to the number of tokens that a model of Anthropic may
+// think.
 var thinkingTokens = map[string]int{"low": 2_048, "medium": 8_192, "high": 24_576}
 
 var messagesWire = wire{
@@ -121,7 +122,8 @@ var chatWire = wire{
 	models: "models", header: bearer,
 }
 
-// opened converts the results of a wire's New, so that an error comes with a nil model.
+// opened converts the results of a wire's New, so that the model is a nil interface if there is an
+// error.
 func opened[M model.Model](m M, err error) (model.Model, error) {
 	if err != nil {
 		return nil, err
@@ -129,7 +131,7 @@ func opened[M model.Model](m M, err error) (model.Model, error) {
 	return m, nil
 }
 
-// effort returns the member of the request that sets the effort, if there is one.
+// effort returns the request's member for the effort, or nil if none is set.
 func (o Options) effort(member string, value any) map[string]any {
 	if o.Effort == "" {
 		return nil
@@ -155,8 +157,8 @@ type Listed struct {
 	Window int    // window in tokens; 0 if unknown
 }
 
-// listed is a model on the wire. The name of the member for its window differs.
-type listed struct {
+// listedModel is a model on the wire. Providers use different names for its window.
+type listedModel struct {
 	ID          string `json:"id"`
 	DisplayName string `json:"display_name"`
 	Length      int    `json:"context_length"`
@@ -165,7 +167,7 @@ type listed struct {
 	Loaded      int    `json:"max_context_length"`
 }
 
-// ListURL returns the URL of the provider's list of models, for a base URL.
+// ListURL returns the URL of the provider's list of models below a base URL.
 func (p Provider) ListURL(base string) (string, error) {
 	path, query, _ := strings.Cut(p.wire.models, "?")
 	u, err := url.Parse(base)
@@ -179,8 +181,8 @@ func (p Provider) ListURL(base string) (string, error) {
 	return u.String(), nil
 }
 
-// List requests the language models of the provider from its ListURL. It follows no redirect, so
-// that the key goes nowhere else.
+// List requests the provider's language models from its ListURL. It does not follow redirects, so
+// that the key goes to no other server.
 func (p Provider) List(ctx context.Context, at, key string) ([]Listed, error) {
 	fail := func(err error) error { return fmt.Errorf("the models of %s: %w", p.Name, err) }
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
@@ -193,7 +195,7 @@ func (p Provider) List(ctx context.Context, at, key string) ([]Listed, error) {
 	if err != nil {
 		var at *url.Error
 		if errors.As(err, &at) {
-			err = at.Err // the user knows the URL, which may contain a secret
+			err = at.Err // without the URL, which the user knows and which may contain a secret
 		}
 		return nil, fail(err)
 	}
@@ -202,7 +204,7 @@ func (p Provider) List(ctx context.Context, at, key string) ([]Listed, error) {
 		return nil, fail(fmt.Errorf("status %d", res.StatusCode))
 	}
 	var answer struct {
-		Data []listed `json:"data"`
+		Data []listedModel `json:"data"`
 	}
 	if err := json.NewDecoder(io.LimitReader(res.Body, maxModelsBody)).Decode(&answer); err != nil {
 		return nil, fail(errors.New("the list is not JSON as expected"))
@@ -210,11 +212,11 @@ func (p Provider) List(ctx context.Context, at, key string) ([]Listed, error) {
 	return p.talking(answer.Data), nil
 }
 
-// talking returns the language models in a searchable order.
-func (p Provider) talking(all []listed) (models []Listed) {
+// talking returns the language models in the list, in display order.
+func (p Provider) talking(all []listedModel) (models []Listed) {
 	others := []string{"embed", "whisper", "tts", "dall-e", "moderation", "transcribe", "realtime", "imagen", "veo-", "sora", "rerank"}
 	for _, m := range all {
-		name := strings.TrimPrefix(m.ID, "models/") // Gemini's form
+		name := strings.TrimPrefix(m.ID, "models/") // Gemini's names have this prefix
 		if name != "" && name == plaintext.Line(name, 200) && !slices.ContainsFunc(others, func(word string) bool { return strings.Contains(name, word) }) {
 			models = append(models, Listed{name, m.DisplayName, cmp.Or(m.Length, m.Window, m.MaxLength, m.Loaded)})
 		}

@@ -106,7 +106,7 @@ func TestListsThatFail(t *testing.T) {
 	}
 }
 
-func TestEffortIsAskedForAsTheWireHasIt(t *testing.T) {
+func TestEffortIsRequestedInTheFormOfTheProvider(t *testing.T) {
 	for name, want := range map[string]string{"anthropic": `"budget_tokens":8192`, "responses": `"reasoning":{"effort":"medium"}`, "groq": `"reasoning_effort":"medium"`} {
 		p, _ := ByName(name)
 		for _, effort := range append(Efforts(), "") {

@@ -15,23 +15,23 @@ import (
 // maxItems is the maximum number of items in an answer.
 const maxItems = 1_024
 
-// An assembly builds an answer from its events.
+// An assembly builds an answer from the events of a stream.
 type assembly struct {
 	*wire.Answer
 	items   []*item
 	byIndex map[int]*item
 	calls   int
-	cut     bool // the response is incomplete
+	cut     bool // the response was reported as incomplete
 }
 
-// An item is one item of the output that is being received.
+// An item is an item of the output that is still being received.
 type item struct {
 	kind string
-	raw  json.RawMessage // as it was at its beginning, and later at its end
+	raw  json.RawMessage // the item from its first event, and later from its last
 	done bool
-	text wire.Joined // of a message, a call's arguments, or reasoning
+	text wire.Joined // text of a message, of arguments, or of reasoning
 	part int         // current part of the reasoning
-	// Of a call: its index in the answer, and its id there.
+	// For a call: its index in the answer, and its id in the message.
 	call int
 	id   string
 }
@@ -71,7 +71,7 @@ func (a *assembly) add(index int, kind, delta string) {
 	}
 }
 
-// show emits a piece of an item. A piece of a call waits until its name is known.
+// show emits a piece of an item. Pieces of a call are emitted after its name is known.
 func (a *assembly) show(i *item, text string) {
 	switch {
 	case i.kind == "message":
@@ -96,7 +96,7 @@ func (a *assembly) think(index, part int, delta string) {
 	a.show(i, i.text.Add(delta))
 }
 
-// close ends an item. It emits text that came in no event.
+// close ends an item. It emits text that no event contained.
 func (a *assembly) close(index int, raw []byte) {
 	i := a.open(index, raw)
 	if i.done || a.Fault != "" {
@@ -121,7 +121,7 @@ func (a *assembly) close(index int, raw []byte) {
 	i.done = true
 }
 
-// contents calls found with the texts of an item.
+// contents calls found with each text in an item's list.
 func (a *assembly) contents(raw []byte, list string, found func(n int, text string)) {
 	n := 0
 	jsonrpc.EachElement(jsonrpc.Get(raw, list), func(part []byte) bool {
@@ -153,13 +153,13 @@ func (a *assembly) Message(broken bool) (m model.Message) {
 		}
 	}
 	if slices.ContainsFunc(phases, func(p string) bool { return p != "" }) {
-		raw, _ := json.Marshal(phases) // strings: cannot fail
+		raw, _ := json.Marshal(phases) // strings always marshal
 		m.Extra = wire.Extra(a.Provider, map[string]json.RawMessage{"phases": raw})
 	}
 	return m
 }
 
-// part returns an item as a part, or nil if nothing of it can be kept.
+// part returns an item as a part, or nil if it is useless.
 func (a *assembly) part(i *item, cut bool) *model.Part {
 	text := i.text.String()
 	switch i.kind {
@@ -173,7 +173,7 @@ func (a *assembly) part(i *item, cut bool) *model.Part {
 		}
 	case "reasoning":
 		r := &model.Reasoning{Text: text, Provider: a.Provider}
-		if i.done && goesBack(i.raw) {
+		if i.done && isSentBack(i.raw) {
 			r.Raw = i.raw
 		}
 		if r.Raw != nil || strings.TrimSpace(text) != "" {
@@ -201,7 +201,7 @@ func (a *assembly) made(i *item, cut bool) *model.Call {
 	return c
 }
 
-// Whole adds a response that is not a stream.
+// Whole adds a response that was not streamed.
 func (a *assembly) Whole(data []byte) {
 	if jsonrpc.Get(data, "output") == nil {
 		a.Complain(data)
@@ -210,8 +210,8 @@ func (a *assembly) Whole(data []byte) {
 	a.end(data, "completed")
 }
 
-// Event adds one event of a stream. Events without a case repeat others, or belong to tools of the
-// provider, whose items come whole.
+// Event adds one event of a stream. Events without a case repeat other events, or belong to the
+// provider's own tools, whose items come complete.
 func (a *assembly) Event(data []byte) {
 	index := wire.Number(data, "output_index")
 	delta := wire.StringOf(data, "delta")
@@ -240,7 +240,7 @@ func (a *assembly) Event(data []byte) {
 	}
 }
 
-// note records the model and the usage of a response.
+// note records the model and the token counts of a response.
 func (a *assembly) note(response []byte) {
 	a.Model = cmp.Or(wire.StringOf(response, "model"), a.Model)
 	u := jsonrpc.Get(response, "usage")
@@ -256,7 +256,7 @@ func (a *assembly) note(response []byte) {
 	}
 }
 
-// end adds the whole response, which ends the answer. Its items count if no event had any.
+// end adds the complete response, which ends the answer. Its items are used if no event had any.
 func (a *assembly) end(response []byte, status string) {
 	a.note(response)
 	status = cmp.Or(wire.StringOf(response, "status"), status)

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// minTokens is the lowest limit of an answer that the API accepts.
+	// minTokens is the smallest limit of an answer that the API accepts.
 	minTokens = 16
-	// maxCallID is the length of the longest id of a call that it accepts.
+	// maxCallID is the maximum length of the id of a call that the API accepts.
 	maxCallID = 64
 )
 
-// The parts of a request that a server may refuse.
+// Parts of a request that a server may refuse.
 const (
 	reasoningMember   = "reasoning"
 	includeMember     = "include"
@@ -28,7 +28,7 @@ const (
 )
 
 var optional = []wire.Member{
-	// Reasoning of another organization, or of a deleted key.
+	// Reasoning that another organization or a deleted key encrypted.
 	{Name: reasoningMember, Words: []string{"could not be verified", "could not be decrypted"}},
 	{Name: includeMember, Words: []string{"ncrypted content", "'include'", "reasoning.encrypted_content"}},
 	{Name: phaseMember, Words: []string{"phase"}},
@@ -55,7 +55,7 @@ type toolParam struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
-	Strict      bool            `json:"strict"` // a missing member means true
+	Strict      bool            `json:"strict"` // always sent, because a missing member means true
 }
 
 // An input is one item of the conversation.
@@ -69,11 +69,11 @@ type input struct {
 	Arguments string `json:"arguments,omitempty"`
 	Output    any    `json:"output,omitempty"` // like Content
 
-	verbatim json.RawMessage // replaces all other fields when encoded
+	verbatim json.RawMessage // if set, the encoded item; the other fields are ignored
 	more     map[string]json.RawMessage
 }
 
-// MarshalJSON encodes the item with its additional members.
+// MarshalJSON encodes the item together with its additional members.
 func (i input) MarshalJSON() ([]byte, error) {
 	if i.verbatim != nil {
 		return i.verbatim, nil
@@ -134,8 +134,8 @@ func (m *Model) input(messages []model.Message, left map[string]bool) []input {
 	return items
 }
 
-// assistant returns the items of a message of the model. Reasoning is returned only in front of the
-// item that followed it, and would be refused without it.
+// assistant returns the items of a message of the model. Reasoning is sent only before the item
+// that followed it, because the provider refuses it otherwise.
 func (m *Model) assistant(msg *model.Message, left map[string]bool) []input {
 	var items, thoughts []input
 	add := func(i input) {
@@ -144,7 +144,7 @@ func (m *Model) assistant(msg *model.Message, left map[string]bool) []input {
 	}
 	var phases []string
 	if !left[phaseMember] {
-		_ = json.Unmarshal(msg.Extra[m.provider]["phases"], &phases) // no phases are fine, too
+		_ = json.Unmarshal(msg.Extra[m.provider]["phases"], &phases) // invalid phases count as none
 	}
 	texts := 0
 	for i := range msg.Parts {
@@ -161,22 +161,22 @@ func (m *Model) assistant(msg *model.Message, left map[string]bool) []input {
 			add(input{Type: "function_call", CallID: wire.ShortID(p.Call.ID, maxCallID), Name: p.Call.Name, Arguments: string(p.Call.Arguments), more: p.Call.Extra[m.provider]})
 		case p.Opaque != nil && p.Opaque.Provider == m.provider:
 			add(input{verbatim: p.Opaque.Raw})
-		case p.Reasoning != nil && p.Reasoning.Provider == m.provider && goesBack(p.Reasoning.Raw) && !left[reasoningMember]:
+		case p.Reasoning != nil && p.Reasoning.Provider == m.provider && isSentBack(p.Reasoning.Raw) && !left[reasoningMember]:
 			thoughts = append(thoughts, input{verbatim: jsonrpc.Without(p.Reasoning.Raw, "status")})
 		}
 	}
 	return items
 }
 
-// goesBack reports whether the provider can use a reasoning item: it stores nothing, so the item
-// must contain the reasoning.
-func goesBack(raw json.RawMessage) bool {
+// isSentBack reports whether the provider can use a reasoning item. The provider stores nothing, so
+// the item must contain the reasoning.
+func isSentBack(raw json.RawMessage) bool {
 	text, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "encrypted_content"))
 	plain := jsonrpc.Get(raw, "content")
 	return text != "" || len(plain) > len("[]") && plain[0] == '['
 }
 
-// output returns a result as a text, or as contents if it has media.
+// output returns a result as one text, or as a list of contents if it has media.
 func output(r *model.Result) any {
 	media := slices.ContainsFunc(r.Parts, func(p model.Part) bool { return p.Media != nil })
 	if !media || r.IsError {
@@ -185,7 +185,7 @@ func output(r *model.Result) any {
 	return contents(r.Parts)
 }
 
-// contents returns parts as a text if that suffices, or as a list.
+// contents returns parts as one text if possible, and otherwise as a list.
 func contents(parts []model.Part) any {
 	return wire.Contents(parts, func(text string) content { return content{Type: "input_text", Text: text} }, func(media *model.Media) (content, bool) {
 		switch {

@@ -13,30 +13,30 @@ import (
 
 const (
 	// Provider is the name under which this adapter stores OpenAI's own data in messages. For
-	// another server, @ and its host are appended.
+	// another server the name is followed by @ and the host.
 	Provider       = "responses"
 	defaultBaseURL = "https://api.openai.com/v1"
 )
 
-// Options name the model and its service.
+// Options configures a Model and its service.
 type Options struct {
 	// Model is the model's name. It is required.
 	Model string
-	// BaseURL is the URL below which responses is, such as http://localhost:8000/v1; empty means
-	// OpenAI's own.
+	// BaseURL is the URL below which responses is found, such as http://localhost:8000/v1; empty
+	// means OpenAI's own.
 	BaseURL string
 	// Key is sent as the bearer token; if it is empty, none is sent.
 	Key string
-	// Window and Price go into Info.
+	// Window and Price are returned by Info.
 	Window int
 	Price  model.Price
 	// MaxTokens limits answers to requests without a limit; with 0 the provider decides.
 	MaxTokens int
-	// Body holds additional members of the request, such as reasoning with effort or summary.
+	// Body holds additional members for the request, such as reasoning with effort or summary.
 	Body map[string]any
-	// HTTPClient sends the requests; nil means http.DefaultClient. It is not changed. Redirects are
-	// not followed, so that the key goes to no other server. Use its transport to add headers or a
-	// key for each request.
+	// HTTPClient sends the requests; nil means http.DefaultClient. It is not changed, and redirects
+	// are not followed, so that the key goes to no other server. Use its transport to add headers,
+	// or a different key for each request.
 	HTTPClient *http.Client
 }
 
@@ -81,7 +81,7 @@ func (m *Model) Info() model.Info {
 }
 
 // Generate requests the next message; see [model.Model]. If the provider refuses a part of the
-// request, it repeats the request without it. Notes list omitted tools.
+// request, Generate repeats it without that part. Notes list omitted tools.
 func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	return m.service.Generate(ctx, req, emit)
 }

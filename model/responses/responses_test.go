@@ -124,7 +124,7 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 }
 
 // The response keeps its complete calls, but its reason to stop is another.
-func TestAResponseThatIsNotCompleteDidNotStopForItsCalls(t *testing.T) {
+func TestAnIncompleteResponseDoesNotStopForCalls(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{"incomplete", "cancelled"} {
 		s := &service{answers: []reply{{200, `{"status":"` + status + `","output":[{"type":"function_call","status":"completed","name":"a","call_id":"1","arguments":"{}"}]}`}}}

@@ -6,25 +6,25 @@ import (
 	"fmt"
 	"math"
 	"time"
-	_ "time/tzdata" // for machines without a database of zones
+	_ "time/tzdata" // for machines without a time zone database
 
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Options are optional; the zero value of each field means its default.
+// Options configures the server. The zero value of each field means its default.
 type Options struct {
-	// Zone is the time zone of calls that name none; default the zone of this machine.
+	// Zone is the time zone for calls that do not name one; default the zone of this machine.
 	Zone *time.Location
-	// Now is the clock; default time.Now.
+	// Now returns the current time; default time.Now.
 	Now func() time.Time
 }
 
 // A Moment is a time in a zone.
 type Moment struct {
 	Timezone  string `json:"timezone"`
-	Datetime  string `json:"datetime"` // as RFC 3339
+	Datetime  string `json:"datetime"` // in the form of RFC 3339
 	DayOfWeek string `json:"day_of_week"`
-	Week      int    `json:"week"` // of the year, by ISO 8601
+	Week      int    `json:"week"` // week of the year in ISO 8601
 	IsDST     bool   `json:"is_dst"`
 	Unix      int64  `json:"unix"`
 }
@@ -33,7 +33,7 @@ type Moment struct {
 type Conversion struct {
 	Source     Moment `json:"source"`
 	Target     Moment `json:"target"`
-	Difference string `json:"time_difference"` // of the target to the source, such as +5.5h
+	Difference string `json:"time_difference"` // from the source to the target, such as +5.5h
 }
 
 // New returns a server that tells the time.
@@ -96,8 +96,8 @@ func (c *clock) convert(_ context.Context, in convertIn) (Conversion, error) {
 	return Conversion{momentOf(at), momentOf(at.In(target)), fmt.Sprintf("%+gh", hours)}, nil
 }
 
-// parse reads a time of day, which is today in the zone, or a date and a time. A time that a clock
-// skips when summer time begins is an error.
+// parse parses a time of day, which means today in the zone, or a date and a time. A time that does
+// not exist because summer time begins is an error.
 func (c *clock) parse(text string, zone *time.Location) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t.In(zone), nil
@@ -132,7 +132,7 @@ func (c *clock) zone(field, name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// zoneName returns the server's zone for the descriptions of tools.
+// zoneName returns the server's zone in the form that descriptions of tools use.
 func (c *clock) zoneName() string {
 	if name := c.options.Zone.String(); name != "Local" {
 		return name

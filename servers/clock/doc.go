@@ -1,4 +1,4 @@
-// Package clock is a server that tells the time and converts it between time zones, which models
-// get wrong. It ships as "time". Its tools are those of the reference server of that name, so that
-// clients and prompts for that server work.
+// Package clock is a server that tells the time and converts it between time zones, where models
+// make mistakes. It ships as "time". Its tools are those of the reference server with that name, so
+// that clients and prompts for that server work.
 package clock

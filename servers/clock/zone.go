@@ -10,8 +10,8 @@ import (
 )
 
 // Local returns the time zone that the variable TZ names. Its value is an IANA name, a file, or
-// rules in the form of POSIX, such as CET-1CEST,M3.5.0,M10.5.0/3, which time.Local takes for UTC.
-// An empty value means [time.Local].
+// POSIX rules such as CET-1CEST,M3.5.0,M10.5.0/3, for which time.Local would be UTC. An empty value
+// means [time.Local].
 func Local(tz string) (*time.Location, error) {
 	name := strings.TrimPrefix(tz, ":")
 	switch {
@@ -33,8 +33,8 @@ func Local(tz string) (*time.Location, error) {
 	return nil, fmt.Errorf("the variable TZ: %q is no time zone; expected an IANA name such as Europe/Berlin, or rules such as CET-1CEST,M3.5.0,M10.5.0/3", tz)
 }
 
-// posix returns the zone with these rules, or nil if they are invalid. It builds a file of zones
-// (RFC 9636) with one change before all relevant times, after which the rules apply.
+// posix returns the zone with POSIX rules, or nil if they are invalid. It builds a zone file (RFC
+// 9636) with one change before all relevant times, after which the rules apply.
 func posix(rules string) *time.Location {
 	const unknown = "-00"
 	if strings.ContainsAny(rules, "\n\x00") {
@@ -51,7 +51,7 @@ func posix(rules string) *time.Location {
 	data = binary.BigEndian.AppendUint64(data, uint64(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()))
 	data = append(data, 0)                   // index of the zone after the change
 	data = append(data, 0, 0, 0, 0, 0, 0)    // UTC, no summer time, the first name
-	data = append(data, unknown+"\x00\n"...) // the name of the time after it
+	data = append(data, unknown+"\x00\n"...) // name of the time before the change
 	data = append(data, rules+"\n"...)
 	zone, err := time.LoadLocationFromTZData(rules, data)
 	if err != nil {

@@ -21,12 +21,12 @@ type updateOutput struct {
 	Counter int `json:"counter" doc:"What the resource says now."`
 }
 
-// changes is the part of the server that changes.
+// changes is the changeable state of the server.
 type changes struct {
 	server *mcp.Server
 
 	mu      sync.Mutex
-	present bool // whether the extra tool exists
+	present bool // the extra tool exists
 	counter int
 }
 

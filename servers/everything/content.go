@@ -23,7 +23,7 @@ func addContentTools(s *mcp.Server) {
 			return []mcp.Content{mcp.Image(picture(), "image/png")}
 		}},
 		{"get-audio", "Sound", "Return a sound of a quarter of a second (WAV).", func() []mcp.Content {
-			return []mcp.Content{mcp.Audio(tone(), "audio/wav")}
+			return []mcp.Content{mcp.Audio(toneWAV(), "audio/wav")}
 		}},
 		{"get-resource", "Embedded resource", "Return a resource inside the result.", func() []mcp.Content {
 			return []mcp.Content{mcp.Embed(mcp.TextContents(textURI, "text/plain", resourceText))}
@@ -41,7 +41,7 @@ func addContentTools(s *mcp.Server) {
 func mixed() []mcp.Content {
 	user := &mcp.Annotations{Audience: []mcp.Role{mcp.RoleUser}, Priority: new(0.4)}
 	model := &mcp.Annotations{Audience: []mcp.Role{mcp.RoleAssistant}, Priority: new(1.0), LastModified: "2026-01-02T03:04:05Z"}
-	text, picture, sound := mcp.Text("A picture, a sound, a resource and a link follow."), mcp.Image(picture(), "image/png"), mcp.Audio(tone(), "audio/wav")
+	text, picture, sound := mcp.Text("A picture, a sound, a resource and a link follow."), mcp.Image(picture(), "image/png"), mcp.Audio(toneWAV(), "audio/wav")
 	text.Annotations, picture.Annotations, sound.Annotations = model, user, user
 	return []mcp.Content{text, picture, sound, mcp.Embed(mcp.TextContents(textURI, "text/plain", resourceText)), mcp.Link(textResource())}
 }
@@ -67,8 +67,8 @@ func icons() []mcp.Icon {
 	return []mcp.Icon{{Src: "data:image/png;base64," + base64.StdEncoding.EncodeToString(picture()), MIMEType: "image/png", Sizes: []string{"32x32"}}}
 }
 
-// tone returns a quarter of a second of 440 Hz as WAV: PCM, mono, 8 bit, 8 kHz.
-func tone() []byte {
+// toneWAV returns a quarter of a second of 440 Hz as WAV: PCM, mono, 8 bit, 8 kHz.
+func toneWAV() []byte {
 	const rate, samples = 8_000, 2_000
 	out := append(make([]byte, 0, 44+samples), "RIFF"...)
 	out = binary.LittleEndian.AppendUint32(out, 36+samples)

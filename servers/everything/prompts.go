@@ -30,16 +30,16 @@ func addPrompts(s *mcp.Server) {
 	s.AddCompletion(mcp.CompletionReference{Type: mcp.RefPrompt, Name: "travel"}, completeTravel)
 }
 
-func says(role mcp.Role, content mcp.Content) mcp.PromptMessage {
+func promptMessage(role mcp.Role, content mcp.Content) mcp.PromptMessage {
 	return mcp.PromptMessage{Role: role, Content: content}
 }
 
-// fixed returns a prompt with one message of the user for each content.
+// fixed returns a handler for a prompt with one user message for each content.
 func fixed(contents ...mcp.Content) func(context.Context, struct{}) (*mcp.GetPromptResult, error) {
 	return func(context.Context, struct{}) (*mcp.GetPromptResult, error) {
 		result := new(mcp.GetPromptResult)
 		for _, content := range contents {
-			result.Messages = append(result.Messages, says(mcp.RoleUser, content))
+			result.Messages = append(result.Messages, promptMessage(mcp.RoleUser, content))
 		}
 		return result, nil
 	}
@@ -53,9 +53,9 @@ func travel(_ context.Context, in travelArguments) (*mcp.GetPromptResult, error)
 	return &mcp.GetPromptResult{
 		Description: "A journey to " + where,
 		Messages: []mcp.PromptMessage{
-			says(mcp.RoleUser, mcp.Textf("I want to travel to %s.", where)),
-			says(mcp.RoleAssistant, mcp.Text("How long do you want to stay?")),
-			says(mcp.RoleUser, mcp.Text("A weekend. What should I see?")),
+			promptMessage(mcp.RoleUser, mcp.Textf("I want to travel to %s.", where)),
+			promptMessage(mcp.RoleAssistant, mcp.Text("How long do you want to stay?")),
+			promptMessage(mcp.RoleUser, mcp.Text("A weekend. What should I see?")),
 		},
 	}, nil
 }

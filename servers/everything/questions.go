@@ -24,18 +24,18 @@ type profile struct {
 	Toppings []topping `json:"toppings,omitempty" title:"Toppings" doc:"What to put on the pizza." max:"2"`
 }
 
-// A colour is a choice of one among values that have titles.
+// A colour is one value of a list whose values have titles.
 type colour string
 
-// MCPSchema makes the form show titles in place of the values.
+// MCPSchema returns a schema with titles, so that forms show these instead of the values.
 func (colour) MCPSchema() json.RawMessage {
 	return json.RawMessage(`{"type":"string","title":"Colour","oneOf":[{"const":"#d00","title":"Red"},{"const":"#0a0","title":"Green"},{"const":"#06c","title":"Blue"}],"default":"#06c"}`)
 }
 
-// A topping is one of several choices among values that have titles.
+// A topping is one of several values of a list whose values have titles.
 type topping string
 
-// MCPSchema makes the form show titles in place of the values.
+// MCPSchema returns a schema with titles, so that forms show these instead of the values.
 func (topping) MCPSchema() json.RawMessage {
 	return json.RawMessage(`{"anyOf":[{"const":"cheese","title":"More cheese"},{"const":"olives","title":"Black olives"},{"const":"basil","title":"Fresh basil"}]}`)
 }
@@ -56,7 +56,7 @@ type placeForm struct {
 	Place string `json:"place" title:"Place"`
 }
 
-// addQuestions registers tools that ask the user or the client something.
+// addQuestions registers tools that ask questions to the user or the client.
 func addQuestions(s *mcp.Server) {
 	mcp.AddToolWith(s, look("ask", "Ask with a form", "Ask the user to fill in a form with every kind of field, and return what was filled in."), ask)
 	mcp.AddToolWith(s, look("ask-url", "Ask with a web page", "Ask the user to visit a web page (example.com), as a server does for a login or a payment."), askURL)
@@ -65,8 +65,8 @@ func addQuestions(s *mcp.Server) {
 	mcp.AddToolWith(s, look("list-roots", "List roots", "Ask the client which folders it lets servers work in, and list them."), listRoots)
 }
 
-// answered converts a user's refusal to an ordinary result. Any other error stays an error.
-func answered(answer string, err error) (string, error) {
+// refusalAsResult converts a user's refusal to an ordinary result. Any other error stays an error.
+func refusalAsResult(answer string, err error) (string, error) {
 	switch {
 	case errors.Is(err, mcp.ErrInputRequired):
 		return "", err
@@ -81,7 +81,7 @@ func answered(answer string, err error) (string, error) {
 func ask(ctx context.Context, _ struct{}) (string, error) {
 	p, err := mcp.Elicit[profile](ctx, "Please tell something about yourself. It is not kept.")
 	if err != nil {
-		return answered("", err)
+		return refusalAsResult("", err)
 	}
 	filled, err := json.Marshal(p)
 	return "The user filled in: " + string(filled), err
@@ -100,12 +100,12 @@ func askURL(ctx context.Context, _ struct{}) (string, error) {
 	return "The user's answer to the request to open the page: " + result.Action + ".", nil
 }
 
-// askTwice also shows how to do work between two questions only once: with clients of some
+// askTwice also shows how to do work between two questions only once. With clients of some
 // revisions, the server runs the tool from the start after each reply.
 func askTwice(ctx context.Context, _ struct{}) (string, error) {
 	order, err := mcp.Elicit[orderForm](ctx, "Which size of pizza?")
 	if err != nil {
-		return answered("", err)
+		return refusalAsResult("", err)
 	}
 	var price int
 	known, err := mcp.LoadState(ctx, "price", &price)
@@ -121,7 +121,7 @@ func askTwice(ctx context.Context, _ struct{}) (string, error) {
 	confirmed, err := mcp.Elicit[confirmForm](ctx, fmt.Sprintf("A %s pizza is %d euros. Order it?", order.Size, price))
 	switch {
 	case err != nil:
-		return answered("", err)
+		return refusalAsResult("", err)
 	case !confirmed.Confirm:
 		return "No pizza was ordered.", nil
 	}
@@ -131,11 +131,11 @@ func askTwice(ctx context.Context, _ struct{}) (string, error) {
 func askTwoAtOnce(ctx context.Context, _ struct{}) (string, error) {
 	name, nameErr := mcp.Elicit[nameForm](ctx, "What is your name?")
 	if nameErr != nil && !errors.Is(nameErr, mcp.ErrInputRequired) {
-		return answered("", nameErr)
+		return refusalAsResult("", nameErr)
 	}
 	place, placeErr := mcp.Elicit[placeForm](ctx, "Where are you?")
 	if err := errors.Join(nameErr, placeErr); err != nil {
-		return answered("", err)
+		return refusalAsResult("", err)
 	}
 	return fmt.Sprintf("%s is in %s.", name.Name, place.Place), nil
 }

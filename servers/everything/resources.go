@@ -17,7 +17,7 @@ const (
 	resourceText   = "This is the text of a resource."
 )
 
-// A planet is the content of a resource of the template.
+// A planet is the content of a resource that matches the template.
 type planet struct {
 	Name  string `json:"name"`
 	Moons int    `json:"moons"`
@@ -31,7 +31,7 @@ func planets() map[string]planet {
 	return all
 }
 
-// textResource returns the description of the resource with the text.
+// textResource returns the description of the text resource.
 func textResource() mcp.Resource {
 	return mcp.Resource{
 		URI: textURI, Name: "text", Title: "Text", MIMEType: "text/plain", Size: new(int64(len(resourceText))), Icons: icons(),

@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxModelRounds is how often sample-with-tools lets the model use its tool.
+// maxModelRounds is the number of times that sample-with-tools lets the model use its tool.
 const maxModelRounds = 5
 
 type sampleInput struct {
@@ -17,7 +17,7 @@ type sampleInput struct {
 	MaxTokens int    `json:"max_tokens,omitempty" doc:"The longest answer wanted, in tokens." min:"1" max:"10000" default:"200"`
 }
 
-// addModelTools registers tools that ask the client's language model.
+// addModelTools registers tools that use the client's language model.
 func addModelTools(s *mcp.Server) {
 	mcp.AddToolWith(s, look("sample", "Ask the model", "Ask the client's language model something and return its answer."), sample)
 	mcp.AddToolWith(s, look("sample-with-tools", "Ask the model, with a tool", "Ask the client's language model something, and let it use a tool that adds numbers."), sampleWithTools)
@@ -38,10 +38,10 @@ func sample(ctx context.Context, in sampleInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return said(answer), nil
+	return messageText(answer), nil
 }
 
-// sampleWithTools runs the loop of an agent: the model uses the tool until it has its result.
+// sampleWithTools runs an agent loop: the model uses the tool until it has a result.
 func sampleWithTools(ctx context.Context, in sampleInput) (string, error) {
 	req := question(in)
 	req.Tools = []mcp.Tool{{
@@ -57,7 +57,7 @@ func sampleWithTools(ctx context.Context, in sampleInput) (string, error) {
 		}
 		results := useTools(answer.Content)
 		if len(results) == 0 {
-			return said(answer), nil
+			return messageText(answer), nil
 		}
 		req.Messages = append(req.Messages,
 			mcp.SamplingMessage{Role: mcp.RoleAssistant, Content: answer.Content},
@@ -66,7 +66,7 @@ func sampleWithTools(ctx context.Context, in sampleInput) (string, error) {
 	return "", fmt.Errorf("the model still wanted to add numbers after %d rounds", maxModelRounds)
 }
 
-// useTools does the additions that the model requests.
+// useTools performs the additions that the model requests.
 func useTools(content mcp.SamplingContent) mcp.SamplingContent {
 	var results mcp.SamplingContent
 	for _, c := range content {
@@ -85,8 +85,8 @@ func useTools(content mcp.SamplingContent) mcp.SamplingContent {
 	return results
 }
 
-// said returns the text of a model's message.
-func said(answer *mcp.CreateMessageResult) string {
+// messageText returns the text of a model's message.
+func messageText(answer *mcp.CreateMessageResult) string {
 	var text strings.Builder
 	for _, c := range answer.Content {
 		if c.Type == mcp.ContentText {

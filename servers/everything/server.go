@@ -11,8 +11,8 @@ const instructions = `This server exists to try out and to test MCP clients: it 
 - "toggle-tool" changes the list of tools; "update-resource" changes the resource everything://counter.
 Nothing here has any effect outside of the server.`
 
-// New returns a server with every feature. It holds a counter and one tool that can be added and
-// removed. All clients share both; everything else never changes.
+// New returns a server with every feature. It has a counter, and one tool that can be added and
+// removed. All clients share both; the other features never change.
 func New() *mcp.Server {
 	s := mcp.NewServerWith("everything", "1.0.0", mcp.ServerOptions{
 		Title:        "Everything",
@@ -31,19 +31,19 @@ func New() *mcp.Server {
 	return s
 }
 
-// must panics on a mistake in the fixed features above.
+// must panics if a fixed feature is invalid.
 func must(err error) {
 	if err != nil {
 		panic("everything: " + err.Error())
 	}
 }
 
-// look returns a tool that only reads.
+// look returns a read-only tool.
 func look(name, title, description string) mcp.Tool {
 	return mcp.Tool{Name: name, Title: title, Description: description, Annotations: readOnly()}
 }
 
-// readOnly returns the annotations of a tool that only reads.
+// readOnly returns the annotations of a read-only tool.
 func readOnly() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{ReadOnlyHint: new(true), IdempotentHint: new(true), OpenWorldHint: new(false)}
 }

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	dialTime = 10 * time.Second // limit for a connection
+	dialTime = 10 * time.Second // maximum time to connect
 	maxHosts = 100              // idle connections
 )
 
-// transport connects to public addresses only, unless private ones are allowed. It checks the
-// address after the lookup of the name, so no name and no redirect leads elsewhere. It uses no
-// proxy, because a proxy would look names up itself.
+// transport returns a transport that connects only to public addresses, unless private is set. It
+// checks the address after the name was resolved, so that no name and no redirect can evade the
+// check. It uses no proxy, because a proxy would resolve names itself.
 func transport(private bool) *http.Transport {
 	d := &net.Dialer{Timeout: dialTime}
 	if !private {

@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	fetchTime    = 30 * time.Second // limit for one page, with all redirects
+	fetchTime    = 30 * time.Second // maximum time for one page, with all redirects
 	maxPage      = 8 << 20          // bytes of a page
 	maxRedirects = 5
 	maxURL       = 8 << 10   // bytes of a URL
-	maxLength    = 1_000_000 // characters of one result
-	usualLength  = 5_000     // without max_length
+	maxLength    = 1_000_000 // characters of one result at most
+	usualLength  = 5_000     // characters of one result without max_length
 )
 
-// Options are optional; the zero value of each field means its default.
+// Options configures the server. The zero value of each field means its default.
 type Options struct {
-	// Agent is the User-Agent header and the name that robots.txt may use; default "Junction".
+	// Agent is the User-Agent header and the name for rules in robots.txt; default "Junction".
 	Agent string
-	// IgnoreRobots allows pages that robots.txt closes to programs.
+	// IgnoreRobots allows pages that robots.txt forbids to programs.
 	IgnoreRobots bool
 	// AllowPrivate allows loopback, private and link-local addresses.
 	AllowPrivate bool
@@ -58,11 +58,11 @@ func New(o Options) *mcp.Server {
 }
 
 type fetchIn struct {
-	// URL is the page: http or https.
+	// URL is the http or https URL of the page.
 	URL string `json:"url" doc:"the page, http or https" format:"uri" min:"8"`
-	// MaxLength is how many characters to return.
+	// MaxLength is the number of characters to return.
 	MaxLength int `json:"max_length,omitempty" doc:"how many characters to return" min:"1" max:"1000000" default:"5000"`
-	// StartIndex is the character to begin with.
+	// StartIndex is the index of the first character to return.
 	StartIndex int `json:"start_index,omitempty" doc:"the character to begin with, to read on where an answer ended" min:"0" default:"0"`
 	// Raw returns the page unchanged.
 	Raw bool `json:"raw,omitempty" doc:"return the page as it is, without making Markdown of it" default:"false"`
@@ -116,7 +116,7 @@ func (f *server) get(ctx context.Context, u *url.URL, limit int64) (at *url.URL,
 	req.Header.Set("Accept", "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.1")
 	response, err := f.client.Do(req)
 	if err != nil {
-		return nil, "", nil, err // names the URL
+		return nil, "", nil, err // the error names the URL
 	}
 	defer response.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(response.Body, limit+1))
@@ -141,7 +141,7 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s answered %d %s", e.at, e.status, http.StatusText(e.status))
 }
 
-// checkRedirect allows redirects only to pages that may be read.
+// checkRedirect allows redirects only to pages that the server may read.
 func (f *server) checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -155,7 +155,7 @@ func (f *server) checkRedirect(req *http.Request, via []*http.Request) error {
 	return f.mayRead(req.Context(), req.URL)
 }
 
-// text returns the text of a page for a model.
+// text converts a page to text for a model.
 func (f *server) text(ctx context.Context, at *url.URL, kind string, body []byte, raw bool) (string, error) {
 	kind = cmp.Or(kind, http.DetectContentType(body))
 	media, _, err := mime.ParseMediaType(kind)
@@ -182,7 +182,7 @@ func (f *server) text(ctx context.Context, at *url.URL, kind string, body []byte
 	return strings.ToValidUTF8(markdown, "\uFFFD"), nil
 }
 
-// part returns up to length characters of a page, starting at from. It adds how to read on.
+// part returns up to length characters of a page, starting at from, and a note on how to read on.
 func part(at *url.URL, text string, from, length int) (string, error) {
 	all := utf8.RuneCountInString(text)
 	if from > 0 && from >= all {
@@ -200,7 +200,7 @@ func part(at *url.URL, text string, from, length int) (string, error) {
 	return head + ":\n" + shown, nil
 }
 
-// skip returns text without its first characters.
+// skip returns text without its first characters characters.
 func skip(text string, characters int) string {
 	for i := range text {
 		if characters == 0 {

@@ -17,21 +17,21 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Limits of the conversion. Neither the parser nor the converter can be interrupted, and both
-// multiply their input. A parser opens formatting elements again in each paragraph; a list repeats
-// its indentation in each line; a table repeats its longest row.
+// Limits of the conversion. Neither the parser nor the converter can be interrupted, and both can
+// multiply their input. A parser reopens formatting elements in each paragraph. The converter
+// repeats a list's indentation in each line, and pads a table to its longest row.
 const (
-	maxTags       = 250_000  // tags of a page
-	maxFormatting = 8        // formatting elements open at a time
+	maxTags       = 250_000  // tags in a page
+	maxFormatting = 8        // formatting elements open at once
 	maxColumns    = 1000     // columns of a table, and columns or rows that a cell spans
 	maxCells      = 100_000  // cells of a table, including those that spans and short rows add
 	maxMarkdown   = 16 << 20 // estimated bytes of the Markdown
 )
 
-// A pages converts pages to Markdown, one at a time.
+// A pages converts HTML pages to Markdown, one at a time.
 type pages struct {
 	converter *converter.Converter
-	turn      chan struct{} // holds one element while a page is converted
+	turn      chan struct{} // holds a token while a page is converted
 }
 
 func newPages() pages {
@@ -41,7 +41,7 @@ func newPages() pages {
 	}
 }
 
-// markdown returns a page as Markdown. Relative links become absolute on the site of at.
+// markdown converts a page to Markdown. Relative links become absolute, based on at.
 func (p pages) markdown(ctx context.Context, page io.Reader, at *url.URL) (string, error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -67,15 +67,15 @@ func (p pages) markdown(ctx context.Context, page io.Reader, at *url.URL) (strin
 	return string(markdown), err
 }
 
-// formatting lists the elements that a parser opens again after the end of their paragraph.
+// formatting lists the elements that a parser reopens after the end of their paragraph.
 var formatting = []string{"a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"}
 
 // simplify returns a page without the parts that Markdown cannot express: scripts, styles,
-// comments, pictures in tags, and deeply nested formatting. It sees and counts all tags that a
-// parser will find.
+// comments, embedded pictures, and deeply nested formatting. It counts every tag that a parser
+// would find.
 func simplify(page io.Reader) ([]byte, error) {
 	var out bytes.Buffer
-	var open []string // formatting elements
+	var open []string // open formatting elements
 	tags, raw := 0, ""
 	z := html.NewTokenizer(page)
 	for {
@@ -133,16 +133,15 @@ func simplify(page io.Reader) ([]byte, error) {
 	}
 }
 
-// A measure estimates an upper limit of the bytes of Markdown for a document, and limits its
-// tables.
+// A measure computes an upper limit for the size of a document's Markdown, and limits its tables.
 type measure struct {
-	site   int // bytes added to a relative link
+	site   int // number of bytes added to a relative link
 	size   int
-	indent int // bytes at the start of each line
+	indent int // number of bytes at the start of each line
 	table  *tableSize
 }
 
-// A tableSize holds the measures of a table so far.
+// A tableSize measures a table row by row.
 type tableSize struct{ rows, columns, widest, spanned, longest int }
 
 func (m *measure) walk(n *html.Node) {
@@ -156,7 +155,7 @@ func (m *measure) walk(n *html.Node) {
 		case "blockquote", "ul":
 			m.indent += 4
 		case "ol":
-			m.indent += 24 // the longest width of its numbers
+			m.indent += 24 // maximum width of the item numbers
 		case "a", "img":
 			m.size += m.site
 			for _, a := range n.Attr {
@@ -176,7 +175,7 @@ func (m *measure) walk(n *html.Node) {
 				t.widest, t.longest = max(t.widest, t.columns), max(t.longest, rows)
 				t.spanned += columns * rows
 			}
-			n.AppendChild(&html.Node{Type: html.TextNode, Data: " "}) // separates cells if the table is written cell by cell
+			n.AppendChild(&html.Node{Type: html.TextNode, Data: " "}) // separates cells if the converter writes only their text
 		}
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -185,7 +184,7 @@ func (m *measure) walk(n *html.Node) {
 	if n.Type == html.ElementNode && n.Data == "table" {
 		t := m.table
 		if cells := (t.rows + t.longest) * t.widest; max(cells, t.spanned) > maxCells || t.widest > maxColumns {
-			n.Attr = []html.Attribute{{Key: "role", Val: "presentation"}} // makes the converter write it cell by cell
+			n.Attr = []html.Attribute{{Key: "role", Val: "presentation"}} // the converter then writes only the text of cells
 		} else {
 			m.size += 4 * cells
 		}
@@ -193,7 +192,8 @@ func (m *measure) walk(n *html.Node) {
 	m.indent, m.table = indent, outer
 }
 
-// span returns the number of columns or rows of a cell. It limits the attribute as browsers do.
+// span returns the number of columns or rows that a cell spans. Like browsers, it limits the
+// attribute.
 func span(n *html.Node, name string) int {
 	for i, a := range n.Attr {
 		if a.Key == name {

@@ -30,9 +30,9 @@ func TestPageBecomesMarkdown(t *testing.T) {
 	}
 }
 
-// TestPageCannotMultiply checks that a page costs memory in proportion to its bytes, even if its
-// elements multiply.
-func TestPageCannotMultiply(t *testing.T) {
+// TestAPageCannotExpandTooMuch checks that a page costs memory in proportion to its bytes, even if
+// its elements multiply.
+func TestAPageCannotExpandTooMuch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine reads the largest pages, to measure what that takes")
 	}

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	maxRobots  = 500 << 10 // bytes of a robots.txt, the minimum of RFC 9309
-	robotsTime = time.Hour // age at which one is read again
-	maxSites   = 1_000     // number of sites in memory
+	maxRobots  = 500 << 10 // bytes of a robots.txt; RFC 9309 requires at least this many
+	robotsTime = time.Hour // age at which a robots.txt is read again
+	maxSites   = 1_000     // number of sites whose rules are stored
 )
 
-// robots holds the rules of sites for programs.
+// robots stores the rules of sites for programs.
 type robots struct {
 	mu  sync.Mutex
 	all map[string]*site
@@ -30,7 +30,7 @@ type site struct {
 	read  time.Time
 }
 
-// mayRead returns an error if robots.txt forbids programs to read the page (RFC 9309).
+// mayRead returns an error if robots.txt forbids the page to programs (RFC 9309).
 func (f *server) mayRead(ctx context.Context, page *url.URL) error {
 	if f.options.IgnoreRobots {
 		return nil
@@ -49,8 +49,8 @@ func (f *server) mayRead(ctx context.Context, page *url.URL) error {
 	return nil
 }
 
-// rulesOf returns the rules of a page's site. If they cannot be read, it returns an error and the
-// page is forbidden. A site without rules allows everything.
+// rulesOf returns the rules of a page's site. A site without a robots.txt allows everything. If
+// robots.txt cannot be read, rulesOf returns an error, and the page counts as forbidden.
 func (f *server) rulesOf(ctx context.Context, page *url.URL) (*robotstxt.RobotsData, error) {
 	origin := page.Scheme + "://" + page.Host
 	f.robots.mu.Lock()

@@ -72,7 +72,8 @@ func (f *files) editFile(_ context.Context, in editInput) (editOutput, error) {
 	return out, nil
 }
 
-// editable returns the content of a text file, unless it is too large to edit.
+// editable returns the content of a text file. It returns an error if the file is too large to
+// edit.
 func (p place) editable() ([]byte, error) {
 	file, info, err := p.open()
 	if err != nil {
@@ -91,12 +92,12 @@ func (p place) editable() ([]byte, error) {
 	return data, nil
 }
 
-// apply makes one edit and returns the new text and the number of replacements. In a file with
-// mostly CRLF line ends, an LF in the edit means CRLF.
+// apply makes one edit and returns the new text and the number of replacements. If most lines of
+// the file end in CRLF, an LF in the edit matches and becomes CRLF.
 func (e edit) apply(text string) (string, int, error) {
 	found := strings.Count(text, e.Old)
 	if strings.Count(text, "\r\n")*2 > strings.Count(text, "\n") {
-		if !strings.Contains(e.Old, "\r") && (found == 0 || e.Old[0] == '\n') { // an LF alone is also found within CRLF
+		if !strings.Contains(e.Old, "\r") && (found == 0 || e.Old[0] == '\n') { // a single LF would also match inside CRLF
 			e.Old = strings.ReplaceAll(e.Old, "\n", "\r\n")
 			found = strings.Count(text, e.Old)
 		}
@@ -115,7 +116,7 @@ func (e edit) apply(text string) (string, int, error) {
 	return strings.ReplaceAll(text, e.Old, e.New), found, nil
 }
 
-// linesOf lists the numbers of the first lines in which old begins.
+// linesOf returns the numbers of the first lines in which old begins.
 func linesOf(text, old string) string {
 	var at []string
 	line := 1
@@ -138,7 +139,7 @@ func linesOf(text, old string) string {
 // unified returns a unified diff, cut off at maxDiff.
 func unified(name string, before, after []byte) string {
 	text := diff.Diff(name, before, name, after)
-	if _, rest, found := bytes.Cut(text, []byte("\n")); found { // the first line is the diff command
+	if _, rest, found := bytes.Cut(text, []byte("\n")); found { // drop the line with the diff command
 		text = rest
 	}
 	if len(text) <= maxDiff {

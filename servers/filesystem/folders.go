@@ -15,7 +15,7 @@ import (
 // Limits of lists.
 const (
 	maxListed       = 5_000  // entries of one folder in a result
-	maxScanned      = 50_000 // entries of one folder that are read
+	maxScanned      = 50_000 // entries read of one folder
 	maxTreeEntries  = 5_000
 	readFolderBatch = 512
 )
@@ -58,7 +58,7 @@ func (f *files) listFolder(ctx context.Context, in folderInput) (folderOutput, e
 	}
 	out := folderOutput{Path: p.String(), Entries: make([]folderEntry, 0, len(entries)), Truncated: truncated}
 	for _, e := range entries {
-		listed := folderEntry{Name: shown(e.Name()), Kind: kindOf(e.Type())}
+		listed := folderEntry{Name: validName(e.Name()), Kind: kindOf(e.Type())}
 		if listed.Kind == kindFile {
 			if info, err := p.root.fs.Lstat(p.join(e.Name()).rel); err == nil {
 				listed.Size = info.Size()
@@ -69,8 +69,8 @@ func (f *files) listFolder(ctx context.Context, in folderInput) (folderOutput, e
 	return out, nil
 }
 
-// shown returns a file name as valid UTF-8. File names are bytes and may be invalid.
-func shown(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
+// validName returns a file name as valid UTF-8, because file names can be any bytes.
+func validName(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
 // entries returns the entries of a folder, sorted by name. truncated reports whether it has more
 // than maxScanned.
@@ -123,7 +123,7 @@ type node struct {
 	note     string
 }
 
-// tree reads level by level, so that the limit cuts off deep levels and keeps the top complete.
+// tree reads level by level, so that the limit cuts off deep levels and the top stays complete.
 func (f *files) tree(ctx context.Context, in treeInput) (string, error) {
 	p, err := f.find(in.Path)
 	if err != nil {
@@ -161,9 +161,9 @@ func (f *files) tree(ctx context.Context, in treeInput) (string, error) {
 	return b.String(), nil
 }
 
-// add adds an entry below n. It appends the entry to the queue if the tree continues below it.
+// add adds an entry below n. It appends the entry to the queue if the tree shows its entries too.
 func (n *node) add(e fs.DirEntry, depth int, queue []*node) []*node {
-	child := &node{name: shown(e.Name()), at: n.at.join(e.Name()), depth: n.depth + 1}
+	child := &node{name: validName(e.Name()), at: n.at.join(e.Name()), depth: n.depth + 1}
 	n.children = append(n.children, child)
 	switch kindOf(e.Type()) {
 	case kindFolder:

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// compileGlob converts a pattern for names to a test of slash-separated paths. * and ? match within
-// a folder, ** across folders. [a-z] and [!a-z] are classes, {a,b} are alternatives. A pattern
-// without a slash matches the base name alone.
+// compileGlob converts a pattern for names to a function that tests slash-separated paths. * and ?
+// match within a folder, and ** matches across folders. [a-z] and [!a-z] are classes, {a,b} are
+// alternatives. A pattern without a slash is matched against the base name.
 func compileGlob(pattern string) (func(rel string) bool, error) {
 	if pattern == "" {
 		return func(string) bool { return true }, nil
@@ -28,7 +28,7 @@ func compileGlob(pattern string) (func(rel string) bool, error) {
 	return func(rel string) bool { return re.MatchString(path.Base(rel)) }, nil
 }
 
-// globExpression returns the pattern as a regular expression.
+// globExpression converts the pattern to a regular expression.
 func globExpression(pattern string) (string, error) {
 	var b strings.Builder
 	b.WriteString(`^(?s:`)
@@ -73,10 +73,11 @@ func quoteByte(c byte) string {
 	if c < 0x80 {
 		return regexp.QuoteMeta(string(rune(c)))
 	}
-	return string([]byte{c}) // one byte of a character
+	return string([]byte{c}) // one byte of a multi-byte character
 }
 
-// globStar writes * or **, and returns the number of bytes read after the first.
+// globStar writes the expression for * or **, and returns the number of further bytes that it
+// consumed.
 func globStar(b *strings.Builder, pattern string) int {
 	switch {
 	case strings.HasPrefix(pattern, "**/"):
@@ -90,7 +91,8 @@ func globStar(b *strings.Builder, pattern string) int {
 	return 0
 }
 
-// globClass writes a class, and returns the number of bytes read after the first.
+// globClass writes the expression for a class, and returns the number of further bytes that it
+// consumed.
 func globClass(b *strings.Builder, pattern string) (int, error) {
 	end := strings.IndexByte(pattern[1:], ']')
 	if end < 1 {

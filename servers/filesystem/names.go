@@ -13,11 +13,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxLookedAt limits the entries of a folder that are compared with a name.
+// maxLookedAt is the maximum number of entries of a folder that are compared with a name.
 const maxLookedAt = 10_000
 
-// lookAlike returns the place itself if it exists, or else the one whose names look the same. If
-// several look the same, the error lists their names with escapes. If none does, it returns p.
+// lookAlike returns p if it exists, or else the existing place whose name looks the same. If
+// several names look the same, the error lists them with escapes. If none does, lookAlike returns
+// p.
 func (p place) lookAlike() (place, error) {
 	if _, err := p.root.fs.Lstat(p.rel); p.rel == "." || !errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -29,7 +30,7 @@ func (p place) lookAlike() (place, error) {
 			same, err := place{p.root, at}.sameLook(name)
 			switch {
 			case err != nil || len(same) == 0:
-				return p, nil // the operation itself reports the missing name
+				return p, nil // the following operation will report the missing name
 			case len(same) > 1:
 				slices.Sort(same)
 				return place{}, fmt.Errorf("%s: several names look like it: %+q", p, same)
@@ -41,7 +42,7 @@ func (p place) lookAlike() (place, error) {
 	return place{p.root, at}, nil
 }
 
-// sameLook lists the entries of a folder whose names look like name.
+// sameLook returns the entries of a folder whose names look like name.
 func (p place) sameLook(name string) (same []string, err error) {
 	folder, err := p.root.fs.Open(p.rel)
 	if err != nil {
@@ -63,11 +64,11 @@ func (p place) sameLook(name string) (same []string, err error) {
 			return same, err
 		}
 	}
-	return nil, nil // an unread entry may look the same, too
+	return nil, nil // another entry, not read, may also look the same
 }
 
-// look returns the visible form of a name: accents composed, one kind of space, quote and hyphen,
-// nothing invisible.
+// look returns a name reduced to its appearance: accents composed, one kind of space, quote and
+// hyphen, no invisible characters.
 func look(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

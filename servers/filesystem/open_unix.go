@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// nonBlocking prevents that opening a pipe waits for its other end.
+// nonBlocking makes opening a pipe return without waiting for the other end.
 const nonBlocking = syscall.O_NONBLOCK
 
-// links returns the number of names of the file, or 0 if unknown.
+// links returns the number of hard links to the file, or 0 if it is unknown.
 func links(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Nlink)

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// maxPath is the longest path accepted, in bytes.
+// maxPath is the maximum length of a path in bytes.
 const maxPath = 8 << 10
 
 // A root is a folder that the server can reach.
 type root struct {
-	name string   // in paths of tools
+	name string   // first segment of paths in tools
 	dir  string   // absolute, as given
 	real string   // with links resolved
-	fs   *os.Root // the only access to its files
+	fs   *os.Root // opened folder; all file access uses it
 }
 
 func openRoots(dirs []string) ([]*root, error) {
@@ -58,7 +58,7 @@ func openRoot(dir string) (*root, error) {
 	return &root{dir: absolute, real: real, fs: opened}, nil
 }
 
-// freeName returns a unique name for a root and adds it to taken.
+// freeName returns a root's name that is not in taken, and adds it.
 func freeName(base string, taken map[string]bool) string {
 	base = strings.Trim(strings.ReplaceAll(base, string(filepath.Separator), ""), " ")
 	if base == "" || base == "." {
@@ -86,21 +86,21 @@ func (p place) String() string {
 	return p.root.name + "/" + filepath.ToSlash(p.rel)
 }
 
-// join returns the place of an entry of the folder p.
+// join returns the place of an entry in the folder p.
 func (p place) join(name string) place { return place{p.root, filepath.Join(p.rel, name)} }
 
 // uri returns the place as a file: URI.
 func (p place) uri() string {
 	path := filepath.ToSlash(filepath.Join(p.root.dir, p.rel))
 	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // C:/… on Windows
+		path = "/" + path // on Windows: C:/…
 	}
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// find converts a caller's path to a place. If no entry has exactly that name, it returns the entry
-// that looks the same. Models write an ordinary space where macOS writes another one into the names
-// of screenshots.
+// find converts a caller's path to a place. If no entry has this exact name, it returns the entry
+// whose name looks the same. For example, macOS writes a special space into the names of
+// screenshots, and models write an ordinary one.
 func (f *files) find(path string) (place, error) {
 	p, err := f.findExact(path)
 	if err != nil {
@@ -109,8 +109,8 @@ func (f *files) find(path string) (place, error) {
 	return p.lookAlike()
 }
 
-// findExact converts a path to a place. It examines only the path. The root itself checks the file
-// and its links.
+// findExact converts a path to a place. It checks only the syntax of the path; os.Root checks the
+// file and its links.
 func (f *files) findExact(path string) (place, error) {
 	switch {
 	case len(path) > maxPath:
@@ -131,7 +131,7 @@ func (f *files) findExact(path string) (place, error) {
 			}
 		}
 		if longest < 0 {
-			return place{}, fmt.Errorf("path %q: lies outside of the roots; %s", path, f.known())
+			return place{}, fmt.Errorf("path %q: lies outside of the roots; %s", path, f.rootList())
 		}
 		return found, nil
 	}
@@ -141,10 +141,10 @@ func (f *files) findExact(path string) (place, error) {
 			return inside(r, rest, path)
 		}
 	}
-	if len(f.roots) == 1 { // the only possible meaning
+	if len(f.roots) == 1 { // the path can only mean this root
 		return inside(f.roots[0], native, path)
 	}
-	return place{}, fmt.Errorf("path %q: begins with no root; %s", path, f.known())
+	return place{}, fmt.Errorf("path %q: begins with no root; %s", path, f.rootList())
 }
 
 func inside(r *root, rel, path string) (place, error) {
@@ -155,8 +155,8 @@ func inside(r *root, rel, path string) (place, error) {
 	return place{r, rel}, nil
 }
 
-// known lists the roots for an error.
-func (f *files) known() string {
+// rootList returns a list of the roots for an error.
+func (f *files) rootList() string {
 	names := make([]string, len(f.roots))
 	for i, r := range f.roots {
 		names[i] = fmt.Sprintf("%s (%s)", r.name, r.dir)
@@ -164,7 +164,7 @@ func (f *files) known() string {
 	return "roots: " + strings.Join(names, ", ")
 }
 
-// wrap removes the operating system's path from an error and adds the place and a hint for models.
+// wrap replaces the operating system's path in an error by the place, and adds a hint for models.
 func (p place) wrap(err error) error {
 	for {
 		var at *fs.PathError
@@ -192,7 +192,7 @@ func (p place) open() (*os.File, fs.FileInfo, error) {
 	if err := p.regular(info); err != nil {
 		return nil, nil, err
 	}
-	// A pipe may have replaced the file meanwhile: opening must not block.
+	// The file may have been replaced by a pipe since the check, so opening must not block.
 	file, err := p.root.fs.OpenFile(p.rel, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return nil, nil, p.wrap(err)
@@ -218,7 +218,7 @@ func (p place) regular(info fs.FileInfo) error {
 	}
 }
 
-// The kinds of entries.
+// Kinds of entries.
 const (
 	kindFile   = "file"
 	kindFolder = "folder"

@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxFiles limits the files of one call of read-files.
+// maxFiles is the maximum number of files in one call of read-files.
 const maxFiles = 50
 
 type readInput struct {
@@ -51,7 +51,7 @@ func (f *files) readFile(ctx context.Context, in readInput) ([]mcp.Content, erro
 	return f.lines(ctx, p, file, in)
 }
 
-// looksLikeText examines the beginning of a file, and then seeks back to it.
+// looksLikeText reports whether the beginning of a file is text, and seeks back to the start.
 func looksLikeText(file io.ReadSeeker) (bool, error) {
 	head := make([]byte, 8<<10)
 	n, err := io.ReadFull(file, head)
@@ -62,8 +62,8 @@ func looksLikeText(file io.ReadSeeker) (bool, error) {
 	return isText(head[:n], n == len(head)), err
 }
 
-// isText reports whether data is UTF-8 without zero bytes. If cut is set, data may end in the
-// middle of a character.
+// isText reports whether data is UTF-8 without zero bytes. If cut is set, data may end inside a
+// character.
 func isText(data []byte, cut bool) bool {
 	if cut {
 		data = wholeRunes(data)
@@ -99,7 +99,7 @@ func (f *files) lines(ctx context.Context, p place, file io.Reader, in readInput
 			return nil, p.wrap(err)
 		}
 		if !whole {
-			if more = true; start > 0 { // the next range returns all of it
+			if more = true; start > 0 { // the next range will include the whole line
 				text.Truncate(start)
 				break
 			}
@@ -121,7 +121,7 @@ func (f *files) lines(ctx context.Context, p place, file io.Reader, in readInput
 	return readable(p, text.String(), fmt.Sprintf("[Lines %d to %d. There are more: go on with from_line %d.]", in.FromLine, line-1, line))
 }
 
-// skipLines skips n lines. It returns an error if the file is shorter.
+// skipLines skips n lines. It returns an error if there are fewer.
 func skipLines(ctx context.Context, r *bufio.Reader, n int) error {
 	for n > 0 {
 		_, err := r.ReadSlice('\n')
@@ -140,8 +140,7 @@ func skipLines(ctx context.Context, r *bufio.Reader, n int) error {
 	return nil
 }
 
-// appendLine appends one line while text stays within limit. whole reports whether all of it
-// fitted.
+// appendLine appends a line, up to limit bytes of text. whole reports whether the whole line fit.
 func appendLine(text *bytes.Buffer, r *bufio.Reader, limit int) (whole bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -167,7 +166,7 @@ func (f *files) tail(p place, file *os.File, size int64, lines int) ([]mcp.Conte
 	for n := 0; n < lines && at > 0; n++ {
 		at = bytes.LastIndexByte(data[:at-1], '\n') + 1
 	}
-	if at == 0 && from > 0 { // the first line may be incomplete
+	if at == 0 && from > 0 { // the data may begin inside a line
 		at = bytes.IndexByte(data, '\n') + 1
 		for at == 0 && len(data) > 0 && !utf8.RuneStart(data[0]) {
 			data = data[1:]
@@ -180,8 +179,8 @@ func (f *files) tail(p place, file *os.File, size int64, lines int) ([]mcp.Conte
 	return readable(p, string(data[at:]), note)
 }
 
-// readable returns text as content. Text that is not UTF-8 is an error, because the model would get
-// it damaged.
+// readable returns text as content. It returns an error for text that is not UTF-8, because the
+// model would get it damaged.
 func readable(p place, text, note string) ([]mcp.Content, error) {
 	if !utf8.ValidString(text) {
 		return nil, fmt.Errorf("%s: begins as UTF-8 text but is not UTF-8 throughout; it cannot be shown as text", p)
@@ -214,7 +213,7 @@ func (f *files) binary(p place, file io.Reader, size int64) ([]mcp.Content, erro
 	}
 }
 
-// whole returns all of a file, or an error if it exceeds maxRead.
+// whole returns all bytes of a file, or an error if there are more than maxRead.
 func (f *files) whole(p place, file io.Reader, size int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(file, int64(f.maxRead)+1))
 	if err != nil {
@@ -226,8 +225,8 @@ func (f *files) whole(p place, file io.Reader, size int64) ([]byte, error) {
 	return data, nil
 }
 
-// readFiles reads text files, each as a separate block below its path. Together they may be as long
-// as one file.
+// readFiles reads text files. Each becomes a block after its path. Their total size has the same
+// limit as one file.
 func (f *files) readFiles(ctx context.Context, in readSeveralInput) ([]mcp.Content, error) {
 	if len(in.Paths) > maxFiles {
 		return nil, fmt.Errorf("paths: at most %d, got %d", maxFiles, len(in.Paths))

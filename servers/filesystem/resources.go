@@ -15,10 +15,10 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// mimeFolder is the media type of folders in the specification.
+// mimeFolder is the media type for folders, as in the specification.
 const mimeFolder = "inode/directory"
 
-// addResources registers each root, and a template for the files below the roots.
+// addResources registers each root, and a template for files below the roots.
 func (f *files) addResources(s *mcp.Server) error {
 	for _, r := range f.roots {
 		err := s.SetResource(mcp.Resource{
@@ -61,7 +61,7 @@ func (f *files) readURI(ctx context.Context, uri string, _ map[string]string) (*
 	}
 	contents := mcp.BlobContents(uri, mimeOf(p, data), data)
 	if isText(data, false) {
-		contents = mcp.TextContents(uri, textual(contents.MIMEType), string(data))
+		contents = mcp.TextContents(uri, textKind(contents.MIMEType), string(data))
 	}
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{contents}}, nil
 }
@@ -100,7 +100,8 @@ func (f *files) findURI(uri string) (place, error) {
 	return f.find(path)
 }
 
-// mimeOf returns the type of a file by its name, or else by its content.
+// mimeOf returns the media type that the name of a file indicates, or else the one that its content
+// indicates.
 func mimeOf(p place, data []byte) string {
 	if kind := mime.TypeByExtension(filepath.Ext(p.rel)); kind != "" {
 		return kind
@@ -108,8 +109,9 @@ func mimeOf(p place, data []byte) string {
 	return http.DetectContentType(data)
 }
 
-// textual returns the type of a text file. Extensions such as .ts also name films.
-func textual(kind string) string {
+// textKind returns kind, or text/plain if kind is not a type of text. The extension of a text file,
+// such as .ts, may also stand for a video.
+func textKind(kind string) string {
 	for _, other := range []string{"video/", "audio/", "application/octet-stream"} {
 		if strings.HasPrefix(kind, other) {
 			return "text/plain; charset=utf-8"

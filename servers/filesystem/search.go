@@ -17,10 +17,10 @@ import (
 // Limits of a search.
 const (
 	searchTime    = 10 * time.Second
-	maxVisited    = 200_000 // files and folders
+	maxVisited    = 200_000 // maximum number of files and folders
 	maxSearchSize = 16 << 20
-	maxShownLine  = 300       // bytes of a line in a result
-	maxMatchLine  = 256 << 10 // bytes of a line to search
+	maxShownLine  = 300       // bytes shown of a matching line
+	maxMatchLine  = 256 << 10 // bytes of a line that is searched
 )
 
 type searchInput struct {
@@ -43,17 +43,17 @@ type match struct {
 	Text string `json:"text,omitempty" doc:"The line."`
 }
 
-// errEnough ends a search at one of its limits.
+// errEnough ends a search that reached a limit.
 var errEnough = errors.New("enough")
 
 // A searching is a running search.
 type searching struct {
 	top     place
 	name    func(rel string) bool
-	text    *regexp.Regexp // nil: names only
+	text    *regexp.Regexp // nil: match names only
 	limit   int
 	visited int
-	skipped int // files too large to search
+	skipped int // number of files too large to search
 	out     searchOutput
 }
 
@@ -110,7 +110,7 @@ func compileText(in searchInput) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// begin searches the top: a folder, or one file for text.
+// begin searches the top. It is a folder or, if the search is for text, possibly a file.
 func (s *searching) begin(ctx context.Context) error {
 	if info, err := s.top.root.fs.Stat(s.top.rel); err == nil && info.Mode().IsRegular() && s.text != nil {
 		return s.file(ctx, s.top)
@@ -118,8 +118,8 @@ func (s *searching) begin(ctx context.Context) error {
 	return s.folder(ctx, s.top)
 }
 
-// folder searches a folder and its subfolders. It follows no links, so there are no cycles. It
-// skips unreadable folders, except the top.
+// folder searches a folder and its subfolders. It follows no links, so it cannot enter a cycle. It
+// skips unreadable folders except the top.
 func (s *searching) folder(ctx context.Context, p place) error {
 	entries, _, err := p.entries(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *searching) entry(ctx context.Context, p place, e fs.DirEntry) error {
 	if below := strings.TrimPrefix(strings.TrimPrefix(p.String(), s.top.String()), "/"); s.name(below) {
 		switch {
 		case s.text == nil:
-			err = s.found(match{Path: shown(p.String())})
+			err = s.found(match{Path: validName(p.String())})
 		case e.Type().IsRegular():
 			err = s.file(ctx, p)
 		}
@@ -169,11 +169,11 @@ func (s *searching) found(m match) error {
 	return nil
 }
 
-// file searches a file for the text, unless it is too large or not text.
+// file searches a file for the text. It skips files that are too large or not text.
 func (s *searching) file(ctx context.Context, p place) error {
 	file, info, err := p.open()
 	if err != nil {
-		return nil // not readable, or gone
+		return nil // unreadable, or removed meanwhile
 	}
 	defer file.Close()
 	if info.Size() > maxSearchSize {
@@ -193,11 +193,11 @@ func (s *searching) file(ctx context.Context, p place) error {
 		if at == nil {
 			continue
 		}
-		if err := s.found(match{Path: shown(p.String()), Line: n, Text: excerpt(lines.Bytes(), at[0])}); err != nil {
+		if err := s.found(match{Path: validName(p.String()), Line: n, Text: excerpt(lines.Bytes(), at[0])}); err != nil {
 			return err
 		}
 	}
-	return nil // a line that is too long ends the file: such a file was not written by hand
+	return nil // files with lines of this length were generated and are not worth searching
 }
 
 // excerpt returns the part of a line around the match.

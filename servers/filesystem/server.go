@@ -13,27 +13,27 @@ import (
 // DefaultMaxRead is the default of [Options.MaxRead].
 const DefaultMaxRead = 1 << 20
 
-// Options configure a server.
+// Options configures a server.
 type Options struct {
-	// Roots are the folders that the server can reach, at least one. Each root has the name of its
-	// folder; a later one with the same name becomes "name-2" and so on. A root stays open until
-	// the process ends.
+	// Roots lists the folders that the server can reach, at least one. Each root is named after its
+	// folder; if the name is taken it becomes "name-2" and so on. A root stays open until the
+	// process ends.
 	Roots []string
-	// Write allows changes; without it the server only reads.
+	// Write allows changes. Without it the server is read-only.
 	Write bool
-	// MaxRead is the number of bytes read from a file at a time, and the limit for files that
-	// cannot be read in parts; default [DefaultMaxRead].
+	// MaxRead is the number of bytes read from a file at a time. It is also the maximum size of
+	// files that cannot be read in parts. The default is [DefaultMaxRead].
 	MaxRead int
 	// Logger logs the changes; default slog.Default().
 	Logger *slog.Logger
 }
 
-// files is the state of the tools.
+// files holds the state of the tools.
 type files struct {
 	roots   []*root
 	maxRead int
 	log     *slog.Logger
-	writing sync.Mutex // one change at a time, so that edits do not undo each other
+	writing sync.Mutex // held during a change, so that edits do not undo each other
 }
 
 // New returns a server for the folders in o.Roots. The error names a root that cannot be opened.

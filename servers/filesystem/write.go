@@ -50,13 +50,13 @@ func (f *files) writeFile(_ context.Context, in writeInput) (writeOutput, error)
 	return writeOutput{p.String(), len(data), replaced}, nil
 }
 
-// replace replaces a file atomically: readers see the old file or the new one. It never writes into
-// the old file, so its other hard links keep their content.
+// replace replaces a file atomically: readers see either the old content or the new one. It never
+// writes into the old file, so the content under other hard links stays.
 func (p place) replace(data []byte, overwrite bool) (replaced bool, err error) {
 	if p.rel == "." {
 		return false, fmt.Errorf("%s: is a root, not a file", p)
 	}
-	// All steps below use this very folder, even if its name changes.
+	// All steps below use this open folder, even if its name changes meanwhile.
 	folder, err := p.root.fs.OpenRoot(filepath.Dir(p.rel))
 	if err != nil {
 		return false, p.wrap(err)
@@ -81,7 +81,7 @@ func (p place) replace(data []byte, overwrite bool) (replaced bool, err error) {
 		folder.Remove(temporary)
 		return false, p.wrap(err)
 	}
-	if err := settle(folder, temporary, base, overwrite); err != nil {
+	if err := moveIntoPlace(folder, temporary, base, overwrite); err != nil {
 		folder.Remove(temporary)
 		if errors.Is(err, fs.ErrExist) {
 			return false, p.exists()
@@ -95,7 +95,7 @@ func (p place) exists() error {
 	return fmt.Errorf("%s: %w; set overwrite to replace it, or change it with edit-file", p, fs.ErrExist)
 }
 
-// writeTemporary writes a complete new file with the permissions of the old one.
+// writeTemporary writes a complete new file, with the permissions of the old one.
 func writeTemporary(folder *os.Root, name string, data []byte, old fs.FileInfo) error {
 	file, err := folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -111,10 +111,10 @@ func writeTemporary(folder *os.Root, name string, data []byte, old fs.FileInfo) 
 	return errors.Join(err, file.Close())
 }
 
-// settle gives a file its final name. Without overwrite it makes a hard link, which fails if the
-// name was taken meanwhile. On file systems without hard links only the earlier check protects the
-// name.
-func settle(in *os.Root, from, to string, overwrite bool) error {
+// moveIntoPlace renames a temporary file to its final name. Without overwrite it makes a hard link,
+// which fails if the name was taken meanwhile. On file systems without hard links, only the earlier
+// check prevents overwriting.
+func moveIntoPlace(in *os.Root, from, to string, overwrite bool) error {
 	if overwrite {
 		return in.Rename(from, to)
 	}
@@ -126,7 +126,7 @@ func settle(in *os.Root, from, to string, overwrite bool) error {
 		return in.Rename(from, to)
 	}
 	if err := in.Remove(from); err != nil {
-		return errors.Join(err, in.Remove(to)) // it stays at the old name
+		return errors.Join(err, in.Remove(to)) // the file stays at the old name
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (f *files) move(_ context.Context, in moveInput) (moveOutput, error) {
 	if err != nil {
 		return moveOutput{}, fmt.Errorf("from: %w", err)
 	}
-	to, err := f.findExact(in.To) // exact: the purpose may be to change a name into one that looks the same
+	to, err := f.findExact(in.To) // no look-alikes here, because the move may only change such a name
 	if err != nil {
 		return moveOutput{}, fmt.Errorf("to: %w", err)
 	}
@@ -165,8 +165,8 @@ func (f *files) move(_ context.Context, in moveInput) (moveOutput, error) {
 	return moveOutput{from.String(), to.String()}, nil
 }
 
-// moveWithin moves to a path that must be free. For a folder, only the check beforehand protects an
-// empty folder from replacement. For a file there is no race.
+// moveWithin moves an entry to a path that must be free. A file can never replace another. A folder
+// could replace an empty folder that was made after the check.
 func (f *files) moveWithin(from, to place) error {
 	in := from.root.fs
 	info, err := in.Lstat(from.rel)
@@ -182,7 +182,7 @@ func (f *files) moveWithin(from, to place) error {
 	if err := in.MkdirAll(filepath.Dir(to.rel), 0o755); err != nil {
 		return to.wrap(err)
 	}
-	err = settle(in, from.rel, to.rel, !info.Mode().IsRegular())
+	err = moveIntoPlace(in, from.rel, to.rel, !info.Mode().IsRegular())
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return taken

@@ -11,20 +11,20 @@ import (
 
 const (
 	fieldsArgument = "fields"
-	maxSelected    = 300      // selected fields without the argument "fields"
-	maxUnion       = 10       // selected types of a union or an interface
-	maxSelection   = 16 << 10 // bytes of a selection set in an argument
-	maxNested      = 20       // depth of its braces, brackets and parentheses
+	maxSelected    = 300      // fields selected without the argument "fields"
+	maxUnion       = 10       // types selected of a union or an interface
+	maxSelection   = 16 << 10 // bytes of the argument "fields"
+	maxNested      = 20       // depth of nested braces, brackets and parentheses in the argument
 )
 
-// selecting writes a selection set.
+// selecting builds a selection set.
 type selecting struct {
 	schema *schema
 	left   int
 }
 
 // selection returns the default selection of a type: its scalars and those of nested objects, to a
-// depth. It returns "" for a scalar.
+// limited depth. It returns "" for a scalar.
 func (s *schema) selection(t *tree.Object, depth int) string {
 	return (&selecting{s, maxSelected}).of(bare(t), depth)
 }
@@ -54,13 +54,13 @@ func (w *selecting) of(t *tree.Object, depth int) string {
 	return "{" + strings.Join(names, " ") + "}"
 }
 
-// fields returns the names of the fields that need no arguments, scalars first, up to the limit of
+// fields returns the names of the fields that need no arguments, scalars first, within the limit of
 // selected fields.
 func (w *selecting) fields(t *tree.Object, depth int) (names []string) {
 	var objects []*tree.Object
 	for _, e := range t.List("fields") {
 		f, ok := e.(*tree.Object)
-		if !ok || w.left <= 0 || slices.ContainsFunc(f.List("args"), func(e any) bool { a, ok := e.(*tree.Object); return ok && needed(a) }) {
+		if !ok || w.left <= 0 || slices.ContainsFunc(f.List("args"), func(e any) bool { a, ok := e.(*tree.Object); return ok && isRequired(a) }) {
 			continue
 		}
 		switch bare(f.Object("type")).Text("kind") {
@@ -86,8 +86,8 @@ func (w *selecting) fields(t *tree.Object, depth int) (names []string) {
 	return names
 }
 
-// checkSelection refuses a text that is not exactly one selection set, so that it cannot end the
-// enclosing one. The API checks the rest.
+// checkSelection returns an error unless text is exactly one selection set, so that it cannot end
+// the enclosing one. The API checks names and types.
 func checkSelection(text string) error {
 	if len(text) > maxSelection {
 		return fmt.Errorf("it has more than %d bytes", maxSelection)
@@ -127,7 +127,7 @@ func checkSelection(text string) error {
 	return nil
 }
 
-// skipString returns the end of the string that begins at i.
+// skipString returns the offset after the string that begins at i.
 func skipString(text string, i int) (int, error) {
 	if strings.HasPrefix(text[i:], `"""`) {
 		return 0, errors.New(`""" cannot stand in it`)

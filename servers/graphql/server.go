@@ -28,25 +28,25 @@ const (
 	maxTools       = 5_000
 	maxName        = 64
 	maxDescription = 4 << 10 // bytes of a tool's description
-	maxErrors      = 10      // errors of a response in a result
+	maxErrors      = 10      // number of the API's errors in a result
 )
 
-// Options select an API and configure its server. Only URL is required.
+// Options selects an API and configures its server. Only URL is required.
 type Options struct {
-	// URL is the URL of the API: http or https.
+	// URL is the http or https URL of the API.
 	URL string
 	// Schema is the path of a file with the introspection result, for an API that does not support
-	// introspection; default the API itself.
+	// introspection. By default the API is queried.
 	Schema string
 	// Name is the name of the server; default "graphql".
 	Name string
-	// Include lists patterns, as for path.Match, of the fields that become tools; default all.
-	// Exclude lists patterns of fields that do not.
+	// Include lists patterns of the fields that become tools, in the syntax of path.Match; default
+	// all. Exclude lists patterns of fields that do not.
 	Include, Exclude []string
-	// Depth is the number of levels of a result that are selected if a call does not select fields,
-	// 1 to 6; default 2.
+	// Depth is the number of levels of a result that are selected if a call has no argument
+	// "fields", 1 to 6; default 2.
 	Depth int
-	// Requests limits requests and holds the credentials. Its Base is ignored.
+	// Requests holds the credentials and the limits of requests. Its Base is ignored.
 	Requests httptool.Options
 }
 
@@ -139,7 +139,7 @@ func (s *Server) request(query string, variables *tree.Object) *httptool.Request
 	}
 }
 
-// addAll registers a tool for each selected field. A mutation with the name of a query becomes
+// addAll registers a tool for each selected field. A mutation that has the name of a query becomes
 // mutate_NAME.
 func (s *Server) addAll(types *schema, o *Options) error {
 	taken := map[string]bool{}
@@ -172,8 +172,8 @@ func picked(name string, o *Options) bool {
 	return (len(o.Include) == 0 || slices.ContainsFunc(o.Include, matches)) && !slices.ContainsFunc(o.Exclude, matches)
 }
 
-// toolName returns the tool name of a field, at most 64 characters. asked reports whether a query
-// has the same name.
+// toolName returns the tool name for a field, with at most 64 characters. asked reports whether a
+// query has the same name.
 func toolName(field, operation string, asked bool) string {
 	name := field
 	if asked {
@@ -186,7 +186,7 @@ func toolName(field, operation string, asked bool) string {
 	return name
 }
 
-// isName reports whether a text is a valid name in GraphQL.
+// isName reports whether a text is a valid GraphQL name.
 func isName(text string) bool {
 	for i, c := range []byte(text) {
 		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
@@ -210,11 +210,11 @@ type fieldTool struct {
 
 func (f *fieldTool) tool(name string, types *schema) mcp.Tool {
 	method := map[string]string{"query": http.MethodGet, "mutation": http.MethodPost}[f.operation]
-	description := strings.TrimSpace(clip(f.field.Text("description"), maxDescription) + "\n\n" + f.operation + " " + f.name + ": " + written(f.field.Object("type")))
+	description := strings.TrimSpace(clip(f.field.Text("description"), maxDescription) + "\n\n" + f.operation + " " + f.name + ": " + typeText(f.field.Object("type")))
 	return mcp.Tool{Name: name, Description: description, Annotations: httptool.AnnotationsFor(method), InputSchema: tree.Append(nil, types.input(f.field, f.selection != ""))}
 }
 
-// call sends the query or the mutation, with the arguments as variables.
+// call sends the query or mutation with the arguments as variables.
 func (f *fieldTool) call(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 	value, err := tree.ParseJSON(arguments)
 	if err != nil {
@@ -232,7 +232,7 @@ func (f *fieldTool) call(ctx context.Context, arguments json.RawMessage) (*mcp.C
 	return f.result(answer), nil
 }
 
-// query writes the document, with a variable for each given argument.
+// query returns the document of a call, with a variable for each given argument.
 func (f *fieldTool) query(given *tree.Object) (string, *tree.Object, error) {
 	var declared, passed []string
 	variables, isArgument := tree.NewObject(), false
@@ -243,7 +243,7 @@ func (f *fieldTool) query(given *tree.Object) (string, *tree.Object, error) {
 		if !given.Has(name) || !isName(name) {
 			continue
 		}
-		declared = append(declared, "$"+name+": "+written(a.Object("type")))
+		declared = append(declared, "$"+name+": "+typeText(a.Object("type")))
 		passed = append(passed, name+": $"+name)
 		variables.Set(name, given.Get(name))
 	}
@@ -268,7 +268,7 @@ func (f *fieldTool) query(given *tree.Object) (string, *tree.Object, error) {
 	return text + " " + selection + "}", variables, nil
 }
 
-// result returns the field's value, and the errors next to it.
+// result returns the value of the field and the API's errors.
 func (f *fieldTool) result(answer *httptool.Answer) *mcp.CallToolResult {
 	value, err := tree.ParseJSON(answer.Body)
 	body, _ := value.(*tree.Object)

@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// introspection is the query for the types (GraphQL, section 4.2). It reads types within up to nine
+// introspection is the query for the types (GraphQL, section 4.2). It reads types inside up to nine
 // levels of lists and !.
 const introspection = `query IntrospectionQuery { __schema { queryType { name } mutationType { name } types { kind name description
  fields { name description args { ...A } type { ...T } } inputFields { ...A } enumValues { name } possibleTypes { name } } } }
@@ -18,7 +18,7 @@ fragment T on __Type { kind name ofType { kind name ofType { kind name ofType { 
 
 const (
 	maxText  = 600 // bytes of the description of an argument
-	maxEnum  = 300 // values of an enum in a schema
+	maxEnum  = 300 // values of one enum in a schema
 	maxInner = 200 // fields of one input object in a schema
 )
 
@@ -47,7 +47,7 @@ func readSchema(value any) (*schema, error) {
 	return s, nil
 }
 
-// asks reports whether a query has that name.
+// asks reports whether a query with that name exists.
 func (s *schema) asks(name string) bool {
 	return slices.ContainsFunc(s.types[s.query].List("fields"), func(e any) bool { f, ok := e.(*tree.Object); return ok && f.Text("name") == name })
 }
@@ -60,31 +60,31 @@ func bare(t *tree.Object) *tree.Object {
 	return t
 }
 
-// written returns a type in the syntax of a document, such as [ID!]!.
-func written(t *tree.Object) string {
+// typeText returns a type in GraphQL syntax, such as [ID!]!.
+func typeText(t *tree.Object) string {
 	switch t.Text("kind") {
 	case "NON_NULL":
-		return written(t.Object("ofType")) + "!"
+		return typeText(t.Object("ofType")) + "!"
 	case "LIST":
-		return "[" + written(t.Object("ofType")) + "]"
+		return "[" + typeText(t.Object("ofType")) + "]"
 	}
 	return t.Text("name")
 }
 
-// needed reports whether an argument or a field of an input is required.
-func needed(argument *tree.Object) bool {
+// isRequired reports whether an argument or an input field is required.
+func isRequired(argument *tree.Object) bool {
 	return argument.Object("type").Text("kind") == "NON_NULL" && argument.Get("defaultValue") == nil
 }
 
 // inputs converts input types to JSON Schema.
 type inputs struct {
 	schema *schema
-	cut    int // greatest depth of nested inputs; 0 means no limit
+	cut    int // maximum depth of nested inputs; 0 means no limit
 	defs   *tree.Object
-	left   int // remaining number of schemas
+	left   int // number of schemas that may still be added
 }
 
-// of returns the schema of a type. It allows null unless the type is non-null.
+// of returns the schema of a type. It allows null unless the type is NON_NULL.
 func (in *inputs) of(t *tree.Object, depth int) *tree.Object {
 	if t.Text("kind") == "NON_NULL" {
 		return in.value(t.Object("ofType"), depth)
@@ -123,7 +123,7 @@ func (in *inputs) value(t *tree.Object, depth int) *tree.Object {
 			return tree.NewObject("type", "object", "description", "an input of the type "+name)
 		}
 		if !in.defs.Has(name) {
-			in.defs.Set(name, true) // reserves its place, before the nested ones
+			in.defs.Set(name, true) // a placeholder, so that a recursive type ends here
 			in.defs.Set(name, in.object(in.schema.types[name], depth+1))
 		}
 		return tree.NewObject("$ref", "#/$defs/"+name)
@@ -163,7 +163,7 @@ func (in *inputs) enum(name string) *tree.Object {
 	return out
 }
 
-// object returns the schema of an input object. The depth of its fields is that of its first use.
+// object returns the schema of an input object. The depth of its fields counts from its first use.
 func (in *inputs) object(t *tree.Object, depth int) *tree.Object {
 	out := in.fields(t.List("inputFields"), depth)
 	if text := clip(t.Text("description"), maxText); text != "" {
@@ -177,7 +177,7 @@ func (in *inputs) fields(list []any, depth int) *tree.Object {
 	properties, required := tree.NewObject(), []any{}
 	for i, e := range list {
 		f, ok := e.(*tree.Object)
-		if !ok || i >= maxInner && !needed(f) {
+		if !ok || i >= maxInner && !isRequired(f) {
 			continue
 		}
 		p := in.of(f.Object("type"), depth)
@@ -189,7 +189,7 @@ func (in *inputs) fields(list []any, depth int) *tree.Object {
 			p.Set("description", text)
 		}
 		properties.Set(f.Text("name"), p)
-		if needed(f) {
+		if isRequired(f) {
 			required = append(required, f.Text("name"))
 		}
 	}
@@ -201,8 +201,8 @@ func (in *inputs) fields(list []any, depth int) *tree.Object {
 	return out
 }
 
-// input returns the schema of a tool's arguments, cut at the greatest depth that is within the
-// limits.
+// input returns the schema of a tool's arguments, cut off at the greatest depth that keeps it
+// within the limits.
 func (s *schema) input(field *tree.Object, selects bool) *tree.Object {
 	var out *tree.Object
 	for _, cut := range []int{0, 6, 4, 3, 2, 1} {
@@ -210,7 +210,7 @@ func (s *schema) input(field *tree.Object, selects bool) *tree.Object {
 		out = in.fields(field.List("args"), 0)
 		if selects && !out.Object("properties").Has(fieldsArgument) {
 			out.Object("properties").Set(fieldsArgument, tree.NewObject("type", "string",
-				"description", "What to return of "+written(bare(field.Object("type")))+", as a GraphQL selection set such as {id owner {login}}. Without it: its plain fields."))
+				"description", "What to return of "+typeText(bare(field.Object("type")))+", as a GraphQL selection set such as {id owner {login}}. Without it: its plain fields."))
 		}
 		if in.defs.Len() > 0 {
 			out.Set("$defs", in.defs)

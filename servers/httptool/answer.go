@@ -20,27 +20,27 @@ import (
 // Limits of the parts of a response that a result shows.
 const (
 	maxErrorBody  = 4 << 10 // bytes of an error's body
-	maxBeginning  = 2 << 10 // bytes of the beginning of a long response, before the link to all of it
+	maxBeginning  = 2 << 10 // bytes shown of a long response, before a link to all of it
 	maxMedia      = 4 << 20 // bytes of a picture or a sound in a result
 	maxHeaderText = 1 << 10 // bytes of a header in a result
-	maxNesting    = 100     // depth of JSON in structured content; messages may be nested 128 deep
+	maxNesting    = 100     // depth of JSON in structured content; a message may be nested 128 levels deep
 )
 
-// A Shape describes the required form of a result.
+// A Shape describes the result that a tool requires.
 type Shape struct {
-	// Object reports whether the tool has an output schema, so that a successful result needs
-	// structured content. An empty response then becomes the empty object. A response that is not
-	// an object becomes a tool error with the reason.
+	// Object reports that the tool has an output schema, so that a successful result needs
+	// structured content. An empty response then becomes an empty object. A response that is not an
+	// object becomes a tool error with that reason.
 	Object bool
-	// Check returns an error if structured content does not fit the output schema; nil means no
+	// Check returns an error if structured content does not match the output schema; nil means no
 	// check.
 	Check func(body any) error
-	// Headers lists response headers to show in a result, in addition to those for paging, such as
-	// Link.
+	// Headers lists response headers to show in a result, in addition to those in paging.
 	Headers []string
 }
 
-// paging lists the headers about further pages, created resources and limits.
+// paging lists the headers about further pages, created resources and limits that every result
+// shows.
 var paging = []string{
 	"Link", "Location", "Content-Location", "Retry-After", "X-Total", "X-Total-Count", "X-Total-Pages", "X-Page", "X-Per-Page", "X-Next-Page", "X-Prev-Page",
 	"X-Next-Cursor", "X-RateLimit-Remaining", "X-RateLimit-Reset", "ETag", "Sunset", "Deprecation",
@@ -84,7 +84,7 @@ func (c *Client) Result(a *Answer, shape Shape) *mcp.CallToolResult {
 	return result
 }
 
-// refusal returns the result for an error response of the API.
+// refusal returns the result for a response with an error status.
 func (c *Client) refusal(a *Answer, media string) *mcp.CallToolResult {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: the API answered %d %s", a.Request.name(), a.Status, http.StatusText(a.Status))
@@ -105,7 +105,7 @@ func (c *Client) refusal(a *Answer, media string) *mcp.CallToolResult {
 	return mcp.ToolError("%s", text.String())
 }
 
-// fail changes the result into a tool error, because the response does not fit the tool's output
+// fail turns the result into a tool error, because the response does not match the tool's output
 // schema.
 func fail(result *mcp.CallToolResult, a *Answer, why error) {
 	result.IsError, result.StructuredContent = true, nil
@@ -117,7 +117,7 @@ func fail(result *mcp.CallToolResult, a *Answer, why error) {
 func (c *Client) json(a *Answer, body []byte, shape Shape) *mcp.CallToolResult {
 	plain := compact(body)
 	var result *mcp.CallToolResult
-	if long := len(plain) > c.options.MaxInline || nesting(plain) > maxNesting; long {
+	if long := len(plain) > c.options.MaxInline || nestingDepth(plain) > maxNesting; long {
 		result = c.linked("application/json", true, plain, "")
 	} else {
 		result = &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(string(plain))}, StructuredContent: plain}
@@ -145,13 +145,13 @@ func (c *Client) json(a *Answer, body []byte, shape Shape) *mcp.CallToolResult {
 	return result
 }
 
-// part returns an object with the short members of o, for a long response of a tool that must
-// return an object.
+// part returns an object with the short members of o, if a tool must return an object but the
+// response is too long.
 func (c *Client) part(o *tree.Object) json.RawMessage {
 	some, left := tree.NewObject(), c.options.MaxInline
 	for _, name := range o.Names() {
 		value := tree.Append(nil, o.Get(name))
-		if size := len(name) + len(value) + 4; size <= left && nesting(value) < maxNesting-1 {
+		if size := len(name) + len(value) + 4; size <= left && nestingDepth(value) < maxNesting-1 {
 			left -= size
 			some.Set(name, o.Get(name))
 		}
@@ -167,7 +167,8 @@ func (c *Client) text(media string, body []byte) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(string(body))}}
 }
 
-// linked stores a body and returns a result with a link to it and its beginning.
+// linked stores a body. It returns a result with a link to the stored body and the beginning of its
+// text.
 func (c *Client) linked(media string, text bool, body []byte, said string) *mcp.CallToolResult {
 	if text {
 		said = fmt.Sprintf("The answer has %d bytes. It begins:\n%s", len(body), cut(body, maxBeginning))
@@ -183,7 +184,7 @@ func (c *Client) linked(media string, text bool, body []byte, said string) *mcp.
 	}}
 }
 
-// headersOf returns lines with the headers that a result shows.
+// headersOf returns a line for each header that a result shows.
 func headersOf(h http.Header, names []string) string {
 	var lines []string
 	seen := map[string]bool{"Set-Cookie": true, "Content-Type": true, "Content-Length": true, "Date": true}
@@ -201,7 +202,8 @@ func isJSON(media string, body []byte) bool {
 	return (media == "application/json" || media == "text/json" || strings.HasSuffix(media, "+json")) && jsontext.Value(body).IsValid()
 }
 
-// isText reports whether a media type is text, even if its name differs.
+// isText reports whether a media type is a kind of text, although its name may not begin with
+// text/.
 func isText(media string) bool {
 	switch media {
 	case "application/json", "application/xml", "application/javascript", "application/x-ndjson", "application/jsonl", "application/yaml", "application/x-yaml",
@@ -211,7 +213,7 @@ func isText(media string) bool {
 	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+xml") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+yaml")
 }
 
-// compact removes the white space from JSON. It returns other input unchanged.
+// compact removes white space from JSON. It returns other input unchanged.
 func compact(body []byte) []byte {
 	value := jsontext.Value(bytes.Clone(body))
 	if value.Compact() != nil {
@@ -220,8 +222,8 @@ func compact(body []byte) []byte {
 	return value
 }
 
-// nesting returns the nesting depth of valid JSON.
-func nesting(text []byte) int {
+// nestingDepth returns the nesting depth of valid JSON.
+func nestingDepth(text []byte) int {
 	d, deepest := jsontext.NewDecoder(bytes.NewReader(text)), 0
 	for {
 		if _, err := d.ReadToken(); err != nil {

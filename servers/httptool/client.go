@@ -22,7 +22,7 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/kept"
 )
 
-// The defaults of Options, and fixed limits.
+// Defaults of Options, and fixed limits.
 const (
 	defaultTime      = time.Minute
 	defaultMaxAnswer = 8 << 20
@@ -35,32 +35,33 @@ const (
 	dialTime         = 30 * time.Second
 )
 
-// Options configure the destination and the limits of requests. The zero value of each field means
+// Options configures the destination and the limits of requests. The zero value of each field means
 // its default.
 type Options struct {
-	// Base is the base URL of relative paths: http or https, without a query. Its origin gets the
-	// credentials.
+	// Base is the http or https base URL of relative paths, without a query. Credentials are sent
+	// to its origin only.
 	Base string
-	// Credentials are sent with every request to the origin of Base. Fixed headers count as
-	// credentials in a header.
+	// Credentials lists the secrets that every request to the origin of Base carries. Fixed headers
+	// count as credentials in a header.
 	Credentials []Credential
-	// Timeout limits a request with its complete response; default one minute.
+	// Timeout is the maximum time for a request and its complete response; default one minute.
 	Timeout time.Duration
-	// MaxAnswer limits a response, in bytes; default 8 MiB. Clients refuse messages of more than
-	// about 16 MiB.
+	// MaxAnswer is the maximum size of a response in bytes; default 8 MiB. Clients refuse messages
+	// of more than about 16 MiB.
 	MaxAnswer int64
-	// MaxInline limits the bytes of a response in a result; default 64 KiB. A longer response
-	// becomes a resource.
+	// MaxInline is the maximum size in bytes of a response inside a result; default 64 KiB. A
+	// longer response becomes a resource.
 	MaxInline int
-	// MaxKept limits the bytes of responses stored as resources; default 64 MiB. The oldest are
-	// dropped first.
+	// MaxKept is the maximum total size in bytes of responses stored as resources; default 64 MiB.
+	// The oldest are dropped first.
 	MaxKept int64
-	// KeptTime is how long a response is stored; default 15 minutes.
+	// KeptTime is the time for which a response is stored; default 15 minutes.
 	KeptTime time.Duration
 	// Transport sends the requests; the default is a new one with the proxies of the environment.
 	Transport http.RoundTripper
-	// OutsideOnly refuses connections to this machine and to private networks, by address, after
-	// the lookup of names. It does not apply to Transport, nor to a proxy, which connects itself.
+	// OutsideOnly refuses connections to this machine and to private networks. It checks addresses
+	// after names were resolved. It does not apply to Transport, nor to a proxy, which connects
+	// itself.
 	OutsideOnly bool
 	// Logger logs internal faults; default slog.Default().
 	Logger *slog.Logger
@@ -74,17 +75,17 @@ type Client struct {
 	options Options
 	base    *url.URL
 	http    *http.Client
-	turns   *share.Turns // limits concurrent requests
+	turns   *share.Turns // limits the number of concurrent requests
 	kept    *kept.Answers
 }
 
 // A Request is one request of a tool.
 type Request struct {
 	Method string
-	URL    *url.URL // absolute, or a path and a query below Options.Base
+	URL    *url.URL // absolute, or a path with a query below Options.Base
 	Header http.Header
-	Body   []byte // media type in Header
-	// Credentials are sent with this request, if its destination is the origin of Base.
+	Body   []byte // the header Content-Type describes it
+	// Credentials are sent with this request if it goes to the origin of Base.
 	Credentials []Credential
 }
 
@@ -94,10 +95,10 @@ type Answer struct {
 	Status  int
 	Header  http.Header
 	Body    []byte
-	// Header and Body have no credentials: they are hidden if the server repeats them.
+	// Header and Body never contain the credentials, even if the server repeats them.
 }
 
-// NewClient returns a Client. name identifies the server in the URIs of stored responses: letters,
+// NewClient returns a Client. name is part of the URIs of stored responses and may have letters,
 // digits, '-', '_' and '.'.
 func NewClient(name string, o Options) (*Client, error) {
 	base, err := parseBase(o.Base)
@@ -125,12 +126,12 @@ func NewClient(name string, o Options) (*Client, error) {
 	transport := o.Transport
 	if transport == nil {
 		transport = http.DefaultTransport
-		if usual, ok := transport.(*http.Transport); ok { // a program may have replaced it
+		if usual, ok := transport.(*http.Transport); ok { // the program may have replaced http.DefaultTransport
 			own := usual.Clone()
 			own.MaxIdleConnsPerHost = maxIdle
 			transport = own
 			if o.OutsideOnly {
-				transport = outsideOnly(own)
+				transport = internetTransport(own)
 			}
 		}
 	}
@@ -138,9 +139,9 @@ func NewClient(name string, o Options) (*Client, error) {
 	return c, nil
 }
 
-// outsideOnly returns a transport that connects to addresses of the internet, or to the proxies of
-// proxied.
-func outsideOnly(proxied *http.Transport) http.RoundTripper {
+// internetTransport returns a transport that connects only to internet addresses, or to the proxies
+// that proxied selects.
+func internetTransport(proxied *http.Transport) http.RoundTripper {
 	direct := proxied.Clone()
 	direct.Proxy = nil
 	direct.DialContext = (&net.Dialer{Timeout: dialTime, Control: func(_, address string, _ syscall.RawConn) error {
@@ -171,7 +172,7 @@ func parseBase(text string) (*url.URL, error) {
 	base, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, errors.New("base URL: it cannot be read; expected one such as https://api.example.com/v1") // the parser's error repeats the URL
+		return nil, errors.New("base URL: it cannot be read; expected one such as https://api.example.com/v1") // the parser's error would repeat the URL
 	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
 		return nil, fmt.Errorf("base URL: expected http://HOST or https://HOST, got %q", base.Redacted())
 	case base.User != nil:
@@ -197,7 +198,7 @@ func (c *Client) Offer(s *mcp.Server) {
 	}, c.kept.Read)
 }
 
-// Send sends a request. The error omits the query of the URL, because it may have secrets.
+// Send sends a request. Errors omit the query of the URL, because it may contain secrets.
 func (c *Client) Send(ctx context.Context, r *Request) (*Answer, error) {
 	for _, credential := range r.Credentials {
 		if err := credential.Check(); err != nil {
@@ -271,7 +272,7 @@ func (r *Request) name() string { return r.Method + " " + r.URL.EscapedPath() }
 func (c *Client) failure(ctx context.Context, r *Request, err error, credentials ...Credential) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
-		err = wrapped.Err // without the URL
+		err = wrapped.Err // drops the URL
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -285,7 +286,7 @@ func (c *Client) failure(ctx context.Context, r *Request, err error, credentials
 	return fmt.Errorf("%s: %w", r.name(), err)
 }
 
-// hide removes secrets from the body of a response.
+// hide replaces secrets in the body of a response.
 func hide(body []byte, credentials []Credential) []byte {
 	for _, c := range credentials {
 		for _, form := range c.forms() {
@@ -295,7 +296,8 @@ func hide(body []byte, credentials []Credential) []byte {
 	return body
 }
 
-// hideAll removes secrets from headers, such as a link to the next page with the key in its query.
+// hideAll replaces secrets in headers, for example in a link to the next page with the key in its
+// query.
 func hideAll(h http.Header, credentials []Credential) http.Header {
 	hidden := make(http.Header, len(h))
 	for name, values := range h {
@@ -306,7 +308,7 @@ func hideAll(h http.Header, credentials []Credential) http.Header {
 	return hidden
 }
 
-// checkRedirect follows a redirect within the origin, unless it would change the request.
+// checkRedirect allows a redirect within the origin, unless it would change the request's method.
 func checkRedirect(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
@@ -315,16 +317,16 @@ func checkRedirect(next *http.Request, via []*http.Request) error {
 	case !outside.SameOrigin(first.URL, next.URL):
 		return fmt.Errorf("it was redirected to another origin, %s://%s, which is refused", next.URL.Scheme, next.URL.Host)
 	case next.Method != first.Method && next.Response.StatusCode != http.StatusSeeOther:
-		return http.ErrUseLastResponse // a request to write would become one that only reads
+		return http.ErrUseLastResponse // following it would turn a writing request into a reading one
 	}
 	return nil
 }
 
-// attachKey is the key of the credentials in a request's context.
+// attachKey is the context key for the credentials of a request.
 type attachKey struct{}
 
-// attaching adds the credentials to requests to their origin, at the last moment. So they cannot
-// get into logs, errors, or redirects to other origins.
+// attaching is a transport that adds the credentials just before a request is sent, if it goes to
+// their origin. So they cannot get into logs, errors, or redirects to other origins.
 type attaching struct {
 	next http.RoundTripper
 	base *url.URL

@@ -13,7 +13,7 @@ import (
 // A Place is the place of a credential in a request.
 type Place string
 
-// The places of credentials.
+// Places of a credential.
 const (
 	Bearer Place = "bearer" // Authorization: Bearer VALUE
 	Basic  Place = "basic"  // Authorization: Basic; VALUE is USER:PASSWORD
@@ -22,14 +22,14 @@ const (
 	Cookie Place = "cookie" // a cookie
 )
 
-// A Credential is a secret for a server. It prints without its value.
+// A Credential is a secret for a server. Its printed form omits the value.
 type Credential struct {
 	In    Place
-	Name  string // of the header, the query parameter or the cookie
+	Name  string // name of the header, query parameter or cookie
 	Value string
 }
 
-// Check returns an error, without the value, if a credential is invalid.
+// Check returns an error if the credential is invalid. The error omits the value.
 func (c Credential) Check() error {
 	switch c.In {
 	case Bearer, Basic:
@@ -53,7 +53,7 @@ func (c Credential) Check() error {
 	return nil
 }
 
-// String names the credential, without its value.
+// String returns the place and the name of the credential without the value.
 func (c Credential) String() string {
 	if c.Name == "" {
 		return "credential " + string(c.In)
@@ -87,10 +87,11 @@ func (c Credential) attach(r *http.Request) {
 	}
 }
 
-// minSecret is the shortest secret that hide removes. A shorter one would also occur inside words.
+// minSecret is the minimum length in bytes of a secret that hide replaces. A shorter one would also
+// occur inside words.
 const minSecret = 6
 
-// forms returns the spellings of the secret that a server may repeat.
+// forms returns the spellings of the secret that a server may repeat in a response.
 func (c Credential) forms() []string {
 	forms := []string{c.Value, url.QueryEscape(c.Value), url.PathEscape(c.Value)}
 	if c.In == Basic {

@@ -14,13 +14,13 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// pieces are the parts of a text with arguments.
+// pieces is a text split at its arguments.
 type pieces []piece
 
-// A piece is a text or, if argument is set, the argument of that name.
+// A piece is a literal text or, if argument is set, the argument with that name.
 type piece struct{ text, argument string }
 
-// lone returns the argument that is the whole text, or "".
+// lone returns the argument that is the only piece, or "".
 func (p pieces) lone() string {
 	if len(p) == 1 {
 		return p[0].argument
@@ -60,7 +60,7 @@ func parsePieces(text string) (pieces, error) {
 	return all, nil
 }
 
-// parseBody replaces each string of a body by its pieces.
+// parseBody replaces each string in a body by its pieces.
 func parseBody(value any) (any, error) {
 	switch v := value.(type) {
 	case string:
@@ -84,7 +84,7 @@ func parseBody(value any) (any, error) {
 	return value, nil
 }
 
-// arguments returns the names of all arguments, each once.
+// arguments returns the names of all arguments, without duplicates.
 func (f *filling) arguments() (names []string) {
 	add := func(p pieces) {
 		for _, one := range p {
@@ -119,7 +119,7 @@ func (f *filling) arguments() (names []string) {
 	return names
 }
 
-// call sends the request for a call with these arguments.
+// call sends the request of a call.
 func (f *filling) call(ctx context.Context, client *Client, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 	value, err := tree.ParseJSON(arguments)
 	if err != nil {
@@ -169,7 +169,7 @@ func (f *filling) request(given *tree.Object) (*Request, error) {
 	return r, nil
 }
 
-// fillPath writes the path. An argument stays within its segment.
+// fillPath returns the URL with filled-in arguments. An argument stays within its segment.
 func (f *filling) fillPath(given *tree.Object) (*url.URL, error) {
 	segments := make([]string, len(f.path))
 	for i, p := range f.path {
@@ -187,7 +187,7 @@ func (f *filling) fillPath(given *tree.Object) (*url.URL, error) {
 	return ParseEscaped(f.origin, "/"+strings.Join(segments, "/"))
 }
 
-// named returns the names of the arguments in a text, for an error.
+// named returns the names of a text's arguments, for an error.
 func (p pieces) named() string {
 	var names []string
 	for _, one := range p {
@@ -198,8 +198,8 @@ func (p pieces) named() string {
 	return strings.Join(names, ", ")
 }
 
-// CheckSegment refuses an escaped path segment that would change the path: an empty one, "." and
-// "..".
+// CheckSegment returns an error for an escaped path segment that would change the structure of the
+// path: an empty one, "." or "..".
 func CheckSegment(escaped string) error {
 	switch plain, err := url.PathUnescape(escaped); {
 	case err != nil:
@@ -212,7 +212,7 @@ func CheckSegment(escaped string) error {
 	return nil
 }
 
-// ParseEscaped returns the URL of an origin, which may be empty, with an escaped path.
+// ParseEscaped returns the URL with an origin, which may be empty, and an escaped path.
 func ParseEscaped(origin, escaped string) (*url.URL, error) {
 	u := &url.URL{}
 	if origin != "" {
@@ -229,7 +229,7 @@ func ParseEscaped(origin, escaped string) (*url.URL, error) {
 	return u, nil
 }
 
-// fillPairs writes the query and the headers.
+// fillPairs sets the query and the headers of a request.
 func (f *filling) fillPairs(given *tree.Object, r *Request) error {
 	var query []string
 	for _, p := range f.query {
@@ -257,8 +257,8 @@ func (f *filling) fillPairs(given *tree.Object, r *Request) error {
 	return nil
 }
 
-// values returns the values of a pair: none if its only argument is missing, several if that is a
-// list.
+// values returns the values of a pair. There are none if its only argument is missing, and several
+// if that argument is a list.
 func (p pair) values(given *tree.Object) ([]string, error) {
 	name := p.value.lone()
 	if name == "" {
@@ -281,7 +281,7 @@ func (p pair) values(given *tree.Object) ([]string, error) {
 	return values, nil
 }
 
-// fillText writes a text. It escapes each argument unless escape is nil.
+// fillText returns a text with filled-in arguments. It escapes each argument unless escape is nil.
 func fillText(p pieces, given *tree.Object, escape func(string) string) (string, error) {
 	var out strings.Builder
 	for _, one := range p {
@@ -300,7 +300,8 @@ func fillText(p pieces, given *tree.Object, escape func(string) string) (string,
 	return out.String(), nil
 }
 
-// fillBody fills a value of a body. there is false if the value is a missing argument.
+// fillBody fills in the arguments in a value of a body. there is false if the value is a missing
+// argument.
 func fillBody(value any, given *tree.Object) (filled any, there bool, err error) {
 	switch v := value.(type) {
 	case pieces:

@@ -110,7 +110,7 @@ func TestTemplatesThatCannotWorkAreRefused(t *testing.T) {
 	}
 }
 
-func TestCredentialsGoToTheirOriginOnlyAndAreShownNowhere(t *testing.T) {
+func TestCredentialsAreSentOnlyToTheirOriginAndNeverShown(t *testing.T) {
 	const secret = "s3cret/value+1"
 	var elsewhere http.Header
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { elsewhere = r.Header }))
@@ -182,7 +182,7 @@ func TestCredentialsGoToTheirOriginOnlyAndAreShownNowhere(t *testing.T) {
 	}
 }
 
-func TestARedirectDoesNotMakeAReadOfAWrite(t *testing.T) {
+func TestARedirectDoesNotTurnAWriteIntoARead(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/old" {
 			http.Redirect(w, r, "/new", http.StatusMovedPermanently)

@@ -16,28 +16,28 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// A Template is a tool that sends one request. In URL, Header, Body and Text, {name} is the
-// argument of that name; {{ and }} are braces.
+// A Template describes a tool that sends one request. In URL, Header, Body and Text, {name} stands
+// for the argument with that name; {{ and }} stand for braces.
 //
-// A member of the body, a query parameter or a header that is only {name} is omitted if the
-// argument is missing or null. In a body it has the argument's own type. In a query or a header a
+// A member of the body, a query parameter or a header that consists only of {name} is omitted if
+// the argument is missing or null. In a body it keeps the argument's type. In a query or a header a
 // list becomes one value for each element. Everywhere else an argument must be text, a number or a
 // boolean.
 type Template struct {
-	// Tool names and describes the tool. Without an InputSchema every argument is a required
-	// string. Without Annotations they follow from the method (see [AnnotationsFor]).
+	// Tool holds the name and the description of the tool. Without an InputSchema every argument is
+	// a required string. The default Annotations follow from the method (see [AnnotationsFor]).
 	Tool mcp.Tool
-	// Method is GET by default, and POST with a body.
+	// Method defaults to GET, or to POST if there is a body.
 	Method string
 	// URL is absolute, or a path below Options.Base. Arguments are allowed in the path and in
 	// values of the query.
 	URL string
-	// Header holds headers by name.
+	// Header maps names to values of headers.
 	Header map[string]string
 	// Body is a JSON body; nil means none.
 	Body json.RawMessage
-	// Text is a body of another type, which Header names. Its arguments are not escaped. Empty
-	// means none.
+	// Text is a request body that is not JSON; Header must name its type. Its arguments are not
+	// escaped. Empty means none.
 	Text string
 }
 
@@ -47,9 +47,9 @@ type Server struct {
 	client *Client
 }
 
-// New returns a server with the tools of templates. Without Options.Base the common origin of all
-// URLs gets the credentials; if the origins differ, credentials need a Base. The error names the
-// template and its mistake.
+// New returns a server with a tool for each template. Without Options.Base, the common origin of
+// all URLs gets the credentials; if origins differ, credentials need a Base. The error names the
+// template and the mistake.
 func New(name string, o Options, templates ...Template) (*Server, error) {
 	prepared := make([]*filling, len(templates))
 	for i, t := range templates {
@@ -82,8 +82,9 @@ func New(name string, o Options, templates ...Template) (*Server, error) {
 // Close closes idle connections and drops the stored responses.
 func (s *Server) Close() error { return s.client.Close() }
 
-// AnnotationsFor returns the properties of a method (RFC 9110, section 9.2). GET, HEAD, OPTIONS and
-// TRACE only read, PUT and DELETE are idempotent, DELETE is destructive. All have an open world.
+// AnnotationsFor returns the annotations that follow from a method (RFC 9110, section 9.2). GET,
+// HEAD, OPTIONS and TRACE are read-only, PUT and DELETE are idempotent, DELETE is destructive. All
+// have an open world.
 func AnnotationsFor(method string) *mcp.ToolAnnotations {
 	a := &mcp.ToolAnnotations{OpenWorldHint: new(true)}
 	switch method {
@@ -125,7 +126,7 @@ type filling struct {
 	path     []pieces
 	query    []pair
 	header   []pair
-	body     any // nil if there is none
+	body     any // nil means no body
 	hasBody  bool
 	text     pieces
 }
@@ -156,8 +157,8 @@ func prepare(t Template) (*filling, error) {
 	return f, nil
 }
 
-// readURL splits the URL before any argument is filled in, so that no argument can change its
-// parts.
+// readURL splits the URL before arguments are filled in, so that no argument can change the
+// structure.
 func (f *filling) readURL() error {
 	rest, query, _ := strings.Cut(f.template.URL, "?")
 	if strings.Contains(f.template.URL, "#") {
@@ -236,7 +237,7 @@ func (f *filling) readBody() (err error) {
 	return nil
 }
 
-// describe completes the tool. It refuses arguments of the template that are missing in its schema.
+// describe completes the tool. It returns an error if the schema lacks an argument of the template.
 func (f *filling) describe() error {
 	used := f.arguments()
 	f.tool.Annotations = cmp.Or(f.tool.Annotations, AnnotationsFor(f.method))

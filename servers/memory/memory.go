@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/mcp"
-	_ "modernc.org/sqlite" // the driver
+	_ "modernc.org/sqlite" // registers the driver
 )
 
-// The limits of a graph.
+// Limits of a graph.
 const (
 	maxName    = 500     // bytes of a name or a kind
 	maxText    = 8 << 10 // bytes of an observation
@@ -43,7 +43,7 @@ type Entity struct {
 	Observations []string `json:"observations"`
 }
 
-// A Relation describes what one entity is to another, in the active voice.
+// A Relation describes one entity's relation to another, in the active voice.
 type Relation struct {
 	From         string `json:"from"`
 	To           string `json:"to"`
@@ -53,24 +53,24 @@ type Relation struct {
 // A Graph is a part of the stored graph.
 type Graph struct {
 	Entities  []Entity   `json:"entities"`
-	Relations []Relation `json:"relations"` // between the entities of this part
+	Relations []Relation `json:"relations"` // only relations between entities of this part
 	// More is the number of further entities; search_nodes finds them.
 	More int `json:"more,omitempty"`
 }
 
-// Observed holds observations of an entity.
+// Observed holds an entity's observations.
 type Observed struct {
 	EntityName string   `json:"entityName"`
 	Contents   []string `json:"contents"`
 }
 
-// Open returns the server for a file. It creates a missing file, which only its owner can access.
+// Open returns the server for a file. It creates a missing file with access only for its owner.
 // Several processes may share the file.
 func Open(ctx context.Context, path string) (*Memory, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("memory: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite gives its other files the same mode
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite creates its other files with the same mode
 	if err != nil {
 		return nil, fmt.Errorf("memory: %w", err)
 	}
@@ -133,7 +133,7 @@ func (m *Memory) change(ctx context.Context, n int, f func(*sql.Tx) error) error
 	return tx.Commit()
 }
 
-// named checks a name or a kind.
+// named returns an error for an invalid name or kind.
 func named(field, name string) error {
 	if strings.TrimSpace(name) == "" || len(name) > maxName {
 		return fmt.Errorf("%s: expected 1 to %d bytes, got %d", field, maxName, len(name))
@@ -151,7 +151,7 @@ func exists(ctx context.Context, tx *sql.Tx, name string) error {
 	return err
 }
 
-// observe adds observations, and returns the new ones.
+// observe adds observations and returns those that are new.
 func observe(ctx context.Context, tx *sql.Tx, entity string, texts []string) (added []string, err error) {
 	added = []string{}
 	for _, text := range texts {

@@ -72,7 +72,7 @@ func TestEntitiesAreStored(t *testing.T) {
 	}
 }
 
-func TestALargeGraphIsGivenInPart(t *testing.T) {
+func TestALargeGraphIsReturnedInPart(t *testing.T) {
 	c := opened(t, filepath.Join(t.TempDir(), "memory.db"))
 	for i := range 3 {
 		var all []Entity

@@ -39,7 +39,7 @@ type searchIn struct {
 	Query string `json:"query"`
 }
 
-// Changed holds the number of things that a call added or removed.
+// Changed holds the number of entries that a call added or removed.
 type Changed struct {
 	Changed int `json:"changed"`
 }
@@ -167,7 +167,7 @@ func (m *Memory) search(ctx context.Context, in searchIn) (Graph, error) {
 		where += ` AND (name LIKE ? ESCAPE '\' OR kind LIKE ? ESCAPE '\' OR EXISTS (SELECT 1 FROM observations WHERE entity = name AND text LIKE ? ESCAPE '\'))`
 		arguments = append(arguments, pattern, pattern, pattern)
 		if len(arguments) > 60 {
-			break // ignores further words
+			break // further words are ignored
 		}
 	}
 	return m.graph(ctx, where, arguments)
@@ -190,7 +190,7 @@ func (m *Memory) read(ctx context.Context, _ struct{}) (Graph, error) {
 // them.
 func (m *Memory) graph(ctx context.Context, where string, arguments []any) (Graph, error) {
 	g := Graph{Entities: []Entity{}, Relations: []Relation{}}
-	tx, err := m.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // all queries see one state of the file
+	tx, err := m.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // one transaction, so that all queries see the same state
 	if err != nil {
 		return g, err
 	}
@@ -236,7 +236,7 @@ func (m *Memory) graph(ctx context.Context, where string, arguments []any) (Grap
 	return g, nil
 }
 
-// collect returns rows of three texts.
+// collect returns the rows of a query with three text columns.
 func collect(ctx context.Context, tx *sql.Tx, query string, arguments []any) (all [][3]string, err error) {
 	rows, err := tx.QueryContext(ctx, query, arguments...)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// baseOf returns the URL of the first server of a document, a path or an operation, or nil if it
-// has none.
+// baseOf returns the URL of the first server that a document, a path or an operation declares, or
+// nil.
 func (d *document) baseOf(from part, variables map[string]string) (*url.URL, error) {
 	list := from.List("servers")
 	if len(list) == 0 {
@@ -43,7 +43,7 @@ func (d *document) baseOf(from part, variables map[string]string) (*url.URL, err
 	return u, nil
 }
 
-// fillVariables fills the variables in the URL of a server with given or default values.
+// fillVariables returns the URL of a server with its variables replaced by given or default values.
 func fillVariables(server *tree.Object, given map[string]string) (string, error) {
 	text := server.Text("url")
 	variables := server.Object("variables")
@@ -66,8 +66,8 @@ func fillVariables(server *tree.Object, given map[string]string) (string, error)
 	return text, nil
 }
 
-// rootBase returns the base URL of the document's operations: the given one, or else its first
-// server.
+// rootBase returns the base URL for the document's operations: the given one, or else the
+// document's first server.
 func (d *document) rootBase(root part, given string, variables map[string]string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -79,7 +79,7 @@ func (d *document) rootBase(root part, given string, variables map[string]string
 	case u != nil:
 		return u.String(), nil
 	case d.from != nil:
-		return d.from.Scheme + "://" + d.from.Host, nil // the default is /
+		return d.from.Scheme + "://" + d.from.Host, nil // OpenAPI's default server is /
 	}
 	return "", errors.New("it names no server: set a base URL")
 }

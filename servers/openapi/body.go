@@ -19,12 +19,12 @@ type body struct {
 	media       string
 	description string
 	required    bool
-	content     part // with a member "schema"; dropped when the tool is made
+	content     part // has a member "schema"; dropped after the tool is made
 	encoding    *tree.Object
-	files       map[string]bool // properties that are bytes
+	files       map[string]bool // properties with bytes
 }
 
-// forms lists tests of the media types of bodies, the most expressive type first.
+// forms lists tests for media types of bodies, from the most to the least expressive.
 var forms = []func(media string) bool{
 	func(m string) bool { return m == "application/json" },
 	isJSON,
@@ -45,8 +45,8 @@ func isJSON(media string) bool {
 	return media == "application/json" || media == "text/json" || strings.HasSuffix(media, "+json")
 }
 
-// bodyOf returns the body of an operation, or nil if it has none. Of several types it returns the
-// most expressive.
+// bodyOf returns the body of an operation, or nil if it has none. If the body has several types, it
+// uses the most expressive.
 func (d *document) bodyOf(operation part) (*body, error) {
 	if operation.Object.Object("requestBody") == nil {
 		return nil, nil
@@ -72,8 +72,8 @@ func (d *document) bodyOf(operation part) (*body, error) {
 	return nil, nil
 }
 
-// mediaWithin returns the media type within a range, such as */*, for values of a schema. Strings
-// become text if the range allows it, or else bytes. All other values become JSON.
+// mediaWithin returns a media type within a range such as */*, for values of a schema. Strings
+// become text if the range allows text, or else bytes. Other values become JSON.
 func (d *document) mediaWithin(mediaRange string, schema part) string {
 	mediaRange = strings.ToLower(mediaRange)
 	schema, _, err := d.follow(schema)
@@ -88,7 +88,7 @@ func (d *document) mediaWithin(mediaRange string, schema part) string {
 	return "application/octet-stream"
 }
 
-// findFiles finds the properties of a form that are bytes.
+// findFiles finds the properties of a form that hold bytes.
 func (b *body) findFiles(d *document) {
 	b.files = map[string]bool{}
 	schema, _, err := d.follow(b.content.at("schema"))
@@ -120,7 +120,7 @@ func (b *body) schema(c *converter) any {
 		}
 		return out
 	}
-	schema, _, err := c.d.follow(b.content.at("schema")) // gives access to the properties that are files
+	schema, _, err := c.d.follow(b.content.at("schema")) // for access to the properties that are files
 	if err != nil {
 		schema = part{b.content.file, tree.NewObject()}
 	}
@@ -134,7 +134,7 @@ func (b *body) schema(c *converter) any {
 	return out
 }
 
-// markFiles adds to the description of byte properties how to pass them.
+// markFiles describes, for each property with bytes, how to pass them.
 func (b *body) markFiles(properties *tree.Object) {
 	for _, name := range properties.Names() {
 		if !b.files[name] {
@@ -180,7 +180,7 @@ func (b *body) encode(value any) ([]byte, string, error) {
 	return data, b.media, err
 }
 
-// form encodes an object as a form. Values other than plain ones become JSON, unless the document
+// form encodes an object as a form. Values that are not plain become JSON, unless the document
 // names a style.
 func (b *body) form(value any) (string, error) {
 	object, ok := value.(*tree.Object)
@@ -211,7 +211,7 @@ func (b *body) form(value any) (string, error) {
 	return strings.Join(pairs, "&"), nil
 }
 
-// plainOrJSON encodes objects as JSON, including those in a list.
+// plainOrJSON replaces objects by their JSON, also inside a list.
 func plainOrJSON(value any) any {
 	switch v := value.(type) {
 	case *tree.Object:
@@ -230,7 +230,7 @@ func plainOrJSON(value any) any {
 	return value
 }
 
-// multipart encodes an object as a form with several parts. Each element of a list becomes a part.
+// multipart encodes an object as multipart form data. Each element of a list becomes a part.
 func (b *body) multipart(value any) ([]byte, string, error) {
 	object, ok := value.(*tree.Object)
 	if !ok {
@@ -262,7 +262,7 @@ func (b *body) onePart(w *multipart.Writer, name string, value any) error {
 		media = ""
 	}
 	text, isText := value.(string)
-	disposition := "form-data; name=" + quoted(name)
+	disposition := "form-data; name=" + quoteName(name)
 	var data []byte
 	switch {
 	case b.files[name] && isText:
@@ -270,7 +270,7 @@ func (b *body) onePart(w *multipart.Writer, name string, value any) error {
 		if data, err = decodeBytes(text); err != nil {
 			return err
 		}
-		disposition += "; filename=" + quoted(name)
+		disposition += "; filename=" + quoteName(name)
 		media = cmp.Or(media, "application/octet-stream")
 	case isText:
 		data = []byte(text)
@@ -291,8 +291,8 @@ func (b *body) onePart(w *multipart.Writer, name string, value any) error {
 	return err
 }
 
-// quoted quotes a name as browsers do (RFC 7578, section 2).
-func quoted(name string) string {
+// quoteName quotes a name as browsers do (RFC 7578, section 2).
+func quoteName(name string) string {
 	return `"` + strings.NewReplacer("\r", "%0D", "\n", "%0A", `"`, "%22").Replace(name) + `"`
 }
 

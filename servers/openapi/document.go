@@ -22,10 +22,10 @@ import (
 
 // Limits of a document.
 const (
-	maxDocument  = 48 << 20         // bytes of all its files
-	maxFiles     = 100              // number of its files
+	maxDocument  = 48 << 20         // total bytes of all files
+	maxFiles     = 100              // number of files
 	maxRefs      = 16               // length of a chain of references
-	documentTime = 60 * time.Second // limit to fetch all files
+	documentTime = 60 * time.Second // maximum time to fetch all files
 )
 
 // A document is an API description in one or several files.
@@ -33,20 +33,20 @@ type document struct {
 	main    *file
 	version string // "3.0" or "3.1"
 	files   map[string]*file
-	missing map[string]error // errors of unreadable files
+	missing map[string]error // errors of files that could not be read
 	read    func(name string) ([]byte, error)
-	left    int      // remaining bytes to read
+	left    int      // number of bytes that may still be read
 	from    *url.URL // URL of the document; nil for a file
-	outside bool     // whether it came from the internet, and must not refer to private networks
+	outside bool     // the document came from the internet, and must not refer to private networks
 }
 
-// A file is a part of a document. Its references are relative to it.
+// A file is one file of a document. References in it are relative to it.
 type file struct {
 	name string // path below the folder of the main file, or a URL
 	root any
 }
 
-// A part is an object of a document, with its file.
+// A part is an object in a document, with the file that contains it.
 type part struct {
 	file *file
 	*tree.Object
@@ -70,13 +70,13 @@ func load(ctx context.Context, from string, transport http.RoundTripper) (*docum
 		if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u}); err == nil && proxy == nil {
 			ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
 				if at, err := netip.ParseAddrPort(c.Conn.RemoteAddr().String()); err == nil && !outside.Address(at.Addr()) {
-					d.outside = false // a name of a private network
+					d.outside = false // the host is in a private network
 				}
 			}})
 		}
 		d.read = func(name string) ([]byte, error) { return fetch(ctx, transport, u, name, d.left) }
 	default:
-		from, err := filepath.EvalSymlinks(from) // so that the document's other files are found
+		from, err := filepath.EvalSymlinks(from) // the document's other files are next to the link's target
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func load(ctx context.Context, from string, transport http.RoundTripper) (*docum
 	return d, nil
 }
 
-// open reads a file, once.
+// open returns a file, and reads it at the first use.
 func (d *document) open(name string) (*file, error) {
 	if f := d.files[name]; f != nil {
 		return f, nil
@@ -121,8 +121,8 @@ func (d *document) open(name string) (*file, error) {
 	return f, nil
 }
 
-// openAll reads the files that a value refers to, so that nothing is read later. If a file cannot
-// be read, following its reference fails.
+// openAll reads all files that a value refers to, so that calls need not read any. An unreadable
+// file causes an error only where a reference to it is followed.
 func (d *document) openAll(f *file, value any) {
 	switch v := value.(type) {
 	case []any:
@@ -149,7 +149,7 @@ func (d *document) openAll(f *file, value any) {
 	}
 }
 
-// locate returns the file and the pointer of a reference in f.
+// locate returns the file name and the JSON Pointer of a reference in f.
 func (d *document) locate(f *file, ref string) (name, pointer string, err error) {
 	target, pointer, _ := strings.Cut(ref, "#")
 	switch {
@@ -176,8 +176,8 @@ func (d *document) locate(f *file, ref string) (name, pointer string, err error)
 	return path.Join(path.Dir(f.name), plain), pointer, nil
 }
 
-// follow returns p itself, or the target of its $ref. key names the target of a reference;
-// otherwise it is "".
+// follow returns p or, if p has a $ref, the target. key identifies the target of a reference, and
+// is "" without one.
 func (d *document) follow(p part) (target part, key string, err error) {
 	for range maxRefs {
 		ref := p.Text("$ref")
@@ -230,7 +230,8 @@ func lookup(value any, pointer string) any {
 	return value
 }
 
-// checkVersion sets the version of the document, and refuses unsupported ones.
+// checkVersion sets the version of the document. It returns an error if the version is not
+// supported.
 func (d *document) checkVersion() error {
 	root, ok := d.main.root.(*tree.Object)
 	if !ok {
@@ -253,7 +254,7 @@ func (d *document) checkVersion() error {
 	return nil
 }
 
-// textOf returns a string, or a number as text.
+// textOf returns a string, or a number converted to text.
 func textOf(value any) string {
 	if n, ok := value.(tree.Number); ok {
 		return string(n)
@@ -262,7 +263,7 @@ func textOf(value any) string {
 	return text
 }
 
-// readFile reads a file of a folder, at most most bytes.
+// readFile reads a file of at most most bytes in a folder.
 func readFile(root *os.Root, name string, most int) ([]byte, error) {
 	f, err := root.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -275,7 +276,7 @@ func readFile(root *os.Root, name string, most int) ([]byte, error) {
 	return readAll(f, most)
 }
 
-// fetch reads a file from the origin of the document, at most most bytes.
+// fetch fetches a file of at most most bytes from the origin of the document.
 func fetch(ctx context.Context, transport http.RoundTripper, origin *url.URL, address string, most int) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -291,7 +292,7 @@ func fetch(ctx context.Context, transport http.RoundTripper, origin *url.URL, ad
 	response, err := client.Do(r)
 	if err != nil {
 		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-			err = wrapped.Err // without the query
+			err = wrapped.Err // drops the URL with its query
 		}
 		return nil, err
 	}

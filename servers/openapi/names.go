@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	maxToolName     = 64 // characters that every provider accepts
+	maxToolName     = 64 // maximum length that every provider accepts
 	maxArgumentName = 64
 )
 
-// nameAll names the tools of operations. A name comes from the operationId, or else from method and
-// path, with '_' for invalid characters. If a name is too long or several operations have it, each
-// of these gets a hash of its method and path. So no name depends on the operations before it.
+// nameAll names the tools of operations. A name is the operationId or, without one, the method and
+// path, with '_' for invalid characters. A name that is too long, or that several operations share,
+// gets a hash of the method and path. So a name does not depend on the order of operations.
 func nameAll(all []*operation) {
 	count := map[string]int{}
 	for _, o := range all {
@@ -38,14 +38,14 @@ func nameAll(all []*operation) {
 	}
 }
 
-// hashed appends length digits of a hash of key to a name, within most bytes.
+// hashed appends length digits of a hash of key to a name. The result has at most most bytes.
 func hashed(name, key string, length, most int) string {
 	sum := sha256.Sum256([]byte(key))
 	digits := hex.EncodeToString(sum[:])[:min(length, 2*len(sum))]
 	return name[:min(len(name), most-len(digits)-1)] + "_" + digits
 }
 
-// fit replaces the invalid characters of a name, and makes it begin with a letter or '_'.
+// fit replaces invalid characters in a name, and makes the name begin with a letter or '_'.
 func fit(name string, dots bool) string {
 	var out strings.Builder
 	for _, c := range []byte(name) {
@@ -69,8 +69,8 @@ func fit(name string, dots bool) string {
 }
 
 // nameArguments names the arguments of an operation, in the order path, query, header, cookie. The
-// first parameter with a name keeps it. The others get their place as a prefix, such as query_id,
-// and if that is taken a hash as well. "body" is reserved for the body.
+// first parameter with a name keeps the name. Others get their place as a prefix, such as query_id,
+// and also a hash if that is taken. The name "body" is reserved for the body.
 func nameArguments(all []*parameter, body bool) {
 	taken := map[string]bool{"body": body}
 	for _, in := range []string{"path", "query", "header", "cookie"} {

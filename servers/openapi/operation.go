@@ -18,22 +18,22 @@ import (
 )
 
 const (
-	maxOperations      = 5_000   // selected operations
+	maxOperations      = 5_000   // number of selected operations
 	maxToolDescription = 4 << 10 // bytes
 	maxAnswerHeaders   = 20      // headers of a response in a result
 )
 
-// An operation is an operation of a document. It becomes a tool.
+// An operation is an operation of the document, which becomes a tool.
 type operation struct {
 	method, path, id, name string
 	tags                   []string
-	item, from             part // dropped when the tool is made
+	item, from             part // dropped after the tool is made
 
 	parameters  []*parameter
 	body        *body
-	base        *url.URL // of its own server; nil means the document's
+	base        *url.URL // URL of the operation's own server; nil means the document's
 	credentials []httptool.Credential
-	secretNames []string // query parameters that are credentials
+	secretNames []string // names of query parameters that are credentials
 	accept      string
 	shape       httptool.Shape
 	output      *tree.Object
@@ -66,7 +66,7 @@ func (d *document) operationsOf(root part) (all []*operation, faults []error) {
 	return all, faults
 }
 
-// read completes an operation.
+// read reads the parameters, the body and the responses of an operation.
 func (o *operation) read(d *document, root part, s *security, options *Options) (err error) {
 	if o.parameters, err = d.parametersOf(o.item, o.from, append(s.places(), options.Requests.Credentials...)); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (o *operation) read(d *document, root part, s *security, options *Options) 
 	return nil
 }
 
-// release drops the parts of the document, which calls do not need.
+// release drops the parts of the document that calls do not need.
 func (o *operation) release() {
 	o.item, o.from = part{}, part{}
 	for _, p := range o.parameters {
@@ -109,9 +109,9 @@ func (o *operation) release() {
 	}
 }
 
-// readPath finds the argument of each placeholder in the path. The forms of routers, {name+},
-// {+name}, {name*} and {name:pattern}, become {name}. If they match several segments, the argument
-// may have several.
+// readPath finds the argument for each placeholder in the path. Placeholders in the syntax of
+// routers, {name+}, {+name}, {name*} and {name:pattern}, become {name}. If such a placeholder
+// matches several segments, the argument may have several.
 func (o *operation) readPath() error {
 	var path strings.Builder
 	for rest := o.path; ; {
@@ -144,8 +144,8 @@ func (o *operation) pathParameter(name string) *parameter {
 	return o.parameters[i]
 }
 
-// cutPlaceholder splits a text at the closing brace of a placeholder, whose pattern may have braces
-// itself.
+// cutPlaceholder splits a text at the closing brace of a placeholder. The pattern in a placeholder
+// may contain braces.
 func cutPlaceholder(text string) (placeholder, rest string) {
 	depth := 0
 	for i, c := range text {
@@ -191,7 +191,7 @@ func (o *operation) readResponses(d *document) {
 		o.accept = strings.Join(append(medias, "*/*;q=0.1"), ", ")
 	}
 	if len(bodies) != 1 || len(others) > 0 || o.method == http.MethodHead {
-		return // several forms have no schema
+		return // an operation with several forms of response has no output schema
 	}
 	if outline, schema := d.outlineWithin(bodies[0].file, bodies[0].Get("schema")); outline != nil {
 		o.output = schema
@@ -223,8 +223,8 @@ func (o *operation) description() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// input returns the schema of the arguments. Parts deeper than cut accept anything. If cut is 0,
-// nothing is cut, references stay, and ok reports whether the schema is within the limits.
+// input returns the schema of the arguments. Parts deeper than cut accept anything; 0 means no cut,
+// and references stay. ok reports whether the schema is within the limits.
 func (o *operation) input(d *document, cut int) (schema *tree.Object, ok bool) {
 	c := &converter{d: d, cut: cut, defs: tree.NewObject(), names: map[string]string{}}
 	properties, required := tree.NewObject(), []any{}
@@ -255,7 +255,8 @@ func (o *operation) input(d *document, cut int) (schema *tree.Object, ok bool) {
 	return schema, c.parts <= toolschema.MaxParts && toolschema.Fits(schema)
 }
 
-// describe sets the description of a schema to text, but keeps the notes of its own description.
+// describe sets the description of a schema to text. It keeps the notes at the end of the schema's
+// own description.
 func describe(schema *tree.Object, text string) *tree.Object {
 	if own := schema.Text("description"); own != "" && !strings.Contains(text, own) {
 		if i := strings.Index(own, "Default: "); i >= 0 {

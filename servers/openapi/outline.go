@@ -17,11 +17,11 @@ const (
 )
 
 // An outline describes the types of a response's members, each of which may be missing or null.
-// Real responses differ from their documents in everything else, and clients refuse responses that
-// do not fit an output schema.
+// Real responses often differ from other parts of their documents, and clients refuse responses
+// that do not match an output schema.
 type outline struct {
 	text       string
-	kinds      []string // types of JSON Schema; empty means any
+	kinds      []string // JSON Schema types; empty means any
 	properties map[string]*outline
 	names      []string
 	items      *outline
@@ -30,11 +30,11 @@ type outline struct {
 // outlining makes one outline.
 type outlining struct {
 	document *document
-	left     int // remaining number of schemas to examine
+	left     int // number of schemas that may still be examined
 }
 
-// outlineWithin returns the deepest outline of a schema within the limits, or nil if the schema is
-// not that of an object.
+// outlineWithin returns the deepest outline of a schema that is within the limits, and its JSON
+// Schema. It returns nil if the schema is not that of an object.
 func (d *document) outlineWithin(f *file, value any) (*outline, *tree.Object) {
 	for depth := maxOutputDepth; depth > 0; depth-- {
 		work := &outlining{d, maxOutputParts}
@@ -49,7 +49,7 @@ func (d *document) outlineWithin(f *file, value any) (*outline, *tree.Object) {
 	return &outline{kinds: []string{"object"}}, tree.NewObject("type", "object")
 }
 
-// outlineOf returns the outline of a schema, to a depth.
+// outlineOf returns the outline of a schema to a depth.
 func (d *outlining) outlineOf(f *file, value any, depth int) *outline {
 	o, ok := value.(*tree.Object)
 	if d.left--; !ok || d.left < 0 {
@@ -64,7 +64,8 @@ func (d *outlining) outlineOf(f *file, value any, depth int) *outline {
 	return out
 }
 
-// fillOutline adds a schema and its allOf schemas to an outline. nested counts the latter.
+// fillOutline adds a schema, and the schemas in its allOf, to an outline. nested is the depth of
+// allOf.
 func (d *outlining) fillOutline(out *outline, p part, depth, nested int) {
 	for _, t := range p.Texts("type") {
 		if slices.Contains(types, t) && !slices.Contains(out.kinds, t) {
@@ -105,8 +106,7 @@ func (d *outlining) fillOutline(out *outline, p part, depth, nested int) {
 	}
 }
 
-// alternatives adds the types of alternatives. If only one alternative differs from null, it adds
-// that one in full.
+// alternatives adds the types of alternatives. If all but one are null, it adds that one in full.
 func (d *outlining) alternatives(out *outline, f *file, all []any, depth int) {
 	var kinds []string
 	var lone *part
@@ -154,7 +154,7 @@ func (o *outline) schema(root bool) *tree.Object {
 	case len(o.kinds) > 0:
 		kinds := slices.Clone(o.kinds)
 		if slices.Contains(kinds, "integer") && !slices.Contains(kinds, "number") {
-			kinds[slices.Index(kinds, "integer")] = "number" // some languages write 1.0, or numbers beyond the range of integers
+			kinds[slices.Index(kinds, "integer")] = "number" // some programs write an integer as 1.0, or beyond the range of integers
 		}
 		if !slices.Contains(kinds, "null") {
 			kinds = append(kinds, "null")
@@ -178,7 +178,7 @@ func (o *outline) schema(root bool) *tree.Object {
 	return out
 }
 
-// check returns an error if a value does not fit.
+// check returns an error if a value does not match the outline.
 func (o *outline) check(value any, at string) error {
 	kind := kindOf(value)
 	ok := value == nil || len(o.kinds) == 0 || slices.Contains(o.kinds, kind) || kind == "number" && slices.Contains(o.kinds, "integer")

@@ -18,15 +18,15 @@ type parameter struct {
 	in, name, argument string
 	description        string
 	required           bool
-	schema             part   // with a member "schema"; dropped when the tool is made
-	media              string // media type of the value as text; empty means a style
+	schema             part   // has a member "schema"; dropped after the tool is made
+	media              string // media type, if the value is encoded as one; empty means a style
 	style              string
 	explode            bool
 	reserved           bool // allowReserved
-	slashes            bool // whether a value in a path may have several segments
+	slashes            bool // a value in a path may have several segments
 }
 
-// unsettable lists the headers that are not parameters (OpenAPI 3.1, Parameter Object), or that
+// unsettable lists headers that OpenAPI excludes from parameters (3.1, Parameter Object), or that
 // would change the request itself.
 var unsettable = []string{
 	"Accept", "Content-Type", "Authorization", "Proxy-Authorization", "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer",
@@ -34,8 +34,7 @@ var unsettable = []string{
 }
 
 // parametersOf returns the parameters of an operation and of its path. Those of the operation
-// override those with the same name and place. Credentials are omitted, because callers do not set
-// them.
+// override those of the path. Credentials are omitted, because callers do not set them.
 func (d *document) parametersOf(item, operation part, secrets []httptool.Credential) ([]*parameter, error) {
 	var all []*parameter
 	for _, from := range []part{item, operation} {
@@ -68,7 +67,7 @@ func (d *document) parametersOf(item, operation part, secrets []httptool.Credent
 	return all, nil
 }
 
-// readParameter reads a parameter. It returns nil for a header that cannot be one.
+// readParameter reads a parameter. It returns nil for an unsettable header.
 func readParameter(from part) (*parameter, error) {
 	p := &parameter{in: from.Text("in"), name: from.Text("name"), description: from.Text("description"), required: from.True("required"), schema: from}
 	defaults := map[string]string{"path": "simple", "query": "form", "header": "simple", "cookie": "form"}
@@ -104,7 +103,7 @@ func readParameter(from part) (*parameter, error) {
 	return p, nil
 }
 
-// isCredential reports whether a parameter is at the place of a credential.
+// isCredential reports whether a parameter is set by a credential.
 func isCredential(p *parameter, secrets []httptool.Credential) bool {
 	return slices.ContainsFunc(secrets, func(c httptool.Credential) bool {
 		switch c.In {
@@ -117,8 +116,7 @@ func isCredential(p *parameter, secrets []httptool.Credential) bool {
 	})
 }
 
-// values writes the arguments of an operation into a request: the path, the query, headers and
-// cookies.
+// values sets the path, the query, the headers and the cookies of a request from the arguments.
 func (o *operation) values(given *tree.Object, r *httptool.Request) error {
 	segments, query, cookies := map[string]string{}, []string{}, []string{}
 	for _, p := range o.parameters {
@@ -156,7 +154,7 @@ func (o *operation) values(given *tree.Object, r *httptool.Request) error {
 	if len(cookies) > 0 {
 		r.Header.Set("Cookie", strings.Join(cookies, "; "))
 	}
-	template, _, _ := strings.Cut(o.path, "#") // some documents distinguish operations by a fragment or a query
+	template, _, _ := strings.Cut(o.path, "#") // some documents use a fragment or a query to distinguish operations
 	template, fixed, _ := strings.Cut(template, "?")
 	path, err := fillPath(template, segments)
 	if err != nil {
@@ -172,7 +170,7 @@ func (o *operation) values(given *tree.Object, r *httptool.Request) error {
 	return nil
 }
 
-// asMedia returns a value as JSON. It returns a string unchanged if the media type is not JSON.
+// asMedia encodes a value as JSON. If the media type is not JSON, it returns strings unchanged.
 func (p *parameter) asMedia(value any) any {
 	if text, ok := value.(string); ok && !strings.Contains(p.media, "json") {
 		return text
@@ -180,7 +178,7 @@ func (p *parameter) asMedia(value any) any {
 	return string(tree.Append(nil, value))
 }
 
-// checkNames refuses an object with a member that would act as a credential in the query.
+// checkNames returns an error if a member of an argument would act as a credential in the query.
 func (o *operation) checkNames(query []string) error {
 	for _, pair := range query {
 		name, _, _ := strings.Cut(pair, "=")
@@ -193,7 +191,8 @@ func (o *operation) checkNames(query []string) error {
 	return nil
 }
 
-// fillPath fills the arguments into the path. No argument can change the path's structure.
+// fillPath returns the path with the arguments filled in. No argument can change the structure of
+// the path.
 func fillPath(template string, values map[string]string) (string, error) {
 	var out []string
 	for segment := range strings.SplitSeq(strings.TrimPrefix(template, "/"), "/") {
@@ -213,7 +212,8 @@ func fillPath(template string, values map[string]string) (string, error) {
 	return "/" + strings.Join(out, "/"), nil
 }
 
-// replaceNames replaces each {name} by its value, in one pass: braces in values have no effect.
+// replaceNames replaces each {name} by its value in one pass, so that braces in values have no
+// effect.
 func replaceNames(text string, values map[string]string) string {
 	var out strings.Builder
 	for {

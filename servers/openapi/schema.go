@@ -11,22 +11,23 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// Limits of an input schema. If it exceeds those of toolschema, its deep parts accept anything.
+// Limits of an input schema. If a schema exceeds the limits in toolschema, its deep parts accept
+// anything.
 const (
 	maxInputText    = 600 // bytes of a description
 	maxSchemaNames  = 500 // properties of one object, or alternatives of one schema
 	maxEnumerations = 300 // values of one enum
 )
 
-// A converter converts schemas of a document to JSON Schema 2020-12, for arguments. It accepts more
-// than the document where documents are often too strict: oneOf becomes anyOf. A default becomes
-// text in the description, so that only the caller's own values are sent.
+// A converter converts schemas of the document to JSON Schema 2020-12, for arguments. Documents are
+// often too strict, so the result can accept more: oneOf becomes anyOf. Defaults are only mentioned
+// in the description, so that requests contain only the caller's values.
 type converter struct {
 	d     *document
-	cut   int               // depth at which a schema accepts anything; 0 means none, and references stay
+	cut   int               // depth from which schemas accept anything; 0 means none, and references stay
 	defs  *tree.Object      // definitions by name
-	names map[string]string // names in defs by target
-	parts int               // schemas so far; those over the limit accept anything
+	names map[string]string // names of definitions, by target
+	parts int               // number of schemas so far; those beyond the limit accept anything
 }
 
 // types lists the types of JSON Schema.
@@ -36,7 +37,7 @@ var types = []string{"object", "array", "string", "number", "integer", "boolean"
 func (c *converter) schema(f *file, value any, depth int) any {
 	o, ok := value.(*tree.Object)
 	if !ok {
-		return tree.NewObject() // true, or not a schema
+		return tree.NewObject() // true, or an invalid schema
 	}
 	p := part{f, o}
 	if p.Text("$ref") != "" {
@@ -45,8 +46,8 @@ func (c *converter) schema(f *file, value any, depth int) any {
 	return c.plain(p, depth)
 }
 
-// reference converts a $ref. The keywords next to it apply in 3.1; the description applies in every
-// version.
+// reference converts a $ref. Other keywords next to it apply in version 3.1 only, but a description
+// applies in every version.
 func (c *converter) reference(p part, depth int) any {
 	target, key, err := c.d.follow(p)
 	if err != nil {
@@ -77,12 +78,12 @@ func (c *converter) reference(p part, depth int) any {
 	return out
 }
 
-// isSimple reports whether a schema has no others within it, so that it may replace a reference.
+// isSimple reports whether a schema contains no others, so that it can replace a reference.
 func isSimple(o *tree.Object) bool {
 	return len(o.List("enum")) <= 20 && !slices.ContainsFunc(o.Names(), func(name string) bool { return toolschema.Within(name) != toolschema.None })
 }
 
-// define adds the target of a reference to the definitions, and returns its name.
+// define adds the target of a reference to the definitions and returns its name there.
 func (c *converter) define(target part, key string) string {
 	if name, ok := c.names[key]; ok {
 		return name
@@ -92,12 +93,12 @@ func (c *converter) define(target part, key string) string {
 		name = hashed(name, key, 8, maxArgumentName)
 	}
 	c.names[key] = name
-	c.defs.Set(name, true) // reserves its place, before the nested ones
+	c.defs.Set(name, true) // a placeholder, which ends recursion
 	c.defs.Set(name, c.plain(target, 0))
 	return name
 }
 
-// end returns a schema with only the type and the description.
+// end returns a schema that has only the type and the description.
 func (c *converter) end(p part) *tree.Object {
 	out := tree.NewObject()
 	c.types(p, out)
@@ -140,7 +141,7 @@ func (c *converter) plain(p part, depth int) *tree.Object {
 	return out
 }
 
-// keyword converts a keyword with schemas in its value.
+// keyword converts a keyword whose value contains schemas.
 func (c *converter) keyword(p part, out *tree.Object, name string, hidden []string, depth int) {
 	value := p.Get(name)
 	switch toolschema.Within(name) {
@@ -179,7 +180,8 @@ func (c *converter) keyword(p part, out *tree.Object, name string, hidden []stri
 	}
 }
 
-// combine sets alternatives. oneOf becomes anyOf, because documents use it for overlapping forms.
+// combine sets a combination of schemas. oneOf becomes anyOf, because documents use it for
+// overlapping alternatives.
 func (c *converter) combine(out *tree.Object, name string, converted []any) {
 	switch {
 	case (name == "oneOf" || name == "anyOf") && out.Has("anyOf"):
@@ -205,7 +207,7 @@ func (c *converter) hidden(p part) (names []string) {
 	return names
 }
 
-// types sets the type.
+// types sets the type of a schema.
 func (c *converter) types(p part, out *tree.Object) {
 	var valid []string
 	for _, t := range p.Texts("type") {
@@ -219,7 +221,7 @@ func (c *converter) types(p part, out *tree.Object) {
 	case len(valid) > 1:
 		out.Set("type", anyOf(valid))
 	case p.Object.Object("properties") != nil && !p.Has("type"):
-		out.Set("type", "object") // the intended meaning
+		out.Set("type", "object") // properties imply this type
 	}
 }
 
@@ -239,8 +241,8 @@ func nullable(out *tree.Object) *tree.Object {
 	return out
 }
 
-// description returns the description of a schema, with its default and other facts without
-// keywords.
+// description returns the description of a schema, with its default and other facts that have no
+// keyword.
 func (c *converter) description(p part) string {
 	text := cmp.Or(clip(p.Text("description"), maxInputText), clip(p.Text("title"), maxInputText))
 	if p.True("deprecated") {
@@ -282,13 +284,13 @@ func (c *converter) values(p part, out *tree.Object) {
 	if example := p.Get("example"); example != nil {
 		kind, said := kindOf(example), p.Texts("type")
 		fits := slices.Contains(said, kind) || kind == "number" && slices.Contains(said, "integer")
-		if fits && kind != "object" && len(tree.Append(nil, example)) <= 100 { // many documents have invalid examples
+		if fits && kind != "object" && len(tree.Append(nil, example)) <= 100 { // invalid examples are common
 			out.Set("examples", []any{example})
 		}
 	}
 }
 
-// bounds sets the keywords with numeric values.
+// bounds copies the keywords with numeric values.
 func bounds(o, out *tree.Object) {
 	for _, name := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"} {
 		n, ok := o.Get(name).(tree.Number)
@@ -297,7 +299,7 @@ func bounds(o, out *tree.Object) {
 		}
 	}
 	for _, pair := range [][2]string{{"exclusiveMinimum", "minimum"}, {"exclusiveMaximum", "maximum"}} {
-		if limit := out.Get(pair[1]); o.True(pair[0]) && limit != nil { // the form of 3.0
+		if limit := out.Get(pair[1]); o.True(pair[0]) && limit != nil { // version 3.0 uses booleans
 			out.Set(pair[0], limit)
 		}
 	}
@@ -318,7 +320,7 @@ func anyOf(texts []string) []any {
 	return all
 }
 
-// clip shortens a text to n bytes, at the end of a word if one is near.
+// clip shortens a text to n bytes, at the end of a word if there is one nearby.
 func clip(text string, n int) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= n {
@@ -331,8 +333,8 @@ func clip(text string, n int) string {
 	return text + "…"
 }
 
-// asTyped converts the values of an enum of strings to strings: YAML reads unquoted 1.10 and true
-// as other types.
+// asTyped converts the values of a string enum to strings, because YAML reads unquoted 1.10 and
+// true as other types.
 func (p part) asTyped(values []any) []any {
 	kinds := p.Texts("type")
 	if !slices.Contains(kinds, "string") || slices.Contains(kinds, "number") || slices.Contains(kinds, "integer") || slices.Contains(kinds, "boolean") {

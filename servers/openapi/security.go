@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// A scheme is a security scheme of the document: a credential without its value.
+// A scheme is a security scheme of the document, as a credential without a value.
 type scheme struct {
 	name string
 	httptool.Credential
@@ -18,12 +18,12 @@ type scheme struct {
 // security holds the credentials of a document's operations.
 type security struct {
 	schemes []scheme
-	secrets map[string]string // by scheme; "" for the one that an operation needs
+	secrets map[string]string // secrets by the name of the scheme; "" is the key for the scheme that an operation needs
 }
 
-// securityOf reads the schemes of a document, and refuses secrets for unknown schemes. everywhere
-// returns the credentials of every request: secrets named bearer and basic, if the document has no
-// scheme of that name.
+// securityOf reads the schemes of a document. It returns an error if a secret names an unknown
+// scheme. everywhere holds the credentials for every request: the secrets named bearer and basic,
+// if the document has no scheme with that name.
 func (d *document) securityOf(root part, secrets map[string]string) (s *security, everywhere []httptool.Credential, err error) {
 	s = &security{secrets: secrets}
 	all := root.at("components").at("securitySchemes")
@@ -73,7 +73,7 @@ func (s *security) names() []string {
 	return names
 }
 
-// credential returns the credential of a scheme. The name "" means a bearer token.
+// credential returns the credential of a scheme, without a value. The name "" means a bearer token.
 func (s *security) credential(name string) (httptool.Credential, bool) {
 	if name == "" {
 		return httptool.Credential{In: httptool.Bearer}, true
@@ -85,7 +85,7 @@ func (s *security) credential(name string) (httptool.Credential, bool) {
 	return s.schemes[i].Credential, true
 }
 
-// places returns the credentials that callers do not set, without values.
+// places returns the credentials of all schemes, without values. Callers do not set them.
 func (s *security) places() []httptool.Credential {
 	var all []httptool.Credential
 	for _, one := range s.schemes {
@@ -94,8 +94,8 @@ func (s *security) places() []httptool.Credential {
 	return all
 }
 
-// of returns the credentials of an operation: those of its first alternative whose secrets are all
-// known.
+// of returns the credentials for an operation. They are those of the first alternative whose
+// secrets are all known.
 func (s *security) of(root, operation part) []httptool.Credential {
 	from := root
 	if operation.Has("security") {
@@ -107,7 +107,7 @@ func (s *security) of(root, operation part) []httptool.Credential {
 	for _, e := range from.List("security") {
 		alternative, _ := e.(*tree.Object)
 		if alternative.Len() == 0 {
-			continue // no credentials, if no other alternative is possible
+			continue // an empty alternative; used only if no other is possible
 		}
 		var all []httptool.Credential
 		for _, name := range alternative.Names() {
@@ -116,7 +116,7 @@ func (s *security) of(root, operation part) []httptool.Credential {
 				value = s.secrets[""]
 			}
 			c, known := s.credential(name)
-			if c.Value = value; known && c.Check() == nil { // a token is not USER:PASSWORD
+			if c.Value = value; known && c.Check() == nil { // the check fails if a token is given where USER:PASSWORD is needed
 				all = append(all, c)
 			}
 		}
@@ -127,7 +127,7 @@ func (s *security) of(root, operation part) []httptool.Credential {
 	return nil
 }
 
-// undeclared returns the credentials for a document that does not declare them.
+// undeclared returns the credentials for a document without security requirements.
 func (s *security) undeclared() []httptool.Credential {
 	var all []httptool.Credential
 	for _, one := range s.schemes {

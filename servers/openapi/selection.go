@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// A Selection selects operations. Tags holds names. Paths holds patterns of the document's paths,
-// in which * matches one segment and ** any number. Operations holds patterns, as for path.Match,
-// of operationIds or names of tools. Methods holds HTTP methods, in any case.
+// A Selection selects operations. Tags holds names. Paths holds patterns for the document's paths,
+// in which * matches one segment and ** any number. Operations holds patterns in the syntax of
+// path.Match for operationIds or tool names. Methods holds HTTP methods in any case.
 type Selection struct {
 	Tags, Paths, Operations, Methods []string
 }
 
-// all reports whether each non-empty field selects an operation.
+// all reports whether every non-empty field selects the operation.
 func (s Selection) all(o *operation) bool {
 	return (len(s.Tags) == 0 || s.tags(o)) && (len(s.Paths) == 0 || s.paths(o)) &&
 		(len(s.Operations) == 0 || s.operations(o)) && (len(s.Methods) == 0 || s.methods(o))
 }
 
-// any reports whether at least one field selects an operation.
+// any reports whether at least one field selects the operation.
 func (s Selection) any(o *operation) bool {
 	return s.tags(o) || s.paths(o) || s.operations(o) || s.methods(o)
 }
@@ -46,7 +46,7 @@ func (s Selection) methods(o *operation) bool {
 	return slices.ContainsFunc(s.Methods, func(m string) bool { return strings.EqualFold(m, o.method) })
 }
 
-// check returns an error for a malformed pattern.
+// check returns an error if a pattern is malformed.
 func (s Selection) check() error {
 	for _, pattern := range slices.Concat(s.Paths, s.Operations) {
 		if _, err := path.Match(pattern, ""); err != nil {
@@ -56,11 +56,11 @@ func (s Selection) check() error {
 	return nil
 }
 
-// matchPath matches segment by segment. Its time is proportional to the product of the numbers of
-// segments.
+// matchPath matches a pattern segment by segment. Its time is proportional to the product of the
+// numbers of segments.
 func matchPath(pattern, name string) bool {
 	wants, has := strings.Split(strings.Trim(pattern, "/"), "/"), strings.Split(strings.Trim(name, "/"), "/")
-	reach := make([]bool, len(has)+1) // reach[i]: the pattern so far matches the first i segments
+	reach := make([]bool, len(has)+1) // reach[i] reports whether the pattern so far matches the first i segments
 	reach[0] = true
 	for _, want := range wants {
 		next := make([]bool, len(has)+1)

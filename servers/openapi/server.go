@@ -15,38 +15,37 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// Options select a document and configure its server. Only From is required.
+// Options selects a document and configures its server. Only From is required.
 type Options struct {
-	// From is the path or the URL (http, https) of the document, in JSON or YAML. Its other files
-	// must be in the same folder, or at the same origin.
+	// From is the path or the URL (http, https) of the document, in JSON or YAML. Other files of
+	// the document must be in the same folder, or have the same origin.
 	From string
-	// Name is the name of the server; default the title of the document, in letters, digits and
-	// '-'.
+	// Name is the name of the server. The default is the title of the document, reduced to letters,
+	// digits and '-'.
 	Name string
-	// Include selects the operations that become tools; default all. Exclude removes operations
-	// from these.
+	// Include selects the operations that become tools; default all. Exclude removes some of them.
 	Include, Exclude Selection
-	// Variables holds values for the variables in the document's server URL; default those of the
-	// document.
+	// Variables holds values for the variables in the document's server URL. Missing variables have
+	// the document's defaults.
 	Variables map[string]string
-	// Secrets holds the secrets of the document's security schemes, by scheme name: a token, a key,
-	// or USER:PASSWORD. The secret "" is for the scheme that an operation needs. If the
-	// document does not declare that, it is for the only scheme, or a bearer token. "bearer" and
-	// "basic" are sent with every request, unless the document has a scheme of that name.
+	// Secrets maps names of security schemes to secrets: a token, a key, or USER:PASSWORD. The
+	// secret "" is for whichever scheme an operation needs. If the document does not declare that,
+	// it is for the only scheme; without schemes, it is a bearer token. "bearer" and "basic" are
+	// sent with every request, unless the document has a scheme with that name.
 	Secrets map[string]string
-	// Requests limits requests. Its Base overrides the servers of the document, and its Credentials
-	// are sent with all requests.
+	// Requests holds the limits of requests. Its Base overrides the servers in the document, and
+	// its Credentials are sent with all requests.
 	Requests httptool.Options
 }
 
-// NoTool is the message of the warning about an operation that cannot be a tool. The attribute
-// "error" names the operation and the reason.
+// NoTool is the log message for an operation that cannot become a tool. The attribute "error" names
+// the operation and the reason.
 const NoTool = "openapi: an operation is no tool"
 
 // A Server is a server whose tools are the operations of a document. The caller must close it.
 type Server struct {
 	*mcp.Server
-	// Skipped holds one error for each selected operation that cannot be a tool.
+	// Skipped holds an error for each selected operation that could not become a tool.
 	Skipped []error
 	// Base is the base URL of the operations.
 	Base string
@@ -54,21 +53,21 @@ type Server struct {
 	client *httptool.Client
 }
 
-// Open reads a document and returns its server. An operation that cannot be a tool is omitted and
-// reported in Server.Skipped and in a warning. If all fail, Open returns an error.
+// Open reads a document and returns its server. It omits operations that cannot become tools, and
+// reports them in Server.Skipped and in warnings. If all fail, Open returns an error.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	if o.From == "" {
 		return nil, errors.New("openapi: no document: set its path or URL")
 	}
 	s, err := open(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("openapi: %s: %w", shown(o.From), err)
+		return nil, fmt.Errorf("openapi: %s: %w", redactSource(o.From), err)
 	}
 	return s, nil
 }
 
-// shown returns a path, or a URL without its query and user, which may hold secrets.
-func shown(from string) string {
+// redactSource returns a path, or a URL without query and user, which may contain secrets.
+func redactSource(from string) string {
 	from, _, _ = strings.Cut(from, "?")
 	if scheme, rest, ok := strings.Cut(from, "://"); ok {
 		authority, path, _ := strings.Cut(rest, "/")
@@ -88,7 +87,7 @@ func open(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	root := part{d.main, d.main.root.(*tree.Object)} // checked by checkVersion
+	root := part{d.main, d.main.root.(*tree.Object)} // checkVersion has checked the type
 	if root.at("paths").Len() == 0 {
 		return nil, errors.New("it has no paths")
 	}
@@ -125,7 +124,7 @@ func version(info part) string {
 	return "1.0.0"
 }
 
-// serverName returns the name of a server for a title.
+// serverName derives the name of a server from a title.
 func serverName(title string) string {
 	name := strings.Trim(strings.ToLower(strings.ReplaceAll(fit(title, false), "_", "-")), "-")
 	if name == "" {
@@ -164,7 +163,7 @@ func (s *Server) addAll(d *document, root part, secrets *security, o *Options) e
 		added++
 	}
 	for _, err := range s.Skipped {
-		o.Requests.Logger.Warn(NoTool, "document", shown(o.From), "error", err)
+		o.Requests.Logger.Warn(NoTool, "document", redactSource(o.From), "error", err)
 	}
 	switch {
 	case added == 0 && len(s.Skipped) == 0:
@@ -175,11 +174,10 @@ func (s *Server) addAll(d *document, root part, secrets *security, o *Options) e
 	return nil
 }
 
-// cuts lists depths of input schemas. They are tried in order until one is within the limits; 0
-// means all of it.
+// cuts lists values of cut for [operation.input], in the order in which add tries them.
 var cuts = []int{0, 10, 7, 5, 4, 3, 2}
 
-// add registers the tool of an operation, with as much of its input schema as the limits allow.
+// add registers the tool of an operation with as much of its input schema as fits the limits.
 func (s *Server) add(d *document, op *operation) error {
 	handle := func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 		return op.call(ctx, s.client, arguments)
@@ -198,7 +196,7 @@ func (s *Server) add(d *document, op *operation) error {
 	return err
 }
 
-// tagsOf returns the first twenty tags of operations.
+// tagsOf returns the first twenty tags of the operations.
 func tagsOf(all []*operation) []string {
 	var tags []string
 	for _, o := range all {

@@ -9,10 +9,11 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// escape writes every byte with a special meaning in a URL as %XX (RFC 3986, section 2.3).
+// escape percent-encodes every byte that can have a special meaning in a URL (RFC 3986, section
+// 2.3).
 func escape(text string) string { return escapeExcept(text, "") }
 
-// escapeExcept is like escape, but keeps the bytes in except.
+// escapeExcept is like escape, but keeps the bytes in except unchanged.
 func escapeExcept(text, except string) string {
 	const digits = "0123456789ABCDEF"
 	var out strings.Builder
@@ -26,11 +27,11 @@ func escapeExcept(text, except string) string {
 	return out.String()
 }
 
-// reserved holds the bytes that allowReserved leaves unescaped in a query. It omits bytes that
+// reserved holds the bytes that allowReserved leaves unescaped in a query. It omits the bytes that
 // would end a value there.
 const reserved = "/:?@!$'()*,;[]"
 
-// flat returns the elements of a list, or the alternating names and values of an object, as texts.
+// flat returns the elements of a list, or the names and values of an object alternately, as texts.
 func flat(value any) (texts []string, err error) {
 	values := []any{}
 	switch v := value.(type) {
@@ -53,7 +54,7 @@ func flat(value any) (texts []string, err error) {
 	return texts, nil
 }
 
-// joined escapes texts and joins them. If pairs is set, the texts of an object become name=value.
+// joined escapes texts and joins them. With pairs, the texts of an object become name=value.
 func joined(texts []string, pairs bool, separator string, escape func(string) string) string {
 	var out strings.Builder
 	for i, text := range texts {
@@ -69,7 +70,7 @@ func joined(texts []string, pairs bool, separator string, escape func(string) st
 	return out.String()
 }
 
-// inPath writes a value in one of the styles of a path: simple, label and matrix.
+// inPath encodes a value in one of the path styles simple, label and matrix.
 func (p *parameter) inPath(value any) (string, error) {
 	texts, err := flat(value)
 	if err != nil {
@@ -100,7 +101,7 @@ func (p *parameter) inPath(value any) (string, error) {
 	return joined(texts, pairs, ",", write), nil
 }
 
-// inHeader writes a value in the style simple, without escapes.
+// inHeader encodes a value in the style simple, without escapes.
 func (p *parameter) inHeader(value any) (string, error) {
 	texts, err := flat(value)
 	if err != nil {
@@ -114,8 +115,8 @@ func (p *parameter) inHeader(value any) (string, error) {
 	return text, nil
 }
 
-// inQuery writes a value in one of the styles of a query, as escaped name=value pairs. An empty
-// list has no pairs.
+// inQuery encodes a value in one of the query styles, as escaped name=value pairs. An empty list
+// has no pairs.
 func (p *parameter) inQuery(value any) ([]string, error) {
 	write := escape
 	if p.reserved {
@@ -124,7 +125,7 @@ func (p *parameter) inQuery(value any) ([]string, error) {
 	return writePairs(p.name, value, p.style, p.explode, write)
 }
 
-// writePairs writes a value in one of the styles form, spaceDelimited, pipeDelimited and
+// writePairs encodes a value in one of the styles form, spaceDelimited, pipeDelimited and
 // deepObject.
 func writePairs(name string, value any, style string, explode bool, write func(string) string) ([]string, error) {
 	list, isList := value.([]any)
@@ -155,7 +156,7 @@ func writePairs(name string, value any, style string, explode bool, write func(s
 	return []string{escape(name) + "=" + joined(texts, false, separator, write)}, nil
 }
 
-// deepPairs writes name[member][0]=value, to any depth.
+// deepPairs appends pairs of the form name[member][0]=value, to any depth.
 func deepPairs(pairs []string, name string, value any, write func(string) string) []string {
 	switch v := value.(type) {
 	case []any:

@@ -5,32 +5,33 @@ import (
 	dbsql "database/sql"
 )
 
-// A dialect holds the differences between databases.
+// A dialect describes one kind of database.
 type dialect struct {
-	name        string // for messages
-	placeholder string // form of parameters, for the description of the tools
+	name        string // name for messages
+	placeholder string // syntax of parameters, for descriptions of tools
 	syntax      syntax
-	reads       []string // first words of statements for query
-	denied      []string // functions that query may not call, in lower case
+	reads       []string // first words that statements for query may have
+	denied      []string // functions that query must not call, in lower case
 
-	// begin makes the session of a new connection read-only, unless write is set, and begins a
-	// transaction.
+	// begin begins a transaction on a new connection. Unless write is set, it first makes the
+	// session read-only.
 	begin func(ctx context.Context, c *dbsql.Conn, write bool) error
-	// vet returns an error if a statement may not call one of its functions; nil if denied is
-	// complete.
+	// vet returns an error if a statement must not call one of its functions. It is nil if denied
+	// suffices.
 	vet func(ctx context.Context, c *dbsql.Conn, functions []string) error
-	// remedy returns advice for an error of the database; nil if there is none.
+	// remedy returns advice for an error of the database. It is nil if there is none.
 	remedy func(error) string
-	// over reports whether the database itself ended a statement at the time limit; nil if it never
-	// does.
+	// over reports whether an error means that the database ended a statement at the time limit. It
+	// is nil if the database has no time limit.
 	over func(error) bool
 
-	// Queries that describe the tables. The parameters of tables are a name, empty for all tables,
-	// and a limit. Its columns are schema, name, name to show, kind and comment. The parameters of
-	// the others are schema and name. The rows of columns are name, type, whether it can be NULL,
-	// default and comment. primary has one row for each column of the primary key. indexes has one
-	// row for each column of an index: name, whether it is unique, and column. foreign has one row
-	// for each column of a foreign key: name, column, table and referenced column.
+	// tables, columns, primary, indexes and foreign are queries that describe tables. The
+	// parameters of tables are a name, empty for all tables, and a limit. Its columns are schema,
+	// name, display name, kind and comment. The other queries have the parameters schema and name.
+	// The rows of columns are name, type, nullability, default and comment. primary has one row for
+	// each column of the primary key. indexes has one row for each column of an index: name,
+	// uniqueness, and column. foreign has one row for each column of a foreign key: name, column,
+	// table and referenced column.
 	tables, columns, primary, indexes, foreign string
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A target is the database of a DSN.
+// A target is the database that a DSN names.
 type target struct {
 	dialect     *dialect
 	read, write driver.Connector
@@ -21,8 +21,8 @@ type target struct {
 	identity    string   // identifies the database, without the password
 }
 
-// authority returns the authority of the URIs of a database's resources. It is different for each
-// database behind one gateway.
+// authority returns the authority in the URIs of a database's resources. It differs for databases
+// behind the same gateway.
 func (t *target) authority(write bool) string {
 	name := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
@@ -34,7 +34,7 @@ func (t *target) authority(write bool) string {
 	return fmt.Sprintf("%.40s-%x", name, sum[:4])
 }
 
-// parseDSN parses a DSN. Its errors omit the DSN, which has the password.
+// parseDSN parses a DSN. Its errors omit the DSN, which contains the password.
 func parseDSN(dsn string, timeout time.Duration) (*target, error) {
 	scheme, rest, ok := strings.Cut(dsn, ":")
 	if !ok {
@@ -66,7 +66,7 @@ func parseDSN(dsn string, timeout time.Duration) (*target, error) {
 	return t, nil
 }
 
-// secretsOf returns the texts of a DSN to hide in errors.
+// secretsOf returns the texts in a DSN that errors must hide.
 func secretsOf(u *url.URL) []string {
 	secrets := []string{u.String()}
 	if password, ok := u.User.Password(); ok && password != "" {
@@ -89,8 +89,8 @@ func hide(text string, secrets []string) string {
 	return text
 }
 
-// known returns an error for an unknown parameter of a DSN.
-func known(u *url.URL, names ...string) error {
+// checkParameters returns an error if a DSN has an unknown parameter.
+func checkParameters(u *url.URL, names ...string) error {
 	for name := range u.Query() {
 		if !slices.Contains(names, name) {
 			return fmt.Errorf("the DSN has the parameter %q; a %s DSN can have %s", name, u.Scheme, strings.Join(names, ", "))

@@ -24,7 +24,7 @@ func mysqlDialect(timeout time.Duration) *dialect {
 			"nextval", "setval", "master_pos_wait", "master_gtid_wait", "source_pos_wait", "wait_for_executed_gtid_set", "sys_exec", "sys_eval", "sys_set"},
 		begin: func(ctx context.Context, c *dbsql.Conn, write bool) error { return beginMySQL(ctx, c, write, timeout) },
 		over: func(err error) bool {
-			const mariaDB, mySQL = 1969, 3024 // their error numbers for it
+			const mariaDB, mySQL = 1969, 3024 // error numbers for an exceeded time limit
 			ended, ok := errors.AsType[*mysql.MySQLError](err)
 			return ok && (ended.Number == mariaDB || ended.Number == mySQL)
 		},
@@ -44,7 +44,7 @@ func mysqlDialect(timeout time.Duration) *dialect {
 }
 
 func mysqlTarget(u *url.URL, timeout time.Duration) (*target, error) {
-	if err := known(u, "tls", "socket"); err != nil {
+	if err := checkParameters(u, "tls", "socket"); err != nil {
 		return nil, err
 	}
 	c := mysql.NewConfig()
@@ -66,15 +66,15 @@ func mysqlTarget(u *url.URL, timeout time.Duration) (*target, error) {
 	default:
 		return nil, errors.New(`the parameter "tls" of the DSN: expected true, false, skip-verify or preferred`)
 	}
-	c.Logger = &mysql.NopLogger{} // its messages are in the errors, too
+	c.Logger = &mysql.NopLogger{} // errors already contain the driver's messages
 	c.DialFunc = dialer{timeout}.DialContext
 	connector, err := mysql.NewConnector(c)
 	return &target{dialect: mysqlDialect(timeout), read: connector, write: connector}, err
 }
 
-// beginMySQL also sets the mode that the syntax of a statement depends on. MariaDB limits the time
-// of all statements, in seconds. MySQL limits only those that read, in milliseconds. Each knows
-// only its own variable.
+// beginMySQL begins a transaction. It also sets the SQL mode, on which the syntax of statements
+// depends. MariaDB limits the time of all statements, in seconds; MySQL limits only reading ones,
+// in milliseconds. Each knows only its own variable.
 func beginMySQL(ctx context.Context, c *dbsql.Conn, write bool, timeout time.Duration) error {
 	err := run(ctx, c, "SET NAMES utf8mb4", "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'")
 	if err != nil {

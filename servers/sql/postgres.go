@@ -13,14 +13,13 @@ import (
 	"github.com/lib/pq"
 )
 
-// harmless lists functions that are marked volatile only because their results differ between
-// calls.
+// harmless lists functions that are marked volatile only because their results vary.
 var harmless = []string{
 	"random", "random_normal", "gen_random_uuid", "uuid_generate_v4", "uuidv4", "uuidv7", "clock_timestamp", "timeofday",
 	"pg_relation_size", "pg_table_size", "pg_indexes_size", "pg_total_relation_size", "pg_database_size", "pg_tablespace_size",
 }
 
-// running lists functions that are not marked volatile but run a text as a statement.
+// running lists functions that are not marked volatile, but run a text as a statement.
 var running = []string{"crosstab", "crosstab2", "crosstab3", "crosstab4", "crosstabn", "connectby", "xpath_table"}
 
 func postgresDialect(timeout time.Duration) *dialect {
@@ -33,7 +32,7 @@ func postgresDialect(timeout time.Duration) *dialect {
 			return beginPostgres(ctx, c, write, timeout)
 		},
 		vet: vetPostgres,
-		over: func(err error) bool { // all other cancellations have another cause
+		over: func(err error) bool { // other cancellations have other causes
 			ended, ok := errors.AsType[*pq.Error](err)
 			return ok && ended.Code == "57014" && strings.Contains(ended.Message, "statement timeout")
 		},
@@ -69,7 +68,7 @@ func postgresDialect(timeout time.Duration) *dialect {
 	}
 }
 
-// relation is the oid of the table with a schema and a name.
+// relation is an SQL expression for the oid of a table with a schema and a name.
 const relation = `(SELECT t.oid FROM pg_catalog.pg_class t JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace WHERE s.nspname = $1::text AND t.relname = $2::text)`
 
 func postgresTarget(u *url.URL, timeout time.Duration) (*target, error) {
@@ -97,7 +96,7 @@ func postgresTarget(u *url.URL, timeout time.Duration) (*target, error) {
 	return &target{dialect: postgresDialect(timeout), read: read, write: write}, err
 }
 
-// beginPostgres makes the transaction take its snapshot at once: after that it cannot become
+// beginPostgres begins a transaction and takes its snapshot at once. After that it cannot become
 // writable.
 func beginPostgres(ctx context.Context, c *dbsql.Conn, write bool, timeout time.Duration) error {
 	mode := "READ ONLY"
@@ -108,8 +107,8 @@ func beginPostgres(ctx context.Context, c *dbsql.Conn, write bool, timeout time.
 		fmt.Sprintf("SET LOCAL statement_timeout = %d", timeout.Milliseconds()), "SELECT count(*) FROM pg_catalog.pg_namespace")
 }
 
-// vetPostgres refuses functions that are marked volatile. A read-only transaction lets them end a
-// session, take a lock, write a file or run a statement elsewhere.
+// vetPostgres refuses functions that are marked volatile. Even in a read-only transaction they
+// could end a session, take a lock, write a file or run a statement elsewhere.
 func vetPostgres(ctx context.Context, c *dbsql.Conn, functions []string) error {
 	functions = slices.DeleteFunc(slices.Clone(functions), func(name string) bool { return slices.Contains(harmless, name) })
 	if len(functions) == 0 {

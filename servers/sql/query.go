@@ -79,7 +79,7 @@ func (d *Database) execute(ctx context.Context, in changeIn) (*Result, error) {
 	return d.finish(collected, false), nil
 }
 
-// parameters returns values for drivers: a number without a fraction becomes an integer.
+// parameters converts values for drivers. A number without a fraction becomes an integer.
 func parameters(values []any) ([]any, error) {
 	out := make([]any, len(values))
 	for i, value := range values {
@@ -97,12 +97,12 @@ func parameters(values []any) ([]any, error) {
 	return out, nil
 }
 
-// collect runs a statement and collects its rows. It stops when into is full, unless all is set, so
-// that the database can complete the statement.
+// collect runs a statement and collects its rows. Unless all is set it stops when into is full.
+// With all it reads on, so that the database completes the statement.
 func collect(ctx context.Context, c *dbsql.Conn, statement string, values []any, into *collector, all bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	prepared, err := c.PrepareContext(ctx, statement) // a database refuses to prepare several statements at once
+	prepared, err := c.PrepareContext(ctx, statement) // databases refuse to prepare several statements at once
 	if err != nil {
 		return err
 	}
@@ -140,15 +140,15 @@ func collect(ctx context.Context, c *dbsql.Conn, statement string, values []any,
 			return err
 		}
 		if !more && !all {
-			stop() // the database stops, and the rest of its rows is not read
+			stop() // ends the query, so that the remaining rows are not read
 			return nil
 		}
 	}
 	return rows.Err()
 }
 
-// session runs f within a transaction on a separate connection, and then closes that. Uncommitted
-// changes are rolled back, and the settings of the session end with it.
+// session runs f in a transaction on a separate connection, and closes the connection. That rolls
+// back uncommitted changes and drops the settings of the session.
 func (d *Database) session(ctx context.Context, write bool, f func(context.Context, *dbsql.Conn) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, errTime)
 	defer cancel()
@@ -166,7 +166,7 @@ func (d *Database) session(ctx context.Context, write bool, f func(context.Conte
 		if err != nil {
 			return fmt.Errorf("cannot connect to the %s database: %w", d.dialect.name, err)
 		}
-		defer c.Close() // the pool keeps no connection
+		defer c.Close() // also closes the connection, because the pool keeps none
 		if err := d.dialect.begin(ctx, c, write); err != nil {
 			return fmt.Errorf("cannot begin a transaction: %w", err)
 		}
@@ -181,10 +181,10 @@ func (d *Database) session(ctx context.Context, write bool, f func(context.Conte
 	return d.explain(ctx, err)
 }
 
-// errTime is the cause of the end of a statement at the time limit.
+// errTime is the cause when the time limit ends a statement.
 var errTime = errors.New("the time is over")
 
-// explain returns an error of the database with advice and without the password.
+// explain adds advice to an error of the database and removes the password.
 func (d *Database) explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

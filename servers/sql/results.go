@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxKept  = 32 << 20         // bytes of all stored results
+	maxKept  = 32 << 20         // total bytes of stored results
 	keepTime = 15 * time.Minute // lifetime of a stored result
 )
 
@@ -36,7 +36,7 @@ func (d *Database) finish(c *collector, keep bool) *Result {
 	return r
 }
 
-// Content returns the result for models: a table, and a link to the whole result.
+// Content returns the result as content for models: a table, and a link to the whole result.
 func (r *Result) Content() []mcp.Content {
 	all := []mcp.Content{mcp.Text(r.table())}
 	if r.CSV != "" {

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	maxTables  = 500   // in a list
-	maxDetails = 2_000 // rows about columns, indexes or keys in the description of a table
+	maxTables  = 500   // tables in a list
+	maxDetails = 2_000 // rows about a table's columns, indexes or keys
 )
 
 // A Schema holds the tables of a database, or one of them.
 type Schema struct {
 	Tables []Table `json:"tables"`
-	More   bool    `json:"more,omitempty"` // there are unlisted tables; describe finds them by name
+	More   bool    `json:"more,omitempty"` // some tables are not listed; describe finds them by name
 }
 
 // A Table is a table or a view. In a list it has no columns.
@@ -51,7 +51,7 @@ type Index struct {
 	Columns []string `json:"columns"`
 }
 
-// A ForeignKey refers to another table.
+// A ForeignKey is a reference to another table.
 type ForeignKey struct {
 	Columns    []string `json:"columns"`
 	Table      string   `json:"table"`
@@ -77,7 +77,7 @@ func (d *Database) describe(ctx context.Context, in describeIn) (Schema, error) 
 	return Schema{Tables: []Table{*t}}, nil
 }
 
-// list lists the tables, and registers them as resources of the server.
+// list returns the tables, and registers them as resources of the server.
 func (d *Database) list(ctx context.Context) (schema Schema, err error) {
 	err = d.session(ctx, false, func(ctx context.Context, c *dbsql.Conn) error {
 		schema.Tables, err = d.find(ctx, c, "", maxTables+1)
@@ -92,7 +92,7 @@ func (d *Database) list(ctx context.Context) (schema Schema, err error) {
 	return schema, d.show(schema.Tables)
 }
 
-// find returns the tables with a name, or all if it is empty.
+// find returns the tables with a name, or all tables if it is empty.
 func (d *Database) find(ctx context.Context, c *dbsql.Conn, name string, most int) ([]Table, error) {
 	tables := []Table{}
 	err := each(ctx, c, d.dialect.tables, []any{name, most}, func(scan func(...any) error) error {
@@ -104,7 +104,7 @@ func (d *Database) find(ctx context.Context, c *dbsql.Conn, name string, most in
 	return tables, err
 }
 
-// table describes a table. It returns nil if the table is missing.
+// table returns the description of a table, or nil if the table does not exist.
 func (d *Database) table(ctx context.Context, name string) (found *Table, err error) {
 	err = d.session(ctx, false, func(ctx context.Context, c *dbsql.Conn) error {
 		tables, err := d.find(ctx, c, name, 1)
@@ -183,8 +183,8 @@ func each(ctx context.Context, c *dbsql.Conn, query string, arguments []any, f f
 	return rows.Err()
 }
 
-// addResources registers the tables, as a list, separately and as a template, and the template of
-// results.
+// addResources registers resources: the list of tables, each table, a template for tables, and a
+// template for results.
 func (d *Database) addResources(ctx context.Context) error {
 	err := d.SetResource(mcp.Resource{
 		URI: d.uri + "tables", Name: "tables", Title: "Tables", MIMEType: "application/json", Description: "The tables and views of the database.",
@@ -232,7 +232,7 @@ func asJSON(uri string, value any, err error) (*mcp.ReadResourceResult, error) {
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextContents(uri, "application/json", string(text))}}, nil
 }
 
-// show replaces the tables among the resources of the server.
+// show updates the table resources of the server.
 func (d *Database) show(tables []Table) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

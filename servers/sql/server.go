@@ -23,18 +23,18 @@ const (
 	maxDSN      = 16 << 10 // bytes of a DSN
 )
 
-// Options select a database and configure its server.
+// Options selects a database and configures its server.
 type Options struct {
 	// DSN names the database: sqlite:FILE, mysql://USER:PASSWORD@HOST:PORT/DATABASE, also
 	// mariadb://, or postgres://USER:PASSWORD@HOST:PORT/DATABASE. In a password all characters
-	// except letters and digits must be percent-encoded. MySQL's parameters are tls (true, false,
-	// skip-verify, default preferred) and socket. PostgreSQL's are those of libpq, such as sslmode
-	// (default require). An SQLite file must exist.
+	// except letters and digits must be percent-encoded. Parameters for MySQL are tls (true, false,
+	// skip-verify, default preferred) and socket. Parameters for PostgreSQL are those of libpq,
+	// such as sslmode (default require). An SQLite file must exist.
 	DSN string
-	// Write adds the tool execute; without it the server only reads.
+	// Write adds the tool execute. Without it the server is read-only.
 	Write bool
-	// Timeout limits a statement, including the wait for its turn and its connection; default
-	// [DefaultTimeout].
+	// Timeout is the maximum time for a statement, including the wait for its turn and its
+	// connection; default [DefaultTimeout].
 	Timeout time.Duration
 }
 
@@ -44,13 +44,13 @@ type Database struct {
 	dialect          *dialect
 	reading, writing *dbsql.DB
 	timeout          time.Duration
-	turns            *share.Turns // limits concurrent statements
+	turns            *share.Turns // limits the number of concurrent statements
 	results          *kept.Answers
 	secrets          []string
-	uri              string // start of the URIs of all resources
+	uri              string // beginning of the URIs of all resources
 
 	mu    sync.Mutex
-	shown map[string]bool // tables registered as resources, by URI
+	shown map[string]bool // URIs of the tables registered as resources
 }
 
 // Open connects to a database, reads its tables and returns its server. Its errors omit the

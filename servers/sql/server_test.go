@@ -232,7 +232,7 @@ func TestTablesAreDescribed(t *testing.T) {
 	}
 }
 
-func TestExecuteIsThereOnlyToWrite(t *testing.T) {
+func TestExecuteExistsOnlyIfWritingIsAllowed(t *testing.T) {
 	path := file(t, shop...)
 	tools := func(d *Database) map[string]*mcp.ToolAnnotations {
 		all := map[string]*mcp.ToolAnnotations{}
@@ -315,7 +315,7 @@ func TestADatabaseMayEndAStatementBeforeWeDo(t *testing.T) {
 	}
 }
 
-func TestADSNThatCannotBeUsedIsExplainedWithoutItsPassword(t *testing.T) {
+func TestErrorsAboutADSNDoNotContainThePassword(t *testing.T) {
 	folder := t.TempDir()
 	for _, step := range []struct{ dsn, want string }{
 		{"", "there is no DSN"},

@@ -16,7 +16,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// maxSQLiteValue limits the bytes of a value or a row of SQLite.
+// maxSQLiteValue is the maximum size in bytes of a value or a row in SQLite.
 const maxSQLiteValue = 16 << 20
 
 func sqliteDialect() *dialect {
@@ -75,8 +75,8 @@ func sqliteTarget(path string) (*target, error) {
 	return &target{dialect: sqliteDialect(), read: read, write: write, name: filepath.Base(path), identity: path}, err
 }
 
-// beginSQLite limits a connection. No database can be attached, so VACUUM INTO cannot make a copy
-// either.
+// beginSQLite limits a connection and begins a transaction. Because no database can be attached,
+// VACUUM INTO cannot make a copy.
 func beginSQLite(ctx context.Context, c *dbsql.Conn, write bool) error {
 	for id, most := range map[int]int{lib.SQLITE_LIMIT_ATTACHED: 0, lib.SQLITE_LIMIT_LENGTH: maxSQLiteValue, lib.SQLITE_LIMIT_SQL_LENGTH: 2 * maxStatement} {
 		if _, err := sqlite.Limit(c, id, most); err != nil {

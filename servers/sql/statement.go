@@ -9,20 +9,20 @@ import (
 
 const maxStatement = 64 << 10 // bytes of a statement
 
-// writes lists the first words of statements for execute.
+// writes lists the first words that statements for execute may have.
 var writes = []string{
 	"INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "WITH", "SELECT", "VALUES",
 	"CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME", "COMMENT", "CALL",
 }
 
-// A statement is a permitted statement, as far as its words show.
+// A statement is a statement whose words are permitted.
 type statement struct {
 	text      string
-	functions []string // the functions it calls, in lower case unless quoted
-	returns   bool     // whether it returns rows instead of the number of changes
+	functions []string // functions it calls, in lower case unless quoted
+	returns   bool     // it returns rows, not the number of changes
 }
 
-// read checks a statement for query.
+// read parses and checks a statement for query.
 func (d *dialect) read(sql string) (*statement, error) {
 	tokens, s, err := d.one(sql)
 	if err != nil {
@@ -45,11 +45,11 @@ func (d *dialect) read(sql string) (*statement, error) {
 		}
 		w := strings.ToUpper(t.text)
 		switch w {
-		case "INSERT": // MySQL has a function of this name
+		case "INSERT": // may be MySQL's function INSERT
 			if d.syntax.mysql && next.text == "(" && next.kind == symbol {
 				continue
 			}
-		case "CREATE": // EXPLAIN ANALYZE creates the table
+		case "CREATE": // EXPLAIN ANALYZE would create the table
 			if first == "SHOW" {
 				continue
 			}
@@ -79,7 +79,7 @@ func (d *dialect) read(sql string) (*statement, error) {
 	return s, nil
 }
 
-// change checks a statement for execute.
+// change parses and checks a statement for execute.
 func (d *dialect) change(sql string) (*statement, error) {
 	tokens, s, err := d.one(sql)
 	if err != nil {
@@ -106,7 +106,7 @@ func (d *dialect) change(sql string) (*statement, error) {
 	return s, nil
 }
 
-// one checks that there is only one statement, and finds the functions that it calls.
+// one checks that there is a single statement, and finds the functions that it calls.
 func (d *dialect) one(sql string) ([]token, *statement, error) {
 	if len(sql) > maxStatement {
 		return nil, nil, fmt.Errorf("sql: expected at most %d bytes, got %d", maxStatement, len(sql))
@@ -140,7 +140,7 @@ func (d *dialect) one(sql string) ([]token, *statement, error) {
 	return tokens, s, nil
 }
 
-// firstWord returns the first word of a statement, after parentheses.
+// firstWord returns the first word of a statement, skipping opening parentheses.
 func firstWord(tokens []token) string {
 	for _, t := range tokens {
 		if t.kind == word {

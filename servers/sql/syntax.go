@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// A syntax describes how a database splits a statement into tokens. Sessions are set up for this
-// syntax, regardless of the database's default.
+// A syntax describes how a database splits a statement into tokens. begin configures each session
+// for it, whatever the database's default is.
 type syntax struct {
 	mysql    bool // backslashes in strings, "…" is a string, # and "-- " begin comments, /*! … */ is code
-	backtick bool // `…` is a name
-	bracket  bool // […] is a name
+	backtick bool // `…` is a quoted name
+	bracket  bool // […] is a quoted name
 	dollar   bool // PostgreSQL: $tag$ … $tag$ is a string, and so is E'…' with backslashes; a comment ends at \r
-	nested   bool // comments in comments
+	nested   bool // comments can be nested
 	at       bool // @name is a variable or a parameter
 }
 
-// The kinds of tokens.
+// Kinds of tokens.
 const (
-	word   = 'w' // a keyword or a name without quotes
+	word   = 'w' // a keyword, or a name without quotes
 	quoted = 'q' // a name in quotes
 	text   = 't' // a string
 	symbol = 's' // any other byte, and each digit of a number
@@ -31,7 +31,7 @@ type token struct {
 	kind       byte
 	text       string // without its quotes
 	begin, end int    // offsets in the statement
-	isName     bool   // for a word: a preceding dot or @ shows that it is a name, not a keyword
+	isName     bool   // a dot or @ before the word shows that it is a name, not a keyword
 }
 
 // A scanner splits a statement into tokens.
@@ -44,8 +44,8 @@ type scanner struct {
 
 var errOpen = errors.New("a string, a quoted name or a comment does not end")
 
-// scan returns the tokens of a statement. If databases disagree about a byte, it follows its syntax
-// or refuses the statement.
+// scan returns the tokens of a statement. Where databases differ, it follows the syntax of its
+// database or refuses the statement.
 func (y syntax) scan(statement string) ([]token, error) {
 	if !utf8.ValidString(statement) || strings.ContainsRune(statement, 0) {
 		return nil, errors.New("the statement has bytes that are no text")
@@ -108,7 +108,7 @@ func startsWord(c byte) bool {
 
 func inWord(c byte) bool { return startsWord(c) || c == '$' || '0' <= c && c <= '9' }
 
-// line skips a comment to the end of the line.
+// line skips a comment up to the end of the line.
 func (s *scanner) line() {
 	ends := "\n"
 	if s.dollar {
@@ -145,7 +145,7 @@ func (s *scanner) comment() error {
 	return nil
 }
 
-// quote reads to the closing quote. A doubled quote is part of the text.
+// quote reads up to the closing quote. A doubled quote is part of the text.
 func (s *scanner) quote(kind, q byte, backslash bool) error {
 	for i := s.at + 1; i < len(s.in); i++ {
 		switch {
@@ -163,7 +163,7 @@ func (s *scanner) quote(kind, q byte, backslash bool) error {
 	return errOpen
 }
 
-// dollarEnd returns the length of the $tag$ at this place, or 0 if there is none.
+// dollarEnd returns the length of the $tag$ at the current position, or 0.
 func (s *scanner) dollarEnd() int {
 	rest := s.in[s.at+1:]
 	for i := range len(rest) {
@@ -208,8 +208,8 @@ func (s *scanner) word() error {
 	return nil
 }
 
-// followsDot reports whether the word is a name because of the token directly before it: the dot of
-// another name, or @. The dot of a number, as in 1.INTO, ends the number.
+// followsDot reports whether a word is a name because of the token right before it: the dot after
+// another name, or @. A dot after a number, as in 1.INTO, belongs to the number.
 func (s *scanner) followsDot(i int) bool {
 	before := func(n int) *token {
 		if i < n || s.tokens[i-n].end != s.tokens[i-n+1].begin {

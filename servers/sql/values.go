@@ -13,33 +13,33 @@ import (
 )
 
 const (
-	maxAnswer = 64 << 10 // bytes of the rows in a result
+	maxAnswer = 64 << 10 // bytes of all rows in a result
 	maxCell   = 4 << 10  // bytes of a value in a result
 	maxCSV    = 4 << 20  // bytes of a result as CSV
-	maxExact  = 1 << 53  // limit of exact numbers in JSON
+	maxExact  = 1 << 53  // largest integer that JSON numbers represent exactly
 )
 
 // A Column is a column of a result.
 type Column struct {
 	Name string `json:"name"`
-	Type string `json:"type,omitempty"` // the database's name of the type; empty if it has none
+	Type string `json:"type,omitempty"` // the database's name for the type, or empty
 }
 
 // A Result is the result of a statement.
 type Result struct {
 	Columns []Column `json:"columns"`
 	Rows    [][]any  `json:"rows"`
-	// Notice describes what was cut, and how to read the rest.
+	// Notice reports that the result was cut, and describes how to read the rest.
 	Notice string `json:"notice,omitempty"`
 	// CSV is the URI of the whole result.
 	CSV string `json:"csv,omitempty"`
 	// Affected is the number of changed rows, if the database reports it.
 	Affected *int64 `json:"affected,omitempty"`
 
-	size int // bytes of the CSV
+	size int // size of the CSV in bytes
 }
 
-// plain converts a value of the database to one for JSON.
+// plain converts a value of the database for JSON.
 func plain(value any, kind string) any {
 	switch v := value.(type) {
 	case nil, bool, string:
@@ -67,12 +67,12 @@ func plain(value any, kind string) any {
 		}
 		return "0x" + hex.EncodeToString(v)
 	case time.Time:
-		return moment(v, kind)
+		return formatTime(v, kind)
 	}
 	return fmt.Sprint(value)
 }
 
-// float64FromShort returns the float64 with the decimal digits of v, and no others.
+// float64FromShort returns the float64 with the shortest decimal form of v.
 func float64FromShort(v float32) float64 {
 	long, err := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)
 	if err != nil {
@@ -81,8 +81,8 @@ func float64FromShort(v float32) float64 {
 	return long
 }
 
-// moment formats a time for a type of SQL.
-func moment(t time.Time, kind string) string {
+// formatTime formats a time according to its SQL type.
+func formatTime(t time.Time, kind string) string {
 	switch strings.ToUpper(kind) {
 	case "DATE":
 		if t.Hour() == 0 && t.Minute() == 0 && t.Second() == 0 && t.Nanosecond() == 0 {
@@ -101,7 +101,7 @@ func moment(t time.Time, kind string) string {
 	return t.Format("2006-01-02 15:04:05.999999999Z07:00")
 }
 
-// asText returns a plain value as text. NULL becomes empty.
+// asText returns a value from plain as text. NULL becomes "".
 func asText(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -114,18 +114,18 @@ func asText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// A collector collects the rows of a result: the first for the result itself, all as CSV.
+// A collector collects rows: as many as fit for the result, and all of them as CSV.
 type collector struct {
 	result   Result
 	maxRows  int
-	size     int // bytes of the rows in the result
-	all      int // rows so far
+	size     int // size of the rows in the result, in bytes
+	all      int // number of rows so far
 	csv      bytes.Buffer
-	lines    *csv.Writer // writes to csv; shared by all lines, because each writer has a buffer
+	lines    *csv.Writer // writes to csv; one writer for all lines, because each writer has a buffer
 	csvRows  int
-	full     bool // whether the result takes no more rows
-	csvFull  bool // whether the CSV takes no more rows
-	shortens bool // whether a value was shortened in the result
+	full     bool // the result has no space for more rows
+	csvFull  bool // the CSV has no space for more rows
+	shortens bool // a value in the result was shortened
 }
 
 func (c *collector) header(columns []Column) error {
@@ -157,7 +157,7 @@ func (c *collector) write(cells []string) error {
 	return nil
 }
 
-// add adds a row, which it may change. It reports whether it can take another.
+// add adds a row, which it may modify. It reports whether another row can be added.
 func (c *collector) add(row []any) (bool, error) {
 	c.all++
 	if !c.csvFull {
@@ -196,7 +196,7 @@ func (c *collector) answer(row []any) {
 	c.result.Rows = append(c.result.Rows, row)
 }
 
-// table returns the result as a table in Markdown, which models read well.
+// table returns the result as a Markdown table.
 func (r *Result) table() string {
 	var b strings.Builder
 	line := func(n int, cell func(int) string) {

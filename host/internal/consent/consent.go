@@ -1,6 +1,6 @@
-// Package consent decides whether the calls of a conversation may run: by the rules, by where
-// the text comes from that the conversation has read, and by what the user said to earlier
-// calls. It knows no servers and does not ask by itself.
+// Package consent decides whether the calls of a conversation may run. It uses the rules, the
+// sources of the text that the conversation has read, and the user's answers to earlier calls. It
+// has no access to servers and leaves asking to its caller.
 package consent
 
 import (
@@ -20,40 +20,43 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// A Decider decides about the calls of a conversation and its children. Its methods are safe for concurrent use.
+// A Decider decides about the calls of a conversation and its children. Its methods are safe for
+// concurrent use.
 type Decider struct {
 	rules func() *policy.Policy
 	here  func(guard.Source) bool
 
-	asking      chan struct{} // holds one while a call is decided about: one question to the user after the other
-	withdrawals atomic.Uint64 // counts what the user took back that a decision could rest on
-	flow        guard.Flow    // of results
-	offered     guard.Flow    // private texts, and definitions of servers that are not trusted
+	asking      chan struct{} // holds a token while one call is decided: questions to the user come one after the other
+	withdrawals atomic.Uint64 // number of times that the user withdrew a permission
+	flow        guard.Flow    // flow of the results
+	offered     guard.Flow    // flow of private texts and definitions of untrusted servers
 
 	granting sync.Mutex
-	granted  []policy.Rule // until the question is answered
+	granted  []policy.Rule // rules that end with the answer to the question
 }
 
-// New returns a Decider that has read nothing, with the rules that hold at each moment and
-// whether a source is that of a server that is here.
+// New returns a Decider for a conversation that has read nothing. rules returns the current rules.
+// here reports whether a source belongs to a connected server.
 func New(rules func() *policy.Policy, here func(guard.Source) bool) *Decider {
 	return &Decider{rules: rules, here: here, asking: make(chan struct{}, 1)}
 }
 
-// A Call is a call of a tool, or the reading of a resource, that is to be decided about.
+// A Call is a call of a tool, or a read of a resource, before the decision.
 type Call struct {
-	policy.Input                 // but for Labels and Sources
-	Public       bool            // whether its server has nothing private
-	Local        bool            // whether its server is a program on this machine
-	Schema       json.RawMessage // of the tool's arguments
-	Said         string          // by the user
-	// Definitions are those of servers that are not trusted and whose words the model was given before any result.
+	policy.Input                 // without Labels and Sources
+	Public       bool            // the server has nothing private
+	Local        bool            // the server is a program on this machine
+	Schema       json.RawMessage // schema of the tool's arguments
+	Said         string          // the user's question
+	// Definitions returns the sources of the definitions that the model got from untrusted servers
+	// before any result.
 	Definitions func() []guard.Source
-	// Also, if not empty, is why the user is asked each time, whatever a rule allows or they said before.
+	// Also, if not empty, is a reason to ask the user each time, whatever the rules and earlier
+	// answers are.
 	Also string
 }
 
-// flow returns the call in the words of the guard.
+// flow returns the call in the form for package guard.
 func (c *Call) flow() guard.Call {
 	flow := guard.Call{
 		Server: c.Server, Origin: c.Origin, Tool: c.Tool, Arguments: c.Arguments, Trust: guard.Trust{Trusted: c.Trusted, Public: c.Public}, Local: c.Local,
@@ -65,27 +68,27 @@ func (c *Call) flow() guard.Call {
 	return flow
 }
 
-// A Judgement is what was decided about a call.
+// A Judgement is the decision about a call.
 type Judgement struct {
-	Rules   policy.Decision // what the rules say
-	Refusal string          // what the model gets; empty where the call may run
-	Ended   bool            // the call ended before it was decided about
-	Asked   bool            // whether the user was asked, and then:
-	Reasons []string        // why
-	Secret  bool            // whether the arguments hold what looks like a secret
-	Always  []Suggestion    // rules that would save the next such question
-	Once    string          // why there are none
+	Rules   policy.Decision // decision of the rules
+	Refusal string          // text for the model; empty if the call may run
+	Ended   bool            // the call ended before the decision
+	Asked   bool            // the user was asked, and the fields below are set
+	Reasons []string        // reasons for asking
+	Secret  bool            // the arguments contain a possible secret
+	Always  []Suggestion    // rules that would prevent the next such question
+	Once    string          // reason why there are none
 	Never   []Suggestion    // rules that deny such calls
 
 	in          policy.Input
-	withdrawals uint64 // before it was decided
+	withdrawals uint64 // value of Decider.withdrawals before the decision
 }
 
-// Consider decides about a call. Where that needs a yes it calls ask, which returns what the
-// model gets of a no; a yes is remembered.
+// Consider decides about a call. If the user must be asked, it calls ask, which returns the text
+// for the model if the answer is no. Consider remembers a yes.
 func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (refusal string)) *Judgement {
 	select {
-	case d.asking <- struct{}{}: // also while a user is asked: what they say can decide about the next call
+	case d.asking <- struct{}{}: // held while a user is asked, because the answer can decide about the next call
 	case <-ctx.Done():
 		j := &Judgement{in: c.Input, Rules: d.current().Decide(context.WithoutCancel(ctx), c.Input), Ended: true}
 		j.Rules.Reason = "the run was ended before it was decided"
@@ -97,7 +100,7 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	d.label(&c.Input)
 	j.in, j.Rules = c.Input, d.current().Decide(ctx, c.Input)
 	if j.Rules.Effect == policy.Deny {
-		j.Refusal = denied(j.Rules)
+		j.Refusal = denialText(j.Rules)
 		return j
 	}
 	call := c.flow()
@@ -106,9 +109,9 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 			d.flow.Sent(call)
 		}
 	}()
-	d.known(&c, &call, &j.Rules)
+	d.setKnown(&c, &call, &j.Rules)
 	flowing, offered := d.flow.Ask(call), d.askOffered(&c, call)
-	asked, allowed := flowing.And(offered), j.Rules.Effect == policy.Allow // a yes is one to both flows
+	asked, allowed := flowing.And(offered), j.Rules.Effect == policy.Allow // a yes applies to both flows
 	switch {
 	case allowed && asked.Allowed && c.Also == "":
 		return j
@@ -127,13 +130,13 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	if j.Always = d.helpful(ctx, &c, asked); len(j.Always) == 0 {
 		j.Once = d.once(asked, j.Rules)
 	}
-	j.Never = never(c.Input)
+	j.Never = neverRules(c.Input)
 	if j.Refusal = ask(j); j.Refusal == "" {
 		d.flow.Consent(flowing)
 		d.offered.Consent(offered)
 		own := guard.Source{Server: call.Server, Origin: call.Origin, Tool: call.Tool}
 		if !offered.Allowed && call.Trust.Trusted && call.Writes() && !slices.Contains(d.flow.Sources(guard.Untrusted), own) {
-			answer := new(guard.Flow) // what a trusted server answers to a call that writes is part of the yes
+			answer := new(guard.Flow) // the yes covers the trusted server's answer to a writing call
 			answer.Read(own, guard.LabelsOf(call.Trust, call.Annotations), "")
 			call.Chosen, call.Known = false, nil
 			d.flow.Consent(answer.Ask(call))
@@ -142,8 +145,8 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	return j
 }
 
-// current returns the rules that hold now, and those that the user made for the question. More of
-// them than a policy has room for count for nothing.
+// current returns the current rules, with those granted for the question. It omits the latter if
+// they exceed the limit of a policy.
 func (d *Decider) current() *policy.Policy {
 	d.granting.Lock()
 	defer d.granting.Unlock()
@@ -158,7 +161,7 @@ func (d *Decider) current() *policy.Policy {
 	return with
 }
 
-// Grant has a rule that allows hold until [Decider.Answered].
+// Grant adds a rule that allows calls until [Decider.Answered].
 func (d *Decider) Grant(rule policy.Rule) error {
 	d.granting.Lock()
 	defer d.granting.Unlock()
@@ -170,14 +173,14 @@ func (d *Decider) Grant(rule policy.Rule) error {
 	return nil
 }
 
-// Answered ends what was granted: there is an answer to the question, or will be none.
+// Answered removes the granted rules at the end of a question.
 func (d *Decider) Answered() {
 	d.granting.Lock()
 	defer d.granting.Unlock()
 	d.granted = nil
 }
 
-// label tells the rules what the conversation has read.
+// label fills in the labels and sources that the conversation has read.
 func (d *Decider) label(in *policy.Input) {
 	read := d.flow.Labels()
 	for _, l := range []guard.Labels{guard.Private, guard.Untrusted} {
@@ -193,8 +196,9 @@ func (d *Decider) label(in *policy.Input) {
 	}
 }
 
-// known tells the guard what the user knew when they made the rules that allow a call.
-func (d *Decider) known(c *Call, call *guard.Call, decision *policy.Decision) {
+// setKnown sets Chosen and Known of the guard's call from the rules that allow it: which texts the
+// user knew of when making them.
+func (d *Decider) setKnown(c *Call, call *guard.Call, decision *policy.Decision) {
 	for _, rule := range decision.Allowing() {
 		call.Chosen = call.Chosen || rule.IsFor(call.Server)
 		if rule.After == "" {
@@ -208,58 +212,60 @@ func (d *Decider) known(c *Call, call *guard.Call, decision *policy.Decision) {
 	}
 }
 
-// coverable reports whether a rule can cover what a source says: that of a server that is here,
-// or what the user attaches. No server passes for that by its name.
+// coverable reports whether a rule can cover text of a source. The source must be a connected
+// server or an attachment. A server with the name of attachments does not qualify.
 func (d *Decider) coverable(from guard.Source) bool {
 	return from.IsAttached() || from.Server != guard.Attached && d.here(from)
 }
 
-// denied returns what the model gets for what a rule denies.
-func denied(d policy.Decision) string {
+// denialText returns the text for the model after a rule denied a call.
+func denialText(d policy.Decision) string {
 	return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", d.Reason)
 }
 
-// TakenBack returns why a call must not be made though it was allowed: before it began, the user forbade it or took
-// something back that had allowed it, such as the trust in its server. Empty if they did not.
+// TakenBack returns the reason why an allowed call must not start, or "". The reason is that the
+// user has meanwhile forbidden it, or withdrawn a permission that it needed, such as the trust in
+// its server.
 func (d *Decider) TakenBack(ctx context.Context, j *Judgement, trusted bool) (refusal string) {
 	now := d.current().Decide(context.WithoutCancel(ctx), j.in)
 	switch {
 	case now.Effect == policy.Deny:
-		return denied(now)
+		return denialText(now)
 	case policy.Strictest(now.Effect, j.Rules.Effect) != j.Rules.Effect, j.in.Trusted && !trusted, d.withdrawals.Load() != j.withdrawals:
 		return "Not allowed any more: the user withdrew the permission before the call. It was not made. Make it again if it is still needed; then it is decided anew."
 	}
 	return ""
 }
 
-// Read notes that the conversation has read a text.
+// Read records that the conversation has read a text.
 func (d *Decider) Read(from guard.Source, labels guard.Labels, text string) {
 	d.flow.Read(from, labels, text)
 }
 
-// Labels returns those of everything that was read.
+// Labels returns the labels of everything that was read.
 func (d *Decider) Labels() guard.Labels { return d.flow.Labels() }
 
-// Sources returns what was read that has any of the labels.
+// Sources returns the sources read with any of the labels.
 func (d *Decider) Sources(labels guard.Labels) []guard.Source { return d.flow.Sources(labels) }
 
-// Trust has sources count as trusted: those of which something was read, and those that define something.
+// Trust makes sources trusted. read selects sources of results, and defined selects sources of
+// definitions.
 func (d *Decider) Trust(read, defined func(guard.Source) bool) {
 	d.flow.Trust(read)
 	d.offered.Trust(defined)
 }
 
-// Distrust has what was read of sources count as untrusted.
+// Distrust makes text that was read from the selected sources untrusted.
 func (d *Decider) Distrust(of func(guard.Source) bool) { d.flow.Distrust(of) }
 
-// Reconsider has calls that were allowed and have not begun decided about anew, as the user
-// took something back that a decision could rest on.
+// Reconsider invalidates the decisions for calls that have not started, because the user withdrew a
+// permission that they may depend on.
 func (d *Decider) Reconsider() { d.withdrawals.Add(1) }
 
-// Approvals returns the answers of the user that are remembered.
+// Approvals returns the remembered approvals.
 func (d *Decider) Approvals() []guard.Approval {
 	all := d.flow.Approvals()
-	for _, a := range d.offered.Approvals() { // of one answer both can remember a part
+	for _, a := range d.offered.Approvals() { // both flows can remember a part of one answer
 		if !slices.ContainsFunc(all, func(b guard.Approval) bool {
 			return a.Server == b.Server && a.Origin == b.Origin && a.Tool == b.Tool && a.Reason == b.Reason
 		}) {
@@ -269,7 +275,8 @@ func (d *Decider) Approvals() []guard.Approval {
 	return all
 }
 
-// Withdraw forgets an answer, and reports whether it was remembered, and whether State had it.
+// Withdraw forgets an approval. It reports whether the approval was remembered, and whether State
+// contained it.
 func (d *Decider) Withdraw(a guard.Approval) (remembered, recorded bool) {
 	recorded = d.flow.Withdraw(a)
 	remembered = d.offered.Withdraw(a) || recorded
@@ -279,30 +286,31 @@ func (d *Decider) Withdraw(a guard.Approval) (remembered, recorded bool) {
 	return remembered, recorded
 }
 
-// State returns what was read and agreed to, for the record; "{}" where that is nothing.
+// State returns the sources and approvals for the record, or "{}" if there are none.
 func (d *Decider) State() (json.RawMessage, error) { return json.Marshal(&d.flow) }
 
-// Restore goes on from a State, or from the worst where it is none.
+// Restore restores a State. If it is invalid, Restore calls AssumeWorst.
 func (d *Decider) Restore(state json.RawMessage) {
 	if d.flow.UnmarshalJSON(state) != nil {
 		d.AssumeWorst()
 	}
 }
 
-// FromBefore is where text comes from of which no record says it.
+// FromBefore names the source of text whose origin was not recorded.
 const FromBefore = "an earlier session"
 
-// AssumeWorst is for a conversation of which it is not known what it has read.
+// AssumeWorst records private and untrusted text for a conversation whose reads are unknown.
 func (d *Decider) AssumeWorst() {
 	d.Read(guard.Source{Server: FromBefore}, guard.Private|guard.Untrusted, "")
 }
 
-// askOffered asks what the flow of results alone does not: definitions and instructions are text too, and a user who
-// approved them may have overlooked what they ask for. So where private text would have a way out of its server, they
-// count as read, unless the call says no more than a few words of the user's.
+// askOffered asks about the influence of definitions and instructions, which the flow of results
+// ignores. They are text too, and a user who approved them may have overlooked an order in them. If
+// private text could leave its server, they count as untrusted text. A call that only repeats a few
+// words of the user is exempt.
 func (d *Decider) askOffered(c *Call, call guard.Call) guard.Decision {
 	private, elsewhere := d.private(call)
-	if !call.Leaves() || !elsewhere || repeats(call.Arguments, c.Schema, c.Said) {
+	if !call.Leaves() || !elsewhere || repeatsRequest(call.Arguments, c.Schema, c.Said) {
 		return guard.Decision{Allowed: true}
 	}
 	for _, source := range private {
@@ -311,27 +319,28 @@ func (d *Decider) askOffered(c *Call, call guard.Call) guard.Decision {
 	for _, source := range c.Definitions() {
 		d.offered.Read(source, guard.Untrusted, "")
 	}
-	call.Arguments = nil // the flow of results asks about what they carry
+	call.Arguments = nil // the flow of results examines the arguments
 	return d.offered.Ask(call)
 }
 
-// private returns the private sources that a call could carry away, and whether there are any of others than its server.
+// private returns the private sources that a call could carry away. elsewhere reports whether any
+// belongs to another server.
 func (d *Decider) private(call guard.Call) (all []guard.Source, elsewhere bool) {
 	all = slices.DeleteFunc(d.flow.Sources(guard.Private), call.Sees)
 	return all, slices.ContainsFunc(all, func(s guard.Source) bool { return !s.IsOf(call.Server, call.Origin) })
 }
 
-// The limits of a call that says no more than what the user did: so few words that
-// which they are, and how they are put, can carry hardly anything.
+// Limits of a call that only repeats the user's words. With so few words, their choice and order
+// carry almost no information.
 const (
 	maxRepeatedMembers = 4
 	maxRepeatedWords   = 8
 )
 
-// repeats reports whether arguments are only a few words of what the user said, as the
-// person wrote them, under names that the schema declares. What a server wrote counts for
-// nothing: its words are no more known to be harmless than what it asks for.
-func repeats(arguments []byte, schema json.RawMessage, said string) bool {
+// repeatsRequest reports whether arguments consist of a few words that the user wrote, under names
+// that the schema declares. Words from a server do not count, because they are no safer than its
+// requests.
+func repeatsRequest(arguments []byte, schema json.RawMessage, said string) bool {
 	if len(arguments) == 0 {
 		return true
 	}
@@ -342,7 +351,7 @@ func repeats(arguments []byte, schema json.RawMessage, said string) bool {
 		separators := len(text) - len(strings.Join(all, ""))
 		return separators <= len(all) && !slices.ContainsFunc(all, func(word string) bool { return !slices.Contains(known, word) })
 	}
-	if arguments[0] != '{' { // the address of a resource
+	if arguments[0] != '{' { // URI of a resource
 		return allowed(string(arguments)) && words <= maxRepeatedWords
 	}
 	fits := true
@@ -366,18 +375,18 @@ func wordsOf(text string) []string {
 	})
 }
 
-// A Suggestion is a rule that a user can have written.
+// A Suggestion is a rule that the user can choose.
 type Suggestion struct {
 	Label string // for users, such as "this tool with any arguments"
 	Rule  policy.Rule
 }
 
-// helpful returns those of the rules that "always" could write which would save the next such
-// question. The servers that the card names, and what was attached, are part of them.
+// helpful returns the rules for "always" that would prevent the next such question. The rules
+// include the servers that the card names, and attachments.
 func (d *Decider) helpful(ctx context.Context, c *Call, asked guard.Decision) []Suggestion {
 	var names, shown []string
 	sources, call := asked.Sources, c.flow()
-	if _, elsewhere := d.private(call); elsewhere && len(sources) > 0 && call.Leaves() { // what the server returns then may lead private text of the others to it
+	if _, elsewhere := d.private(call); elsewhere && len(sources) > 0 && call.Leaves() { // the server's next result may draw private text of the others to it
 		sources = append(slices.Clone(sources), guard.Source{Server: c.Server, Origin: c.Origin})
 	}
 	for _, from := range sources {
@@ -388,7 +397,7 @@ func (d *Decider) helpful(ctx context.Context, c *Call, asked guard.Decision) []
 	}
 	after := strings.Join(names, ", ")
 	var rules []Suggestion
-	for _, a := range always(c.Input) {
+	for _, a := range alwaysRules(c.Input) {
 		if a.Rule.After = after; after != "" {
 			a.Label += ", also after text of " + strings.Join(shown, ", ")
 		}
@@ -399,18 +408,18 @@ func (d *Decider) helpful(ctx context.Context, c *Call, asked guard.Decision) []
 	return rules
 }
 
-// saves reports whether a call would not be asked about if there were this rule.
+// saves reports whether the user would not be asked about a call if this rule existed.
 func (d *Decider) saves(ctx context.Context, c *Call, rule policy.Rule) bool {
 	with, err := d.current().With(rule)
 	if err != nil {
 		return false
 	}
 	decision, call := with.Decide(ctx, c.Input), c.flow()
-	d.known(c, &call, &decision)
+	d.setKnown(c, &call, &decision)
 	return decision.Effect == policy.Allow && d.flow.Ask(call).Allowed && d.askOffered(c, call).Allowed
 }
 
-// once returns why no rule would save the next such question.
+// once returns the reason why no rule would prevent the next such question.
 func (d *Decider) once(asked guard.Decision, rules policy.Decision) string {
 	switch {
 	case slices.Contains(asked.Reasons, guard.CarriesSecret):
@@ -428,8 +437,8 @@ func (d *Decider) once(asked guard.Decision, rules policy.Decision) string {
 	return "no rule covers text that seems to give the model orders"
 }
 
-// always returns the rules that "always" could write about a call, the narrowest first.
-func always(in policy.Input) []Suggestion {
+// alwaysRules returns the possible rules for "always", the narrowest first.
+func alwaysRules(in policy.Input) []Suggestion {
 	under, free := folders(in.Arguments)
 	folder := "this tool, below the same folder"
 	joined := ", with any "
@@ -459,17 +468,18 @@ func always(in policy.Input) []Suggestion {
 	return rules
 }
 
-// never returns the rules that "never" could write about a call, the narrowest first.
-func never(in policy.Input) []Suggestion {
-	rules := always(in)
+// neverRules returns the possible rules for "never", the narrowest first.
+func neverRules(in policy.Input) []Suggestion {
+	rules := alwaysRules(in)
 	for i := range rules {
 		rules[i].Rule.Effect, rules[i].Rule.Origin = policy.Deny, ""
 	}
 	return rules
 }
 
-// folders returns the folders of arguments that are absolute paths, or lists of such, by the arguments' names; and the
-// names of the other texts, and of lists that hold such (the edits of a file), which differ from call to call.
+// folders returns, by the arguments' names, the folders of arguments that are absolute paths or
+// lists of paths. free names the other arguments with text, and those with lists of objects, such
+// as the edits of a file. They differ from call to call.
 func folders(arguments json.RawMessage) (under map[string]string, free []string) {
 	under = map[string]string{}
 	jsonrpc.EachMember(arguments, func(quoted, value []byte) bool {
@@ -498,7 +508,7 @@ func folders(arguments json.RawMessage) (under map[string]string, free []string)
 	return under, free
 }
 
-// folderOf returns the folder of an absolute path; "/" where there is none to speak of, and empty where this is no path.
+// folderOf returns the folder of an absolute path, or "" for other values.
 func folderOf(value []byte) string {
 	text, isText := jsonrpc.Unquote(value)
 	if !isText || !path.IsAbs(text) || strings.Contains(text, "\n") {
@@ -507,7 +517,7 @@ func folderOf(value []byte) string {
 	return path.Dir(path.Clean(text))
 }
 
-// holdsTexts reports whether a value is a list of objects with texts, none of which is a path.
+// holdsTexts reports whether a value is a list of objects whose members include texts, but no path.
 func holdsTexts(value []byte) bool {
 	found, fits := false, value[0] == '['
 	jsonrpc.EachElement(value, func(element []byte) bool {

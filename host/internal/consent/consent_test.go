@@ -18,7 +18,7 @@ func compiled(t *testing.T, effect policy.Effect) *policy.Policy {
 	return rules
 }
 
-func TestAYesHoldsUntilItIsTakenBack(t *testing.T) {
+func TestAnApprovalHoldsUntilItIsWithdrawn(t *testing.T) {
 	rules := compiled(t, policy.Allow)
 	d := New(func() *policy.Policy { return rules }, func(guard.Source) bool { return true })
 	d.Read(guard.Source{Server: "web", Tool: "fetch"}, guard.Untrusted, "a page")

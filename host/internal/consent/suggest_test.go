@@ -27,7 +27,7 @@ func TestAlwaysFitsTheCall(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			in := policy.Input{Server: "files", Tool: "write", Arguments: json.RawMessage(test.arguments)}
 			var labels []string
-			for _, a := range always(in) {
+			for _, a := range alwaysRules(in) {
 				labels = append(labels, a.Label)
 				rules, err := policy.Compile([]policy.Rule{a.Rule}, policy.Options{})
 				if err != nil {
@@ -46,7 +46,7 @@ func TestAlwaysFitsTheCall(t *testing.T) {
 
 func TestARuleForAFolderDoesNotReachBeyondIt(t *testing.T) {
 	in := policy.Input{Server: "files", Tool: "write", Arguments: json.RawMessage(`{"path":"/home/ada/notes/today.txt","text":"x"}`)}
-	rules, err := policy.Compile([]policy.Rule{always(in)[1].Rule}, policy.Options{})
+	rules, err := policy.Compile([]policy.Rule{alwaysRules(in)[1].Rule}, policy.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestARuleForAFolderDoesNotReachBeyondIt(t *testing.T) {
 // The label of a rule for a folder names what may differ, so the next edit there is one of it.
 func TestARuleForAFolderHoldsForTheNextEdit(t *testing.T) {
 	in := policy.Input{Server: "files", Tool: "edit_file", Arguments: json.RawMessage(`{"path":"/home/ada/a.txt","edits":[{"oldText":"tea","newText":"coffee"}]}`)}
-	rules, err := policy.Compile([]policy.Rule{always(in)[1].Rule}, policy.Options{})
+	rules, err := policy.Compile([]policy.Rule{alwaysRules(in)[1].Rule}, policy.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,5 @@
-// Package excerpt prepares text for a model: cleaned of what a user could not see, cut, and in pages.
+// Package excerpt prepares text for a model: it removes invisible characters, shortens texts, and
+// splits them into pages.
 package excerpt
 
 import (
@@ -16,10 +17,11 @@ import (
 // MaxError is the number of bytes of a server's error that the model reads.
 const MaxError = 8 << 10
 
-// Clean returns text without the characters that a user would not see.
+// Clean returns text without invisible characters.
 func Clean(text string) string { return guard.Clean(strings.ToValidUTF8(text, "\uFFFD")) }
 
-// CleanJSON is [Clean] for the texts in JSON, however they are escaped there. It returns raw unchanged if they are clean.
+// CleanJSON removes invisible characters from the texts in JSON, including escaped ones. It returns
+// raw unchanged if there are none.
 func CleanJSON(raw json.RawMessage) json.RawMessage {
 	text, err := jsontext.AppendFormat(nil, raw, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
@@ -31,7 +33,7 @@ func CleanJSON(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// Clip returns at most so many bytes of text, with a mark where it is cut.
+// Clip returns at most most bytes of text, with a mark at the end if text was longer.
 func Clip(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -39,10 +41,11 @@ func Clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + " […]"
 }
 
-// OfError returns the text of an error, clean and at most [MaxError] bytes long.
+// OfError returns the clean text of an error, clipped to [MaxError] bytes.
 func OfError(err error) string { return Clip(Clean(err.Error()), MaxError) }
 
-// Level returns the length to which each piece can be clipped so that all of them have about so many bytes.
+// Level returns the length to which each piece must be clipped so that all pieces together have
+// about the given number of bytes.
 func Level(pieces []string, bytes int) int {
 	lengths := make([]int, len(pieces))
 	for i, p := range pieces {
@@ -61,12 +64,13 @@ func Level(pieces []string, bytes int) int {
 // A Page is a piece of a long text.
 type Page struct {
 	Text     string
-	From, To int // bytes
+	From, To int // offsets in bytes
 	Last     bool
 	total    int
 }
 
-// PageOf returns at most so many bytes of text from an offset on, or from shortly before the next place where find stands.
+// PageOf returns at most most bytes of text from an offset. If find is not empty, the page begins
+// shortly before the next occurrence of find.
 func PageOf(text string, from, most int, find string) (Page, error) {
 	from = min(max(from, 0), len(text))
 	if find != "" {
@@ -91,7 +95,7 @@ func PageOf(text string, from, most int, find string) (Page, error) {
 	return Page{Text: text[from:to], From: from, To: to, total: len(text), Last: to == len(text)}, nil
 }
 
-// indexFold is strings.Index without regard to the case of ASCII letters.
+// indexFold is like strings.Index, but ignores the case of ASCII letters.
 func indexFold(text, find string) int {
 	lower := func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -102,7 +106,8 @@ func indexFold(text, find string) int {
 	return strings.Index(strings.Map(lower, text), strings.Map(lower, find))
 }
 
-// Note returns which part of the text at uri the page is, and how to read on; nothing if it is all of it.
+// Note describes the position of the page in the text at uri, and how to read on. It returns "" if
+// the page is the whole text.
 func (p Page) Note(uri string) string {
 	if p.From == 0 && p.Last {
 		return ""

@@ -1,5 +1,5 @@
-// Package history keeps the messages of a conversation in a form that every provider takes, and finds in them
-// where a model repeats itself.
+// Package history keeps the messages of a conversation valid for every provider, and detects
+// repetitions of a model.
 package history
 
 import (
@@ -13,16 +13,17 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Repair makes a history valid for every provider, and says what it did: each call gets a result right behind it, a
-// result without its call goes, and so do messages without content and whatever stands before the first question. Of
-// some calls it is known that they ran as tasks of their servers, and of others that they were not made.
+// Repair makes a history valid for every provider and describes its changes. Each call gets a
+// result right after it. Results without calls, empty messages, and everything before the first
+// question are dropped. asTask holds the task numbers of calls that ran as tasks, and unasked the
+// calls that were certainly not made.
 func Repair(messages []model.Message, asTask map[string][]int, unasked map[string]bool) (mended []model.Message, what string) {
 	var answered, dropped int
 	for i := 0; i < len(messages); i++ {
 		m := messages[i]
 		switch {
 		case m.Role == model.RoleTool, len(m.Parts) == 0, len(mended) == 0 && m.Role != model.RoleUser:
-			dropped++ // results are taken with their calls
+			dropped++ // results are added after their calls below
 			continue
 		}
 		calls := m.Calls()
@@ -60,7 +61,7 @@ func Repair(messages []model.Message, asTask map[string][]int, unasked map[strin
 	return mended, what
 }
 
-// replies returns the message of results right behind calls.
+// replies returns the message with the results of calls.
 func replies(calls []*model.Call, results map[string]*model.Result, asTask map[string][]int, unasked map[string]bool) (reply model.Message, missing int) {
 	reply.Role = model.RoleTool
 	for _, call := range calls {
@@ -81,12 +82,12 @@ func replies(calls []*model.Call, results map[string]*model.Result, asTask map[s
 	return reply, missing
 }
 
-// Failure returns the result of a call that was not carried out.
+// Failure returns the result of a call that failed.
 func Failure(call *model.Call, text string) *model.Result {
 	return &model.Result{CallID: call.ID, Name: call.Name, IsError: true, Parts: []model.Part{{Text: text}}}
 }
 
-// Fit makes a model's message fit to be kept: calls have an ID of their own in the
+// Fit makes a message from the model fit to be stored. Each call gets an ID that is unique in the
 // conversation, and arguments that are an object.
 func Fit(m *model.Message, taken map[string]bool, fresh func() string) {
 	parts := make([]model.Part, 0, len(m.Parts))
@@ -103,7 +104,7 @@ func Fit(m *model.Message, taken map[string]bool, fresh func() string) {
 			}
 			p.Call = &call
 		case strings.TrimSpace(p.Text) == "" && p.Reasoning == nil && p.Opaque == nil:
-			continue // providers refuse texts of nothing but space, and media in an answer
+			continue // providers refuse blank texts, and media in an answer
 		default:
 			p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
 		}
@@ -112,22 +113,23 @@ func Fit(m *model.Message, taken map[string]bool, fresh func() string) {
 	m.Role, m.Parts = model.RoleAssistant, parts
 }
 
-// HasContent reports whether a message is worth keeping.
+// HasContent reports whether a message has calls, text or opaque parts.
 func HasContent(m *model.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p model.Part) bool { return p.Call != nil || p.Text != "" || p.Opaque != nil })
 }
 
-// A model that repeats itself is warned once, and stopped if it goes on.
+// Limits of repetition. A model that repeats itself is warned once and stopped if it continues.
 const (
-	LoopWarn = 3 // times the same turns came
+	LoopWarn = 3 // number of times that the same turns came
 	LoopStop = 5
-	loopSpan = 4 // turns that a repetition may be long
+	loopSpan = 4 // maximum number of turns in a repeated sequence
 )
 
-// A Loop sees turns that repeat: the same calls with the same results, alone or in a circle of a few turns.
+// A Loop detects repeated turns: the same calls with the same results, alone or in a cycle of a few
+// turns.
 type Loop struct{ turns [][32]byte }
 
-// Turn adds a turn and returns how often the last turns came in a row.
+// Turn adds a turn and returns how many times in a row the last turns came.
 func (l *Loop) Turn(calls []*model.Call, results []*model.Result) int {
 	hash := sha256.New()
 	for i, call := range calls {
@@ -146,13 +148,13 @@ func (l *Loop) Turn(calls []*model.Call, results []*model.Result) int {
 	}
 	longest := 1
 	for span := 1; span <= loopSpan; span++ {
-		longest = max(longest, l.repeats(span))
+		longest = max(longest, l.repetitions(span))
 	}
 	return longest
 }
 
-// repeats counts how often the last span turns came in a row.
-func (l *Loop) repeats(span int) int {
+// repetitions returns how many times in a row the last span turns came.
+func (l *Loop) repetitions(span int) int {
 	n := len(l.turns)
 	times := 1
 	for at := n - 2*span; at >= 0; at -= span {
@@ -166,8 +168,8 @@ func (l *Loop) repeats(span int) int {
 	return times
 }
 
-// Transcript returns messages as text, behind a summary of what was before, in so many tokens:
-// where that is too little for all, the longest pieces are cut.
+// Transcript returns a summary followed by messages, as text. If all of it exceeds the number of
+// tokens, the longest pieces are clipped.
 func Transcript(summary string, messages []model.Message, tokens int) string {
 	var lines []string
 	if summary != "" {

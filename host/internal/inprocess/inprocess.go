@@ -25,8 +25,8 @@ func (t Transport) Connect(context.Context, mcp.ConnectOptions) (mcp.Conn, error
 
 func (t Transport) String() string { return t.Name }
 
-// A conn can only be lost where the server is a client: it is when a list fails, or listening as that client is closed.
-// Calls that run then go on.
+// A conn is the connection. It is lost if the server is itself a client that lost its connection:
+// when a list fails, or when listening fails because that client is closed. Running calls continue.
 type conn struct {
 	handler mcp.Handler
 	lost    context.Context

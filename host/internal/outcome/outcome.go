@@ -1,4 +1,4 @@
-// Package outcome makes of the results of servers what a model gets of them.
+// Package outcome converts the results of servers into the form that a model gets.
 package outcome
 
 import (
@@ -15,34 +15,34 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// An Outcome is what the model gets of a call.
+// An Outcome is the result of a call as the model gets it.
 type Outcome struct {
 	Parts   []model.Part
-	Whole   string // all of the text, of which the model may see a page at a time
+	Whole   string // full text; the model may get one page of it at a time
 	IsError bool
 	Bytes   int
-	Kept    string // URI of the whole text, where the model sees only a part
+	Kept    string // URI of the full text, if the model gets only a part
 	Media   []model.Media
 }
 
-// Said returns an outcome with a text of the host itself.
+// Said returns an outcome with a text of the host.
 func Said(format string, args ...any) Outcome {
 	text := fmt.Sprintf(format, args...)
 	return Outcome{Parts: []model.Part{{Text: text}}, Bytes: len(text)}
 }
 
-// Failed is [Said] for a call that failed.
+// Failed returns an outcome with an error text of the host.
 func Failed(format string, args ...any) Outcome {
 	o := Said(format, args...)
 	o.IsError = true
 	return o
 }
 
-// Of returns what a result holds: its whole text, and as parts the images.
+// Of returns the outcome of a result, with its full text in Whole and its images in Parts.
 func Of(result *mcp.CallToolResult) Outcome {
 	o := Outcome{IsError: result.IsError}
 	text := o.take(result.Content)
-	if s := string(excerpt.CleanJSON(result.StructuredContent)); s != "" && !says(result.Content, result.StructuredContent) {
+	if s := string(excerpt.CleanJSON(result.StructuredContent)); s != "" && !hasSameContent(result.Content, result.StructuredContent) {
 		if text != "" {
 			text += "\n"
 		}
@@ -52,16 +52,17 @@ func Of(result *mcp.CallToolResult) Outcome {
 	return o
 }
 
-// Read is [Of] for blocks of content.
+// Read returns the outcome of blocks of content.
 func Read(blocks ...mcp.Content) (o Outcome) {
 	o.Whole = excerpt.Clean(o.take(blocks))
 	return o
 }
 
-// says reports whether one of the blocks holds the structured content, as it should for those who cannot read
-// that: as other JSON of the same value, or bare, where the structure is only a wrapper.
-func says(blocks []mcp.Content, structured json.RawMessage) bool {
-	var bare json.RawMessage // the value of the only member
+// hasSameContent reports whether one of the blocks contains the structured content as text. The
+// specification asks servers for this, for clients that cannot read structured content. The text
+// may be other JSON of the same value, or the bare value of a structure with one member.
+func hasSameContent(blocks []mcp.Content, structured json.RawMessage) bool {
+	var bare json.RawMessage // value of the only member
 	members := 0
 	jsonrpc.EachMember(structured, func(_, value []byte) bool {
 		bare, members = value, members+1
@@ -87,7 +88,7 @@ func says(blocks []mcp.Content, structured json.RawMessage) bool {
 	return false
 }
 
-// canonical returns JSON in its canonical form, and nothing for other text.
+// canonical returns JSON in canonical form, or "" for other text.
 func canonical(text string) string {
 	value := jsontext.Value(text)
 	if value.Canonicalize() != nil {
@@ -96,7 +97,7 @@ func canonical(text string) string {
 	return string(value)
 }
 
-// take adds blocks of a result, and returns their text.
+// take adds the media in blocks of content to o, and returns the text of all blocks.
 func (o *Outcome) take(blocks []mcp.Content) string {
 	var text strings.Builder
 	for _, c := range blocks {
@@ -126,7 +127,7 @@ func (o *Outcome) take(blocks []mcp.Content) string {
 	return text.String()
 }
 
-// attach adds something other than text, and returns what stands for it in the text.
+// attach adds an image, sound or file, and returns the text in its place.
 func (o *Outcome) attach(m model.Media) string {
 	o.Bytes += len(m.Data)
 	o.Media = append(o.Media, m)

@@ -1,4 +1,5 @@
-// Package sampling translates the requests of servers to a client's model, and its answers, to package model and back.
+// Package sampling translates sampling requests of servers to package model, and the model's
+// answers back.
 package sampling
 
 import (
@@ -19,7 +20,8 @@ const (
 	maxTools      = 64
 )
 
-// Request returns a server's request in the form of package model, and what its tools are called there.
+// Request translates a server's request. It also returns the names of the server's tools in the
+// translated request.
 func Request(req *mcp.CreateMessageRequest) (*model.Request, *model.Names, error) {
 	if len(req.Messages) == 0 || len(req.Messages) > maxMessages || len(req.Tools) > maxTools {
 		return nil, nil, fmt.Errorf("expected 1 to %d messages and at most %d tools, got %d and %d", maxMessages, maxTools, len(req.Messages), len(req.Tools))
@@ -47,8 +49,8 @@ func Request(req *mcp.CreateMessageRequest) (*model.Request, *model.Names, error
 	return request, names, nil
 }
 
-// messages returns one message of a server's request: results of calls are
-// messages of their own, and name the tool that was called.
+// messages translates one message of a server's request. Results of calls become separate messages,
+// which name the called tool.
 func messages(m *mcp.SamplingMessage, names *model.Names, called map[string]string) []model.Message {
 	said := model.Message{Role: model.Role(m.Role)}
 	results := model.Message{Role: model.RoleTool}
@@ -80,7 +82,7 @@ func messages(m *mcp.SamplingMessage, names *model.Names, called map[string]stri
 	return all
 }
 
-// Result returns the model's answer as a server reads it.
+// Result translates the model's answer for the server.
 func Result(response *model.Response, name string, names *model.Names) *mcp.CreateMessageResult {
 	result := &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: cmp.Or(response.Model, name)}
 	for _, p := range response.Message.Parts {
@@ -114,7 +116,8 @@ func FirstText(messages []mcp.SamplingMessage) string {
 	return ""
 }
 
-// Describe returns the description of a tool, or else its title, clean.
+// Describe returns the description of a tool, or its title if it has no description. It cleans the
+// text.
 func Describe(t *mcp.Tool) string {
 	text := t.Description
 	if text == "" {

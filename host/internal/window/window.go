@@ -1,4 +1,4 @@
-// Package window is what a model sees of a conversation, and how many tokens that takes.
+// Package window holds the part of a conversation that a model sees, and counts its tokens.
 package window
 
 import (
@@ -10,24 +10,24 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// leastGain is how many percent a summary must be shorter than what it replaces.
+// leastGain is the percentage by which a summary must shorten the messages that it replaces.
 const leastGain = 20
 
-// SummaryMark is how a message begins that stands for old turns.
+// SummaryMark is the first line of a message that replaces old turns.
 const SummaryMark = "[The conversation so far, shortened]"
 
-// A View is what was said in a conversation, and what the model sees of it: a summary of old
-// turns, if there is one, and the messages since. It may be used from many goroutines.
+// A View holds the messages of a conversation. The model sees a summary of the old ones, if there
+// is one, and the messages since. It is safe for concurrent use.
 type View struct {
 	mu       sync.Mutex
-	messages []model.Message // all of them
-	replaced int             // the first of them, for which the summary stands
+	messages []model.Message // all messages
+	replaced int             // number of first messages that the summary replaces
 	summary  string
-	notes    []string // what every summary must keep
-	noGain   int      // tokens of the messages when a summary of them was dropped; 0: none was
-	factor   float64  // between estimated tokens and those that the provider counts; 0: not known
-	window   int      // tokens that the model sees, as a request that did not fit has shown; 0: not known
-	shownBy  string   // the model that has shown it
+	notes    []string // facts that every summary repeats
+	noGain   int      // tokens of the messages when the last summary was dropped as too long; 0 if none was
+	factor   float64  // ratio of the provider's count of tokens to the estimate; 0: unknown
+	window   int      // the model's window in tokens, learned from a request that did not fit; 0: unknown
+	shownBy  string   // model with that window
 }
 
 // Say adds a message.
@@ -37,28 +37,28 @@ func (v *View) Say(m model.Message) {
 	v.messages = append(v.messages, m)
 }
 
-// Replace puts others in the place of all messages.
+// Replace replaces all messages.
 func (v *View) Replace(messages []model.Message) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.messages = messages
 }
 
-// Messages returns all that was said; images and sounds that a summary replaced are without their data.
+// Messages returns all messages. Images and sounds that a summary replaced have no data.
 func (v *View) Messages() []model.Message {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Clone(v.messages)
 }
 
-// Keep adds a fact that every summary keeps.
+// Keep adds a fact that every summary repeats.
 func (v *View) Keep(note string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.notes = append(v.notes, note)
 }
 
-// Notes returns the facts that every summary keeps.
+// Notes returns the facts that every summary repeats.
 func (v *View) Notes() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -72,10 +72,10 @@ func (v *View) Seen() []model.Message {
 	return v.with(v.replaced, v.summary)
 }
 
-// Tokens returns those of what the model sees.
+// Tokens returns the number of tokens of the messages that the model sees.
 func (v *View) Tokens() int { return tokensOfAll(v.Seen()) }
 
-// with returns what the model would see with a summary.
+// with returns the messages that the model would see if summary replaced the first messages.
 func (v *View) with(replaced int, summary string) []model.Message {
 	rest := v.messages[min(replaced, len(v.messages)):]
 	if replaced == 0 {
@@ -89,7 +89,7 @@ func (v *View) with(replaced int, summary string) []model.Message {
 	return append([]model.Message{head}, rest...)
 }
 
-// textOf returns a summary with what every summary keeps.
+// textOf returns a summary followed by the facts that every summary repeats.
 func (v *View) textOf(summary string) string {
 	var b strings.Builder
 	b.WriteString(SummaryMark + "\n" + summary)
@@ -103,15 +103,15 @@ func (v *View) textOf(summary string) string {
 	return b.String()
 }
 
-// Summarized returns how many messages a summary stands for, and its text as the model sees it.
+// Summarized returns the number of messages that the summary replaces, and its text for the model.
 func (v *View) Summarized() (messages int, text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.replaced, v.textOf(v.summary)
 }
 
-// Boundary returns how many messages a summary would replace so that about keep tokens
-// stay, and at least the last turn; 0 if none can be.
+// Boundary returns the number of messages that a summary should replace, so that about keep tokens
+// and at least the last turn remain. It returns 0 if no message can be replaced.
 func (v *View) Boundary(keep int) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -129,15 +129,16 @@ func (v *View) Boundary(keep int) int {
 	return upTo
 }
 
-// Before returns what the model sees before message upTo: the text of a summary, and the messages since.
+// Before returns the part of the model's view before message upTo: the summary and the messages
+// since.
 func (v *View) Before(upTo int) (summary string, messages []model.Message) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.summary, v.messages[min(v.replaced, upTo):upTo:upTo]
 }
 
-// Gains reports whether a summary of so many messages is enough shorter than what it replaces, and how many
-// tokens the conversation would have with it. That it is not is remembered.
+// Gains reports whether a summary of so many messages is enough shorter than they are, and the
+// number of tokens of the conversation with it. If it is not, GainedNothing remembers that.
 func (v *View) Gains(messages int, summary string) (after int, yes bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -152,7 +153,8 @@ func (v *View) Gains(messages int, summary string) (after int, yes bool) {
 	return after, yes
 }
 
-// GainedNothing reports whether the last summary was dropped, and the conversation is not much longer since.
+// GainedNothing reports whether the last summary was dropped as too long and the conversation has
+// hardly grown since.
 func (v *View) GainedNothing() bool {
 	tokens := v.Tokens()
 	v.mu.Lock()
@@ -160,7 +162,7 @@ func (v *View) GainedNothing() bool {
 	return v.noGain > 0 && tokens*100 < v.noGain*(100+leastGain)
 }
 
-// Counted learns from what the provider counted how far off the estimates are.
+// Counted corrects later estimates by comparing one with the provider's count.
 func (v *View) Counted(estimated int, u model.Usage) {
 	if u.Estimated || u.Input == 0 || estimated < 200 {
 		return
@@ -170,21 +172,21 @@ func (v *View) Counted(estimated int, u model.Usage) {
 	v.factor = min(max(float64(u.Input)/float64(estimated), 0.5), 3)
 }
 
-// Corrected returns an estimate as the provider would count it.
+// Corrected returns an estimate multiplied by the learned ratio.
 func (v *View) Corrected(estimated int) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return int(float64(estimated) * cmp.Or(v.factor, 1))
 }
 
-// Learn notes how many tokens a model sees.
+// Learn records the window of a model in tokens.
 func (v *View) Learn(name string, window int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.window, v.shownBy = window, name
 }
 
-// Learned returns how many tokens this model has shown that it sees; 0 if it has not.
+// Learned returns the window of a model if [View.Learn] recorded it, and 0 otherwise.
 func (v *View) Learned(name string) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -194,17 +196,17 @@ func (v *View) Learned(name string) int {
 	return v.window
 }
 
-// Summarize has a summary stand for the first messages, if there are as many, whose images and sounds are dropped: the
-// model is not sent them any more, and a conversation of days would hold every screenshot of it. It returns the
-// messages that are without some now, by the first of the parts that they had.
+// Summarize replaces the first messages, if there are as many, by a summary. It drops their images
+// and sounds, because the model no longer gets them, and a long conversation would otherwise hold
+// every screenshot. It returns the changed messages by the first of their former parts.
 func (v *View) Summarize(messages int, summary string) map[*model.Part]*model.Message {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if messages < 0 || messages > len(v.messages) {
-		return nil // of a record that somebody else wrote
+		return nil // the record was damaged or edited
 	}
 	v.replaced, v.summary = messages, summary
-	v.messages = slices.Clone(v.messages) // requests may still hold the others
+	v.messages = slices.Clone(v.messages) // requests may still use the old slice
 	bare := map[*model.Part]*model.Message{}
 	for i := range v.messages[:messages] {
 		m := &v.messages[i]
@@ -218,7 +220,8 @@ func (v *View) Summarize(messages int, summary string) map[*model.Part]*model.Me
 	return bare
 }
 
-// withoutMedia returns parts without the data of images and sounds, and whether there was any.
+// withoutMedia returns parts without the data of images and sounds, and reports whether there was
+// any.
 func withoutMedia(parts []model.Part) (bare []model.Part, some bool) {
 	bare = slices.Clone(parts)
 	for i := range bare {
@@ -237,7 +240,7 @@ func withoutMedia(parts []model.Part) (bare []model.Part, some bool) {
 	return bare, some
 }
 
-// TokensOf returns the tokens of definitions of tools.
+// TokensOf estimates the tokens of tool definitions.
 func TokensOf(tools []model.Tool) int {
 	bytes := 0
 	for i := range tools {
@@ -246,7 +249,7 @@ func TokensOf(tools []model.Tool) int {
 	return model.EstimateTokens(bytes)
 }
 
-// TokensOfRequest returns the tokens of a request.
+// TokensOfRequest estimates the tokens of a request.
 func TokensOfRequest(req *model.Request) int {
 	return model.EstimateTokens(len(req.System)) + TokensOf(req.Tools) + tokensOfAll(req.Messages)
 }
@@ -259,15 +262,15 @@ func tokensOfAll(messages []model.Message) int {
 	return tokens
 }
 
-// MessageTokens are those around the parts of a message.
+// MessageTokens is the number of tokens that a message needs in addition to its parts.
 const MessageTokens = 4
 
-// TokensOfMessage returns the tokens of a message.
+// TokensOfMessage estimates the tokens of a message.
 func TokensOfMessage(m *model.Message) int {
 	return MessageTokens + TokensOfParts(m.Parts)
 }
 
-// TokensOfParts returns the tokens of parts of a message.
+// TokensOfParts estimates the tokens of parts of a message.
 func TokensOfParts(parts []model.Part) int {
 	bytes, more := 0, 0
 	for i := range parts {

@@ -22,25 +22,25 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// An Answer is an answer that is being received. It holds the state common to all wires.
+// An Answer is an answer that is being received, with the state that all wires share.
 type Answer struct {
 	Provider string
 	Emit     func(model.Delta)
 	IDs      *IDs
-	Marked   bool // [DONE] without another end event ends the stream; other wires have an event for it
+	Marked   bool // the stream may end with [DONE] alone; other wires have an event for the end
 
 	Model   string       // name of the answering model
-	Reason  string       // reason for the end, in the provider's words
-	Usage   *model.Usage // nil while the provider has counted nothing
-	Refused bool         // the model refused by more than the reason
+	Reason  string       // reason for the end, as the provider names it
+	Usage   *model.Usage // nil until the provider sends counts
+	Refused bool         // the model refused by other means than Reason
 
-	Begun     bool       // part of a message has come
-	Done      bool       // the end has come; further input is ignored
+	Begun     bool       // part of a message was received
+	Done      bool       // the end was received; further input is ignored
 	Fault     string     // reason to stop reading
 	Complaint *Complaint // error of the provider
 }
 
-// An Assembly builds an answer in the format of one wire. Its input is valid JSON except for
+// An Assembly builds an answer in the format of one wire. Its input is valid JSON, but may have
 // invalid UTF-8.
 type Assembly interface {
 	Event(data []byte) // adds an event of a stream
@@ -52,7 +52,7 @@ type Assembly interface {
 
 // Complain records an error of the provider.
 func (a *Answer) Complain(data []byte) {
-	c := complaintOf(data)
+	c := parseComplaint(data)
 	a.Complaint = &c
 }
 
@@ -77,13 +77,13 @@ func (a *Answer) Arguments(call int, text string) {
 	}
 }
 
-// read reads an answer to its end: a stream, or one JSON text of a server that does not stream. Not
-// all such servers set the media type.
+// read reads an answer to its end. It is a stream, or one JSON text from a server that does not
+// stream. Some of these servers set the wrong media type.
 func (a *Answer) read(res *http.Response, into Assembly) error {
 	body := bufio.NewReader(res.Body)
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	first, _ := body.Peek(1)
-	for len(first) == 1 && strings.IndexByte(" \t\r\n", first[0]) >= 0 && media == "application/json" { // either may follow
+	for len(first) == 1 && strings.IndexByte(" \t\r\n", first[0]) >= 0 && media == "application/json" { // after white space, a stream or JSON may follow
 		_, _ = body.Discard(1)
 		first, _ = body.Peek(1)
 	}
@@ -97,23 +97,23 @@ func (a *Answer) read(res *http.Response, into Assembly) error {
 	case len(data) > MaxEvent:
 		return eventstream.ErrTooLarge
 	case !json.Valid(data):
-		return errors.New(complaintOf(data).Message)
+		return errors.New(parseComplaint(data).Message)
 	}
 	into.Whole(bytes.TrimSpace(data))
 	a.Done = true
 	return nil
 }
 
-// isEvent reports whether the body is a stream. Some servers label it as JSON, like its events.
+// isEvent reports whether the body is a stream of events. Some servers label a stream as JSON.
 func isEvent(body *bufio.Reader) bool {
 	first, _ := body.Peek(len("event:"))
 	return len(first) > 0 && first[0] == ':' || bytes.HasPrefix(first, []byte("data:")) || bytes.Equal(first, []byte("event:"))
 }
 
-// readStream adds the events of a stream. Errors have several forms; one is an event named error
-// whose data need not be JSON.
+// readStream adds the events of a stream. Errors have several forms, one of which is an event named
+// error with data that need not be JSON.
 func (a *Answer) readStream(body io.Reader, into Assembly) error {
-	// Some servers omit the blank line behind the last event.
+	// Some servers omit the blank line after the last event.
 	events := eventstream.NewReader(io.MultiReader(body, strings.NewReader("\n\n")), MaxEvent)
 	for !a.Done && a.Fault == "" && a.Complaint == nil {
 		next, err := events.Next()
@@ -139,7 +139,7 @@ func (a *Answer) readStream(body io.Reader, into Assembly) error {
 	return nil
 }
 
-// response returns the response received so far.
+// response returns the part of the response received so far.
 func (a *Answer) response(req *model.Request, message model.Message, broken bool) *model.Response {
 	message.Role = model.RoleAssistant
 	res := &model.Response{Model: a.Model, StopDetail: a.Reason, Message: message, Stop: model.StopOther}
@@ -154,7 +154,7 @@ func (a *Answer) response(req *model.Request, message model.Message, broken bool
 	return res
 }
 
-// stop translates the reason. Some servers report a normal end for calls.
+// stop translates Reason. Some servers report a normal end although the answer has calls.
 func (a *Answer) stop(calls int) model.StopReason {
 	switch reason := strings.ToLower(a.Reason); {
 	case a.Refused, strings.HasPrefix(reason, "content_filter"), reason == "safety", reason == "sensitive", reason == "refusal":
@@ -187,9 +187,9 @@ func NotShown(media *model.Media) string {
 	return fmt.Sprintf("[%s of %d bytes, which cannot be shown to this model]", media.Type, len(media.Data))
 }
 
-// Contents returns parts as a text if that suffices, because some servers support nothing else.
-// Otherwise it returns a list with a text or media for each part, in the form of a wire. Media
-// without a form become a text.
+// Contents returns parts as one text if possible, because some servers support nothing else.
+// Otherwise it returns a list with a text or media for each part, in the form of the wire. A text
+// replaces media that have no form.
 func Contents[C any](parts []model.Part, text func(string) C, media func(*model.Media) (C, bool)) any {
 	var list []C
 	var texts []string
@@ -216,7 +216,7 @@ func DataURL(media *model.Media) string {
 	return "data:" + media.Type + ";base64," + base64.StdEncoding.EncodeToString(media.Data)
 }
 
-// ResultText returns the text of a result for wires without a member for errors.
+// ResultText returns the text of a result for wires that have no member for errors.
 func ResultText(r *model.Result) string {
 	var texts []string
 	for _, p := range r.Parts {
@@ -229,7 +229,7 @@ func ResultText(r *model.Result) string {
 	return MarkError(r, strings.Join(texts, "\n"))
 }
 
-// MarkError marks the text of a result that is an error, and one that is empty.
+// MarkError marks the text of a result as an error, and replaces an empty text.
 func MarkError(r *model.Result, text string) string {
 	switch {
 	case r.IsError && !json.Valid([]byte(text)):
@@ -240,14 +240,14 @@ func MarkError(r *model.Result, text string) string {
 	return text
 }
 
-// Joined joins pieces of text. A character split between pieces is passed on when it is complete;
-// invalid bytes become U+FFFD.
+// Joined joins pieces of text. It holds a character that is split between pieces until it is
+// complete. Invalid bytes become U+FFFD.
 type Joined struct {
 	strings.Builder
 	rest string
 }
 
-// Add adds a piece and returns the text that is complete now.
+// Add adds a piece and returns the text that is complete after it.
 func (j *Joined) Add(piece string) string {
 	if piece == "" {
 		return ""
@@ -266,7 +266,7 @@ func (j *Joined) Add(piece string) string {
 	return j.write(text[:whole])
 }
 
-// End returns the held bytes.
+// End returns the held bytes as text.
 func (j *Joined) End() string {
 	rest := j.rest
 	j.rest = ""
@@ -275,7 +275,7 @@ func (j *Joined) End() string {
 
 func (j *Joined) write(text string) string {
 	if !utf8.ValidString(text) {
-		text = string([]rune(text)) // byte by byte, independent of the pieces
+		text = string([]rune(text)) // one U+FFFD for each byte, however the text was split
 	}
 	j.WriteString(text)
 	return text
@@ -284,8 +284,8 @@ func (j *Joined) write(text string) string {
 // maxArguments is the maximum size of one call's arguments in bytes.
 const maxArguments = 4 << 20
 
-// SetArguments sets the arguments of a call from the model's text. Nothing and null become an empty
-// object, and an object inside a JSON string is unwrapped. Any other value makes the call
+// SetArguments sets the arguments of a call from the model's text. An empty text or null becomes an
+// empty object, and an object inside a JSON string is unwrapped. Any other value makes the call
 // malformed.
 func SetArguments(call *model.Call, written string) {
 	text := strings.TrimSpace(written)
@@ -324,15 +324,15 @@ func objectProblem(text string) string {
 	return ""
 }
 
-// IDs assigns the ids of calls. Some servers send none, start again with every message, or send the
-// same id for several calls.
+// IDs makes the ids of calls unique. Some servers send none, count again from the start in every
+// message, or send the same id for several calls.
 type IDs struct {
 	taken map[string]bool
 	turn  int
 	next  int
 }
 
-// NewIDs returns IDs in which the ids of the conversation are taken.
+// NewIDs returns IDs that treat the ids of the conversation as taken.
 func NewIDs(req *model.Request) *IDs {
 	i := &IDs{taken: map[string]bool{}, turn: len(req.Messages)}
 	for m := range req.Messages {
@@ -343,7 +343,8 @@ func NewIDs(req *model.Request) *IDs {
 	return i
 }
 
-// Unique returns the id, or one made from its place in the conversation if it is empty or taken.
+// Unique returns id, or a new id made from the position in the conversation if id is empty or
+// taken.
 func (i *IDs) Unique(id string) string {
 	for id == "" || i.taken[id] {
 		id = fmt.Sprintf("call_%d_%d", i.turn, i.next)
@@ -353,8 +354,8 @@ func (i *IDs) Unique(id string) string {
 	return id
 }
 
-// ShortID returns the id of a call for a provider with a limit of most bytes. The conversation can
-// have calls of other providers.
+// ShortID returns the id of a call, shortened for a provider that accepts at most most bytes. The
+// call may come from another provider.
 func ShortID(id string, most int) string {
 	if len(id) <= most {
 		return id
@@ -363,8 +364,8 @@ func ShortID(id string, most int) string {
 	return "call_" + hex.EncodeToString(sum[:12])
 }
 
-// Marshal encodes v, an object, as JSON and adds more members, which replace those of v with the
-// same name. Invalid UTF-8 becomes U+FFFD.
+// Marshal encodes v, an object, as JSON and adds the members of more, which replace members of v
+// with the same name. Invalid UTF-8 becomes U+FFFD.
 func Marshal[V any](v any, more map[string]V) (json.RawMessage, error) {
 	object, err := encode(v)
 	if err != nil {
@@ -380,8 +381,8 @@ func Marshal[V any](v any, more map[string]V) (json.RawMessage, error) {
 	return object, nil
 }
 
-// encode is like json.Marshal without escapes for HTML. These cost tokens if a server passes the
-// text of a request to the model as it is.
+// encode is like json.Marshal without HTML escapes, which would cost tokens if a server passes the
+// JSON to the model unchanged.
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -390,8 +391,9 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// String returns the text of a JSON string, and "" for other values. Unlike the rest of Junction it
-// accepts invalid UTF-8 and keeps the bytes: some servers send a character in two pieces.
+// String returns the text of a JSON string, and "" for other values. Unlike other code of Junction
+// it accepts invalid UTF-8 and keeps the bytes, because some servers split a character between two
+// events.
 func String(raw []byte) string {
 	if text, ok := jsonrpc.Unquote(raw); ok {
 		return text
@@ -401,7 +403,7 @@ func String(raw []byte) string {
 	}
 	var b strings.Builder
 	for rest := raw[1 : len(raw)-1]; len(rest) > 0; {
-		plain, end := runs(rest)
+		plain, end := escapeRun(rest)
 		b.Write(rest[:plain])
 		var escaped string
 		if json.Unmarshal(slices.Concat([]byte{'"'}, rest[plain:end], []byte{'"'}), &escaped) == nil {
@@ -412,7 +414,7 @@ func String(raw []byte) string {
 	return b.String()
 }
 
-// StringOf returns the text of a member, as [String] does, or "" if it is missing.
+// StringOf returns [String] of a member, or "" if it is missing.
 func StringOf(object []byte, name string) string { return String(jsonrpc.Get(object, name)) }
 
 // MembersBut returns the members of an object that are neither null nor known to the adapter, or
@@ -431,8 +433,8 @@ func MembersBut(object []byte, known ...string) map[string]json.RawMessage {
 	return more
 }
 
-// Extra returns members in the form of Extra of a message or call, for their provider, or nil if
-// there are none.
+// Extra returns members in the form of the field Extra of messages and calls, or nil if there are
+// none.
 func Extra(provider string, members map[string]json.RawMessage) map[string]map[string]json.RawMessage {
 	if members == nil {
 		return nil
@@ -440,8 +442,8 @@ func Extra(provider string, members map[string]json.RawMessage) map[string]map[s
 	return map[string]map[string]json.RawMessage{provider: members}
 }
 
-// runs returns the begin and end of the first escapes in a text.
-func runs(text []byte) (start, end int) {
+// escapeRun returns the start and end of the first run of escapes in a text.
+func escapeRun(text []byte) (start, end int) {
 	start = bytes.IndexByte(text, '\\')
 	if start < 0 {
 		return len(text), len(text)
@@ -457,12 +459,12 @@ func runs(text []byte) (start, end int) {
 	return start, min(end, len(text))
 }
 
-// Number returns the count in a member of an object, or 0 if it has none.
+// Number returns the number in a member of an object, or 0 if there is none.
 func Number(object []byte, name string) int {
 	var n float64
 	if json.Unmarshal(jsonrpc.Get(object, name), &n) != nil {
 		return 0
 	}
-	const most = 1<<31 - 1 // so that counts can be added up
+	const most = 1<<31 - 1 // a limit, so that sums do not overflow
 	return int(max(0, min(n, most)))
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Limits of sizes and times that a provider controls.
+// Limits for sizes and times that a provider controls.
 const (
 	// maxAnswer is the maximum size of one answer on the wire in bytes.
 	maxAnswer = 64 << 20
@@ -32,14 +32,14 @@ const (
 	MaxEvent = 16 << 20
 	// maxTapped is the number of bytes of each body in an Exchange.
 	maxTapped = 4 << 20
-	// answerTime is how long the first byte of an answer may take: a model on the user's machine
+	// answerTime is the maximum wait for the first byte of an answer. A model on the user's machine
 	// may have to be loaded first.
 	answerTime = 10 * time.Minute
-	// idleTime is how long a stream may be silent.
+	// idleTime is the maximum time without a byte in a stream.
 	idleTime = 5 * time.Minute
 )
 
-// Errors of the answer itself.
+// Errors while an answer is read.
 var (
 	ErrIdle     = errors.New("the provider fell silent")
 	ErrTooLarge = errors.New("the answer is larger than 64 MiB")
@@ -60,7 +60,7 @@ type exchange struct {
 	tap    func(model.Exchange)
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	timer  *time.Timer // reset by each byte
+	timer  *time.Timer // reset after each read
 	body   io.ReadCloser
 	size   int64
 	got    bytes.Buffer
@@ -86,8 +86,8 @@ func do(client *http.Client, req *http.Request, body []byte, tap func(model.Exch
 	return res, nil
 }
 
-// because returns the cause of an end if it is one of ours; the error of the transport only reports
-// that the context was canceled.
+// because returns ErrIdle or ErrTooLarge if one of them ended the exchange, and err otherwise. The
+// transport's error would only report that the context was canceled.
 func (x *exchange) because(err error) error {
 	if cause := context.Cause(x.ctx); errors.Is(cause, ErrIdle) || errors.Is(cause, ErrTooLarge) {
 		return cause
@@ -130,27 +130,27 @@ func (x *exchange) Close() error {
 	return err
 }
 
-// MaxAttempts is the number of forms in which one request is sent, each without the parts that the
+// MaxAttempts is the number of times that a request is sent, each time without the parts that the
 // provider refused before.
 const MaxAttempts = 12
 
-// A Service is a provider's API and its restrictions.
+// A Service is a provider's API with its restrictions.
 type Service struct {
 	Provider string
 	URL      string
-	Client   *http.Client // made by [Client]
+	Client   *http.Client // result of [Client]
 	Key      string
 	Header   func(h http.Header, key string) // sets the headers of a request
 	Dialect  model.Dialect
 	Learned  Learned
 
-	// Body encodes a request with these tools, before learned restrictions are applied.
+	// Body encodes a request with these tools. Learned restrictions are applied later.
 	Body func(req *model.Request, tools []model.Tool) ([]byte, error)
 	// Begin starts the assembly of an answer.
 	Begin func(a *Answer) Assembly
 }
 
-// BaseURL parses the URL below which an API is. The error shows like, a valid example.
+// BaseURL parses the base URL of an API. The error includes like as a valid example.
 func BaseURL(provider, base, like string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -169,8 +169,9 @@ func (s *Service) Generate(ctx context.Context, req *model.Request, emit func(mo
 	})
 }
 
-// insist sends a request with ask and repeats it without the refused parts. A Response of ask means
-// that an answer had begun. Notes of the Response list tools and pictures that were omitted.
+// insist sends a request with ask and repeats it without refused parts. If ask returns a Response,
+// an answer had begun, and the request is not repeated. Notes of the Response list omitted tools
+// and pictures.
 func (s *Service) insist(req *model.Request, ask func(req *model.Request, tools []model.Tool) (*model.Response, error)) (*model.Response, error) {
 	tools, notes := model.Lower(req.Tools, s.Dialect)
 	tools, aside := s.Learned.without(tools)
@@ -195,8 +196,8 @@ func (s *Service) insist(req *model.Request, ask func(req *model.Request, tools 
 	return nil, &model.Error{Provider: s.Provider, Message: fmt.Sprintf("the request was refused in %d forms, at last: %v", MaxAttempts, last), Err: model.ErrBadTool}
 }
 
-// ask sends a request in one form and reads the answer. The Response is nil if no part of one had
-// come.
+// ask sends a request once and reads the answer. The Response is nil if no part of an answer was
+// received.
 func (s *Service) ask(ctx context.Context, req *model.Request, tools []model.Tool, emit func(model.Delta)) (*model.Response, error) {
 	body, err := s.Body(req, tools)
 	if err != nil {
@@ -217,7 +218,7 @@ func (s *Service) ask(ctx context.Context, req *model.Request, tools []model.Too
 	}
 	defer res.Body.Close()
 	if res.StatusCode >= 300 {
-		return nil, s.answered(res)
+		return nil, s.responseError(res)
 	}
 	a := &Answer{Provider: s.Provider, Emit: emit, IDs: NewIDs(req)}
 	assembly := s.Begin(a)
@@ -230,47 +231,48 @@ func (s *Service) ask(ctx context.Context, req *model.Request, tools []model.Too
 
 // Bearer sends the key as a bearer token.
 func Bearer(h http.Header, key string) {
-	h.Set("Accept", "application/json") // as OpenAI's libraries send, also for a stream
+	h.Set("Accept", "application/json") // OpenAI's libraries send this also for streams
 	if key != "" {
 		h.Set("Authorization", "Bearer "+key)
 	}
 }
 
-// A Member is a member of a request that a service may refuse.
+// A Member is a member of requests that a service may refuse.
 type Member struct {
 	Name string
-	// Words lists words; a complaint about the member contains one of them.
+	// Words lists words; an error about the member contains one of them.
 	Words []string
 }
 
-// Learned holds the restrictions of a service found by its refusals: tools, pictures and members.
-// It is safe for concurrent use.
+// Learned holds the restrictions of a service that its refusals revealed: tools, pictures and
+// members. It is safe for concurrent use.
 type Learned struct {
-	// Members lists the members that can be omitted, in the order in which they are looked for.
+	// Members lists the members that can be omitted, in the order in which errors are searched for
+	// them.
 	Members []Member
 
 	mu         sync.Mutex
-	refused    map[[sha256.Size]byte]string // reasons by hash, of a tool's whole definition or of a picture's data
+	refused    map[[sha256.Size]byte]string // reasons, by the hash of a tool's definition or of a picture's data
 	left       map[string]bool
-	mostTokens int // of an answer; 0 while no limit was refused
+	mostTokens int // limit of an answer; 0 until one was refused
 }
 
-// Left returns the omitted members.
+// Left returns the names of the omitted members.
 func (l *Learned) Left() map[string]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.left)
 }
 
-// MostTokens returns the largest limit of an answer that the model accepts, or 0 if that is
-// unknown.
+// MostTokens returns the largest accepted limit of an answer, or 0 if it is unknown.
 func (l *Learned) MostTokens() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mostTokens
 }
 
-// from learns from an error. It reports whether to send the request again, and with which tools.
+// from learns from an error. It returns the tools for the next attempt, and reports whether there
+// should be one.
 func (l *Learned) from(err error, tools []model.Tool) (next []model.Tool, notes []model.Note, again bool) {
 	var failure *model.Error
 	if !errors.As(err, &failure) || failure.Status != http.StatusBadRequest && failure.Status != http.StatusUnprocessableEntity || failure.Err != nil {
@@ -286,8 +288,8 @@ func (l *Learned) from(err error, tools []model.Tool) (next []model.Tool, notes 
 	return tools, nil, l.learn(failure.Message)
 }
 
-// learn finds the member that an error is about and omits it from now on. It reports false if there
-// is none, or if it was already omitted.
+// learn finds the member that an error is about and omits it from now on. It returns false if there
+// is none, or if the member was omitted already.
 func (l *Learned) learn(message string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -317,10 +319,10 @@ var (
 	missingHint = lazy.Regexp(`(?i)messages?[\[.]\d|must be (passed|sent) back|missing a .?thought_signature`)
 )
 
-// namedTools returns the indexes of the tools that an error is about, found by position or by name.
+// namedTools returns the indexes of the tools that an error names by position or by name.
 func namedTools(message string, tools []model.Tool) []int {
 	if missingHint().MatchString(message) {
-		return nil // the error is about the conversation, which also names tools
+		return nil // the error is about the conversation, which also contains names of tools
 	}
 	for _, list := range []string{"function_declarations", "functions", "tools"} {
 		var found []int
@@ -343,12 +345,12 @@ func namedTools(message string, tools []model.Tool) []int {
 	return found
 }
 
-// leastWindow is the smallest plausible window of a model in tokens. A smaller number in a
-// complaint counts something else.
+// leastWindow is the smallest plausible window of a model in tokens. A smaller number in an error
+// counts something else.
 const leastWindow = 256
 
-// windows match the model's window in the complaints of providers about a request that is too long.
-// The size of the request is next to it, and must not be matched instead.
+// windows match the model's window in errors about requests that are too long. The size of the
+// request is next to it and must not be matched.
 var windows = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		// OpenAI, DeepSeek, vLLM, OpenRouter, Mistral: "maximum context length is 32768 tokens"; xAI: "maximum prompt length is";
@@ -367,7 +369,7 @@ var windows = sync.OnceValue(func() []*regexp.Regexp {
 	}
 })
 
-// windowOf returns the model's window in tokens according to a complaint, or 0.
+// windowOf returns the model's window in tokens from an error, or 0.
 func windowOf(c Complaint) int {
 	if c.Window >= leastWindow {
 		return c.Window

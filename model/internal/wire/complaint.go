@@ -17,20 +17,20 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// maxErrorBody is the number of bytes read of an error response.
+// maxErrorBody is the number of bytes that are read of an error response.
 const maxErrorBody = 1 << 20
 
-// A Complaint is an error of a provider, in whatever form it came.
+// A Complaint is an error of a provider, parsed from any of its forms.
 type Complaint struct {
 	Message, Code, Param string
-	// Window is the model's window in tokens if a member holds it, else 0.
+	// Window is the model's window in tokens if the error has a member for it, and 0 otherwise.
 	Window int
 }
 
-// answered returns the error for a response that is not a message.
-func (s *Service) answered(res *http.Response) error {
+// responseError returns the error for a response that is not a message.
+func (s *Service) responseError(res *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-	c := complaintOf(body)
+	c := parseComplaint(body)
 	c.Message = cmp.Or(c.Message, http.StatusText(res.StatusCode))
 	if res.StatusCode < 400 {
 		c.Message = "redirects to " + res.Header.Get("Location") + "; set the base URL to where the service is"
@@ -40,7 +40,7 @@ func (s *Service) answered(res *http.Response) error {
 	return err
 }
 
-// failure returns the error for a complaint, without the key. status is 0 in the middle of a
+// failure returns the error for a complaint, without the key. status is 0 for an error during a
 // stream.
 func (s *Service) failure(c Complaint, status int) *model.Error {
 	text := c.Message
@@ -57,8 +57,8 @@ func (s *Service) failure(c Complaint, status int) *model.Error {
 	return failure
 }
 
-// problem returns the error for an incomplete answer, or nil if the answer is complete, even if the
-// connection failed after it. err is the error of reading.
+// problem returns the error for an incomplete answer. It returns nil if the answer is complete,
+// even if the connection failed after it. err is the error of reading.
 func (s *Service) problem(ctx context.Context, a *Answer, err error) error {
 	message := a.Fault
 	switch {
@@ -89,9 +89,9 @@ func (s *Service) problem(ctx context.Context, a *Answer, err error) error {
 	return &model.Error{Provider: s.Provider, Message: Text(message, s.Key), Err: cause}
 }
 
-// complaintOf parses an error: OpenAI's form, a list of it (Gemini), a text in its place (Ollama),
-// the members at the top (vLLM, Mistral, FastAPI), or plain text.
-func complaintOf(body []byte) Complaint {
+// parseComplaint parses an error. Its forms are OpenAI's object, a list of it (Gemini), a text in
+// its place (Ollama), its members at the top level (vLLM, Mistral, FastAPI), and plain text.
+func parseComplaint(body []byte) Complaint {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
 		text := string(body)
@@ -122,11 +122,11 @@ func complaintOf(body []byte) Complaint {
 	if n, err := strconv.Atoi(firstText(inner, "n_ctx")); err == nil { // llama.cpp
 		c.Window = n
 	}
-	// The type is more specific than a status as the code.
+	// The type is more specific than a code that is a number.
 	if name := firstText(inner, "type", "status"); name != "" && isNumber(c.Code) {
 		c.Code = name
 	}
-	if c.Code == "error" { // the type of the event
+	if c.Code == "error" { // only the type of the event
 		c.Code = ""
 	}
 	if metadata, ok := inner["metadata"].(map[string]any); ok {
@@ -167,7 +167,7 @@ var (
 	noModel = lazy.Regexp(`(?i)^not_found_error .*\bmodel\b|model.{0,80}(not found|not exist|no such|not available)|(not found|no such|unknown|invalid) model\b|not a valid model`)
 )
 
-// codes maps the unambiguous codes of providers, in small letters, to errors.
+// codes maps unambiguous error codes of providers, in lower case, to errors.
 var codes = map[string]error{
 	"model_not_found":      model.ErrNoModel,
 	"authentication_error": model.ErrUnauthorized, "permission_error": model.ErrUnauthorized,
@@ -175,7 +175,7 @@ var codes = map[string]error{
 	"overloaded": model.ErrOverloaded, "overloaded_error": model.ErrOverloaded, "unavailable": model.ErrOverloaded, "server_overloaded": model.ErrOverloaded,
 }
 
-// causeOf returns the error for errors.Is.
+// causeOf returns the error of package model that classifies a complaint, or nil.
 func causeOf(c Complaint, status int) error {
 	if n, err := strconv.Atoi(c.Code); err == nil && status == 0 {
 		status = n
@@ -197,8 +197,7 @@ func causeOf(c Complaint, status int) error {
 // maxErrorText is the number of bytes of a provider's error that are reported.
 const maxErrorText = 2 << 10
 
-// Sentinel returns the error of package model for a status, or nil if the response itself must be
-// examined.
+// Sentinel returns the error of package model for a status, or nil if the status does not suffice.
 func Sentinel(status int) error {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -211,8 +210,8 @@ func Sentinel(status int) error {
 	return nil
 }
 
-// RetryAfter returns the wait that the headers of a response ask for, or 0. It supports seconds,
-// dates, and the milliseconds that some providers send.
+// RetryAfter returns the wait that the headers of a response request, or 0. It understands seconds,
+// dates, and the milliseconds of some providers.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
 		return time.Duration(ms * float64(time.Millisecond))
@@ -230,8 +229,8 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// Text returns a provider's text in a form that may be reported: shortened, and without the
-// secrets, which some servers repeat in their errors.
+// Text returns a provider's text for use in errors. It is shortened, and secrets are replaced,
+// because some servers repeat them.
 func Text(text string, secrets ...string) string {
 	for _, secret := range secrets {
 		if len(secret) >= 4 {
@@ -244,7 +243,7 @@ func Text(text string, secrets ...string) string {
 // maxRefused is the number of refused tools and pictures that are remembered.
 const maxRefused = 256
 
-// remember stores the reason why something is refused, for good.
+// remember stores the reason for a refusal, for the lifetime of l.
 func (l *Learned) remember(what [sha256.Size]byte, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -254,7 +253,7 @@ func (l *Learned) remember(what [sha256.Size]byte, why string) {
 	l.refused[what] = why
 }
 
-// without removes the tools that are known to be refused.
+// without removes the tools that were refused before.
 func (l *Learned) without(tools []model.Tool) (taken []model.Tool, notes []model.Note) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -272,7 +271,8 @@ func fingerprint(t *model.Tool) [sha256.Size]byte {
 	return sha256.Sum256([]byte(t.Name + "\x00" + t.Description + "\x00" + string(t.Schema)))
 }
 
-// Estimate guesses the tokens of a request and its answer, for a provider that does not count them.
+// Estimate estimates the tokens of a request and its answer, for a provider that does not count
+// them.
 func Estimate(req *model.Request, answer *model.Message) model.Usage {
 	input, pictures := len(req.System), 0
 	for i := range req.Messages {
@@ -290,14 +290,14 @@ func Estimate(req *model.Request, answer *model.Message) model.Usage {
 	}
 }
 
-// sizeOf returns the number of bytes of a message, and how many of them are reasoning.
+// sizeOf returns the number of bytes of a message; thought counts those of its reasoning.
 func sizeOf(m *model.Message) (size, thought int) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		size += len(p.Text)
 		if p.Call != nil {
 			size += len(p.Call.Name) + len(p.Call.Raw)
-			if string(p.Call.Arguments) != "{}" { // the model may have written nothing
+			if string(p.Call.Arguments) != "{}" { // {} may be our replacement for an empty text
 				size += len(p.Call.Arguments)
 			}
 		}

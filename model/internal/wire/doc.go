@@ -1,3 +1,3 @@
-// Package wire holds the code that the adapters of package model share: an HTTP client with limits
-// and a tap, the meaning of statuses, and the parsing of a call's arguments.
+// Package wire holds the code that the adapters of package model share. It has an HTTP client with
+// limits and a tap, maps statuses to errors, and parses the arguments of calls.
 package wire

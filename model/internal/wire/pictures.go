@@ -11,18 +11,18 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// A refused picture would be refused in every later request, too, and the conversation could not
-// continue.
+// Every later request would include a refused picture again, and the conversation could not
+// continue. So pictures are omitted after a refusal.
 var (
-	// aboutPictures matches a complaint about a picture in the request. Servers whose models
-	// support only text complain about the list that contains it.
+	// aboutPictures matches an error about a picture in the request. Servers with text-only models
+	// report an error about the list that contains the picture.
 	aboutPictures = lazy.Regexp(`(?i)\bimages?\b|image_url|input_image|multi-?modal|mmproj|content.{0,20} must be a string`)
-	// noPictures matches a complaint about all pictures, not about a fault of one.
+	// noPictures matches an error about pictures in general, not about one defective picture.
 	noPictures = lazy.Regexp(`(?i)not (be )?(supported|enabled)|does(n't| not) support|unsupported content|unknown variant|only supported by|endpoints found|must be a string|at most 0 |not a multi-?modal|missing data required`)
 )
 
-// sendable returns the request with texts in place of pictures that are refused. It shares
-// unchanged parts with req.
+// sendable returns the request with texts in place of refused pictures. It shares unchanged parts
+// with req.
 func (l *Learned) sendable(req *model.Request, d *model.Dialect) *model.Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,8 +45,8 @@ func (l *Learned) sendable(req *model.Request, d *model.Dialect) *model.Request 
 
 func isPicture(m *model.Media) bool { return strings.HasPrefix(strings.ToLower(m.Type), "image/") }
 
-// withTexts returns parts with texts in place of media that takes refuses, or nil if all are
-// accepted.
+// withTexts returns parts with texts in place of media for which takes returns false. It returns
+// nil if nothing changed.
 func withTexts(parts []model.Part, takes func(*model.Media) bool) []model.Part {
 	var changed []model.Part
 	for i, p := range parts {
@@ -71,8 +71,9 @@ func withTexts(parts []model.Part, takes func(*model.Media) bool) []model.Part {
 	return changed
 }
 
-// fromPictures learns from an error about pictures: all that were sent are refused, or else one of
-// the newest. Some servers report it with the status of a server error.
+// fromPictures learns from an error about pictures. It marks all sent pictures as refused, or only
+// the newest ones if the error is about one picture. Some servers report it with the status of a
+// server error.
 func (l *Learned) fromPictures(err error, sent *model.Request) (notes []model.Note, again bool) {
 	var failure *model.Error
 	if !errors.As(err, &failure) || failure.Status < 400 || failure.Status > 501 || failure.Err != nil || !aboutPictures().MatchString(failure.Message) {
@@ -93,7 +94,7 @@ func (l *Learned) fromPictures(err error, sent *model.Request) (notes []model.No
 	return []model.Note{{Text: what + " not shown to the model, as its provider refused: " + failure.Message}}, true
 }
 
-// refusePictures remembers the pictures among parts as refused and returns their number.
+// refusePictures marks the pictures among parts as refused and returns their number.
 func (l *Learned) refusePictures(parts []model.Part) (n int) {
 	for i := range parts {
 		if result := parts[i].Result; result != nil {

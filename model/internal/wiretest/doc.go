@@ -1,7 +1,7 @@
 // Package wiretest tests the adapters of package model with the streams in their testdata. Each
-// stream names its origin. A synthetic one was written by hand after the formats that providers
-// publish and the faults that issues report. A published one names its place, and a recorded one
-// the server and the day. Each is a txtar file:
+// stream names its origin. A synthetic one was written by hand, from published formats and from
+// errors in issue reports. A published one names its URL, and a recorded one the server and the
+// day. Each is a txtar file:
 //
 //	a description, with the provider of the format
 //	synthetic, published: URL, or recorded: SERVER, DAY
@@ -15,9 +15,9 @@
 //	-- response.json --  the result of Generate
 //	-- deltas.txt --     the emitted deltas, pieces of the same kind joined
 //
-// The tests write the last two themselves when they run with -update. Read the changes after that.
+// With -update the tests write the last two files. Review these changes.
 //
-// Every body is sent whole, byte by byte, and in parts with a border at every byte; the outcome
-// must be the same each time. Then it is cut off at every byte. The outcome must be an error or an
+// Every body is sent whole, byte by byte, and in two parts split at every byte. The outcome must
+// always be the same. Then the body is cut off at every byte. The outcome must be an error or an
 // answer, in both cases with a message that can be kept.
 package wiretest

@@ -4,62 +4,62 @@ package watch
 type Kind uint8
 
 const (
-	Look    Kind = iota // check that a file exists, and its attributes
+	Look    Kind = iota // check whether a file exists, or read its attributes
 	Read                // read the contents of a file or folder
 	Write               // change the contents or attributes of a file
-	Change              // create, rename or remove a file or folder, which changes the folder above
+	Change              // create, rename or remove a file or folder, which changes the folder that contains it
 	Run                 // start a program
 	Connect             // connect to an address
-	Listen              // listen at an address
+	Listen              // listen on an address
 )
 
 func (k Kind) String() string {
 	return [...]string{"look", "read", "write", "change", "run", "connect", "listen"}[k]
 }
 
-// A Scope selects the watched calls. Other calls cost nothing.
+// A Scope selects the calls to watch. Other calls are not slowed down.
 type Scope uint8
 
 const (
-	// Connections selects calls that connect.
+	// Connections selects connecting calls.
 	Connections Scope = iota
 	// Opens also selects all calls that open, run, change or remove a file.
 	Opens
-	// Looks also selects the much more frequent checks whether a file exists.
+	// Looks also selects checks for existing files, which are much more frequent.
 	Looks
 )
 
-// An Access is one attempted access of a program.
+// An Access is an access that a program attempts.
 type Access struct {
 	Kind Kind
-	// Path is absolute and has no "..". Links in it are not followed. Unix sockets of Connect and
-	// Listen have a path, too.
+	// Path is an absolute path without "..". Links in it are not resolved. For Connect and Listen
+	// it is the path of a Unix socket.
 	Path string
-	// Address is an IP address with its port, for Connect and Listen. It is empty if Path is not.
+	// Address is an IP address with a port, for Connect and Listen. It is empty if Path is set.
 	Address string
 }
 
-// Options configure a Watcher.
+// Options configures a Watcher.
 type Options struct {
-	// See receives each access once, and again only if more than Remembered differ. The call waits
-	// until See returns, so that the program's files are unchanged; only a process that is killed
-	// does not wait.
+	// See is called with each different access, once. An access may be repeated after more than
+	// Remembered others. The program's call waits until See returns, so that its files are
+	// unchanged meanwhile. Only a killed process does not wait.
 	See func(Access)
-	// Skip reports quickly that an access need not be reported; nil reports all.
+	// Skip is a quick check whether an access need not be reported; nil reports all.
 	Skip func(Access) bool
-	// PerSecond is the number of calls examined in each second; further ones continue unexamined,
-	// and are counted by Missed. 0 means maxPerSecond.
+	// PerSecond is the maximum number of calls examined in a second. Others continue without
+	// examination, and Missed counts them. 0 means maxPerSecond.
 	PerSecond int
-	// Remembered is the number of remembered accesses; 0 means maxRemembered.
+	// Remembered is the number of accesses that are remembered as reported; 0 means maxRemembered.
 	Remembered int
 }
 
 const (
-	// maxPerSecond exceeds the calls of a program that reads the tree of a repository. It bounds
-	// the share of a core that a loop can use.
+	// maxPerSecond is more than the calls of a program that reads the tree of a repository. It
+	// limits the CPU time that a loop in a program can cause.
 	maxPerSecond = 20_000
-	// maxRemembered times 8 bytes is the memory of a Watcher.
+	// maxRemembered is the number of hashes in a Watcher, of 8 bytes each.
 	maxRemembered = 16_384
-	// maxPath is PATH_MAX of Linux, the limit of the kernel.
+	// maxPath is the kernel's limit, PATH_MAX.
 	maxPath = 4096
 )

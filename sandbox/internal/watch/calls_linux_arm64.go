@@ -7,5 +7,5 @@ const (
 	fstatat   = unix.SYS_FSTATAT
 )
 
-// table returns the watched calls: this architecture has none that are older than openat.
+// table returns the calls to watch. This architecture has no older calls without a folder argument.
 func table() map[int]call { return common() }

@@ -29,8 +29,9 @@ func (s Scope) asks(c call) bool {
 	return true
 }
 
-// filter returns a filter that notifies the listener of the table's calls in the scope, and allows
-// all others. Calls of another architecture, such as those of 32-bit programs, are not watched.
+// filter returns a filter that notifies the listener of the calls in the scope, and allows all
+// others. It does not watch calls with the numbers of another architecture, such as those of 32-bit
+// programs.
 func filter(scope Scope) ([]bpf.RawInstruction, error) {
 	asked := table()
 	maps.DeleteFunc(asked, func(_ int, c call) bool { return !scope.asks(c) })
@@ -51,7 +52,8 @@ func filter(scope Scope) ([]bpf.RawInstruction, error) {
 			f = append(f, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(number), SkipTrue: ask()})
 			continue
 		}
-		// With AT_EMPTY_PATH the call refers to an open file, like fstat, which is frequent.
+		// With AT_EMPTY_PATH the call is about an open file, like the frequent call fstat, and is
+		// allowed.
 		f = append(f, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(number), SkipTrue: 2})
 		f = append(f, bpf.LoadAbsolute{Off: dataArgs + 8*uint32(c.flags), Size: 4})
 		f = append(f, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.AT_EMPTY_PATH, SkipTrue: allow(), SkipFalse: ask()})
@@ -59,10 +61,10 @@ func filter(scope Scope) ([]bpf.RawInstruction, error) {
 	return bpf.Assemble(append(f, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}, bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF}))
 }
 
-// Install makes the kernel notify the returned listener of calls in the scope by the calling thread
-// and its children. The thread must be locked and must not be able to gain privileges
-// (PR_SET_NO_NEW_PRIVS). From then on such calls wait until a Watcher runs at the listener, and
-// fail with ENOSYS when its last copy is closed.
+// Install makes the kernel notify a listener of the calls in the scope, by the calling thread and
+// its children. The thread must be locked, and must not be able to gain privileges
+// (PR_SET_NO_NEW_PRIVS). From then on these calls wait until a Watcher runs at the listener. They
+// fail with ENOSYS after the last copy of the listener is closed.
 func Install(scope Scope) (listener int, err error) {
 	raw, err := filter(scope)
 	if err != nil {
@@ -71,7 +73,7 @@ func Install(scope Scope) (listener int, err error) {
 	program := unix.SockFprog{Len: uint16(len(raw)), Filter: (*unix.SockFilter)(unsafe.Pointer(&raw[0]))}
 	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 	fd, errno := install(flags, &program)
-	if errno == unix.EINVAL { // before Linux 5.19: a signal restarts the call
+	if errno == unix.EINVAL { // before Linux 5.19, where a signal restarts the call
 		fd, errno = install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, &program)
 	}
 	if errno != 0 {

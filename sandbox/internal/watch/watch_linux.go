@@ -25,7 +25,7 @@ type notification struct {
 	id    uint64
 	pid   uint32
 	flags uint32
-	// struct seccomp_data
+	// the following fields are struct seccomp_data
 	number  int32
 	arch    uint32
 	pointer uint64
@@ -40,7 +40,7 @@ type reply struct {
 	flags uint32
 }
 
-// A Watcher serves the kernel's listener and reports the accesses of programs.
+// A Watcher reads notifications from the kernel's listener and reports the accesses of programs.
 type Watcher struct {
 	listener *os.File
 	o        Options
@@ -50,12 +50,12 @@ type Watcher struct {
 	// The following fields are used only by Run.
 	seed   maphash.Seed
 	seen   map[uint64]struct{}
-	second time.Time // begin of the current second
-	looked int       // calls examined in it
+	second time.Time // start of the current second
+	looked int       // number of calls examined in the current second
 	buf    [maxPath]byte
 }
 
-// New returns a Watcher of the programs at a listener, which it closes.
+// New returns a Watcher for the programs at a listener. Run closes the listener.
 func New(listener *os.File, o Options) *Watcher {
 	if o.PerSecond == 0 {
 		o.PerSecond = maxPerSecond
@@ -69,12 +69,12 @@ func New(listener *os.File, o Options) *Watcher {
 	return &Watcher{listener: listener, o: o, calls: table(), seed: maphash.MakeSeed(), seen: map[uint64]struct{}{}}
 }
 
-// Missed returns the number of calls that were not examined. There were too many in a second, or
-// the memory of a process could not be read.
+// Missed returns the number of calls that were not examined, because there were too many in a
+// second or the memory of a process could not be read.
 func (w *Watcher) Missed() uint64 { return w.missed.Load() }
 
 // Run reports calls and lets them continue, until all watched programs have ended or ctx is done.
-// After that, remaining programs cannot open files any more.
+// Programs that still run after that cannot open files.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.listener.Close()
 	woken, wake, err := os.Pipe()
@@ -85,11 +85,11 @@ func (w *Watcher) Run(ctx context.Context) error {
 	defer wake.Close()
 	stop := context.AfterFunc(ctx, func() { wake.Write([]byte{0}) })
 	defer stop()
-	// Fd makes the file blocking, because these threads wait in the kernel: then a single call is
-	// fastest.
+	// Fd makes the file blocking. That is intended, because waiting in the kernel is fastest for a
+	// single call.
 	listener := int(w.listener.Fd())
-	// Since Linux 6.6 the caller and the Watcher can alternate on one core: an open takes 14 µs
-	// instead of 17 on a busy machine.
+	// Since Linux 6.6 the caller and the Watcher can alternate on one core. On a busy machine an
+	// open then takes 14 µs instead of 17.
 	unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	polled := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}, {Fd: int32(woken.Fd()), Events: unix.POLLIN}}
 	for {
@@ -104,18 +104,18 @@ func (w *Watcher) Run(ctx context.Context) error {
 			if err := w.next(listener); err != nil {
 				return err
 			}
-		case polled[0].Revents != 0: // POLLHUP: all watched programs have ended
+		case polled[0].Revents != 0: // POLLHUP also means that all watched programs have ended
 			return nil
 		}
 	}
 }
 
-// next receives a call, examines it, reports it and lets it continue. It reports first: the call
-// may be the last of the program, and with the program the data to interpret it would be lost.
+// next receives a call, examines it, reports it and lets it continue. It reports first, because the
+// program may end with the call, and the data needed to interpret the access would be lost.
 func (w *Watcher) next(listener int) error {
 	var n notification
 	if errno := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); errno != 0 {
-		if errno == unix.ENOENT || errno == unix.EINTR { // the caller was killed
+		if errno == unix.ENOENT || errno == unix.EINTR { // the calling process was killed
 			return nil
 		}
 		return fmt.Errorf("taking a call of a watched program: %w", errno)
@@ -141,7 +141,7 @@ func (w *Watcher) next(listener int) error {
 	return nil
 }
 
-// look determines the accesses of a call, and returns the number of new ones.
+// look determines the accesses of a call, and returns the number of those not reported before.
 func (w *Watcher) look(listener int, n *notification, accesses *[2]Access) int {
 	c := w.calls[int(n.number)]
 	count := 0
@@ -156,7 +156,7 @@ func (w *Watcher) look(listener int, n *notification, accesses *[2]Access) int {
 		} else {
 			err = w.file(n, c, name, &a)
 		}
-		if errors.Is(err, errUnnamed) || err == nil && (w.o.Skip(a) || w.known(a)) {
+		if errors.Is(err, errUnnamed) || err == nil && (w.o.Skip(a) || w.wasReported(a)) {
 			continue
 		}
 		if err != nil {
@@ -169,13 +169,12 @@ func (w *Watcher) look(listener int, n *notification, accesses *[2]Access) int {
 	if count == 0 {
 		return 0
 	}
-	// The process may have been killed meanwhile, and its id reused by the process whose memory was
-	// read.
+	// The process may have been killed, and its id reused by the process whose memory was read.
 	if errno := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)); errno != 0 {
 		return 0
 	}
 	for _, a := range accesses[:count] {
-		if len(w.seen) >= w.o.Remembered { // repeating some reports is cheaper than tracking the oldest
+		if len(w.seen) >= w.o.Remembered { // cheaper than finding the oldest; some accesses are then reported again
 			clear(w.seen)
 		}
 		w.seen[maphash.Comparable(w.seed, a)] = struct{}{}
@@ -183,17 +182,17 @@ func (w *Watcher) look(listener int, n *notification, accesses *[2]Access) int {
 	return count
 }
 
-// errUnnamed reports that a call names no file and no address.
+// errUnnamed reports that a call names neither a file nor an address.
 var errUnnamed = errors.New("names nothing")
 
-// file determines the path that a call names.
+// file determines the path in a call.
 func (w *Watcher) file(n *notification, c call, at name, a *Access) error {
 	text, err := w.text(n.pid, n.args[at.path])
 	if err != nil {
 		return err
 	}
 	if len(text) == 0 {
-		return errUnnamed // ENOENT, or an open file with AT_EMPTY_PATH
+		return errUnnamed // the call fails with ENOENT, or is about an open file
 	}
 	path := string(text)
 	if c.open != noOpen {
@@ -207,7 +206,7 @@ func (w *Watcher) file(n *notification, c call, at name, a *Access) error {
 			return err
 		}
 		if dir == "" || dir[0] != '/' {
-			return errUnnamed // a pipe, or another file that is not a folder
+			return errUnnamed // the descriptor is a pipe or another file, not a folder
 		}
 		path = dir + "/" + path
 	}
@@ -215,7 +214,7 @@ func (w *Watcher) file(n *notification, c call, at name, a *Access) error {
 	return nil
 }
 
-// folder returns the link to the folder that a path is relative to.
+// folder returns the link in /proc to the folder to which a path is relative.
 func folder(n *notification, at name) string {
 	process := "/proc/" + strconv.FormatUint(uint64(n.pid), 10)
 	if at.dir < 0 || int32(n.args[at.dir]) == unix.AT_FDCWD {
@@ -249,7 +248,7 @@ func (w *Watcher) openKind(n *notification, where openFlags) (Kind, error) {
 	return Read, nil
 }
 
-// address reads a struct sockaddr.
+// address determines the address in a struct sockaddr.
 func (w *Watcher) address(n *notification, a *Access) error {
 	length := min(n.args[2], unix.SizeofSockaddrUnix)
 	if length < 2 {
@@ -260,7 +259,7 @@ func (w *Watcher) address(n *notification, a *Access) error {
 		return err
 	}
 	switch family := binary.NativeEndian.Uint16(b); {
-	case family == unix.AF_UNIX && len(b) > 2 && b[2] != 0: // otherwise it has no file
+	case family == unix.AF_UNIX && len(b) > 2 && b[2] != 0: // other Unix sockets have no file
 		path, _, _ := bytes.Cut(b[2:], []byte{0})
 		a.Path = string(path)
 		if path[0] != '/' {
@@ -286,7 +285,8 @@ func (w *Watcher) address(n *notification, a *Access) error {
 	return nil
 }
 
-// text reads a path up to its zero byte, page by page, because the next page may be missing.
+// text reads a path up to its zero byte. It reads page by page, because the next page may not be
+// mapped.
 func (w *Watcher) text(pid uint32, at uint64) ([]byte, error) {
 	page := uint64(os.Getpagesize())
 	for n := 0; n < maxPath; {
@@ -300,7 +300,7 @@ func (w *Watcher) text(pid uint32, at uint64) ([]byte, error) {
 		}
 		n += len(b)
 	}
-	return nil, errUnnamed // too long for the kernel, too
+	return nil, errUnnamed // the kernel also refuses a path of this length
 }
 
 func (w *Watcher) memory(pid uint32, at uint64, length int) ([]byte, error) {
@@ -325,8 +325,8 @@ func (w *Watcher) read(pid uint32, at uint64, b []byte) ([]byte, error) {
 	return b[:n], nil
 }
 
-// known reports whether an access was already reported.
-func (w *Watcher) known(a Access) bool {
+// wasReported reports whether an access was reported before.
+func (w *Watcher) wasReported(a Access) bool {
 	_, ok := w.seen[maphash.Comparable(w.seed, a)]
 	return ok
 }

@@ -360,14 +360,14 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestAFloodGoesOnUnseen(t *testing.T) {
+func TestAFloodContinuesUnreported(t *testing.T) {
 	watcher, accesses := run(t, Options{PerSecond: 50}, "opens many", os.Args[0], t.TempDir(), "5000")
 	if missed := watcher.Missed(); missed < 1000 || len(accesses) == 0 {
 		t.Errorf("%d were missed and %d seen of 5000, of which 50 a second are looked at", missed, len(accesses))
 	}
 }
 
-func TestAProgramThatIsGivenUpCanOpenNothingMore(t *testing.T) {
+func TestAnAbandonedProgramCanOpenNothing(t *testing.T) {
 	dir := t.TempDir()
 	w := start(t, "opens when asked", os.Args[0], dir)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,17 +11,17 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Answers holds the newest responses of a server. Everyone with the URI of a response may read it;
-// URIs cannot be guessed.
+// Answers stores the newest responses of a server. Any client that knows the URI of a response can
+// read it. URIs cannot be guessed.
 type Answers struct {
-	Prefix string        // start of the URIs
+	Prefix string        // beginning of all URIs
 	Most   int64         // bytes of all responses
 	Age    time.Duration // lifetime of each response
 
 	mu     sync.Mutex
 	held   int64
 	queue  []answer    // the oldest first
-	timer  *time.Timer // drops the oldest; nil without responses
+	timer  *time.Timer // runs when the oldest response expires; nil without responses
 	closed bool
 }
 
@@ -32,8 +32,8 @@ type answer struct {
 	until     time.Time
 }
 
-// Put stores a response and returns its URI, with an ending. It returns "" if the response exceeds
-// Most.
+// Put stores a response and returns its URI, which ends in ending. It returns "" if the response is
+// larger than Most.
 func (k *Answers) Put(ending, mime string, text bool, body []byte) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package toolschema limits the input schemas of tools to sizes that the providers of all models
-// accept, with references or without.
+// Package toolschema limits the sizes of input schemas, so that all model providers accept them
+// with and without references.
 package toolschema
 
 import (
@@ -11,14 +11,14 @@ import (
 // Limits of an input schema.
 const (
 	maxSchema = 48 << 10 // bytes
-	MaxParts  = 2_000    // schemas, with each $ref replaced by its target
+	MaxParts  = 2_000    // number of schemas, with each $ref replaced by its target
 	maxDepth  = 20       // depth of nested schemas, including references
 )
 
-// A Place is the place of schemas in the value of a keyword.
+// A Place describes the position of schemas in the value of a keyword.
 type Place int
 
-// The places.
+// Positions of schemas.
 const (
 	None  Place = iota
 	One         // the value is a schema
@@ -26,8 +26,8 @@ const (
 	Named       // the members of the value are schemas
 )
 
-// Within returns the place of a keyword's schemas. It knows the keywords that accept more if the
-// schemas within them accept more.
+// Within returns the position of the schemas in a keyword's value. It knows only keywords that
+// accept more values if their schemas accept more.
 func Within(keyword string) Place {
 	switch keyword {
 	case "properties", "patternProperties", "dependentSchemas":
@@ -47,11 +47,11 @@ func Fits(schema *tree.Object) bool {
 	return total.parts <= MaxParts && total.depth <= maxDepth && len(tree.Append(nil, schema)) <= maxSchema
 }
 
-// cost is the size of a schema with each $ref replaced by its target. A recursive reference counts
-// once.
+// cost is the size of a schema after each $ref was replaced by its target. A recursive reference
+// counts once.
 type cost struct{ parts, depth int }
 
-// measuring measures one schema. It measures each definition once.
+// measuring computes the size of one schema. It measures each definition once.
 type measuring struct {
 	defs  *tree.Object
 	known map[string]cost
@@ -70,7 +70,7 @@ func (m *measuring) schema(value any) cost {
 	if name, ok := strings.CutPrefix(o.Text("$ref"), "#/$defs/"); ok {
 		c, ok := m.known[name]
 		if !ok {
-			m.known[name] = cost{1, 1} // during the measurement
+			m.known[name] = cost{1, 1} // a placeholder, which ends recursion
 			c = m.schema(m.defs.Get(name))
 			m.known[name] = c
 		}

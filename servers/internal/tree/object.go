@@ -7,14 +7,14 @@ import (
 // A Number is a number in its JSON spelling.
 type Number string
 
-// An Object is a list of ordered members. Only one goroutine may use it at a time, but several may
-// read it.
+// An Object is an ordered list of members. Several goroutines may read it, but only if none changes
+// it.
 type Object struct {
 	names  []string
 	values map[string]any
 }
 
-// NewObject returns an object with members: alternating names and values.
+// NewObject returns an object. pairs holds alternating names and values.
 func NewObject(pairs ...any) *Object {
 	o := &Object{values: make(map[string]any, len(pairs)/2)}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -40,7 +40,7 @@ func (o *Object) Get(name string) any {
 	return o.values[name]
 }
 
-// Has reports whether the member exists; it may be null.
+// Has reports whether the member exists, even if it is null.
 func (o *Object) Has(name string) bool {
 	if o == nil {
 		return false
@@ -60,19 +60,19 @@ func (o *Object) Set(name string, value any) {
 // Len returns the number of members.
 func (o *Object) Len() int { return len(o.Names()) }
 
-// Object returns a member that is an object, or else nil.
+// Object returns the value of a member if it is an object, or else nil.
 func (o *Object) Object(name string) *Object { v, _ := o.Get(name).(*Object); return v }
 
-// Text returns a member that is a string, or else "".
+// Text returns the value of a member if it is a string, or else "".
 func (o *Object) Text(name string) string { v, _ := o.Get(name).(string); return v }
 
-// List returns a member that is an array, or else nil.
+// List returns the value of a member if it is an array, or else nil.
 func (o *Object) List(name string) []any { v, _ := o.Get(name).([]any); return v }
 
-// True reports whether a member is true.
+// True reports whether the value of a member is true.
 func (o *Object) True(name string) bool { v, _ := o.Get(name).(bool); return v }
 
-// Texts returns the strings of a member that is an array, or the member itself if it is a string.
+// Texts returns the strings in a member that is an array, or the member itself if it is a string.
 func (o *Object) Texts(name string) []string {
 	if text, ok := o.Get(name).(string); ok {
 		return []string{text}
@@ -100,8 +100,8 @@ func Plain(value any) (text string, ok bool) {
 	return "", false
 }
 
-// Append appends a value to dst as compact JSON. Invalid UTF-8 becomes U+FFFD. It panics if the
-// type of value is not one of a value.
+// Append appends a value to dst as compact JSON. Invalid UTF-8 becomes U+FFFD. It panics if value
+// has another type than the package comment lists.
 func Append(dst []byte, value any) []byte {
 	switch v := value.(type) {
 	case nil:
@@ -114,7 +114,7 @@ func Append(dst []byte, value any) []byte {
 	case Number:
 		return append(dst, v...)
 	case string:
-		dst, _ = jsontext.AppendQuote(dst, v) // the error is about UTF-8, which AppendQuote corrects
+		dst, _ = jsontext.AppendQuote(dst, v) // the only error reports invalid UTF-8, which AppendQuote replaces
 		return dst
 	case []any:
 		dst = append(dst, '[')

@@ -24,7 +24,7 @@ var (
 	errMany = fmt.Errorf("it has more than %d values", maxValues)
 )
 
-// reading reads one input.
+// reading counts the values of one input.
 type reading struct{ values int }
 
 // enter counts one more value.
@@ -39,8 +39,8 @@ func (r *reading) enter(depth int) error {
 	return nil
 }
 
-// Parse parses JSON or YAML. If an input that begins with { or [ is neither, the error is that of
-// JSON.
+// Parse parses JSON or YAML. If an input begins with { or [ and is neither, the error is that of
+// the JSON parser.
 func Parse(text []byte) (any, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	start := bytes.TrimLeft(text, " \t\r\n")
@@ -154,7 +154,7 @@ func (r *reading) yaml(n *yaml.Node, depth int) (any, error) {
 	return scalar(n)
 }
 
-// mapping reads an object. Its own members override those of a merge key (<<).
+// mapping reads an object. Its own members override those merged with the key <<.
 func (r *reading) mapping(n *yaml.Node, depth int) (any, error) {
 	o, merged := NewObject(), []any{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -193,7 +193,7 @@ func (r *reading) mapping(n *yaml.Node, depth int) (any, error) {
 	return o, nil
 }
 
-// scalar reads a scalar. Values that JSON cannot express keep their spelling.
+// scalar reads a scalar. A value that JSON cannot express becomes its spelling.
 func scalar(n *yaml.Node) (any, error) {
 	switch n.ShortTag() {
 	case "!!null":

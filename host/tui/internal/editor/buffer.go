@@ -10,39 +10,39 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// maxText is how many bytes can be typed or pasted.
+// maxText is the maximum size of the text in bytes.
 const maxText = 1 << 20
 
-// A Buffer is text with a cursor. The zero value is empty. It is used by one goroutine.
+// A Buffer is text with a cursor. The zero value is empty. It is not safe for concurrent use.
 type Buffer struct {
-	// Solid are texts that the cursor passes as if they were one character.
+	// Solid lists texts that the cursor treats as one character.
 	Solid []string
 
 	text   string
-	at     int // the cursor, in bytes
+	at     int // position of the cursor in bytes
 	killed string
-	goal   int // the column that moving up and down keeps; 0: that of the cursor, else one more than it
+	goal   int // column that Up and Down keep, plus one; 0 means that of the cursor
 }
 
-// Text returns what was typed.
+// Text returns the text.
 func (b *Buffer) Text() string { return b.text }
 
-// Empty reports whether nothing was typed.
+// Empty reports whether the text is empty.
 func (b *Buffer) Empty() bool { return b.text == "" }
 
-// Before returns what stands before the cursor.
+// Before returns the text before the cursor.
 func (b *Buffer) Before() string { return b.text[:b.at] }
 
-// After returns what stands after the cursor.
+// After returns the text after the cursor.
 func (b *Buffer) After() string { return b.text[b.at:] }
 
-// Set replaces everything, and puts the cursor to the end.
+// Set replaces the text and moves the cursor to the end.
 func (b *Buffer) Set(text string) {
 	b.text = harmless(text)
 	b.at, b.goal = len(b.text), 0
 }
 
-// Insert inserts text at the cursor, as far as there is room.
+// Insert inserts text at the cursor, up to the maximum size.
 func (b *Buffer) Insert(text string) {
 	text = harmless(text)
 	if room := maxText - len(b.text); len(text) > room {
@@ -52,14 +52,14 @@ func (b *Buffer) Insert(text string) {
 	b.at, b.goal = b.at+len(text), 0
 }
 
-// Replace replaces n bytes before the cursor.
+// Replace replaces the n bytes before the cursor.
 func (b *Buffer) Replace(n int, with string) {
 	from := b.at - min(n, b.at)
 	b.cut(from, b.at)
 	b.Insert(with)
 }
 
-// harmless returns text without control characters, but for line breaks and tabs.
+// harmless returns text without control characters, except line breaks and tabs.
 func harmless(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
@@ -73,15 +73,15 @@ func harmless(text string) string {
 	}, text)
 }
 
-// Left and Right move by a character.
+// Left and Right move the cursor by a character.
 func (b *Buffer) Left()  { b.move(b.left()) }
 func (b *Buffer) Right() { b.move(b.right()) }
 
-// WordLeft and WordRight move by a word.
+// WordLeft and WordRight move the cursor by a word.
 func (b *Buffer) WordLeft()  { b.move(b.wordLeft()) }
 func (b *Buffer) WordRight() { b.move(b.wordRight()) }
 
-// Home and End move to the ends of the line.
+// Home and End move the cursor to the ends of the line.
 func (b *Buffer) Home() { b.move(b.home()) }
 func (b *Buffer) End()  { b.move(b.end()) }
 
@@ -89,7 +89,8 @@ func (b *Buffer) End()  { b.move(b.end()) }
 func (b *Buffer) Backspace() { b.cut(b.left(), b.at) }
 func (b *Buffer) Delete()    { b.cut(b.at, b.right()) }
 
-// KillWord deletes a word, KillLeft and KillRight to the ends of the line, and keep it for Yank.
+// KillWord deletes a word, and KillLeft and KillRight delete up to the ends of the line. Yank can
+// insert the deleted text.
 func (b *Buffer) KillWord() { b.kill(b.wordLeft(), b.at) }
 func (b *Buffer) KillLeft() { b.kill(b.home(), b.at) }
 func (b *Buffer) KillRight() {
@@ -100,7 +101,7 @@ func (b *Buffer) KillRight() {
 	b.kill(b.at, to)
 }
 
-// Yank inserts what was deleted last.
+// Yank inserts the last deleted text.
 func (b *Buffer) Yank() { b.Insert(b.killed) }
 
 func (b *Buffer) move(at int) {
@@ -108,7 +109,7 @@ func (b *Buffer) move(at int) {
 	b.at, b.goal = from, 0
 }
 
-// around returns the ends of the solid text that a place is in; without one, the place itself.
+// around returns the ends of the solid text that contains a position, or the position twice.
 func (b *Buffer) around(at int) (from, to int) {
 	for _, solid := range b.solidPlaces() {
 		if solid.from < at && at < solid.to {
@@ -123,7 +124,7 @@ func (b *Buffer) before(at int) int {
 	return from
 }
 
-func (b *Buffer) behind(at int) int {
+func (b *Buffer) endAt(at int) int {
 	_, to := b.around(at)
 	return to
 }
@@ -150,7 +151,7 @@ func (b *Buffer) end() int {
 	return len(b.text)
 }
 
-func (b *Buffer) right() int { return b.behind(b.at + ink.First(b.text[b.at:])) }
+func (b *Buffer) right() int { return b.endAt(b.at + ink.First(b.text[b.at:])) }
 
 func (b *Buffer) left() int {
 	if b.at == 0 {
@@ -189,47 +190,47 @@ func (b *Buffer) wordRight() int {
 		return len(b.text)
 	}
 	if space := strings.IndexFunc(rest[word:], unicode.IsSpace); space >= 0 {
-		return b.behind(b.at + word + space)
+		return b.endAt(b.at + word + space)
 	}
 	return len(b.text)
 }
 
 // A Row is one line of the screen.
 type Row struct {
-	Text     string // as it is shown
-	from, to int    // in the buffer, without the line break
+	Text     string // as displayed
+	from, to int    // offsets in the buffer, without the line break
 }
 
-// Layout lays the text out in rows of at most width cells and says where the
-// cursor is: column and row, from 0. There is room for a cursor behind each row.
+// Layout returns the text in rows of at most width cells, and the column and row of the cursor,
+// from 0. Each row leaves space for a cursor after it.
 func (b *Buffer) Layout(width int) (rows []Row, x, y int) {
 	rows = b.rows(max(width, 2) - 1)
 	for i, r := range rows {
 		if b.at >= r.from && b.at <= r.to {
-			x, y = ink.Width(shown(b.text[r.from:b.at])), i
+			x, y = ink.Width(displayText(b.text[r.from:b.at])), i
 		}
 	}
 	return rows, x, y
 }
 
-// rows breaks the text at line breaks and, where it is too wide, at spaces, next to characters of
-// two cells, and within a word that is wider than a row. A space that does not fit stands where there
-// is room for the cursor. Solid texts are words.
+// rows breaks the text at line breaks. It breaks rows that are too wide at spaces, next to
+// characters of two cells, and within words that are wider than a row. A space that does not fit is
+// placed in the column for the cursor. Solid texts are not broken unless they are wider than a row.
 func (b *Buffer) rows(width int) []Row {
 	var rows []Row
 	solid := b.solidPlaces()
 	from := 0
 	for line := range strings.SplitSeq(b.text, "\n") {
-		start, cells := from, 0         // of the row
-		fits, fitting := from, 0        // what of it is there up to the last place to break it
-		end := from + len(line)         // of the line
-		cut := func(at, to, left int) { // ends the row; so many cells of what follows are laid out
-			rows = append(rows, Row{shown(b.text[start:at]), start, at})
+		start, cells := from, 0         // start and width of the row
+		fits, fitting := from, 0        // last place to break the row, and the width up to there
+		end := from + len(line)         // end of the line
+		cut := func(at, to, left int) { // ends the row at at; the next one begins at to and has left cells so far
+			rows = append(rows, Row{displayText(b.text[start:at]), start, at})
 			start, cells, fits, fitting = to, left, to, 0
 		}
 		for at := from; at < end; {
 			n := min(ink.First(b.text[at:end]), end-at)
-			w, space := ink.Width(shown(b.text[at:at+n])), b.text[at] == ' ' || b.text[at] == '\t'
+			w, space := ink.Width(displayText(b.text[at:at+n])), b.text[at] == ' ' || b.text[at] == '\t'
 			breaks := !slices.ContainsFunc(solid, func(s place) bool { return s.from < at+n && at < s.to })
 			if w == 2 && breaks {
 				fits, fitting = at, cells
@@ -256,10 +257,10 @@ func (b *Buffer) rows(width int) []Row {
 	return rows
 }
 
-// A place is where something stands in the text.
+// A place is the position of a text in the buffer.
 type place struct{ from, to int }
 
-// solidPlaces returns where solid texts stand.
+// solidPlaces returns the positions of solid texts.
 func (b *Buffer) solidPlaces() (all []place) {
 	for _, solid := range b.Solid {
 		for end := 0; solid != ""; {
@@ -274,14 +275,14 @@ func (b *Buffer) solidPlaces() (all []place) {
 	return all
 }
 
-func shown(text string) string {
+func displayText(text string) string {
 	return plaintext.Clean(strings.ReplaceAll(text, "\t", "    "))
 }
 
-// Up moves to the row above, and reports whether there is one.
+// Up moves the cursor to the row above, and reports whether there is one.
 func (b *Buffer) Up(width int) bool { return b.vertical(width, -1) }
 
-// Down moves to the row below, and reports whether there is one.
+// Down moves the cursor to the row below, and reports whether there is one.
 func (b *Buffer) Down(width int) bool { return b.vertical(width, 1) }
 
 func (b *Buffer) vertical(width, by int) bool {
@@ -293,16 +294,16 @@ func (b *Buffer) vertical(width, by int) bool {
 		b.goal = x + 1
 	}
 	goal, row := b.goal, rows[y+by]
-	wrapped := y+by+1 < len(rows) && rows[y+by+1].from == row.to // its end is the beginning of the next one
+	wrapped := y+by+1 < len(rows) && rows[y+by+1].from == row.to // the row's end is the beginning of the next row
 	at := row.from
 	for at < row.to {
 		n := ink.First(b.text[at:row.to])
-		if ink.Width(shown(b.text[row.from:at+n])) >= goal || wrapped && at+n >= row.to {
+		if ink.Width(displayText(b.text[row.from:at+n])) >= goal || wrapped && at+n >= row.to {
 			break
 		}
 		at += n
 	}
-	if from, to := b.around(at); by > 0 && from <= b.at { // a solid text that fills rows is passed
+	if from, to := b.around(at); by > 0 && from <= b.at { // skip the rest of a solid text that fills rows
 		at = to
 	}
 	b.move(at)

@@ -1,9 +1,8 @@
-// Package ink is styled text on its way to a terminal: spans with a meaning,
-// lines that fit a width, and themes that give meanings a look.
+// Package ink represents styled text for a terminal: spans with a meaning, lines that fit a width,
+// and themes that map meanings to colours.
 //
-// A style says what a text is (code, a warning, a quote), not how it looks, so
-// that one rendering serves every theme and the tests of a screen are plain text.
-// [Theme.Paint] is the only way from here to a terminal, and it cleans what it
-// paints (package plaintext): whatever a server or a model wrote, the only escape
-// sequences in the result are those of the theme.
+// A style names a meaning (code, a warning, a quote). So one rendering serves every theme, and
+// tests compare plain text. [Theme.Paint] is the only way to a terminal, and cleans the text
+// (package plaintext). Its result has no escape sequences except those of the theme, whatever a
+// server or a model wrote.
 package ink

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// A Style says what a text is and how it stands out.
+// A Style is the meaning of a text, with attributes.
 type Style struct {
 	Role Role
 	Attr Attr
@@ -17,7 +17,7 @@ type Style struct {
 // Role is the meaning of a text; a [Theme] gives it a colour.
 type Role uint8
 
-// The roles.
+// Roles of text.
 const (
 	Plain Role = iota
 	Muted
@@ -38,10 +38,10 @@ const (
 	roles
 )
 
-// Attr is a set of attributes, which every theme shows.
+// Attr is a set of attributes that look the same in every theme.
 type Attr uint8
 
-// The attributes.
+// Attributes of text.
 const (
 	Bold Attr = 1 << iota
 	Dim
@@ -60,8 +60,8 @@ type Span struct {
 // A Line is one line of a screen.
 type Line []Span
 
-// T returns text of a role, cleaned, with the given attributes. Each tab is four spaces: how many
-// cells it would take depends on what stands before it.
+// T returns a cleaned span with a role and attributes. Each tab becomes four spaces, because its
+// width would depend on the text before it.
 func T(role Role, text string, attr ...Attr) Span {
 	s := Span{Text: strings.ReplaceAll(plaintext.Clean(text), "\t", "    "), Style: Style{Role: role}}
 	for _, a := range attr {
@@ -73,10 +73,10 @@ func T(role Role, text string, attr ...Attr) Span {
 // Of returns a line of plain text.
 func Of(text string) Line { return Line{T(Plain, text)} }
 
-// Width returns how many cells the text takes in a terminal.
+// Width returns the number of cells that the text takes in a terminal.
 func Width(text string) int { return ansi.StringWidth(text) }
 
-// Width returns how many cells the line takes.
+// Width returns the number of cells that the line takes.
 func (l Line) Width() int {
 	cells := 0
 	for _, s := range l {
@@ -94,7 +94,7 @@ func (l Line) String() string {
 	return b.String()
 }
 
-// Cut returns the line in at most width cells; what does not fit ends in an ellipsis.
+// Cut returns the line shortened to at most width cells, with an ellipsis if it was longer.
 func (l Line) Cut(width int) Line {
 	if l.Width() <= width {
 		return l
@@ -123,22 +123,25 @@ func (l Line) Pad(width int) Line {
 	return l
 }
 
-// fit returns how many bytes of text take at most the given cells, whole characters as a reader counts them.
+// fit returns the number of bytes of text that take at most the given cells, in whole grapheme
+// clusters.
 func fit(text string, cells int) int { return len(ansi.Truncate(text, cells, "")) }
 
-// widestDrawn is how many cells a character can take for bubbletea to draw it.
+// widestDrawn is the maximum width in cells of a character that bubbletea draws.
 const widestDrawn = 4
 
-// Exact is lines for a frame in which nothing may be missing. Unless the terminal says that it counts whole characters,
-// a frame adds up the cells of a character's code points, and omits one of more than four, such as the emoji of a
-// family. Here its parts are shown, and what joins them is written out. What is too wide then goes on in the next line.
+// Exact returns lines for a frame, so that no character is lost. A frame adds up the cells of a
+// character's code points, and omits characters of more than four cells, such as an emoji of a
+// family. (The exception is a terminal that reports that it counts grapheme clusters.) Exact shows
+// the parts of such a character separately, and its joiners as escapes. Lines that become too wide
+// continue on the next line.
 func Exact(lines []Line, width int) []Line {
 	var exact []Line
 	for _, line := range lines {
 		changed := false
 		apart := make(Line, len(line))
 		for i, s := range line {
-			apart[i] = Span{takeApart(s.Text), s.Style}
+			apart[i] = Span{splitWide(s.Text), s.Style}
 			changed = changed || apart[i].Text != s.Text
 		}
 		if !changed {
@@ -150,8 +153,8 @@ func Exact(lines []Line, width int) []Line {
 	return exact
 }
 
-// takeApart takes characters that are too wide for a frame apart.
-func takeApart(text string) string {
+// splitWide splits characters that are too wide for a frame into their parts.
+func splitWide(text string) string {
 	if ansi.StringWidthWc(text) == ansi.StringWidth(text) && ansi.StringWidth(text) == len(text) {
 		return text
 	}
@@ -183,8 +186,9 @@ func takeApart(text string) string {
 	return b.String()
 }
 
-// Wrap breaks spans into lines of at most width cells, at spaces where it can. A line break in a text is one. The
-// spaces at a break are dropped; those at the beginning of a text's own line are kept. No spans are one empty line.
+// Wrap breaks spans into lines of at most width cells, at spaces if possible. A line break in a
+// text ends a line. The spaces at a break are dropped; those at the beginning of a line of the text
+// are kept. Without spans it returns one empty line.
 func Wrap(spans Line, width int) []Line {
 	w := wrapping{width: max(width, 1)}
 	for _, s := range spans {
@@ -203,11 +207,11 @@ func Lines(role Role, text string, width int, attr ...Attr) []Line {
 	return Wrap(Line{T(role, text, attr...)}, width)
 }
 
-// goesOn stands before a line that goes on with the one above.
+// goesOn begins a line that continues the one above.
 const goesOn = "┆ "
 
-// Barred is [Wrap] for what somebody else wrote: a bar stands before all lines but the first, so
-// that no text, however its blanks make it break, begins a line of its own.
+// Barred is like [Wrap], for text from other authors. A bar begins all lines but the first, so that
+// no text can imitate a separate line by its spaces.
 func Barred(spans Line, width int) []Line {
 	if lines := Wrap(spans, width); len(lines) == 1 {
 		return lines
@@ -215,7 +219,7 @@ func Barred(spans Line, width int) []Line {
 	return Indent(Wrap(spans, max(1, width-Width(goesOn))), nil, Line{T(Muted, goesOn)})
 }
 
-// Chop breaks a line hard, keeping every space: for code.
+// Chop breaks a line at any character and keeps all spaces, for code.
 func Chop(line Line, width int) []Line {
 	width = max(width, 1)
 	var out []Line
@@ -228,7 +232,7 @@ func Chop(line Line, width int) []Line {
 				out, now, left = append(out, now), nil, width
 				continue
 			}
-			if n == 0 { // a character that is wider than the screen
+			if n == 0 { // a character wider than the screen
 				now, rest = append(now, Span{"…", s.Style}), rest[First(rest):]
 				continue
 			}
@@ -240,7 +244,7 @@ func Chop(line Line, width int) []Line {
 	return append(out, now)
 }
 
-// Indent puts a prefix before each line: before the first one, and before others.
+// Indent puts first before the first line, and others before the other lines.
 func Indent(lines []Line, first, others Line) []Line {
 	out := make([]Line, len(lines))
 	for i, l := range lines {
@@ -258,14 +262,14 @@ type wrapping struct {
 	width int
 	lines []Line
 	line  Line
-	used  int  // cells of line
+	used  int  // width of line
 	gap   Span // spaces between line and word
-	gaps  int  // their cells
+	gaps  int  // width of gap
 	word  Line
-	cells int // of word
+	cells int // width of word
 }
 
-// take takes a run of spaces, a line break or a piece of a word.
+// take adds a run of spaces, a line break or a piece of a word.
 func (w *wrapping) take(piece string, style Style) {
 	switch {
 	case piece == "\n":
@@ -286,7 +290,7 @@ func (w *wrapping) endLine() {
 	w.line, w.used = nil, 0
 }
 
-// endWord puts the word onto the line, or onto the next.
+// endWord adds the word to the line or to the next line.
 func (w *wrapping) endWord() {
 	if len(w.word) == 0 {
 		return
@@ -311,7 +315,7 @@ func (w *wrapping) endWord() {
 	w.word, w.cells = nil, 0
 }
 
-// pieceEnd returns where the first run of spaces, line break or piece of a word ends.
+// pieceEnd returns the end of the first run of spaces, line break or piece of a word.
 func pieceEnd(s string) int {
 	if s[0] == '\n' {
 		return 1
@@ -325,7 +329,7 @@ func pieceEnd(s string) int {
 	return len(s)
 }
 
-// First returns the length of the first character of a text, as a reader counts them.
+// First returns the length in bytes of the first grapheme cluster of a text.
 func First(text string) int {
 	if text == "" {
 		return 0
@@ -334,17 +338,18 @@ func First(text string) int {
 	return max(1, len(character))
 }
 
-// A Theme gives roles a look. It uses the sixteen colours that every terminal has and its owner may have chosen.
+// A Theme gives roles a look. It uses the sixteen colours that every terminal has and users can
+// configure.
 type Theme struct {
 	Name  string
-	codes [roles]string // parameters of the SGR sequence; empty for none
+	codes [roles]string // parameters of the SGR sequence; empty for a role without colour
 	bare  bool          // no escape sequences at all
 }
 
-// Themes returns the names that [Named] knows, without "auto".
+// Themes returns the names that [Named] accepts, without "auto".
 func Themes() []string { return []string{"dark", "light", "mono"} }
 
-// Named returns the theme of a name, or false where there is none.
+// Named returns the theme with a name, and reports whether it exists.
 func Named(name string) (Theme, bool) {
 	switch name {
 	case "dark":
@@ -367,8 +372,8 @@ func Named(name string) (Theme, bool) {
 	return Theme{}, false
 }
 
-// Paint makes of a line what a terminal is sent. Everything is cleaned, and
-// every style ends with the line; line breaks and tabs become spaces.
+// Paint returns the text for a terminal. All of it is cleaned, every style ends with the line, and
+// line breaks and tabs become spaces.
 func (t Theme) Paint(l Line) string {
 	var b strings.Builder
 	now := ""
@@ -393,7 +398,7 @@ func (t Theme) Paint(l Line) string {
 	return b.String()
 }
 
-// PaintAll paints lines, with a line break between each two.
+// PaintAll paints lines and joins them with line breaks.
 func (t Theme) PaintAll(lines []Line) string {
 	painted := make([]string, len(lines))
 	for i, l := range lines {
@@ -402,7 +407,7 @@ func (t Theme) PaintAll(lines []Line) string {
 	return strings.Join(painted, "\n")
 }
 
-var breaks = strings.NewReplacer("\n", " ", "\t", " ") // as a line is one line
+var breaks = strings.NewReplacer("\n", " ", "\t", " ") // a line stays one line
 
 // code returns the parameters of the SGR sequence for a style.
 func (t Theme) code(s Style) string {

@@ -14,14 +14,16 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// maxDepth is how deep quotes and lists are laid out; what lies deeper is shown as it was written.
+// maxDepth is the depth to which quotes and lists are laid out. Deeper ones are shown as source
+// text.
 const maxDepth = 12
 
-// minWidth is the narrowest column that text is wrapped to; indentation that leaves less is given up.
+// minWidth is the minimum width in cells of wrapped text. If indentation leaves less, it is
+// dropped.
 const minWidth = 8
 
-// newParser returns a parser for what the package comment lists. Parsers keep state
-// while they read, so each text has its own.
+// newParser returns a parser for the syntax in the package comment. Parsers have state, so each
+// text needs its own.
 func newParser() parser.Parser {
 	var blocks, inlines []util.PrioritizedValue
 	for i, b := range []parser.BlockParser{
@@ -42,7 +44,7 @@ func newParser() parser.Parser {
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)))
 }
 
-// Part shows one part of a [Stream], or what is there of it so far.
+// Part lays out one part of a [Stream], or the beginning of one.
 func Part(part string, width int) []ink.Line {
 	source := []byte(strings.ReplaceAll(part, "\x00", "\ufffd"))
 	l := layout{source: source}
@@ -53,7 +55,7 @@ type layout struct {
 	source []byte
 }
 
-// blocks lays out the blocks in a node, with an empty line between two.
+// blocks lays out the blocks in a node, separated by empty lines.
 func (l *layout) blocks(parent ast.Node, width, depth int, tight bool) []ink.Line {
 	var lines []ink.Line
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -94,7 +96,7 @@ func (l *layout) block(n ast.Node, width, depth int) []ink.Line {
 	return ink.Wrap(l.inline(nil, n, ink.Style{}), width)
 }
 
-// inside lays out the blocks in a node behind a prefix.
+// inside lays out the blocks in a node after a prefix.
 func (l *layout) inside(n ast.Node, first, others ink.Line, width, depth int, tight bool) []ink.Line {
 	room := width - first.Width()
 	if depth >= maxDepth || room < minWidth {
@@ -103,14 +105,14 @@ func (l *layout) inside(n ast.Node, first, others ink.Line, width, depth int, ti
 	return ink.Indent(l.blocks(n, room, depth+1, tight), first, others)
 }
 
-// raw returns the text of all lines in a node, as it was written.
+// raw returns the source text of all lines in a node.
 func (l *layout) raw(n ast.Node) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if entering && n.Type() == ast.TypeBlock {
 			b.Write(n.Lines().Value(l.source))
 		}
-		return ast.WalkContinue, nil // so the error is always nil
+		return ast.WalkContinue, nil // so Walk returns nil
 	})
 	return b.String()
 }
@@ -138,7 +140,8 @@ func (l *layout) list(list *ast.List, width, depth int) []ink.Line {
 	return lines
 }
 
-// code shows a block of code: its language, then its lines, unwrapped but for those that are too long.
+// code lays out a block of code: its language, then its lines. Only lines that are too long are
+// broken.
 func (l *layout) code(n ast.Node, language string, width int) []ink.Line {
 	var lines []ink.Line
 	if language != "" {
@@ -204,7 +207,7 @@ func (l *layout) span(dst ink.Line, n ast.Node, style ink.Style) ink.Line {
 	return l.inline(dst, n, style)
 }
 
-// link shows a link: its text, then where it leads, if that is something else.
+// link appends a link: its text, then its address if that differs.
 func (l *layout) link(dst ink.Line, n ast.Node, target, prefix string, style ink.Style) ink.Line {
 	style.Role = ink.Link
 	style.Attr |= ink.Underline
@@ -222,7 +225,7 @@ func (l *layout) link(dst ink.Line, n ast.Node, target, prefix string, style ink
 	return append(append(dst, label...), ink.T(ink.Muted, " ("+target+")"))
 }
 
-// codeSpan shows code as it stands, in one line.
+// codeSpan returns inline code unchanged, on one line.
 func (l *layout) codeSpan(n *ast.CodeSpan, style ink.Style) ink.Span {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -258,14 +261,14 @@ func styled(text string, style ink.Style) ink.Span {
 	return s
 }
 
-// minColumn is the narrowest column of a table; where the columns do not all
-// get that, rows are shown one below the other.
+// minColumn is the minimum width of a table's column. If the columns do not all fit, each row is
+// shown as a list.
 const minColumn = 5
 
-// between stands between two columns.
+// between separates two columns.
 const between = " │ "
 
-// table shows a table as wide as its texts, at most width. Cells that are too long are wrapped.
+// table lays out a table as wide as its texts, at most width. Long cells are wrapped.
 func (l *layout) table(table *extast.Table, width int) []ink.Line {
 	var rows [][]ink.Line
 	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
@@ -301,7 +304,8 @@ func (l *layout) cell(n ast.Node, isHeader bool) ink.Line {
 	return l.inline(nil, n, style)
 }
 
-// columns returns the widths of the columns: those of the texts, and where these are too wide together, less of the widest.
+// columns returns the widths of the columns. These are the widths of the texts, with the widest
+// reduced if they do not fit.
 func columns(rows [][]ink.Line, width int) ([]int, bool) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -346,7 +350,7 @@ func rule(widths []int) ink.Line {
 	return ink.Line{ink.T(ink.Muted, strings.Join(parts, "─┼─"))}
 }
 
-// tableRow returns one row, in as many lines as its longest cell needs.
+// tableRow returns the lines of one row, as many as its longest cell needs.
 func tableRow(row []ink.Line, widths []int, alignments []extast.Alignment) []ink.Line {
 	cells := make([][]ink.Line, len(widths))
 	height := 1
@@ -397,7 +401,7 @@ func aligned(text ink.Line, width int, alignment extast.Alignment) ink.Line {
 	return append(ink.Line{ink.T(ink.Plain, strings.Repeat(" ", missing))}, text...)
 }
 
-// records shows each row as lines of "heading: text", for narrow screens.
+// records returns each row as lines of "heading: text", for narrow screens.
 func records(rows [][]ink.Line, width int) []ink.Line {
 	if len(rows) == 1 {
 		rows = append(rows, make([]ink.Line, len(rows[0])))

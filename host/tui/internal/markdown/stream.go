@@ -7,20 +7,21 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 )
 
-// maxPart is how many bytes are laid out at once: a longer block is shown in several parts.
+// maxPart is the number of bytes laid out at once. A longer block is split into several parts.
 const maxPart = 8 << 10
 
-// A Stream is Markdown that arrives in pieces. The zero value is empty. It is used by one goroutine.
+// A Stream is Markdown that arrives in pieces. The zero value is empty. It is not safe for
+// concurrent use.
 type Stream struct {
-	text    string // what is not finished
-	scanned int    // of it, whole lines that were looked at
-	fence   fence  // at scanned
-	blank   bool   // the last line that was looked at is empty
-	list    bool   // the part has a list in it, which empty lines do not end
+	text    string // unfinished text
+	scanned int    // bytes of whole lines in text that were examined
+	fence   fence  // open block of code at scanned
+	blank   bool   // the last examined line is empty
+	list    bool   // the part has a list, which empty lines do not end
 }
 
-// Add takes the next piece and returns the parts that are finished by it, as
-// Markdown. Nothing that comes later changes them.
+// Add adds a piece and returns the parts that it finishes, as Markdown. Later pieces do not change
+// them.
 func (s *Stream) Add(piece string) []string {
 	s.text += piece
 	var parts []string
@@ -35,10 +36,10 @@ func (s *Stream) Add(piece string) []string {
 	}
 }
 
-// Rest returns what is not finished yet.
+// Rest returns the unfinished text.
 func (s *Stream) Rest() string { return s.text }
 
-// End returns what is left, and begins anew.
+// End returns the unfinished text and resets the Stream.
 func (s *Stream) End() string {
 	rest := s.text
 	*s = Stream{}
@@ -55,7 +56,8 @@ func Parts(text string) []string {
 	return parts
 }
 
-// Render shows a whole text in lines of at most width cells, an empty line between its parts.
+// Render lays out a whole text in lines of at most width cells, with an empty line between its
+// parts.
 func Render(text string, width int) []ink.Line {
 	var lines []ink.Line
 	for i, part := range Parts(text) {
@@ -67,8 +69,8 @@ func Render(text string, width int) []ink.Line {
 	return lines
 }
 
-// next looks at the lines that are whole, and cuts the first part off where it is certain to end: at an empty line
-// outside of code and lists, or where it is too long.
+// next examines whole lines and returns the first part when its end is certain. A part ends at an
+// empty line outside of code and lists, or when it is too long.
 func (s *Stream) next() (string, bool) {
 	for {
 		n := strings.IndexByte(s.text[s.scanned:], '\n')
@@ -103,10 +105,11 @@ func (s *Stream) continues(line string) bool {
 	return len(trimmed) < len(line) || s.list && isItem(trimmed)
 }
 
-// cut cuts a part off that is too long, at a line where there is one. A block of code goes on as one.
+// cut splits off a part that is too long, at the end of a line if possible. A split block of code
+// continues in the next part.
 func (s *Stream) cut() string {
 	at, open := s.scanned, s.fence
-	if at < maxPart/2 { // a line that is too long itself
+	if at < maxPart/2 { // a single line that is too long
 		at = maxPart
 		for at > maxPart-utf8.UTFMax && !utf8.RuneStart(s.text[at]) {
 			at--
@@ -120,14 +123,14 @@ func (s *Stream) cut() string {
 	return part
 }
 
-// fence is an open block of code.
+// fence is the opening fence of a block of code.
 type fence struct {
 	mark byte
-	size int // of the marks; 0: none is open
+	size int // number of marks; 0 if no block is open
 	line string
 }
 
-// maxFence is how many bytes of the opening line of a block of code are repeated where the block is cut.
+// maxFence is the number of bytes of a fence line that are repeated after a split.
 const maxFence = 80
 
 func (f fence) after(line string) fence {

@@ -8,15 +8,16 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 )
 
-// A language says what its comments, texts and keywords look like. That is enough to read code by; it is no parser.
+// A language describes the comments, texts and keywords of a programming language. This suffices
+// for highlighting, without a parser.
 type language struct {
 	names    string
-	comments []string // begin a comment that ends with the line
+	comments []string // beginnings of a comment up to the end of the line
 	block    [2]string
-	quotes   string   // around texts on one line, with \ before one that belongs to it
-	long     []string // around texts on several lines
+	quotes   string   // quotes of texts on one line; a \ escapes them
+	long     []string // quotes of texts on several lines
 	keywords string
-	anyCase  bool // keywords are in any case
+	anyCase  bool // the case of keywords does not matter
 }
 
 var languages = []language{
@@ -58,7 +59,7 @@ func holdsWord(list, word string) bool {
 	return word != "" && strings.Contains(" "+list+" ", " "+word+" ")
 }
 
-// Highlighted returns the lines of a block of code, in colours where the language is known.
+// Highlighted returns the lines of a block of code, in colours if the language is known.
 func Highlighted(name, code string) []ink.Line {
 	if name = strings.ToLower(name); name == "diff" || name == "patch" {
 		return changed(code)
@@ -72,7 +73,7 @@ func Highlighted(name, code string) []ink.Line {
 	return w.lines
 }
 
-// changed returns the lines of a diff.
+// changed returns the lines of a diff, in colours.
 func changed(code string) []ink.Line {
 	var lines []ink.Line
 	for line := range strings.SplitSeq(code, "\n") {
@@ -90,7 +91,7 @@ func changed(code string) []ink.Line {
 	return lines
 }
 
-// codeLines are lines that are put together from pieces.
+// codeLines builds lines from pieces.
 type codeLines struct{ lines []ink.Line }
 
 func (w *codeLines) add(role ink.Role, text string) {
@@ -105,9 +106,9 @@ func (w *codeLines) add(role ink.Role, text string) {
 	}
 }
 
-// highlight takes code apart from its beginning to its end.
+// highlight splits code into tokens and adds them to w.
 func (l *language) highlight(code string, w *codeLines) {
-	plain := 0 // where text of no colour begins
+	plain := 0 // beginning of the text without colour
 	for at := 0; at < len(code); {
 		role, n := l.token(code, at)
 		if role != ink.Plain {
@@ -120,7 +121,7 @@ func (l *language) highlight(code string, w *codeLines) {
 	w.add(ink.Plain, code[plain:])
 }
 
-// token returns what stands at a place: its role, and its length in bytes, which is not 0.
+// token returns the role and the length in bytes of the token at a position. The length is never 0.
 func (l *language) token(code string, at int) (ink.Role, int) {
 	rest := code[at:]
 	for _, mark := range l.comments {
@@ -129,15 +130,15 @@ func (l *language) token(code string, at int) (ink.Role, int) {
 		}
 	}
 	if l.block[0] != "" && strings.HasPrefix(rest, l.block[0]) {
-		return ink.Comment, behind(rest, l.block[1], len(l.block[0]))
+		return ink.Comment, indexAfter(rest, l.block[1], len(l.block[0]))
 	}
 	for _, quote := range l.long {
 		if strings.HasPrefix(rest, quote) {
-			return ink.String, behind(rest, quote, len(quote))
+			return ink.String, indexAfter(rest, quote, len(quote))
 		}
 	}
 	if strings.IndexByte(l.quotes, rest[0]) >= 0 {
-		if n := quoted(rest); n > 1 {
+		if n := quotedLength(rest); n > 1 {
 			return ink.String, n
 		}
 		return ink.Plain, 1
@@ -165,7 +166,7 @@ func (l *language) token(code string, at int) (ink.Role, int) {
 
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// until returns where an end stands, behind the end where it ends; all of the text without one.
+// until returns the position of end in text, or the length of text.
 func until(text, end string, from int) int {
 	if n := strings.Index(text[from:], end); n >= 0 {
 		return from + n
@@ -173,10 +174,13 @@ func until(text, end string, from int) int {
 	return len(text)
 }
 
-func behind(text, end string, from int) int { return min(until(text, end, from)+len(end), len(text)) }
+func indexAfter(text, end string, from int) int {
+	return min(until(text, end, from)+len(end), len(text))
+}
 
-// quoted returns the length of a text in quotes. One that is not closed is its quote only: it is an apostrophe.
-func quoted(text string) int {
+// quotedLength returns the length of a quoted text. A quote that is not closed counts as an
+// apostrophe, of length 1.
+func quotedLength(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
 		case '\\':
