@@ -15,7 +15,6 @@ import (
 
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 const (
@@ -106,7 +105,7 @@ func readLedger(root *os.Root, k *Key) (l ledger, foreign int, err error) {
 	for _, e := range files {
 		l.files = append(l.files, e)
 	}
-	sorting.By(l.files, func(a, b entry) int { return int(a.First) - int(b.First) })
+	slices.SortFunc(l.files, func(a, b entry) int { return int(a.First) - int(b.First) })
 	return l, foreign, nil
 }
 

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // Around returns texts about the program's folder and environment, with secrets hidden. Callers
@@ -54,7 +52,7 @@ func (d *Definition) hash(envFile map[string]string) string {
 	fmt.Fprintf(h, "%q %q %q %q %q %q", d.Kind.String(), program, d.Args, folder, d.URL, d.EnvFile)
 	for _, pairs := range [][]pair{d.Env, d.Headers} {
 		sorted := slices.Clone(pairs)
-		sorting.StableBy(sorted, func(a, b pair) int { return strings.Compare(a.name, b.name) })
+		slices.SortStableFunc(sorted, func(a, b pair) int { return strings.Compare(a.name, b.name) })
 		for _, p := range sorted {
 			fmt.Fprintf(h, " %q=%q %t", p.name, p.value, p.remove)
 		}

@@ -18,7 +18,6 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/tailscale/hujson"
 )
 
@@ -337,7 +336,7 @@ func isSet(v reflect.Value) bool {
 // shownOf returns the members of in that a user sees before consenting.
 func shownOf(in reflect.Value, path string) (list []string) {
 	fields := slices.Clone(fieldsOf(in))
-	sorting.StableBy(fields, func(a, b field) int { return a.shown - b.shown })
+	slices.SortStableFunc(fields, func(a, b field) int { return a.shown - b.shown })
 	for _, f := range fields {
 		value := in.FieldByIndex(f.Index)
 		if f.shown < 0 || !isSet(value) {

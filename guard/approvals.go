@@ -2,8 +2,6 @@ package guard
 
 import (
 	"slices"
-
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // An Approval is an approval that a [Flow] remembers; see [Flow.Consent].
@@ -27,7 +25,7 @@ func (f *Flow) Approvals() []Approval {
 		for _, s := range c.Sources {
 			a.Sources = append(a.Sources, s.Source)
 		}
-		sorting.By(a.Sources, Source.compare)
+		slices.SortFunc(a.Sources, Source.compare)
 		all = append(all, a)
 	}
 	return all

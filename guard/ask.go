@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // Ask decides whether a call may run. A call needs approval because of its arguments or because of
@@ -163,7 +162,7 @@ func (f *Flow) cause(c Call) ([]Source, Reason) {
 // merge returns the sources of a and b, sorted and without duplicates.
 func merge(a, b []Source) []Source {
 	all := slices.Concat(a, b)
-	sorting.By(all, Source.compare)
+	slices.SortFunc(all, Source.compare)
 	return slices.Compact(all)
 }
 
@@ -219,7 +218,7 @@ func (d Decision) why() string {
 // named lists sources, the first few by name. Sources with text that looked like orders to the
 // model come first, because this call may follow those orders.
 func named(c Call, sources []readSource) string {
-	sorting.By(sources, func(a, b readSource) int {
+	slices.SortFunc(sources, func(a, b readSource) int {
 		return cmp.Or(cmp.Compare(min(b.Alarms, 1), min(a.Alarms, 1)), a.Source.compare(b.Source))
 	})
 	sources = slices.CompactFunc(sources, func(a, b readSource) bool { return a.Source == b.Source })

@@ -2,10 +2,10 @@ package guard
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // Severity is the severity of a finding.
@@ -151,7 +151,7 @@ func (r *report) findings() []Finding {
 	if len(r.signals) == 0 {
 		return nil
 	}
-	sorting.StableBy(r.signals, func(a, b signal) int { return cmp.Compare(b.weight, a.weight) })
+	slices.SortStableFunc(r.signals, func(a, b signal) int { return cmp.Compare(b.weight, a.weight) })
 	heaviest := map[string]int{}
 	for _, s := range r.signals {
 		heaviest[s.rule] = max(heaviest[s.rule], s.weight)

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 const (
@@ -250,7 +249,7 @@ func (f *Flow) sourcesWith(labels Labels, keep func(*source) bool) []Source {
 			found = append(found, s.Source)
 		}
 	}
-	sorting.By(found, Source.compare)
+	slices.SortFunc(found, Source.compare)
 	return found
 }
 

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 const (
@@ -116,7 +115,7 @@ func (a approvals) of(origin string) (p pin, found bool) {
 func (a approvals) with(p pin) approvals {
 	a = slices.DeleteFunc(slices.Clone(a), func(old pin) bool { return old.Origin == p.Origin || p.Origin == "" })
 	a = append(a, p)
-	sorting.StableBy(a, func(x, y pin) int { return x.Approved.Compare(y.Approved) })
+	slices.SortStableFunc(a, func(x, y pin) int { return x.Approved.Compare(y.Approved) })
 	return a[max(0, len(a)-maxOrigins):]
 }
 
@@ -321,7 +320,7 @@ func (p *Pins) Approved(server string) []Definition {
 			found = append(found, all[len(all)-1].Definition)
 		}
 	}
-	sorting.By(found, func(a, b Definition) int { return a.key().compare(b.key()) })
+	slices.SortFunc(found, func(a, b Definition) int { return a.key().compare(b.key()) })
 	return found
 }
 

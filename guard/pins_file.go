@@ -15,7 +15,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/junction-mcp/junction/internal/filelock"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // maxPinsFile is the maximum size of a file of pins in bytes.
@@ -131,7 +130,7 @@ func writePins(path string, pins pinned) error {
 		file.Pins = append(file.Pins, all...)
 	}
 	for _, list := range [][]pin{file.Pins, file.Seen} {
-		sorting.StableBy(list, func(a, b pin) int { return a.Definition.key().compare(b.Definition.key()) })
+		slices.SortStableFunc(list, func(a, b pin) int { return a.Definition.key().compare(b.Definition.key()) })
 	}
 	var text bytes.Buffer
 	if err := json.MarshalWrite(&text, file, jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true)); err != nil {

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // direct describes how package config reads a host's files without an import.
@@ -81,7 +79,7 @@ func Marked(members []string) (h Host, ok bool) {
 func FindDirect(o Options) (found []string) {
 	o = o.withDefaults()
 	hosts := slices.DeleteFunc(append(Direct(), Junction()), func(h Host) bool { return h.direct.rank == 0 })
-	sorting.By(hosts, func(a, b Host) int { return cmp.Compare(a.direct.rank, b.direct.rank) })
+	slices.SortFunc(hosts, func(a, b Host) int { return cmp.Compare(a.direct.rank, b.direct.rank) })
 	var names, own []string
 	for _, h := range hosts {
 		names = append(names, h.project...)

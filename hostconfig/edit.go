@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // A newMember is a member to write.
@@ -66,7 +64,7 @@ func change(data []byte, s syntax, root *node, swaps []swap) ([]byte, error) {
 // made returns the file with all edits. It returns an error unless the result parses to the
 // intended values.
 func (e *editor) made() ([]byte, error) {
-	sorting.StableBy(e.edits, func(a, b edit) int { return a.start - b.start })
+	slices.SortStableFunc(e.edits, func(a, b edit) int { return a.start - b.start })
 	var out bytes.Buffer
 	done, removing := 0, false
 	for _, ed := range e.edits {
@@ -102,7 +100,7 @@ func (e *editor) swap(sw swap) error {
 	if len(old) == 0 {
 		return errEdit
 	}
-	sorting.By(old, func(a, b *member) int { return a.start - b.start })
+	slices.SortFunc(old, func(a, b *member) int { return a.start - b.start })
 	e.setMembers(sw.in, old, sw.new)
 	if len(sw.new) == 0 {
 		for _, m := range old {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/filelock"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // lockTime is the longest wait for another process that changes or restores a file.
@@ -181,7 +180,7 @@ func (j Journal) Records() (list []*Record, err error) {
 		r.Alive = errors.Is(err, filelock.ErrLocked)
 		list = append(list, r)
 	}
-	sorting.By(list, func(a, b *Record) int { return bytes.Compare([]byte(a.Path), []byte(b.Path)) })
+	slices.SortFunc(list, func(a, b *Record) int { return bytes.Compare([]byte(a.Path), []byte(b.Path)) })
 	return list, errors.Join(faults...)
 }
 

@@ -333,7 +333,7 @@ func (npm) program(l *Locked, dir string) (*Program, error) {
 }
 
 var (
-	npmExact = lazy.Regexp(`^[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]*)?$`)
+	npmExact     = lazy.Regexp(`^[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]*)?$`)
 	npmIntegrity = lazy.Regexp(`^sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2}(?: sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2})*$`) // npm ignores values that it cannot parse
 )
 

@@ -20,7 +20,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/lazy"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // nuget installs .NET tools. It downloads a package with NuGet's HTTP API and unpacks it. It does
@@ -220,7 +219,7 @@ func nugetProgram(files fs.FS, bin string) ([]string, error) {
 	if err != nil || len(found) == 0 {
 		return nil, errors.New("is not a tool of .NET for any system: it has no tools/…/any/DotnetToolSettings.xml")
 	}
-	sorting.By(found, func(a, b string) int { return slices.Compare(frameworkOf(a), frameworkOf(b)) })
+	slices.SortFunc(found, func(a, b string) int { return slices.Compare(frameworkOf(a), frameworkOf(b)) })
 	file := found[len(found)-1]
 	f, err := files.Open(file)
 	if err != nil {

@@ -14,8 +14,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // pypi installs Python packages into a virtual environment, with the user's uv, or else with the
@@ -158,7 +156,7 @@ func readReport(text []byte) (*pypiLock, error) {
 		}
 		lock.Requirements = append(lock.Requirements, requirement{Name: normal(i.Metadata.Name), Version: i.Metadata.Version, Hashes: []string{"sha256:" + hash}})
 	}
-	sorting.By(lock.Requirements, func(a, b requirement) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(lock.Requirements, func(a, b requirement) int { return cmp.Compare(a.Name, b.Name) })
 	return lock, nil
 }
 

@@ -198,7 +198,7 @@ func (k pypi) explain(ctx context.Context, p Package, failed error) error {
 	case !built && !p.Scripts:
 		return fmt.Errorf("%w: there is only its source, and a build runs it", ErrScripts)
 	}
-	if m := otherPython().FindStringSubmatch(ran.stderr); m != nil && says(failed, "No matching distribution found for "+p.Name) {
+	if m := otherPython().FindStringSubmatch(ran.stderr); m != nil && failedWith(failed, "No matching distribution found for "+p.Name) {
 		return fmt.Errorf("a Python %s %w, and it needs that: install it, and see that %s starts it", m[1], ErrRuntime, python())
 	}
 	return failed

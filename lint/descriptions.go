@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -106,7 +106,7 @@ func (r *report) checkArguments(s toolset) {
 	if silent < minSilent || silent*silentShare < all {
 		return
 	}
-	sorting.StableBy(names, func(a, b string) int { return cmp.Compare(len(of[b]), len(of[a])) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(len(of[b]), len(of[a])) })
 	shown := names[:min(len(names), maxSilentShown)]
 	var list []string
 	for _, name := range shown {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -104,7 +103,7 @@ func Check(seen *Seen) []Finding {
 			r.readResult(call, &result{of: t}, s.Revision)
 		}
 	}
-	sorting.StableBy(r.found, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	slices.SortStableFunc(r.found, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 	return r.found
 }
 

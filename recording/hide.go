@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/redact"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 const (
@@ -117,7 +117,7 @@ func (h *hider) replace(text string) string {
 		return text
 	}
 	if h.replacer == nil {
-		sorting.StableBy(h.everywhere, func(a, b spelling) int {
+		slices.SortStableFunc(h.everywhere, func(a, b spelling) int {
 			return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text))
 		})
 		var pairs []string

@@ -8,7 +8,6 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -40,7 +39,7 @@ func outsideOf(listens, calls []*call) []*outside {
 			}
 		}
 	}
-	sorting.StableBy(all, func(a, b *outside) int { return cmp.Compare(a.line, b.line) })
+	slices.SortStableFunc(all, func(a, b *outside) int { return cmp.Compare(a.line, b.line) })
 	// marks holds the beginnings and ends of calls, in the order of their lines.
 	var marks []*outside
 	for _, c := range calls {
@@ -49,7 +48,7 @@ func outsideOf(listens, calls []*call) []*outside {
 			marks = append(marks, &outside{after: c, ended: true, step: step{line: c.lastLine, at: last.at}})
 		}
 	}
-	sorting.By(marks, func(a, b *outside) int { return cmp.Compare(a.line, b.line) })
+	slices.SortFunc(marks, func(a, b *outside) int { return cmp.Compare(a.line, b.line) })
 	next := 0
 	for _, n := range all {
 		for next < len(marks) && marks[next].line < n.line {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // The parts of parameters that may vary. A recorded part matches another part of the same kind.
@@ -194,7 +193,7 @@ func substitute(pairs []pair) substitution {
 		return substitution{}
 	}
 	pairs = slices.Clone(pairs)
-	sorting.StableBy(pairs, func(a, b pair) int { return len(b.recorded) - len(a.recorded) })
+	slices.SortStableFunc(pairs, func(a, b pair) int { return len(b.recorded) - len(a.recorded) })
 	var all []string
 	for _, p := range pairs {
 		all = append(all, p.recorded, p.given)

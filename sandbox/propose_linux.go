@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
@@ -243,7 +242,7 @@ func (p *proposing) omissions() (list []Omission) {
 			list = append(list, o)
 		}
 	}
-	sorting.By(list, func(a, b Omission) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(list, func(a, b Omission) int { return strings.Compare(a.Path, b.Path) })
 	return list
 }
 
@@ -286,7 +285,7 @@ func (p *proposing) named(l Learned) []string {
 	if l.Dir != "" && !isShared(l.Dir, p.home) && !p.isGiven(l.Dir) && !p.isTemporary(l.Dir) {
 		list = append(list, l.Dir)
 	}
-	sorting.By(list, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	slices.SortFunc(list, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	return list
 }
 

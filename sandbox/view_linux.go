@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/junction-mcp/junction/internal/sorting"
 	"golang.org/x/sys/unix"
 )
 
@@ -163,7 +162,7 @@ func (v *view) sorted() []place {
 			all = append(all, p)
 		}
 	}
-	sorting.By(all, func(a, b place) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(all, func(a, b place) int { return strings.Compare(a.Path, b.Path) })
 	return all
 }
 

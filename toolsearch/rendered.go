@@ -11,7 +11,6 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 const (
@@ -180,7 +179,7 @@ func SearchTool() Tool {
 func Overview(servers []Server, budget int) string {
 	budget = cmp.Or(max(budget, 0), defaultOverview)
 	servers = slices.Clone(servers)
-	sorting.StableBy(servers, func(a, b Server) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(servers, func(a, b Server) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range servers {
 		s := &servers[i]
 		s.Name = plaintext.Line(s.Name, maxServerName)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/traffic"
 )
@@ -138,7 +138,7 @@ func (c *connection) openQuestions(*http.Request) (any, error) {
 	for _, q := range c.questions {
 		all = append(all, q)
 	}
-	sorting.By(all, func(a, b *question) int { return int(a.Question) - int(b.Question) })
+	slices.SortFunc(all, func(a, b *question) int { return int(a.Question) - int(b.Question) })
 	return struct {
 		Questions []*question `json:"questions"`
 	}{all}, nil

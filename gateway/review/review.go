@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,7 +15,6 @@ import (
 	"github.com/junction-mcp/junction/internal/refused"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/apps"
 )
@@ -425,7 +425,7 @@ func Definitions(server string, tools, prompts []json.RawMessage) []guard.Defini
 			}
 		}
 	}
-	sorting.By(all, func(a, b guard.Definition) int { return strings.Compare(string(a.Kind)+a.Name, string(b.Kind)+b.Name) })
+	slices.SortFunc(all, func(a, b guard.Definition) int { return strings.Compare(string(a.Kind)+a.Name, string(b.Kind)+b.Name) })
 	return all
 }
 

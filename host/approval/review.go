@@ -12,7 +12,6 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // An Overview summarizes the definitions of a server.
@@ -117,7 +116,7 @@ func (o *Overview) warn(items []host.ReviewItem) {
 			groups = append(groups, &group{Finding: f, item: &items[i]})
 		}
 	}
-	sorting.StableBy(groups, func(a, b *group) int { return int(b.Severity) - int(a.Severity) })
+	slices.SortStableFunc(groups, func(a, b *group) int { return int(b.Severity) - int(a.Severity) })
 	for _, g := range groups {
 		text := strings.TrimSpace(g.item.Kind+" "+g.item.Name) + ": " + Finding(&g.Finding)
 		if g.more > 0 {
@@ -190,7 +189,7 @@ func (o *Overview) Line() string {
 // exactly that. The order of the definitions does not matter.
 func Hash(r host.Review) string {
 	items := slices.Clone(r.Items)
-	sorting.StableBy(items, func(a, b host.ReviewItem) int {
+	slices.SortStableFunc(items, func(a, b host.ReviewItem) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Text, b.Text))
 	})
 	h := sha256.New()

@@ -18,7 +18,6 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/picture"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -393,7 +392,7 @@ func (s *screen) attachPictures(q *host.Question, text string) (rest string, err
 			rest = strings.ReplaceAll(rest, p.label, " ")
 		}
 	}
-	sorting.By(found, func(a, b pasted) int { return cmp.Compare(strings.Index(text, a.label), strings.Index(text, b.label)) })
+	slices.SortFunc(found, func(a, b pasted) int { return cmp.Compare(strings.Index(text, a.label), strings.Index(text, b.label)) })
 	for _, p := range found {
 		q.Attach = append(q.Attach, *p.picture)
 	}

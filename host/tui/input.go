@@ -13,7 +13,6 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/picture"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -627,7 +626,7 @@ func (m *menu) best() {
 		}
 		return 1
 	}
-	sorting.StableBy(m.items, func(a, b item) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(m.items, func(a, b item) int { return rank(a) - rank(b) })
 }
 
 // complete asks a server for completions of a value.

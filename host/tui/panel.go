@@ -10,7 +10,6 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // A pager shows lines that can be scrolled. It builds them anew for each frame, so that they stay
@@ -222,7 +221,7 @@ func contextPanel() *pager {
 		}
 		lines := []ink.Line{bar(share, 1, fmt.Sprintf("%s of %s tokens", count(l.Used), count(l.Window))), nil}
 		parts := slices.Clone(l.Parts)
-		sorting.StableBy(parts, func(a, b host.LedgerPart) int { return b.Tokens - a.Tokens })
+		slices.SortStableFunc(parts, func(a, b host.LedgerPart) int { return b.Tokens - a.Tokens })
 		for _, p := range parts {
 			text := p.Name
 			if p.Deferred > 0 {

@@ -11,7 +11,6 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // maxWarned is the number of a server's warnings in the list. The details have all of them.
@@ -50,8 +49,8 @@ func newReviewCard(a *ask, reviews []host.Review) card {
 	for i, r := range reviews {
 		c.servers = append(c.servers, reviewedServer{Review: r, at: i, overview: approval.Of(r)})
 	}
-	sorting.StableBy(c.servers, func(a, b reviewed) int { return min(1, b.overview.Found) - min(1, a.overview.Found) })
-	c.brief = len(reviews) > 1 && !slices.ContainsFunc(c.servers, func(r reviewed) bool { return !r.calm() })
+	slices.SortStableFunc(c.servers, func(a, b reviewedServer) int { return min(1, b.overview.Found) - min(1, a.overview.Found) })
+	c.brief = len(reviews) > 1 && !slices.ContainsFunc(c.servers, func(r reviewedServer) bool { return !r.calm() })
 	if len(reviews) == 1 && !reviews[0].First {
 		c.open, c.servers[0].seen = true, true // a change must be read
 	}
@@ -387,7 +386,7 @@ func (c *reviewCard) remaining(s *screen) int {
 // reviewDetails returns all definitions of a server, the worst first.
 func reviewDetails(r *host.Review, width int) []ink.Line {
 	items := slices.Clone(r.Items)
-	sorting.StableBy(items, func(a, b host.ReviewItem) int {
+	slices.SortStableFunc(items, func(a, b host.ReviewItem) int {
 		return int(guard.Worst(b.Findings)) - int(guard.Worst(a.Findings))
 	})
 	var lines []ink.Line

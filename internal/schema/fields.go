@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/nearest"
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // field is a member of the JSON object of a struct.
@@ -96,7 +95,7 @@ func dominant(all []field) []field {
 		}
 		return 1
 	}
-	sorting.By(all, func(a, b field) int { return cmp.Or(strings.Compare(a.name, b.name), prefer(a, b)) })
+	slices.SortFunc(all, func(a, b field) int { return cmp.Or(strings.Compare(a.name, b.name), prefer(a, b)) })
 	var list []field
 	for i := 0; i < len(all); {
 		first := i
@@ -106,7 +105,7 @@ func dominant(all []field) []field {
 			list = append(list, all[first])
 		}
 	}
-	sorting.By(list, func(a, b field) int { return slices.Compare(a.path, b.path) })
+	slices.SortFunc(list, func(a, b field) int { return slices.Compare(a.path, b.path) })
 	return list
 }
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // A Diagram contains items between participants, in order.
@@ -89,7 +87,7 @@ func (d *Diagram) lanes() []Lane {
 			}
 		}
 	}
-	sorting.StableBy(lanes, func(a, b Lane) int { return cmp.Compare(a.Rank, b.Rank) })
+	slices.SortStableFunc(lanes, func(a, b Lane) int { return cmp.Compare(a.Rank, b.Rank) })
 	if others {
 		lanes = append(lanes, Lane{Name: d.Others})
 	}

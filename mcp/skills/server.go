@@ -17,7 +17,6 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -178,7 +177,7 @@ func load(tree fs.FS) (*served, error) {
 		}
 		now.skills = append(now.skills, s)
 	}
-	sorting.By(now.skills, func(a, b *Skill) int { return strings.Compare(a.URI, b.URI) })
+	slices.SortFunc(now.skills, func(a, b *Skill) int { return strings.Compare(a.URI, b.URI) })
 	w := jsonrpc.NewObject(nil)
 	w.Array("skills")
 	for _, s := range now.skills {

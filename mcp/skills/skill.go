@@ -12,7 +12,6 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -214,7 +213,7 @@ func Directory(uri string, all ...*Skill) (children []mcp.Resource, found bool) 
 			}
 		}
 	}
-	sorting.By(children, func(a, b mcp.Resource) int { return strings.Compare(a.URI, b.URI) })
+	slices.SortFunc(children, func(a, b mcp.Resource) int { return strings.Compare(a.URI, b.URI) })
 	return children, len(children) > 0
 }
 

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
@@ -310,7 +309,7 @@ func mergeTurns(conversation []model.Message) []turn {
 		}
 	}
 	for i := range all {
-		sorting.StableBy(all[i].Content, func(a, b block) int { return rank(&a) - rank(&b) })
+		slices.SortStableFunc(all[i].Content, func(a, b block) int { return rank(&a) - rank(&b) })
 	}
 	markLast(all)
 	return all

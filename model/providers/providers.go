@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/anthropic"
 	"github.com/junction-mcp/junction/model/openai"
@@ -222,7 +221,7 @@ func (p Provider) talking(all []listedModel) (models []Listed) {
 		}
 	}
 	if !p.wire.newestFirst {
-		sorting.By(models, func(a, b Listed) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(models, func(a, b Listed) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return models[:min(len(models), maxModels)]
 }

@@ -6,10 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/junction-mcp/junction/internal/sorting"
 )
 
 // Limits of lists.
@@ -95,12 +94,12 @@ func (p place) entries(ctx context.Context) (entries []fs.DirEntry, truncated bo
 		entries = append(entries, batch...)
 		switch {
 		case err == io.EOF:
-			sorting.By(entries, byName)
+			slices.SortFunc(entries, byName)
 			return entries, false, nil
 		case err != nil:
 			return nil, false, p.wrap(err)
 		case len(entries) >= maxScanned:
-			sorting.By(entries, byName)
+			slices.SortFunc(entries, byName)
 			return entries, true, nil
 		}
 	}

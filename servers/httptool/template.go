@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
@@ -213,7 +212,7 @@ func (f *filling) readHeader() error {
 		}
 		f.header = append(f.header, pair{http.CanonicalHeaderKey(name), p})
 	}
-	sorting.By(f.header, func(a, b pair) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(f.header, func(a, b pair) int { return strings.Compare(a.name, b.name) })
 	return nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/nearest"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -234,7 +233,7 @@ func SetOrder(c *cobra.Command, place int) {
 // listedBelow returns the subcommands that help lists, in their order.
 func listedBelow(cmd *cobra.Command) []*cobra.Command {
 	listed := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return !c.IsAvailableCommand() })
-	sorting.StableBy(listed, func(x, y *cobra.Command) int { return strings.Compare(x.Annotations["place"], y.Annotations["place"]) })
+	slices.SortStableFunc(listed, func(x, y *cobra.Command) int { return strings.Compare(x.Annotations["place"], y.Annotations["place"]) })
 	return listed
 }
 

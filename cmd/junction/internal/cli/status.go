@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,7 +19,6 @@ import (
 
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/spf13/cobra"
 )
 
@@ -329,7 +329,7 @@ func processes(ctx context.Context, p place.Place) (running, error) {
 			all.Silent = append(all.Silent, pid)
 		}
 	}
-	sorting.By(all.Instances, func(a, b Instance) int { return strings.Compare(a.Endpoint, b.Endpoint) })
+	slices.SortFunc(all.Instances, func(a, b Instance) int { return strings.Compare(a.Endpoint, b.Endpoint) })
 	return all, nil
 }
 

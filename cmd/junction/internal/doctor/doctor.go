@@ -22,7 +22,6 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/process"
 	"github.com/junction-mcp/junction/internal/revision"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
@@ -164,7 +163,7 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	place := func(p *Report) int {
 		return slices.IndexFunc(entries, func(e launch.Entry) bool { return e.Name == p.Server })
 	}
-	sorting.StableBy(all, func(x, y *Report) int { return cmp.Compare(place(x), place(y)) }) // the order of --json
+	slices.SortStableFunc(all, func(x, y *Report) int { return cmp.Compare(place(x), place(y)) }) // the order of --json
 	if len(names) == 0 && len(a.Launch.Config) == 0 {
 		for _, p := range examineHosts(ctx, a) {
 			examined(p)

@@ -16,7 +16,6 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
@@ -161,7 +160,7 @@ func listUnapproved(a *cli.App, all []*Unapproved, set *config.Set) error {
 		}
 		return nil
 	}
-	sorting.StableBy(all, func(a, b *Unapproved) int { return cmp.Compare(b.changed, a.changed) })
+	slices.SortStableFunc(all, func(a, b *Unapproved) int { return cmp.Compare(b.changed, a.changed) })
 	var rows [][]string
 	for _, u := range all {
 		rows = append(rows, []string{u.Server, u.summary(), ApproveCommandLine(u.Server, "", u.file)})

@@ -15,7 +15,6 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/internal/schema"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/policy"
@@ -200,7 +199,7 @@ func showVerdicts(a *cli.App, counts map[verdict]int) error {
 		total[v.Effect] += n
 	}
 	order := []policy.Effect{policy.Deny, policy.Ask, policy.Allow, Undecided}
-	sorting.By(all, func(a, b verdict) int {
+	slices.SortFunc(all, func(a, b verdict) int {
 		return cmp.Or(slices.Index(order, a.Effect)-slices.Index(order, b.Effect), b.Calls-a.Calls, strings.Compare(a.Server, b.Server), strings.Compare(a.Tool, b.Tool), strings.Compare(a.Rule, b.Rule), strings.Compare(a.Reason, b.Reason))
 	})
 	if a.Flags.JSON {

@@ -15,7 +15,6 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/state"
 	"github.com/spf13/cobra"
 )
@@ -157,7 +156,7 @@ func listLogins(ctx context.Context, a *cli.App) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	sorting.By(all, func(a, b authserver.Login) int { return cmp.Or(strings.Compare(a.User, b.User), a.At.Compare(b.At)) })
+	slices.SortFunc(all, func(a, b authserver.Login) int { return cmp.Or(strings.Compare(a.User, b.User), a.At.Compare(b.At)) })
 	var rows [][]string
 	for _, l := range all {
 		rows = append(rows, []string{plaintext.Line(l.User, 200), "since " + l.At.Local().Format(time.DateTime), "until " + l.Until.Local().Format(time.DateTime)})

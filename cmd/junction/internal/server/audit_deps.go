@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
@@ -10,7 +11,6 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
@@ -73,7 +73,7 @@ func showAudited(a *cli.App, all []add.Audited, found, unknown int) error {
 		if s.Error != "" {
 			a.Screen.Printf("junction: server %q: %s\n", s.Server, plaintext.Line(s.Error, cli.MaxReason))
 		}
-		sorting.StableBy(s.Vulnerabilities, func(a, b install.Vulnerability) int { return cmp.Compare(a.Package, b.Package) })
+		slices.SortStableFunc(s.Vulnerabilities, func(a, b install.Vulnerability) int { return cmp.Compare(a.Package, b.Package) })
 		for _, v := range s.Vulnerabilities {
 			fixed := "no fix is known"
 			if v.FixedIn != "" {

@@ -16,7 +16,6 @@ import (
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/seal"
-	"github.com/junction-mcp/junction/internal/sorting"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -151,6 +150,6 @@ func readStateKeys(path string) (keys []stateKey, err error) {
 	if slices.ContainsFunc(keys, func(k stateKey) bool { return len(k.Key) < seal.KeySize }) {
 		return nil, fmt.Errorf("%s: a key has less than %d bytes; remove it, and a new one is made", path, seal.KeySize)
 	}
-	sorting.By(keys, func(a, b stateKey) int { return a.Since.Compare(b.Since) })
+	slices.SortFunc(keys, func(a, b stateKey) int { return a.Since.Compare(b.Since) })
 	return keys, nil
 }
