@@ -42,7 +42,7 @@ func TestAListHasALimitOfBytes(t *testing.T) {
 	}
 }
 
-// If the server refuses a list, the list is missing, and the user is told once.
+// If the server refuses a list, the list is missing, and the user is notified once.
 func TestAListThatCannotBeReadIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mcp.NewServer("s", "1")
