@@ -182,7 +182,7 @@ func (s *server) readSkills(ctx context.Context, all []*skills.Skill) []*skills.
 	return all
 }
 
-// takes reports whether a skill can be used. What is made when it is read cannot be approved.
+// takes reports whether a skill can be used. What is made at each read cannot be approved.
 func (s *server) takes(skill *skills.Skill) bool { return !skill.Dynamic || s.trusted() }
 
 // skillOf returns the skill that a URI names, or else the innermost approved one that lists it among its files, or
@@ -243,7 +243,7 @@ func (s *server) put(skill *skills.Skill) bool {
 const (
 	maxUnlisted     = 32 // skills of one server that are in no list, and that the model found by their URIs
 	skillMain       = "/SKILL.md"
-	skillUnapproved = "The skill %s of server %q is new or changed, and the user must approve it first. They are asked before your next step, unless they refused it already; read it again then."
+	skillUnapproved = "The skill %s of server %q is new or changed, and the user must approve it first. The user is asked before your next step, unless they refused it already; read it again then."
 )
 
 // tellLists reports that a list cannot be read or is cut, once.
@@ -257,7 +257,7 @@ func (s *server) tellLists(err error) {
 	s.reported = text
 	s.mu.Unlock()
 	if text != "" && text != known {
-		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q lists not all that it has: %s", s.Name, text)})
+		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q does not list everything: %s", s.Name, text)})
 	}
 }
 
@@ -290,9 +290,9 @@ func (s *server) tellDifference(before, fresh []*tool) {
 	if !s.notices.Allow() {
 		return
 	}
-	text := fmt.Sprintf("server %q has %d tools now: %s", s.Name, len(fresh), what)
+	text := fmt.Sprintf("server %q now has %d tools: %s", s.Name, len(fresh), what)
 	if s.notices.Tokens() < 1 {
-		text += " (it changes them all the time; not every change is reported)"
+		text += " (it changes them often; not every change is reported)"
 	}
 	s.host.notice(Notice{Kind: NoticeTools, Server: s.Name, Text: text})
 }

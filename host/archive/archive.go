@@ -87,15 +87,15 @@ var (
 	// ErrForeign is returned for a file that is no archive.
 	ErrForeign = sqlitefile.ErrForeign
 	// ErrNotFound is returned where no conversation has the id.
-	ErrNotFound = errors.New("no such conversation; list them to see which there are")
+	ErrNotFound = errors.New("there is no such conversation; list the conversations")
 	// ErrAmbiguous is returned where several conversations' ids begin like this.
-	ErrAmbiguous = errors.New("several conversations begin like this; give more of the id")
+	ErrAmbiguous = errors.New("the IDs of several conversations begin like this; give more of the ID")
 	// ErrNoEntry is returned where a conversation has fewer entries than were asked for.
 	ErrNoEntry = errors.New("there is no such entry")
 	// ErrContinued is returned to who appends to a conversation that somebody else went on with since it was loaded.
 	ErrContinued = errors.New("the conversation was continued elsewhere since it was loaded; load it again, or fork it to go on from here")
 	// ErrTooLarge is returned for what exceeds a limit of the archive.
-	ErrTooLarge = errors.New("it is larger than the archive takes")
+	ErrTooLarge = errors.New("it is larger than the archive allows")
 	// ErrFull is returned where the disk has no room.
 	ErrFull = sqlitefile.ErrFull
 	// ErrReadOnly is returned where the file or its folder cannot be written.
