@@ -31,10 +31,10 @@ const (
 )
 
 // ErrGarbage means that a response does not come from a registry.
-var ErrGarbage = errors.New("answers what no registry does")
+var ErrGarbage = errors.New("does not answer like a registry")
 
 // ErrToken means that a registry requires a token, or another one.
-var ErrToken = errors.New("wants a token that lets you in")
+var ErrToken = errors.New("needs a token with access")
 
 // A Client is a client of one registry, for version 0.1 of the registry API. It is safe for
 // concurrent use.
@@ -110,7 +110,7 @@ func (c *Client) List(ctx context.Context, r ListRequest) (*Page, error) {
 	}
 	p, err := parsePage(body)
 	if err != nil {
-		return nil, fmt.Errorf("registry %s %w: %w; is this its URL?", c, ErrGarbage, err)
+		return nil, fmt.Errorf("registry %s %w: %w; check its URL", c, ErrGarbage, err)
 	}
 	return p, nil
 }
