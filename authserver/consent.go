@@ -64,7 +64,7 @@ func (s *Server) showConsent(w http.ResponseWriter, r *http.Request) {
 	case remembered:
 		s.allow(w, r, q, u, scopes)
 	case slices.Contains(q.Prompt, oidc.PromptNone):
-		s.backUnasked(w, r, q, oidc.ErrInteractionRequired().WithDescription("the user has to be asked"))
+		s.backUnasked(w, r, q, oidc.ErrInteractionRequired().WithDescription("the user must be asked"))
 	default:
 		s.show(w, http.StatusOK, q.Redirect, s.consentPage(q, c, u, scopes, s.describe(r.Context(), q), sealed, s.formToken(r, "consent", q)))
 	}
@@ -91,7 +91,7 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, loginPath+"?request="+url.QueryEscape(sealed), http.StatusSeeOther)
 		return
 	default:
-		s.back(w, r, q, oidc.ErrAccessDenied().WithDescription("the user said no"))
+		s.back(w, r, q, oidc.ErrAccessDenied().WithDescription("the user declined"))
 		return
 	}
 	scopes := u.may(q.Scopes)
@@ -142,7 +142,7 @@ func (s *Server) asked(w http.ResponseWriter, r *http.Request) (q *request, seal
 func (s *Server) refusesUser(w http.ResponseWriter, r *http.Request, q *request, scopes []string) bool {
 	for _, needed := range s.options.Needs {
 		if !slices.Contains(scopes, needed) {
-			s.backUnasked(w, r, q, oidc.ErrAccessDenied().WithDescription("this needs the scopes %q, which the client did not ask for, or the user does not have", strings.Join(s.options.Needs, " ")))
+			s.backUnasked(w, r, q, oidc.ErrAccessDenied().WithDescription("this needs the scopes %q, but the client did not request them, or the user does not have them", strings.Join(s.options.Needs, " ")))
 			return true
 		}
 	}
