@@ -68,7 +68,7 @@ func (r *Record) Servers() (names []string) {
 }
 
 // ErrInUse reports that a file is already changed.
-var ErrInUse = errors.New("is changed by junction already")
+var ErrInUse = errors.New("was changed by junction already")
 
 // lock locks the Journal against other processes.
 func (j Journal) lock() (unlock func(), err error) {
@@ -250,7 +250,7 @@ func realPath(path string) (string, error) {
 }
 
 // errChanged reports that another program also writes the file.
-var errChanged = errors.New("another program changed the file at this moment; try again")
+var errChanged = errors.New("another program changed the file at the same time; try again")
 
 // Replace replaces a user's file as a whole, with the same mode and owner, if it still has the
 // content that was read. It keeps no data to undo that.
