@@ -89,7 +89,7 @@ func Repeats(req *mcp.Request, tool []byte) bool {
 
 // CallAgain is the advice for a client if the connection changes and the failed request is not
 // repeated.
-const CallAgain = "Junction now connects to the server in the other era of the protocol, in which it may be able to ask: call again if nothing speaks against that."
+const CallAgain = "Junction now connects to the server in the other era of the protocol, in which it may be able to ask: repeat the call if that is safe."
 
 // Advised returns the outcome of a request for which [Other] found an era and which was not
 // repeated, with advice after its text.

@@ -41,7 +41,7 @@ func (w *addition) startRemedy(err error) string {
 	}
 	said := why.Of(err, w.name)
 	if variable := why.WantedVariable(err, said); variable != "" {
-		return fmt.Sprintf("it wants the variable %[1]s: %[2]s; a secret that junction secret set keeps is given as '%[1]s=${secret:NAME}'", variable, w.again("--env "+variable+"=…", ""))
+		return fmt.Sprintf("the server needs the environment variable %[1]s: %[2]s; for a secret that junction secret set keeps, write '%[1]s=${secret:NAME}'", variable, w.again("--env "+variable+"=…", ""))
 	}
 	if missing := w.missingFolders(); len(missing) > 0 {
 		return fmt.Sprintf("there is no folder %s, which it was given: make it first, with mkdir -p %s", plaintext.Line(missing[0], maxReason), plaintext.ShellWord(missing[0]))
