@@ -265,7 +265,7 @@ func TestTheConsoleSaysWhyAServerFails(t *testing.T) {
 		{"binary", `start "no-such-program-anywhere": not found in PATH`, "install it, or write its whole path as the command"},
 		{"file", `start "/nowhere/server": no such file`, `change "command" of the entry`},
 		{"unset", "env.KEY: variable NO_SUCH_VARIABLE_ANYWHERE is not set", "set the variable where junction is started"},
-		{"variable", "WEATHER_API_KEY environment variable is required", `it wants the variable WEATHER_API_KEY of the environment: give its entry "env"`},
+		{"variable", "WEATHER_API_KEY environment variable is required", `the server needs the environment variable WEATHER_API_KEY: add "env"`},
 		{"path", "Cannot find module '/nowhere/server.mjs'", `a file in "args" does not exist: use an absolute path`},
 		{"address", "404", "the address often ends with /mcp or /sse"},
 		{"nobody", "connection refused", "nothing listens there: is the server started"},

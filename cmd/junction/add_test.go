@@ -237,7 +237,7 @@ func TestExistingServersAreReplacedOrKept(t *testing.T) {
 // npx -y launch-echo @x/echo@1.0.0, as its author has it, would start a package launch-echo.
 func TestAWordBeforeAPackageStartsNoOtherOne(t *testing.T) {
 	for noBins, want := range map[bool]struct{ args, note string }{
-		false: {`["-y", "--package=@x/echo@1.0.0", "launch-echo"]`, "launch-echo is taken for a program of the package: its author has it stand where npx would take it for another package"},
+		false: {`["-y", "--package=@x/echo@1.0.0", "launch-echo"]`, "launch-echo is treated as a program of the package: at this place npx would take it for another package"},
 		true:  {`["-y", "@x/echo@1.0.0"]`, "left out is launch-echo, which its author has stand in front of the package: it is no program of the package, and could start another one"},
 	} {
 		clitest.Alone(t)
@@ -278,12 +278,12 @@ func TestAnUpgradeIsShownBeforeAnythingChanges(t *testing.T) {
 		t.Fatalf("what does not start changed %s %s", c, l)
 	}
 	s.newest["@x/echo"] = "2.0.0"
-	s.runs(t, "y\n", "upgrade", "echo").expect(t, cli.ExitOK, "echo is 2.0.0 now.", "")
+	s.runs(t, "y\n", "upgrade", "echo").expect(t, cli.ExitOK, "echo: upgraded to 2.0.0.", "")
 	c, l := pair(t)
 	if want := strings.Replace(configuration, "1.0.0", "2.0.0", 1); c != want || strings.Contains(l, "1.0.0") || strings.Contains(l, `"next"`) {
 		t.Errorf("written is %s %s", c, l)
 	}
-	s.runs(t, "", "upgrade").expect(t, cli.ExitOK, "echo 2.0.0 is the newest.", "")
+	s.runs(t, "", "upgrade").expect(t, cli.ExitOK, "echo: 2.0.0 is the newest version.", "")
 	s.runs(t, "", "outdated").expect(t, cli.ExitOK, "1 locked server: no newer version.", "")
 	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, cli.ExitOK, "UTC", "")
 	s.runs(t, "", "remove", "echo").expect(t, cli.ExitOK, `Removed "echo"`, "")
@@ -307,7 +307,7 @@ func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
 	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "junction server upgrade echo")
 	s.runs(t, "", "install").expect(t, cli.ExitConnection, "", "has another command line than was locked")
 	s.runs(t, "", "outdated").expect(t, cli.ExitConnection, "", "has another command line than was locked")
-	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, cli.ExitOK, "echo is 2.0.0 now.", "")
+	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, cli.ExitOK, "echo: upgraded to 2.0.0.", "")
 	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, cli.ExitOK, "UTC", "")
 
 	write(path, configuration)
@@ -319,7 +319,7 @@ func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitConnection, "", "--frozen starts only what is locked")
-	s.runs(t, "", "call", "echo", "message=hi", "--frozen", "--", "npx", "x").expect(t, cli.ExitUsage, "", "--frozen is for the servers of a configuration")
+	s.runs(t, "", "call", "echo", "message=hi", "--frozen", "--", "npx", "x").expect(t, cli.ExitUsage, "", "--frozen does not go with a command")
 	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, cli.ExitOK, "echo is locked: npm @x/echo 1.0.0", "")
 	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitOK, "hi\n", "")
 }

@@ -65,12 +65,12 @@ func TestAProjectsLockIsInstalledOnlyWithConsent(t *testing.T) {
 	if len(s.installed) > 0 {
 		t.Fatalf("installed is %v", s.installed)
 	}
-	s.runs(t, "y\n", "install", "echo").expect(t, cli.ExitConnection, "", "--scripts allows it")
+	s.runs(t, "y\n", "install", "echo").expect(t, cli.ExitConnection, "", "--scripts allows that")
 	if len(s.installed) > 0 {
 		t.Fatalf("installed is %v", s.installed)
 	}
 	s.runs(t, "", "install", "--scripts").expect(t, cli.ExitOK, "is installed", "")
-	s.runs(t, "", "upgrade", "--yes").expect(t, cli.ExitOK, "echo is 2.0.0 now.", "")
+	s.runs(t, "", "upgrade", "--yes").expect(t, cli.ExitOK, "echo: upgraded to 2.0.0.", "")
 }
 
 func TestNoRegistryIsAskedAboutAProjectsLockWithoutConsent(t *testing.T) {
