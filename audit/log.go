@@ -58,7 +58,7 @@ type Options struct {
 }
 
 // ErrInUse reports that another process writes the log.
-var ErrInUse = errors.New("another process writes this audit log")
+var ErrInUse = errors.New("another process writes to this audit log")
 
 // ErrOtherKey reports that a log was written with another key, so that this one can neither verify
 // nor continue it.
