@@ -209,7 +209,7 @@ func (d *day) rewinds(s *screen) {
 	s.enter("/rewind")
 	s.see("continue from before which question?", "Say 77.")
 	s.press("Enter")
-	s.see("Rewound in a copy, to before")
+	s.see("Went back to before")
 	s.press("C-u")
 	s.enter("Say 78.")
 	s.see("This is answer 78.")

@@ -41,7 +41,7 @@ func TestAServerThatDoesNotListItsToolsIsNotAdded(t *testing.T) {
 	s := newPackageSet(t)
 	s.versions["@x/echo@4.0.0"] = noToolsServer(t)
 	s.runs(t, "", "add", "npm:@x/echo@4.0.0", "--yes").expect(t, cli.ExitConnection, "",
-		`server "echo" starts, and does not list its tools, so nothing was changed: fetch failed (code -32603); fix: where its author says that it needs arguments or variables: junction server add npm:@x/echo@4.0.0 --env NAME=VALUE -- ARGUMENT…`)
+		`server "echo" starts, and does not list its tools, so nothing was changed: fetch failed (code -32603); fix: if its author documents arguments or variables: junction server add npm:@x/echo@4.0.0 --env NAME=VALUE -- ARGUMENT…`)
 	if configuration, lock := pair(t); configuration+lock != "" {
 		t.Errorf("it was added: %s %s", configuration, lock)
 	}

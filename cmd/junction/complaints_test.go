@@ -37,5 +37,5 @@ func TestContextForge6113AReplacedSecretMakesNothingUnreadable(t *testing.T) {
 	runs(t, "", "audit", "verify", "log2").expect(t, cli.ExitOK, "it is unchanged", "")
 	runs(t, "", "audit", "verify", "log", "--key", public).expect(t, cli.ExitOK, "it is unchanged", "")
 	runs(t, "", "audit", "query", "log", "--kind", "call").expect(t, cli.ExitOK, "everything__add", "")
-	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitToolFailed, "the audit log was written with another key; if that is so, the public key of that one verifies it", "")
+	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitToolFailed, "the audit log was written with another key; if that is right, verify it with the public key of that log", "")
 }

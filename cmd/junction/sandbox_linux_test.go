@@ -42,7 +42,7 @@ func TestTheSandboxOfAServerIsShown(t *testing.T) {
 		t.Errorf("got %q, want %q", got.stdout, want)
 	}
 	runs(t, "", "sandbox", "show", "--config", "mcp.json").
-		expect(t, cli.ExitOK, "notes is confined, but for read ~/notes, host api.example.com, env TOKEN, processes 9, memory 2000MB, files 64, cpu 0.5\n", "")
+		expect(t, cli.ExitOK, "notes is confined, except for read ~/notes, host api.example.com, env TOKEN, processes 9, memory 2000MB, files 64, cpu 0.5\n", "")
 	notes(t, "")
 	runs(t, "", "sandbox", "show", "--config", "mcp.json").expect(t, cli.ExitOK, "notes is not confined\n", "")
 }

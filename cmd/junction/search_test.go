@@ -119,7 +119,7 @@ func TestInfoShowsWarnings(t *testing.T) {
 			t.Errorf("%s\nis shown without\n%s", good.stdout, want)
 		}
 	}
-	if strings.Contains(good.stdout, "Look at this") {
+	if strings.Contains(good.stdout, "Check this") {
 		t.Errorf("the good one is suspected: %s", good.stdout)
 	}
 	bad := info("com.exarnple/payments")

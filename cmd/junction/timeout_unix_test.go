@@ -24,7 +24,7 @@ func TestTimeoutBoundsAStartInUp(t *testing.T) {
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	runs(t, "", "call", r.url, "slow__x", "{}").expect(t, cli.ExitTimeout, "", `"startTimeout" in its entry gives it longer`)
+	runs(t, "", "call", r.url, "slow__x", "{}").expect(t, cli.ExitTimeout, "", `"startTimeout" in its entry allows more time`)
 	runs(t, "", "call", "slow", "x", "--own", "--timeout", "500ms", "--config", config).expect(t, cli.ExitTimeout, "", `"startTimeout" in its entry, or --timeout, allows more time`)
 }
 

@@ -84,7 +84,7 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 		}
 	}
 	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, cli.ExitRefused, "", "was not handled")
-	runs(t, "", "status").expect(t, cli.ExitOK, "\nCalls are refused, as they cannot be written down: the audit log cannot be written: the folder log was moved or removed", "")
+	runs(t, "", "status").expect(t, cli.ExitOK, "\nCalls are refused, because they cannot be logged: the audit log cannot be written: the folder log was moved or removed", "")
 	if got := get("/metrics"); !strings.Contains(got, "junction_audit_writable 0\n") {
 		t.Errorf("metrics: %s", got)
 	}

@@ -64,7 +64,7 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	runs(t, "", "call", r.url, "call_tool", "name=everything__add", `arguments={"a":200,"b":40}`).expect(t, cli.ExitRefused, "", "refused by junction: not allowed: too large")
 	runs(t, "", "call", r.url, "call_tool", "name=everything__fail").expect(t, cli.ExitRefused, "", "refused by junction: not allowed: ")
 
-	runs(t, "", "up", "--http", "127.0.0.1:0", "--audit=log", "everything").expect(t, cli.ExitConnection, "", "another process writes this audit log")
+	runs(t, "", "up", "--http", "127.0.0.1:0", "--audit=log", "everything").expect(t, cli.ExitConnection, "", "another process writes to this audit log")
 	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitOK, "it is unchanged", "")
 	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)

@@ -170,7 +170,7 @@ func TestSettingsSayHowServersAreOffered(t *testing.T) {
 	}
 	runs(t, "", "read", r.url, uri).expect(t, cli.ExitOK, strings.Repeat("long ", 1_000), "")
 	runs(t, "", "call", r.url, "b__echo", "message=hi").expect(t, cli.ExitOK, "hi", "")
-	runs(t, "", "call", r.url, "b__echo", "message=ghp_"+strings.Repeat("a1B2", 9)).expect(t, cli.ExitRefused, "", "refused by junction: not sent: the arguments hold a secret")
+	runs(t, "", "call", r.url, "b__echo", "message=ghp_"+strings.Repeat("a1B2", 9)).expect(t, cli.ExitRefused, "", "refused by junction: not sent: the arguments have a secret")
 	runs(t, "", "call", r.url+"/strict", "b__add", "a=11", "b=1").expect(t, cli.ExitRefused, "", "refused by junction: not allowed: too large here")
 	runs(t, "", "call", r.url+"/strict", "b__add", "a=1", "b=1").expect(t, cli.ExitOK, "2", "")
 	strict := toolsAt(t, r.url+"/strict")
@@ -216,7 +216,7 @@ func TestSettingsOfAProjectRequireConsent(t *testing.T) {
 	if all := toolsAt(t, r.url); !strings.Contains(all, "everything__echo") || !strings.Contains(r.stderr.String(), "junction: not used: what ") {
 		t.Errorf("tools are %s: %s", all, r.stderr)
 	}
-	const what = `.mcp.json says under "junction" (policy, tools), as it belongs to a project; --config `
+	const what = `.mcp.json (policy, tools), because the file belongs to a project; --config `
 	if got := firstShown(t).Problems; len(got) != 1 || !strings.Contains(got[0], what) {
 		t.Errorf("status says %q", got)
 	}
@@ -229,7 +229,7 @@ func TestSettingsOfAProjectRequireConsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Launch.Consents(t.Context(), entries, false)
-	if got := seen.String(); !strings.Contains(got, what) || !strings.Contains(got, `Use it without what the project says under "junction"? [y]es, [N]o > `) {
+	if got := seen.String(); !strings.Contains(got, what) || !strings.Contains(got, `Use it without the project's settings under "junction"? [y]es, [N]o > `) {
 		t.Errorf("the question is\n%s", got)
 	}
 }

@@ -23,6 +23,6 @@ func TestUpgradeAdvisesOnUnlockedServers(t *testing.T) {
 	s.runs(t, "", "add", "npm:@x/echo@2.0.0", "--yes", "--config", "mcp.json").expect(t, cli.ExitOK, "Added", "")
 	s.runs(t, "", "upgrade", "--config", "mcp.json").expect(t, cli.ExitOK, "echo: 2.0.0 is the newest version.\n"+line, "")
 	s.runs(t, "", "upgrade", "range", "--config", "mcp.json").expect(t, cli.ExitConnection, "",
-		"does not say which version of which package is to be locked; write uvx as junction server upgrade --help has it, without a range or other options, and it can be locked")
-	s.runs(t, "", "upgrade", "own", "--config", "mcp.json").expect(t, cli.ExitConnection, "", "is no command line of npx, uvx or dnx")
+		"does not name the exact version and package to lock; write uvx as in junction server upgrade --help, without a range or other options")
+	s.runs(t, "", "upgrade", "own", "--config", "mcp.json").expect(t, cli.ExitConnection, "", "is not a command line of npx, uvx or dnx")
 }
