@@ -206,7 +206,7 @@ func (c *calling) returned(ctx context.Context, err error) (got outcome.Outcome,
 	if cause := context.Cause(ctx); !errors.Is(cause, ErrLeft) { // the user knows
 		c.run.tell(Event{Notice: &Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("continues as task %d: %s", t.number, excerpt.Clip(excerpt.Clean(cmp.Or(cause, err).Error()), excerpt.MaxError))}})
 	}
-	return outcome.Said("%s continues as task %d of its server, and has no result yet. You are told when it is over. Do not call it again; continue with work that does not need it.", c.tool.sent.Name, t.number), true
+	return outcome.Said("%s continues as task %d of its server, and has no result yet. You are notified when it is over. Do not call it again; continue with work that does not need it.", c.tool.sent.Name, t.number), true
 }
 
 const (
