@@ -12,7 +12,7 @@ import (
 
 // To a server that writes where it may not keep it all is well, until it starts again: so add says it before.
 func TestAddKeepsWritablePathsOrReportsThem(t *testing.T) {
-	const given, lost = "graph is given ", ", which does not exist, and files that it writes there are deleted when it ends: "
+	const given, lost = "graph gets ", ", which does not exist, and files that it writes there are deleted when it ends: "
 	for _, c := range []struct {
 		name  string
 		typed string // "": with --yes
@@ -36,9 +36,9 @@ func TestAddKeepsWritablePathsOrReportsThem(t *testing.T) {
 		{"the home folder, the system's and a path of a URL", "", "--env A=HOME --env B=/usr/lib --env C=/graphql --env D=/api/v1/x --env E=word", "", cli.ExitOK, "", ""},
 		{"and yes is said, of a file that moves", "y\ny\n", "--env DATA_FILE=HOME/memory.jsonl", "", cli.ExitOK, "~/graph-data",
 			given + "DATA_FILE=HOME/memory.jsonl, which does not exist. Other programs use that folder. Give it the writable folder ~/graph-data/memory.jsonl instead? [y]es, [N]o >"},
-		{"and yes is said, of an argument that moves", "y\ny\n", "", "--file HOME/memory.jsonl", cli.ExitOK, "~/graph-data", "Give it ~/graph-data/memory.jsonl instead"},
-		{"and yes is said, of a folder", "y\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitOK, "~/own", "Let it write into ~/own, to keep it? [y]es, [N]o >"},
-		{"and no is said", "n\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitOK, "", "Let it write into ~/own, to keep it?"},
+		{"and yes is said, of an argument that moves", "y\ny\n", "", "--file HOME/memory.jsonl", cli.ExitOK, "~/graph-data", "Give it the writable folder ~/graph-data/memory.jsonl instead"},
+		{"and yes is said, of a folder", "y\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitOK, "~/own", "Let it write into ~/own, to keep its files? [y]es, [N]o >"},
+		{"and no is said", "n\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitOK, "", "Let it write into ~/own, to keep its files?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clitest.InProcess(t)
@@ -113,9 +113,9 @@ func TestAddGivesAServerAPlaceForItsData(t *testing.T) {
 	const place = "~/.local/share/junction/graph"
 	for _, c := range []struct{ readme, typed, question, variable, path string }{
 		{"| `MEMORY_FILE_PATH` | where |\n\"MEMORY_FILE_PATH\": \"/path/to/memory.jsonl\"", "d\n", "unless MEMORY_FILE_PATH gives a place for it. Add it? [y]es, with [d]ata in " + place + ", [N]o >", "MEMORY_FILE_PATH", "/memory.jsonl"},
-		{"MEMORY_DIR is a folder, MEMORY_DIR.", "data\n", "unless MEMORY_DIR says where.", "MEMORY_DIR", ""},
-		{"GRAPH_DB=graph.db", "d\n", "unless GRAPH_DB says where.", "GRAPH_DB", "/graph.db"},
-		{"MEMORY_FILE_PATH", "y\n", "unless MEMORY_FILE_PATH says where.", "", ""},
+		{"MEMORY_DIR is a folder, MEMORY_DIR.", "data\n", "unless MEMORY_DIR gives a place for it.", "MEMORY_DIR", ""},
+		{"GRAPH_DB=graph.db", "d\n", "unless GRAPH_DB gives a place for it.", "GRAPH_DB", "/graph.db"},
+		{"MEMORY_FILE_PATH", "y\n", "unless MEMORY_FILE_PATH gives a place for it.", "", ""},
 		{"MEMORY_DIR or CACHE_DIR", "d\n", "Add it? [y]es, [N]o >", "", ""},
 	} {
 		clitest.Alone(t)

@@ -158,12 +158,12 @@ func TestAddedServersStartAsLocked(t *testing.T) {
 	s.runs(t, "", "remove", "files").expect(t, cli.ExitOK, `Removed "files"`, "")
 
 	delete(s.installed, "@x/echo@1.0.0")
-	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitConnection, "", "junction server install does")
+	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitConnection, "", "run junction server install")
 	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitOK, "hi\n", "is installed from ")
 	s.runs(t, "", "install").expect(t, cli.ExitOK, "npm:@x/echo 1.0.0 is there", "")
 	s.fault = fmt.Errorf("@x/echo: %w", install.ErrIntegrity)
 	delete(s.installed, "@x/echo@1.0.0")
-	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "has other contents than the lock; nothing was installed. If you changed ~/junction/junction.lock, undo that; otherwise the published package changed: ask its author before you run @x/echo is run")
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "has other contents than the lock; nothing was installed. If you changed ~/junction/junction.lock, undo that; otherwise the published package changed: ask its author before you run @x/echo")
 	s.runs(t, "", "install").expect(t, cli.ExitConnection, "", "has other contents than the lock")
 }
 
@@ -181,11 +181,11 @@ func TestRefusedAddChangesNothing(t *testing.T) {
 		want string
 	}{
 		{"a name like a better known one", "npm:chrome-devtool-mcp@1.0.0 --yes", cli.ExitConnection, "one letter"},
-		{"a version that was pulled", "npm:old@1.0.0 --yes", cli.ExitConnection, "was pulled"},
+		{"a version that was pulled", "npm:old@1.0.0 --yes", cli.ExitConnection, "was withdrawn"},
 		{"no such version", "npm:@x/echo@9.9.9 --yes --name other", cli.ExitConnection, "is not in the registry"},
 		{"a program that does not start", "npm:@x/echo@3.0.0 --yes --name other", cli.ExitConnection, "does not start"},
 		{"a name that is taken", "npm:@x/echo@2.0.0 --yes", cli.ExitConnection, `server "echo" exists already`},
-		{"a value that is not asked for", "npm:@x/echo@2.0.0 --yes --name other --set a=b", cli.ExitUsage, " other needs"},
+		{"a value that is not asked for", "npm:@x/echo@2.0.0 --yes --name other --set a=b", cli.ExitUsage, "other has no known values"},
 		{"two files", "npm:@x/echo --config a --config b", cli.ExitUsage, "one file"},
 		{"a kind of packages that there is not", "gem:server --yes", cli.ExitUsage, "use npm:, pypi:"},
 		{"no package", "npm:", cli.ExitUsage, "the name of the package is missing"},

@@ -48,7 +48,7 @@ func TestLintExitsByTheGravestFinding(t *testing.T) {
 		t.Errorf("called %d, want the tool that only reads once", n)
 	}
 	got := runs(t, "", "lint", url, "--fail-on", "warning")
-	got.expect(t, cli.ExitToolFailed, "warning: tool mute, description: the model knows only the tool's name (no-description)\n    say in one to three sentences", "")
+	got.expect(t, cli.ExitToolFailed, "warning: tool mute, description: the model knows only the tool's name (no-description)\n    describe in one to three sentences", "")
 	runs(t, "", "lint", url, "--fail-on", "note", "--ignore", "no-description").expect(t, cli.ExitToolFailed, "note: tool files.list, name: ", "")
 	runs(t, "", "lint", url, "--fail-on", "note", "--ignore", "no-description:mute", "--ignore", "tool-name:files.list").expect(t, cli.ExitOK, "0 errors, 0 warnings, 0 notes", "")
 	runs(t, "", "lint", url, "--fail-on", "warning", "--ignore", "no-description:other").expect(t, cli.ExitToolFailed, "tool mute", "")

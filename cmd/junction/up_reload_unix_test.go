@@ -213,7 +213,7 @@ func TestSettingsOfAProjectRequireConsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "everything")
-	if all := toolsAt(t, r.url); !strings.Contains(all, "everything__echo") || !strings.Contains(r.stderr.String(), "junction: not used: what ") {
+	if all := toolsAt(t, r.url); !strings.Contains(all, "everything__echo") || !strings.Contains(r.stderr.String(), "junction: not used: the settings under ") {
 		t.Errorf("tools are %s: %s", all, r.stderr)
 	}
 	const what = `.mcp.json (policy, tools), because the file belongs to a project; --config `
