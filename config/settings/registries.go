@@ -36,9 +36,9 @@ func (r *Registry) check(at int) error {
 	case (r.URL == "") == (r.Folder == ""):
 		return fmt.Errorf("registries[%d]: expected a url or a folder", at)
 	case r.Token != "" && r.Folder != "":
-		return fmt.Errorf("registries[%d].token: a folder wants none; remove it", at)
+		return fmt.Errorf("registries[%d].token: a folder needs no token; remove it", at)
 	case r.Token != "" && !referenceText().MatchString(r.Token):
-		return fmt.Errorf("registries[%d].token: expected ${secret:NAME}, which junction secret set NAME keeps, ${VARIABLE} or ${file:PATH}", at)
+		return fmt.Errorf("registries[%d].token: expected ${VARIABLE}, ${file:PATH}, or ${secret:NAME} for a secret of junction secret set NAME", at)
 	}
 	return nil
 }
