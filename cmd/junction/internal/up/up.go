@@ -135,6 +135,11 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 		return err
 	}
 	o.Front.authorization, o.Front.folder, o.Front.roles, o.Front.drain = s.Authorization, filepath.Dir(from), s.Roles, drain
+	shares, err := o.sharing(ctx, a, s, from)
+	if err != nil {
+		return err
+	}
+	o.Front.shared = newShared(shares)
 	v, err := listenUp(ctx, a, o)
 	if err != nil {
 		return err
