@@ -57,7 +57,7 @@ func TestAPackageThatWasMadeForAnOlderMCPGetsIt(t *testing.T) {
 	s.runs(t, "", "add", "pypi:mcp-timer", "--yes", "--with", "mcp>1").expect(t, cli.ExitConnection, "", "junction server add pypi:mcp-timer --with \"mcp>1\" --env")
 	out := s.runs(t, "", "add", "pypi:mcp-timer", "--yes", "--env", "A=b")
 	out.expect(t, cli.ExitOK, `Added "timer"`, "")
-	for _, want := range []string{"it is held to mcp<2", `written  uvx --with "mcp<2" mcp-timer==1.0`} {
+	for _, want := range []string{"because it was made for mcp 1: it gets mcp<2", `written  uvx --with "mcp<2" mcp-timer==1.0`} {
 		if !strings.Contains(strings.Join(strings.Fields(out.stdout), " "), strings.Join(strings.Fields(want), " ")) {
 			t.Errorf("not shown is %q: %s", want, out.stdout)
 		}

@@ -248,7 +248,7 @@ func TestAServerThatIsAProxyOfItselfIsRefused(t *testing.T) {
 	argv := self(t, "proxy", "every")
 	s.write(".claude.json", map[string]any{"mcpServers": map[string]any{"every": map[string]any{"command": argv[0], "args": argv[1:]}}})
 	s.start("ping", "every")
-	s.watch(`server "every" is started by itself`)
+	s.watch(`server "every" would start itself`)
 	s.end()
 }
 
