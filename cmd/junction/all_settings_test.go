@@ -377,6 +377,10 @@ func (c *changing) use(t *testing.T, configuration string) {
 func (c *changing) change(t *testing.T, path string, field reflect.StructField) {
 	before := cmp.Or(changedWith[path], "{}")
 	c.use(t, c.configuration(t, before))
+	set := changedValue(t, path, field)
+	for _, name := range slices.Backward(strings.Split(path, ".")) {
+		set = fmt.Sprintf("{%q:%s}", name, set)
+	}
 	ended := make(chan error, len(c.clients))
 	for _, client := range c.clients {
 		go func() {
@@ -399,10 +403,6 @@ func (c *changing) change(t *testing.T, path string, field reflect.StructField) 
 	}
 	connected := c.server.connected.Load()
 
-	set := changedValue(t, path, field)
-	for _, name := range slices.Backward(strings.Split(path, ".")) {
-		set = fmt.Sprintf("{%q:%s}", name, set)
-	}
 	waits := strings.Join(c.reload(t, c.configuration(t, before, set)), ", ")
 	var want string
 	restart := settings.Restart(field.Tag.Get("restart"))
