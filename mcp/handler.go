@@ -61,8 +61,8 @@ type Request struct {
 	// has checked that they are well-formed, valid UTF-8, and without duplicate names.
 	Params json.RawMessage
 
-	// Name is the subject of the request. It is params.name of tools/call and prompts/get,
-	// params.uri of resources/read, and otherwise empty.
+	// Name is the name, URI or task id that the request is about, such as params.name of tools/call
+	// and params.uri of resources/read. It is empty if there is none.
 	Name string
 	sent string // Name as the client sent it, if Renamed changed it
 

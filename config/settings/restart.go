@@ -44,7 +44,8 @@ func (r Restart) collect(v reflect.Value, at string, found map[string]any) {
 	}
 }
 
-// Waiting returns the paths of the members with tag r whose values in s and next differ.
+// Waiting returns the paths of the members with tag r whose values in s and next differ, and names
+// for other changes that wait for the same restart.
 func (s *Settings) Waiting(next *Settings, r Restart) (paths []string) {
 	now, then := r.Members(*s), r.Members(*next)
 	for path := range now {

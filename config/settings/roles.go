@@ -29,7 +29,8 @@ const (
 
 var callers = []string{UserCaller, GroupCaller, KeyCaller, ClientCaller}
 
-// Patterns returns the patterns of the role, which match nothing but what they name.
+// Patterns returns the patterns of the role. Without Tools they match everything, otherwise only
+// what Tools names.
 func (r *Role) Patterns() *Patterns {
 	only := r.Tools
 	if len(only) > 0 { // the added patterns match no name, and restrict the kinds that the others do not name

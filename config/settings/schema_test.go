@@ -19,7 +19,10 @@ func TestTheSchemaForEditorsIsThatOfTheProgram(t *testing.T) {
 	got, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(got, want.Bytes()) {
 		if os.Getenv("UPDATE") != "" {
-			err = os.WriteFile(path, want.Bytes(), 0o644)
+			if err := os.WriteFile(path, want.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			return
 		}
 		t.Errorf("%s is not what Schema returns (%v); UPDATE=1 go test ./config/settings writes it", path, err)
 	}

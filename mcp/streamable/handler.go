@@ -30,7 +30,7 @@ type Options struct {
 	// SharedSessions, if not empty, lets replicas serve each other's legacy clients. It is a name,
 	// and endpoints of the same name and StateKeys share their sessions. The id of a session then
 	// carries it, sealed and bound to the principal: revision, client and capabilities. An endpoint
-	// keeps no idle session. It offers no tasks in sessions. What a client changes afterwards stays
+	// keeps few idle sessions. It offers no tasks in sessions. What a client changes afterwards stays
 	// at the replica that it reached: log level, subscriptions, values of [mcp.Session], streams
 	// with their events, and the end of the session. A response to a request of another replica
 	// gets 400.
@@ -43,8 +43,9 @@ type Options struct {
 	// SharedTimeout is the lifetime of shared sessions, from their beginning; default 7 days.
 	SharedTimeout time.Duration
 	// MaxSessions is the maximum number of legacy sessions. The default is 100,000. At the limit, a
-	// caller with the most sessions loses its oldest idle one to a caller with fewer. A caller is a
-	// principal, or an address if there is no principal. Further sessions are refused with 503.
+	// caller with the most sessions loses its oldest idle one, or else its oldest one, to a caller
+	// with fewer. A caller is a principal, or an address if there is no principal. Further sessions
+	// are refused with 503.
 	MaxSessions int
 	// MaxStreams is the maximum number of open streams for notifications (GET,
 	// subscriptions/listen). The default is 100,000. One caller gets at most a quarter. Further
