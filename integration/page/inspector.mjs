@@ -311,7 +311,7 @@ const scenarios = {
         ['a prompt', then(open('prompts', 'travel'), async () => fields.first().fill('Norway'), click('.ins-actions .button-primary'), async () => outcome.locator('.ins-said').first().waitFor())],
       ],
       history: [
-        ['history', open('history')], ['two that differ', then(open('history'), compare)],
+        ['history', open('history')], ['two different ones', then(open('history'), compare)],
         ['copies', then(open('history'), click('tbody a'), click('.ins-run-head button, .ins-outcome button >> text=/^(Copy|复制)$/'))],
         ['notifications', open('activity')], ['messages', ways(1)], ['output', ways(2)], ['requests', ways(3)],
         ['authorization', open('authorization')],

@@ -46,7 +46,7 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 		!strings.Contains(seen, "  1  a (stdio): run-a A=***\n       which is not confined\n       It receives: TOKEN\n  2  b (stdio): run-b\n       which is not confined\n") {
 		t.Errorf("Enter alone: %q\n%s", got, seen)
 	}
-	if got, seen := agreed("yes\n9\n\n"); got != "" || strings.Count(seen, "Use them?") != 3 || !strings.Contains(seen, "“9” is none of these") {
+	if got, seen := agreed("yes\n9\n\n"); got != "" || strings.Count(seen, "Use them?") != 3 || !strings.Contains(seen, "“9” is not among these") {
 		t.Errorf("what is no answer: %q\n%s", got, seen)
 	}
 	if got, seen := agreed("1, 3\n"); got != "a c" || !strings.Contains(seen, "Use them?") {
