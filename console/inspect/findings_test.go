@@ -70,7 +70,7 @@ func TestFaultsInListsAndResultsAreFound(t *testing.T) {
 	}
 	for kind, want := range map[string]string{
 		"fits": "", "failed": "", "wrong": "it does not fit the tool's output schema: ", "missing": "the tool has an output schema, and the result no structured content",
-		"nothing": "a member that is missing where it can only have one value",
+		"nothing": "a missing member that can have only one value",
 	} {
 		called := c.ask(path, "tools/call", object{"name": "good", "arguments": object{"a": kind}})
 		var found []finding
