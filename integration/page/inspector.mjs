@@ -62,7 +62,7 @@ const scenarios = {
     await has(page.locator('.ins-head'), 'connected');
     await has(page.locator('.ins-head'), settings.revision);
     await has(page.locator('.ins-steps'), settings.era === 'modern' ? 'server/discover' : 'initialize');
-    await has(page.locator('.ins-overview'), 'This server exists to try out');
+    await has(page.locator('.ins-overview'), 'This server is for trying out');
     saw('the steps of connecting');
     await page.getByRole('button', {name: 'Ping'}).click();
     await has(page.locator('.ins-overview'), 'answered in');

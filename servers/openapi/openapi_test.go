@@ -431,7 +431,7 @@ func TestSecretsGoWhereTheDocumentSays(t *testing.T) {
 	if schema := string(toolsOf(t, client)["both"].InputSchema); strings.Contains(schema, "X-Key") || strings.Contains(schema, "api_key") {
 		t.Errorf("a credential is an argument: %s", schema)
 	}
-	if got := call(t, client, "both", `{"o":{"api_key":"mine"}}`); !got.IsError || !strings.Contains(got.Text(), "api_key: the call does not have it") {
+	if got := call(t, client, "both", `{"o":{"api_key":"mine"}}`); !got.IsError || !strings.Contains(got.Text(), "api_key: it is a credential, which a call cannot set") {
 		t.Errorf("got %q", got.Text())
 	}
 }
@@ -534,7 +534,7 @@ func TestADocumentFromOutsideDoesNotLeadInside(t *testing.T) {
 		if inside != (err != nil) {
 			t.Errorf("%s: got %v", server, err)
 		}
-		if err != nil && !strings.Contains(err.Error(), "if that is right, set a base URL") {
+		if err != nil && !strings.Contains(err.Error(), "if this is intended, set a base URL") {
 			t.Error(err)
 		}
 		if err == nil {
