@@ -125,14 +125,14 @@ func TestTheInspectorSaysTheCauseAndTheRemedyOfTenFaults(t *testing.T) {
 		if got := clitest.Member(result, "error.cause"); !strings.Contains(got, "status 3: Error: cannot divide by zero") {
 			t.Errorf("the cause: got %q", got)
 		}
-		if got := clitest.Member(result, "error.remedy"); !strings.Contains(got, `the server ended while it was at tools/call "divide"`) {
+		if got := clitest.Member(result, "error.remedy"); !strings.Contains(got, `the server ended during tools/call "divide"`) {
 			t.Errorf("the remedy: got %q", got)
 		}
 		over := p.Until(path, "state", "state", "ended")
 		if got := clitest.Member(over, "fault.cause"); !strings.Contains(got, "status 3: Error: cannot divide by zero") {
 			t.Errorf("the state: got %s", over)
 		}
-		if got := clitest.Member(over, "fault.remedy"); !strings.Contains(got, "read in its output why it ended") {
+		if got := clitest.Member(over, "fault.remedy"); !strings.Contains(got, "read the reason in its output") {
 			t.Errorf("the state's remedy is not about a server that ran: got %q", got)
 		}
 		again := p.Post(path+"/connect", nil)
