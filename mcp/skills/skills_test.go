@@ -278,19 +278,19 @@ func must[T any](v T, err error) T {
 func TestAnEntryThatIsNotValidIsLeftOutAndSaid(t *testing.T) {
 	replaced := func(from, to string) string { return strings.Replace(oneFile, from, to, 1) }
 	for want, entry := range map[string]string{
-		"resources: expected a list of files":           `{"uri":"skill://a/SKILL.md","frontmatter":{"name":"a","description":"d"}}`,
-		`or "dynamic", got "\"other\""`:                 `{"uri":"skill://a/SKILL.md","frontmatter":{"name":"a","description":"d"},"resources":"other"}`,
-		"uri: expected that of a SKILL.md":              replaced(`"skill://a/SKILL.md","f`, `"skill://a","f`),
-		`a part of it is empty, "." or ".."`:            strings.ReplaceAll(oneFile, "skill://a/", "skill://../a/"),
-		`the name "b" is not that of its folder`:        replaced(`"name":"a"`, `"name":"b"`),
+		"resources: expected a list of files":        `{"uri":"skill://a/SKILL.md","frontmatter":{"name":"a","description":"d"}}`,
+		`or "dynamic", got "\"other\""`:              `{"uri":"skill://a/SKILL.md","frontmatter":{"name":"a","description":"d"},"resources":"other"}`,
+		"uri: expected that of a SKILL.md":           replaced(`"skill://a/SKILL.md","f`, `"skill://a","f`),
+		`a part of it is empty, "." or ".."`:         strings.ReplaceAll(oneFile, "skill://a/", "skill://../a/"),
+		`the name "b" is not that of its folder`:     replaced(`"name":"a"`, `"name":"b"`),
 		"name or description is missing or not text": replaced(`"name":"a"`, `"name":1`),
-		`is not in the skill's folder`:                  replaced(`[{"uri":"skill://a/`, `[{"uri":"skill://b/`),
-		`"skill://a/../b/x" is not in`:                  replaced(`[{"uri":"skill://a/SKILL.md"`, `[{"uri":"skill://a/../b/x"`),
-		"the digest of":                                 replaced("sha256:5", "sha256:g"),
-		"the size of":                                   replaced(`"size":37`, `"size":-1`),
-		"all files of a skill may have 16 MiB":          replaced(`"size":37`, `"size":16777217`),
-		"the SKILL.md itself is not listed":             replaced(`[{"uri":"skill://a/SKILL.md"`, `[{"uri":"skill://a/other.md"`),
-		"is listed twice":                               replaced(`}]}`, `},{"uri":"skill://a/SKILL.md","digest":"`+digest+`","size":1}]}`),
+		`is not in the skill's folder`:               replaced(`[{"uri":"skill://a/`, `[{"uri":"skill://b/`),
+		`"skill://a/../b/x" is not in`:               replaced(`[{"uri":"skill://a/SKILL.md"`, `[{"uri":"skill://a/../b/x"`),
+		"the digest of":                              replaced("sha256:5", "sha256:g"),
+		"the size of":                                replaced(`"size":37`, `"size":-1`),
+		"all files of a skill may have 16 MiB":       replaced(`"size":37`, `"size":16777217`),
+		"the SKILL.md itself is not listed":          replaced(`[{"uri":"skill://a/SKILL.md"`, `[{"uri":"skill://a/other.md"`),
+		"is listed twice":                            replaced(`}]}`, `},{"uri":"skill://a/SKILL.md","digest":"`+digest+`","size":1}]}`),
 	} {
 		all, faults, err := skills.List(t.Context(), lying(t, entry+","+honest, nil))
 		if err != nil || len(all) != 1 || len(faults) != 1 || !strings.Contains(faults[0].Error(), want) {
