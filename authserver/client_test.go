@@ -173,7 +173,7 @@ func TestDocumentsAreRememberedForAWhile(t *testing.T) {
 func TestDocumentsAreNotReadFromPrivatePlaces(t *testing.T) {
 	s := newSite(t, func(o *Options) { o.Documents = nil })
 	for _, at := range []string{"https://127.0.0.1/client", "https://localhost/client", "https://10.0.0.1/client", "https://169.254.169.254/latest", "https://[::1]/client", "https://[fd00::1]/client"} {
-		if _, err := s.client(t.Context(), at); err == nil || !strings.Contains(err.Error(), "this machine") && !strings.Contains(err.Error(), "not of the internet") {
+		if _, err := s.client(t.Context(), at); err == nil || !strings.Contains(err.Error(), "this machine") && !strings.Contains(err.Error(), "not on the internet") {
 			t.Errorf("%s: %v", at, err)
 		}
 	}

@@ -123,11 +123,11 @@ func (s *Server) claims(ctx context.Context, token string) (*claims, error) {
 	}
 	text, err := object.Verify(&signed.key.PublicKey)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s did not sign it", auth.ErrToken, s.options.Issuer)
+		return nil, fmt.Errorf("%w: it does not have the signature of %s", auth.ErrToken, s.options.Issuer)
 	}
 	c := new(claims)
 	if err := json.Unmarshal(text, c); err != nil || c.Issuer != s.options.Issuer {
-		return nil, fmt.Errorf("%w: %.200q gave it, not %s", auth.ErrToken, c.Issuer, s.options.Issuer)
+		return nil, fmt.Errorf("%w: it was issued by %.200q, not by %s", auth.ErrToken, c.Issuer, s.options.Issuer)
 	}
 	return c, nil
 }

@@ -28,7 +28,7 @@ var reports = []*FileReport{
 			{Name: "two", Line: 4, Failures: []string{"tool x: text: it is not as expected\n-a <b>\n+\x1b[31mc", "more"}},
 			{Name: "three", Line: 5, Skipped: "not for stdio"},
 		}},
-		{Revision: "2025-06-18", Transport: "sse", Skipped: "the server does not speak 2025-06-18"},
+		{Revision: "2025-06-18", Transport: "sse", Skipped: "the server does not support 2025-06-18"},
 	}},
 	{Path: "b.yaml", Err: errors.New("it does not start")},
 }
@@ -53,7 +53,7 @@ not ok 2 - a.yaml [2026-07-28, stdio] two
     - more
   ...
 ok 3 - a.yaml [2026-07-28, stdio] three # SKIP not for stdio
-ok 4 - a.yaml [2025-06-18, sse] # SKIP the server does not speak 2025-06-18
+ok 4 - a.yaml [2025-06-18, sse] # SKIP the server does not support 2025-06-18
 not ok 5 - b.yaml
   ---
   failures:
@@ -80,7 +80,7 @@ func TestJUnit(t *testing.T) {
   </testsuite>
   <testsuite name="a.yaml [2025-06-18, sse]" tests="1" failures="0" errors="0" skipped="1" time="0">
     <testcase classname="a.yaml [2025-06-18, sse]" name="all cases" file="a.yaml" time="0">
-      <skipped message="the server does not speak 2025-06-18"></skipped>
+      <skipped message="the server does not support 2025-06-18"></skipped>
     </testcase>
   </testsuite>
   <testsuite name="b.yaml" tests="1" failures="0" errors="1" skipped="0" time="0">

@@ -216,7 +216,7 @@ func (r *fileRun) cell(ctx context.Context, cell *Cell, ofAll bool) error {
 			return other
 		}
 		if _, refuses := errors.AsType[*mcp.RevisionError](err); refuses && ofAll {
-			cell.Skipped = "the server does not speak " + cell.Revision
+			cell.Skipped = "the server does not support " + cell.Revision
 			return nil
 		}
 		cell.Cases = []CaseReport{{Name: "connect", Failures: []string{err.Error()}}}

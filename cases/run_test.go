@@ -351,7 +351,7 @@ func TestRevisionsAndTransportsThatThereAreNot(t *testing.T) {
 	for _, cell := range r.Cells {
 		said = append(said, cell.Revision+" "+cell.Skipped)
 	}
-	if want := []string{"2026-07-28 the server does not speak 2026-07-28", "2025-11-25 the server does not speak 2025-11-25", "2025-06-18 ", "2025-03-26 the server does not speak 2025-03-26", "2024-11-05 the server does not speak 2024-11-05"}; r.Err != nil || !slices.Equal(said, want) {
+	if want := []string{"2026-07-28 the server does not support 2026-07-28", "2025-11-25 the server does not support 2025-11-25", "2025-06-18 ", "2025-03-26 the server does not support 2025-03-26", "2024-11-05 the server does not support 2024-11-05"}; r.Err != nil || !slices.Equal(said, want) {
 		t.Errorf("all: %q, %v", said, r.Err)
 	}
 	r = run(t, write(t, "x.yaml", text), Options{Connect: only("2025-06-18"), Revisions: []string{"2025-03-26"}})
@@ -430,7 +430,7 @@ func TestAServerThatEndsAtOneRevisionHasFailedThere(t *testing.T) {
 		}
 		said = append(said, one)
 	}
-	if want := []string{"2026-07-28 the server does not speak 2026-07-28", "2025-11-25 a 0", "2025-06-18 connect 1", "2025-03-26 the server does not speak 2025-03-26", "2024-11-05 connect 1"}; r.Err != nil || !slices.Equal(said, want) {
+	if want := []string{"2026-07-28 the server does not support 2026-07-28", "2025-11-25 a 0", "2025-06-18 connect 1", "2025-03-26 the server does not support 2025-03-26", "2024-11-05 connect 1"}; r.Err != nil || !slices.Equal(said, want) {
 		t.Errorf("got %q, %v", said, r.Err)
 	}
 }

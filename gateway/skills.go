@@ -57,9 +57,9 @@ func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, offers *choice
 	o := g.current()
 	has := func(m *member) bool { return offers.has(skillKind, uri, m, uri) }
 	if f, ok := o.found[skillKind.Name][uri]; ok {
-		return askFirst(ctx, req, []*member{f.member}, has, mcp.Errorf(mcp.CodeInvalidParams, "no skill is served at %.200q", uri))
+		return askFirst(ctx, req, []*member{f.member}, has, mcp.Errorf(mcp.CodeInvalidParams, "there is no skill at %.200q", uri))
 	}
-	return askFirst(ctx, req, o.withSkills(skills.Declared), has, mcp.Errorf(mcp.CodeInvalidParams, "no skill is served at %.200q", uri))
+	return askFirst(ctx, req, o.withSkills(skills.Declared), has, mcp.Errorf(mcp.CodeInvalidParams, "there is no skill at %.200q", uri))
 }
 
 // readDirectory passes resources/directory/read on to the member whose skill contains the folder.

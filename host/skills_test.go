@@ -133,7 +133,7 @@ func TestChangedFilesAreReadAfterApprovalOnly(t *testing.T) {
 		readOf("skill://refunds/more.md"), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "refund it")
 	got := resultsOf(s.last(t))
-	if !strings.Contains(got[0], "MORE") || strings.Contains(got[1], "EVIL") || !strings.Contains(got[1], "its digest is another") || !strings.Contains(got[2], "EVIL") {
+	if !strings.Contains(got[0], "MORE") || strings.Contains(got[1], "EVIL") || !strings.Contains(got[1], "its digest differs") || !strings.Contains(got[2], "EVIL") {
 		t.Errorf("the model got %q", got)
 	}
 	if len(s.desk.reviews) != 2 {
@@ -157,7 +157,7 @@ func TestASkillThatIsInNoListIsApprovedBeforeItIsRead(t *testing.T) {
 		readOf("skill://refunds/SKILL.md"), readOf("skill://refunds/SKILL.md"), readOf("skill://nothing/SKILL.md"), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "refund it, as skill://refunds/SKILL.md says")
 	got := resultsOf(s.last(t))
-	if !strings.Contains(got[0], "the user must approve it first") || !strings.Contains(got[1], "BODY") || !strings.Contains(got[2], "no skill is served at") {
+	if !strings.Contains(got[0], "the user must approve it first") || !strings.Contains(got[1], "BODY") || !strings.Contains(got[2], "there is no skill at") {
 		t.Errorf("the model got %q", got)
 	}
 	if len(s.desk.reviews) != 2 || s.desk.reviews[1].Items[0].Name != "skill://refunds/SKILL.md" {

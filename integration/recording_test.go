@@ -212,7 +212,7 @@ func sandboxOf(t testing.TB, server realServer) string {
 	return t.TempDir()
 }
 
-// recorded records a server at one revision, and compares the replay with it; false if the server does not speak that.
+// recorded records a server at one revision, and compares the replay with it; false if the server does not support that.
 func (s realServer) recorded(t *testing.T, binary string, env []string, dir, revision string, script []request) bool {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "recording.jsonl")
@@ -264,7 +264,7 @@ func (s realServer) direct(t *testing.T, env []string, revision string, script [
 	argv, _ := s.target(t)
 	direct, ok := rawAnswers(t, append(env, "ANOTHER_TOKEN="+plantedVariable), revision, script, argv...)
 	if !ok {
-		t.Errorf("%s: without Junction the server does not speak it: %.500s", revision, direct)
+		t.Errorf("%s: without Junction the server does not support it: %.500s", revision, direct)
 		return
 	}
 	for i, r := range script {

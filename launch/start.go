@@ -211,5 +211,5 @@ func StartTimeoutError(took time.Duration, said string) error {
 	if said == "" {
 		return fmt.Errorf(format, errSlowStart, took.Round(time.Second), "")
 	}
-	return &mcp.PrivateError{Err: fmt.Errorf(format, errSlowStart, took.Round(time.Second), "; "+said), Private: said, Public: "its operator's log has more"}
+	return &mcp.PrivateError{Err: fmt.Errorf(format, errSlowStart, took.Round(time.Second), "; "+said), Private: said, Public: "the operator's log has more"}
 }

@@ -149,8 +149,8 @@ func TestBreachesOnTheWireAreFound(t *testing.T) {
 	want := []string{
 		`the server wrote something that is not a message; it was skipped, line {"level":30}, why expected "jsonrpc":"2.0", found no member "jsonrpc"; 1 more like it`,
 		"a request came before the handshake was over, method roots/list",
-		`a member that is missing where it can only have one value, tolerance missing-member, where resources/list: resources[0].name`,
-		`an id as a string where the request has a number, or the reverse, tolerance other-id, where initialize; 3 more like it`,
+		`a missing member that can have only one value, tolerance missing-member, where resources/list: resources[0].name`,
+		`a response whose id is a string if the request's is a number, or the reverse, tolerance other-id, where initialize; 3 more like it`,
 		`error: tool now, result.structuredContent: it does not fit the output schema: now: expected string, got 7 (output)`,
 		"warning: tool now, result.content: it is empty, though there is structured content, which many hosts do not show to models (output)",
 	}

@@ -217,7 +217,7 @@ func (c *Client) introduce(r Result) error {
 		return err
 	}
 	if err := schema.DecodeLoose(body, &c.discover); err != nil {
-		c.options.logger().Debug("mcp: what the server says of itself cannot be read", "server", c.options.Name, "error", err,
+		c.options.logger().Debug("mcp: the server's description of itself cannot be read", "server", c.options.Name, "error", err,
 			LogBreach, "capabilities, instructions and server information have the types of schema.ts")
 	}
 	if raw := memberOrNil(r.Meta, revision.MetaServerInfo); raw != nil {

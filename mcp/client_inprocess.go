@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-var errNoProtocol = errors.New("a Handler of this process is asked without a protocol: use DialWith with stream.Pipe")
+var errNoProtocol = errors.New("a Handler of this process is called without a protocol: use DialWith with stream.Pipe")
 
 // An inProcess connects a Client to a Handler in this process.
 type inProcess struct {

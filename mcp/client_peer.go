@@ -85,7 +85,7 @@ func (p *clientPeer) Ask(ctx context.Context, q ServerRequest) (json.RawMessage,
 	if p.listens && o.OneClient != nil {
 		return nil, ErrInputRequired // the client receives it with its next request
 	}
-	return nil, Errorf(CodeMethodNotFound, "%s: this client cannot be asked that", q.Method)
+	return nil, Errorf(CodeMethodNotFound, "%s: this client does not take this request", q.Method)
 }
 
 // failed logs the error of a callback and returns it. Without the log record, the author of the

@@ -95,7 +95,7 @@ func (s *Server) registerCompletion(ref CompletionReference, complete Completer,
 	case complete == nil:
 		return fmt.Errorf("completion of %q: the completer is nil", name)
 	case !s.completable(ref):
-		return fmt.Errorf("completion of %q: no such prompt or resource template: register it first", name)
+		return fmt.Errorf("completion of %q: there is no such prompt or resource template: register it first", name)
 	}
 	if !s.completers.put(&entry{name: completionKey(ref), feature: complete}, how) {
 		return taken("completion of", name, "SetCompletion")

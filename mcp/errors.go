@@ -88,9 +88,9 @@ type RevisionError struct {
 // Error names the server and the revision.
 func (e *RevisionError) Error() string {
 	if e.Err == nil {
-		return fmt.Sprintf("server %q does not speak %s", e.Server, e.Revision)
+		return fmt.Sprintf("server %q does not support %s", e.Server, e.Revision)
 	}
-	return fmt.Sprintf("server %q does not speak %s: %v", e.Server, e.Revision, e.Err)
+	return fmt.Sprintf("server %q does not support %s: %v", e.Server, e.Revision, e.Err)
 }
 
 // Unwrap returns the reason for the refusal.
@@ -152,7 +152,7 @@ func missingCapability(required *ClientCapabilities) *Error {
 	data, _ := json.Marshal(struct {
 		Required *ClientCapabilities `json:"requiredCapabilities"`
 	}{required})
-	e := Errorf(CodeMissingCapability, "the client did not declare the capability this needs: %s", data)
+	e := Errorf(CodeMissingCapability, "this needs a capability that the client did not declare: %s", data)
 	e.Data = data
 	return e
 }

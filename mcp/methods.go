@@ -29,7 +29,7 @@ func (s *Server) registerMethod(method string, f HandlerFunc) error {
 	case f == nil:
 		err = errors.New("the function is nil")
 	case revision.MethodNamed(method).Core, slices.Contains(askMethods, method), strings.HasPrefix(method, "notifications/"):
-		err = errors.New("the protocol has it: wrap the server in a Middleware to change how it is answered")
+		err = errors.New("the protocol defines it: wrap the server in a Middleware to change its response")
 	}
 	if err != nil {
 		return fmt.Errorf("method %q: %w", method, err)

@@ -129,7 +129,7 @@ func AddPrompt[In any](s *Server, name string, f func(context.Context, In) (*Get
 // The field Arguments must be nil, as In determines the arguments.
 func AddPromptWith[In any](s *Server, p Prompt, f func(context.Context, In) (*GetPromptResult, error)) {
 	if p.Arguments != nil {
-		panic(fmt.Sprintf("mcp: prompt %q: Arguments are set, and come from %v: omit them, or use Server.AddPrompt", p.Name, reflect.TypeFor[In]()))
+		panic(fmt.Sprintf("mcp: prompt %q: Arguments are set, but are derived from %v: omit them, or use Server.AddPrompt", p.Name, reflect.TypeFor[In]()))
 	}
 	if f == nil {
 		panic(fmt.Sprintf("mcp: prompt %q: the function is nil", p.Name))

@@ -67,7 +67,7 @@ func TestAddPanicsAtAMistakeAndNamesTheRemedy(t *testing.T) {
 		{"a resource without a name", func(s *mcp.Server) { s.AddText(mcp.Resource{URI: "test://a"}, "") }, []string{"name is empty"}},
 		{"a prompt's arguments twice", func(s *mcp.Server) {
 			mcp.AddPromptWith(s, mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "name"}}}, func(context.Context, city) (*mcp.GetPromptResult, error) { return nil, nil })
-		}, []string{"Arguments", "come from mcp_test.city"}},
+		}, []string{"Arguments", "are derived from mcp_test.city"}},
 		{"two arguments of one name", func(s *mcp.Server) {
 			s.AddPrompt(mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}, {Name: "a"}}}, promptNothing)
 		}, []string{`argument "a"`}},

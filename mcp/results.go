@@ -68,7 +68,7 @@ func (r *Result) ReadResource() (*ReadResourceResult, error) {
 
 // Discover decodes the result of server/discover.
 func (r *Result) Discover() (*DiscoverResult, error) {
-	return readAs[DiscoverResult](r, "what a server says of itself")
+	return readAs[DiscoverResult](r, "a server's description of itself")
 }
 
 // ListTools decodes the result of tools/list.

@@ -70,7 +70,7 @@ func completeOutput(t *Tool, out reflect.Type, types TypeSchemas) (*schema.Valid
 	structured := isStructured(out) && !t.TextOnly
 	if t.OutputSchema != nil {
 		if !structured && out.Kind() != reflect.Interface && out != reflect.TypeFor[CallToolResult]() && out != reflect.TypeFor[*CallToolResult]() {
-			return nil, fmt.Errorf("OutputSchema is set, and an output of %v has no structured content: use a struct without TextOnly, or omit the schema", out)
+			return nil, fmt.Errorf("OutputSchema is set, but an output of %v has no structured content: use a struct without TextOnly, or omit the schema", out)
 		}
 		return compileOutput(t.OutputSchema)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrInvalid is wrapped by the errors of [Check].
-var ErrInvalid = errors.New("no strict provider takes this request")
+var ErrInvalid = errors.New("a strict provider rejects this request")
 
 // Check reports whether every provider would accept a request. It checks all rules whose violation
 // some provider refuses with status 400. It returns nil, or an error that wraps [ErrInvalid] and
@@ -43,9 +43,9 @@ func Check(req *Request) error {
 func checkOptions(req *Request) error {
 	switch {
 	case req.Choice != ChoiceAuto && req.Choice != ChoiceNone && req.Choice != ChoiceRequired:
-		return fmt.Errorf("choice %q is none of none, required and empty", req.Choice)
+		return fmt.Errorf("choice %q: expected none, required or an empty text", req.Choice)
 	case req.Choice == ChoiceRequired && len(req.Tools) == 0:
-		return errors.New("a call is required, and there are no tools")
+		return errors.New("a call is required, but there are no tools")
 	case req.CachedTools < 0 || req.CachedTools > len(req.Tools):
 		return fmt.Errorf("%d of %d tools are cached", req.CachedTools, len(req.Tools))
 	case req.MaxTokens < 0:
@@ -62,9 +62,9 @@ func checkTools(req *Request) error {
 		t := &req.Tools[i]
 		switch {
 		case !IsPortable(t.Name):
-			return fmt.Errorf("tool %q: not every provider takes the name", t.Name)
+			return fmt.Errorf("tool %q: not every provider accepts the name", t.Name)
 		case seen[t.Name]:
-			return fmt.Errorf("tool %q is there twice", t.Name)
+			return fmt.Errorf("tool %q occurs twice", t.Name)
 		case !utf8.ValidString(t.Description):
 			return fmt.Errorf("tool %q: the description is not UTF-8", t.Name)
 		}
@@ -82,10 +82,10 @@ func checkSchema(schema json.RawMessage) error {
 	}
 	members, fault := jsonrpc.Index(schema, jsonrpc.Limits{})
 	if fault != nil {
-		return fmt.Errorf("the schema is no JSON object: %s", fault.Message)
+		return fmt.Errorf("the schema is not a JSON object: %s", fault.Message)
 	}
 	if kind := members.Get("type"); kind != nil && string(kind) != `"object"` {
-		return fmt.Errorf("the schema is of type %s, and arguments are an object", kind)
+		return fmt.Errorf("the schema is of type %s, but arguments are an object", kind)
 	}
 	return nil
 }
@@ -100,11 +100,11 @@ func checkMessages(req *Request) error {
 		}
 	}
 	if first := req.Messages[0].Role; first != RoleUser {
-		return fmt.Errorf("message 0 is of role %q, and the first must be the user's", first)
+		return fmt.Errorf("message 0 is of role %q, but the first must be the user's", first)
 	}
 	last := &req.Messages[len(req.Messages)-1]
 	if last.Role == RoleAssistant && !slices.ContainsFunc(last.Parts, func(p Part) bool { return p.Opaque != nil }) {
-		return fmt.Errorf("message %d, the last, is the assistant's", len(req.Messages)-1)
+		return fmt.Errorf("the last message, %d, is the assistant's", len(req.Messages)-1)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func checkMessage(m *Message) error {
 
 func checkPart(role Role, p *Part) error {
 	if fields(p) != 1 {
-		return fmt.Errorf("%d fields are set, and it must be one", fields(p))
+		return fmt.Errorf("%d fields are set, but exactly one must be", fields(p))
 	}
 	allowed := false
 	switch role {
@@ -139,16 +139,16 @@ func checkPart(role Role, p *Part) error {
 	}
 	switch {
 	case !allowed:
-		return fmt.Errorf("a message of role %q cannot hold it", role)
+		return fmt.Errorf("a message of role %q cannot have it", role)
 	case p.Call != nil:
 		switch {
 		case p.Call.ID == "":
 			return fmt.Errorf("the call of %q has no id", p.Call.Name)
 		case !IsPortable(p.Call.Name):
-			return fmt.Errorf("call %q: not every provider takes the name %q", p.Call.ID, p.Call.Name)
+			return fmt.Errorf("call %q: not every provider accepts the name %q", p.Call.ID, p.Call.Name)
 		}
 		if _, fault := jsonrpc.Index(p.Call.Arguments, jsonrpc.Limits{}); fault != nil {
-			return fmt.Errorf("call %q: the arguments are no JSON object: %s", p.Call.ID, fault.Message)
+			return fmt.Errorf("call %q: the arguments are not a JSON object: %s", p.Call.ID, fault.Message)
 		}
 		return checkExtra(p.Call.Extra)
 	case p.Result != nil:
@@ -160,15 +160,15 @@ func checkPart(role Role, p *Part) error {
 func checkContent(p *Part) error {
 	switch {
 	case p.Text != "" && strings.TrimSpace(p.Text) == "":
-		return errors.New("the text is nothing but space")
+		return errors.New("the text has only white space")
 	case !utf8.ValidString(p.Text):
 		return errors.New("the text is not UTF-8")
 	case p.Media != nil && (p.Media.Type == "" || len(p.Media.Data) == 0):
 		return errors.New("the media has no type or no data")
 	case p.Opaque != nil && !json.Valid(p.Opaque.Raw):
-		return errors.New("the opaque block is no JSON")
+		return errors.New("the opaque block is not JSON")
 	case p.Reasoning != nil && p.Reasoning.Raw != nil && !json.Valid(p.Reasoning.Raw):
-		return errors.New("the reasoning's block is no JSON")
+		return errors.New("the reasoning's block is not JSON")
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func checkExtra(extra map[string]map[string]json.RawMessage) error {
 	for provider, members := range extra {
 		for name, raw := range members {
 			if !json.Valid(raw) {
-				return fmt.Errorf("the extra member %q of %q is no JSON", name, provider)
+				return fmt.Errorf("the extra member %q of %q is not JSON", name, provider)
 			}
 		}
 	}
@@ -225,7 +225,7 @@ func checkPairs(req *Request) error {
 		for j := range m.Parts {
 			if c := m.Parts[j].Call; c != nil {
 				if used[c.ID] {
-					return fmt.Errorf("message %d: the id %q is that of two calls", i, c.ID)
+					return fmt.Errorf("message %d: two calls have the id %q", i, c.ID)
 				}
 				used[c.ID], open[c.ID] = true, c.Name
 			}
@@ -244,11 +244,11 @@ func closeCall(open map[string]string, r *Result, used bool) error {
 	name, found := open[r.CallID]
 	switch {
 	case !found && used:
-		return fmt.Errorf("call %q has a second result, or one that comes late", r.CallID)
+		return fmt.Errorf("call %q has a second or late result", r.CallID)
 	case !found:
-		return fmt.Errorf("a result of %q answers the call %q, which is not there", r.Name, r.CallID)
+		return fmt.Errorf("a result of %q belongs to the call %q, which does not exist", r.Name, r.CallID)
 	case r.Name != name:
-		return fmt.Errorf("call %q is of %q, and its result of %q", r.CallID, name, r.Name)
+		return fmt.Errorf("call %q is of %q, but its result is of %q", r.CallID, name, r.Name)
 	}
 	delete(open, r.CallID)
 	return nil

@@ -23,7 +23,7 @@ func ExampleLower() {
 	// Output:
 	// alarms__list {"type":"object","properties":{"since":{"nullable":true,"type":"string","description":"(format date)"}}}
 	// alarms__list false rewritten for gemini: /properties/since: oneOf
-	// odd true its schema is not that of an object
+	// odd true its schema does not describe an object
 }
 
 // Names that some providers refuse get portable ones, which can be converted back.

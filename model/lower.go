@@ -82,7 +82,7 @@ var (
 	errSchemaLarge  = fmt.Errorf("is larger than %d KiB", maxSchema>>10)
 	errSchemaWide   = fmt.Errorf("has more than %d parts once references are resolved", maxSchemaNodes)
 	errSchemaDeep   = fmt.Errorf("is nested deeper than %d", maxSchemaDepth)
-	errSchemaObject = errors.New("is not that of an object")
+	errSchemaObject = errors.New("does not describe an object")
 )
 
 // lowering is the state of the work on one schema.
@@ -292,7 +292,7 @@ func (l *lowering) enumerate(s *members, at string, said *words) {
 		s.set("enum", textList(texts))
 		return
 	}
-	l.changed(at, "enum of what is not text")
+	l.changed(at, "enum of other values than text")
 	said.add("one of " + short(s.get("enum")))
 	s.drop("enum")
 }

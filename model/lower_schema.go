@@ -50,7 +50,7 @@ func (l *lowering) child(raw json.RawMessage, at string, depth int) json.RawMess
 		return l.schemaOf(s, at, depth+1)
 	}
 	if string(raw) != "true" {
-		l.changed(at, "not a schema that can be sent, so anything is allowed")
+		l.changed(at, "this schema cannot be sent, so anything is allowed")
 	}
 	return json.RawMessage("{}")
 }
@@ -190,7 +190,7 @@ func (l *lowering) names(s *members, at string, said *words) {
 	if properties != nil && l.dialect.PropertyNames {
 		for _, name := range slices.Clone(properties.names) {
 			if !isPortableProperty(name) {
-				l.changed(at, "a property whose name is not portable")
+				l.changed(at, "a property without a portable name")
 				said.add("also takes " + string(textList([]string{name})) + ": " + short(properties.get(name)))
 				properties.drop(name)
 				s.drop("additionalProperties")

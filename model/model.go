@@ -347,7 +347,7 @@ var (
 	ErrWindow       = errors.New("the conversation is longer than the model's window")
 	ErrNoModel      = errors.New("the provider does not have this model")
 	ErrBroken       = errors.New("the answer broke off")
-	ErrBadTool      = errors.New("the provider does not take a tool")
+	ErrBadTool      = errors.New("the provider does not accept a tool")
 )
 
 // Error returns the provider, the status, the code and the message.

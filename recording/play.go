@@ -85,7 +85,7 @@ func (p *Replay) play(ctx context.Context, req *mcp.Request, c *call, from int, 
 			if err := idle.Wait(ctx, cancelTime); err != nil {
 				return mcp.Result{}, err
 			}
-			return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "the recording has no response to this call, as its client cancelled it")
+			return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "the recording has no response to this call, because its client cancelled it")
 		}
 	}
 	p.note(p.ended, c)
@@ -137,7 +137,7 @@ func (p *Replay) compare(c *call, a *ask, result json.RawMessage, err error) {
 	if a.err == nil {
 		was = describeParams(a.result)
 	}
-	p.differ(fmt.Sprintf("in %s the client responds to %s with %s, and the recording has %s", describe(c.method, c.params), a.method, is, was))
+	p.differ(fmt.Sprintf("in %s the client responds to %s with %s, but the recording has %s", describe(c.method, c.params), a.method, is, was))
 }
 
 // note adds a call to what, which is p.begun or p.ended. Messages of the server that follow the

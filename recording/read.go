@@ -100,10 +100,10 @@ func Read(r io.Reader) (*Recording, error) {
 	}
 	var first header
 	if !whole || schema.DecodeLoose(text, &first) != nil || first.Recording == 0 {
-		return nil, errors.New("this is no recording: its first line does not say so")
+		return nil, errors.New("this is not a recording: its first line is not the header of one")
 	}
 	if first.Recording != format {
-		return nil, fmt.Errorf("the recording has the format %d, and this junction knows %d: use a newer one", first.Recording, format)
+		return nil, fmt.Errorf("the recording has the format %d, but this junction reads %d: use a newer one", first.Recording, format)
 	}
 	in.out.Program = first.Program
 	if in.out.Began, err = time.Parse(time.RFC3339Nano, first.Began); err != nil {
@@ -198,7 +198,7 @@ func (in *reader) line(text []byte) error {
 func (in *reader) begin(l *line) error {
 	switch {
 	case l.Method == "" || l.Call <= 0:
-		return errors.New("a request needs a method, and the number of its call")
+		return errors.New("a request needs a method and the number of its call")
 	case in.calls[l.Call] != nil:
 		return fmt.Errorf("call %d begins a second time", l.Call)
 	case len(in.out.calls) >= maxCalls:

@@ -76,7 +76,7 @@ func New(w io.Writer, o Options) (*Recorder, error) {
 // member whose name indicates a secret.
 func (r *Recorder) Hide(secrets ...string) {
 	if !r.hide(secrets) {
-		r.failedWith(fmt.Errorf("there are more than %d secrets to be hidden", maxHidden))
+		r.failedWith(fmt.Errorf("there are more than %d secrets to hide", maxHidden))
 	}
 }
 
@@ -249,7 +249,7 @@ type file struct {
 	buf   []byte
 }
 
-var errFull = errors.New("it is as large as a recording may be")
+var errFull = errors.New("it has reached the largest size of a recording")
 
 // add writes a line. After an error or at the largest size it writes nothing.
 func (f *file) add(l *line) error {

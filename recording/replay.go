@@ -129,7 +129,7 @@ func (p *Replay) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		return p.listen(ctx, req)
 	case methodDiscover:
 		if p.discover == nil {
-			return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "the recording does not say what the server is")
+			return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "the recording does not describe the server")
 		}
 		return *p.discover, nil
 	}
@@ -167,12 +167,12 @@ func (p *Replay) pick(req *mcp.Request) (c *call, pairs []pair, difference strin
 		return nil, nil, p.missing(req)
 	}
 	if p.options.Strict && p.used[c] {
-		return c, nil, describe(req.Method, req.Params) + " was asked more often than it was recorded"
+		return c, nil, describe(req.Method, req.Params) + " was requested more often than it was recorded"
 	}
 	p.used[c] = true
 	if p.options.Strict {
 		if before := p.before(c); before != nil {
-			difference = fmt.Sprintf("%s was asked before %s, which comes first in the recording", describe(req.Method, req.Params), describe(before.method, before.params))
+			difference = fmt.Sprintf("%s was requested before %s, which comes first in the recording", describe(req.Method, req.Params), describe(before.method, before.params))
 		}
 	}
 	return c, pairs, difference
@@ -317,7 +317,7 @@ func (p *Replay) Differences() []string {
 			break
 		}
 		if !p.used[c] {
-			all = append(all, describe(c.method, c.params)+" was recorded and never asked")
+			all = append(all, describe(c.method, c.params)+" was recorded but never requested")
 		}
 	}
 	return all

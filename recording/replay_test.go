@@ -63,7 +63,7 @@ func TestUnknownRequestsListRecordedOnes(t *testing.T) {
 		{"tools/call", `{"name":"add","arguments":{"a":3,"password":"hunter2"}}`, `error: the recording has no tools/call "add" with {"a":3,"password":"{{secret-1}}"}, but with {"a":1} (code -32602)`},
 		{"tools/call", `{"name":"mul"}`, `error: the recording has no tools/call "mul" with {}, but those of "add", "sub" (code -32602)`},
 		{"resources/list", ``, `error: the recording has no resources/list (code -32601)`},
-		{"server/discover", ``, `error: the recording does not say what the server is (code -32603)`},
+		{"server/discover", ``, `error: the recording does not describe the server (code -32603)`},
 		{"ping", ``, ``},
 	} {
 		if got := said(t, p, test.method, test.params); got != test.want {
@@ -108,9 +108,9 @@ func TestStrictReplaysCountEachMessage(t *testing.T) {
 	}{
 		{"a b c d", nil},
 		{"a b d c", nil},
-		{"a b c", []string{`tools/call "d" with {} was recorded and never asked`}},
-		{"b a c d", []string{`tools/call "b" with {} was asked before tools/call "a" with {}, which comes first in the recording`}},
-		{"a a b c d", []string{`tools/call "a" with {} was asked more often than it was recorded`}},
+		{"a b c", []string{`tools/call "d" with {} was recorded but never requested`}},
+		{"b a c d", []string{`tools/call "b" with {} was requested before tools/call "a" with {}, which comes first in the recording`}},
+		{"a a b c d", []string{`tools/call "a" with {} was requested more often than it was recorded`}},
 		{"a b x c d", []string{`the recording has no tools/call "x" with {}, but those of "a", "b", "c", "d"`}},
 	} {
 		p := playing(t, ReplayOptions{Strict: true}, lines...)
@@ -138,7 +138,7 @@ func TestStrictReplaysCompareClientResponses(t *testing.T) {
 	}
 	for response, want := range map[string][]string{
 		`{"content":{"name":"Ada"},"action":"accept"}`: nil,
-		`{"action":"decline"}`:                         {`in tools/call "a" with {} the client responds to elicitation/create with {"action":"decline"}, and the recording has {"action":"accept","content":{"name":"Ada"}}`},
+		`{"action":"decline"}`:                         {`in tools/call "a" with {} the client responds to elicitation/create with {"action":"decline"}, but the recording has {"action":"accept","content":{"name":"Ada"}}`},
 	} {
 		p := playing(t, ReplayOptions{Strict: true}, lines...)
 		req := mcp.NewRequest("tools/call", json.RawMessage(`{"name":"a"}`))
@@ -184,7 +184,7 @@ func TestCallsWithoutAResponseEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := playing(t, ReplayOptions{}, lines...)
 		for name, want := range map[string]string{
-			"cancelled": "error: the recording has no response to this call, as its client cancelled it (code -32603)",
+			"cancelled": "error: the recording has no response to this call, because its client cancelled it (code -32603)",
 			"cut":       "error: the recording ends before the response to this call (code -32603)",
 			"failed":    "error: no (code -32602)",
 		} {
@@ -338,13 +338,13 @@ func TestNumbersOfAHostileRecordingStayWithinBounds(t *testing.T) {
 
 func TestForeignFilesAreNotRecordings(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{"", "this is no recording: its first line does not say so"},
-		{"{}\n", "this is no recording: its first line does not say so"},
-		{`{"recording":1,"began":"2026-11-25T10:00:00Z"}`, "this is no recording: its first line does not say so"},
-		{`{"recording":2}` + "\n", "the recording has the format 2, and this junction knows 1: use a newer one"},
+		{"", "this is not a recording: its first line is not the header of one"},
+		{"{}\n", "this is not a recording: its first line is not the header of one"},
+		{`{"recording":1,"began":"2026-11-25T10:00:00Z"}`, "this is not a recording: its first line is not the header of one"},
+		{`{"recording":2}` + "\n", "the recording has the format 2, but this junction reads 1: use a newer one"},
 		{head + "what\n", "line 2: "},
-		{head + `{"event":"request","call":1}` + "\n", "line 2: a request needs a method, and the number of its call"},
-		{head + `{"event":"request","method":"a"}` + "\n", "line 2: a request needs a method, and the number of its call"},
+		{head + `{"event":"request","call":1}` + "\n", "line 2: a request needs a method and the number of its call"},
+		{head + `{"event":"request","method":"a"}` + "\n", "line 2: a request needs a method and the number of its call"},
 		{head + `{"event":"request","call":1,"method":"a","params":[]}` + "\n", "line 2: params: expected an object"},
 		{head + `{"event":"request","call":1,"method":"a"}` + "\n" + `{"event":"request","call":1,"method":"a"}` + "\n", "line 3: call 1 begins a second time"},
 		{head + strings.Repeat("x", maxLine+1), "line 2 has more than 24 MiB"},

@@ -44,7 +44,7 @@ func (c *call) event(l *line, at int) (over bool) {
 			s.result.JSON = []byte(`{}`)
 		}
 	case eventError:
-		s.err = &mcp.Error{Code: mcp.CodeInternalError, Message: "the recording does not say which error it was"}
+		s.err = &mcp.Error{Code: mcp.CodeInternalError, Message: "the recording does not have the error"}
 		if l.Error != nil {
 			s.err = l.Error.error()
 		}

@@ -157,7 +157,7 @@ func (d *dense) embed(ctx context.Context, texts []string, timeout time.Duration
 		return nil, err
 	}
 	if len(vectors) != len(texts) {
-		return nil, fmt.Errorf("the embedder gave %d vectors for %d texts", len(vectors), len(texts))
+		return nil, fmt.Errorf("the embedder returned %d vectors for %d texts", len(vectors), len(texts))
 	}
 	out := make([][]float32, len(vectors))
 	for i, v := range vectors {
@@ -165,7 +165,7 @@ func (d *dense) embed(ctx context.Context, texts []string, timeout time.Duration
 			return nil, err
 		}
 		if out[i] = unit(v); out[i] == nil {
-			return nil, errors.New("the embedder gave a vector without direction")
+			return nil, errors.New("the embedder returned a vector without direction")
 		}
 	}
 	return out, nil
@@ -179,7 +179,7 @@ func (d *dense) measure(v []float32) error {
 		d.dimensions = len(v)
 	}
 	if len(v) == 0 || len(v) != d.dimensions {
-		return fmt.Errorf("the embedder gave a vector of %d numbers, expected %d, and at most %d", len(v), d.dimensions, maxDimensions)
+		return fmt.Errorf("the embedder returned a vector of %d numbers, expected %d, and at most %d", len(v), d.dimensions, maxDimensions)
 	}
 	return nil
 }

@@ -466,7 +466,7 @@ func (d *dense) queries(ctx context.Context, qs []Query) (vectors [][]float32, n
 		return nil, ""
 	}
 	if left := d.pause(); left > 0 {
-		return nil, fmt.Sprintf("found by words alone: the embedder failed %d times in a row and is asked again in %v", maxEmbedFailures, left.Round(time.Second))
+		return nil, fmt.Sprintf("found by words alone: the embedder failed %d times in a row and is used again in %v", maxEmbedFailures, left.Round(time.Second))
 	}
 	texts := make([]string, len(qs))
 	for i, q := range qs {

@@ -71,7 +71,7 @@ func TestAPictureGoesAlong(t *testing.T) {
 		t.Errorf("%+v, sent %.3000q", got, sent[1:])
 	}
 	got = runs(t, "", append([]string{"chat", "--resume", "-p", "sure?"}, model...)...) // by a model that sees nothing
-	if got.code != cli.ExitOK || len(sent) != 4 || strings.Contains(sent[3], "image_url") || !strings.Contains(got.stderr, "2 pictures are not shown to the model, as its provider refused: this model does not support image input") {
+	if got.code != cli.ExitOK || len(sent) != 4 || strings.Contains(sent[3], "image_url") || !strings.Contains(got.stderr, "2 pictures are not shown to the model, because its provider refused: this model does not support image input") {
 		t.Errorf("%+v, sent %.3000q", got, sent[2:])
 	}
 	for _, attach := range []string{"bad.png", "-"} {

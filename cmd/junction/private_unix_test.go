@@ -65,7 +65,7 @@ func TestStandardErrorIsShownToItsUserOnly(t *testing.T) {
 			for _, ask := range test.asked {
 				got := runs(t, "", slices.Concat([]string{ask[0], r.url}, ask[1:], headers[1])...)
 				text := got.stdout + got.stderr
-				if strings.Contains(text, private) == test.several || strings.Contains(text, "it exited with status 1; its operator's log has more") != test.several {
+				if strings.Contains(text, private) == test.several || strings.Contains(text, "it exited with status 1; the operator's log has more") != test.several {
 					t.Errorf("%q shows: %s", ask, text)
 				}
 			}

@@ -53,7 +53,7 @@ func TestSkillsAreListedAndPrinted(t *testing.T) {
 		{"too much", []string{web.URL, "refunds", "more.md", "x"}, cli.ExitUsage, "", `unexpected "x"`},
 		{"a server without skills", []string{"everything"}, cli.ExitOK, "", "The server has no skills."},
 		{"one of a server without skills", []string{"everything", "a"}, cli.ExitUsage, "", "the server has no skills"},
-		{"of a server that lies", []string{liar.URL, "a"}, cli.ExitConnection, "", "its frontmatter is another"},
+		{"of a server that lies", []string{liar.URL, "a"}, cli.ExitConnection, "", "its frontmatter differs"},
 		{"an entry that is not valid", []string{liar.URL}, cli.ExitOK, "a  (skill://a/SKILL.md, made at each read)", `the name "c" is not that of its folder`},
 		{"it, by its name", []string{liar.URL, "b"}, cli.ExitConnection, "", `the name "c" is not that of its folder`},
 	} {

@@ -171,7 +171,7 @@ func (c *connection) run(ctx context.Context, a *attempt) {
 	c.become(connecting, nil)
 	began := time.Now()
 	slow := time.AfterFunc(slowTime, func() {
-		c.step("wait", true, began, "the server has not answered yet: what npx, uvx or docker start is downloaded first, which takes a while")
+		c.step("wait", true, began, "the server has not answered yet: npx, uvx and docker first download what they start, which takes a while")
 	})
 	client, err := c.dial(ctx, a)
 	slow.Stop()
@@ -226,7 +226,7 @@ func (c *connection) reportEnd(ctx context.Context, a *attempt, state string, er
 	}
 	fault := c.explain(ctx, a, err)
 	if state == ended && fault.Link == "start" { // the start of the program had succeeded
-		fault.Link, fault.Remedy = "", "read in its output why it ended, and connect again; that it ended while it was in use is a fault of the server"
+		fault.Link, fault.Remedy = "", "read the reason in its output, and connect again; a server must not end while it is in use"
 	}
 	c.become(state, &fault)
 }
@@ -282,7 +282,7 @@ func (c *connection) stdout(a *attempt, text string) {
 		a.stray = text
 	}
 	c.mu.Unlock()
-	c.journal.add("stdout", line{text, "standard output is for messages of JSON-RPC only, and other clients fail at this line: the server must log to standard error"})
+	c.journal.add("stdout", line{text, "standard output is only for messages of JSON-RPC, and other clients fail at this line: the server must log to standard error"})
 }
 
 // A view describes a connection for a page.
@@ -562,7 +562,7 @@ func (c *connection) subscribe(r *http.Request) (any, error) {
 	}
 	c.mu.Unlock()
 	if before != nil {
-		before.stop(errors.New("another filter took its place"))
+		before.stop(errors.New("another filter replaced it"))
 		<-before.over
 	}
 	if empty || !c.spawn(func() { c.listen(ctx, next, client, a) }) {

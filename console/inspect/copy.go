@@ -57,22 +57,22 @@ func (c *connection) copies(r *http.Request) (any, error) {
 	now := q.copy(c)
 	note := func(text string) { out.Notes = append(out.Notes, text) }
 	if redact.URL(entry.URL) != entry.URL || strings.Contains(entry.URL, redact.Hidden) {
-		note(redact.Hidden + " stands for what may be secret in the URL")
+		note(redact.Hidden + " replaces possible secrets in the URL")
 	}
 	if out.Junction = entry.command(&now, c.server.Revision); out.Junction == "" {
-		note("the junction command has no form for this request")
+		note("the junction command cannot send this request")
 	}
 	switch {
 	case entry.URL == "":
 		note("curl is for servers with a URL")
 	case older:
-		note("with HTTP+SSE the answer comes on another stream than that of the request, which curl cannot do")
+		note("with HTTP+SSE the response comes on another stream than the request's, which curl cannot read")
 	case now.header == nil || now.message == nil:
 		note("the request did not go over the wire as one message, so curl cannot repeat it")
 	default:
 		out.Curl = now.curl()
 		if now.header.Get("Mcp-Session-Id") != "" {
-			note("MCP_SESSION_ID is the Mcp-Session-Id that the server gave with its answer to initialize")
+			note("MCP_SESSION_ID is the Mcp-Session-Id in the server's response to initialize")
 		}
 	}
 	out.Entry, err = json.MarshalIndent(entry.servers(), "", "  ")

@@ -251,7 +251,7 @@ func TestPromptsResourcesAndCompletion(t *testing.T) {
 			{"completion/complete", object{"ref": object{"type": "ref/prompt", "name": "travel"}, "argument": object{"name": "city", "value": "O"}, "context": object{"arguments": object{"country": "Norway"}}}, "result.completion.values", "Oslo"},
 			{"ping", nil, "result", "{}"},
 			{"resources/read", object{"uri": "everything://nope"}, "error.cause", "not found"},
-			{"no/such/method", nil, "error.remedy", "its capabilities say what it has"},
+			{"no/such/method", nil, "error.remedy", "see its capabilities"},
 		} {
 			if got := c.ask(path, test.method, test.params); !strings.Contains(text(got, test.member), test.want) {
 				t.Errorf("%s: %s, want %q in %s", test.method, got, test.want, test.member)

@@ -55,9 +55,9 @@ func TestFaultsInListsAndResultsAreFound(t *testing.T) {
 	}
 	want := []string{
 		`none inputSchema: it is missing: a tool without arguments has {"type": "object"}`,
-		`list inputSchema: its type is not "object", which arguments are`,
-		`away inputSchema: it is no schema that can be used: `,
-		`good name: two entries have the same`,
+		`list inputSchema: its type is not "object", the type of arguments`,
+		`away inputSchema: the schema cannot be used: `,
+		`good name: two entries have the same value`,
 		` tools/list: tools[5]: an entry of a list without a name, or without another member that it needs`,
 	}
 	for i, problem := range want {
@@ -69,8 +69,8 @@ func TestFaultsInListsAndResultsAreFound(t *testing.T) {
 		t.Errorf("found %d, want %d", len(got), len(want))
 	}
 	for kind, want := range map[string]string{
-		"fits": "", "failed": "", "wrong": "it does not fit the tool's output schema: ", "missing": "the tool has an output schema, and the result no structured content",
-		"nothing": "a member that is missing where it can only have one value",
+		"fits": "", "failed": "", "wrong": "it does not fit the tool's output schema: ", "missing": "the tool has an output schema, but the result has no structured content",
+		"nothing": "a missing member that can have only one value",
 	} {
 		called := c.ask(path, "tools/call", object{"name": "good", "arguments": object{"a": kind}})
 		var found []finding

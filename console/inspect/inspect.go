@@ -321,9 +321,9 @@ func (c *connection) login(r *http.Request) (any, error) {
 	c.mu.Unlock()
 	switch {
 	case opened == nil || opened.Login == nil:
-		return nil, reply.Refuse(http.StatusConflict, "the server takes no login: it has no URL, or its headers have credentials")
+		return nil, reply.Refuse(http.StatusConflict, "a login is not possible: the server has no URL, or its headers have credentials")
 	case busy:
-		return nil, reply.Refuse(http.StatusConflict, "a login is under way; its page is in the events")
+		return nil, reply.Refuse(http.StatusConflict, "a login has begun already; its page is in the events")
 	}
 	if !c.spawn(func() { c.sign(opened, in.Scopes) }) {
 		return nil, reply.Refuse(http.StatusConflict, "the connection ends")
@@ -342,7 +342,7 @@ func (c *connection) sign(opened *Opened, scopes []string) {
 	c.signing = false
 	c.mu.Unlock()
 	if err != nil {
-		failed := loginState{State: "failed", Cause: plaintext.Line(err.Error(), maxDetail), Remedy: "the requests above say which step failed, and why"}
+		failed := loginState{State: "failed", Cause: plaintext.Line(err.Error(), maxDetail), Remedy: "the requests above show which step failed, and why"}
 		if known, is := errors.AsType[*FaultError](err); is {
 			failed.Remedy = known.Remedy
 		}
@@ -458,7 +458,7 @@ var domainForm = regexp.MustCompile(`^(https?|wss?)://((?:\*\.)?[A-Za-z0-9.-]+|\
 func checkDomain(domain, port string, connects, here bool) error {
 	m := domainForm.FindStringSubmatch(strings.TrimSuffix(domain, "/"))
 	if m == nil || strings.HasSuffix(domain, "/") && strings.Count(domain, "/") != 3 {
-		return fmt.Errorf("%.100q is no origin such as https://example.com", domain)
+		return fmt.Errorf("%.100q is not an origin such as https://example.com", domain)
 	}
 	scheme, host := m[1], strings.Trim(strings.ToLower(m[2]), "[].")
 	local := isLoopback(host)
@@ -470,7 +470,7 @@ func checkDomain(domain, port string, connects, here bool) error {
 	case local && (at == 0 || at == own):
 		return fmt.Errorf("%q may be the console itself, which a view must not reach", domain)
 	case local && !here:
-		return fmt.Errorf("%q is on this machine, and the server is not", domain)
+		return fmt.Errorf("%q is on this machine, but the server is not", domain)
 	case !local && scheme != "https" && scheme != "wss":
 		return fmt.Errorf("%q is not encrypted", domain)
 	}
@@ -493,7 +493,7 @@ func (c *connection) failureOf(ctx context.Context, a *attempt, q *pageRequest, 
 		return &failure{Code: &refused.Code, Data: bounded(refused.Data), Fault: Fault{Cause: refused.Message, Remedy: remedyOf(refused.Code, q.Method)}}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &failure{Fault: Fault{Cause: err.Error(), Remedy: "give it more time (timeout), or see in its log or its standard error what it waits for"}}
+		return &failure{Fault: Fault{Cause: err.Error(), Remedy: "give it more time (timeout), or find in its log or its standard error the reason for the delay"}}
 	}
 	switch {
 	case errors.Is(err, mcp.ErrClosed):
@@ -504,7 +504,7 @@ func (c *connection) failureOf(ctx context.Context, a *attempt, q *pageRequest, 
 			about = plaintext.Line(fmt.Sprintf("%s %q", q.Method, name), maxDetail)
 		}
 		fault := c.explain(ctx, a, err)
-		fault.Link, fault.Remedy = "request", fmt.Sprintf("the server ended while it was at %s, which is a fault of the server: read what it wrote last, report it to its author, and connect again", about)
+		fault.Link, fault.Remedy = "request", fmt.Sprintf("the server ended during %s, which is a fault of the server: read its last output, report it to its author, and connect again", about)
 		return &failure{Fault: fault}
 	case errors.As(err, new(*mcp.StatusError)):
 		return &failure{Fault: c.explain(ctx, a, err)}
@@ -516,9 +516,9 @@ func (c *connection) failureOf(ctx context.Context, a *attempt, q *pageRequest, 
 func remedyOf(code int, method string) string {
 	switch code {
 	case mcp.CodeMethodNotFound:
-		return "the server does not have this; its capabilities say what it has"
+		return "the server does not have this; see its capabilities"
 	case mcp.CodeInvalidParams:
-		return "see whether the parameters fit the schema, and whether there is what they name"
+		return "check that the parameters fit the schema, and that the named tool, prompt or resource exists"
 	case mcp.CodeInternalError:
 		return "the server failed at " + method + ": see its log or its standard error, or report it to its author"
 	}

@@ -104,7 +104,7 @@ func (c *connection) addToleranceFinding(e *traffic.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if q := c.requestNumbered(e.Call); q != nil && len(q.messageFindings) < maxFindings {
-		q.messageFindings = append(q.messageFindings, found(q, "", n.Where, n.Comes, "the author of the server must mend it; what is used: "+n.Used))
+		q.messageFindings = append(q.messageFindings, found(q, "", n.Where, n.Comes, "the author of the server must fix it; used instead: "+n.Used))
 	}
 }
 
@@ -121,7 +121,7 @@ func (c *connection) storeSent(e *traffic.Event, whole json.RawMessage) {
 	a.older = a.older || again
 	c.mu.Unlock()
 	if again {
-		c.step("transport", true, e.Time, "Streamable HTTP was refused, so HTTP+SSE, which came before it, is tried")
+		c.step("transport", true, e.Time, "Streamable HTTP was refused, so its predecessor HTTP+SSE is tried")
 	}
 }
 
@@ -141,7 +141,7 @@ func (c *connection) addResponseStep(e *traffic.Event, m *jsonrpc.Message, fault
 	began := e.Time.Add(-e.Took)
 	switch {
 	case e.Kind == traffic.Failure:
-		c.step(step, false, began, "%s, which %s servers answer, got none: %s", e.Method, era, e.Fault)
+		c.step(step, false, began, "%s, which %s servers answer, got no response: %s", e.Method, era, e.Fault)
 	case fault != nil:
 	case m.Error != nil:
 		c.step(step, false, began, "%s, which %s servers answer, was refused with %d: %s", e.Method, era, m.Error.Code, m.Error.Message)
@@ -401,9 +401,9 @@ func (c *connection) checkList(q *pageRequest, entries []json.RawMessage) []find
 		name, named := jsonrpc.Unquote(jsonrpc.Get(entry, key))
 		switch {
 		case !named || name == "":
-			add(found(q, plaintext.Line(string(entry), 100), key, "an entry has none, so no client can use it", "the author of the server must give it one"))
+			add(found(q, plaintext.Line(string(entry), 100), key, "an entry does not have it, so no client can use the entry", "the author of the server must give it one"))
 		case seen[name]:
-			add(found(q, name, key, "two entries have the same", "the author of the server must name them differently: only one can be reached"))
+			add(found(q, name, key, "two entries have the same value", "the author of the server must name them differently: only one can be reached"))
 		}
 		seen[name] = true
 		if q.Method == "tools/list" {
@@ -429,9 +429,9 @@ func checkTool(q *pageRequest, name string, entry json.RawMessage) []finding {
 		kind, isText := jsonrpc.Unquote(jsonrpc.Get(form, "type"))
 		switch _, err := schema.Compile(form); {
 		case err != nil:
-			all = append(all, found(q, name, where, "it is no schema that can be used: "+err.Error(), mend))
+			all = append(all, found(q, name, where, "the schema cannot be used: "+err.Error(), mend))
 		case where == "inputSchema" && (!isText || kind != "object"):
-			all = append(all, found(q, name, where, `its type is not "object", which arguments are`, mend))
+			all = append(all, found(q, name, where, `its type is not "object", the type of arguments`, mend))
 		}
 	}
 	return all
@@ -445,7 +445,7 @@ func (c *connection) checkResult(ctx context.Context, q *pageRequest, client *mc
 	name, _ := jsonrpc.Unquote(jsonrpc.Get(q.Params, "name"))
 	content := jsonrpc.Get(body, "content")
 	if len(content) == 0 || content[0] != '[' {
-		return []finding{found(q, name, "content", "the result has no array of content", "the author of the server must add it; an empty one will do")}
+		return []finding{found(q, name, "content", "the result does not have an array of content", "the author of the server must add it; an empty one will do")}
 	}
 	if string(jsonrpc.Get(body, "isError")) == "true" {
 		return nil
@@ -456,14 +456,14 @@ func (c *connection) checkResult(ctx context.Context, q *pageRequest, client *mc
 	}
 	given := jsonrpc.Get(body, "structuredContent")
 	if given == nil {
-		return []finding{found(q, name, "structuredContent", "the tool has an output schema, and the result no structured content", "the author of the server must add it, or take the schema away")}
+		return []finding{found(q, name, "structuredContent", "the tool has an output schema, but the result has no structured content", "the author of the server must add it, or remove the schema")}
 	}
 	checks, err := schema.Compile(form)
 	if err != nil {
 		return nil // checkList reports this
 	}
 	if err := checks.Validate(given); err != nil {
-		return []finding{found(q, name, "structuredContent", "it does not fit the tool's output schema: "+err.Error(), "the author of the server must correct the one or the other: clients refuse such a result")}
+		return []finding{found(q, name, "structuredContent", "it does not fit the tool's output schema: "+err.Error(), "the author of the server must correct the result or the schema: clients refuse such a result")}
 	}
 	return nil
 }

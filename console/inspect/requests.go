@@ -81,9 +81,9 @@ func refusalOf(method string) string {
 	case "initialize", "notifications/initialized":
 		return "the connection is initialized already"
 	case "subscriptions/listen", "resources/subscribe", "resources/unsubscribe":
-		return "what is listened for is set at the route subscriptions"
+		return "the route subscriptions sets the filter"
 	case "logging/setLevel":
-		return "the level is set at the route loglevel"
+		return "the route loglevel sets the level"
 	}
 	return ""
 }

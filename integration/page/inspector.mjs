@@ -62,7 +62,7 @@ const scenarios = {
     await has(page.locator('.ins-head'), 'connected');
     await has(page.locator('.ins-head'), settings.revision);
     await has(page.locator('.ins-steps'), settings.era === 'modern' ? 'server/discover' : 'initialize');
-    await has(page.locator('.ins-overview'), 'This server exists to try out');
+    await has(page.locator('.ins-overview'), 'This server is for trying out');
     saw('the steps of connecting');
     await page.getByRole('button', {name: 'Ping'}).click();
     await has(page.locator('.ins-overview'), 'answered in');
@@ -162,7 +162,7 @@ const scenarios = {
     await call('list-roots', null, null);
     await question.locator('textarea').fill('relative');
     await question.getByRole('button', {name: 'Send', exact: true}).click();
-    await has(question, 'no folder of this machine');
+    await has(question, 'not a folder of this machine');
     await question.locator('textarea').fill('/tmp/some folder');
     await question.getByRole('button', {name: 'Send', exact: true}).click();
     await has(outcome, 'file:///tmp/some%20folder');
@@ -170,7 +170,7 @@ const scenarios = {
 
     await to('overview');
     await page.getByLabel('Tools', {exact: true}).check();
-    await has(page.locator('.ins-overview'), 'The server tells of');
+    await has(page.locator('.ins-overview'), 'The server notifies of');
     await call('toggle-tool');
     await has(page.locator('.ins-side .notice'), /Added|Removed/);
     saw('a list that changed, and how');
@@ -182,7 +182,7 @@ const scenarios = {
     await has(page.locator('.ins-events'), 'notifications/resources/updated');
     await shot('activity');
     await to('resources', 'everything://counter');
-    await has(page.locator('.ins-item'), 'that it changed');
+    await has(page.locator('.ins-item'), 'reported a change');
     await to('activity');
     for (const name of ['Messages', 'Output', 'HTTP']) await page.locator('.ins-ways').getByRole('button', {name}).click();
     saw('a subscription');
@@ -284,7 +284,7 @@ const scenarios = {
     await call('wait', {milliseconds: 60000}, null);
     await outcome.getByRole('button', {name: 'Cancel'}).click();
     await badge.filter({hasText: 'cancelled'}).waitFor();
-    await then(open('overview'), async () => page.getByLabel('Tools', {exact: true}).check(), async () => has(page.locator('.ins-overview'), 'The server tells of'))();
+    await then(open('overview'), async () => page.getByLabel('Tools', {exact: true}).check(), async () => has(page.locator('.ins-overview'), 'The server notifies of'))();
     await call('toggle-tool');
     await has(page.locator('.ins-side .notice'), /Added|Removed/);
     const compare = async () => {
@@ -311,7 +311,7 @@ const scenarios = {
         ['a prompt', then(open('prompts', 'travel'), async () => fields.first().fill('Norway'), click('.ins-actions .button-primary'), async () => outcome.locator('.ins-said').first().waitFor())],
       ],
       history: [
-        ['history', open('history')], ['two that differ', then(open('history'), compare)],
+        ['history', open('history')], ['two different ones', then(open('history'), compare)],
         ['copies', then(open('history'), click('tbody a'), click('.ins-run-head button, .ins-outcome button >> text=/^(Copy|复制)$/'))],
         ['notifications', open('activity')], ['messages', ways(1)], ['output', ways(2)], ['requests', ways(3)],
         ['authorization', open('authorization')],
@@ -384,7 +384,7 @@ const scenarios = {
     await page.getByLabel('URL or command').waitFor();
     await page.evaluate(() => {
       window.said = [];
-      new MutationObserver(() => { if (/not there any more/.test(document.querySelector('main').innerText)) window.said.push(location.hash); }).observe(document.querySelector('main'), {childList: true, subtree: true, characterData: true});
+      new MutationObserver(() => { if (/does not exist any more/.test(document.querySelector('main').innerText)) window.said.push(location.hash); }).observe(document.querySelector('main'), {childList: true, subtree: true, characterData: true});
     });
     const made = () => page.evaluate(async (command) => (await (await fetch('api/v1/connections', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(command)})).json()).id, settings.server);
     for (let n = 0; n < 3; n++) {
@@ -403,16 +403,16 @@ const scenarios = {
     saw('it in a page of its own');
     const last = connection();
     await page.evaluate((which) => fetch(`api/v1/connections/${which}`, {method: 'DELETE'}), last);
-    await has(page.locator('main'), 'not there any more');
+    await has(page.locator('main'), 'does not exist any more');
     await page.evaluate(() => { location.hash = '#/inspector/neverthere'; });
-    await has(page.locator('main .notice'), 'not there any more');
+    await has(page.locator('main .notice'), 'does not exist any more');
     await page.getByLabel('URL or command').waitFor();
     saw('that one is not there');
     await page.route('**/api/v1/connections', (route) => route.abort());
     await page.evaluate(() => { location.hash = '#/inspector/another'; });
     await has(page.locator('main [role=alert]'), 'The console does not answer');
     await page.unroute('**/api/v1/connections');
-    await has(page.locator('main .notice'), 'not there any more');
+    await has(page.locator('main .notice'), 'does not exist any more');
     saw('that the console does not answer, and comes back');
     faults.splice(0, faults.length, ...faults.filter((one) => !/ERR_FAILED/.test(one)));
   },

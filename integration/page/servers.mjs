@@ -142,7 +142,7 @@ const scenarios = {
     await page.locator('#rules-arguments').fill('{"path":');
     await tabTo('Decide');
     await page.keyboard.press('Enter');
-    await see('.notice-bad', 'The arguments are no JSON');
+    await see('.notice-bad', 'The arguments are not JSON');
     await page.locator('#rules-arguments').fill('{"path":"/a"}');
     await page.locator('button', {hasText: 'Decide'}).click();
     await see('[role=status] .badge-warn', 'ask');
@@ -153,19 +153,19 @@ const scenarios = {
 
     // the log: all of it, a part, whole, and changed
     await page.locator('button', {hasText: 'Show'}).click();
-    await see('[aria-label="What was called"] summary', 'filesystem__read_text_file');
+    await see('[aria-label="Calls"] summary', 'filesystem__read_text_file');
     await page.locator('#calls-decision').selectOption('deny');
     await tabTo('Show');
     await page.keyboard.press('Enter');
-    await page.locator('[aria-label="What was called"] summary', {hasText: 'filesystem__read_text_file'}).waitFor({state: 'detached'});
-    await see('[aria-label="What was called"] summary', 'delete_entities');
+    await page.locator('[aria-label="Calls"] summary', {hasText: 'filesystem__read_text_file'}).waitFor({state: 'detached'});
+    await see('[aria-label="Calls"] summary', 'delete_entities');
     await page.locator('#calls-since').fill('yesterday');
     await page.keyboard.press('Enter');
     await see('.notice-bad', 'since');
     await page.locator('#calls-since').fill('');
     await tabTo('Verify the log');
     await page.keyboard.press('Enter');
-    await see('.gateway-whole', 'It is as it was written');
+    await see('.gateway-whole', 'It is unchanged');
     for (const name of readdirSync(settings.audit)) {
       if (!name.endsWith('.jsonl')) continue;
       const path = join(settings.audit, name);
@@ -203,7 +203,7 @@ const scenarios = {
     await page.waitForFunction(() => document.querySelectorAll('.conversation-row').length === 1);
     await see('.conversation-row', 'bread');
     await page.keyboard.type(' neverwritten');
-    await see('.empty', 'In no conversation do all of these words stand.');
+    await see('.empty', 'No conversation has all of these words.');
     await page.keyboard.press('Control+A');
     await page.keyboard.insertText('note'); // at once: what part of it finds would have the row drawn again
     await page.waitForFunction(() => document.querySelectorAll('.conversation-row').length === 1);
@@ -289,7 +289,7 @@ const scenarios = {
     await go(`servers/${pid}`);
     await see('#calls-title');
     await page.locator('button', {hasText: 'Show'}).click();
-    await see('[aria-label="What was called"] summary', 't0');
+    await see('[aria-label="Calls"] summary', 't0');
     for (const item of await page.locator('details').all()) await item.evaluate((node) => { node.open = true; });
     await safe('the log of calls');
     await go('conversations');

@@ -202,7 +202,7 @@ if (plan.part === 'nothing') {
     await follow(page, '#/traffic/?server=everything&method=tools%2Fcall');
     await page.getByRole('option', {name: /Junction \d+ to everything, request tools\/call add/}).first().click();
     await panel.getByText('What the conversation had read before this call:').waitFor();
-    assert.match(await panel.locator('.traffic-note', {hasText: 'What this brought:'}).innerText(), /private[^]*everything\/add/);
+    assert.match(await panel.locator('.traffic-note', {hasText: 'Added by this result:'}).innerText(), /private[^]*everything\/add/);
     assert.match(await panel.locator('.traffic-note', {hasText: 'policy'}).innerText(), /"allow"[^]*"policy"/);
     await page.keyboard.press('Escape');
     await page.getByText('labels').first().waitFor();
@@ -270,7 +270,7 @@ if (plan.part === 'nothing') {
     const before = hash();
     await follow(page, '#/traffic/?server=memory&method=server%2Fdiscover');
     await page.getByRole('option', {name: /memory to Junction \d+, legacy server/}).first().click();
-    await panel.getByText('It is no error: Junction goes on with initialize.').waitFor();
+    await panel.getByText('It is not an error: Junction continues with initialize.').waitFor();
     assert.equal(await panel.locator('.badge-bad, .notice-bad').count(), 0);
     await page.keyboard.press('Escape');
     const answers = await page.evaluate(async () => (await (await fetch('api/v1/traffic?method=server/discover&server=memory&errors=true')).json()).items);

@@ -74,7 +74,7 @@ func Read(form json.RawMessage) ([]*Field, error) {
 			err = fmt.Errorf("it has more than %d fields", maxFields)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the form cannot be asked: %w", err)
+			return nil, fmt.Errorf("the form cannot be shown: %w", err)
 		}
 		fields = append(fields, f)
 	}

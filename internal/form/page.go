@@ -12,11 +12,11 @@ func Doubts(page *url.URL) []string {
 		warnings = append(warnings, "the connection to it is not encrypted")
 	}
 	if page.User != nil {
-		warnings = append(warnings, "what stands before the @ is not the host")
+		warnings = append(warnings, "the part before the @ is not the host")
 	}
 	for _, label := range strings.Split(page.Hostname(), ".") {
 		if strings.HasPrefix(strings.ToLower(label), "xn--") || strings.ContainsFunc(label, func(r rune) bool { return r > 0x7f }) {
-			warnings = append(warnings, "the host has letters of other alphabets, which may look like others")
+			warnings = append(warnings, "the host has letters of other alphabets, which may look like Latin ones")
 			break
 		}
 	}

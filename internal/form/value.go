@@ -98,7 +98,7 @@ func (f *Field) chooseSeveral(typed string) (json.RawMessage, error) {
 		for _, word := range strings.FieldsFunc(typed, func(r rune) bool { return r == ',' || r == ' ' }) {
 			value, err := f.choose(word)
 			if err != nil {
-				return nil, fmt.Errorf("%q: %w, several with commas, or none", word, err)
+				return nil, fmt.Errorf("%q: %w, several separated by commas, or none", word, err)
 			}
 			w.Element(value)
 		}

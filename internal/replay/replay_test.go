@@ -222,7 +222,7 @@ func TestARequestThatDoesNotFitIsRefused(t *testing.T) {
 		{"another system prompt", "/chat/completions", chat(`{"role":"user","content":"alarm"}`), "in the system prompt"},
 		{"a tool that is not offered", "/chat/completions", `{"stream":true,"messages":[{"role":"system","content":"helpful"},{"role":"user","content":"alarm"}]}`, `expected the tool \"query\" to be offered`},
 		{"a call without a result", "/chat/completions", chat(chatMessages(0) + `,{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"q","arguments":"{}"}}]},{"role":"user","content":"x"}`), `call \"c\" of \"q\" has no result`},
-		{"a result without a call", "/chat/completions", chat(chatMessages(0) + `,{"role":"tool","tool_call_id":"c","content":"x"}`), "which is not there"},
+		{"a result without a call", "/chat/completions", chat(chatMessages(0) + `,{"role":"tool","tool_call_id":"c","content":"x"}`), "which does not exist"},
 		{"a result that is not there", "/chat/completions", chat(`{"role":"user","content":"x"},{"role":"assistant","content":"x"},{"role":"user","content":"x"}`), `expected the last message to be of \"tool\"`},
 		{"a turn of results without any", "/chat/completions", chat(`{"role":"user","content":"x"},{"role":"assistant","content":"x"},{"role":"user","content":"x"},{"role":"assistant","content":"x"},{"role":"user","content":"x"}`), "expected results of tools"},
 		{"a conversation that goes on", "/chat/completions", chat(chatMessages(2) + `,{"role":"assistant","content":"x"},{"role":"user","content":"x"}`), "comes after the last"},

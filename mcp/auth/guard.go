@@ -79,7 +79,7 @@ func New(o Options) (*Guard, error) {
 	case len(o.Servers) == 0:
 		return nil, errors.New("auth: Servers: expected the issuer of an authorization server, got none")
 	case o.Verifier == nil:
-		return nil, errors.New("auth: Verifier is missing: such as JWT or Introspection")
+		return nil, errors.New("auth: Verifier is missing: set JWT, Introspection or another")
 	}
 	o.Scopes = append(slices.Clone(o.Scopes), lacking(o.Scopes, o.Needs)...)
 	g := &Guard{options: o, resource: u, nonces: jws.Nonces{Secret: []byte(rand.Text() + rand.Text())}, now: time.Now}
@@ -247,7 +247,7 @@ func (g *Guard) credentials(r *http.Request) (scheme, token string, refused *Ref
 	case !isBound && !strings.EqualFold(scheme, schemeBearer) || token == "":
 		return "", "", g.refuse(http.StatusUnauthorized, "", errors.New("no token"))
 	case len(token) > maxToken || strings.ContainsAny(token, " \t,\""):
-		return "", "", g.refuse(http.StatusUnauthorized, "invalid_token", errors.New("it is no token"))
+		return "", "", g.refuse(http.StatusUnauthorized, "invalid_token", errors.New("it is not a token"))
 	}
 	if r.URL.RawQuery != "" && r.URL.Query().Has("access_token") {
 		return "", "", g.refuse(http.StatusBadRequest, "invalid_request", errors.New("a token in the URL"))

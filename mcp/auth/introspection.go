@@ -94,11 +94,11 @@ func (i *introspection) endpoint(ctx context.Context) (string, error) {
 // Verify implements [Verifier].
 func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, error) {
 	if by := namedIssuer(token); by != "" && !oauthdoc.Same(by, i.options.Issuer) {
-		return nil, fmt.Errorf("%w: it names %.200q, not %s", ErrToken, by, i.options.Issuer) // otherwise this authorization server could use the token of another one
+		return nil, fmt.Errorf("%w: it was issued by %.200q, not by %s (claim iss)", ErrToken, by, i.options.Issuer) // otherwise this authorization server could use the token of another one
 	}
 	hash := hashOf(token)
 	if i.refused.Has(hash, i.now()) {
-		return nil, fmt.Errorf("%w: %s said so", ErrInactive, i.options.Issuer)
+		return nil, fmt.Errorf("%w: according to %s", ErrInactive, i.options.Issuer)
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -108,11 +108,11 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 	}
 	done, err := turns.Wait(ctx, key)
 	if err != nil {
-		return nil, fmt.Errorf("%w: too many are asked about: %w", ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: too many checks are running: %w", ErrUnavailable, err)
 	}
 	defer done()
 	if i.refused.Has(hash, i.now()) { // refused in the meantime
-		return nil, fmt.Errorf("%w: %s said so", ErrInactive, i.options.Issuer)
+		return nil, fmt.Errorf("%w: according to %s", ErrInactive, i.options.Issuer)
 	}
 	at, err := i.endpoint(ctx)
 	if err != nil {
@@ -142,11 +142,11 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 	case !said.Active:
 		i.held.Forget(hash)
 		i.refused.Add(hash, i.now())
-		return nil, fmt.Errorf("%w: %s says so", ErrInactive, i.options.Issuer)
+		return nil, fmt.Errorf("%w: according to %s", ErrInactive, i.options.Issuer)
 	case said.Issuer != "" && !oauthdoc.Same(said.Issuer, i.options.Issuer):
-		return nil, fmt.Errorf("%w: %.200q gave it, not %s", ErrToken, said.Issuer, i.options.Issuer)
+		return nil, fmt.Errorf("%w: it was issued by %.200q, not by %s", ErrToken, said.Issuer, i.options.Issuer)
 	case said.From != nil && said.From.Time().After(began.Add(skew)):
-		return nil, fmt.Errorf("%w: it holds from %s only", ErrToken, said.From.Time().UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("%w: it is not valid before %s", ErrToken, said.From.Time().UTC().Format(time.RFC3339))
 	}
 	t := said.token()
 	i.held.Add(hash, began)

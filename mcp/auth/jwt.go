@@ -104,7 +104,7 @@ func (w *words) UnmarshalJSON(data []byte) error {
 func (j *jwt) Verify(ctx context.Context, token, _ string) (*Token, error) {
 	object, err := jose.ParseSignedCompact(token, jws.Algorithms())
 	if err != nil || len(object.Signatures) != 1 {
-		return nil, fmt.Errorf("%w: it is not signed as %s signs", ErrToken, j.options.Issuer)
+		return nil, fmt.Errorf("%w: it does not have exactly one signature that %s could have made", ErrToken, j.options.Issuer)
 	}
 	header := object.Signatures[0].Header
 	if kind, _ := header.ExtraHeaders[jose.HeaderType].(string); !slices.Contains([]string{"", "jwt", "at+jwt", "application/at+jwt"}, strings.ToLower(kind)) {
@@ -116,7 +116,7 @@ func (j *jwt) Verify(ctx context.Context, token, _ string) (*Token, error) {
 	}
 	payload, err := object.Verify(key)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s did not sign it", ErrToken, j.options.Issuer)
+		return nil, fmt.Errorf("%w: it does not have the signature of %s", ErrToken, j.options.Issuer)
 	}
 	var c claims
 	if err := json.Unmarshal(payload, &c); err != nil {
@@ -125,11 +125,11 @@ func (j *jwt) Verify(ctx context.Context, token, _ string) (*Token, error) {
 	now := j.now()
 	switch {
 	case !oauthdoc.Same(c.Issuer, j.options.Issuer):
-		return nil, fmt.Errorf("%w: %.200q gave it, not %s", ErrToken, c.Issuer, j.options.Issuer)
+		return nil, fmt.Errorf("%w: it was issued by %.200q, not by %s", ErrToken, c.Issuer, j.options.Issuer)
 	case c.Expires == nil:
-		return nil, fmt.Errorf("%w: it says not when it expires", ErrToken)
+		return nil, fmt.Errorf("%w: it has no expiry time", ErrToken)
 	case c.From != nil && c.From.Time().After(now.Add(skew)):
-		return nil, fmt.Errorf("%w: it holds from %s only", ErrToken, c.From.Time().UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("%w: it is not valid before %s", ErrToken, c.From.Time().UTC().Format(time.RFC3339))
 	}
 	t := c.token()
 	t.Issuer = j.options.Issuer // the same spelling of the issuer for all tokens
@@ -245,7 +245,7 @@ func (j *jwt) readKeys(ctx context.Context) (jws.Keys, error) {
 func published(ctx context.Context, client *http.Client, issuer, member string) (at string, err error) {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" {
-		return "", fmt.Errorf("%.200q is no URL of an authorization server", issuer)
+		return "", fmt.Errorf("%.200q is not the URL of an authorization server", issuer)
 	}
 	err = oauthdoc.Read(ctx, client, oauthdoc.Issuer(u), func(text []byte) error {
 		var found map[string]any

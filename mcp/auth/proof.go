@@ -60,21 +60,21 @@ func (p *proofs) use(id tokenHash, now time.Time) (ok bool, err error) {
 	return true, nil
 }
 
-var errProof = errors.New("the proof (DPoP) does not hold")
+var errProof = errors.New("the proof (DPoP) is not valid")
 
 // checkBinding checks that the sender of a bound token has its certificate or its key.
 func (g *Guard) checkBinding(r *http.Request, scheme, token string, t *Token, now time.Time) *Refusal {
 	if t.Certificate != "" && !hasCertificate(r, t.Certificate) {
-		return g.refuse(http.StatusUnauthorized, "invalid_token", fmt.Errorf("%w: it is bound to a certificate that the client did not show", ErrToken))
+		return g.refuse(http.StatusUnauthorized, "invalid_token", fmt.Errorf("%w: it is bound to a certificate that the client did not present", ErrToken))
 	}
 	if t.Thumbprint == "" {
 		if scheme == schemeProof {
-			return g.refuse(http.StatusUnauthorized, "invalid_token", fmt.Errorf("%w: it is sent as bound to a key, and is not", ErrToken))
+			return g.refuse(http.StatusUnauthorized, "invalid_token", fmt.Errorf("%w: it was sent as bound to a key, but is not bound", ErrToken))
 		}
 		return nil
 	}
 	if scheme != schemeProof {
-		return g.refuseProof("invalid_token", fmt.Errorf("%w: it is bound to a key, and sent without a proof", ErrToken))
+		return g.refuseProof("invalid_token", fmt.Errorf("%w: it is bound to a key, but was sent without a proof", ErrToken))
 	}
 	p, err := jws.ReadProof(r.Header.Values(headerProof))
 	if err == nil && g.options.Proofs == ProofsWithNonce && !g.nonces.Holds(p.Nonce, now) {

@@ -112,5 +112,5 @@ func (g *Guard) refuseToken(err error) *Refusal {
 // scopes in Options.Needs.
 func (g *Guard) Forbidden(needs, has []string) *Refusal {
 	needs = append(slices.Clone(g.options.Needs), lacking(g.options.Needs, needs)...)
-	return g.refuse(http.StatusForbidden, "insufficient_scope", fmt.Errorf("the token has the scopes %q, and this needs %q", has, needs), needs...)
+	return g.refuse(http.StatusForbidden, "insufficient_scope", fmt.Errorf("the token has the scopes %q, but this needs %q", has, needs), needs...)
 }

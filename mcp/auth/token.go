@@ -26,7 +26,7 @@ const (
 
 var (
 	// ErrToken reports that a token is invalid, or not valid for this resource.
-	ErrToken = errors.New("the access token does not hold")
+	ErrToken = errors.New("the access token is not valid")
 	// ErrInactive reports that the authorization server declared a token invalid everywhere, for
 	// example because it was revoked. It wraps [ErrToken]. Sessions and tokens that were obtained
 	// with the token should end.
@@ -60,7 +60,7 @@ type Token struct {
 func (t *Token) check(o Options, now time.Time) error {
 	switch {
 	case !slices.ContainsFunc(o.Servers, func(server string) bool { return oauthdoc.Same(server, t.Issuer) }):
-		return fmt.Errorf("%w: %.200q gave it, who is none of the authorization servers here", ErrToken, t.Issuer)
+		return fmt.Errorf("%w: it was issued by %.200q, which is not an authorization server of this endpoint", ErrToken, t.Issuer)
 	case !slices.ContainsFunc(t.Audience, func(a string) bool { // a final slash does not make it another resource
 		return oauthdoc.Same(strings.TrimSuffix(a, "/"), strings.TrimSuffix(o.Resource, "/"))
 	}):

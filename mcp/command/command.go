@@ -113,7 +113,7 @@ func waited(p *process.Process, err error) error {
 // users may use the program, and its output may contain their input.
 func saying(err error, tail string) error {
 	said := "its standard error ends with:\n" + tail
-	return &mcp.PrivateError{Err: fmt.Errorf("%w; %s", err, said), Private: said, Public: "its operator's log has more"}
+	return &mcp.PrivateError{Err: fmt.Errorf("%w; %s", err, said), Private: said, Public: "the operator's log has more"}
 }
 
 // A heard is a connection that calls answered with the result of each request.

@@ -117,7 +117,7 @@ func (c *clientLink) open(ctx context.Context, within time.Duration) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	late := fmt.Errorf("the server did not say within %v where messages go", within)
+	late := fmt.Errorf("the server did not name the URL for messages within %v", within)
 	timer := time.AfterFunc(within, func() { c.cancel(late) })
 	defer timer.Stop()
 	defer context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) })()
@@ -201,7 +201,7 @@ func (c *clientLink) resolve(ref string) (*url.URL, error) {
 		return nil, errors.New("the URL for messages cannot be read")
 	}
 	if !outside.SameOrigin(messages, stream) {
-		return nil, fmt.Errorf("messages should go to another server, %s, which is refused", httplink.Name(messages.String()))
+		return nil, fmt.Errorf("the URL for messages is of another server, %s, which is refused", httplink.Name(messages.String()))
 	}
 	messages.User = c.endpoint.URL.User
 	return messages, nil

@@ -128,18 +128,18 @@ func TestClientResolvesTheEndpoint(t *testing.T) {
 		{"a relative path", "event: endpoint\ndata: messages?s=1\n\n", ""},
 		{"a whole URL", "event: endpoint\ndata: ORIGIN/messages?s=1\n\n", ""},
 		{"another server", "event: endpoint\ndata: https://evil.example/messages?s=s3cret\n\n",
-			"messages should go to another server, https://evil.example/messages, which is refused"},
+			"the URL for messages is of another server, https://evil.example/messages, which is refused"},
 		{"another server without a scheme", "event: endpoint\ndata: //evil.example/messages\n\n",
-			"messages should go to another server, http://evil.example/messages, which is refused"},
+			"the URL for messages is of another server, http://evil.example/messages, which is refused"},
 		{"another scheme", "event: endpoint\ndata: file:///etc/passwd\n\n",
-			"messages should go to another server, a URL that cannot be read, which is refused"},
+			"the URL for messages is of another server, a URL that cannot be read, which is refused"},
 		{"no URL", "event: endpoint\ndata: http://%zz\n\n", "the URL for messages cannot be read"},
 		{"a message first", "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n", `expected the event "endpoint" first, found ""`},
 		{"heartbeats first", ": hi\n\nevent: ping\ndata: 1\n\ndata: {\"type\":\"heartbeat\"}\n\n" + goodEndpoint, ""},
 		{"many events first", strings.Repeat("event: ping\ndata: 1\n\n", maxBefore+1), `expected the event "endpoint" first, found "ping"`},
 		{"spaces around it", "event: endpoint\ndata:  /messages?s=1 \n\n", ""},
 		{"a long one", "event: endpoint\ndata: /" + strings.Repeat("x", maxEndpoint) + "\n\n", "the URL for messages is over 8192 bytes long"},
-		{"silence", "", "the server did not say within 100ms where messages go"},
+		{"silence", "", "the server did not name the URL for messages within 100ms"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := &clientPeer{message: echo}

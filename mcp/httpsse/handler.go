@@ -143,7 +143,7 @@ func (e *Endpoint) receive(w http.ResponseWriter, r *http.Request, principal *mc
 	if id == "" {
 		unreadbody.Close(w, r)
 		w.Header().Set("Allow", "GET") // also shows the transport to clients of Streamable HTTP
-		refuse(http.StatusMethodNotAllowed, "messages go to the URL that the stream of a GET begins with")
+		refuse(http.StatusMethodNotAllowed, "send messages to the URL in the first event of the stream of a GET")
 		return
 	}
 	c := e.find(id)

@@ -49,7 +49,7 @@ func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mc
 	}
 	caller := httpedge.CallerOf(r, principal)
 	if e.isEnding() || !e.places.Take(caller) {
-		refuse(http.StatusServiceUnavailable, "the server is shutting down, or has too many connections: at most %d, and a quarter of them of one caller", e.options.MaxConnections)
+		refuse(http.StatusServiceUnavailable, "the server is shutting down, or has too many connections: at most %d, and a quarter of that number from one caller", e.options.MaxConnections)
 		return
 	}
 	defer e.places.Give(caller)

@@ -75,7 +75,7 @@ func algorithmOf(key crypto.Signer, taken []string) (jose.SignatureAlgorithm, er
 	case len(can) == 0:
 		return "", fmt.Errorf("expected a key of RSA, Ed25519, or ECDSA with P-256, P-384 or P-521, got %T", key)
 	case len(taken) > 0:
-		return "", fmt.Errorf("it signs with %q, and the authorization server takes %.200q", can, taken)
+		return "", fmt.Errorf("it signs with %q, but the authorization server accepts %.200q", can, taken)
 	}
 	return can[len(can)-1], nil
 }

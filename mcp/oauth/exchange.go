@@ -23,15 +23,15 @@ const maxExchanged = 1_000
 
 var (
 	// ErrNoCaller reports that a request has no caller with a token to exchange.
-	ErrNoCaller = errors.New("the caller did not come with an access token")
+	ErrNoCaller = errors.New("the caller has no access token")
 	// ErrCallerEnded reports that the caller's token is no longer valid.
-	ErrCallerEnded = errors.New("the access token with which the caller came has expired or was revoked")
+	ErrCallerEnded = errors.New("the caller's access token has expired or was revoked")
 
 	// ErrIssuer reports that the authorization server of a server must not get the tokens of
 	// callers.
-	ErrIssuer = errors.New("it is not the authorization server that gets callers' tokens")
+	ErrIssuer = errors.New("callers' tokens may not be sent to this authorization server")
 
-	errBetween = errors.New("the token that was got in exchange holds no more, and is replaced with the next request of the caller")
+	errBetween = errors.New("the exchanged token is no longer valid, and is replaced at the caller's next request")
 )
 
 // ExchangeOptions holds the settings of an [Exchange].
@@ -75,7 +75,7 @@ func NewExchange(server string, o ExchangeOptions) (*Exchange, error) {
 		return nil, err
 	}
 	if o.Caller == nil {
-		return nil, errors.New("authorization: Caller is missing: what finds the caller of a request")
+		return nil, errors.New("authorization: Caller is missing: set the function that finds the caller of a request")
 	}
 	o.Client.Store, o.Client.Visit, o.Client.Renew = nil, nil, nil
 	return &Exchange{server: u, options: o, now: time.Now, all: map[mcp.Grantee]*Exchanged{}}, nil
@@ -97,7 +97,7 @@ func (x *Exchange) For(ctx context.Context) (*Exchanged, error) {
 		return nil, err
 	}
 	if err := e.ready(ctx, hashOf(caller.Token.Reveal())); err != nil {
-		return nil, fmt.Errorf("a token for %s in exchange for that of the caller: %w", canonical(x.server), err)
+		return nil, fmt.Errorf("the exchange of the caller's token for one for %s: %w", canonical(x.server), err)
 	}
 	return e, nil
 }
@@ -260,7 +260,7 @@ func (e *Exchanged) ready(ctx context.Context, token string) error {
 func (e *Exchanged) RoundTrip(req *http.Request) (*http.Response, error) {
 	err := e.overAt(e.exchange.now())
 	if caller, found := e.exchange.options.Caller(req.Context()); found && caller.grantee() != e.grantee {
-		err = errors.New("the request is of another caller than the token")
+		err = errors.New("the request and the token belong to different callers")
 	}
 	if err != nil {
 		if req.Body != nil {

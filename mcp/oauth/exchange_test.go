@@ -131,7 +131,7 @@ func TestNoCallersTokenServesAnother(t *testing.T) {
 		}
 	}
 	e, _, _ := d.asks(t, ada)
-	if _, err := d.sends(context.WithValue(t.Context(), callerKey{}, ben), e); err == nil || !strings.Contains(err.Error(), "another caller") {
+	if _, err := d.sends(context.WithValue(t.Context(), callerKey{}, ben), e); err == nil || !strings.Contains(err.Error(), "different callers") {
 		t.Errorf("ben with what ada got: %v", err)
 	}
 }

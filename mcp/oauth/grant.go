@@ -136,7 +136,7 @@ func (c *Client) exchange(ctx context.Context, p IdentityProvider, asked Asked) 
 
 // errUnregistered is the error for a client without a user that the authorization server does not
 // know.
-var errUnregistered = errors.New("without a user a client has to be registered beforehand, and it is not")
+var errUnregistered = errors.New("without a user, the client must be registered beforehand, and it is not")
 
 // granted requests a token with the Grant of the options.
 func (c *Client) granted(ctx context.Context, l *login, scopes []string) (*accessToken, error) {
@@ -163,7 +163,7 @@ func (c *Client) granted(ctx context.Context, l *login, scopes []string) (*acces
 	if err == nil && form.Get("grant_type") == grantExchange {
 		subject := form.Get("subject_token")
 		if subtle.ConstantTimeCompare([]byte(t.Access), []byte(subject)) == 1 {
-			return nil, fmt.Errorf("the authorization server %s gave the user's own token back, which is not passed on", l.Issuer.Issuer)
+			return nil, fmt.Errorf("the authorization server %s returned the user's own token, which junction does not pass on", l.Issuer.Issuer)
 		}
 		t.From = hashOf(subject)
 	}

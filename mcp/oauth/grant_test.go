@@ -131,7 +131,7 @@ func TestClientsSignAssertions(t *testing.T) {
 		{"RSA", Registration{Key: rsaKey}, nil, jose.RS256, ""},
 		{"RSA with PSS where it is taken", Registration{Key: rsaKey}, []string{"RS256", "PS256"}, jose.PS256, ""},
 		{"Ed25519", Registration{Key: edKey}, []string{"EdDSA"}, jose.EdDSA, ""},
-		{"an algorithm that is not taken", Registration{Key: p256}, []string{"RS256"}, "", "takes [\"RS256\"]"},
+		{"an algorithm that is not taken", Registration{Key: p256}, []string{"RS256"}, "", "accepts [\"RS256\"]"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.r.ID, of.Algorithms = "client", test.taken
@@ -199,7 +199,7 @@ func TestAUsersTokenIsExchangedAndNeverPassedOn(t *testing.T) {
 	}
 
 	s.answer = func(url.Values) map[string]any { return map[string]any{"access_token": own} }
-	if _, err := s.get(asker(own, nil), "/mcp"); err == nil || !strings.Contains(err.Error(), "gave the user's own token back") || strings.Contains(err.Error(), own) {
+	if _, err := s.get(asker(own, nil), "/mcp"); err == nil || !strings.Contains(err.Error(), "returned the user's own token") || strings.Contains(err.Error(), own) {
 		t.Errorf("an authorization server that exchanges nothing: %v", err)
 	}
 	gone := errors.New("the user has gone")

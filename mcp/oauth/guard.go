@@ -55,10 +55,10 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	case g.allow != nil && g.allow(host):
 	case isHere(host):
 		if req.Context().Value(fromHere{}) == nil {
-			return nil, fmt.Errorf("%s is on this machine, and the server that names it is not", req.URL.Host)
+			return nil, fmt.Errorf("%s is on this machine, but the server that names it is not", req.URL.Host)
 		}
 	case req.URL.Scheme != "https":
-		return nil, fmt.Errorf("%s://%s is not encrypted; tokens are asked for over https", req.URL.Scheme, req.URL.Host)
+		return nil, fmt.Errorf("%s://%s is not encrypted; tokens are requested only over https", req.URL.Scheme, req.URL.Host)
 	}
 	return g.transport.RoundTrip(req)
 }
@@ -78,7 +78,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 				return err
 			}
 			if a := at.Addr(); here != a.Unmap().IsLoopback() || !here && !outside.Address(a) {
-				return fmt.Errorf("%s has the address %s, which is not of the internet", host, a)
+				return fmt.Errorf("%s has the address %s, which is not on the internet", host, a)
 			}
 			if g.dialer.ControlContext != nil {
 				return g.dialer.ControlContext(ctx, network, address, c)

@@ -88,7 +88,7 @@ func TestANameThatPointsToThisMachineNextTimeIsNotFollowed(t *testing.T) {
 	if err := get(); !errors.Is(err, outside) {
 		t.Errorf("an address of the internet: %v", err)
 	}
-	if err := get(); err == nil || !strings.Contains(err.Error(), "login.example has the address 127.0.0.1, which is not of the internet") {
+	if err := get(); err == nil || !strings.Contains(err.Error(), "login.example has the address 127.0.0.1, which is not on the internet") {
 		t.Errorf("the same name, which points to this machine now: %v", err)
 	}
 	if err := get(); err == nil {
@@ -119,7 +119,7 @@ func TestNoFormOfAnAddressLeadsInside(t *testing.T) {
 		if err == nil {
 			response.Body.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), "which is not of the internet") {
+		if err == nil || !strings.Contains(err.Error(), "which is not on the internet") {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
@@ -128,7 +128,7 @@ func TestNoFormOfAnAddressLeadsInside(t *testing.T) {
 		if err == nil {
 			response.Body.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), "is on this machine, and the server that names it is not") {
+		if err == nil || !strings.Contains(err.Error(), "is on this machine, but the server that names it is not") {
 			t.Errorf("%s: %v", host, err)
 		}
 	}

@@ -123,7 +123,7 @@ func (l *login) identify(t *accessToken, nonce string, now time.Time) error {
 	}
 	c, err := l.claims(t, now)
 	if err == nil && c.Nonce != nonce {
-		err = errors.New("the ID token came for another login (nonce)")
+		err = errors.New("the ID token belongs to another login (nonce)")
 	}
 	return err
 }
@@ -152,17 +152,17 @@ func (l *login) identifyAgain(next *accessToken, now time.Time) (err error) {
 // claims decodes an ID token, and sets the expiry of the login to the expiry of the token.
 func (l *login) claims(t *accessToken, now time.Time) (c identityClaims, err error) {
 	if err := jws.Unverified(t.Identity, &c); err != nil {
-		return c, fmt.Errorf("the ID token is no JWT: %w", err)
+		return c, fmt.Errorf("the ID token is not a JWT: %w", err)
 	}
 	switch {
 	case !oauthdoc.Same(c.Issuer, l.Issuer.Issuer):
-		return c, fmt.Errorf("the ID token is of %.200q, not of %s", c.Issuer, l.Issuer.Issuer)
+		return c, fmt.Errorf("the ID token was issued by %.200q, not by %s", c.Issuer, l.Issuer.Issuer)
 	case !slices.Contains(c.Audience, l.Client.ID) || c.Party != "" && c.Party != l.Client.ID:
 		return c, fmt.Errorf("the ID token is for %.200q, not for %s", c.Audience, plain(l.Client.ID))
 	}
 	left := time.Duration(min(c.Expires-float64(now.Unix()), maxExpires.Seconds()) * float64(time.Second))
 	if left <= 0 {
-		return c, errors.New("the ID token has expired already; see to the clock of this machine")
+		return c, errors.New("the ID token has expired already; check the clock of this machine")
 	}
 	t.Expires = now.Add(left)
 	return c, nil

@@ -178,9 +178,9 @@ func TestAnIDTokenMustBeOfThisLogin(t *testing.T) {
 		"as it is":                           {nil, ""},
 		"for several":                        {map[string]any{"aud": []string{"client", "other"}, "azp": "client"}, ""},
 		"for one, as a text":                 {map[string]any{"aud": "client"}, ""},
-		"of another login":                   {map[string]any{"nonce": "guessed"}, "for another login (nonce)"},
-		"of no login":                        {map[string]any{"nonce": nil}, "for another login (nonce)"},
-		"of another provider":                {map[string]any{"iss": "https://evil.example"}, `the ID token is of "https://evil.example"`},
+		"of another login":                   {map[string]any{"nonce": "guessed"}, "to another login (nonce)"},
+		"of no login":                        {map[string]any{"nonce": nil}, "to another login (nonce)"},
+		"of another provider":                {map[string]any{"iss": "https://evil.example"}, `the ID token was issued by "https://evil.example"`},
 		"for another client":                 {map[string]any{"aud": "other"}, `the ID token is for ["other"]`},
 		"for another client, which shows it": {map[string]any{"aud": []string{"client", "other"}, "azp": "other"}, "not for client"},
 		"for nobody":                         {map[string]any{"aud": nil}, `the ID token is for []`},
@@ -203,7 +203,7 @@ func TestAnIDTokenMustBeOfThisLogin(t *testing.T) {
 	}
 	for _, token := range []string{"x", "a.b", "a.!.c", "a.eA.c"} {
 		l := &login{Issuer: &issuer{Issuer: "https://idp.example"}}
-		if err := l.identify(&accessToken{Identity: token}, "", time.Now()); err == nil || !strings.Contains(err.Error(), "no JWT") {
+		if err := l.identify(&accessToken{Identity: token}, "", time.Now()); err == nil || !strings.Contains(err.Error(), "not a JWT") {
 			t.Errorf("%q: %v", token, err)
 		}
 	}

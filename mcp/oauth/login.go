@@ -123,28 +123,28 @@ func (l *login) page(redirect, state, nonce, verifier string, scopes []string) (
 func codeOf(back, state string, of *issuer) (string, error) {
 	u, err := url.Parse(back)
 	if err != nil {
-		return "", errors.New("the user came back with no URL")
+		return "", errors.New("the browser returned without a valid URL")
 	}
 	q := u.Query()
 	for _, name := range []string{"code", "state", "iss", "error"} {
 		if len(q[name]) > 1 {
-			return "", fmt.Errorf("the user came back with %s twice", name)
+			return "", fmt.Errorf("the browser returned with %s twice", name)
 		}
 	}
 	if subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(state)) == 0 {
-		return "", errors.New("the user came back from another login (state)")
+		return "", errors.New("the browser returned from another login (state)")
 	}
 	switch iss := q["iss"]; {
 	case len(iss) == 0 && bool(of.SendsIssuer):
-		return "", fmt.Errorf("the authorization server %s promises to say who it is, and did not (iss)", of.Issuer)
+		return "", fmt.Errorf("the authorization server %s announced that it identifies itself, but did not (iss)", of.Issuer)
 	case len(iss) > 0 && iss[0] != of.Issuer: // byte for byte as in the metadata (RFC 9207 section 2.4)
-		return "", fmt.Errorf("the user came back from another authorization server than %s (iss)", of.Issuer)
+		return "", fmt.Errorf("the browser returned from another authorization server than %s (iss)", of.Issuer)
 	}
 	if fault := q.Get("error"); fault != "" {
 		return "", &Error{Code: plain(fault), Description: plain(q.Get("error_description"))}
 	}
 	if q.Get("code") == "" {
-		return "", fmt.Errorf("the user came back from %s without a code", of.Issuer)
+		return "", fmt.Errorf("the browser returned from %s without a code", of.Issuer)
 	}
 	return q.Get("code"), nil
 }

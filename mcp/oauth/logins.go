@@ -72,7 +72,7 @@ func (c *Client) Login(ctx context.Context, server string, base http.RoundTrippe
 	now, _ := a.current()
 	stored, err := c.store.login(ctx, now)
 	if err == nil && stored.isOther(now) || stored == nil {
-		err = errors.New("it is gone again")
+		err = errors.New("it was removed again")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the login at %s cannot be stored: %w", now.Issuer.Issuer, err)

@@ -99,20 +99,20 @@ func (b *loopback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q, state := r.URL.Query(), b.state.Load()
 	if state == nil || *state == "" || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(*state)) == 0 {
 		w.WriteHeader(http.StatusBadRequest)
-		page(w, "This is not the login that was begun", "Go back to where you began it, and try again.")
+		page(w, "This page belongs to another login", "Go back to the program, and try again.")
 		return
 	}
 	if b.isBack.Swap(true) { // reloaded or sent again
 		w.WriteHeader(http.StatusConflict)
-		page(w, "This login came back before", "You can close this window. What comes of the login is said where you began it.")
+		page(w, "This login was already completed", "You can close this window. The program shows the result of the login.")
 		return
 	}
 	b.back <- r.URL.RequestURI()
 	if fault := q.Get("error"); fault != "" {
-		page(w, "The login did not work", plain(fault+" "+q.Get("error_description")))
+		page(w, "The login failed", plain(fault+" "+q.Get("error_description")))
 		return
 	}
-	page(w, "That is all here", "You can close this window. What comes of the login is said where you began it.")
+	page(w, "The login is complete", "You can close this window. The program shows the result of the login.")
 }
 
 func page(w http.ResponseWriter, title, text string) {

@@ -88,7 +88,7 @@ func TestAStateHoldsOnce(t *testing.T) {
 		s.tokens, s.refresh = map[string]string{}, "" // so that another login is needed
 		s.mu.Unlock()
 	}
-	for i, want := range []string{"This login came back before", "This is not the login that was begun", "This login came back before"} {
+	for i, want := range []string{"This login was already completed", "This page belongs to another login", "This login was already completed"} {
 		if i >= len(replayed) || !strings.Contains(replayed[i], want) {
 			t.Errorf("%d: %q, want %q", i, replayed, want)
 		}

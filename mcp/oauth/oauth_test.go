@@ -143,7 +143,7 @@ func TestSuspiciousResponsesAreRefused(t *testing.T) {
 		{"no issuer where one was promised", func(s *site) {
 			s.issuer = map[string]any{"authorization_response_iss_parameter_supported": true}
 			s.back = func(q url.Values) { q.Del("iss") }
-		}, "promises to say who it is"},
+		}, "announced that it identifies itself"},
 		{"an error of another authorization server", func(s *site) {
 			s.back = func(q url.Values) { q.Set("iss", "https://evil.example"); q.Set("error", "click here") }
 		}, "another authorization server"},
@@ -154,21 +154,21 @@ func TestSuspiciousResponsesAreRefused(t *testing.T) {
 		{"metadata of another issuer", func(s *site) { s.issuer = map[string]any{"issuer": "https://evil.example"} }, "is of the authorization server"},
 		{"metadata of another resource", func(s *site) { s.resource = map[string]any{"resource": "https://evil.example/mcp"} }, "not of " + "http"},
 		{"metadata of a part of the name", func(s *site) { s.resource = map[string]any{"resource": s.URL + "/m"} }, "not of http"},
-		{"a page that is a script", func(s *site) { s.issuer = map[string]any{"authorization_endpoint": "javascript:alert(1)"} }, "is no page of the web"},
-		{"a page that is a file", func(s *site) { s.issuer = map[string]any{"authorization_endpoint": "file:///etc/passwd"} }, "is no page of the web"},
+		{"a page that is a script", func(s *site) { s.issuer = map[string]any{"authorization_endpoint": "javascript:alert(1)"} }, "is not a web page"},
+		{"a page that is a file", func(s *site) { s.issuer = map[string]any{"authorization_endpoint": "file:///etc/passwd"} }, "is not a web page"},
 		{"tokens over http", func(s *site) { s.issuer = map[string]any{"token_endpoint": "http://tokens.example/"} }, "is not encrypted"},
 		{"metadata without an end", func(s *site) { s.issuer = map[string]any{"bomb": bomb} }, "has more than"},
 		{"an authorization server on the network around", func(s *site) {
 			s.resource = map[string]any{"authorization_servers": []string{"https://169.254.169.254"}}
-		}, "which is not of the internet"},
+		}, "which is not on the internet"},
 		{"a token of another kind", func(s *site) {
 			s.answer = func(url.Values) map[string]any { return map[string]any{"token_type": "mac"} }
-		}, "only Bearer is sent"},
+		}, "sends only Bearer"},
 		{"no token", func(s *site) {
 			s.answer = func(url.Values) map[string]any { return map[string]any{"access_token": ""} }
 		}, "no access_token"},
-		{"a text that a terminal would obey", func(s *site) { s.back = func(q url.Values) { q.Set("error", "\x1b]0;x\a") } }, `says \x1b]0;x\x07`},
-		{"a challenge that points to a private address", func(s *site) { s.challenge = `Bearer resource_metadata="https://10.0.0.1/x"` }, "which is not of the internet"},
+		{"a text that a terminal would obey", func(s *site) { s.back = func(q url.Values) { q.Set("error", "\x1b]0;x\a") } }, `responded \x1b]0;x\x07`},
+		{"a challenge that points to a private address", func(s *site) { s.challenge = `Bearer resource_metadata="https://10.0.0.1/x"` }, "which is not on the internet"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newSite(t)
@@ -206,7 +206,7 @@ func TestAServerSomewhereElseNamesNothingOnThisMachine(t *testing.T) {
 	}
 	u := &url.URL{Scheme: "http", Host: "mcp.example", Path: "/mcp"}
 	c := New(Options{Visit: func(context.Context, string) (*Visit, error) { return nil, errors.New("somebody logged in") }})
-	if _, err := c.authorize(t.Context(), c.accessTo(u), nil, challenge{}, false); err == nil || !strings.Contains(err.Error(), "not reached over https") {
+	if _, err := c.authorize(t.Context(), c.accessTo(u), nil, challenge{}, false); err == nil || !strings.Contains(err.Error(), "does not use https") {
 		t.Errorf("a server without encryption: %v", err)
 	}
 }

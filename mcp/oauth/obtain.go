@@ -161,7 +161,7 @@ func (c *Client) authorize(ctx context.Context, a *access, refused *login, asked
 }
 
 // errNotOAuth reports that a server names no authorization server.
-var errNotOAuth = errors.New("the server names no authorization server; what it wants may be a key in a header")
+var errNotOAuth = errors.New("the server names no authorization server; it may need a key in a header")
 
 // wantsLogin returns ErrLogin, or errNotOAuth if the server names no authorization server.
 func (c *Client) wantsLogin(ctx context.Context, a *access, asked challenge) error {
@@ -181,7 +181,7 @@ func (c *Client) wantsLogin(ctx context.Context, a *access, asked challenge) err
 // obtain obtains a token from the authorization server of a.server. The caller holds the turn.
 func (c *Client) obtain(ctx context.Context, a *access, refused *login, asked challenge, more bool) error {
 	if a.server.Scheme != "https" && !isHere(a.server.Hostname()) {
-		return fmt.Errorf("%s is not reached over https, and tokens are not sent where others can read them", canonical(a.server))
+		return fmt.Errorf("%s does not use https, and junction sends tokens only over https", canonical(a.server))
 	}
 	l, scopes, err := c.discover(ctx, a, asked)
 	if err != nil {

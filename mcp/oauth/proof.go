@@ -39,7 +39,7 @@ type proofKey struct {
 // means all.
 func newProofKey(algorithms []string) (*proofKey, error) {
 	if len(algorithms) > 0 && !slices.Contains(algorithms, string(jose.ES256)) {
-		return nil, fmt.Errorf("the authorization server takes proofs (DPoP) that are signed with %.100q, and not with ES256", algorithms)
+		return nil, fmt.Errorf("the authorization server accepts proofs (DPoP) signed with %.100q, not with ES256", algorithms)
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

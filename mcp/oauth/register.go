@@ -39,7 +39,7 @@ func (c *Client) known(ctx context.Context, to *issuer) (r *Registration, rememb
 // register registers the client with an authorization server (RFC 7591).
 func (c *Client) register(ctx context.Context, with *issuer, redirect string) (*Registration, error) {
 	if with.Register == "" {
-		return nil, fmt.Errorf("the authorization server %s registers no clients by itself: register %s there, with the redirect URI %s, and give its ID", with.Issuer, c.options.Name, redirect)
+		return nil, fmt.Errorf("the authorization server %s does not register clients: register %s there, with the redirect URI %s, and give its ID", with.Issuer, c.options.Name, redirect)
 	}
 	method := methodNone
 	if len(with.Methods) > 0 && !slices.Contains(with.Methods, methodNone) {

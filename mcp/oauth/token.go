@@ -27,7 +27,7 @@ type Error struct {
 
 // Error returns a text with the code and the description.
 func (e *Error) Error() string {
-	text := "the authorization server says " + e.Code
+	text := "the authorization server responded " + e.Code
 	if e.Description != "" {
 		text += ": " + e.Description
 	}
@@ -180,7 +180,7 @@ func (a *tokenAnswer) token(proved bool, asked time.Time, scopes []string) (*acc
 		t.Bound = true
 	case a.Type == "" && !proved: // the usual case
 	case !strings.EqualFold(a.Type, "Bearer"):
-		return nil, fmt.Errorf("its type is %.40q, and only Bearer is sent", a.Type)
+		return nil, fmt.Errorf("its type is %.40q, but junction sends only Bearer", a.Type)
 	}
 	if len(a.Scope) > 0 {
 		t.Scopes = a.Scope
@@ -236,7 +236,7 @@ func (c *Client) post(ctx context.Context, to string, header http.Header, body s
 		return nil
 	}
 	if err := oauthdoc.Decode(text, into); err != nil {
-		return fmt.Errorf("the response is no JSON object: %w", err)
+		return fmt.Errorf("the response is not a JSON object: %w", err)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (c *Client) Transport(server string, base http.RoundTripper) (http.RoundTri
 func serverURL(server string) (*url.URL, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {
-		return nil, errors.New("authorization: what is given as the URL of the server is none") // not quoted, as it may contain a secret
+		return nil, errors.New("authorization: the URL of the server is not valid") // not quoted, as it may contain a secret
 	}
 	return u, nil
 }

@@ -22,7 +22,7 @@ const (
 // ErrMismatch is the error of [Skill.Read] for a file that differs from the skill's entry, or that
 // the entry does not list. The server may have changed the skill. The client should get its entry
 // again. If the skill needs approval, it must be approved again.
-var ErrMismatch = errors.New("it is not what the entry of the skill says")
+var ErrMismatch = errors.New("it does not match the entry of the skill")
 
 // List returns the skills of a server, without reading files. A list may be incomplete; [Get] may
 // find further skills. List omits invalid entries, and returns the reasons in faults. err is the
@@ -99,7 +99,7 @@ func (s *Skill) Read(ctx context.Context, c *mcp.Client, uri string) (*mcp.Resou
 	case int64(len(data)) != file.Size:
 		return nil, fail("expected %d bytes, got %d", file.Size, len(data))
 	case digest(data) != file.Digest:
-		return nil, fail("its digest is another")
+		return nil, fail("its digest differs")
 	}
 	if uri != s.URI {
 		return contents, nil
@@ -109,7 +109,7 @@ func (s *Skill) Read(ctx context.Context, c *mcp.Client, uri string) (*mcp.Resou
 		return nil, fail("%v", err)
 	}
 	if !same(written, s.Frontmatter) {
-		return nil, fail("its frontmatter is another")
+		return nil, fail("its frontmatter differs")
 	}
 	return contents, nil
 }

@@ -73,7 +73,7 @@ func encode(n *yaml.Node, depth int) (json.RawMessage, error) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" || seen[key.Value] {
-				return nil, fmt.Errorf("line %d: expected a name that is not there yet", key.Line)
+				return nil, fmt.Errorf("line %d: expected a name that occurs once", key.Line)
 			}
 			seen[key.Value] = true
 			value, err := encode(n.Content[i+1], depth+1)
@@ -96,7 +96,7 @@ func encode(n *yaml.Node, depth int) (json.RawMessage, error) {
 	case yaml.ScalarNode:
 		return scalar(n)
 	}
-	return nil, fmt.Errorf("line %d: aliases are not possible", n.Line)
+	return nil, fmt.Errorf("line %d: aliases are not supported", n.Line)
 }
 
 // scalar encodes text, a number, a boolean or null as JSON. It encodes other YAML values, such as

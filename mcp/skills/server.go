@@ -123,7 +123,7 @@ func (set *Set) get(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 	now := set.now.Load()
 	i := slices.IndexFunc(now.skills, func(s *Skill) bool { return s.URI == uri })
 	if i < 0 {
-		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "no skill is served at %.200q; %s names those that are", uri, MethodList)
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "there is no skill at %.200q; %s lists the skills", uri, MethodList)
 	}
 	w := jsonrpc.NewObject(nil)
 	_ = w.Encoded("skill", now.skills[i].appendJSON) // a skill of the tree is valid

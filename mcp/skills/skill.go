@@ -144,7 +144,7 @@ func (s *Skill) check() error {
 	case len(s.Frontmatter) > maxFrontmatter:
 		return fmt.Errorf("frontmatter: %d bytes are more than %d", len(s.Frontmatter), maxFrontmatter)
 	case s.Name() == "" || s.Description() == "":
-		return errors.New("frontmatter: name or description is missing, or is no text")
+		return errors.New("frontmatter: name or description is missing or not text")
 	case s.Name() != parts[len(parts)-2]:
 		return fmt.Errorf("frontmatter: the name %.80q is not that of its folder, %.80q", s.Name(), parts[len(parts)-2])
 	}

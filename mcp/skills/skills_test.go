@@ -192,8 +192,8 @@ func TestATreeThatIsNotValidIsRefused(t *testing.T) {
 		{"no description", fstest.MapFS{"a/SKILL.md": file("---\nname: a\n---\n")}, "name or description is missing"},
 		{"no folder", fstest.MapFS{"SKILL.md": file("---\nname: a\ndescription: d\n---\n")}, "at the top of the tree"},
 		{"no end", fstest.MapFS{"a/SKILL.md": file("---\nname: a\ndescription: d\n")}, "no line --- ends it"},
-		{"a name twice", fstest.MapFS{"a/SKILL.md": file("---\nname: a\ndescription: d\nname: b\n---\n")}, "not there yet"},
-		{"an alias", fstest.MapFS{"a/SKILL.md": file("---\nname: a\ndescription: d\nx: &x [1]\ny: [*x, *x]\n---\n")}, "aliases are not possible"},
+		{"a name twice", fstest.MapFS{"a/SKILL.md": file("---\nname: a\ndescription: d\nname: b\n---\n")}, "occurs once"},
+		{"an alias", fstest.MapFS{"a/SKILL.md": file("---\nname: a\ndescription: d\nx: &x [1]\ny: [*x, *x]\n---\n")}, "aliases are not supported"},
 		{"too deep", fstest.MapFS{"a/SKILL.md": file("---\nname: a\ndescription: d\nx: " + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "\n---\n")}, "nested deeper than 32"},
 		{"no number of JSON", fstest.MapFS{"a/SKILL.md": file("---\nname: a\ndescription: d\nx: .inf\n---\n")}, "JSON has no number"},
 		{"too many files", many, "it has 513 files; at most 512"},
@@ -242,14 +242,14 @@ func TestFilesThatDifferFromTheirEntryAreNotRead(t *testing.T) {
 		what, entry, text, read, want string
 	}{
 		{"as it is", good, text, uri, ""},
-		{"other text of the same size", good, strings.Replace(text, "Body", "Evil", 1), uri, "its digest is another"},
+		{"other text of the same size", good, strings.Replace(text, "Body", "Evil", 1), uri, "its digest differs"},
 		{"more text", good, text + "more", uri, "expected 37 bytes, got 41"},
 		{"a file that is not listed", good, text, "skill://a/other.md", "not among the skill's 1 files"},
 		{"a file of somebody else", good, text, "skill://b/SKILL.md", "not among the skill's 1 files"},
-		{"another description", strings.Replace(good, `"d"`, `"e"`, 1), text, uri, "its frontmatter is another"},
-		{"one field more", strings.Replace(good, `"d"`, `"d","allowed-tools":"Bash"`, 1), text, uri, "its frontmatter is another"},
+		{"another description", strings.Replace(good, `"d"`, `"e"`, 1), text, uri, "its frontmatter differs"},
+		{"one field more", strings.Replace(good, `"d"`, `"d","allowed-tools":"Bash"`, 1), text, uri, "its frontmatter differs"},
 		{"dynamic", honest, text, uri, ""},
-		{"dynamic with another description", strings.Replace(honest, `"d"`, `"e"`, 1), text, uri, "its frontmatter is another"},
+		{"dynamic with another description", strings.Replace(honest, `"d"`, `"e"`, 1), text, uri, "its frontmatter differs"},
 		{"dynamic and no frontmatter", honest, "Body.", uri, "does not begin with a line ---"},
 	} {
 		c := lying(t, test.entry, map[string]string{uri: test.text, "skill://a/other.md": "x", "skill://b/SKILL.md": "x"})
@@ -278,19 +278,19 @@ func must[T any](v T, err error) T {
 func TestAnEntryThatIsNotValidIsLeftOutAndSaid(t *testing.T) {
 	replaced := func(from, to string) string { return strings.Replace(oneFile, from, to, 1) }
 	for want, entry := range map[string]string{
-		"resources: expected a list of files":           `{"uri":"skill://a/SKILL.md","frontmatter":{"name":"a","description":"d"}}`,
-		`or "dynamic", got "\"other\""`:                 `{"uri":"skill://a/SKILL.md","frontmatter":{"name":"a","description":"d"},"resources":"other"}`,
-		"uri: expected that of a SKILL.md":              replaced(`"skill://a/SKILL.md","f`, `"skill://a","f`),
-		`a part of it is empty, "." or ".."`:            strings.ReplaceAll(oneFile, "skill://a/", "skill://../a/"),
-		`the name "b" is not that of its folder`:        replaced(`"name":"a"`, `"name":"b"`),
-		"name or description is missing, or is no text": replaced(`"name":"a"`, `"name":1`),
-		`is not in the skill's folder`:                  replaced(`[{"uri":"skill://a/`, `[{"uri":"skill://b/`),
-		`"skill://a/../b/x" is not in`:                  replaced(`[{"uri":"skill://a/SKILL.md"`, `[{"uri":"skill://a/../b/x"`),
-		"the digest of":                                 replaced("sha256:5", "sha256:g"),
-		"the size of":                                   replaced(`"size":37`, `"size":-1`),
-		"all files of a skill may have 16 MiB":          replaced(`"size":37`, `"size":16777217`),
-		"the SKILL.md itself is not listed":             replaced(`[{"uri":"skill://a/SKILL.md"`, `[{"uri":"skill://a/other.md"`),
-		"is listed twice":                               replaced(`}]}`, `},{"uri":"skill://a/SKILL.md","digest":"`+digest+`","size":1}]}`),
+		"resources: expected a list of files":        `{"uri":"skill://a/SKILL.md","frontmatter":{"name":"a","description":"d"}}`,
+		`or "dynamic", got "\"other\""`:              `{"uri":"skill://a/SKILL.md","frontmatter":{"name":"a","description":"d"},"resources":"other"}`,
+		"uri: expected that of a SKILL.md":           replaced(`"skill://a/SKILL.md","f`, `"skill://a","f`),
+		`a part of it is empty, "." or ".."`:         strings.ReplaceAll(oneFile, "skill://a/", "skill://../a/"),
+		`the name "b" is not that of its folder`:     replaced(`"name":"a"`, `"name":"b"`),
+		"name or description is missing or not text": replaced(`"name":"a"`, `"name":1`),
+		`is not in the skill's folder`:               replaced(`[{"uri":"skill://a/`, `[{"uri":"skill://b/`),
+		`"skill://a/../b/x" is not in`:               replaced(`[{"uri":"skill://a/SKILL.md"`, `[{"uri":"skill://a/../b/x"`),
+		"the digest of":                              replaced("sha256:5", "sha256:g"),
+		"the size of":                                replaced(`"size":37`, `"size":-1`),
+		"all files of a skill may have 16 MiB":       replaced(`"size":37`, `"size":16777217`),
+		"the SKILL.md itself is not listed":          replaced(`[{"uri":"skill://a/SKILL.md"`, `[{"uri":"skill://a/other.md"`),
+		"is listed twice":                            replaced(`}]}`, `},{"uri":"skill://a/SKILL.md","digest":"`+digest+`","size":1}]}`),
 	} {
 		all, faults, err := skills.List(t.Context(), lying(t, entry+","+honest, nil))
 		if err != nil || len(all) != 1 || len(faults) != 1 || !strings.Contains(faults[0].Error(), want) {

@@ -124,7 +124,7 @@ func (r *clientReply) readOther(resp *http.Response, found string) (*jsonrpc.Mes
 		r.met(tolerance.ContentType)
 		return r.follow(resp)
 	case resp.StatusCode != http.StatusOK:
-		err = fmt.Errorf("found HTTP status %d, which announces no response", resp.StatusCode)
+		err = fmt.Errorf("found HTTP status %d without a response", resp.StatusCode)
 	case jsonrpc.SkipSpace(begin, 0) == len(begin):
 		err = emptyBody(resp)
 	default:

@@ -105,7 +105,7 @@ func clientForms() []clientForm {
 
 		// Statuses and bodies.
 		{name: "201 with the response", status: 201, contentType: jsonForm, body: clientGood, want: resultForm},
-		{name: "204", status: 204, want: failedForm + "found HTTP status 204, which announces no response"},
+		{name: "204", status: 204, want: failedForm + "found HTTP status 204 without a response"},
 		{name: "202 with JSON that is no message", status: 202, contentType: "text/plain", body: `{"status":"accepted"}`, want: failedForm + "the reply is not valid: ", named: "content-type"},
 		{name: "200 without a body or type", want: failedForm + "found HTTP status 200 with an empty body"},
 		{name: "a byte order mark before JSON", contentType: jsonForm, body: "\ufeff" + clientGood, want: resultForm, named: "byte-order-mark"},
@@ -234,7 +234,7 @@ func TestClientTakesOddSessionIDs(t *testing.T) {
 		{"one with an umlaut", []string{"\u00e4"}, "", "", "session-id: initialize: its byte 1 is 0xc3, and it has visible ASCII characters only (basic/transports)"},
 		{"the same one twice", []string{"a", "a"}, "", "a", ""},
 		{"the same one twice in one header", []string{"a, a"}, "", "a", ""},
-		{"two", []string{"a", "b"}, "", "a", "session-id: initialize: two that differ"},
+		{"two", []string{"a", "b"}, "", "a", "session-id: initialize: two different ones"},
 		{"another one later", []string{"a"}, "b", "a", "session-id: another one in the response to tools/list"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -116,7 +116,7 @@ func (c *clientLink) newSession(ids []string) *clientSession {
 	}
 	id := ids[0]
 	if slices.ContainsFunc(ids, func(other string) bool { return other != id }) {
-		tolerance.SessionID.Met(c.ctx, c.log, c.endpoint.Name, "initialize: two that differ")
+		tolerance.SessionID.Met(c.ctx, c.log, c.endpoint.Name, "initialize: two different ones")
 	}
 	if wrong := wrongSession(id); wrong != "" {
 		c.log.Warn("mcp: the server assigned a session id that cannot be used: "+wrong, "server", c.endpoint.Name)

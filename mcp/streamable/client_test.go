@@ -79,7 +79,7 @@ func TestClientReadsReplies(t *testing.T) {
 		{"no JSON", "application/json", `oops`, 200,
 			"error: " + expected + "the reply is not valid: offset 0: expected a value, found 'o' (-32700)", ""},
 		{"nothing", "application/json", " \n", 200, "error: " + expected + "found HTTP status 200 with an empty body", ""},
-		{"accepted", "", "", 202, "error: " + expected + "found HTTP status 202, which announces no response", ""},
+		{"accepted", "", "", 202, "error: " + expected + "found HTTP status 202 without a response", ""},
 		{"a page", "text/html", "<p>log in", 200, `error: ` + expected + `expected application/json or text/event-stream, found the content type "text/html", and a body that begins with "<p>log in"`, ""},
 		{"too much", "application/json", strings.Repeat(" ", 2000), 200, "error: " + expected + "message too long: over 1000 bytes", ""},
 		{"a stream", "text/event-stream",

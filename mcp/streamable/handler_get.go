@@ -11,7 +11,7 @@ import (
 // interrupted stream.
 func (x *exchange) get() {
 	if x.endpoint.options.Stateless || x.namesModern() {
-		x.notAllowed("there are no streams to get here")
+		x.notAllowed("this endpoint has no streams for GET")
 		return
 	}
 	if !httpedge.Accepts(x.r.Header["Accept"], httpedge.EventStream) {
@@ -47,7 +47,7 @@ func (x *exchange) get() {
 // delete ends a session in response to a DELETE.
 func (x *exchange) delete() {
 	if x.endpoint.options.Stateless || x.namesModern() {
-		x.notAllowed("there are no sessions to delete here")
+		x.notAllowed("this endpoint has no sessions to delete")
 		return
 	}
 	if s := x.findSession(); s != nil {

@@ -23,7 +23,7 @@ var (
 	errDeleted = errors.New("the client ended the session")
 	errExpired = errors.New("the session expired: it was idle for too long")
 	errRetired = errors.New("the key that sealed the session was retired")
-	errMade    = errors.New("the session made room for one of another caller: there were too many")
+	errMade    = errors.New("the session was ended to make room for one of another caller")
 )
 
 // A session is one legacy client. While it is idle, it needs a few hundred bytes, and no goroutine
@@ -81,7 +81,7 @@ func (s *session) idle(now time.Time) time.Duration {
 func (s *session) handle(m *jsonrpc.Message) error {
 	if m.Kind == jsonrpc.Response {
 		if !s.protocol.Response(m) {
-			return fmt.Errorf("the request %s came from another replica of this server, and only that one can take the response", m.ID)
+			return fmt.Errorf("the request %s came from another replica of this server, which alone can receive the response", m.ID)
 		}
 		return nil
 	}
@@ -121,7 +121,7 @@ func (s *session) end(cause error) {
 func (x *exchange) findSession() *session {
 	ids := x.r.Header[headerSession]
 	if len(ids) != 1 || ids[0] == "" {
-		x.refuse(http.StatusBadRequest, "the request belongs to no session: send initialize first, and the header Mcp-Session-Id of its response with everything later")
+		x.refuse(http.StatusBadRequest, "the request has no session: send initialize first, then the Mcp-Session-Id of its response with each later request")
 		return nil
 	}
 	s := x.endpoint.sessions.find(ids[0], x.principal)

@@ -21,7 +21,7 @@ const (
 	streamKeepsTime = 5 * time.Minute // how long a finished stream can be resumed
 )
 
-var errLost = errors.New("the client's connection is lost, and what was to be sent could not be kept")
+var errLost = errors.New("the client's connection is lost, and the message could not be kept")
 
 // A stream is one stream of a legacy session: the messages of one POST, or the notifications for a
 // GET. It outlives connections. It is either sent on a connection, or stored for a client that

@@ -79,7 +79,7 @@ func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 	}}
 	if w.Ask == nil {
 		w.Ask = func(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
-			return nil, errors.New("the task asks something, and Task.Ask is nil")
+			return nil, errors.New("the task asks something, but Task.Ask is nil")
 		}
 	}
 	w.Listen = func(ctx context.Context, params json.RawMessage, peer mcp.Peer) error {

@@ -43,7 +43,7 @@ func (r *record) ownKey() string {
 // authenticated users. For other users, the session lists the tasks.
 func (t *Tasks) own(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if req.Principal == nil {
-		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "tasks/list: it is not known who asks")
+		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "tasks/list: the caller is not known")
 	}
 	prefix := ownerKey(req.Principal, granted.Part(ctx))
 	after := ""

@@ -24,7 +24,7 @@ import (
 
 var (
 	errCancelled = errors.New("the client cancelled the task")
-	errTime      = errors.New("the task took longer than it may")
+	errTime      = errors.New("the task exceeded its time limit")
 	errTaken     = errors.New("the task runs here already")
 	errOver      = errors.New("the call is over, and cannot become a task")
 )

@@ -143,7 +143,7 @@ func (t *Tasks) open(ctx context.Context) (state.Store, error) {
 	}
 	s, err := t.options.Open(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("what keeps the tasks cannot be opened: %w", err)
+		return nil, fmt.Errorf("the store of the tasks cannot be opened: %w", err)
 	}
 	t.store.Store(&s)
 	return s, nil

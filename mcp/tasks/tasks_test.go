@@ -246,7 +246,7 @@ func TestATaskEndsWithItsCallAndItsTimeAndItsServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-ended
-	if _, err := task.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "longer than it may") {
+	if _, err := task.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "exceeded its time limit") {
 		t.Errorf("a task that takes too long: %v", err)
 	}
 	_, task, err = tasks.Start(t.Context(), knows, "wait", nil)

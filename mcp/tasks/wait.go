@@ -99,7 +99,7 @@ func Rejoin(ctx context.Context, c *mcp.Client, tool, id string) (*mcp.CallToolR
 	again := &rejoined{tool: tool, id: id}
 	result, err := c.Do(context.WithValue(ctx, rejoinKey{}, again), methodResult, task.Params(id))
 	if !again.waited {
-		return nil, errors.Join(errors.New("tasks: Rejoin: the client has no tasks.Wait among its Middleware, which waits"), err)
+		return nil, errors.Join(errors.New("tasks: Rejoin: add tasks.Wait to the Middleware of the client"), err)
 	}
 	if err != nil {
 		return nil, err

@@ -199,7 +199,7 @@ You can call tools. To call one, write a JSON object with its name and its argum
 {"name": <function-name>, "arguments": <args-json-object>}
 </tool_call>
 
-To call several at once, write several such blocks. Arguments must fit the tool's parameters, which are a JSON Schema. Behind your calls, stop and wait: the results come in the next message between <tool_response> tags, which you never write yourself. If no tool is needed, just answer.
+To call several at once, write several such blocks. Arguments must fit the tool's parameters, which are a JSON Schema. After your calls, stop and wait: the results come in the next message between <tool_response> tags, which you never write yourself. If no tool is needed, just answer.
 
 These tools exist, and no others:
 
@@ -215,7 +215,7 @@ func manual(tools []model.Tool) (string, []model.Note) {
 		t := &tools[i]
 		schema := compact(t.Schema)
 		if schema == nil {
-			notes = append(notes, model.Note{Tool: t.Name, SetAside: true, Text: "its schema is no JSON object"})
+			notes = append(notes, model.Note{Tool: t.Name, SetAside: true, Text: "its schema is not a JSON object"})
 			continue
 		}
 		line := entry(t.Name, t.Description, schema)

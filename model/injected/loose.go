@@ -292,7 +292,7 @@ func (p *scanner) readCalls(end int, mark string) bool {
 	case b.tagged && v.bad && cut:
 		p.over = true
 	case b.tagged && v.bad && name != nil && p.tools.find(name[1]) != nil:
-		v.calls = append(v.calls, p.tools.malformed(name[1], string(p.buf[:end]), "the call is no JSON that can be read"))
+		v.calls = append(v.calls, p.tools.malformed(name[1], string(p.buf[:end]), "the call is not valid JSON"))
 		v.used = len(body)
 	case len(v.calls) == 0, !b.tagged && v.used < len(body):
 		p.reject()

@@ -223,7 +223,7 @@ func find(tools []model.Tool, step string) *plan {
 			score += 0.5
 		}
 		if best != nil && score == most && ready && plainName(tool.Name) == plainName(best.tool.Name) {
-			best.problem = fmt.Sprintf("Several tools are called that: %s, %s. Give the whole name.", best.tool.Name, tool.Name)
+			best.problem = fmt.Sprintf("Several tools have this name: %s, %s. Give the whole name.", best.tool.Name, tool.Name)
 		}
 		if best == nil || score > most {
 			best, most = p, score
@@ -254,7 +254,7 @@ func fill(step string, pieces []piece, tool *model.Tool, names []string) *plan {
 	case pairs == 0:
 		p.rest(step[rest[0].start:], rest)
 	case stray >= 0:
-		p.problem = fmt.Sprintf("%q belongs to no argument; a text of several words is written in quotes.", rest[stray].text)
+		p.problem = fmt.Sprintf("%q belongs to no argument. Put a text of several words in quotes.", rest[stray].text)
 	}
 	p.check()
 	return p
@@ -268,7 +268,7 @@ func (p *plan) pair(from *piece) {
 			return
 		}
 	}
-	p.problem = fmt.Sprintf("%s has no parameter called %s.", plainName(p.tool.Name), from.key)
+	p.problem = fmt.Sprintf("%s does not have the parameter %s.", plainName(p.tool.Name), from.key)
 }
 
 // inOrder assigns the pieces of a kind, in order, to the parameters of these types that have no
@@ -324,7 +324,7 @@ func (p *plan) check() {
 	switch validator, err := schema.Compile(p.tool.Schema); {
 	case p.problem != "":
 	case len(missing) > 0:
-		p.problem = fmt.Sprintf("To call %s I still need %s.", plainName(p.tool.Name), strings.Join(missing, " and "))
+		p.problem = fmt.Sprintf("To call %s, I still need %s.", plainName(p.tool.Name), strings.Join(missing, " and "))
 	case p.tool.Schema != nil && err == nil: // the server will report other errors
 		var wrong *schema.Error
 		if errors.As(validator.Validate(p.arguments), &wrong) {

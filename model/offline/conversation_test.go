@@ -104,7 +104,7 @@ func TestMissingArgumentsAreRequested(t *testing.T) {
 		name, question string
 		want           []string
 	}{
-		{"a number", "add 2", []string{"To call add I still need b (number).", "add a=2 b=…", "not a language model"}},
+		{"a number", "add 2", []string{"To call add, I still need b (number).", "add a=2 b=…", "not a language model"}},
 		{"both numbers", "add", []string{"a (number) and b (number)", "add a=… b=…"}},
 		{"a path", "read file", []string{"path (string)", "read-file path=…"}},
 		{"a choice", "pick", []string{"region (string)"}},
@@ -113,7 +113,7 @@ func TestMissingArgumentsAreRequested(t *testing.T) {
 		{"a value of the wrong type", "add a=two b=3", []string{"do not fit add", `a: expected number, got "two"`}},
 		{"a value out of bounds", "list primes below=-5", []string{"do not fit list-primes", "below"}},
 		{"a value that is no choice", "pick region=mars", []string{"\"eu\", \"us\", \"asia\"", "mars"}},
-		{"a key that is not there", "add a=1 b=2 c=3", []string{"add has no parameter called c", "add a=1 b=2"}},
+		{"a key that is not there", "add a=1 b=2 c=3", []string{"add does not have the parameter c", "add a=1 b=2"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			resp := generate(t, asking(test.question))

@@ -61,7 +61,7 @@ func (offline) Generate(ctx context.Context, req *model.Request, emit func(model
 func next(req *model.Request) (*model.Call, string) {
 	if len(req.Tools) == 0 && req.System != "" {
 		text := req.Messages[len(req.Messages)-1].Text()
-		return nil, "An extract, as no language model is at hand:\n" + strings.ToValidUTF8(text[max(0, len(text)-maxExtract):], "")
+		return nil, "An extract, because there is no language model:\n" + strings.ToValidUTF8(text[max(0, len(text)-maxExtract):], "")
 	}
 	question, done, searched := lastTurn(req.Messages)
 	todo := steps(question)

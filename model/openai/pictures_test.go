@@ -17,7 +17,7 @@ func TestAModelWithoutEyesGetsTexts(t *testing.T) {
 	req := hello()
 	req.Messages[0].Parts = append(req.Messages[0].Parts,
 		model.Part{Media: &model.Media{Type: "image/png", Data: []byte("PNG")}}, model.Part{Media: &model.Media{Type: "image/webp", Data: []byte("WEBP")}})
-	if res := generate(t, m, req); len(res.Notes) != 1 || !strings.Contains(res.Notes[0].Text, "a picture is not shown to the model, as its provider refused: image input is not supported") {
+	if res := generate(t, m, req); len(res.Notes) != 1 || !strings.Contains(res.Notes[0].Text, "a picture is not shown to the model, because its provider refused: image input is not supported") {
 		t.Errorf("the notes %+v", res.Notes)
 	}
 	for i, want := range []string{

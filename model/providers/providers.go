@@ -186,7 +186,7 @@ func (p Provider) List(ctx context.Context, at, key string) ([]Listed, error) {
 	fail := func(err error) error { return fmt.Errorf("the models of %s: %w", p.Name, err) }
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
-		return nil, fail(errors.New("the base URL is not one"))
+		return nil, fail(errors.New("the base URL is not valid"))
 	}
 	p.wire.header(req.Header, key)
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -206,7 +206,7 @@ func (p Provider) List(ctx context.Context, at, key string) ([]Listed, error) {
 		Data []listedModel `json:"data"`
 	}
 	if err := json.NewDecoder(io.LimitReader(res.Body, maxModelsBody)).Decode(&answer); err != nil {
-		return nil, fail(errors.New("the list is not JSON as expected"))
+		return nil, fail(errors.New("the list is not the expected JSON"))
 	}
 	return p.talking(answer.Data), nil
 }

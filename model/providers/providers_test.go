@@ -91,8 +91,8 @@ func TestListsThatFail(t *testing.T) {
 	base, _ := server(t, map[string]string{"/text": "models"})
 	for at, want := range map[string]string{
 		base + "/none":         "the models of ollama: status 404",
-		base + "/text":         "the models of ollama: the list is not JSON as expected",
-		"http://secret@%/none": "the models of ollama: the base URL is not one",
+		base + "/text":         "the models of ollama: the list is not the expected JSON",
+		"http://secret@%/none": "the models of ollama: the base URL is not valid",
 	} {
 		if _, err := p.List(t.Context(), at, ""); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", at, err, want)

@@ -138,7 +138,7 @@ func (c *clock) zoneName() string {
 		return name
 	}
 	name, _ := c.options.Now().Zone()
-	return "that of this machine (" + name + ")"
+	return "the zone of this machine (" + name + ")"
 }
 
 func momentOf(t time.Time) Moment {

@@ -14,11 +14,11 @@ const (
 )
 
 type toggleOutput struct {
-	Present bool `json:"present" doc:"Whether the tool \"extra\" is there now."`
+	Present bool `json:"present" doc:"Whether the tool \"extra\" exists now."`
 }
 
 type updateOutput struct {
-	Counter int `json:"counter" doc:"What the resource says now."`
+	Counter int `json:"counter" doc:"The number in the resource now."`
 }
 
 // changes is the changeable state of the server.
@@ -43,7 +43,7 @@ func addChanges(s *mcp.Server) {
 	}, c.updateResource)
 	s.AddResource(mcp.Resource{
 		URI: counterURI, Name: "counter", Title: "Counter", MIMEType: "text/plain",
-		Description: "How often the tool update-resource was called. Subscribe to it to hear of each change.",
+		Description: "The number of calls of the tool update-resource. Subscribe to it to be notified of each change.",
 	}, c.readCounter)
 }
 
@@ -55,8 +55,8 @@ func (c *changes) toggleTool(context.Context, struct{}) (toggleOutput, error) {
 		c.server.RemoveTool(extraTool)
 		return toggleOutput{false}, nil
 	}
-	mcp.AddToolWith(c.server, look(extraTool, "Extra", "Only there after toggle-tool was called."), func(context.Context, struct{}) (string, error) {
-		return "The tool that comes and goes is here.", nil
+	mcp.AddToolWith(c.server, look(extraTool, "Extra", "Exists only after a call of toggle-tool."), func(context.Context, struct{}) (string, error) {
+		return "The tool extra exists now.", nil
 	})
 	return toggleOutput{true}, nil
 }

@@ -28,10 +28,10 @@ func addContentTools(s *mcp.Server) {
 		{"get-resource", "Embedded resource", "Return a resource inside the result.", func() []mcp.Content {
 			return []mcp.Content{mcp.Embed(mcp.TextContents(textURI, "text/plain", resourceText))}
 		}},
-		{"get-resource-link", "Link to a resource", "Return a link to a resource, which the client can read when it wants to.", func() []mcp.Content {
+		{"get-resource-link", "Link to a resource", "Return a link to a resource, which the client can read later.", func() []mcp.Content {
 			return []mcp.Content{mcp.Link(textResource())}
 		}},
-		{"get-mixed", "Mixed content", "Return every kind of content at once, with annotations about their audience.", mixed},
+		{"get-mixed", "Mixed content", "Return every kind of content at once, with annotations of the audience.", mixed},
 	} {
 		mcp.AddToolWith(s, look(t.name, t.title, t.description), func(context.Context, struct{}) ([]mcp.Content, error) { return t.content(), nil })
 	}

@@ -11,17 +11,17 @@ import (
 
 // A profile is a form with every kind of field that forms allow.
 type profile struct {
-	Name     string    `json:"name" title:"Name" doc:"What to call you." min:"1" max:"80"`
+	Name     string    `json:"name" title:"Name" doc:"Your name." min:"1" max:"80"`
 	Email    string    `json:"email,omitempty" title:"E-mail" format:"email"`
 	Website  string    `json:"website,omitempty" title:"Website" format:"uri"`
 	Birthday string    `json:"birthday,omitempty" title:"Birthday" format:"date"`
 	Age      int       `json:"age" title:"Age" doc:"In years." min:"0" max:"150" default:"30"`
 	Height   float64   `json:"height" title:"Height" doc:"In metres." min:"0" max:"3" default:"1.75"`
-	News     bool      `json:"news" title:"Newsletter" doc:"Whether to send you news." default:"true"`
+	News     bool      `json:"news" title:"Newsletter" doc:"Send me news." default:"true"`
 	Size     string    `json:"size" title:"Size" enum:"small,medium,large" default:"medium"`
 	Colour   colour    `json:"colour,omitempty"`
-	Days     []string  `json:"days,omitempty" title:"Days" doc:"Which days suit you." enum:"mon,tue,wed,thu,fri" max:"5"`
-	Toppings []topping `json:"toppings,omitempty" title:"Toppings" doc:"What to put on the pizza." max:"2"`
+	Days     []string  `json:"days,omitempty" title:"Days" doc:"The days that suit you." enum:"mon,tue,wed,thu,fri" max:"5"`
+	Toppings []topping `json:"toppings,omitempty" title:"Toppings" doc:"The toppings of the pizza." max:"2"`
 }
 
 // A colour is one value of a list whose values have titles.
@@ -61,8 +61,8 @@ func addQuestions(s *mcp.Server) {
 	mcp.AddToolWith(s, look("ask", "Ask with a form", "Ask the user to fill in a form with every kind of field, and return what was filled in."), ask)
 	mcp.AddToolWith(s, look("ask-url", "Ask with a web page", "Ask the user to visit a web page (example.com), as a server does for a login or a payment."), askURL)
 	mcp.AddToolWith(s, look("ask-twice", "Ask twice", "Ask the user two questions, the second of which depends on the answer to the first."), askTwice)
-	mcp.AddToolWith(s, look("ask-two-at-once", "Ask two at once", "Ask the user two questions that do not depend on each other, both at once where the client can."), askTwoAtOnce)
-	mcp.AddToolWith(s, look("list-roots", "List roots", "Ask the client which folders it lets servers work in, and list them."), listRoots)
+	mcp.AddToolWith(s, look("ask-two-at-once", "Ask two at once", "Ask the user two independent questions, both at once if the client supports this."), askTwoAtOnce)
+	mcp.AddToolWith(s, look("list-roots", "List roots", "Ask the client for the folders in which servers may work, and list them."), listRoots)
 }
 
 // refusalAsResult converts a user's refusal to an ordinary result. Any other error stays an error.
@@ -79,7 +79,7 @@ func refusalAsResult(answer string, err error) (string, error) {
 }
 
 func ask(ctx context.Context, _ struct{}) (string, error) {
-	p, err := mcp.Elicit[profile](ctx, "Please tell something about yourself. It is not kept.")
+	p, err := mcp.Elicit[profile](ctx, "Please tell something about yourself. The server does not keep it.")
 	if err != nil {
 		return refusalAsResult("", err)
 	}
@@ -141,12 +141,12 @@ func askTwoAtOnce(ctx context.Context, _ struct{}) (string, error) {
 }
 
 type rootsOutput struct {
-	Roots []rootOutput `json:"roots" doc:"The folders and files the client lets servers work in."`
+	Roots []rootOutput `json:"roots" doc:"The folders and files in which servers may work."`
 }
 
 type rootOutput struct {
-	URI  string `json:"uri" doc:"Where it is, as a file: URI."`
-	Name string `json:"name,omitempty" doc:"What the client calls it."`
+	URI  string `json:"uri" doc:"Its location, as a file: URI."`
+	Name string `json:"name,omitempty" doc:"Its name for the client."`
 }
 
 func listRoots(ctx context.Context, _ struct{}) (rootsOutput, error) {

@@ -44,7 +44,7 @@ func addResources(s *mcp.Server) {
 	s.AddText(textResource(), resourceText)
 	s.AddResource(mcp.Resource{
 		URI: pictureURI, Name: "picture", Title: "Picture", MIMEType: "image/png", Size: new(int64(len(picture()))),
-		Description: "A blue disc: a resource that is bytes.",
+		Description: "A blue disc: a resource of bytes.",
 	}, func(_ context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.BlobContents(uri, "image/png", picture())}}, nil
 	})

@@ -10,23 +10,23 @@ import (
 )
 
 type countInput struct {
-	Steps    int `json:"steps,omitempty" doc:"How many steps to take." min:"1" max:"100" default:"5"`
-	Duration int `json:"milliseconds,omitempty" doc:"How long all steps take together, in milliseconds." min:"0" max:"60000" default:"500"`
+	Steps    int `json:"steps,omitempty" doc:"The number of steps." min:"1" max:"100" default:"5"`
+	Duration int `json:"milliseconds,omitempty" doc:"The time for all steps together, in milliseconds." min:"0" max:"60000" default:"500"`
 }
 
 type waitInput struct {
-	Duration int `json:"milliseconds,omitempty" doc:"How long to wait, in milliseconds." min:"0" max:"600000" default:"10000"`
+	Duration int `json:"milliseconds,omitempty" doc:"The time to wait, in milliseconds." min:"0" max:"600000" default:"10000"`
 }
 
 type logInput struct {
-	Message string `json:"message,omitempty" doc:"What to write." default:"Something happened"`
+	Message string `json:"message,omitempty" doc:"The message to write." default:"Something happened"`
 }
 
 // addRunningTools registers tools that take time, report progress or log.
 func addRunningTools(s *mcp.Server) {
 	mcp.AddToolWith(s, look("count-slowly", "Count slowly", "Count up to a number and report progress at every step."), countSlowly)
-	mcp.AddToolWith(s, look("wait", "Wait", "Do nothing for some time. Cancel the call to see whether cancelling works."), wait)
-	mcp.AddToolWith(s, look("log", "Log at every level", "Write one log message at each of the eight levels; the client sees those it asked for."), logAll)
+	mcp.AddToolWith(s, look("wait", "Wait", "Wait for some time. Cancel the call to test cancellation."), wait)
+	mcp.AddToolWith(s, look("log", "Log at every level", "Write one log message at each of the eight levels. The client receives those at or above its level."), logAll)
 }
 
 func countSlowly(ctx context.Context, in countInput) (string, error) {

@@ -13,14 +13,14 @@ import (
 const maxModelRounds = 5
 
 type sampleInput struct {
-	Prompt    string `json:"prompt" doc:"What to ask the language model." min:"1"`
-	MaxTokens int    `json:"max_tokens,omitempty" doc:"The longest answer wanted, in tokens." min:"1" max:"10000" default:"200"`
+	Prompt    string `json:"prompt" doc:"The question for the language model." min:"1"`
+	MaxTokens int    `json:"max_tokens,omitempty" doc:"The most tokens of the answer." min:"1" max:"10000" default:"200"`
 }
 
 // addModelTools registers tools that use the client's language model.
 func addModelTools(s *mcp.Server) {
-	mcp.AddToolWith(s, look("sample", "Ask the model", "Ask the client's language model something and return its answer."), sample)
-	mcp.AddToolWith(s, look("sample-with-tools", "Ask the model, with a tool", "Ask the client's language model something, and let it use a tool that adds numbers."), sampleWithTools)
+	mcp.AddToolWith(s, look("sample", "Ask the model", "Ask the client's language model a question and return its answer."), sample)
+	mcp.AddToolWith(s, look("sample-with-tools", "Ask the model, with a tool", "Ask the client's language model a question, and let it use a tool that adds numbers."), sampleWithTools)
 }
 
 func question(in sampleInput) mcp.CreateMessageRequest {

@@ -4,7 +4,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-const instructions = `This server exists to try out and to test MCP clients: it has one of every feature.
+const instructions = `This server is for trying out and testing MCP clients. It has one of each feature.
 - Start with "echo" or "add". "get-…" tools return each kind of content.
 - "count-slowly" reports progress, "wait" can be cancelled, "log" writes log messages of every level.
 - "ask…" tools ask the user, "sample…" tools ask the language model, "list-roots" asks the client.
@@ -16,7 +16,7 @@ Nothing here has any effect outside of the server.`
 func New() *mcp.Server {
 	s := mcp.NewServerWith("everything", "1.0.0", mcp.ServerOptions{
 		Title:        "Everything",
-		Description:  "One of every MCP feature, for trying out and testing clients.",
+		Description:  "One of each MCP feature, to try out and test clients.",
 		Icons:        icons(),
 		Instructions: instructions,
 	})

@@ -255,7 +255,7 @@ func TestToolsComeAndGoAndResourcesChange(t *testing.T) {
 		if got := <-notified; got != "notifications/tools/list_changed" {
 			t.Errorf("notified: %s", got)
 		}
-		says(t, c, "extra", nil, "The tool that comes and goes is here.")
+		says(t, c, "extra", nil, "The tool extra exists now.")
 		says(t, c, "update-resource", nil, `{"counter":1}`)
 		if got := <-notified; got != "notifications/resources/updatedeverything://counter" {
 			t.Errorf("notified: %s", got)

@@ -26,16 +26,16 @@ type primesInput struct {
 }
 
 type bigTextInput struct {
-	Size int `json:"size,omitempty" doc:"How many bytes of text to return." min:"1" max:"4194304" default:"65536"`
+	Size int `json:"size,omitempty" doc:"The number of bytes of text to return." min:"1" max:"4194304" default:"65536"`
 }
 
 type pickInput struct {
-	Region string `json:"region" doc:"Where to look: HTTP clients repeat this argument in the header Mcp-Param-Region." enum:"eu,us,asia" header:"Region"`
-	Item   string `json:"item,omitempty" doc:"What to look for." default:"anything"`
+	Region string `json:"region" doc:"The region to search. HTTP clients repeat this argument in the header Mcp-Param-Region." enum:"eu,us,asia" header:"Region"`
+	Item   string `json:"item,omitempty" doc:"The item to search for." default:"anything"`
 }
 
 type deleteInput struct {
-	Name string `json:"name" doc:"What to pretend to delete." min:"1" max:"100"`
+	Name string `json:"name" doc:"The name to pretend to delete." min:"1" max:"100"`
 }
 
 // addPlainTools registers tools that take arguments and return text or data.
@@ -43,18 +43,18 @@ func addPlainTools(s *mcp.Server) {
 	mcp.AddToolWith(s, mcp.Tool{Name: "echo",
 		Title: "Echo", Description: "Return the message unchanged.", Annotations: readOnly(), Icons: icons(),
 	}, func(_ context.Context, in echoInput) (string, error) { return in.Message, nil })
-	mcp.AddToolWith(s, look("add", "Add two numbers", "Add two numbers. The sum comes as structured content and as text."), func(_ context.Context, in addInput) (addOutput, error) { return addOutput{in.A + in.B}, nil })
-	mcp.AddToolWith(s, look("list-primes", "List prime numbers", "List prime numbers. The structured content is a list, not an object."), listPrimes)
+	mcp.AddToolWith(s, look("add", "Add two numbers", "Add two numbers. Return the sum as structured content and as text."), func(_ context.Context, in addInput) (addOutput, error) { return addOutput{in.A + in.B}, nil })
+	mcp.AddToolWith(s, look("list-primes", "List prime numbers", "List prime numbers. The structured content is an array, not an object."), listPrimes)
 	mcp.AddToolWith(s, look("get-nothing", "Nothing", "Succeed with an empty result: no content at all."), func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil })
-	mcp.AddToolWith(s, look("big-text", "Big text", "Return a large text, to see how a client copes with it."), bigText)
+	mcp.AddToolWith(s, look("big-text", "Big text", "Return a large text, to test how a client handles it."), bigText)
 	mcp.AddToolWith(s, look("pick", "Argument in a header", "Take an argument that HTTP clients repeat in a header, so that proxies can route by it."), func(_ context.Context, in pickInput) (string, error) {
 		return "Found " + in.Item + " in region " + in.Region + ".", nil
 	})
-	mcp.AddToolWith(s, look("fail", "Fail", "Fail always, with an error that the model can read."), func(context.Context, struct{}) (string, error) {
-		return "", errors.New("this tool always fails; there is nothing to mend")
+	mcp.AddToolWith(s, look("fail", "Fail", "Always fail, with an error that the model can read."), func(context.Context, struct{}) (string, error) {
+		return "", errors.New("this tool always fails; nothing needs to be fixed")
 	})
 	mcp.AddToolWith(s, mcp.Tool{Name: "delete",
-		Title: "Delete (pretends)", Description: "Claim to be destructive and to reach other systems, to test the client's reaction. Nothing is deleted.",
+		Title: "Delete (pretends)", Description: "Test how the client treats a tool that is declared destructive and open to other systems. It deletes nothing.",
 		Annotations: &mcp.ToolAnnotations{
 			Title: "Delete something", ReadOnlyHint: new(false), DestructiveHint: new(true), IdempotentHint: new(true), OpenWorldHint: new(true),
 		},

@@ -61,7 +61,7 @@ func (p pages) markdown(ctx context.Context, page io.Reader, at *url.URL) (strin
 	m := measure{site: len(site)}
 	m.walk(doc)
 	if m.size > maxMarkdown {
-		return "", fmt.Errorf("it would become more than %d MiB of Markdown", maxMarkdown>>20)
+		return "", fmt.Errorf("it has more than %d MiB of Markdown", maxMarkdown>>20)
 	}
 	markdown, err := p.converter.ConvertNode(doc, converter.WithContext(ctx), converter.WithDomain(site))
 	return string(markdown), err

@@ -44,7 +44,7 @@ func (f *server) mayRead(ctx context.Context, page *url.URL) error {
 		path += "?" + page.RawQuery
 	}
 	if !rules.TestAgent(path, f.options.Agent) {
-		return fmt.Errorf("robots.txt of %s excludes %s for programs; the user can read it in a browser", page.Host, page.Path)
+		return fmt.Errorf("robots.txt of %s excludes programs from %s; the user can read it in a browser", page.Host, page.Path)
 	}
 	return nil
 }

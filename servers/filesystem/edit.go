@@ -19,22 +19,22 @@ const (
 )
 
 type editInput struct {
-	Path   string `json:"path" doc:"Absolute path, or the root's name and what follows, such as root/folder/file.txt."`
-	Edits  []edit `json:"edits" doc:"Made one after the other; all of them or none." min:"1" max:"100"`
-	DryRun bool   `json:"dry_run,omitempty" doc:"Only show the diff; change nothing."`
+	Path   string `json:"path" doc:"Absolute path, or the root's name and the rest of the path, such as root/folder/file.txt."`
+	Edits  []edit `json:"edits" doc:"The replacements, made in order: all of them or none." min:"1" max:"100"`
+	DryRun bool   `json:"dry_run,omitempty" doc:"Return the diff, and change nothing."`
 }
 
 type edit struct {
-	Old string `json:"old" doc:"Text as it stands in the file, with its indentation and line ends." min:"1"`
-	New string `json:"new" doc:"What to put in its place; empty to take it out."`
-	All bool   `json:"all,omitempty" doc:"Replace every occurrence, not the only one."`
+	Old string `json:"old" doc:"The exact text in the file, with its indentation and line ends." min:"1"`
+	New string `json:"new" doc:"The text in its place; empty to remove it."`
+	All bool   `json:"all,omitempty" doc:"Replace all occurrences; without it, there must be exactly one."`
 }
 
 type editOutput struct {
 	Path         string `json:"path"`
 	Replacements int    `json:"replacements"`
-	Changed      bool   `json:"changed" doc:"The file was written; false after a dry run."`
-	Diff         string `json:"diff" doc:"What changed, as a unified diff."`
+	Changed      bool   `json:"changed" doc:"Whether the file was written; false after a dry run."`
+	Diff         string `json:"diff" doc:"The changes, as a unified diff."`
 }
 
 func (f *files) editFile(_ context.Context, in editInput) (editOutput, error) {

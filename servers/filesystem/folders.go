@@ -20,20 +20,20 @@ const (
 )
 
 type folderInput struct {
-	Path string `json:"path,omitempty" doc:"Absolute path, or the root's name and what follows. Leave it out for the list of roots."`
+	Path string `json:"path,omitempty" doc:"Absolute path, or the root's name and the rest of the path. Omit it for the list of roots."`
 }
 
 type folderOutput struct {
 	Path      string        `json:"path,omitempty" doc:"The folder; empty for the list of roots."`
-	Entries   []folderEntry `json:"entries" doc:"What is in it, by name."`
-	Truncated bool          `json:"truncated,omitempty" doc:"There is more than what is listed."`
+	Entries   []folderEntry `json:"entries" doc:"Its files and folders, by name."`
+	Truncated bool          `json:"truncated,omitempty" doc:"Whether there is more than is listed."`
 }
 
 type folderEntry struct {
 	Name string `json:"name"`
 	Kind string `json:"kind" enum:"file,folder,link,other"`
-	Size int64  `json:"size,omitempty" doc:"In bytes, of a file."`
-	Path string `json:"path,omitempty" doc:"Absolute path, of a root."`
+	Size int64  `json:"size,omitempty" doc:"Size of a file, in bytes."`
+	Path string `json:"path,omitempty" doc:"Absolute path of a root."`
 }
 
 func (f *files) listFolder(ctx context.Context, in folderInput) (folderOutput, error) {
@@ -108,9 +108,9 @@ func (p place) entries(ctx context.Context) (entries []fs.DirEntry, truncated bo
 func byName(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) }
 
 type treeInput struct {
-	Path    string `json:"path" doc:"Absolute path, or the root's name and what follows, such as root/folder."`
-	Depth   int    `json:"depth,omitempty" doc:"How many levels to go down." min:"1" max:"20" default:"3"`
-	Entries int    `json:"max_entries,omitempty" doc:"How many entries to show at most; those near the top come first." min:"1" max:"5000" default:"500"`
+	Path    string `json:"path" doc:"Absolute path, or the root's name and the rest of the path, such as root/folder."`
+	Depth   int    `json:"depth,omitempty" doc:"The number of levels to show." min:"1" max:"20" default:"3"`
+	Entries int    `json:"max_entries,omitempty" doc:"The most entries to show; those near the top come first." min:"1" max:"5000" default:"500"`
 }
 
 // A node is one entry of a tree.
@@ -189,7 +189,7 @@ func (n *node) print(b *strings.Builder) {
 }
 
 type infoInput struct {
-	Path string `json:"path" doc:"Absolute path, or the root's name and what follows, such as root/folder/file.txt."`
+	Path string `json:"path" doc:"Absolute path, or the root's name and the rest of the path, such as root/folder/file.txt."`
 }
 
 type infoOutput struct {
@@ -198,8 +198,8 @@ type infoOutput struct {
 	Size        int64     `json:"size" doc:"In bytes."`
 	Modified    time.Time `json:"modified"`
 	Permissions string    `json:"permissions" doc:"Such as rw-r--r--."`
-	Links       uint64    `json:"links,omitempty" doc:"How many names the file has, where that is known; more than one means hard links."`
-	LinksTo     string    `json:"links_to,omitempty" doc:"Kind of what a link leads to; \"outside\" if it cannot be reached."`
+	Links       uint64    `json:"links,omitempty" doc:"The number of names of the file, if known; more than one means hard links."`
+	LinksTo     string    `json:"links_to,omitempty" doc:"Kind of the target of a link; \"outside\" if it cannot be reached."`
 }
 
 func (f *files) fileInfo(_ context.Context, in infoInput) (infoOutput, error) {

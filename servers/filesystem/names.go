@@ -33,7 +33,7 @@ func (p place) lookAlike() (place, error) {
 				return p, nil // the following operation will report the missing name
 			case len(same) > 1:
 				slices.Sort(same)
-				return place{}, fmt.Errorf("%s: several names look like it: %+q", p, same)
+				return place{}, fmt.Errorf("%s: several names are similar: %+q", p, same)
 			}
 			next = filepath.Join(at, same[0])
 		}

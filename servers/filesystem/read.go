@@ -19,14 +19,14 @@ import (
 const maxFiles = 50
 
 type readInput struct {
-	Path     string `json:"path" doc:"Absolute path, or the root's name and what follows, such as root/folder/file.txt."`
-	FromLine int    `json:"from_line,omitempty" doc:"First line to read, counted from 1; for text." min:"1" default:"1"`
-	Lines    int    `json:"lines,omitempty" doc:"How many lines to read; as many as fit unless given." min:"1"`
-	Tail     int    `json:"tail,omitempty" doc:"Read this many lines at the end instead, as of a log." min:"1"`
+	Path     string `json:"path" doc:"Absolute path, or the root's name and the rest of the path, such as root/folder/file.txt."`
+	FromLine int    `json:"from_line,omitempty" doc:"First line to read of a text, counted from 1." min:"1" default:"1"`
+	Lines    int    `json:"lines,omitempty" doc:"The number of lines to read; by default as many as fit." min:"1"`
+	Tail     int    `json:"tail,omitempty" doc:"Read this many lines at the end instead, such as of a log." min:"1"`
 }
 
 type readSeveralInput struct {
-	Paths []string `json:"paths" doc:"Absolute paths, or the root's name and what follows, such as root/folder/file.txt." min:"1" max:"50"`
+	Paths []string `json:"paths" doc:"Absolute paths, or the root's name and the rest of the path, such as root/folder/file.txt." min:"1" max:"50"`
 }
 
 func (f *files) readFile(ctx context.Context, in readInput) ([]mcp.Content, error) {
@@ -129,7 +129,7 @@ func skipLines(ctx context.Context, r *bufio.Reader, n int) error {
 		case err == nil:
 			n--
 		case err == io.EOF:
-			return errors.New("the file ends before it")
+			return errors.New("the file ends before that")
 		case err != bufio.ErrBufferFull:
 			return err
 		}

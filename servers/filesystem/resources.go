@@ -23,7 +23,7 @@ func (f *files) addResources(s *mcp.Server) error {
 	for _, r := range f.roots {
 		err := s.SetResource(mcp.Resource{
 			URI: place{r, "."}.uri(), Name: r.name, MIMEType: mimeFolder,
-			Description: "A folder that can be read; reading it lists its content.",
+			Description: "A readable folder; reading it lists its content.",
 		}, f.readURI)
 		if err != nil {
 			return err

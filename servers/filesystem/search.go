@@ -24,17 +24,17 @@ const (
 )
 
 type searchInput struct {
-	Path       string `json:"path" doc:"Folder (or file) to search: absolute path, or the root's name and what follows."`
+	Path       string `json:"path" doc:"Folder or file to search: absolute path, or the root's name and the rest of the path."`
 	Name       string `json:"name,omitempty" doc:"Pattern for names: *.go, or with slashes for the path below the folder: docs/**/*.{md,txt}."`
-	Text       string `json:"text,omitempty" doc:"What a line of the file contains."`
-	Regexp     bool   `json:"regexp,omitempty" doc:"text is a regular expression (RE2)."`
-	IgnoreCase bool   `json:"ignore_case,omitempty" doc:"Upper and lower case are the same in text."`
-	Limit      int    `json:"limit,omitempty" doc:"How many matches to return at most." min:"1" max:"1000" default:"100"`
+	Text       string `json:"text,omitempty" doc:"A text that a line of the file contains."`
+	Regexp     bool   `json:"regexp,omitempty" doc:"Whether text is a regular expression (RE2)."`
+	IgnoreCase bool   `json:"ignore_case,omitempty" doc:"Whether text also matches in other upper and lower case."`
+	Limit      int    `json:"limit,omitempty" doc:"The most matches to return." min:"1" max:"1000" default:"100"`
 }
 
 type searchOutput struct {
-	Matches []match `json:"matches" doc:"What was found: files and folders if only names were searched, else lines."`
-	Note    string  `json:"note,omitempty" doc:"Why the answer may not be complete."`
+	Matches []match `json:"matches" doc:"The matches: files and folders if only names were searched, else lines."`
+	Note    string  `json:"note,omitempty" doc:"The reason if the answer may not be complete."`
 }
 
 type match struct {

@@ -12,16 +12,16 @@ import (
 )
 
 type writeInput struct {
-	Path      string `json:"path" doc:"Absolute path, or the root's name and what follows, such as root/folder/file.txt."`
-	Content   string `json:"content" doc:"All of the file's new content."`
-	Encoding  string `json:"encoding,omitempty" doc:"How content is written: as text, or bytes as base64." enum:"text,base64" default:"text"`
+	Path      string `json:"path" doc:"Absolute path, or the root's name and the rest of the path, such as root/folder/file.txt."`
+	Content   string `json:"content" doc:"The whole new content of the file."`
+	Encoding  string `json:"encoding,omitempty" doc:"The form of content: text, or bytes in base64." enum:"text,base64" default:"text"`
 	Overwrite bool   `json:"overwrite,omitempty" doc:"Replace the file if it exists."`
 }
 
 type writeOutput struct {
 	Path     string `json:"path"`
 	Bytes    int    `json:"bytes" doc:"Size of the file now."`
-	Replaced bool   `json:"replaced" doc:"There was such a file before."`
+	Replaced bool   `json:"replaced" doc:"Whether the file existed before."`
 }
 
 func (f *files) writeFile(_ context.Context, in writeInput) (writeOutput, error) {
@@ -132,8 +132,8 @@ func moveIntoPlace(in *os.Root, from, to string, overwrite bool) error {
 }
 
 type moveInput struct {
-	From string `json:"from" doc:"What to move: absolute path, or the root's name and what follows."`
-	To   string `json:"to" doc:"Its new path, in the same root. Folders that are missing are made."`
+	From string `json:"from" doc:"The file or folder to move: absolute path, or the root's name and the rest of the path."`
+	To   string `json:"to" doc:"Its new path, in the same root. Missing folders are made."`
 }
 
 type moveOutput struct {
@@ -193,7 +193,7 @@ func (f *files) moveWithin(from, to place) error {
 }
 
 type pathInput struct {
-	Path string `json:"path" doc:"Absolute path, or the root's name and what follows."`
+	Path string `json:"path" doc:"Absolute path, or the root's name and the rest of the path."`
 }
 
 type pathOutput struct {

@@ -89,7 +89,7 @@ func TestFieldsBecomeTools(t *testing.T) {
 	if got, want := slices.Sorted(maps.Keys(tools)), []string{"count", "mutate_save", "save", "search", "user"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	const fields = `"fields":{"type":"string","description":"What to return of User, as a GraphQL selection set such as {id owner {login}}. Without it: its plain fields."}`
+	const fields = `"fields":{"type":"string","description":"The part to return of User, as a GraphQL selection set such as {id owner {login}}. Without it: its plain fields."}`
 	if got, want := string(tools["user"].InputSchema), `{"type":"object","properties":{"id":{"type":["string","integer"]},"kind":{"type":["string","null"],"enum":["BIG","SMALL",null],"description":"Default: BIG."},`+fields+`},"required":["id"],"additionalProperties":false}`; got != want {
 		t.Errorf("got %s", got)
 	}
@@ -203,7 +203,7 @@ func TestErrorsAreReported(t *testing.T) {
 	}{
 		"no URL":         {Options{}, "graphql: expected the URL of the API"},
 		"a password":     {Options{URL: strings.Replace(api.URL, "//", "//me:s3cret@", 1)}, "without a password"},
-		"switched off":   {Options{URL: api.URL + "/off"}, "if introspection is switched off, save an introspection result"},
+		"switched off":   {Options{URL: api.URL + "/off"}, "if introspection is off, save an introspection result"},
 		"not authorized": {Options{URL: api.URL + "/auth"}, "introspection: POST /auth: the API answered 401 Unauthorized"},
 		"nothing picked": {Options{URL: api.URL, Include: []string{"x*"}}, "no field of the query and mutation types is selected"},
 		"a depth":        {Options{URL: api.URL, Depth: 7}, "depth 7: expected 1 to 6"},

@@ -36,7 +36,7 @@ func readSchema(value any) (*schema, error) {
 	}
 	from := answer.Object("__schema")
 	if from == nil {
-		return nil, fmt.Errorf("there is no __schema: if introspection is switched off, save an introspection result and give the file")
+		return nil, fmt.Errorf("there is no __schema: if introspection is off, save an introspection result and give its file")
 	}
 	s := &schema{types: map[string]*tree.Object{}, query: from.Object("queryType").Text("name"), mutation: from.Object("mutationType").Text("name")}
 	for _, e := range from.List("types") {
@@ -210,7 +210,7 @@ func (s *schema) input(field *tree.Object, selects bool) *tree.Object {
 		out = in.fields(field.List("args"), 0)
 		if selects && !out.Object("properties").Has(fieldsArgument) {
 			out.Object("properties").Set(fieldsArgument, tree.NewObject("type", "string",
-				"description", "What to return of "+typeText(bare(field.Object("type")))+", as a GraphQL selection set such as {id owner {login}}. Without it: its plain fields."))
+				"description", "The part to return of "+typeText(bare(field.Object("type")))+", as a GraphQL selection set such as {id owner {login}}. Without it: its plain fields."))
 		}
 		if in.defs.Len() > 0 {
 			out.Set("$defs", in.defs)

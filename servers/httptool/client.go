@@ -113,7 +113,7 @@ func NewClient(name string, o Options) (*Client, error) {
 			return nil, err
 		}
 		if o.Base == "" {
-			return nil, fmt.Errorf("%v: without a base URL no origin gets it", c)
+			return nil, fmt.Errorf("%v: without a base URL it is sent to no origin", c)
 		}
 	}
 	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTime)
@@ -176,7 +176,7 @@ func parseBase(text string) (*url.URL, error) {
 	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
 		return nil, fmt.Errorf("base URL: expected http://HOST or https://HOST, got %q", base.Redacted())
 	case base.User != nil:
-		return nil, errors.New("base URL: it has a password: pass it as a credential")
+		return nil, errors.New("base URL: it has a password: pass that as a credential")
 	case base.RawQuery != "" || base.Fragment != "":
 		return nil, errors.New("base URL: it has a query or a fragment, which would be lost: pass a key in the query as a credential")
 	}
@@ -240,7 +240,7 @@ func (c *Client) Send(ctx context.Context, r *Request) (*Answer, error) {
 		return nil, c.failure(ctx, r, err)
 	}
 	if int64(len(body)) > c.options.MaxAnswer {
-		return nil, fmt.Errorf("%s: the answer (status %d) is larger than %d bytes: ask for less, by a filter or a page", r.name(), response.StatusCode, c.options.MaxAnswer)
+		return nil, fmt.Errorf("%s: the answer (status %d) is larger than %d bytes: request less, with a filter or by page", r.name(), response.StatusCode, c.options.MaxAnswer)
 	}
 	return &Answer{Request: r, Status: response.StatusCode, Header: hideAll(response.Header, all), Body: hide(body, all)}, nil
 }

@@ -267,7 +267,7 @@ func TestAnAnswerThatIsTooLargeIsRefused(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2000)) }))
 	defer api.Close()
 	got := call(t, connect(t, Options{MaxAnswer: 1000}, Template{Tool: mcp.Tool{Name: "t"}, URL: api.URL}), "t", `{}`)
-	if want := "GET /: the answer (status 200) is larger than 1000 bytes: ask for less, by a filter or a page"; !got.IsError || got.Text() != want {
+	if want := "GET /: the answer (status 200) is larger than 1000 bytes: request less, with a filter or by page"; !got.IsError || got.Text() != want {
 		t.Errorf("got %q", got.Text())
 	}
 }

@@ -87,7 +87,7 @@ func Open(ctx context.Context, path string) (*Memory, error) {
 		return nil, errors.Join(fmt.Errorf("memory: %s: %w", path, err), db.Close())
 	}
 	m := &Memory{db: db, Server: mcp.NewServerWith("memory", "1.0.0", mcp.ServerOptions{
-		Title: "Memory", Description: "A knowledge graph that outlives conversations.", NoLogging: true,
+		Title: "Memory", Description: "A knowledge graph that remains after a conversation.", NoLogging: true,
 		Instructions: "Search before you answer from memory, and before you create an entity that may exist. Write one fact per observation.",
 	})}
 	m.addTools()
@@ -108,7 +108,7 @@ func (m *Memory) addTools() {
 	}
 	mcp.AddToolWith(m.Server, read("search_nodes", "Search the memory", "Find entities by words in their names, types and observations. All words must match."), m.search)
 	mcp.AddToolWith(m.Server, read("open_nodes", "Look up entities", "Return entities by their names, with the relations between them."), m.open)
-	mcp.AddToolWith(m.Server, read("read_graph", "Read the memory", "Return the entities that were created last. If there are many, search instead."), m.read)
+	mcp.AddToolWith(m.Server, read("read_graph", "Read the memory", "Return the newest entities. If there are many, search instead."), m.read)
 	mcp.AddToolWith(m.Server, change("create_entities", "Remember things", "Create entities. An existing one keeps its type, and gets the new observations.", false), m.createEntities)
 	mcp.AddToolWith(m.Server, change("create_relations", "Remember relations", "Create relations between existing entities.", false), m.createRelations)
 	mcp.AddToolWith(m.Server, change("add_observations", "Remember facts", "Add observations to existing entities.", false), m.addObservations)

@@ -34,11 +34,11 @@ func (d *document) baseOf(from part, variables map[string]string) (*url.URL, err
 	case u.Host == "":
 		return nil, fmt.Errorf("servers: %q is relative, and the document is a file: set a base URL", text)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("servers: %q is not of http or https: set a base URL", text)
+		return nil, fmt.Errorf("servers: %q is not an http or https URL: set a base URL", text)
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	if d.outside && !outside.Host(u.Hostname()) {
-		return nil, fmt.Errorf("servers: the document of %s refers to %s, which is in a private network or not an ASCII name of the internet: if that is right, set a base URL", d.from.Host, u.Host)
+		return nil, fmt.Errorf("servers: the document of %s refers to %s, which is in a private network or not an ASCII name of the internet: if this is intended, set a base URL", d.from.Host, u.Host)
 	}
 	return u, nil
 }

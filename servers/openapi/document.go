@@ -167,7 +167,7 @@ func (d *document) locate(f *file, ref string) (name, pointer string, err error)
 		return u.String(), pointer, nil
 	}
 	if strings.Contains(target, "://") || path.IsAbs(target) {
-		return "", "", fmt.Errorf("$ref %q leads out of the folder of the document: save what it refers to there", ref)
+		return "", "", fmt.Errorf("$ref %q leads out of the folder of the document: save its target there", ref)
 	}
 	plain, err := url.PathUnescape(target)
 	if err != nil {

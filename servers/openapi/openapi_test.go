@@ -396,7 +396,7 @@ func TestOutputSchemasAreLenient(t *testing.T) {
 			t.Errorf("%s: got %.200s and %.200q", q, got.StructuredContent, got.Text())
 		}
 	}
-	for q, want := range map[string]string{"wrong": "tags[1]: expected string, got number", "list": "it is no JSON object"} {
+	for q, want := range map[string]string{"wrong": "tags[1]: expected string, got number", "list": "it is not a JSON object"} {
 		got := call(t, client, "op", `{"q":"`+q+`"}`)
 		if !got.IsError || !strings.Contains(got.Text(), want) || !strings.Contains(got.Text(), answers[q]) || !strings.Contains(got.Text(), "executed it (status 200)") {
 			t.Errorf("%s: got %q", q, got.Text())
@@ -431,7 +431,7 @@ func TestSecretsGoWhereTheDocumentSays(t *testing.T) {
 	if schema := string(toolsOf(t, client)["both"].InputSchema); strings.Contains(schema, "X-Key") || strings.Contains(schema, "api_key") {
 		t.Errorf("a credential is an argument: %s", schema)
 	}
-	if got := call(t, client, "both", `{"o":{"api_key":"mine"}}`); !got.IsError || !strings.Contains(got.Text(), "api_key: the call does not have it") {
+	if got := call(t, client, "both", `{"o":{"api_key":"mine"}}`); !got.IsError || !strings.Contains(got.Text(), "api_key: it is a credential, which a call cannot set") {
 		t.Errorf("got %q", got.Text())
 	}
 }
@@ -534,7 +534,7 @@ func TestADocumentFromOutsideDoesNotLeadInside(t *testing.T) {
 		if inside != (err != nil) {
 			t.Errorf("%s: got %v", server, err)
 		}
-		if err != nil && !strings.Contains(err.Error(), "if that is right, set a base URL") {
+		if err != nil && !strings.Contains(err.Error(), "if this is intended, set a base URL") {
 			t.Error(err)
 		}
 		if err == nil {

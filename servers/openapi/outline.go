@@ -34,7 +34,7 @@ type outlining struct {
 }
 
 // outlineWithin returns the deepest outline of a schema that is within the limits, and its JSON
-// Schema. It returns nil if the schema is not that of an object.
+// Schema. It returns nil if the schema does not describe an object.
 func (d *document) outlineWithin(f *file, value any) (*outline, *tree.Object) {
 	for depth := maxOutputDepth; depth > 0; depth-- {
 		work := &outlining{d, maxOutputParts}

@@ -184,7 +184,7 @@ func (o *operation) checkNames(query []string) error {
 		name, _, _ := strings.Cut(pair, "=")
 		for _, reserved := range o.secretNames {
 			if name == escape(reserved) {
-				return fmt.Errorf("%s: the call does not have it", reserved)
+				return fmt.Errorf("%s: it is a credential, which a call cannot set", reserved)
 			}
 		}
 	}

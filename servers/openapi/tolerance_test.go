@@ -102,7 +102,7 @@ func TestDocumentOfTheInternetLeadsNotInside(t *testing.T) {
 	const from = "https://docs.example.com/api.json"
 	for _, host := range []string{"LOCALHOST", "localhost.", "api.localhost", "db", "printer.local", "127.1", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]", "100.64.0.1", "168.63.129.16", "ｌｏｃａｌｈｏｓｔ", "metadata.google.internal"} {
 		web := texts{from: strings.ReplaceAll(documentOf("3.1.0", `{"/x":{"get":{}}}`, ""), "SERVER", "http://"+host+":9200/v1")}
-		if s, err := Open(t.Context(), Options{From: from, Requests: httptool.Options{Transport: web}}); err == nil || !strings.Contains(err.Error(), "if that is right, set a base URL") {
+		if s, err := Open(t.Context(), Options{From: from, Requests: httptool.Options{Transport: web}}); err == nil || !strings.Contains(err.Error(), "if this is intended, set a base URL") {
 			t.Errorf("%s: got %v", host, err)
 			if err == nil {
 				s.Close()

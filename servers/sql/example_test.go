@@ -61,5 +61,5 @@ func ExampleOpen() {
 	// | apple | 1.5 |
 	// 1 row.
 	//
-	// true query takes one statement that only reads, and this begins with "DELETE"; expected SELECT, WITH, VALUES, EXPLAIN
+	// true query runs one statement that only reads, but this begins with "DELETE"; expected SELECT, WITH, VALUES, EXPLAIN
 }

@@ -14,10 +14,10 @@ import (
 
 // A queryIn is the input of the tool query.
 type queryIn struct {
-	SQL        string `json:"sql" doc:"One statement that reads. Pass values as parameters."`
+	SQL        string `json:"sql" doc:"One statement that only reads. Pass values as parameters."`
 	Parameters []any  `json:"parameters,omitempty" doc:"The values of the placeholders, in their order: texts, numbers, booleans or null." max:"1000"`
-	MaxRows    int    `json:"max_rows,omitempty" doc:"How many rows to answer with; all others can be read as CSV." min:"1" max:"1000" default:"100"`
-	CSV        bool   `json:"csv,omitempty" doc:"Keep the whole result as CSV under a URI, even where it fits the answer."`
+	MaxRows    int    `json:"max_rows,omitempty" doc:"The most rows in the answer; the others can be read as CSV." min:"1" max:"1000" default:"100"`
+	CSV        bool   `json:"csv,omitempty" doc:"Keep the whole result as CSV at a URI, even if it fits the answer."`
 }
 
 // A changeIn is the input of the tool execute.

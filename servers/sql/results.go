@@ -31,7 +31,7 @@ func (d *Database) finish(c *collector, keep bool) *Result {
 		r.Notice = fmt.Sprintf("All %d rows are here, and in the resource %s as CSV for %d minutes.", c.all, r.CSV, int(keepTime.Minutes()))
 	}
 	if c.shortens {
-		r.Notice += fmt.Sprintf(" Values longer than %d bytes are cut here, where they end with …; the resource %s has them whole.", maxCell, r.CSV)
+		r.Notice += fmt.Sprintf(" Values longer than %d bytes are cut here and end with …; the resource %s has them whole.", maxCell, r.CSV)
 	}
 	return r
 }

@@ -60,7 +60,7 @@ type ForeignKey struct {
 
 // A describeIn is the input of the tool describe.
 type describeIn struct {
-	Table string `json:"table,omitempty" doc:"A table or view, perhaps as SCHEMA.TABLE. Without it: list them all."`
+	Table string `json:"table,omitempty" doc:"A table or view, or SCHEMA.TABLE. Omit it to list all."`
 }
 
 func (d *Database) describe(ctx context.Context, in describeIn) (Schema, error) {
@@ -72,7 +72,7 @@ func (d *Database) describe(ctx context.Context, in describeIn) (Schema, error) 
 		return Schema{}, err
 	}
 	if t == nil {
-		return Schema{}, fmt.Errorf("there is no table %q that this account can read; describe without a table lists those that there are", in.Table)
+		return Schema{}, fmt.Errorf("there is no table %q that this account can read; describe without a table lists the existing ones", in.Table)
 	}
 	return Schema{Tables: []Table{*t}}, nil
 }
@@ -204,7 +204,7 @@ func (d *Database) addResources(ctx context.Context) error {
 	}
 	err = d.SetResourceTemplate(mcp.ResourceTemplate{
 		URITemplate: d.uri + "results/{result}", Name: "result", Title: "Result", MIMEType: "text/csv",
-		Description: "The whole result of a query as CSV. query says the URI.",
+		Description: "The whole result of a query as CSV. The result of query has the URI.",
 	}, d.results.Read)
 	if err != nil {
 		return err

@@ -80,7 +80,7 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 	}
 	d.Server = mcp.NewServerWith("sql", "1.0.0", mcp.ServerOptions{
 		Title: "Database", Description: "A " + t.dialect.name + " database.", NoLogging: true,
-		Instructions: "A " + t.dialect.name + " database. " + reads + " Look at describe before you write SQL. Have the database count, sort and limit: an answer has at most 1,000 rows.",
+		Instructions: "A " + t.dialect.name + " database. " + reads + " Call describe before you write SQL. Let the database count, sort and limit: an answer has at most 1,000 rows.",
 	})
 	d.addTools(o.Write)
 	if err := d.addResources(ctx); err != nil {
@@ -100,7 +100,7 @@ func (d *Database) addTools(write bool) {
 	mcp.AddToolWith(d.Server, mcp.Tool{
 		Name: "query", Title: "Query the database", Annotations: reads,
 		Description: "Run one " + d.dialect.name + " statement that only reads. Placeholders of parameters: " + d.dialect.placeholder +
-			". The answer has the first rows; where there are more, it names a resource with all of them as CSV.",
+			". The answer has the first rows; if there are more, it names a resource with all of them as CSV.",
 	}, d.query)
 	mcp.AddToolWith(d.Server, mcp.Tool{
 		Name: "describe", Title: "Describe the tables", Annotations: reads,
@@ -110,8 +110,8 @@ func (d *Database) addTools(write bool) {
 		mcp.AddToolWith(d.Server, mcp.Tool{
 			Name: "execute", Title: "Change the database",
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(true), IdempotentHint: new(false), OpenWorldHint: new(false)},
-			Description: "Run one " + d.dialect.name + " statement that changes data or tables, in a transaction of its own. Placeholders of parameters: " +
-				d.dialect.placeholder + ". Answers with how many rows were changed, or with the rows of RETURNING.",
+			Description: "Run one " + d.dialect.name + " statement that changes data or tables, in its own transaction. Placeholders of parameters: " +
+				d.dialect.placeholder + ". Returns the number of changed rows, or the rows of RETURNING.",
 		}, d.execute)
 	}
 }

@@ -89,7 +89,7 @@ func TestQueriesAreAnsweredAsTableAndAsData(t *testing.T) {
 		{"too many parameters", object{"sql": "SELECT 1", "parameters": []any{[]any{1}}}, []string{"failed: ", "parameters[0]: expected a text, a number, a boolean or null"}},
 		{"a missing table", object{"sql": "SELECT * FROM nuts"}, []string{"failed: ", "no such table: nuts"}},
 		{"nothing", object{"sql": " ; "}, []string{"failed: ", "there is no statement"}},
-		{"bytes", object{"sql": "SELECT '\x00'"}, []string{"failed: ", "bytes that are no text"}},
+		{"bytes", object{"sql": "SELECT '\x00'"}, []string{"failed: ", "bytes that are not text"}},
 	} {
 		got, _ := said(t, c, "query", step.arguments)
 		for _, want := range step.want {
@@ -258,7 +258,7 @@ func TestExecuteExistsOnlyIfWritingIsAllowed(t *testing.T) {
 		{"INSERT INTO fruit (id, name) VALUES (5, 'x'), (5, 'y')", "failed: "},
 		{"DELETE FROM fruit WHERE id = 5", "Rows changed: 0."},
 		{"INSERT INTO sale VALUES (77, '2026-01-01', 1)", "failed: "}, // foreign keys are enforced
-		{"COMMIT", "failed: execute runs one statement in a transaction of its own"},
+		{"COMMIT", "failed: execute runs one statement in its own transaction"},
 		{"DELETE FROM sale; DELETE FROM fruit", "failed: sql: there is more than one statement"},
 		{"ATTACH 'x.db' AS x", "failed: "}, {"VACUUM", "failed: "}, {"PRAGMA writable_schema = 1", "failed: "},
 	} {

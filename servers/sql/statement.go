@@ -30,7 +30,7 @@ func (d *dialect) read(sql string) (*statement, error) {
 	}
 	first := strings.ToUpper(firstWord(tokens))
 	if !slices.Contains(d.reads, first) {
-		return nil, fmt.Errorf("query takes one statement that only reads, and this begins with %q; expected %s", first, strings.Join(d.reads, ", "))
+		return nil, fmt.Errorf("query runs one statement that only reads, but this begins with %q; expected %s", first, strings.Join(d.reads, ", "))
 	}
 	for i, t := range tokens {
 		if t.kind != word || t.isName {
@@ -69,7 +69,7 @@ func (d *dialect) read(sql string) (*statement, error) {
 		default:
 			continue
 		}
-		return nil, fmt.Errorf("query takes a statement that only reads, and this has the word %s; where it is a name, quote it", w)
+		return nil, fmt.Errorf("query runs a statement that only reads, but this has the word %s; if it is a name, quote it", w)
 	}
 	for _, f := range s.functions {
 		if slices.Contains(d.denied, strings.ToLower(f)) {
@@ -87,7 +87,7 @@ func (d *dialect) change(sql string) (*statement, error) {
 	}
 	first := strings.ToUpper(firstWord(tokens))
 	if !slices.Contains(writes, first) {
-		return nil, fmt.Errorf("execute runs one statement in a transaction of its own, and this begins with %q; expected %s", first, strings.Join(writes, ", "))
+		return nil, fmt.Errorf("execute runs one statement in its own transaction, but this begins with %q; expected %s", first, strings.Join(writes, ", "))
 	}
 	s.returns = first == "SELECT" || first == "VALUES"
 	for _, t := range tokens {
@@ -99,7 +99,7 @@ func (d *dialect) change(sql string) (*statement, error) {
 			s.returns = true
 		case "OUTFILE", "DUMPFILE":
 			if d.syntax.mysql {
-				return nil, errors.New("execute writes no file on the machine of the database")
+				return nil, errors.New("execute does not write files on the machine of the database")
 			}
 		}
 	}

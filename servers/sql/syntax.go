@@ -48,7 +48,7 @@ var errOpen = errors.New("a string, a quoted name or a comment does not end")
 // database or refuses the statement.
 func (y syntax) scan(statement string) ([]token, error) {
 	if !utf8.ValidString(statement) || strings.ContainsRune(statement, 0) {
-		return nil, errors.New("the statement has bytes that are no text")
+		return nil, errors.New("the statement has bytes that are not text")
 	}
 	s := &scanner{syntax: y, in: statement}
 	for s.at < len(s.in) {
@@ -58,7 +58,7 @@ func (y syntax) scan(statement string) ([]token, error) {
 	}
 	for i, t := range s.tokens {
 		if y.dollar && t.kind == text && i > 0 && s.tokens[i-1].kind == text {
-			return nil, errors.New("a string that goes on on another line is not taken here: the first part decides what a backslash means in the second; write one string")
+			return nil, errors.New("a string that continues on another line is refused, because its first part decides the meaning of a backslash in the second: write one string")
 		}
 	}
 	return s.tokens, nil
@@ -124,7 +124,7 @@ func (s *scanner) line() {
 func (s *scanner) comment() error {
 	rest := s.in[s.at+2:]
 	if s.mysql && (strings.HasPrefix(rest, "!") || strings.HasPrefix(rest, "M!") || strings.HasPrefix(rest, "+")) {
-		return errors.New("a comment that begins with /*!, /*M! or /*+ is code of MySQL and is not taken here")
+		return errors.New("a comment that begins with /*!, /*M! or /*+ is code of MySQL and is refused")
 	}
 	s.at += 2
 	for depth := 1; depth > 0; {
@@ -200,7 +200,7 @@ func (s *scanner) word() error {
 			s.at = end
 			return s.quote(text, '\'', true)
 		case upper == "U" && strings.HasPrefix(rest, "&"):
-			return fmt.Errorf("%s&'…' and %s&\"…\" are not taken here; write the characters themselves", w, w)
+			return fmt.Errorf("%s&'…' and %s&\"…\" are refused; write the characters themselves", w, w)
 		}
 	}
 	s.add(word, w, len(w))

@@ -136,7 +136,7 @@ func read(body io.Reader, n int) ([][]float32, error) {
 	}
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {
-		return nil, fmt.Errorf("the answer is not what an embeddings endpoint sends: %w", err)
+		return nil, fmt.Errorf("the answer is not that of an embeddings endpoint: %w", err)
 	}
 	if len(a.Data) != n {
 		return nil, fmt.Errorf("the answer has %d vectors for %d texts", len(a.Data), n)

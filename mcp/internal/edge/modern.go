@@ -59,7 +59,7 @@ func removed(method string) (instead string) {
 	case methodInitialize:
 		return "send server/discover, or any other request"
 	case methodPing:
-		return "every request shows that the server is there"
+		return "the response to any request shows that the server is alive"
 	case methodSetLevel:
 		return "name the level in _meta of each request, as " + revision.MetaLogLevel
 	case methodSubscribe, methodUnsubscribe:

@@ -79,7 +79,7 @@ func (q *serverRequests) register(asker mcp.Peer) (jsonrpc.ID, chan jsonrpc.Mess
 		}
 	}
 	if same >= maxServerRequests || len(q.waiting) >= maxSessionRequests {
-		return "", nil, errors.New("the client has too many requests of the server to respond to")
+		return "", nil, errors.New("too many requests of the server wait for the client's response")
 	}
 	if q.waiting == nil {
 		q.waiting = make(map[jsonrpc.ID]waitingRequest)

@@ -242,7 +242,7 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 		return Reply{} // no message may follow a cancellation
 	}
 	if err == nil && result.Type != "" && result.Type != "complete" {
-		err = mcp.Errorf(mcp.CodeInternalError, "%s answered with result type %q, which %s has no form for", m.Method, result.Type, s.revision.Name)
+		err = mcp.Errorf(mcp.CodeInternalError, "the result of %s has the type %q, which does not exist in %s", m.Method, result.Type, s.revision.Name)
 	}
 	if err == nil {
 		return s.edge.appendReply(dst, s.revision, m.ID, revision.ResultOf(m.Method), &result)

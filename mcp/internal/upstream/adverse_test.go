@@ -123,13 +123,13 @@ func TestARequestThatCouldBeForSeveralClientsGoesToNone(t *testing.T) {
 		}
 		call("first", first)
 		call("second", second)
-		s.send("%s", elicitation("which one"))
+		s.send("%s", elicitation("the one it means"))
 		synctest.Wait()
 		if first.all()+second.all() != "" {
 			t.Errorf("with two that call: %q and %q were asked", first.all(), second.all())
 		}
 		responses := s.received("")
-		if last := responses[len(responses)-1]; string(last.ID) != `"which one"` || last.Error == nil {
+		if last := responses[len(responses)-1]; string(last.ID) != `"the one it means"` || last.Error == nil {
 			t.Errorf("the server got %+v, want an error", last)
 		}
 		close(release)

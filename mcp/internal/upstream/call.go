@@ -91,11 +91,11 @@ func (c *conn) register(k *call, req *mcp.Request) error {
 		return c.named(req, mcp.ErrClosed)
 	}
 	if !c.places.Take(k.by) {
-		return c.named(req, fmt.Errorf("%d requests wait for a response, or to be cancelled, already, or a quarter of them of one caller; try again later", maxCalls))
+		return c.named(req, fmt.Errorf("%d requests already wait for a response or for their cancellation, or a quarter of that number from one caller; try again later", maxCalls))
 	}
 	if k.filter != nil && !c.listens.Take(k.by) {
 		c.places.Give(k.by)
-		return c.named(req, fmt.Errorf("%d subscriptions are open already, or a quarter of them of one caller; try again later", maxListens))
+		return c.named(req, fmt.Errorf("%d subscriptions are open already, or a quarter of that number from one caller; try again later", maxListens))
 	}
 	c.calls[k.id] = k
 	return nil

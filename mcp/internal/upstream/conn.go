@@ -210,7 +210,7 @@ func (c *conn) Close() error {
 	select {
 	case <-ended:
 	case <-limit.C: // a Peer ignores its context, as with a client that does not read
-		c.log.Warn("mcp: a connection was closed while a client still holds up a call", "server", c.options.Name)
+		c.log.Warn("mcp: a connection was closed during a call, because its client does not read", "server", c.options.Name)
 	}
 	return c.closeErr
 }
@@ -245,7 +245,7 @@ func (c *conn) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	case methodPing:
 		return mcp.Result{}, s.era.ping(ctx, s)
 	case methodTasksList: // a server lists the tasks of all clients of this connection
-		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "server %q: it is not known which tasks are whose", c.options.Name)
+		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "server %q: tasks cannot be listed, because their owners are not known", c.options.Name)
 	}
 	if req.Method == methodToolsCall && req.ParamHeaders != nil {
 		if err := c.tools.check(req); err != nil {

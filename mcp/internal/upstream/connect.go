@@ -262,7 +262,7 @@ func (c *conn) choose(e *jsonrpc.Error) (*revision.Revision, error) {
 			return nil, nil
 		}
 	}
-	err := fmt.Errorf("server %q speaks %v, and Junction %v", c.options.Name, offered, append(revision.Modern(), revision.Legacy()...))
+	err := fmt.Errorf("server %q supports %v, but junction supports %v", c.options.Name, offered, append(revision.Modern(), revision.Legacy()...))
 	if c.options.Revision != "" {
 		err = &mcp.RevisionError{Server: c.options.Name, Revision: c.options.Revision, Err: err}
 	}

@@ -139,7 +139,7 @@ func (e *legacy) sendLevel(ctx context.Context, s *session, level mcp.LogLevel) 
 		w := jsonrpc.NewObject(nil)
 		w.String("level", string(level))
 		if _, err := e.do(ctx, s, methodSetLevel, w.Bytes()); err != nil {
-			e.log.Debug("mcp: the server does not take the log level", "server", e.options.Name, "level", level, "error", err)
+			e.log.Debug("mcp: the server does not accept the log level", "server", e.options.Name, "level", level, "error", err)
 		}
 	})
 	timer := time.NewTimer(levelTime)
@@ -211,7 +211,7 @@ func (e *legacy) route(k *call, r *serverRequest) {
 	}
 	switch {
 	case !sameCaller:
-		e.reject(r, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: requests of several clients run, and it cannot be known which one is meant; send the request again in a later call", r.message.Method))
+		e.reject(r, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: requests of several clients are running, and the server does not name the one it means; send the request again in a later call", r.message.Method))
 	case k == nil:
 		e.handleOutside(r)
 	default:

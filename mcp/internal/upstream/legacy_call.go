@@ -29,7 +29,7 @@ const (
 
 var (
 	errGivenUp = errors.New("the client did not come back with a response")
-	errOver    = mcp.Errorf(mcp.CodeInvalidParams, "requestState: the call it belongs to is over or was given up; send the request again without it")
+	errOver    = mcp.Errorf(mcp.CodeInvalidParams, "requestState: its call is over or was abandoned; send the request again without it")
 )
 
 // A round is one request of the client within a call.

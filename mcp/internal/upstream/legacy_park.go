@@ -40,7 +40,7 @@ func (p *legacyCall) park() {
 	e := p.era
 	ticket := rand.Text()
 	if !p.reserve(2*len(p.req.Params), ticket) { // the request that is being sent has a second copy
-		p.fail(fmt.Errorf("server %q: too many calls wait for their clients already, or too large ones: at most %d, of one client %d, of %d MiB; try again later", e.options.Name, maxParked, maxParkedOfOne, maxParkedBytes>>20))
+		p.fail(fmt.Errorf("server %q: too many or too large calls wait for their clients already: at most %d, of one client %d, of %d MiB; try again later", e.options.Name, maxParked, maxParkedOfOne, maxParkedBytes>>20))
 		return
 	}
 	p.ticket, p.req = ticket, kept(p.req)

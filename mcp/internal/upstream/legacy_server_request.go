@@ -68,7 +68,7 @@ func (e *legacy) register(r *serverRequest) bool {
 	case over: // no response could reach the server
 		e.log.Debug("mcp: a request of a session that was replaced", "server", e.options.Name, "id", string(key.id))
 	case twice:
-		e.log.Debug("mcp: the server used the id of a request again that is still open", "server", e.options.Name, "id", string(key.id),
+		e.log.Debug("mcp: the server used the id of an open request again", "server", e.options.Name, "id", string(key.id),
 			mcp.LogBreach, "an id must not have been used before in the same session (basic)")
 	case full:
 		e.refuse(r.session, key.id, jsonrpc.Errorf(jsonrpc.InternalError, "too many requests of this server wait for responses already: at most %d, of %d MiB", maxAsked, maxAskedBytes>>20))

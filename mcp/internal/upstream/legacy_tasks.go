@@ -205,7 +205,7 @@ func (e *legacy) watch(req *mcp.Request, id, by string) (*taskWatch, error) {
 	}
 	switch {
 	case w == nil:
-		return nil, mcp.Errorf(mcp.CodeInternalError, "%d tasks of this server wait for their clients already, or a quarter of them for one caller's; try again later", maxWatched)
+		return nil, mcp.Errorf(mcp.CodeInternalError, "%d tasks of this server wait for their clients already, or a quarter of that number for one caller; try again later", maxWatched)
 	case w != fresh:
 		w.idle.Reset(watchTime)
 		return w, nil

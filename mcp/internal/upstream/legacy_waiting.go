@@ -98,7 +98,7 @@ func (p *legacyCall) refuseWaiting() {
 		return
 	}
 	e.asksFirst.Store(true)
-	e.log.Info("mcp: what the server asks is refused while it lists: the client can only be asked in a call", "server", e.options.Name, "request", waiting[0].message.Method, "list", p.method)
+	e.log.Info("mcp: a request of the server was refused while it lists: the client can only be asked in a call", "server", e.options.Name, "request", waiting[0].message.Method, "list", p.method)
 	for _, r := range waiting {
 		e.refuseBefore(p.method, r)
 	}

@@ -113,7 +113,7 @@ func TestCallsThatWaitForOneServerAreLimited(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.addCall(t.Context(), &mcp.Request{Method: methodToolsCall}); err == nil || !strings.Contains(err.Error(), `server "quiet": tools/call: 10000 requests wait`) {
+	if _, err := c.addCall(t.Context(), &mcp.Request{Method: methodToolsCall}); err == nil || !strings.Contains(err.Error(), `server "quiet": tools/call: 10000 requests already wait`) {
 		t.Errorf("one more: %v", err)
 	}
 }
@@ -134,7 +134,7 @@ func TestCallsThatAreBeingCancelledCount(t *testing.T) {
 		calling.Wait()
 		synctest.Wait()
 		req := &mcp.Request{Method: methodToolsCall}
-		if _, err := c.addCall(t.Context(), req); len(c.calls) != 0 || err == nil || !strings.Contains(err.Error(), "10000 requests wait") {
+		if _, err := c.addCall(t.Context(), req); len(c.calls) != 0 || err == nil || !strings.Contains(err.Error(), "10000 requests already wait") {
 			t.Errorf("%d calls, and one more: %v", len(c.calls), err)
 		}
 		time.Sleep(sendTime)

@@ -200,7 +200,7 @@ func (c *conn) prove(cancelled int64) {
 		if err == nil || errors.Is(err, link.ErrSessionLost) || refused(err) || c.link.Err() != nil {
 			return
 		}
-		c.log.Debug("mcp: the server did not respond to a ping behind a cancellation", "server", c.options.Name, "error", err)
+		c.log.Debug("mcp: the server did not respond to a ping after a cancellation", "server", c.options.Name, "error", err)
 		if idle.Wait(ctx, pause) != nil {
 			return
 		}

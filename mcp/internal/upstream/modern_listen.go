@@ -13,7 +13,7 @@ import (
 // listen opens a separate subscription for each request.
 func (e *modern) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
 	if task.IsForFree(ctx) {
-		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "server %q: a subscription would need a message", e.options.Name)
+		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "server %q: a subscription needs a message to the server, which is not sent here", e.options.Name)
 	}
 	k, err := e.addCallWithin(ctx, req)
 	if err != nil {

@@ -121,12 +121,12 @@ func (c *conn) respond(s *session, id jsonrpc.ID, message []byte) {
 	select {
 	case c.responses <- struct{}{}:
 	default:
-		c.log.Debug("mcp: a response was dropped: the server does not take them", "server", c.options.Name, "waiting", maxResponses)
+		c.log.Debug("mcp: a response was dropped: too many wait for the server to read them", "server", c.options.Name, "waiting", maxResponses)
 		return
 	}
 	if size := int64(len(message)); c.responseBytes.Add(size) > max(size, maxSendBytes) {
 		c.responseBytes.Add(-size)
-		message = jsonrpc.AppendError(nil, id, jsonrpc.Errorf(jsonrpc.InternalError, "the response is too large to be sent behind others: at most %d MiB wait", maxSendBytes>>20))
+		message = jsonrpc.AppendError(nil, id, jsonrpc.Errorf(jsonrpc.InternalError, "the response is too large to be queued: at most %d MiB can wait", maxSendBytes>>20))
 		c.responseBytes.Add(int64(len(message)))
 	}
 	size := int64(len(message))

@@ -31,7 +31,7 @@ func TestWhetherAnAnswerIsAStreamIsSeenFromIt(t *testing.T) {
 		{"application/json", "data: {\"a\":1}\n\ndata: [DONE]\n\n", `{"a":1}`, "", ""},
 		{"application/json", "\n: wait\n\nevent: x\ndata: {}\n\n", `{}`, "", ""},
 		{"application/json", "event: x\ndata: {}\n\n", `{}`, "", ""},
-		{"text/html", "<html><p>hello", "", "", "an HTML page came instead of an answer; is the base URL right?"},
+		{"text/html", "<html><p>hello", "", "", "the response is an HTML page; check the base URL"},
 		{"application/json", "busy", "", "", "busy"},
 	} {
 		var a Answer

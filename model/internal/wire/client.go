@@ -41,7 +41,7 @@ const (
 
 // Errors while an answer is read.
 var (
-	ErrIdle     = errors.New("the provider fell silent")
+	ErrIdle     = errors.New("the provider stopped sending")
 	ErrTooLarge = errors.New("the answer is larger than 64 MiB")
 )
 
@@ -154,7 +154,7 @@ type Service struct {
 func BaseURL(provider, base, like string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%s: the base URL %q is not one; it looks like %s", provider, redact.URL(base), like)
+		return nil, fmt.Errorf("%s: the base URL %q is not valid; it looks like %s", provider, redact.URL(base), like)
 	}
 	return u, nil
 }
@@ -193,7 +193,7 @@ func (s *Service) insist(req *model.Request, ask func(req *model.Request, tools 
 		}
 		tools, notes, last = next, append(notes, more...), err
 	}
-	return nil, &model.Error{Provider: s.Provider, Message: fmt.Sprintf("the request was refused in %d forms, at last: %v", MaxAttempts, last), Err: model.ErrBadTool}
+	return nil, &model.Error{Provider: s.Provider, Message: fmt.Sprintf("the request was refused in %d forms, finally with: %v", MaxAttempts, last), Err: model.ErrBadTool}
 }
 
 // ask sends a request once and reads the answer. The Response is nil if no part of an answer was
@@ -280,7 +280,7 @@ func (l *Learned) from(err error, tools []model.Tool) (next []model.Tool, notes 
 	}
 	if bad := namedTools(failure.Message, tools); len(bad) > 0 {
 		for _, i := range bad {
-			l.remember(fingerprint(&tools[i]), "the provider does not take it: "+failure.Message)
+			l.remember(fingerprint(&tools[i]), "the provider does not accept it: "+failure.Message)
 		}
 		next, notes = l.without(tools)
 		return next, notes, true

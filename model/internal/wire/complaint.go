@@ -75,7 +75,7 @@ func (s *Service) problem(ctx context.Context, a *Answer, err error) error {
 	case err != nil:
 		message = err.Error()
 	case !a.Begun:
-		message = "no message came; is the base URL right?"
+		message = "there was no message; check the base URL"
 	default:
 		message = "the stream ended without a reason to stop"
 	}
@@ -96,7 +96,7 @@ func parseComplaint(body []byte) Complaint {
 	if json.Unmarshal(body, &v) != nil {
 		text := string(body)
 		if strings.Contains(strings.ToLower(text[:min(len(text), 200)]), "<html") {
-			text = "an HTML page came instead of an answer; is the base URL right?"
+			text = "the response is an HTML page; check the base URL"
 		}
 		return Complaint{Message: text}
 	}

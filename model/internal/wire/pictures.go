@@ -91,7 +91,7 @@ func (l *Learned) fromPictures(err error, sent *model.Request) (notes []model.No
 	if n > 1 {
 		what = fmt.Sprintf("%d pictures are", n)
 	}
-	return []model.Note{{Text: what + " not shown to the model, as its provider refused: " + failure.Message}}, true
+	return []model.Note{{Text: what + " not shown to the model, because its provider refused: " + failure.Message}}, true
 }
 
 // refusePictures marks the pictures among parts as refused and returns their number.

@@ -147,6 +147,6 @@ func IsWebPage(err error) bool {
 
 // Patterns of errors that determine the remedy.
 var (
-	noRevision = regexp.MustCompile(`does not speak |speaks \[|expected one of the protocol versions`)
+	noRevision = regexp.MustCompile(`does not support 20\d\d-|supports \[|expected one of the protocol versions`)
 	noFile     = regexp.MustCompile(`(?i)cannot find module|no such file|can't open|cannot open|does not exist`)
 )

@@ -73,7 +73,7 @@ func TestTheInspectorSaysTheCauseAndTheRemedyOfTenFaults(t *testing.T) {
 		{"a login that is needed", inspect.Server{URL: locked.URL + "/mcp"}, "authorization", "401", "sign in: junction login"},
 		{"a revision that nobody speaks", inspect.Server{Command: "sh", Args: script("", `*'"initialize"'*) say '"result":{"protocolVersion":"1999-01-01","capabilities":{}}' ;;`)},
 			"start", "1999-01-01", "have no protocol revision in common"},
-		{"a revision that the server does not speak", inspect.Server{Command: "sh", Args: script("", ""), Revision: "2026-07-28"}, "start", "does not speak 2026-07-28", "if you chose a revision, remove that choice"},
+		{"a revision that the server does not support", inspect.Server{Command: "sh", Args: script("", ""), Revision: "2026-07-28"}, "start", "does not support 2026-07-28", "if you chose a revision, remove that choice"},
 		{"a start that takes long", inspect.Server{Name: "slow"}, "start", "within 1s", `the start takes longer than 1s: start it once by hand, or set "startTimeout" in its entry`},
 		{"text where messages should be", inspect.Server{Name: "noisy"}, "output", `"Listening for you!"`, "the server must log to standard error"},
 	} {
@@ -125,14 +125,14 @@ func TestTheInspectorSaysTheCauseAndTheRemedyOfTenFaults(t *testing.T) {
 		if got := clitest.Member(result, "error.cause"); !strings.Contains(got, "status 3: Error: cannot divide by zero") {
 			t.Errorf("the cause: got %q", got)
 		}
-		if got := clitest.Member(result, "error.remedy"); !strings.Contains(got, `the server ended while it was at tools/call "divide"`) {
+		if got := clitest.Member(result, "error.remedy"); !strings.Contains(got, `the server ended during tools/call "divide"`) {
 			t.Errorf("the remedy: got %q", got)
 		}
 		over := p.Until(path, "state", "state", "ended")
 		if got := clitest.Member(over, "fault.cause"); !strings.Contains(got, "status 3: Error: cannot divide by zero") {
 			t.Errorf("the state: got %s", over)
 		}
-		if got := clitest.Member(over, "fault.remedy"); !strings.Contains(got, "read in its output why it ended") {
+		if got := clitest.Member(over, "fault.remedy"); !strings.Contains(got, "read the reason in its output") {
 			t.Errorf("the state's remedy is not about a server that ran: got %q", got)
 		}
 		again := p.Post(path+"/connect", nil)
