@@ -33,7 +33,8 @@ func newPeers(urls func() []string) *peers {
 	if urls == nil {
 		return nil
 	}
-	transport := &http.Transport{TLSHandshakeTimeout: peerTime, ResponseHeaderTimeout: peerTime, IdleConnTimeout: peerIdleTime, DisableCompression: true, ForceAttemptHTTP2: true}
+	dialer := &net.Dialer{Timeout: peerTime}
+	transport := &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: peerTime, ResponseHeaderTimeout: peerTime, IdleConnTimeout: peerIdleTime, DisableCompression: true, ForceAttemptHTTP2: true}
 	return &peers{urls: urls, client: http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
@@ -160,5 +161,6 @@ func (x *exchange) copyStream(resp *http.Response) {
 		if control.Flush() != nil || err != nil {
 			return
 		}
+		_ = control.SetWriteDeadline(time.Time{}) // HTTP/2 ends streams whose deadline passes, even silent ones
 	}
 }
