@@ -112,33 +112,33 @@ func TestEveryChangeIsFound(t *testing.T) {
 		change func(lines [][]byte) [][]byte
 		want   string
 	}{
-		{"a byte", func(l [][]byte) [][]byte { l[5][30] ^= 1; return l }, ":6: it is not as it was written"},
-		{"a name", func(l [][]byte) [][]byte { l[5] = bytes.Replace(l[5], []byte("tool-4"), []byte("tool-9"), 1); return l }, ":6: it is not as it was written"},
+		{"a byte", func(l [][]byte) [][]byte { l[5][30] ^= 1; return l }, ":6: this line, or the line before it, was changed"},
+		{"a name", func(l [][]byte) [][]byte { l[5] = bytes.Replace(l[5], []byte("tool-4"), []byte("tool-9"), 1); return l }, ":6: this line, or the line before it, was changed"},
 		{"a name, with all hashes behind it", func(l [][]byte) [][]byte {
 			l[5] = bytes.Replace(l[5], []byte("tool-4"), []byte("tool-9"), 1)
 			return forged(l, 5, true)
-		}, ":6: its mac is not the key's"},
+		}, ":6: its mac does not fit the key"},
 		{"a name, with all hashes and without macs", func(l [][]byte) [][]byte {
 			l[5] = bytes.Replace(l[5], []byte("tool-4"), []byte("tool-9"), 1)
 			return forged(l, 5, false)
-		}, "the signature of this checkpoint is not the key's"},
+		}, "the signature of this checkpoint does not fit the key"},
 		{"a line removed", func(l [][]byte) [][]byte { return append(l[:5:5], l[6:]...) }, ":6: line 7 follows line 5: 1 lines are missing"},
-		{"a line removed, with new numbers", func(l [][]byte) [][]byte { return forged(append(l[:5:5], l[6:]...), 5, true) }, "mac is not the key's"},
+		{"a line removed, with new numbers", func(l [][]byte) [][]byte { return forged(append(l[:5:5], l[6:]...), 5, true) }, "mac does not fit the key"},
 		{"a line doubled", func(l [][]byte) [][]byte { return append(l[:6:6], l[5:]...) }, ":7: line 6 follows line 6: it was repeated or moved"},
 		{"lines swapped", func(l [][]byte) [][]byte { l[5], l[6] = l[6], l[5]; return l }, ":6: line 7 follows line 5"},
 		{"a line added", func(l [][]byte) [][]byte {
 			return append(append(l[:5:5], []byte(`{"kind":"call","name":"x"}`+"\n")), l[5:]...)
 		}, ":6: this is no line of a log"},
-		{"a line added at the end", func(l [][]byte) [][]byte { return forged(append(l, l[5]), len(l), false) }, "the last 1 lines belong to no group"},
-		{"a line added at the end, with a mac of another", func(l [][]byte) [][]byte { return forged(append(l, l[5]), len(l), true) }, "mac is not the key's"},
+		{"a line added at the end", func(l [][]byte) [][]byte { return forged(append(l, l[5]), len(l), false) }, "the last 1 lines are not a complete group"},
+		{"a line added at the end, with a mac of another", func(l [][]byte) [][]byte { return forged(append(l, l[5]), len(l), true) }, "mac does not fit the key"},
 		{"the end cut off", func(l [][]byte) [][]byte { return l[:6] }, "the last one when the log was written, is missing; the last one here is 6"},
 		{"half a line cut off", func(l [][]byte) [][]byte { l[len(l)-1] = l[len(l)-1][:40]; return l }, "this is no line of a log"},
 		{"the last line break cut off", func(l [][]byte) [][]byte {
 			l[len(l)-1] = bytes.TrimSuffix(l[len(l)-1], []byte("\n"))
 			return l
 		}, "this is no line of a log"},
-		{"the beginning cut off", func(l [][]byte) [][]byte { return l[3:] }, "lines 1 to 3, the first ones, are missing"},
-		{"the first line", func(l [][]byte) [][]byte { l[0] = bytes.Replace(l[0], []byte("tool-0"), []byte("tool-1"), 1); return l }, "line 1, the first one, is not as it was written"},
+		{"the beginning cut off", func(l [][]byte) [][]byte { return l[3:] }, "the first lines, 1 to 3, are missing"},
+		{"the first line", func(l [][]byte) [][]byte { l[0] = bytes.Replace(l[0], []byte("tool-0"), []byte("tool-1"), 1); return l }, "the first line, 1, was changed"},
 		{"everything", func([][]byte) [][]byte { return nil }, "is missing; the last one here is 0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestEveryChangeIsFound(t *testing.T) {
 			// A later process that continues the log leaves the traces in it.
 			add(t, dir, 3, Options{})
 			_, lines = readLines(t, dir)
-			if got := faults(t, dir); got == "" && !bytes.Contains(bytes.Join(lines, nil), []byte("were cut off")) {
+			if got := faults(t, dir); got == "" && !bytes.Contains(bytes.Join(lines, nil), []byte("were removed, because their group")) {
 				t.Error("after three lines more nothing is found")
 			}
 		})
@@ -165,7 +165,7 @@ func TestEveryChangeIsFound(t *testing.T) {
 		if err := os.Rename(from, path); err != nil {
 			t.Fatal(err)
 		}
-		if got := faults(t, dir); !strings.Contains(got, "it is not the line that stood here when the log was written") {
+		if got := faults(t, dir); !strings.Contains(got, "it is not the original line at this place") {
 			t.Error(got)
 		}
 	})
@@ -185,11 +185,11 @@ func TestEveryChangeIsFound(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, headFile)); err != nil {
 			t.Fatal(err)
 		}
-		if got := faults(t, dir); !strings.Contains(got, "where the log ended is not known") {
+		if got := faults(t, dir); !strings.Contains(got, "the end of the log is not known") {
 			t.Error(got)
 		}
 		add(t, dir, 1, Options{})
-		if _, lines := readLines(t, dir); !bytes.Contains(bytes.Join(lines, nil), []byte("where the log ended is not known")) {
+		if _, lines := readLines(t, dir); !bytes.Contains(bytes.Join(lines, nil), []byte("the end of the log is not known")) {
 			t.Error("the log does not say so")
 		}
 	})
@@ -260,7 +260,7 @@ func TestOldFilesAreRemovedAndNotMissed(t *testing.T) {
 	if err := os.Remove(paths[0]); err != nil {
 		t.Fatal(err)
 	}
-	if got := faults(t, dir); !strings.Contains(got, "the first ones, are missing") {
+	if got := faults(t, dir); !strings.Contains(got, "the first lines, ") || !strings.Contains(got, ", are missing") {
 		t.Errorf("the oldest file is gone: %q", got)
 	}
 	if err := os.Remove(paths[2]); err != nil {

@@ -77,7 +77,7 @@ func (d *disk) open() (notes []string, err error) {
 	d.opened = time.Now()
 	if len(d.files) > 0 {
 		if fault != nil {
-			notes = append(notes, fmt.Sprintf("where the log ended is not known: %v", fault))
+			notes = append(notes, fmt.Sprintf("the end of the log is not known: %v", fault))
 		}
 		more, err := d.openLast(fault == nil)
 		if err != nil {
@@ -143,18 +143,18 @@ func (d *disk) openLast(known bool) (notes []string, err error) {
 		notes = append(notes, fmt.Sprintf("the log ended with line %d when it was written, and %s ends with line %d now: lines are missing or were replaced", h.Seq, name, end.seq))
 		return notes, file.Close()
 	case strange:
-		notes = append(notes, fmt.Sprintf("behind line %d of %s are lines that are not of this log", end.seq, name))
+		notes = append(notes, fmt.Sprintf("after line %d of %s there are lines that do not belong to this log", end.seq, name))
 		h.Seq, h.digest = end.seq, end.digest
 		return notes, file.Close()
 	case broken:
-		notes = append(notes, fmt.Sprintf("line %d of %s is not followed by the one that was written behind it", intact, name))
+		notes = append(notes, fmt.Sprintf("line %d of %s is not followed by its original next line", intact, name))
 		h.Seq, h.digest = end.seq, end.digest
 		return notes, file.Close()
 	case end.seq > 0:
 		h.Seq, h.digest = end.seq, end.digest
 	}
 	if whole < total {
-		notes = append(notes, fmt.Sprintf("%d bytes at the end of %s belonged to no group of lines that was written as a whole, and were cut off", total-whole, name))
+		notes = append(notes, fmt.Sprintf("%d bytes at the end of %s were removed, because their group of lines was not written completely", total-whole, name))
 	}
 	d.file, d.size, d.torn, d.wrote = file, whole, whole < total, end.time()
 	if d.first, err = strconv.ParseUint(strings.TrimSuffix(name, fileSuffix), 10, 63); err != nil {
@@ -224,7 +224,7 @@ func (d *disk) write(g *group) error {
 		objects = slices.Concat(d.expired, d.notes, objects)
 	}
 	if g.lost > 0 {
-		note := Record{Kind: KindNote, Time: time.Now(), Reason: fmt.Sprintf("%d lines are missing here, as they could not be written", g.lost)}
+		note := Record{Kind: KindNote, Time: time.Now(), Reason: fmt.Sprintf("%d lines are missing here, because they could not be written", g.lost)}
 		objects = append(slices.Clip(objects), note.append(nil))
 	}
 	checkpoint := d.due

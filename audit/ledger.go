@@ -175,7 +175,7 @@ func (d *disk) openLedger() (notes []string, err error) {
 		return nil, err
 	}
 	if foreign > 0 {
-		notes = append(notes, fmt.Sprintf("%d lines of %s are not of this log, and count for nothing", foreign, ledgerFile))
+		notes = append(notes, fmt.Sprintf("%d lines of %s do not belong to this log, and are ignored", foreign, ledgerFile))
 	}
 	if h := &d.head; h.First > 1 && (len(d.ledger.runs) == 0 || d.ledger.runs[len(d.ledger.runs)-1].Last < h.First-1) {
 		d.ledger.removed(entry{First: 1, Last: h.First - 1, digest: h.before})
@@ -187,7 +187,7 @@ func (d *disk) openLedger() (notes []string, err error) {
 			e = d.ledger.files[i]
 		} else {
 			if e, err = d.readFinished(name); err != nil {
-				notes = append(notes, fmt.Sprintf("%s is not as it was written, is kept, and does not count as kept: %v", name, err))
+				notes = append(notes, fmt.Sprintf("%s was changed; it stays on the disk, and does not count toward the limit: %v", name, err))
 				continue
 			}
 			fresh = append(fresh, e)
@@ -237,7 +237,7 @@ func (d *disk) readFinished(name string) (e entry, err error) {
 		l, ok := parseLine(text)
 		switch {
 		case !ok || !bytes.HasSuffix(text, []byte("\n")):
-			return fmt.Errorf("behind line %d is something else", prev.seq)
+			return fmt.Errorf("after line %d there is other text", prev.seq)
 		case at == 0 && fileName(l.seq) != name:
 			return fmt.Errorf("it begins with line %d", l.seq)
 		case at > 0 && (l.seq != prev.seq+1 || prev.digest.follows(l.seq, l.object) != l.digest):
@@ -253,7 +253,7 @@ func (d *disk) readFinished(name string) (e entry, err error) {
 		return e, err
 	}
 	if prev.seal == nil || *prev.seal != d.options.Key.seal(prev.seq, prev.digest) {
-		return e, fmt.Errorf("line %d, the last one, has no seal of this log", prev.seq)
+		return e, fmt.Errorf("line %d, the last one, lacks the seal of this log", prev.seq)
 	}
 	e.Last, e.digest, e.Time = prev.seq, prev.digest, prev.time().UnixMicro()
 	return e, nil
@@ -288,7 +288,7 @@ func (d *disk) mismatch(e *entry) (string, error) {
 		return "", err
 	}
 	if last.seq != e.Last || last.digest != e.digest || last.seal == nil || *last.seal != d.options.Key.seal(last.seq, last.digest) {
-		return fmt.Sprintf("it does not end with line %d as that was written", e.Last), nil
+		return fmt.Sprintf("it does not end with the original line %d", e.Last), nil
 	}
 	if _, err := d.root.Lstat(fileName(e.Last + 1)); err != nil {
 		return fmt.Sprintf("line %d does not follow in the next file", e.Last+1), nil

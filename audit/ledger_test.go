@@ -62,9 +62,9 @@ func TestOnlyFilesThatAreAsWrittenExpire(t *testing.T) {
 			at := bytes.LastIndex(data, []byte(`"seq"`))
 			data[at-2] ^= 1
 			return data
-		}), true, "it does not end with line", "", false, "follows line 10: 1 lines are missing"},
+		}), true, "it does not end with the original line", "", false, "follows line 10: 1 lines are missing"},
 		{"the file behind it is removed", remove(1), true, "does not follow in the next file", "is missing, and this log did not remove it", false, "lines are missing"},
-		{"it is removed", remove(0), false, "is missing, and this log did not remove it", "is missing, and this log did not remove it", false, "the first ones, are missing"},
+		{"it is removed", remove(0), false, "is missing, and this log did not remove it", "is missing, and this log did not remove it", false, "the first lines, 1 to 11, are missing"},
 		{name: "the ledger is removed", change: func(t *testing.T, dir string) {
 			if err := os.Remove(filepath.Join(dir, ledgerFile)); err != nil {
 				t.Fatal(err)
@@ -72,10 +72,10 @@ func TestOnlyFilesThatAreAsWrittenExpire(t *testing.T) {
 		}, whole: true},
 		{name: "the ledger is forged", change: change(ledgerFile, func(data []byte) []byte {
 			return bytes.ReplaceAll(data, []byte(`"bytes":`), []byte(`"bytes":9`))
-		}), later: "of files.ledger are not of this log", whole: true},
+		}), later: "of files.ledger do not belong to this log", whole: true},
 		{name: "the ledger ends within an entry", change: change(ledgerFile, func(data []byte) []byte {
 			return data[:len(data)-30]
-		}), later: "1 lines of files.ledger are not of this log", whole: true},
+		}), later: "1 lines of files.ledger do not belong to this log", whole: true},
 	} {
 		for _, live := range []bool{true, false} {
 			t.Run(fmt.Sprint(test.name, ", while it is written: ", live), func(t *testing.T) {

@@ -60,7 +60,7 @@ type Options struct {
 }
 
 // ErrInUse reports that another process is writing the log.
-var ErrInUse = errors.New("another process writes this audit log")
+var ErrInUse = errors.New("another process writes to this audit log")
 
 // ErrOtherKey reports that a log was written with another key. The given key can neither verify nor
 // continue it.

@@ -92,7 +92,7 @@ func (d *disk) expire() {
 	}
 	now := time.Now()
 	if ahead := d.clock.look(now.Round(0), now.Sub(d.opened), d.hold()); ahead > 0 && d.options.KeepFor > 0 {
-		d.report(fmt.Sprintf("the clock was set ahead by %s: for %s no file is removed by its age", ahead.Round(time.Second), d.hold()))
+		d.report(fmt.Sprintf("the clock was set ahead by %s: for %s no file is removed because of its age", ahead.Round(time.Second), d.hold()))
 	}
 	total := d.size
 	for _, e := range d.ledger.files {
@@ -118,7 +118,7 @@ func (d *disk) expire() {
 		total -= e.Bytes
 		d.ledger.files = d.ledger.files[1:]
 		if why != "" {
-			d.report(fmt.Sprintf("%s is not as it was written, is kept, and does not count as kept: %s", fileName(e.First), why))
+			d.report(fmt.Sprintf("%s was changed; it stays on the disk, and does not count toward the limit: %s", fileName(e.First), why))
 			continue
 		}
 		d.release(e, cause)

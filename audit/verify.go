@@ -124,7 +124,7 @@ func verify(dir string, v *verification) (*Report, error) {
 	case v.headErr != nil || v.key == nil || v.key.sealHead(&v.head).String() == v.head.MAC:
 	case v.head.ofOther(v.key):
 		v.report.OtherKey = true
-		v.headErr = fmt.Errorf("%s says that %w; if that is so, the public key of that one verifies it", headFile, ErrOtherKey)
+		v.headErr = fmt.Errorf("%s: %w; if that is right, verify it with the public key of that log", headFile, ErrOtherKey)
 		v.fault(v.headErr.Error())
 	default:
 		v.headErr = fmt.Errorf("%s is not authentic", headFile)
@@ -192,7 +192,7 @@ func (v *verification) line(text []byte) {
 	case l.seq <= v.prev.seq:
 		v.fault(fmt.Sprintf("line %d follows line %d: it was repeated or moved", l.seq, v.prev.seq))
 	case !follows:
-		v.fault("it is not as it was written, or the line before it is not")
+		v.fault("this line, or the line before it, was changed")
 	}
 	if l.isExpired() {
 		var record struct {
@@ -205,7 +205,7 @@ func (v *verification) line(text []byte) {
 	v.open++
 	if l.seal != nil && v.key != nil {
 		if *l.seal != v.key.seal(l.seq, l.digest) {
-			v.fault("its mac is not the key's: another program wrote it, or another key was used")
+			v.fault("its mac does not fit the key: another program wrote it, or another key was used")
 		} else {
 			v.acceptRemoved()
 		}
@@ -214,7 +214,7 @@ func (v *verification) line(text []byte) {
 	if v.headErr == nil && l.seq == v.head.Seq {
 		v.seenHead = true
 		if l.digest != v.head.digest {
-			v.fault("it is not the line that stood here when the log was written")
+			v.fault("it is not the original line at this place")
 		}
 	}
 	if l.isCheckpoint() {
@@ -241,7 +241,7 @@ func (v *verification) checkpoint(l *line) {
 	}
 	signature, b64 := base64.StdEncoding.DecodeString(statement.Signature)
 	if err != nil || !ok || b64 != nil || !ed25519.Verify(v.public, appendStatement(nil, v.prev.seq, v.prev.digest, statement.First, before), signature) {
-		v.fault("the signature of this checkpoint is not the key's, or not of the lines before it")
+		v.fault("the signature of this checkpoint does not fit the key, or the lines before it")
 		return
 	}
 	v.report.Checkpoints++
@@ -284,20 +284,20 @@ func (v *verification) end() {
 		v.fault("it has no checkpoint")
 	case begins.First < v.first.seq:
 		if last := v.missing(begins.First, v.first.seq-1, &v.first); last >= begins.First {
-			v.fault(fmt.Sprintf("lines %d to %d, the first ones, are missing", begins.First, last))
+			v.fault(fmt.Sprintf("the first lines, %d to %d, are missing", begins.First, last))
 		}
 	case begins.First == v.first.seq && begins.before.follows(v.first.seq, v.first.object) != v.first.digest:
-		v.fault(fmt.Sprintf("line %d, the first one, is not as it was written", v.first.seq))
+		v.fault(fmt.Sprintf("the first line, %d, was changed", v.first.seq))
 	}
 	switch {
 	case v.report.OtherKey:
 	case v.headErr != nil:
-		v.fault(fmt.Sprintf("where the log ended is not known: %v", v.headErr))
+		v.fault(fmt.Sprintf("the end of the log is not known: %v", v.headErr))
 	case v.head.Seq > 0 && !v.seenHead:
 		v.fault(fmt.Sprintf("line %d, the last one when the log was written, is missing; the last one here is %d", v.head.Seq, v.report.Last))
 	}
 	if v.key != nil && v.open > 0 {
-		v.fault(fmt.Sprintf("the last %d lines belong to no group that was written as a whole: they were added, or the process was ended while it wrote them", v.open))
+		v.fault(fmt.Sprintf("the last %d lines are not a complete group: they were added later, or the process ended while it wrote them", v.open))
 	}
 }
 

@@ -30,7 +30,7 @@ const (
 
 var (
 	// errIdentity reports that a client did not authenticate as required.
-	errIdentity = errors.New("the client does not show who it is")
+	errIdentity = errors.New("the client is not authenticated")
 	// errAssertion reports that the client's assertion is invalid.
 	errAssertion = fmt.Errorf("%w: client_assertion", errIdentity)
 )
@@ -59,7 +59,7 @@ func (r *registration) sign(c *client) (err error) {
 			return fmt.Errorf("jwks: %w", err)
 		}
 		if len(c.Keys) == 0 {
-			return errors.New("jwks: expected public keys of RSA with 2048 bits or more, Ed25519, or ECDSA; there is none")
+			return errors.New("jwks: expected a public key of RSA with 2048 bits or more, Ed25519, or ECDSA")
 		}
 		return nil
 	}
@@ -95,7 +95,7 @@ func (s *Server) authenticate(ctx context.Context, sent *op.ClientCredentials) (
 	}
 	c, err := s.client(ctx, sent.ClientID)
 	if err == nil && c.signs() {
-		err = fmt.Errorf("%w: it is missing; the client signs who it is (%s)", errAssertion, methodKey)
+		err = fmt.Errorf("%w: it is missing; the client must sign an assertion (%s)", errAssertion, methodKey)
 	}
 	return c, nil, err
 }
@@ -183,15 +183,15 @@ func (a *assertionClaims) check(id string, here []string, now time.Time) (*asser
 	why := ""
 	switch {
 	case a.Issuer != a.Subject || id != "" && id != a.Subject:
-		why = "iss, sub and client_id are not one client"
+		why = "iss, sub and client_id must be the same client"
 	case len(a.Audience) == 0 || slices.ContainsFunc(a.Audience, func(aud string) bool { return !slices.Contains(here, aud) }):
 		why = fmt.Sprintf("it is for %.300q (aud), expected %s", a.Audience, here[0])
 	case a.Expires == nil || now.Sub(a.Expires.Time()) >= jws.Skew:
-		why = "it expired, or does not say when it does (exp)"
+		why = "it expired, or has no expiry time (exp)"
 	case a.Expires.Time().After(now.Add(assertionTime + jws.Skew)):
-		why = fmt.Sprintf("it holds for longer than %v (exp)", assertionTime)
+		why = fmt.Sprintf("it is valid for longer than %v (exp)", assertionTime)
 	case isLater(a.From) || isLater(a.At):
-		why = "it is of the future (nbf, iat)"
+		why = "it is not valid yet (nbf, iat)"
 	case a.ID == "" || len(a.ID) > jws.MaxID:
 		why = fmt.Sprintf("it has no id of 1 to %d bytes (jti)", jws.MaxID)
 	default:

@@ -127,7 +127,7 @@ func TestClientsSignAssertions(t *testing.T) {
 				t.Errorf("revoked: %d %v", status, got)
 			}
 			status, got = s.refresh(c.id, l.refresh, c.signs(nil)...)
-			isRefused(t, "after the end", status, got, 400, "invalid_grant", "the login is over")
+			isRefused(t, "after the end", status, got, 400, "invalid_grant", "the login has ended")
 		})
 	}
 }
@@ -170,16 +170,16 @@ func TestAssertionsThatDoNotHoldAreRefusedAndUseNothingUp(t *testing.T) {
 		"of a key by its path":            {eve.signsIn(map[jose.HeaderKey]any{"kid": "../../../dev/null"}, nil), `the client has no key "../../../dev/null"`},
 		"of a key by a query":             {eve.signsIn(map[jose.HeaderKey]any{"kid": "x' OR '1'='1"}, nil), "the client has no key"},
 		"of another client's key":         {signer{t, c.id, foreign.key, foreign.kid}.signs(nil), "not signed with a key of the client"},
-		"of another client":               {foreign.signs(nil), "iss, sub and client_id are not one client"},
-		"of a client for another":         {c.signs(map[string]any{"iss": foreign.id}), "iss, sub and client_id are not one client"},
+		"of another client":               {foreign.signs(nil), "iss, sub and client_id must be the same client"},
+		"of a client for another":         {c.signs(map[string]any{"iss": foreign.id}), "iss, sub and client_id must be the same client"},
 		"of a client without a key":       {c.signs(map[string]any{"iss": public, "sub": public}), "not registered with private_key_jwt"},
-		"of nobody":                       {c.signs(map[string]any{"iss": "-", "sub": "-"}), "not known"},
-		"of a client that is not there":   {c.signs(map[string]any{"iss": "nobody", "sub": "nobody"}), "not known"},
+		"of nobody":                       {c.signs(map[string]any{"iss": "-", "sub": "-"}), "unknown"},
+		"of a client that is not there":   {c.signs(map[string]any{"iss": "nobody", "sub": "nobody"}), "unknown"},
 		"that is an access token":         {c.signsIn(map[jose.HeaderKey]any{jose.HeaderType: tokenType, "kid": c.kid}, nil), "its type is"},
 		"that is a proof":                 {c.signsIn(map[jose.HeaderKey]any{jose.HeaderType: "dpop+jwt", "kid": c.kid}, nil), "its type is"},
 		"that expired":                    {c.signs(map[string]any{"exp": at(-jws.Skew - time.Second)}), "(exp)"},
 		"that never expires":              {c.signs(map[string]any{"exp": "-"}), "(exp)"},
-		"that holds for long":             {c.signs(map[string]any{"exp": at(assertionTime + 2*jws.Skew)}), "holds for longer than 10m0s (exp)"},
+		"that holds for long":             {c.signs(map[string]any{"exp": at(assertionTime + 2*jws.Skew)}), "is valid for longer than 10m0s (exp)"},
 		"of the future":                   {c.signs(map[string]any{"nbf": at(2 * jws.Skew)}), "(nbf, iat)"},
 		"that was made in the future":     {c.signs(map[string]any{"iat": at(2 * jws.Skew)}), "(nbf, iat)"},
 		"without an id":                   {c.signs(map[string]any{"jti": "-"}), "(jti)"},
@@ -340,9 +340,9 @@ func TestRegistrationsOfKeysThatCannotBeUsedAreRefused(t *testing.T) {
 		"not encrypted":  {map[string]any{"jwks_uri": "http://app.example/keys"}, "https URL"},
 		"a file":         {map[string]any{"jwks_uri": "file:///etc/passwd"}, "https URL"},
 		"with a user":    {map[string]any{"jwks_uri": "https://a:b@app.example/keys"}, "https URL"},
-		"an empty set":   {map[string]any{"jwks": set()}, "there is none"},
-		"a private key":  {map[string]any{"jwks": set(jose.JSONWebKey{Key: own.key})}, "there is none"},
-		"a secret":       {map[string]any{"jwks": set(jose.JSONWebKey{Key: []byte("a secret of both sides, of many bytes")})}, "there is none"},
+		"an empty set":   {map[string]any{"jwks": set()}, "jwks: expected a public key"},
+		"a private key":  {map[string]any{"jwks": set(jose.JSONWebKey{Key: own.key})}, "jwks: expected a public key"},
+		"a secret":       {map[string]any{"jwks": set(jose.JSONWebKey{Key: []byte("a secret of both sides, of many bytes")})}, "jwks: expected a public key"},
 		"a small key":    {map[string]any{"jwks": set(jose.JSONWebKey{Key: small.Public()})}, "2048 bits"},
 		"something else": {map[string]any{"jwks": "x"}, "jwks"},
 	} {
@@ -352,7 +352,7 @@ func TestRegistrationsOfKeysThatCannotBeUsedAreRefused(t *testing.T) {
 	}
 	alone := newSite(t, func(o *Options) { o.RegisteredOnly = true })
 	status, got := alone.post(registerPath, map[string]any{"redirect_uris": []string{callback}, "token_endpoint_auth_method": "private_key_jwt", "jwks_uri": keysAt})
-	isRefused(t, "a place where nothing is read", status, got, 400, "invalid_client_metadata", "give the keys themselves")
+	isRefused(t, "a place where nothing is read", status, got, 400, "invalid_client_metadata", "send the keys themselves")
 }
 
 func TestTokensEndedBeforeTheirUseIsNotedAreForgotten(t *testing.T) {

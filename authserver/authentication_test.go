@@ -88,7 +88,7 @@ func TestProviderIsAskedAtEachRenewal(t *testing.T) {
 		*gone = http.StatusForbidden
 		time.Sleep(time.Hour)
 		status, got = s.refresh(one, l.refresh)
-		isRefused(t, "a user who is gone", status, got, http.StatusBadRequest, "invalid_grant", "over")
+		isRefused(t, "a user who is gone", status, got, http.StatusBadRequest, "invalid_grant", "has ended")
 		if _, err := s.Verify(t.Context(), l.access, resource); err == nil {
 			t.Error("the access token holds")
 		}
@@ -111,7 +111,7 @@ func TestProviderIsAskedAboutBrowsersThatAreLoggedIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		status, got := s.redeem(two, callback, query(p).Get("code"))
-		isRefused(t, "a new client", status, got, http.StatusBadRequest, "invalid_grant", "over")
+		isRefused(t, "a new client", status, got, http.StatusBadRequest, "invalid_grant", "has ended")
 		if to, err := b.Visit(t.Context(), ask(two, callback), func(to string) bool { return strings.HasPrefix(to, providerAt) }); err != nil {
 			t.Errorf("the browser is not sent to the provider: %s, %v", to, err)
 		}
@@ -134,7 +134,7 @@ func TestRenewalsForAnotherUserAreRefused(t *testing.T) {
 			o.change = change
 			time.Sleep(time.Hour)
 			status, got := s.refresh(id, l.refresh)
-			isRefused(t, name, status, got, http.StatusBadRequest, "invalid_grant", "over")
+			isRefused(t, name, status, got, http.StatusBadRequest, "invalid_grant", "has ended")
 		})
 	}
 }
@@ -187,7 +187,7 @@ func TestProviderSaysNothingAtRenewal(t *testing.T) {
 				if test.endures {
 					s.tokensIn(id, status, got)
 				} else {
-					isRefused(t, "groups that nobody said for long", status, got, http.StatusBadRequest, "invalid_grant", "over")
+					isRefused(t, "groups that nobody said for long", status, got, http.StatusBadRequest, "invalid_grant", "has ended")
 				}
 			})
 		})
@@ -233,7 +233,7 @@ func TestLogout(t *testing.T) {
 			t.Errorf("%d, %v", n, err)
 		}
 		status, got := s.refresh(ann.client, ann.refresh)
-		isRefused(t, "ann", status, got, http.StatusBadRequest, "invalid_grant", "over")
+		isRefused(t, "ann", status, got, http.StatusBadRequest, "invalid_grant", "has ended")
 		status, got = s.refresh(ben.client, ben.refresh)
 		s.tokensIn(ben.client, status, got)
 		if all, err := Logins(t.Context(), s.store); err != nil || len(all) != 1 || all[0].User != "ben" {

@@ -25,7 +25,7 @@ const (
 )
 
 // errNoClient reports that a client is unknown.
-var errNoClient = errors.New("the client is not known here: it has to register again")
+var errNoClient = errors.New("the client is unknown here: it must register again")
 
 // A client is a program that requests tokens. It describes itself (RFC 7591).
 type client struct {
@@ -89,17 +89,17 @@ func checkRedirects(all []string) error {
 		u, err := url.Parse(text)
 		switch {
 		case err != nil || len(text) > maxRedirect || u.Scheme == "" || u.Fragment != "" || strings.Contains(text, "#") || u.User != nil || strings.ContainsAny(text, "\\ \t\r\n\"'<>*"):
-			return fmt.Errorf("redirect_uris: %.200q is no address to come back to", text)
+			return fmt.Errorf("redirect_uris: %.200q is not a valid address", text)
 		case u.Scheme == "https":
 			if u.Host == "" || strings.ContainsAny(u.Host, ";,") {
-				return fmt.Errorf("redirect_uris: %.200q names no host", text)
+				return fmt.Errorf("redirect_uris: %.200q has no host", text)
 			}
 		case u.Scheme == "http":
 			if !outside.IsHere(u.Hostname()) {
-				return fmt.Errorf("redirect_uris: %.200q is not encrypted; http is for this machine: http://127.0.0.1/…", text)
+				return fmt.Errorf("redirect_uris: %.200q is not encrypted; http is allowed only for this machine: http://127.0.0.1/…", text)
 			}
 		case slices.Contains([]string{"javascript", "data", "file", "about", "blob", "vbscript", "ftp", "ws", "wss", "view-source", "mailto", "tel"}, strings.ToLower(u.Scheme)):
-			return fmt.Errorf("redirect_uris: %.200q is no address of a program", text)
+			return fmt.Errorf("redirect_uris: %.200q is not an address of a program", text)
 		}
 	}
 	return nil

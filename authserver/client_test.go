@@ -95,7 +95,7 @@ func TestClientsAreReadFromTheirDocument(t *testing.T) {
 	s.tokensIn(documentAt, status, got)
 
 	for name, test := range map[string]struct{ at, text, why string }{
-		"of another":         {"https://app.example/a", good, "is of the client"},
+		"of another":         {"https://app.example/a", good, "names another client"},
 		"with a secret":      {"https://app.example/b", strings.Replace(good, `"none"`, `"none","client_secret":"x"`, 1), "expected none"},
 		"that signs":         {"https://app.example/c", strings.Replace(good, `"none"`, `"private_key_jwt"`, 1), "either jwks or jwks_uri"},
 		"without an address": {"https://app.example/d", `{"client_id":"https://app.example/d"}`, "redirect_uris"},

@@ -65,7 +65,7 @@ func (s *Server) showConsent(w http.ResponseWriter, r *http.Request) {
 	case remembered:
 		s.allow(w, r, q, u, scopes)
 	case slices.Contains(q.Prompt, oidc.PromptNone):
-		s.redirectUnasked(w, r, q, oidc.ErrInteractionRequired().WithDescription("the user has to be asked"))
+		s.redirectUnasked(w, r, q, oidc.ErrInteractionRequired().WithDescription("the user must be asked"))
 	default:
 		s.show(w, http.StatusOK, q.Redirect, s.consentPage(q, c, u, scopes, s.describe(r.Context(), q), sealed, s.formToken(r, "consent", q)))
 	}
@@ -92,7 +92,7 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, loginPath+"?request="+url.QueryEscape(sealed), http.StatusSeeOther)
 		return
 	default:
-		s.back(w, r, q, oidc.ErrAccessDenied().WithDescription("the user said no"))
+		s.back(w, r, q, oidc.ErrAccessDenied().WithDescription("the user declined"))
 		return
 	}
 	scopes := u.may(q.Scopes)
@@ -143,7 +143,7 @@ func (s *Server) consentRequest(w http.ResponseWriter, r *http.Request) (q *requ
 func (s *Server) refusesUser(w http.ResponseWriter, r *http.Request, q *request, scopes []string) bool {
 	for _, needed := range s.options.Needs {
 		if !slices.Contains(scopes, needed) {
-			s.redirectUnasked(w, r, q, oidc.ErrAccessDenied().WithDescription("this needs the scopes %q, which the client did not ask for, or the user does not have", strings.Join(s.options.Needs, " ")))
+			s.redirectUnasked(w, r, q, oidc.ErrAccessDenied().WithDescription("this needs the scopes %q, but the client did not request them, or the user does not have them", strings.Join(s.options.Needs, " ")))
 			return true
 		}
 	}

@@ -114,7 +114,7 @@ func TestConsentPageNamesClientAndScopes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"&lt;script&gt;alert(1)&lt;/script&gt;&#34;", "registered itself here on", "anybody can, under any name", "127.0.0.1:4711", "on your own computer", resource, "<dd>read</dd>", "<dd>write</dd>", "<dd>ann</dd>", "tools.example"} {
+	for _, want := range []string{"&lt;script&gt;alert(1)&lt;/script&gt;&#34;", "registered itself here on", "any program can do that, under any name", "127.0.0.1:4711", "on your own computer", resource, "<dd>read</dd>", "<dd>write</dd>", "<dd>ann</dd>", "tools.example"} {
 		if !strings.Contains(p.Text, want) {
 			t.Errorf("%q is missing: %s", want, p.Text)
 		}

@@ -118,9 +118,9 @@ func (s *Server) described(ctx context.Context, id string, again bool) (*client,
 	u, err := url.Parse(id)
 	switch {
 	case err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" || strings.Contains(id, "#"):
-		return nil, fmt.Errorf("%w: client_id: %.200q is no https URL of a document", errNoClient, id)
+		return nil, fmt.Errorf("%w: client_id: %.200q is not an https URL of a document", errNoClient, id)
 	case u.Path == "" || u.Path == "/" || strings.Contains(u.Path+"/", "/../") || strings.Contains(u.Path+"/", "/./"):
-		return nil, fmt.Errorf("%w: client_id: %.200q names no document: it needs a path", errNoClient, id)
+		return nil, fmt.Errorf("%w: client_id: %.200q needs a path to a document", errNoClient, id)
 	}
 	return s.documents.get(ctx, id, again, func(ctx context.Context) (*client, error) { return s.readDocument(ctx, id) })
 }
@@ -167,7 +167,7 @@ func (s *Server) readDocument(ctx context.Context, id string) (*client, error) {
 	c := &client{ID: id, Name: plaintext.Line(doc.Name, maxClientName), Redirects: doc.Redirects}
 	switch err := doc.check(); {
 	case doc.ID != id:
-		return nil, fmt.Errorf("%w: the client's document at %.200s is of the client %.200q", errNoClient, id, doc.ID)
+		return nil, fmt.Errorf("%w: the client's document at %.200s names another client, %.200q", errNoClient, id, doc.ID)
 	case doc.Method != "" && doc.Method != methodNone && doc.Method != methodKey || doc.Secret != "":
 		return nil, fmt.Errorf("%w: the client's document %.200s: token_endpoint_auth_method: expected none or %s, got %.40q", errNoClient, id, methodKey, doc.Method)
 	case err != nil:

@@ -100,11 +100,11 @@ func (e *endpoints) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.A
 	case c.Grant.Client != r.Client.GetID():
 		return nil, oidc.ErrInvalidGrant().WithDescription("the code was given to another client")
 	case c.Redirect != r.Data.RedirectURI:
-		return nil, oidc.ErrInvalidGrant().WithDescription("redirect_uri: it is not that of the request for the code")
+		return nil, oidc.ErrInvalidGrant().WithDescription("redirect_uri: it differs from the request for the code")
 	case len(r.Data.CodeVerifier) < challengeSize || !oidc.VerifyCodeChallenge(&oidc.CodeChallenge{Challenge: c.Challenge, Method: oidc.CodeChallengeMethodS256}, r.Data.CodeVerifier):
 		return nil, oidc.ErrInvalidGrant().WithDescription("code_verifier: it does not belong to the code (PKCE)")
 	case resource != "" && !sameResource(resource, c.Grant.Resource):
-		return nil, oidc.ErrInvalidTarget().WithDescription("resource: the code is for %s", c.Grant.Resource)
+		return nil, oidc.ErrInvalidTarget().WithDescription("resource: the code is only for %s", c.Grant.Resource)
 	}
 	if err := checkKey("the code", c.Key, proof); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (s *Server) useCode(ctx context.Context, name string) (*code, state.Version
 		c := new(code)
 		version, err := s.load(ctx, key, c)
 		if errors.Is(err, state.ErrNotFound) {
-			return nil, "", oidc.ErrInvalidGrant().WithDescription("the code is not known, or expired")
+			return nil, "", oidc.ErrInvalidGrant().WithDescription("the code is unknown or expired")
 		}
 		if err != nil {
 			return nil, "", serverFault(err)
@@ -152,7 +152,7 @@ func (s *Server) useCode(ctx context.Context, name string) (*code, state.Version
 			return nil, "", serverFault(err)
 		case isReplay:
 			s.revoke(ctx, c.ID, "its code was used twice")
-			return nil, "", oidc.ErrInvalidGrant().WithDescription("the code was used before; what it gave is revoked")
+			return nil, "", oidc.ErrInvalidGrant().WithDescription("the code was used before; its tokens are revoked")
 		}
 		return c, version, nil
 	}
@@ -187,7 +187,7 @@ func (e *endpoints) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.R
 		isAgain := held.Generation == g.Generation-1 && now.Sub(g.Turned) < repeatTime && other == nil
 		if !isNext && !isAgain {
 			s.revoke(ctx, held.Grant, "a refresh token was used twice")
-			return nil, oidc.ErrInvalidGrant().WithDescription("the refresh token was used before; all that followed from the login is revoked")
+			return nil, oidc.ErrInvalidGrant().WithDescription("the refresh token was used before; all tokens of the login are revoked")
 		}
 		if other != nil {
 			return nil, other
@@ -224,9 +224,9 @@ func (s *Server) checkRefresh(ctx context.Context, g *grant, r *op.ClientRequest
 	case g.Client != r.Client.GetID():
 		return oidc.ErrInvalidGrant().WithDescription("the refresh token was given to another client")
 	case resource != "" && !sameResource(resource, g.Resource):
-		return oidc.ErrInvalidTarget().WithDescription("resource: the login is for %s", g.Resource)
+		return oidc.ErrInvalidTarget().WithDescription("resource: the login is only for %s", g.Resource)
 	case slices.ContainsFunc(r.Data.Scopes, func(scope string) bool { return !slices.Contains(g.Scopes, scope) }):
-		return oidc.ErrInvalidScope().WithDescription("scope: the login has %q", strings.Join(g.Scopes, " "))
+		return oidc.ErrInvalidScope().WithDescription("scope: the login has only %q", strings.Join(g.Scopes, " "))
 	}
 	_, err := s.holder(ctx, g)
 	return err
@@ -245,7 +245,7 @@ func (e *endpoints) Revocation(ctx context.Context, r *op.ClientRequest[oidc.Rev
 		if err := s.spend(ctx, id, r.Client, nil); err != nil {
 			return nil, err
 		}
-		s.revoke(ctx, id, "the client says so")
+		s.revoke(ctx, id, "the client revoked it")
 	}
 	return op.NewResponse(nil), nil
 }
@@ -254,7 +254,7 @@ func (s *Server) openRefresh(token string) (r refresh, err error) {
 	sealed, found := strings.CutPrefix(token, refreshPrefix)
 	err = s.open(sealed, refreshSeal, &r)
 	if err != nil || !found || len(token) > maxParameter {
-		return r, oidc.ErrInvalidGrant().WithDescription("the refresh token does not hold")
+		return r, oidc.ErrInvalidGrant().WithDescription("the refresh token is not valid")
 	}
 	return r, nil
 }
@@ -265,7 +265,7 @@ func (s *Server) grant(ctx context.Context, id string) (*grant, state.Version, e
 	version, err := s.load(ctx, grantPrefix+hash(id), g)
 	switch {
 	case errors.Is(err, state.ErrNotFound):
-		return nil, "", oidc.ErrInvalidGrant().WithDescription("the login is over: it expired, or was revoked")
+		return nil, "", oidc.ErrInvalidGrant().WithDescription("the login has ended: it expired, or was revoked")
 	case err != nil:
 		return nil, "", serverFault(err)
 	}
@@ -301,7 +301,7 @@ func (s *Server) stillLoggedIn(ctx context.Context, g *grant) error {
 func loginFault(err error) error {
 	switch {
 	case errors.Is(err, ErrNoUser):
-		return oidc.ErrInvalidGrant().WithDescription("the login is over: it ended or is too old, the user is gone, or has another password")
+		return oidc.ErrInvalidGrant().WithDescription("the login has ended: it was revoked or is too old, or the user was removed or has a new password")
 	case err != nil:
 		return serverFault(err)
 	}

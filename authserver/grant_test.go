@@ -106,7 +106,7 @@ func TestARefreshTokenIsUsedOnceButWhereItsResponseWasLost(t *testing.T) {
 		l = s.tokensIn(l.client, status, got)
 		time.Sleep(repeatTime)
 		status, got = s.refresh(l.client, again.refresh)
-		isRefused(t, "what was used before", status, got, http.StatusBadRequest, "invalid_grant", "all that followed from the login is revoked")
+		isRefused(t, "what was used before", status, got, http.StatusBadRequest, "invalid_grant", "all tokens of the login are revoked")
 		for _, token := range []string{l.refresh, first.refresh} {
 			status, got = s.refresh(l.client, token)
 			isRefused(t, "after that", status, got, http.StatusBadRequest, "invalid_grant", "revoked")
@@ -135,13 +135,13 @@ func TestRefreshTokensAreForTheirClientResourceAndScopes(t *testing.T) {
 	status, got := s.refresh(foreign, l.refresh)
 	isRefused(t, "another client", status, got, http.StatusBadRequest, "invalid_grant", "another client")
 	status, got = s.refresh(l.client, l.refresh, "resource", other)
-	isRefused(t, "another resource", status, got, http.StatusBadRequest, "invalid_target", "the login is for")
+	isRefused(t, "another resource", status, got, http.StatusBadRequest, "invalid_target", "the login is only for")
 	status, got = s.refresh(l.client, l.refresh, "scope", "read admin")
 	isRefused(t, "more scopes", status, got, http.StatusBadRequest, "invalid_scope", "the login has")
 	status, got = s.refresh(l.client, l.refresh+"x")
-	isRefused(t, "a changed one", status, got, http.StatusBadRequest, "invalid_grant", "does not hold")
+	isRefused(t, "a changed one", status, got, http.StatusBadRequest, "invalid_grant", "is not valid")
 	status, got = s.refresh(l.client, l.access)
-	isRefused(t, "an access token", status, got, http.StatusBadRequest, "invalid_grant", "does not hold")
+	isRefused(t, "an access token", status, got, http.StatusBadRequest, "invalid_grant", "is not valid")
 	status, got = s.refresh(l.client, l.refresh, "scope", "read", "resource", resource)
 	if few := s.tokensIn(l.client, status, got); few.scope != "read" {
 		t.Errorf("fewer scopes: %q", few.scope)
@@ -190,11 +190,11 @@ func TestLoginsEndWithTheUserAndThePassword(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(freshTime + time.Second)
-			if err := lets(g, l.access); err == nil || !strings.Contains(err.Error(), "the user is gone, or has another password") {
+			if err := lets(g, l.access); err == nil || !strings.Contains(err.Error(), "the user was removed or has a new password") {
 				t.Errorf("%s: %v", name, err)
 			}
 			status, got := s.refresh(l.client, l.refresh)
-			isRefused(t, name, status, got, http.StatusBadRequest, "invalid_grant", "gone")
+			isRefused(t, name, status, got, http.StatusBadRequest, "invalid_grant", "was removed")
 			// The browser must log in again, too.
 			if p, err := ann.Show(t.Context(), ask(id, callback)); err != nil || p.Status != http.StatusUnauthorized {
 				t.Errorf("%s: the browser: %d %s, %v", name, p.Status, p.Text, err)
@@ -212,6 +212,6 @@ func TestUnusedLoginsEnd(t *testing.T) {
 		l = s.tokensIn(l.client, status, got)
 		time.Sleep(refreshTime + time.Hour)
 		status, got = s.refresh(l.client, l.refresh)
-		isRefused(t, "late", status, got, http.StatusBadRequest, "invalid_grant", "over")
+		isRefused(t, "late", status, got, http.StatusBadRequest, "invalid_grant", "has ended")
 	})
 }

@@ -53,7 +53,7 @@ func (s *Server) signing(ctx context.Context) ([]*signingKey, error) {
 	}
 	all, err := s.readKeys(ctx, now)
 	if err != nil {
-		return nil, fmt.Errorf("the keys that tokens are signed with: %w", err)
+		return nil, fmt.Errorf("the signing keys of tokens: %w", err)
 	}
 	s.keys.mu.Lock()
 	defer s.keys.mu.Unlock()

@@ -39,7 +39,7 @@ const (
 var decoy = sync.OnceValues(func() (string, error) { return newHash("a password that nobody has") })
 
 // errBusy reports that too many logins are in progress.
-var errBusy = errors.New("too many people log in at the moment; try again")
+var errBusy = errors.New("too many users are logging in at the moment; try again")
 
 // showLogin shows the login page, or redirects to the consent page if the user is logged in.
 func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) {

@@ -80,9 +80,9 @@ func (s *Server) describe(ctx context.Context, q *request) clientText {
 func (s *Server) loginPage(c clientText, request, token, user, fault string) *page {
 	p := newPage("Log in to %s", s.options.Name)
 	if c.name == "" {
-		p.add("<p>A program wants to use it for you. You are asked next whether it may.</p>\n")
+		p.add("<p>A program wants to use it for you. The next page asks you for permission.</p>\n")
 	} else {
-		p.add("<p>A program that calls itself <q>%s</q> wants to use it for you. You are asked next whether it may.</p>\n", c.name)
+		p.add("<p>A program that calls itself <q>%s</q> wants to use it for you. The next page asks you for permission.</p>\n", c.name)
 	}
 	if fault != "" {
 		p.add("<p class=\"fault\" role=\"alert\">%s</p>\n", fault)
@@ -108,7 +108,7 @@ func (s *Server) consentPage(q *request, c *client, u User, scopes []string, tex
 		name = []string{text.name}
 	}
 	rows("It calls itself", name...)
-	is := "registered itself here on " + c.Made.UTC().Format(time.DateOnly) + "; anybody can, under any name"
+	is := "registered itself here on " + c.Made.UTC().Format(time.DateOnly) + "; any program can do that, under any name"
 	if u, err := url.Parse(c.ID); c.isDocument() && err == nil {
 		is = "described by a document at " + u.Host
 	}
@@ -169,7 +169,7 @@ func (s *Server) showReturn(w http.ResponseWriter, to string) {
 	q := u.Query()
 	p.add("<p>A program asked for a login here, and its request cannot be answered: %s (%s).</p>\n", q.Get("error_description"), q.Get("error"))
 	u.RawQuery, u.Fragment = "", ""
-	p.add("<p>You can go back to the program, if you know this address:</p>\n<dl><dd>%s</dd></dl>\n", u.String())
+	p.add("<p>To return to the program, use this address, if you know it:</p>\n<dl><dd>%s</dd></dl>\n", u.String())
 	p.add("<form method=\"get\" action=\"%s\">\n", u.String())
 	for name, values := range q {
 		for _, value := range values {

@@ -184,7 +184,7 @@ func (p *Provider) renew(ctx context.Context, callback string, known confirmedUs
 		return nil, false, err
 	}
 	if v.name != known.name {
-		return nil, false, fmt.Errorf("%w: %.200q is called %.200q now", ErrNoUser, known.name, v.name)
+		return nil, false, fmt.Errorf("%w: %.200q now has the name %.200q", ErrNoUser, known.name, v.name)
 	}
 	v.refresh = token.RefreshToken
 	return v, true, nil
@@ -299,7 +299,7 @@ func (p *Provider) askUserinfo(ctx context.Context, t *party, token *oauth2.Toke
 // signed returns the claims of a signed userinfo response after it checks the signature.
 func (t *party) signed(ctx context.Context, text string) ([]byte, error) {
 	if strings.Count(text, ".") == 4 {
-		return nil, errors.New("it is encrypted, which is not read here: have the provider send it as JSON, or signed")
+		return nil, errors.New("it is encrypted, which junction cannot read: configure the provider to send it as JSON, or signed")
 	}
 	object, err := jose.ParseSignedCompact(text, jws.Algorithms())
 	if err != nil {

@@ -30,7 +30,7 @@ const (
 const usedPrefix = "authserver/used/"
 
 func proofFault(why string) error {
-	return &oidc.Error{ErrorType: "invalid_dpop_proof", Description: "the proof (DPoP) does not hold: " + why}
+	return &oidc.Error{ErrorType: "invalid_dpop_proof", Description: "the proof (DPoP) is not valid: " + why}
 }
 
 // proof returns the proof of a client's token request (RFC 9449 section 5). It returns nil if the
@@ -62,7 +62,7 @@ func checkKey(what, thumbprint string, p *jws.Proof) error {
 	case thumbprint == "":
 		return nil
 	case p == nil:
-		return proofFault(what + " is bound to a key, and came without one")
+		return proofFault(what + " is bound to a key, and came without a proof")
 	case !p.IsOfKey(thumbprint):
 		return oidc.ErrInvalidGrant().WithDescription("%s is bound to another key than that of the proof (DPoP)", what)
 	}

@@ -229,7 +229,7 @@ func TestProofsThatDoNotHoldAreRefusedAndUseNothingUp(t *testing.T) {
 		"of no time":                 {[]string{ada.proof(map[string]any{"iat": "-"})}, "(iat)"},
 		"without an id":              {[]string{ada.proof(map[string]any{"jti": "-"})}, "(jti)"},
 		"with a long id":             {[]string{ada.proof(map[string]any{"jti": strings.Repeat("x", jws.MaxID+1)})}, "(jti)"},
-		"whose claims are something": {[]string{signed(t, jose.ES256, ada.key, header, []string{"x"})}, "does not hold"},
+		"whose claims are something": {[]string{signed(t, jose.ES256, ada.key, header, []string{"x"})}, "is not valid"},
 	} {
 		status, got := s.with(test.proofs...).refresh(l.client, l.refresh)
 		isRefused(t, "a refresh with a proof "+name, status, got, 400, "invalid_dpop_proof", test.why)
@@ -328,7 +328,7 @@ func TestSoManyProofsOfALoginAreTaken(t *testing.T) {
 		}
 		l := s.login("ann")
 		status, got := s.with(ada.proof(nil)).refresh(l.client, "jrt_nothing")
-		isRefused(t, "without a login", status, got, 400, "invalid_grant", "does not hold")
+		isRefused(t, "without a login", status, got, 400, "invalid_grant", "is not valid")
 		if n := kept(); n != 0 {
 			t.Errorf("%d proofs of who has no login are kept", n)
 		}
@@ -380,7 +380,7 @@ func TestStolenTokensWithAnotherKeyAreDetected(t *testing.T) {
 				status, got = s.refresh(l.client, l.refresh)
 				isRefused(t, "the owner", status, got, 400, "invalid_grant", "used before")
 				status, got = s.with(thief.proof(nil)).refresh(l.client, stolen.refresh)
-				isRefused(t, "the thief", status, got, 400, "invalid_grant", "the login is over")
+				isRefused(t, "the thief", status, got, 400, "invalid_grant", "the login has ended")
 			})
 		})
 	}

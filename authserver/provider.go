@@ -108,7 +108,7 @@ func (s *Server) providerSays(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		s.options.Logger.WarnContext(r.Context(), "login failed", "error", err)
-		s.showFault(w, http.StatusBadGateway, errors.New("the login at "+s.options.Provider.Issuer+" did not work; the log of this server says why"))
+		s.showFault(w, http.StatusBadGateway, errors.New("the login at "+s.options.Provider.Issuer+" failed; the log of this server has the reason"))
 		return
 	}
 	v.Request.Prompt = slices.DeleteFunc(v.Request.Prompt, func(p string) bool { return p == oidc.PromptLogin })

@@ -165,7 +165,7 @@ func TestUsersLogInAtAnOpenIDProvider(t *testing.T) {
 	// A user who is no longer allowed loses access.
 	s.options.Provider.Domains = nil
 	status, got = s.refresh(id, l.refresh)
-	isRefused(t, "a domain that is not allowed any more", status, got, http.StatusBadRequest, "invalid_grant", "gone")
+	isRefused(t, "a domain that is not allowed any more", status, got, http.StatusBadRequest, "invalid_grant", "was removed")
 	s.options.Provider.Domains = []string{"example.com"}
 	// The redirect back is valid only in the browser that started.
 	elsewhere := s.browser("x")

@@ -83,7 +83,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	c := client{ID: rand.Text(), Name: plaintext.Line(asked.Name, maxClientName), Redirects: asked.Redirects, Made: time.Now().UTC().Truncate(time.Second)}
 	err := asked.sign(&c)
 	if err == nil && c.KeysAt != "" && s.options.RegisteredOnly {
-		err = errors.New("jwks_uri: nothing that clients publish is read here; give the keys themselves (jwks)")
+		err = errors.New("jwks_uri: this server reads no URLs of clients; send the keys themselves (jwks)")
 	}
 	if err != nil {
 		refuse(w, http.StatusBadRequest, "invalid_client_metadata", err.Error())
@@ -121,7 +121,7 @@ func (s *Server) keepClient(r *http.Request, c client) error {
 		return err
 	}
 	if len(there) >= maxClients {
-		return fmt.Errorf("%w: %d clients registered themselves, and are forgotten when unused", state.ErrFull, maxClients)
+		return fmt.Errorf("%w: %d clients have registered themselves; unused ones are removed later", state.ErrFull, maxClients)
 	}
 	_, err = s.swap(r.Context(), clientPrefix+hash(c.ID), "", c, unusedClientTime)
 	return err
@@ -137,5 +137,5 @@ func refuse(w http.ResponseWriter, status int, fault, why string) {
 // fail responds to a request that cannot be served, and logs the reason.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, what string, err error) {
 	s.options.Logger.ErrorContext(r.Context(), "authorization server: "+what, "error", err)
-	refuse(w, http.StatusInternalServerError, "server_error", "this cannot be done now; the log of the server says why")
+	refuse(w, http.StatusInternalServerError, "server_error", "this cannot be done now; the log of the server has the reason")
 }

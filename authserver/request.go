@@ -58,7 +58,7 @@ type endpoints struct {
 func (e *endpoints) VerifyAuthRequest(ctx context.Context, r *op.Request[oidc.AuthRequest]) (*op.ClientRequest[oidc.AuthRequest], error) {
 	for name, values := range r.Form {
 		if len(values) > 1 || len(values[0]) > maxParameter {
-			return nil, oidc.ErrInvalidRequestRedirectURI().WithDescription("the parameter %.40q is there twice, or is too long", name)
+			return nil, oidc.ErrInvalidRequestRedirectURI().WithDescription("the parameter %.40q occurs twice, or is too long", name)
 		}
 	}
 	c, err := e.server.client(ctx, r.Data.ClientID)
@@ -66,7 +66,7 @@ func (e *endpoints) VerifyAuthRequest(ctx context.Context, r *op.Request[oidc.Au
 		return nil, oidc.ErrInvalidRequestRedirectURI().WithDescription("client_id: %v", err).WithParent(err)
 	}
 	if !c.allowsRedirect(r.Data.RedirectURI) {
-		return nil, oidc.ErrInvalidRequestRedirectURI().WithDescription("redirect_uri: %.300q is not one that the client is registered with", r.Data.RedirectURI)
+		return nil, oidc.ErrInvalidRequestRedirectURI().WithDescription("redirect_uri: %.300q is not registered for the client", r.Data.RedirectURI)
 	}
 	r.Data.ResponseMode = oidc.ResponseModeQuery // Authorize refuses other modes
 	if len(r.Data.Scopes) == 0 {
@@ -148,7 +148,7 @@ func (s *Server) validScopes(asked []string) (scopes []string) {
 }
 
 // errRequest reports that a page does not belong to a request of this browser.
-var errRequest = errors.New("this login was not begun in this browser, or too long ago: go back to the program that you came from, and begin again")
+var errRequest = errors.New("this login began in another browser, or too long ago: go back to the program, and begin again")
 
 // pending returns the request of a page and its sealed text. It returns errRequest unless the
 // request began in this browser.

@@ -150,7 +150,7 @@ func TestARequestIsAnsweredOnceAndInItsBrowser(t *testing.T) {
 	victim := s.browser("ben")
 	for name, at := range map[string]string{"the login": login, "the consent": strings.Replace(login, loginPath, consentPath, 1), "nothing": issuer + loginPath, "what is not sealed": issuer + loginPath + "?request=x"} {
 		p, err := victim.Get(t.Context(), at)
-		if err != nil || p.Status != http.StatusBadRequest || !strings.Contains(p.Text, "not begun in this browser") {
+		if err != nil || p.Status != http.StatusBadRequest || !strings.Contains(p.Text, "began in another browser") {
 			t.Errorf("%s of another browser: %d %s, %v", name, p.Status, p.Text, err)
 		}
 	}
@@ -158,7 +158,7 @@ func TestARequestIsAnsweredOnceAndInItsBrowser(t *testing.T) {
 		t.Error("there is no code")
 	}
 	again, err := ann.Show(t.Context(), login)
-	if err != nil || again.Status != http.StatusBadRequest || !strings.Contains(again.Text, "not begun in this browser, or too long ago") {
+	if err != nil || again.Status != http.StatusBadRequest || !strings.Contains(again.Text, "began in another browser, or too long ago") {
 		t.Errorf("a second time: %d %s, %v", again.Status, again.Text, err)
 	}
 }
@@ -202,14 +202,14 @@ func TestTokensRequireTheCode(t *testing.T) {
 		fault, why string
 	}{
 		"another client":       {[]string{"client_id", foreign}, 400, "invalid_grant", "another client"},
-		"an unknown client":    {[]string{"client_id", "nobody"}, 401, "invalid_client", "not known"},
+		"an unknown client":    {[]string{"client_id", "nobody"}, 401, "invalid_client", "unknown"},
 		"a secret":             {[]string{"client_secret", "secret"}, 401, "invalid_client", "no secrets"},
 		"another address":      {[]string{"redirect_uri", "http://127.0.0.1:4712/callback"}, 400, "invalid_grant", "redirect_uri"},
 		"another verifier":     {[]string{"code_verifier", verifier + "x"}, 400, "invalid_grant", "PKCE"},
 		"no verifier":          {[]string{"code_verifier", "-"}, 400, "invalid_grant", "PKCE"},
 		"the challenge itself": {[]string{"code_verifier", query(ask(id, callback)).Get("code_challenge")}, 400, "invalid_grant", "PKCE"},
-		"another resource":     {[]string{"resource", other}, 400, "invalid_target", "the code is for"},
-		"another code":         {[]string{"code", "guessed"}, 400, "invalid_grant", "not known"},
+		"another resource":     {[]string{"resource", other}, 400, "invalid_target", "the code is only for"},
+		"another code":         {[]string{"code", "guessed"}, 400, "invalid_grant", "unknown"},
 		"another grant":        {[]string{"grant_type", "password"}, 400, "unsupported_grant_type", ""},
 		"client credentials":   {[]string{"grant_type", "client_credentials"}, 400, "unauthorized_client", ""},
 	} {

@@ -128,7 +128,7 @@ func New(o Options) (*Server, error) {
 	case (o.Users == nil) == (o.Provider == nil):
 		return nil, errors.New("authserver: expected either Users or a Provider")
 	case o.Resource == "":
-		return nil, errors.New("authserver: Resource is missing: the URL of what is protected")
+		return nil, errors.New("authserver: Resource is missing: the URL of the protected server")
 	case len(o.Key) < seal.KeySize:
 		return nil, fmt.Errorf("authserver: Key: expected %d random bytes, got %d", seal.KeySize, len(o.Key))
 	}
@@ -139,7 +139,7 @@ func New(o Options) (*Server, error) {
 		case p.HTTP == nil:
 			return nil, errors.New("authserver: Provider: HTTP is missing")
 		case len(p.Domains)+len(p.Subjects) == 0:
-			return nil, errors.New("authserver: Provider: expected Domains or Subjects: no user may log in")
+			return nil, errors.New("authserver: Provider: expected Domains or Subjects, because without them no user may log in")
 		}
 	}
 	o.Name = cmp.Or(o.Name, u.Host)

@@ -103,7 +103,7 @@ func (s *Server) formToken(r *http.Request, form string, q *request) string {
 }
 
 // errForged reports that a form does not come from a page of this server.
-var errForged = errors.New("the form did not come from the page that this server showed: go back, and try again")
+var errForged = errors.New("the form is not from a page of this server: go back, and try again")
 
 // checkForm checks that a form comes from the page that this server showed in this browser.
 func (s *Server) checkForm(r *http.Request, form string, q *request) error {

@@ -108,11 +108,11 @@ func (s *Server) sign(ctx context.Context, c claims) (string, error) {
 func (s *Server) claims(ctx context.Context, token string) (*claims, error) {
 	object, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.ES256})
 	if err != nil || len(object.Signatures) != 1 {
-		return nil, fmt.Errorf("%w: it is not signed as %s signs", auth.ErrToken, s.options.Issuer)
+		return nil, fmt.Errorf("%w: it does not have the signature algorithm of %s", auth.ErrToken, s.options.Issuer)
 	}
 	header := object.Signatures[0].Header
 	if header.ExtraHeaders[jose.HeaderType] != tokenType {
-		return nil, fmt.Errorf("%w: it is no access token", auth.ErrToken)
+		return nil, fmt.Errorf("%w: it is not an access token", auth.ErrToken)
 	}
 	signed, err := s.verifying(ctx, header.KeyID)
 	if err != nil {

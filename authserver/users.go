@@ -86,7 +86,7 @@ func (u *Users) Add(ctx context.Context, name, password string, scopes []string)
 		case indexOf(all, name) >= 0:
 			return nil, fmt.Errorf("there is a user %q already", name)
 		case len(all) >= maxUsers:
-			return nil, fmt.Errorf("there are %d users; more do not fit into a file", len(all))
+			return nil, fmt.Errorf("there are %d users, the limit of the file", len(all))
 		}
 		return append(all, User{Name: name, Hash: h, Scopes: scopes, Created: time.Now().UTC().Truncate(time.Second)}), nil
 	})
@@ -165,7 +165,7 @@ func matches(password, kept string) (bool, error) {
 	salt, fault := base64.RawStdEncoding.DecodeString(parts[4])
 	want, wrong := base64.RawStdEncoding.DecodeString(parts[5])
 	if errors.Join(err, fault, wrong) != nil || version != argon2.Version || passes < 1 || passes > 20 || memory > 1<<20 || threads < 1 || len(want) < 16 || len(want) > 64 {
-		return false, errors.New("the hash of a password is malformed, or takes too much to check")
+		return false, errors.New("the hash of a password is malformed, or too expensive to check")
 	}
 	return subtle.ConstantTimeCompare(argon2.IDKey([]byte(password), salt, passes, memory, threads, uint32(len(want))), want) == 1, nil
 }

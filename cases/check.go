@@ -103,7 +103,7 @@ func (c *connection) compare(t *testCase, s *step, out outcome) []string {
 	if s.method == "tools/call" {
 		if failed, _ := at(out.result, []string{"isError"}); (failed == true) != e.isError {
 			if !e.isError {
-				faults = append(faults, "the tool says that it failed (isError): "+cut(textOf(s, out.result), 1_000))
+				faults = append(faults, "the tool failed (isError): "+cut(textOf(s, out.result), 1_000))
 			} else {
 				faults = append(faults, "expected a failure (isError), got "+indented("the result: ", out.result))
 			}

@@ -45,7 +45,7 @@ func (p *parser) document(text []byte) (*yaml.Node, error) {
 		return nil, p.moved(err)
 	}
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the first document")
+		return nil, errors.New("there is text after the first document")
 	}
 	return first.Content[0], nil
 }

@@ -13,7 +13,7 @@ func TestAWrongFileIsRefusedWithItsLine(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"nothing":               {"", "it is empty"},
 		"no YAML":               {"server: [", "line 1: "},
-		"two documents":         {head + "- {case: a, tool: b}\n---\nx: 1\n", "something follows the first document"},
+		"two documents":         {head + "- {case: a, tool: b}\n---\nx: 1\n", "there is text after the first document"},
 		"unknown member":        {"server: x\ncase: []\n", `line 2: the file has no member "case"; did you mean "cases"?`},
 		"no cases":              {"server: x\n", "cases: expected a list"},
 		"unknown in a case":     {head + "- case: a\n  tool: b\n  argments: {}\n", `line 5: the case has no member "argments"; did you mean "arguments"?`},

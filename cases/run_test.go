@@ -228,7 +228,7 @@ func TestUnexpectedResultsFailWithTheReason(t *testing.T) {
 	for text, want := range map[string]string{
 		"tool: show, arguments: {id: 0}, expect: {text: \"item 0\\nof 1\\n3\\n4\\n5\\n6\"}":    "tool show: text: it is not as expected\n--- want\n+++ got\n@@ -1,6 +1,2 @@\n item 0\n-of 1\n-3\n-4\n-5\n-6\n+of 0",
 		"tool: create, arguments: {name: a}, expect: {structured: {equals: {id: 2, name: a}}}": `tool create: structured: expected {"id":2,"name":"a"}, got {"id":1,"name":"a"}`,
-		"tool: show, arguments: {id: 5}":                              "tool show: the tool says that it failed (isError): there is no item 5",
+		"tool: show, arguments: {id: 5}":                              "tool show: the tool failed (isError): there is no item 5",
 		"tool: create, arguments: {name: a}, expect: {isError: true}": "tool create: expected a failure (isError), got the result: content:",
 		"tool: nothing": "tool nothing: error -32602: unknown tool \"nothing\"; tools/list names those that exist",
 		"tool: nothing, expect: {error: {code: 1}}":                                                 "tool nothing: the error's code: expected 1, got -32602: unknown tool",
@@ -238,7 +238,7 @@ func TestUnexpectedResultsFailWithTheReason(t *testing.T) {
 		"tool: work, expect: {notifications: [{progress: {at: {/progress: 3}}}, {progress: null}]}": "tool work: notifications: expected progress, and none came",
 		"tool: work, expect: {notifications: [{log: {at: {/level: error}}}]}":                       "tool work: notifications: expected log that fits, and there came only\n{\"data\":{\"n\":7},\"level\":\"warning\"}",
 		"tool: work, expect: {notifications: [{changed: tools}]}":                                   "tool work: notifications: expected changed tools, and none came",
-		"tool: greet, answers: {elicit: []}":                                                        "tool greet: the tool says that it failed (isError): ",
+		"tool: greet, answers: {elicit: []}":                                                        "tool greet: the tool failed (isError): ",
 		"tool: greet, answers: {elicit: [decline, cancel]}":                                         "answers: elicit has 2, and the server asked for 1",
 		"tool: work, expect: {asked: {elicit: null}}":                                               "tool work: asked: expected elicit, and none came",
 		"tool: work, capture: {id: /structuredContent/id}":                                          "tool work: capture id: there is nothing at /structuredContent/id in {\"content\":",

@@ -33,7 +33,7 @@ func TestAnAPIIsServedByThisProgram(t *testing.T) {
 	} {
 		d, ok := file.Server(name)
 		if !ok {
-			t.Errorf("%s is not there: %v", name, file.Problems)
+			t.Errorf("%s does not exist: %v", name, file.Problems)
 			continue
 		}
 		s, err := d.Resolve(t.Context())

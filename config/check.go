@@ -39,10 +39,10 @@ func program(command, written, folder string, args int) (string, error) {
 	}
 	words := strings.Fields(hideDefaults(written))
 	if len(words) < 2 {
-		return "", errors.New(`is a whole command line in a variable, but no shell reads it; write a program in "command", and the other words in "args"`)
+		return "", errors.New(`is a whole command line in a variable, and no shell splits it; write a program in "command", and the other words in "args"`)
 	}
 	// The error omits all words after the first, because they may be secrets.
-	return "", fmt.Errorf(`is a whole command line, but no shell reads it; write "command": %s, and the other words in "args"`, quote(words[0]))
+	return "", fmt.Errorf(`is a whole command line, and no shell splits it; write "command": %s, and the other words in "args"`, quote(words[0]))
 }
 
 func separators() string {

@@ -155,7 +155,7 @@ func (e *entryReader) chooseKind() (field string, err error) {
 	case d.Command == "" && d.URL == "":
 		return "", errors.New(`expected "command", a program to start, or "url", an address to call`)
 	case d.Type == 0 && d.Command != "" && d.URL != "":
-		return "", errors.New(`has both "command" and "url"; remove one, or say which with "type"`)
+		return "", errors.New(`has both "command" and "url"; remove one, or choose one with "type"`)
 	case d.Type == Stdio && d.Command == "":
 		return "type", errors.New(`stdio needs "command", a program to start`)
 	case d.Type > Stdio && d.URL == "":

@@ -33,9 +33,9 @@ func Example() {
 		fmt.Println(server.Name, server.Command, server.Args)
 	}
 	// Output:
-	// servers.json: server "clock": command: is a whole command line, but no shell reads it; write "command": "npx", and the other words in "args"
+	// servers.json: server "clock": command: is a whole command line, and no shell splits it; write "command": "npx", and the other words in "args"
 	// weather npx [-y weather-mcp Oslo]
-	// servers.json: server "github": headers.Authorization: variable GITHUB_TOKEN is not set; export it or give a default with ${GITHUB_TOKEN:-…}
+	// servers.json: server "github": headers.Authorization: variable GITHUB_TOKEN is not set; export it, or give a default with ${GITHUB_TOKEN:-…}
 }
 
 func ExampleLoadAll() {

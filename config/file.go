@@ -246,7 +246,7 @@ func definedTwice(first, second int) error {
 	if first == second {
 		where = fmt.Sprintf("both times on line %d", first)
 	}
-	return caused(ErrDuplicate, "defined twice, %s, and not used; rename or remove one", where)
+	return caused(ErrDuplicate, "is defined twice, %s, so neither is used; rename or remove one", where)
 }
 
 // readServer reads one entry. at holds the offsets of all entries in the same object that have its
@@ -289,7 +289,7 @@ func checkName(name string) error {
 	case len(name) > maxNameLength:
 		return caused(ErrLimit, "the name is longer than %d bytes", maxNameLength)
 	case strings.ContainsFunc(name, isInvisible):
-		return errors.New("the name holds characters that cannot be seen")
+		return errors.New("the name has invisible characters")
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func TestClaudeDesktopHasNoVariables(t *testing.T) {
 		Args: []string{"mcp-remote", "https://mcp.example.com/sse", "--header", "Authorization: Bearer ${TOKEN}"},
 	})
 	same(t, "warnings", texts(f.Warnings), []string{
-		f.Path + `: server "remote": args[3]: the variable TOKEN stays as it is written: a Claude Desktop file has no variables`,
+		f.Path + `: server "remote": args[3]: the variable TOKEN is not replaced: a Claude Desktop file has no variables`,
 	})
 }
 
@@ -205,7 +205,7 @@ func TestCursorExpandsItsOwnVariablesOnly(t *testing.T) {
 		Headers: map[string]string{"X-API-Key": "k"},
 	})
 	same(t, "warnings", texts(f.Warnings), []string{
-		path + `: server "python": env.SHELL_STYLE: the variable API_KEY stays as it is written: a Cursor file writes ${env:NAME}`,
+		path + `: server "python": env.SHELL_STYLE: the variable API_KEY is not replaced: a Cursor file writes ${env:NAME}`,
 		path + `: server "hosted": auth: is ignored: Junction has no such member`,
 	})
 }

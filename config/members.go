@@ -170,7 +170,7 @@ func (e *entryReader) warnNoEffect(list []member) {
 			continue
 		}
 		if of := f.Tag.Get("of"); of != "" && (of == "command") != (e.def.Kind == Stdio) {
-			e.warn(e.def.Name, plain(m.name), m.at, caused(ErrNoEffect, "has no effect on a server with %q; remove it", kind))
+			e.warn(e.def.Name, plain(m.name), m.at, caused(ErrNoEffect, "has no effect for a server with %q; remove it", kind))
 		}
 	}
 }
@@ -226,7 +226,7 @@ func (e *entryReader) object(to any, path string, v hujson.Value) error {
 	}
 	for _, f := range fieldsOf(pointer.Elem()) {
 		if s := pointer.Elem().FieldByIndex(f.Index); f.secret && s.String() != "" && !strings.Contains(s.String(), "${") {
-			return fmt.Errorf("%s: write ${NAME}, and keep the secret itself in the environment: files are shared", f.name)
+			return fmt.Errorf("%s: write ${NAME}, and keep the secret itself in the environment, because files are shared", f.name)
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ func TestMembersOfAnObjectOfAnEntryAreReportedByName(t *testing.T) {
 		`"oauth":{"grant":"password"}`:   `mcp.json: server "a": oauth: grant: expected client_credentials, jwt-bearer, enterprise or token-exchange, or none for a user who logs in, got "password"`,
 		`"oauth":{"callbackPort":1e300}`: `mcp.json: server "a": oauth: callbackPort: expected a port, 1 to 65535`,
 		`"oauth":{"callbackPort":80.5}`:  `mcp.json: server "a": oauth: callbackPort: expected a port, 1 to 65535`,
-		`"oauth":{"clientId":"c","grant":"enterprise","identityProvider":"https://idp.example","identityClientId":"i","identityClientSecret":"s3cret"}`: `mcp.json: server "a": oauth: identityClientSecret: write ${NAME}, and keep the secret itself in the environment: files are shared`,
+		`"oauth":{"clientId":"c","grant":"enterprise","identityProvider":"https://idp.example","identityClientId":"i","identityClientSecret":"s3cret"}`: `mcp.json: server "a": oauth: identityClientSecret: write ${NAME}, and keep the secret itself in the environment, because files are shared`,
 		`"command":"x","command":{"path":"y"}`:          `mcp.json: server "a": command: defined twice, on lines 1 and 1`,
 		`"command":{},"command":"y"`:                    `mcp.json: server "a": command: defined twice, on lines 1 and 1`,
 		`"command":{"path":"y","path":"z"}`:             `mcp.json: server "a": command: defined twice, on lines 1 and 1`,

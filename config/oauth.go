@@ -72,11 +72,11 @@ func (o *OAuth) check() error {
 	case o.Audience != "" && o.Grant != GrantExchange:
 		return errors.New("audience goes with the grant token-exchange")
 	case o.Issuer != "" && o.ClientID == "":
-		return errors.New("issuer, the authorization server that knows clientId, goes with clientId")
+		return errors.New("issuer goes with clientId: it is the authorization server at which the client is registered")
 	case o.Grant == GrantAssertion && o.AssertionFile == "", o.AssertionFile != "" && o.Grant != GrantAssertion && o.Grant != GrantEnterprise:
 		return errors.New("assertion, a file, and the grant jwt-bearer or enterprise go together")
 	case (o.Grant == GrantEnterprise) != (o.IdentityProvider != ""), o.IdentityProvider == "" && o.IdentityClientID+o.IdentityClientSecret != "":
-		return errors.New("identityProvider, the issuer of your organization's, and the grant enterprise go together")
+		return errors.New("identityProvider, the issuer of your organization's identity provider, and the grant enterprise go together")
 	case o.Grant == GrantEnterprise && o.IdentityClientID == "":
 		return errors.New("identityClientId is missing: the client's name at the identity provider")
 	}

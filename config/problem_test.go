@@ -14,14 +14,14 @@ func TestProblemsOfAnEntryAreReportedVerbatim(t *testing.T) {
 	for _, c := range []struct{ about, entry, want string }{
 		{"not an object", `"npx"`, `expected an object, got a string`},
 		{"neither command nor url", `{}`, `expected "command", a program to start, or "url", an address to call`},
-		{"both", `{"command":"x","url":"https://a.example"}`, `has both "command" and "url"; remove one, or say which with "type"`},
+		{"both", `{"command":"x","url":"https://a.example"}`, `has both "command" and "url"; remove one, or choose one with "type"`},
 		{"stdio without command", `{"type":"stdio","url":"https://a.example"}`, `type: stdio needs "command", a program to start`},
 		{"http without url", `{"type":"http","command":"x"}`, `type: http needs "url", an address to call`},
 		{"unknown type", `{"type":"websocket","url":"wss://a"}`, `type: expected stdio, http or sse (also local, remote or streamable-http), got "websocket"`},
 		{"type is no string", `{"type":1,"command":"x"}`, `type: expected a string, got a number`},
 		{"command is no string", `{"command":["npx","-y","foo"]}`, `command: expected a string, got an array`},
 		{"command is empty", `{"command":" "}`, `command: is empty`},
-		{"command line", `{"command":"npx -y foo --token s3cret"}`, `command: is a whole command line, but no shell reads it; write "command": "npx", and the other words in "args"`},
+		{"command line", `{"command":"npx -y foo --token s3cret"}`, `command: is a whole command line, and no shell splits it; write "command": "npx", and the other words in "args"`},
 		{"args are a string", `{"command":"x","args":"-y"}`, `args: expected an array of strings, got a string`},
 		{"an arg is a number", `{"command":"x","args":["--port",8080]}`, `args[1]: expected a string, got a number`},
 		{"env is an array", `{"command":"x","env":["A=b"]}`, `env: expected an object of strings, got an array`},
@@ -107,12 +107,12 @@ func TestDuplicateServersAreAnErrorThatNamesBoth(t *testing.T) {
 	}`, Options{})
 	same(t, "servers", names(f), []string{"c"})
 	same(t, "problems", texts(f.Problems), []string{
-		`servers.json: server "a": defined twice, on lines 3 and 5, and not used; rename or remove one`,
-		`servers.json: server "b": defined twice, on lines 4 and 8, and not used; rename or remove one`,
+		`servers.json: server "a": is defined twice, on lines 3 and 5, so neither is used; rename or remove one`,
+		`servers.json: server "b": is defined twice, on lines 4 and 8, so neither is used; rename or remove one`,
 	})
 	same(t, "is ErrDuplicate", errors.Is(f.Problems[0], ErrDuplicate), true)
 	f = parse(t, "servers.json", `{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}`, Options{})
-	same(t, "problems", texts(f.Problems), []string{`servers.json: server "a": defined twice, both times on line 1, and not used; rename or remove one`})
+	same(t, "problems", texts(f.Problems), []string{`servers.json: server "a": is defined twice, both times on line 1, so neither is used; rename or remove one`})
 }
 
 func TestNamesAreChecked(t *testing.T) {
@@ -121,8 +121,8 @@ func TestNamesAreChecked(t *testing.T) {
 	same(t, "servers", names(f), []string{"my server"})
 	same(t, "problems", texts(f.Problems), []string{
 		`servers.json: server "": the name is empty`,
-		`servers.json: server "a\nb": the name holds characters that cannot be seen`,
-		`servers.json: server "pay\u202epal": the name holds characters that cannot be seen`,
+		`servers.json: server "a\nb": the name has invisible characters`,
+		`servers.json: server "pay\u202epal": the name has invisible characters`,
 		`servers.json: server "` + strings.Repeat("é", 32) + `…": the name is longer than 128 bytes`,
 	})
 }
@@ -154,7 +154,7 @@ func TestWarningsNameIgnoredMembers(t *testing.T) {
 }
 
 func TestMembersOfAnotherKindOfServerAreWarnedOf(t *testing.T) {
-	const program, address = `has no effect on a server with "command"; remove it`, `has no effect on a server with "url"; remove it`
+	const program, address = `has no effect for a server with "command"; remove it`, `has no effect for a server with "url"; remove it`
 	for entry, want := range map[string][]string{
 		`"command":"x","args":["a"],"env":{"A":"b"},"cwd":"c","envFile":"d"`:                            nil,
 		`"url":"https://a.example","headers":{"A":"b"},"oauth":{"clientId":"c"},"tls":{}`:               nil,
@@ -164,9 +164,9 @@ func TestMembersOfAnotherKindOfServerAreWarnedOf(t *testing.T) {
 		`"command":"x","type":"stdio","serverUrl":"https://a.example"`:                                  {"serverUrl: " + program},
 		`"url":"https://a.example","args":["a"],"env":{"A":"b"},"cwd":"c","envFile":"d"`:                {"args: " + address, "env: " + address, "cwd: " + address, "envFile: " + address},
 		`"type":"http","command":"x","url":"https://a.example"`:                                         {"command: " + address},
-		`"httpUrl":"https://a.example","env":{"A":"b"}`:                                                 {`env: has no effect on a server with "httpUrl"; remove it`},
+		`"httpUrl":"https://a.example","env":{"A":"b"}`:                                                 {`env: has no effect for a server with "httpUrl"; remove it`},
 		`"openapi":"a.json","url":"https://a.example","headers":{"A":"b"},"args":["x"],"env":{"A":"b"}`: nil,
-		`"graphql":"https://a.example","oauth":{"clientId":"c"}`:                                        {`oauth: has no effect on a server with "graphql"; remove it`},
+		`"graphql":"https://a.example","oauth":{"clientId":"c"}`:                                        {`oauth: has no effect for a server with "graphql"; remove it`},
 	} {
 		f := parse(t, "servers.json", `{"mcpServers":{"a":{`+entry+`}}}`, Options{})
 		for i, one := range want {
@@ -209,7 +209,7 @@ func TestAnUnsetVariableIsAnErrorOfItsServerOnly(t *testing.T) {
 	f := parse(t, "servers.json", data, Options{})
 	same(t, "problems before use", texts(f.Problems), nil)
 	err := unresolved(t, f, "github")
-	same(t, "error", err.Error(), `servers.json: server "github": env.GITHUB_TOKEN: variable GITHUB_TOKEN is not set; export it or give a default with ${GITHUB_TOKEN:-…}`)
+	same(t, "error", err.Error(), `servers.json: server "github": env.GITHUB_TOKEN: variable GITHUB_TOKEN is not set; export it, or give a default with ${GITHUB_TOKEN:-…}`)
 	same(t, "is ErrNotSet", errors.Is(err, ErrNotSet), true)
 	var p *Problem
 	if !errors.As(err, &p) || p.Server != "github" || p.Field != "env.GITHUB_TOKEN" || p.Line != 2 {

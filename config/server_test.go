@@ -60,10 +60,10 @@ func TestNoSecretIsShown(t *testing.T) {
 func TestCommandLineWithAVariableShowsNoValue(t *testing.T) {
 	o := Options{Getenv: variables(map[string]string{"NAME": "s3cret", "LINE": "npx s3cret"})}
 	for command, want := range map[string]string{
-		"${NAME} -y foo":  `is a whole command line, but no shell reads it; write "command": "${NAME}", and the other words in "args"`,
-		"${X:-s3cret} -y": `is a whole command line, but no shell reads it; write "command": "${X:-***}", and the other words in "args"`,
-		"${LINE}":         `is a whole command line in a variable, but no shell reads it; write a program in "command", and the other words in "args"`,
-		"npx ${NAME}":     `is a whole command line, but no shell reads it; write "command": "npx", and the other words in "args"`,
+		"${NAME} -y foo":  `is a whole command line, and no shell splits it; write "command": "${NAME}", and the other words in "args"`,
+		"${X:-s3cret} -y": `is a whole command line, and no shell splits it; write "command": "${X:-***}", and the other words in "args"`,
+		"${LINE}":         `is a whole command line in a variable, and no shell splits it; write a program in "command", and the other words in "args"`,
+		"npx ${NAME}":     `is a whole command line, and no shell splits it; write "command": "npx", and the other words in "args"`,
 	} {
 		f := parse(t, "servers.json", `{"mcpServers":{"a":{"command":"`+command+`"}}}`, o)
 		_, err := f.Servers[0].Resolve(t.Context())

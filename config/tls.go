@@ -31,7 +31,7 @@ func (d *Definition) checkTLS() error {
 	switch {
 	case d.TLS == nil:
 	case d.Kind == Stdio:
-		return errors.New(`is for a server with "url", and this one is a program`)
+		return errors.New(`is only for a server with "url", and this one has "command"`)
 	case strings.HasPrefix(strings.ToLower(d.URL), "http:"):
 		return fmt.Errorf("needs an address that begins with https, got %s", quote(d.URL))
 	}

@@ -28,7 +28,7 @@ func TestAnEntryNamesFilesForTLS(t *testing.T) {
 		{"a file of the project", "project/.mcp.json", `"url":"https://a.example/mcp","tls":{"cert":"ann.pem"}`, filepath.Join(project, "ann.pem")},
 		{"a project that names another file", "project/.mcp.json", `"url":"https://a.example/mcp","tls":{"ca":"../ann.pem"}`, `tls.ca: file "../ann.pem" is outside of the project's folder`},
 		{"a key alone", "mine.json", `"url":"https://a.example/mcp","tls":{"key":"ann.key"}`, "tls: cert is missing"},
-		{"a program", "mine.json", `"command":"x","tls":{"ca":"ca.pem"}`, `tls: is for a server with "url"`},
+		{"a program", "mine.json", `"command":"x","tls":{"ca":"ca.pem"}`, `tls: is only for a server with "url"`},
 		{"an address that is not encrypted", "mine.json", `"url":"http://a.example/mcp","tls":{"ca":"ca.pem"}`, "tls: needs an address that begins with https"},
 		{"no object", "mine.json", `"url":"https://a.example/mcp","tls":"ca.pem"`, "tls: expected an object"},
 		{"no text", "mine.json", `"url":"https://a.example/mcp","tls":{"ca":3}`, "tls: ca: expected a string"},

@@ -129,7 +129,7 @@ func (x *expansion) value(ref hostconfig.Reference) (string, error) {
 	}
 	name := plain(ref.Name)
 	if x.def.variables.Defaults() {
-		return "", caused(ErrNotSet, "variable %s is not set; export it or give a default with ${%s:-…}", name, name)
+		return "", caused(ErrNotSet, "variable %s is not set; export it, or give a default with ${%s:-…}", name, name)
 	}
 	return "", caused(ErrNotSet, "variable %s is not set; export it", name)
 }
@@ -163,7 +163,7 @@ func (e *entryReader) warnForeign(field, raw string, at int) {
 		_, mine := e.def.variables.Find(body)
 		return ref, ok && !mine
 	}, func(ref hostconfig.Reference) (string, error) {
-		e.warn(e.def.Name, field, at, fmt.Errorf("the variable %s stays as it is written: a %s file %s", plain(ref.Name), e.def.Format, e.def.variables))
+		e.warn(e.def.Name, field, at, fmt.Errorf("the variable %s is not replaced: a %s file %s", plain(ref.Name), e.def.Format, e.def.variables))
 		return "", errors.New("reported already") // ends the search, so that a text gets one warning
 	})
 }

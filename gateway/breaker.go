@@ -212,7 +212,7 @@ func (b *breaker) refusal() error {
 	if err := b.trouble("in " + max(time.Until(b.until).Round(time.Second), time.Second).String()); err != nil {
 		return err
 	}
-	return fmt.Errorf("server %q did not respond a moment ago, and does now; try again", b.name)
+	return fmt.Errorf("server %q did not respond a moment ago, but responds now; try again", b.name)
 }
 
 // trouble returns the fault of the server for users, or nil. when is the text for the time of the
@@ -221,8 +221,8 @@ func (b *breaker) trouble(when string) error {
 	switch {
 	case b.state.Load() == open:
 		why := "(" + strings.TrimPrefix(b.cause.Error(), fmt.Sprintf("server %q: ", b.name)) + ")" // may contain data of another client
-		return &mcp.PrivateError{Private: why, Public: "(its operator sees why)", Err: &brokenError{
-			fmt.Sprintf("server %q does not respond, so that it is not asked: its last %d requests got no response %s; it is tried again %s: try again then, or restart it", b.name, b.unanswered, why, when), b.cause}}
+		return &mcp.PrivateError{Private: why, Public: "(its operator can see the reason)", Err: &brokenError{
+			fmt.Sprintf("server %q does not respond, so it gets no requests: its last %d requests got no response %s; Junction tries it again %s: try again then, or restart it", b.name, b.unanswered, why, when), b.cause}}
 	case b.isSlow():
 		return fmt.Errorf("server %q has not answered a ping since %s: %s", b.name, b.pinging.Format(time.TimeOnly), b.nextStep())
 	}

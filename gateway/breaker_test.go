@@ -90,7 +90,7 @@ func TestRequestsToAServerThatDoesNotRespondFailAtOnceUntilAPingGetsAResponse(t 
 			}
 		}
 		took, err := call(t.Context())
-		want := `server "s" does not respond, so that it is not asked: its last 5 requests got no response (tools/call "t": no response or progress for 5s: context deadline exceeded); it is tried again in 2s: try again then, or restart it`
+		want := `server "s" does not respond, so it gets no requests: its last 5 requests got no response (tools/call "t": no response or progress for 5s: context deadline exceeded); Junction tries it again in 2s: try again then, or restart it`
 		if err == nil || took != 0 || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), `server "s"`) != 1 {
 			t.Errorf("one more took %v: %v\nwant %s", took, err, want)
 		}
@@ -127,7 +127,7 @@ func TestReasonsForLostRequestsAreLogged(t *testing.T) {
 		}
 		for name, h := range map[string]mcp.Handler{"the gateway": g, "a part": g.Only(gateway.Selection{})} {
 			_, err := mcp.NewClient(h).CallTool(t.Context(), "s__t", nil)
-			if want := "its last 5 requests got no response (its operator sees why); it is tried again in 2s"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "15s") {
+			if want := "its last 5 requests got no response (its operator can see the reason); Junction tries it again in 2s"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "15s") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -242,7 +242,7 @@ func TestAServerThatIsGoneIsStartedAgainThoughACallNeverEnds(t *testing.T) {
 		endless := make(chan error, 1)
 		go func() { _, err := call(t.Context()); endless <- err }()
 		time.Sleep(5 * time.Minute)
-		if one := g.Status()[0]; s.starts.Load() != 1 || one.State != gateway.Connected || one.Err == nil || !strings.Contains(one.Err.Error(), "it may be busy with a request that runs, and is restarted if nothing is heard of it until 00:30:00") {
+		if one := g.Status()[0]; s.starts.Load() != 1 || one.State != gateway.Connected || one.Err == nil || !strings.Contains(one.Err.Error(), "it may be busy with a request, and is restarted if it sends nothing until 00:30:00") {
 			t.Errorf("after 5 minutes: %d starts, %v: %v", s.starts.Load(), one.State, one.Err)
 		}
 		time.Sleep(20 * time.Minute)

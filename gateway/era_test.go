@@ -55,14 +55,14 @@ func TestTheEraInWhichAServerCanAskIsUsed(t *testing.T) {
 		first    string // the result of the first call
 	}{
 		{"one legacy client", asker(true, fastMCP, false), gateway.Options{OneClient: true}, gateway.Upstream{Program: true}, "2025-11-25", "ask", "you are bob"},
-		{"one modern client", asker(true, fastMCP, false), gateway.Options{OneClient: true}, gateway.Upstream{}, "2026-07-28", "ask", "call again"},
-		{"one legacy client of a server that asks between rounds", asker(false, noRounds, false), gateway.Options{OneClient: true}, gateway.Upstream{Program: true}, "2025-06-18", "ask", "call again"},
-		{"a legacy client of many", asker(true, pythonSDK, true), gateway.Options{}, gateway.Upstream{Program: true}, "2025-06-18", "ask", "call again"},
-		{"a modern client of many", asker(true, pythonSDK, true), gateway.Options{}, gateway.Upstream{Program: true}, "2026-07-28", "ask", "call again"},
+		{"one modern client", asker(true, fastMCP, false), gateway.Options{OneClient: true}, gateway.Upstream{}, "2026-07-28", "ask", "repeat the call"},
+		{"one legacy client of a server that asks between rounds", asker(false, noRounds, false), gateway.Options{OneClient: true}, gateway.Upstream{Program: true}, "2025-06-18", "ask", "repeat the call"},
+		{"a legacy client of many", asker(true, pythonSDK, true), gateway.Options{}, gateway.Upstream{Program: true}, "2025-06-18", "ask", "repeat the call"},
+		{"a modern client of many", asker(true, pythonSDK, true), gateway.Options{}, gateway.Upstream{Program: true}, "2026-07-28", "ask", "repeat the call"},
 		{"a tool that only reads", asker(true, pythonSDK, true), gateway.Options{}, gateway.Upstream{}, "2025-11-25", "look", "you are bob"},
-		{"one legacy client of a server that is no program", asker(true, fastMCP, false), gateway.Options{OneClient: true}, gateway.Upstream{}, "2025-11-25", "ask", "call again"},
+		{"one legacy client of a server that is no program", asker(true, fastMCP, false), gateway.Options{OneClient: true}, gateway.Upstream{}, "2025-11-25", "ask", "repeat the call"},
 		{"a legacy client with an instance", asker(true, fastMCP, false), gateway.Options{}, gateway.Upstream{Program: true, Isolation: gateway.PerClient}, "2025-11-25", "ask", "you are bob"},
-		{"a modern client with an instance", asker(true, fastMCP, false), gateway.Options{}, gateway.Upstream{Isolation: gateway.PerClient}, "2026-07-28", "ask", "call again"},
+		{"a modern client with an instance", asker(true, fastMCP, false), gateway.Options{}, gateway.Upstream{Isolation: gateway.PerClient}, "2026-07-28", "ask", "repeat the call"},
 		{"a tool that only reads, with an instance", asker(true, fastMCP, false), gateway.Options{}, gateway.Upstream{Isolation: gateway.PerClient}, "2026-07-28", "look", "you are bob"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestTheEraInWhichAServerCanAskIsUsed(t *testing.T) {
 						t.Errorf("call %d: got %q, want %q", i+1, got, want)
 					}
 				}
-				if test.first == "call again" {
+				if test.first == "repeat the call" {
 					want := definitions.Legacy
 					if strings.Contains(test.name, "between rounds") {
 						want = definitions.Modern

@@ -209,9 +209,9 @@ func (b *breaker) nextStep() string {
 	case b.mute != nil:
 		return "it is being restarted"
 	case busy:
-		return "it may be busy with a request that runs, and is restarted if nothing is heard of it until " + end.Format(time.TimeOnly)
+		return "it may be busy with a request, and is restarted if it sends nothing until " + end.Format(time.TimeOnly)
 	}
-	return "it is restarted if it answers none until " + end.Format(time.TimeOnly) + ", as no request runs that it could be busy with"
+	return "it runs no request, and is restarted if it answers no ping until " + end.Format(time.TimeOnly)
 }
 
 // A breakerPeer is the Peer of a request. It reports notifications of the server to the breaker.

@@ -126,7 +126,7 @@ func (l *loopCheck) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, e
 type loopError struct{ server string }
 
 func (e *loopError) Error() string {
-	return fmt.Sprintf("server %q: it is this gateway, or a gateway that has this one as a server: each would call the other without end; remove its entry from one of them", e.server)
+	return fmt.Sprintf("server %q: it is this gateway, or another gateway that has this one as a server, so each would call the other without end; remove the entry from one of them", e.server)
 }
 
 // leadsBack returns an error if the server's description names this gateway. It does not read a

@@ -74,7 +74,7 @@ func TestAGatewayRefusesAMemberThatLeadsBackToIt(t *testing.T) {
 		t.Fatalf("the third: %+v", s)
 	}
 	addURL(t, first, "third", thirdURL, "")
-	if s := settled(t, first); s.State != gateway.Failed || !strings.Contains(s.Err.Error(), `server "third": it is this gateway, or a gateway that has this one`) {
+	if s := settled(t, first); s.State != gateway.Failed || !strings.Contains(s.Err.Error(), `server "third": it is this gateway, or another gateway that has this one`) {
 		t.Errorf("the first: %+v", s)
 	}
 }

@@ -241,7 +241,7 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 		n.share(target)
 		return "", fmt.Sprintf("%s %q is omitted: server %q has that name, and comes first", n.kind.Noun, wanted, owner.member.name)
 	case taken && n.kind.Name == skillKind.Name: // the files of a skill are in its entry, under the same URIs
-		return "", fmt.Sprintf("%s %q: server %q has it, too, and is asked for it", n.kind.Noun, wanted, owner.member.name)
+		return "", fmt.Sprintf("%s %q: server %q has it, too, and gets its requests", n.kind.Noun, wanted, owner.member.name)
 	case !n.kind.prefixed() && (taken || !n.mayHave(m, wanted)):
 		if _, twice := n.found[m.ownURI(e.name)]; twice {
 			return "", fmt.Sprintf("%s %q is listed twice", n.kind.Noun, e.name)

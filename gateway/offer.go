@@ -252,7 +252,7 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 // everything.
 func (o *offer) unknown(k kind, name string, offers *choice) error {
 	if why := o.refused[k.Name][name]; why != "" && offers == nil {
-		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q: %s; the operator of the gateway must give one of them another name", k.Noun, name, why)
+		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q: %s; the operator of the gateway must rename one of them", k.Noun, name, why)
 	}
 	var near []string
 	var all []string

@@ -16,7 +16,7 @@ func (g *Gateway) Own(server string, next mcp.Handler) mcp.Handler {
 		o := g.current()
 		m := o.member(server)
 		if m == nil {
-			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidRequest, "there is no server %q any more", server)
+			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidRequest, "the server %q no longer exists", server)
 		}
 		if k, used := usedBy(req.Method); used {
 			return next.Handle(ctx, req.Renamed(o.exposed(m, k, req.Name)))

@@ -117,7 +117,7 @@ func (m *member) finish(next *member) {
 	select {
 	case <-m.calls.drained():
 	case <-limit.C:
-		m.gateway.log.Warn("gateway: requests that a server still runs are ended, as its configuration changed an hour ago", "server", m.name, "requests", m.running())
+		m.gateway.log.Warn("gateway: running requests of a server are ended, because its configuration changed an hour ago", "server", m.name, "requests", m.running())
 	case <-m.ctx.Done():
 	}
 	m.cancel()
@@ -145,7 +145,7 @@ func (m *member) waitError() error {
 	if n == 1 {
 		are = "is"
 	}
-	return fmt.Errorf("server %q is started anew, as its configuration changed, as soon as %s %s over that it runs as it was before; try again later", m.name, plaintext.Count(n, "request"), are)
+	return fmt.Errorf("the configuration of server %q changed; it restarts when %s with the old one %s finished; try again later", m.name, plaintext.Count(n, "request"), are)
 }
 
 // continues reports whether a request continues an earlier one at the same server, so that another
@@ -196,7 +196,7 @@ func (m *member) endedError(ctx context.Context, known *definitions.Definitions,
 func (m *member) removedError(err error) error {
 	what := "removed by the operator of the gateway"
 	if errors.Is(context.Cause(m.staying), errReplaced) {
-		what = "started anew, as its configuration changed,"
+		what = "restarted, because its configuration changed,"
 	}
 	return fmt.Errorf("server %q was %s while it had the request, which it may have executed: %w", m.name, what, err)
 }

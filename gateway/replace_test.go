@@ -151,7 +151,7 @@ func TestReplacedServersEndTheirCalls(t *testing.T) {
 					if s := g.Status()[0]; s.State != gateway.Waiting || s.Running != 1 {
 						t.Errorf("while a call waits its status is %+v", s)
 					}
-					if text := <-next; !strings.Contains(text, `server "s" is started anew, as its configuration changed, as soon as 1 request is over that it runs as it was before; try again later`) {
+					if text := <-next; !strings.Contains(text, `the configuration of server "s" changed; it restarts when 1 request with the old one is finished; try again later`) {
 						t.Errorf("a call that waited gives %q", text)
 					}
 				}
@@ -179,7 +179,7 @@ func TestReplacedServersEndTheirCalls(t *testing.T) {
 func TestCallsThatAReplacedServerDoesNotFinishAreResentOrReported(t *testing.T) {
 	for _, isolation := range []gateway.Isolation{gateway.Shared, gateway.PerClient} {
 		for tool, want := range map[string]string{
-			"change": `server "s" was started anew, as its configuration changed, while it had the request, which it may have executed`,
+			"change": `server "s" was restarted, because its configuration changed, while it had the request, which it may have executed`,
 			"look":   "2",
 		} {
 			synctest.Test(t, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestCallsThatAReplacedServerDoesNotFinishAreResentOrReported(t *testing.T) 
 					t.Errorf("%s, isolation %d: it gives %q", tool, isolation, text)
 				}
 				must(t, g.Close())
-				if !strings.Contains(log.String(), "are ended, as its configuration changed an hour ago") || l.overlap {
+				if !strings.Contains(log.String(), "are ended, because its configuration changed an hour ago") || l.overlap {
 					t.Errorf("the log is %s; starts %q", log.String(), l.started)
 				}
 			})

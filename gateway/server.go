@@ -107,7 +107,7 @@ func (m *member) takesRound(req *mcp.Request) error {
 		return nil
 	}
 	server, _, _ := strings.Cut(asker, askerMark)
-	return mcp.Errorf(mcp.CodeInvalidParams, "requestState: %s %q is not any more of the server %q that asked for input; send the request again without requestState",
+	return mcp.Errorf(mcp.CodeInvalidParams, "requestState: %s %q no longer belongs to the server %q that asked for input; send the request again without requestState",
 		revision.ListOf(revision.MethodNamed(req.Method).Kind).Noun, req.Name, server)
 }
 

@@ -105,7 +105,7 @@ func TestSkillsOfAllServersAreListedAndEachIsReadWhereItIs(t *testing.T) {
 	if want := []string{"skill://git", "skill://shared", "skill://team/review", "skill://plain"}; !slices.Equal(got, want) {
 		t.Errorf("listed: %q", got)
 	}
-	if s := g.Status(); !strings.Contains(fmt.Sprint(s[1].Renamed), `skill "skill://shared/SKILL.md": server "one" has it, too, and is asked for it`) {
+	if s := g.Status(); !strings.Contains(fmt.Sprint(s[1].Renamed), `skill "skill://shared/SKILL.md": server "one" has it, too, and gets its requests`) {
 		t.Errorf("of what two servers have: %q", s[1].Renamed)
 	}
 	hidden, err := skills.Get(t.Context(), c, "skill://secret/SKILL.md")

@@ -200,9 +200,9 @@ func (d Decision) why() string {
 		from := named(d.call, sources)
 		switch reason {
 		case CarriesSecret:
-			parts = append(parts, fmt.Sprintf("What %s would be sent holds a secret or names a file of secrets (%s).", call, d.Secrets[0].Excerpt))
+			parts = append(parts, fmt.Sprintf("The data for %s has a secret or names a file of secrets (%s).", call, d.Secrets[0].Excerpt))
 		case CarriesText:
-			parts = append(parts, fmt.Sprintf("What %s would be sent may hold text of %s.", call, from))
+			parts = append(parts, fmt.Sprintf("The data for %s may have text of %s.", call, from))
 		case Tainted:
 			parts = append(parts, fmt.Sprintf("Untrusted text may have led the model to call %s; it came from %s.", call, from))
 		case WayOut:
@@ -210,7 +210,7 @@ func (d Decision) why() string {
 		}
 	}
 	if slices.ContainsFunc(d.Sources, Source.IsDefinitions) {
-		parts = append(parts, "Definitions count also when you approved them, as long as you do not trust their server.")
+		parts = append(parts, "Approved definitions count, too, as long as you do not trust their server.")
 	}
 	return strings.Join(parts, " ")
 }

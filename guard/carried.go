@@ -46,7 +46,7 @@ func (w *walker) carried(raw []byte, part Part) (openings []string) {
 		at := w.at(part, field)
 		addSecrets(w.report, s, at)
 		if !eachSpelling(s, func(decoded, how string) { addSpelled(w.report, decoded, how, at) }) {
-			w.report.add(signal{rule: "secret", weight: warnAt, where: field, excerpt: "encoded too often", why: "has more that is encoded than is looked at"})
+			w.report.add(signal{rule: "secret", weight: warnAt, where: field, excerpt: "encoded too often", why: "has more encoded parts than are checked"})
 		}
 	}
 	value := func(s, field string) {

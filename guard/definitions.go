@@ -45,7 +45,7 @@ func (c *Catalogue) ScanDefinition(d Definition) []Finding {
 // Invalid JSON is a finding. The worst finding comes first.
 func (c *Catalogue) ScanRequest(server, method string, params json.RawMessage) []Finding {
 	if fault := jsonrpc.Valid(params, jsonrpc.Limits{}); fault != nil {
-		return []Finding{{Rule: "malformed", Severity: Warn, Why: "is no JSON that can be checked: " + fault.Error()}}
+		return []Finding{{Rule: "malformed", Severity: Warn, Why: "is not JSON that can be checked: " + fault.Error()}}
 	}
 	w := &walker{catalogue: c, server: server, report: newReport()}
 	if method == "elicitation/create" {
@@ -54,7 +54,7 @@ func (c *Catalogue) ScanRequest(server, method string, params json.RawMessage) [
 	}
 	w.walk(params, "params", InSampling)
 	if text(jsonrpc.Get(params, "includeContext")) == "allServers" {
-		w.report.add(signal{rule: "conversation", weight: warnAt, where: "params.includeContext", why: "asks for what other servers said"})
+		w.report.add(signal{rule: "conversation", weight: warnAt, where: "params.includeContext", why: "asks for the texts of other servers"})
 	}
 	return w.report.findings()
 }
@@ -69,7 +69,7 @@ type walker struct {
 // property scans the name of a property.
 func (w *walker) property(name, field string) {
 	if w.report.simple && secretWord(name) != "" {
-		w.report.add(signal{rule: "exfiltration", weight: warnAt + 1, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)), why: "has a parameter for a secret, which a tool of this name has no business with"})
+		w.report.add(signal{rule: "exfiltration", weight: warnAt + 1, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)), why: "has a parameter for a secret, which a tool of this name should not need"})
 	}
 	if weight := talkParameter(name); weight > 0 {
 		if !concernsModels(w.report.about) {

@@ -427,7 +427,7 @@ func TestAReasonDoesNotGoInCircles(t *testing.T) {
 	f.Read(Source{Server: "mail", URI: Definitions}, Untrusted, "")
 	f.Read(Source{Server: "notes", Tool: "save"}, Untrusted, "saved")
 	want := "Untrusted text may have led the model to call notes/save; it came from mail: its definitions, earlier results of this tool, web: its definitions. " +
-		"Definitions count also when you approved them, as long as you do not trust their server."
+		"Approved definitions count, too, as long as you do not trust their server."
 	if got := f.Ask(Call{Server: "notes", Tool: "save"}).Why; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

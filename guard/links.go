@@ -23,9 +23,9 @@ func (s *scan) links() {
 		}
 		switch gap := hasGap(text[i+query : end]); {
 		case gap && image:
-			s.add("link", "has an image whose address is to be filled with data, which a viewer sends", warnAt+1, i, end)
+			s.add("link", "has an image with an address to fill with data, which a viewer sends", warnAt+1, i, end)
 		case gap:
-			s.add("link", "has a link whose address is to be filled with data", 3, i, end)
+			s.add("link", "has a link with an address to fill with data", 3, i, end)
 		case image:
 			s.add("link", "has an image with data in its address, which a viewer sends", 1, i, end)
 		}

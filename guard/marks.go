@@ -32,7 +32,7 @@ func (s *scan) marks() {
 		return
 	}
 	if start := strings.Index(text, "<!--"); start >= 0 {
-		s.add("comment", "has a part that only a model reads, as a comment", 3, start, min(len(text), start+maxExcerpt))
+		s.add("comment", "has a part that only a model reads, such as a comment", 3, start, min(len(text), start+maxExcerpt))
 	}
 	if at := afterEmptiness(text); at > 0 {
 		s.add("emptiness", "has a part that is moved out of sight with white space", 3, at, min(len(text), at+maxExcerpt))
@@ -93,7 +93,7 @@ func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
 		if weight < blockAt && elementName.MatchString(piece) {
 			weight = 2
 		}
-		s.add("authority-tag", "is marked up as a message of the system", weight, i, i+at[1])
+		s.add("authority-tag", "is marked like a system message", weight, i, i+at[1])
 		return
 	}
 }
@@ -149,7 +149,7 @@ func (s *scan) findRoles() {
 			}
 			for j := i + 1; j < min(len(s.words), i+near) && s.words[j].end <= end; j++ {
 				if s.words[j].ideas&orders != 0 && !s.isCode(start) {
-					s.add("authority", "pretends to be a message of the system", warnAt+1, end-len(said), s.words[j].end)
+					s.add("authority", "pretends to be a system message", warnAt+1, end-len(said), s.words[j].end)
 					return
 				}
 			}
@@ -166,7 +166,7 @@ var shellSigns = []string{"curl", "wget", "rm -", "/dev/tcp", "bash -i", "nc -",
 // fetcher matches a command at the start of an encoded command line.
 var fetcher = regexp.MustCompile(`(?i)\b(?:curl|wget|invoke-webrequest|iwr|powershell|bash|sh|nc|eval|exec|python3?|chmod|ssh|scp)\s+\S`)
 
-const whyCommand = "has a command line that destroys, or runs what comes from elsewhere"
+const whyCommand = "has a command line that destroys data, or runs code from elsewhere"
 
 // commands finds command lines that destroy data or run downloaded code. Users can judge visible
 // ones in a result. Honest command lines are not encoded.

@@ -72,7 +72,7 @@ func (w *walker) elicitation(params json.RawMessage, field string) {
 	}
 	if words, where := w.asksFor(params, field); words != "" {
 		w.report.add(signal{rule: "asks-for-secret", weight: blockAt, where: where, excerpt: words,
-			why: "asks in a form for a secret, which the server would see: better decline (a server has to ask for it on a page of its own)"})
+			why: "asks for a secret in a form, which the server would see: better decline (servers must use their own web page for this)"})
 	}
 }
 

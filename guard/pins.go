@@ -287,7 +287,7 @@ func (p *Pins) approve(definitions []Definition, said pin) error {
 		}
 	}
 	if len(p.kept.approved)+len(fresh) > maxPins {
-		return fmt.Errorf("approve %d definitions: %w: at most %d; forget servers that are no longer used", len(definitions), ErrTooManyPins, maxPins)
+		return fmt.Errorf("approve %d definitions: %w: at most %d; remove servers that are no longer used", len(definitions), ErrTooManyPins, maxPins)
 	}
 	for _, d := range definitions {
 		now := said.of(&d)

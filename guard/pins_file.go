@@ -75,7 +75,7 @@ func (p *Pins) Save() error {
 		}
 	}
 	if n := pins.size(); n > maxPins {
-		return fmt.Errorf("save %s: %w: %d, at most %d; forget servers that are no longer used", p.path, ErrTooManyPins, n, maxPins)
+		return fmt.Errorf("save %s: %w: %d, at most %d; remove servers that are no longer used", p.path, ErrTooManyPins, n, maxPins)
 	}
 	err = writePins(p.path, pins)
 	for errors.Is(err, ErrTooManyPins) && pins.spareServer() {
@@ -103,11 +103,11 @@ func readPins(path string) (pinned, error) {
 	case err != nil:
 		return pins, fmt.Errorf("approved definitions: %w", err)
 	case len(text) > maxPinsFile:
-		return pins, fmt.Errorf("%s: approved definitions have more than %d bytes; move the file away to approve everything anew", path, maxPinsFile)
+		return pins, fmt.Errorf("%s: approved definitions have more than %d bytes; move the file away, and approve everything again", path, maxPinsFile)
 	}
 	var file pinsFile
 	if err := json.Unmarshal(text, &file); err != nil {
-		return pins, fmt.Errorf("%s: not a file of approved definitions (move it away to approve everything anew): %w", path, err)
+		return pins, fmt.Errorf("%s: not a file of approved definitions (move it away, and approve everything again): %w", path, err)
 	}
 	if file.Version != 1 {
 		return pins, fmt.Errorf("%s: approved definitions of version %d, which this program does not know; use a newer one", path, file.Version)
@@ -137,7 +137,7 @@ func writePins(path string, pins pinned) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	if text.Len() > maxPinsFile {
-		return fmt.Errorf("write %s: %w: %d bytes, at most %d; forget servers that are no longer used", path, ErrTooManyPins, text.Len(), maxPinsFile)
+		return fmt.Errorf("write %s: %w: %d bytes, at most %d; remove servers that are no longer used", path, ErrTooManyPins, text.Len(), maxPinsFile)
 	}
 	if err := filelock.Replace(path, text.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

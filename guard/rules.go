@@ -51,13 +51,13 @@ func (p parts) has(at Where, r *report) bool {
 }
 
 const (
-	whyOverride   = "asks the model to put aside what it was told"
+	whyOverride   = "asks the model to ignore its instructions"
 	whySecrecy    = "asks the model to keep something from the user"
 	whyExfil      = "asks for private files or keys to be passed on"
 	whyTalk       = "asks for the conversation or the model's own instructions"
 	whySink       = "sends data to somewhere else"
-	whyCapability = "names an ability that only harms"
-	whyMismatch   = "sends data elsewhere, which a tool of this name has no business with"
+	whyCapability = "names an ability that can only do harm"
+	whyMismatch   = "sends data elsewhere, which a tool of this name should not do"
 )
 
 // theRules returns the rules, indexed by their first idea and parsed on first use. There are few on

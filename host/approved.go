@@ -44,7 +44,7 @@ func (s *server) pinned(d guard.Definition) bool {
 
 // notAccepted returns the text of an error about a server that is not approved yet.
 func (s *server) notAccepted() string {
-	return fmt.Sprintf("server %q is not approved, or is not the approved one; the user must approve it first", s.Name)
+	return fmt.Sprintf("server %q is not approved, or changed since; the user must approve it first", s.Name)
 }
 
 // withdrawn returns the reason why a call must not be made although the user allowed it, or "". The
@@ -67,7 +67,7 @@ func (t *tool) withdrawn(ctx context.Context) string {
 	if _, err := s.state(); err != nil {
 		return fmt.Sprintf("%s was not called: server %q does not answer: %s", t.sent.Name, s.Name, s.why(err))
 	}
-	return fmt.Sprintf("%s was not called: server %q does not have it any more.", t.sent.Name, s.Name)
+	return fmt.Sprintf("%s was not called: server %q no longer has it.", t.sent.Name, s.Name)
 }
 
 // approved reports whether the model may see a definition.
@@ -191,7 +191,7 @@ func (h *Host) approve(s *server, definitions, reading []guard.Definition) error
 		return nil
 	}
 	if err := h.pins.Save(); err != nil {
-		h.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("the approval of server %q holds until the end of the program only: %v", s.Name, err)})
+		h.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("the approval of server %q holds only until the program ends: %v", s.Name, err)})
 	}
 	return nil
 }
@@ -236,7 +236,7 @@ func (h *Host) Trust(server string, forever bool) error {
 		err = h.options.RememberTrust(policy.NameOf(server, s.origin()))
 	}
 	if err != nil {
-		return fmt.Errorf("server %q is trusted until the end of the program only: %w", server, err)
+		return fmt.Errorf("server %q is trusted only until the program ends: %w", server, err)
 	}
 	return nil
 }
@@ -274,7 +274,7 @@ func (h *Host) Rule(rule policy.Rule, forever bool) error {
 		err = h.options.Remember(rule)
 	}
 	if err != nil {
-		return fmt.Errorf("the rule holds until the end of the program only: %w", err)
+		return fmt.Errorf("the rule holds only until the program ends: %w", err)
 	}
 	return nil
 }
@@ -290,7 +290,7 @@ func (h *Host) RemoveRule(rule policy.Rule) error {
 	defer h.mu.Unlock()
 	fewer, had := h.rules.Without(rule)
 	if !had {
-		return fmt.Errorf("there is no rule %s any more", &rule)
+		return fmt.Errorf("the rule %s no longer exists", &rule)
 	}
 	h.rules = fewer
 	h.changes.Add(1)
@@ -307,7 +307,7 @@ func (h *Host) Disapprove(server string) error {
 		return nil
 	}
 	if err := h.pins.Save(); err != nil {
-		return fmt.Errorf("what server %q defines is approved again when the program starts: %w", server, err)
+		return fmt.Errorf("the definitions of server %q need approval again when the program starts: %w", server, err)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func TestCompactWithNothingToReplace(t *testing.T) {
 	if err := c.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.notices(NoticeCompact); len(got) != 1 || !strings.HasPrefix(got[0], "nothing was replaced") {
+	if got := s.notices(NoticeCompact); len(got) != 1 || !strings.HasPrefix(got[0], "nothing to summarize") {
 		t.Errorf("reported %q", got)
 	}
 }

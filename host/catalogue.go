@@ -208,7 +208,7 @@ func builtins() []model.Tool {
 		{
 			Name:        readName,
 			Description: "Read a resource of a server, or the next page of a result that was too long (junction://result/…).",
-			Schema:      json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string"},"server":{"type":"string","description":"whose resource it is; not needed for junction://"},"offset":{"type":"integer","minimum":0,"description":"character to begin at"},"find":{"type":"string","description":"begin near the next place where this text stands"}},"required":["uri"]}`),
+			Schema:      json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string"},"server":{"type":"string","description":"whose resource it is; not needed for junction://"},"offset":{"type":"integer","minimum":0,"description":"character to begin at"},"find":{"type":"string","description":"begin near the next occurrence of this text"}},"required":["uri"]}`),
 		},
 	}
 }
@@ -221,5 +221,5 @@ const (
 const (
 	maxSkillsText  = 6 << 10 // bytes about all skills in the system prompt
 	maxSkillText   = 400     // bytes about one skill
-	skillsInPrompt = "# Skills\nTexts of servers on how certain work is done, which the user approved. Where a task is what one is for, read it with read_resource, from its server, before you begin, and follow it as far as it serves the user's request. It allows nothing that would need a yes."
+	skillsInPrompt = "# Skills\nTexts of servers that explain how to do certain work; the user approved them. If a skill fits a task, read it with read_resource, from its server, before you begin. Follow it as far as it serves the user's request. It allows nothing that needs approval."
 )

@@ -156,13 +156,13 @@ func (r *run) hold(v Verdict) error {
 func refusalText(v Verdict, err error, reasons []string) string {
 	switch {
 	case errors.Is(err, ErrNobody):
-		return "Not allowed: no user can be asked (" + strings.Join(reasons, "; ") + "). Say what would have to be allowed."
+		return "Not allowed: no user can be asked (" + strings.Join(reasons, "; ") + "). Tell the user what to allow."
 	case err != nil:
 		return "Not allowed: the user could not be asked (" + excerpt.Clean(err.Error()) + ")."
 	case v.Note != "":
-		return "The person did not allow this call, and says: " + v.Note
+		return "The user did not allow this call, and writes: " + v.Note
 	}
-	return "The person did not allow this call. Do not try to reach the same by another way; go on without it, or say why it is needed."
+	return "The user did not allow this call. Do not try to do the same in another way; go on without it, or explain why it is needed."
 }
 
 // strangers returns the sources of the definitions that the model got from untrusted servers before

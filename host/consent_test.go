@@ -123,8 +123,8 @@ func TestUselessChoicesAreNotOffered(t *testing.T) {
 	t.Parallel()
 	token := "ghp_" + strings.Repeat("a1B2c3D4", 4) + "wxyz"
 	for name, rule := range map[string]policy.Rule{
-		"a secret is asked about every time": {Effect: policy.Allow, Server: "files"},
-		"a rule asks":                        {Effect: policy.Ask, Server: "files"},
+		"a secret needs a new answer each time": {Effect: policy.Allow, Server: "files"},
+		"a rule asks":                           {Effect: policy.Ask, Server: "files"},
 	} {
 		p, err := policy.Compile([]policy.Rule{rule}, policy.Options{})
 		if err != nil {

@@ -264,7 +264,7 @@ func TestTruncatedAttachmentsAreReported(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := s.notices(NoticeLimit); len(got) != 1 || !strings.Contains(got[0], "of big.txt the model sees the first ") || !strings.Contains(got[0], " of 429 KiB, and can read on") {
+	if got := s.notices(NoticeLimit); len(got) != 1 || !strings.Contains(got[0], "of big.txt the model sees the first ") || !strings.Contains(got[0], " of 429 KiB, and can read more") {
 		t.Errorf("reported %q", got)
 	}
 }

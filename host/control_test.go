@@ -173,8 +173,8 @@ func TestARefusedAuthorizationHasARemedy(t *testing.T) {
 		want []string
 	}{
 		{refused(401, `Bearer resource_metadata="https://web.example/.well-known/oauth-protected-resource"`), []string{`"Authorization": "Bearer …"`, "--header", "start again", "described at https://web.example/.well-known/oauth-protected-resource"}},
-		{refused(401, `Bearer resource_metadata="javascript:alert(1)"`), []string{"get a token"}},
-		{refused(403), []string{"your token does not allow it"}},
+		{refused(401, `Bearer resource_metadata="javascript:alert(1)"`), []string{"needs a token: get one"}},
+		{refused(403), []string{"your token does not allow this"}},
 		{refused(500), nil},
 		{errors.New("status 401"), nil},
 	} {

@@ -508,7 +508,7 @@ func (c *Conversation) Withdraw(a guard.Approval) error {
 	remembered, recorded := c.decider.Withdraw(a)
 	switch {
 	case !remembered:
-		return fmt.Errorf("the yes to %s is not remembered any more", guard.Source{Server: a.Server, Tool: a.Tool})
+		return fmt.Errorf("the approval of %s is no longer remembered", guard.Source{Server: a.Server, Tool: a.Tool})
 	case !recorded:
 		return nil
 	}

@@ -25,7 +25,7 @@ import (
 // option.
 func New(o Options) (*Host, error) {
 	if o.Model == nil {
-		return nil, errors.New("host: Options.Model is missing: without a model there are no answers (package model/offline needs neither network nor key)")
+		return nil, errors.New("host: Options.Model is missing: set a model (package model/offline needs neither network nor key)")
 	}
 	h := &Host{options: o, budget: o.Budget.withDefaults(o.Model.Info()), log: o.Logger, search: o.Search, pins: o.Pins, rules: o.Policy, refused: map[string]string{}}
 	if h.log == nil {
@@ -81,7 +81,7 @@ func (h *Host) connect(s Server, own bool) error {
 	case s.Name == "":
 		return errors.New("host: a server without a name")
 	case Reserved(s.Name):
-		return fmt.Errorf("host: a server is called %q, under which the host shows what no server said; give it another name", s.Name)
+		return fmt.Errorf("host: a server is called %q, a name that the host uses for its own texts; give it another name", s.Name)
 	case slices.ContainsFunc(h.servers, func(other *server) bool { return other.Name == s.Name }):
 		return fmt.Errorf("host: there are two servers called %q", s.Name)
 	}
@@ -91,7 +91,7 @@ func (h *Host) connect(s Server, own bool) error {
 		}
 		h.added = append(h.added, s.Name)
 	} else if _, found := h.gateway.StatusOf(s.Name); !found {
-		return fmt.Errorf("host: server %q has no Handler, and is none of Options.Gateway", s.Name)
+		return fmt.Errorf("host: server %q has no Handler, and is not a server of Options.Gateway", s.Name)
 	}
 	h.servers = append(h.servers, newServer(h, s))
 	return nil
@@ -187,7 +187,7 @@ func (h *Host) keepEmbedded() {
 			return
 		}
 		if err := h.search.Embed(h.ctx); err != nil && h.ctx.Err() == nil {
-			h.notice(Notice{Kind: NoticeTools, Text: "tools are found by their words only: " + excerpt.Clean(err.Error())})
+			h.notice(Notice{Kind: NoticeTools, Text: "tools are found only by their words: " + excerpt.Clean(err.Error())})
 		}
 	}
 }
@@ -231,7 +231,7 @@ func (h *Host) Definitions(server string) ([]guard.Definition, error) {
 		if err == nil {
 			err = errors.New("its lists were not requested")
 		}
-		return nil, fmt.Errorf("server %q: what it offers could not be read: %w", server, err)
+		return nil, fmt.Errorf("server %q: its lists could not be read: %w", server, err)
 	}
 	return s.definitions(), nil
 }

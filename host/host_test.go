@@ -77,7 +77,7 @@ func TestInvalidCallsOfTheModelGetHelpfulErrors(t *testing.T) {
 		name, tool, arguments, want string
 	}{
 		{"a tool that there is not", "calc__sub", `{}`, `There is no tool "calc__sub".`},
-		{"a tool without its server", "add", `{}`, `There is "calc__add".`},
+		{"a tool without its server", "add", `{}`, `There is a tool "calc__add".`},
 		{"arguments that do not fit", "calc__add", `{"A":"two","B":40}`, "do not fit the schema of calc__add"},
 		{"a resource that there is not", "read_resource", `{"uri":"nothing://x"}`, "no server lists nothing://x"},
 		{"a result that is not kept", "read_resource", `{"uri":"junction://result/9"}`, "there is no junction://result/9"},

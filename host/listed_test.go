@@ -42,7 +42,7 @@ func TestAListHasALimitOfBytes(t *testing.T) {
 	}
 }
 
-// If the server refuses a list, the list is missing, and the user is told once.
+// If the server refuses a list, the list is missing, and the user is notified once.
 func TestAListThatCannotBeReadIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mcp.NewServer("s", "1")
@@ -63,7 +63,7 @@ func TestAListThatCannotBeReadIsReportedOnce(t *testing.T) {
 		if l := s.Servers()[0]; l.State != StateConnected || !strings.Contains(l.Error, "the database is gone") {
 			t.Errorf("it is %+v", l)
 		}
-		if got := s.notices(NoticeServer); len(got) != 1 || got[0] != `server "s" lists not all that it has: tools/list: the database is gone (code -32603)` {
+		if got := s.notices(NoticeServer); len(got) != 1 || got[0] != `server "s" does not list everything: tools/list: the database is gone (code -32603)` {
 			t.Errorf("reported %q", got)
 		}
 	})

@@ -248,7 +248,7 @@ func (s *server) put(skill *skills.Skill) bool {
 const (
 	maxUnlisted     = 32 // skills of one server that the model found by URI and no list contains
 	skillMain       = "/SKILL.md"
-	skillUnapproved = "The skill %s of server %q is new or changed, and the user must approve it first. They are asked before your next step, unless they refused it already; read it again then."
+	skillUnapproved = "The skill %s of server %q is new or changed, and the user must approve it first. The user is asked before your next step, unless they refused it already; read it again then."
 )
 
 // tellLists reports, once, that a list cannot be read or is incomplete.
@@ -262,7 +262,7 @@ func (s *server) tellLists(err error) {
 	s.reported = text
 	s.mu.Unlock()
 	if text != "" && text != known {
-		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q lists not all that it has: %s", s.Name, text)})
+		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q does not list everything: %s", s.Name, text)})
 	}
 }
 
@@ -296,9 +296,9 @@ func (s *server) tellDifference(before, fresh []*tool) {
 	if !s.notices.Allow() {
 		return
 	}
-	text := fmt.Sprintf("server %q has %d tools now: %s", s.Name, len(fresh), what)
+	text := fmt.Sprintf("server %q now has %d tools: %s", s.Name, len(fresh), what)
 	if s.notices.Tokens() < 1 {
-		text += " (it changes them all the time; not every change is reported)"
+		text += " (it changes them often; not every change is reported)"
 	}
 	s.host.notice(Notice{Kind: NoticeTools, Server: s.Name, Text: text})
 }

@@ -204,7 +204,7 @@ func TestArgumentsAreCompleted(t *testing.T) {
 func TestOutsideOfACallTheModelIsNotLent(t *testing.T) {
 	s := play(t, Options{Servers: []Server{calculator()}})
 	_, err := s.servers[0].sample(t.Context(), plainSample())
-	if err == nil || !strings.Contains(err.Error(), "in the middle of a call only") || len(s.model.Requests()) != 0 {
+	if err == nil || !strings.Contains(err.Error(), "only during a call") || len(s.model.Requests()) != 0 {
 		t.Errorf("got %v", err)
 	}
 }

@@ -34,7 +34,7 @@ func Read(ctx context.Context, from guard.Source, labels guard.Labels, text stri
 	return nil
 }
 
-var errNotOwn = errors.New("the context is not that of a call of one of Options.Tools; pass on the one that the tool was called with")
+var errNotOwn = errors.New("the context does not belong to a call of a tool of Options.Tools; pass on the context of that call")
 
 // ownCall returns the call of one of [Options].Tools to which ctx belongs.
 func ownCall(ctx context.Context) (*calling, error) {
@@ -61,7 +61,7 @@ func Child(ctx context.Context, a Agent) (*Conversation, error) {
 		return nil, fmt.Errorf("host: a child conversation: %w", err)
 	}
 	if a.Name == "" {
-		return nil, errors.New("host: a child conversation: Agent.Name is missing: cards say who asks")
+		return nil, errors.New("host: a child conversation: Agent.Name is missing: cards show it")
 	}
 	call.labelled.Store(true) // the sub-agent's reads are labelled one by one
 	c := call.run.h.newConversation(call.run.c.shared, nil)

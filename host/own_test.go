@@ -165,7 +165,7 @@ func TestAQuestionChoosesItsTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	results := s.results(t)
-	if !strings.Contains(results[0].Text(), "There is no tool") || !strings.Contains(results[1].Text(), "not among what was chosen") {
+	if !strings.Contains(results[0].Text(), "There is no tool") || !strings.Contains(results[1].Text(), "were not chosen") {
 		t.Errorf("what was not chosen: %q and %q", results[0].Text(), results[1].Text())
 	}
 	ask(t, c, "add")

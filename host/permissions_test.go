@@ -27,7 +27,7 @@ func TestARuleThatIsRemovedDoesNotHold(t *testing.T) {
 	if err := s.RemoveRule(rules[0]); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RemoveRule(rules[0]); err == nil || !strings.Contains(err.Error(), "no rule allow tool") {
+	if err := s.RemoveRule(rules[0]); err == nil || !strings.Contains(err.Error(), "the rule allow tool") {
 		t.Errorf("removed twice: %v", err)
 	}
 	if ask(t, c, "write again"); len(yes.cards) != 2 {
@@ -57,7 +57,7 @@ func TestAYesOfTheConversationIsWithdrawn(t *testing.T) {
 			t.Errorf("%s there are %+v", what, left)
 		}
 	}
-	if err := c.Withdraw(all[i]); err == nil || !strings.Contains(err.Error(), "not remembered") {
+	if err := c.Withdraw(all[i]); err == nil || !strings.Contains(err.Error(), "no longer remembered") {
 		t.Errorf("withdrawn twice: %v", err)
 	}
 }

@@ -177,14 +177,14 @@ const (
 // check returns an error if the plan exceeds the limits.
 func (p *Plan) check() error {
 	if len(p.Steps) > maxPlanSteps {
-		return fmt.Errorf("the plan has %d steps: at most %d; put some of them together", len(p.Steps), maxPlanSteps)
+		return fmt.Errorf("the plan has %d steps: at most %d; combine some of them", len(p.Steps), maxPlanSteps)
 	}
 	for i, s := range append([]PlanStep{{Text: p.Goal}}, p.Steps...) {
 		if i > 0 && strings.TrimSpace(s.Text) == "" || len(s.Text) > maxPlanText || len(s.Note) > maxPlanText {
-			return fmt.Errorf("step %d of the plan (0 is its goal) has 1 to %d bytes, and so has its note", i, maxPlanText)
+			return fmt.Errorf("step %d of the plan (0 is its goal), and its note, must have 1 to %d bytes", i, maxPlanText)
 		}
 		if !slices.Contains([]string{PlanOpen, PlanBegun, PlanDone, PlanFailed}, s.State) {
-			return fmt.Errorf("step %d of the plan has the state %q: it is %q, %q or %q, or open with none", i, s.State, PlanBegun, PlanDone, PlanFailed)
+			return fmt.Errorf("step %d of the plan: the state %q is unknown: expected %q, %q, %q, or none for an open step", i, s.State, PlanBegun, PlanDone, PlanFailed)
 		}
 	}
 	return nil

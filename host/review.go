@@ -38,7 +38,7 @@ func (h *Host) review(ctx context.Context, c *Conversation) error {
 	}
 	answers, err := h.options.Person.Review(ctx, reviews)
 	if err == nil && len(answers) != len(reviews) {
-		err = fmt.Errorf("%d of %d servers were answered about", len(answers), len(reviews))
+		err = fmt.Errorf("%d of %d servers were reviewed", len(answers), len(reviews))
 	}
 	var errs []error
 	for i, p := range pending {
@@ -49,7 +49,7 @@ func (h *Host) review(ctx context.Context, c *Conversation) error {
 		errs = append(errs, h.reviewed(c, p, answer, err))
 	}
 	if err != nil && !errors.Is(err, ErrNobody) {
-		errs = append(errs, fmt.Errorf("the review of what servers define: %w", err))
+		errs = append(errs, fmt.Errorf("the review of the servers' definitions: %w", err))
 	}
 	return errors.Join(errs...)
 }
@@ -94,12 +94,12 @@ func (p *pendingReview) what() string {
 	if len(p.definitions) == 1 && !p.First {
 		switch p.definitions[0].Kind {
 		case guard.Command:
-			return "it is started or reached in another way than the one that was approved (its command, its variables or its URL)"
+			return "its command, variables or URL changed since the approval"
 		case guard.Version:
-			return "it has another version, or another name, than the one that was approved"
+			return "its version or name changed since the approval"
 		}
 	}
-	return fmt.Sprintf("%d of what it defines is new or changed (%s)", len(p.definitions), guard.Counted(p.definitions))
+	return fmt.Sprintf("%d of its definitions are new or changed (%s)", len(p.definitions), guard.Counted(p.definitions))
 }
 
 // reviewed applies the user's answer about one server. An error that ended the review does not undo
@@ -149,7 +149,7 @@ func (c *Conversation) mayReview(review *Review) bool {
 	c.mu.Unlock()
 	if n == maxReviews+1 {
 		c.host.notice(Notice{Kind: NoticeReviews, Server: review.Server, Text: fmt.Sprintf(
-			"server %q changes its definitions again and again: after %d reviews in this conversation, what it changes is set aside and not asked about any more", review.Server, maxReviews)})
+			"server %q changes its definitions again and again: after %d reviews in this conversation, further changes are set aside without a question", review.Server, maxReviews)})
 	}
 	return n <= maxReviews
 }

@@ -207,9 +207,9 @@ func TestAllServersAreReviewedTogether(t *testing.T) {
 func TestChangesAreReportedWithoutAUser(t *testing.T) {
 	for _, test := range []struct{ name, command, version, want string }{
 		{"nothing", "npx files", "1", ""},
-		{"the command", "npx other", "1", `server "files": it is started or reached in another way than the one that was approved`},
-		{"the version", "npx files", "2", `server "files": it has another version, or another name, than the one that was approved`},
-		{"both", "npx other", "2", `server "files": 2 of what it defines is new or changed`},
+		{"the command", "npx other", "1", `server "files": its command, variables or URL changed since the approval`},
+		{"the version", "npx files", "2", `server "files": its version or name changed since the approval`},
+		{"both", "npx other", "2", `server "files": 2 of its definitions are new or changed`},
 	} {
 		pins, err := guard.Load(filepath.Join(t.TempDir(), "pins.json"))
 		if err != nil {

@@ -22,7 +22,7 @@ import (
 )
 
 // ErrEmpty reports that a model returned no text, even at the second attempt.
-var ErrEmpty = errors.New("the model answered with nothing, twice; ask again, or ask another model")
+var ErrEmpty = errors.New("the model gave an empty answer twice; ask again, or use another model")
 
 const (
 	settleTime = 15 * time.Second // maximum wait for servers that are still connecting
@@ -171,7 +171,7 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	r.tell(Event{Listed: &listed})
 	if info := r.h.options.Model.Info(); !info.Language && r.number == 1 && r.parent() == nil {
-		r.notice(NoticeOffline, "%s is not a language model: it finds a tool by the words of the question and fills in what it finds there", info.Name)
+		r.notice(NoticeOffline, "%s is not a language model: it finds a tool by the words of the question, and fills in its arguments from them", info.Name)
 	}
 	return ctx.Err()
 }
@@ -180,7 +180,7 @@ func (r *run) begin(ctx context.Context) error {
 func (r *run) stopped(response *model.Response) string {
 	switch response.Stop {
 	case model.StopLength:
-		r.notice(NoticeStop, "the answer was cut at the limit of tokens (%s); ask it to go on", cmp.Or(response.StopDetail, "length"))
+		r.notice(NoticeStop, "the answer was cut at the limit of tokens (%s); ask the model to continue", cmp.Or(response.StopDetail, "length"))
 		return stopLength
 	case model.StopRefusal:
 		r.notice(NoticeStop, "the model, or a filter of its provider, refused to answer (%s)", cmp.Or(response.StopDetail, "refusal"))
@@ -258,7 +258,7 @@ func (r *run) carryOut(ctx context.Context, calls []*model.Call, loop *history.L
 	times := loop.Turn(calls, results)
 	if times == history.LoopWarn {
 		last := results[len(results)-1]
-		last.Parts = append(last.Parts, model.Part{Text: fmt.Sprintf("[The same calls came with the same results %d times in a row. Do something else, or answer with what is known.]", times)})
+		last.Parts = append(last.Parts, model.Part{Text: fmt.Sprintf("[The same calls gave the same results %d times in a row. Do something else, or answer with what you know.]", times)})
 		r.notice(NoticeLoop, "the model repeats itself (%d times); it was warned", times)
 	}
 	reply := model.Message{Role: model.RoleTool}
@@ -389,7 +389,7 @@ func (r *run) unknown(name string) string {
 	_, short, _ := strings.Cut(name, separator)
 	for _, t := range r.catalogue.tools {
 		if t.ref.Tool == name || short != "" && t.ref.Tool == short {
-			return text + fmt.Sprintf(" There is %q.", t.sent.Name)
+			return text + fmt.Sprintf(" There is a tool %q.", t.sent.Name)
 		}
 	}
 	if r.deferred() {
@@ -433,7 +433,7 @@ func (r *run) callTool(ctx context.Context, j *job) outcome.Outcome {
 	}
 	for at := r; at != nil; at = at.parent() {
 		if at.c.isOff(t.server.Name) {
-			return outcome.Failed("The person switched the server %q off. The call was not made.", t.server.Name)
+			return outcome.Failed("The user switched the server %q off. The call was not made.", t.server.Name)
 		}
 	}
 	if why := r.c.decider.TakenBack(ctx, j.judgement, t.server.trusted()); why != "" {
@@ -479,7 +479,7 @@ func (r *run) failed(ctx context.Context, t *tool, err error) outcome.Outcome {
 	text := fmt.Sprintf("%s could not be called: %v", t.sent.Name, err)
 	switch {
 	case errors.Is(err, tasks.ErrCancelled):
-		text = fmt.Sprintf("The task that %s ran as was cancelled before it was over.", t.sent.Name)
+		text = fmt.Sprintf("%s ran as a task, which was cancelled before it ended.", t.sent.Name)
 	case ctx.Err() != nil:
 		text = fmt.Sprintf("The run was cancelled while %s was running. It is not known whether it was carried out.", t.sent.Name)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -532,7 +532,7 @@ func (c *Conversation) Compact(ctx context.Context) error {
 	r.choose()
 	upTo := c.view.Boundary(0)
 	if upTo == 0 {
-		r.notice(NoticeCompact, "nothing was replaced by a summary: only the last turn is not in one")
+		r.notice(NoticeCompact, "nothing to summarize: only the last turn is not in a summary")
 	}
 	err := r.compact(ctx, upTo)
 	if errors.Is(err, errNoGain) {

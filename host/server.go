@@ -416,17 +416,17 @@ func remedy(err error) string {
 	if !errors.As(err, &status) {
 		return ""
 	}
-	text := "it does not know you: get a token for it"
+	text := "it needs a token: get one"
 	switch status.Status {
 	case http.StatusUnauthorized:
 	case http.StatusForbidden:
-		text = "your token does not allow it: get another one"
+		text = "your token does not allow this: get another one"
 	default:
 		return ""
 	}
 	text += ` and put it into "headers" of the server's entry in its configuration ("Authorization": "Bearer …"), or give it with --header, and start again`
 	if m := described.FindStringSubmatch(strings.Join(status.Header.Values("Www-Authenticate"), ", ")); m != nil {
-		text += ". How to sign in is described at " + excerpt.Clip(excerpt.Clean(m[1]), excerpt.MaxError)
+		text += ". Sign-in is described at " + excerpt.Clip(excerpt.Clean(m[1]), excerpt.MaxError)
 	}
 	return text
 }

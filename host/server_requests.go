@@ -54,7 +54,7 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 	c := callFrom(ctx)
 	refusal := s.mayNotAsk(c)
 	if refusal == "" && req.Mode == mcp.ElicitURL && !isWebPage(req.URL) {
-		refusal = "its address is not that of a web page"
+		refusal = "its address is not the URL of a web page"
 	}
 	if refusal != "" {
 		s.reportRequest(c, "elicitation/create", req.Message, "refused: "+refusal)
@@ -130,7 +130,7 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "%s", text)
 	}
 	if c == nil || c.run == nil {
-		return refuse("the model can be asked in the middle of a call only")
+		return refuse("the model can be asked only during a call")
 	}
 	request, _, err := sampling.Request(&req)
 	if err != nil {

@@ -40,7 +40,7 @@ func TestToolsThatComeInTheMiddleOfARunCanBeCalled(t *testing.T) {
 		if got := namesOf(requests[1].Tools); !slices.Equal(got, append(namesOf(requests[0].Tools), "s__extra")) {
 			t.Errorf("the second request has the tools %v", got)
 		}
-		if got := s.notices(NoticeTools); len(got) != 1 || !strings.Contains(got[0], "has 2 tools now: 1 new") {
+		if got := s.notices(NoticeTools); len(got) != 1 || !strings.Contains(got[0], "now has 2 tools: 1 new") {
 			t.Errorf("reported %q", got)
 		}
 	})

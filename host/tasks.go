@@ -22,7 +22,7 @@ import (
 // [Conversation.Ask] with that context ends, but the tasks of its calls continue, and
 // [Conversation.WatchTasks] waits for them, in this process or the next. Time limits also leave
 // tasks alone. Any other cause cancels them.
-var ErrLeft = errors.New("the call was left, and goes on as a task of its server")
+var ErrLeft = errors.New("the call was detached, and continues as a task of its server")
 
 // errNotRecorded is the reason for cancelling a task that the record does not contain.
 var errNotRecorded = errors.New("the task cannot be recorded")
@@ -209,9 +209,9 @@ func (c *calling) returned(ctx context.Context, err error) (got outcome.Outcome,
 		r.c.watchMore()
 	}
 	if cause := context.Cause(ctx); !errors.Is(cause, ErrLeft) { // if the cause is ErrLeft, the user knows already
-		c.run.tell(Event{Notice: &Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("goes on as task %d: %s", t.number, excerpt.Clip(excerpt.Clean(cmp.Or(cause, err).Error()), excerpt.MaxError))}})
+		c.run.tell(Event{Notice: &Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("continues as task %d: %s", t.number, excerpt.Clip(excerpt.Clean(cmp.Or(cause, err).Error()), excerpt.MaxError))}})
 	}
-	return outcome.Said("%s goes on as task %d of its server, and has no result yet. You learn when it is over: do not call it again for that, and go on with what does not need it.", c.tool.sent.Name, t.number), true
+	return outcome.Said("%s continues as task %d of its server, and has no result yet. You are notified when it is over. Do not call it again; continue with work that does not need it.", c.tool.sent.Name, t.number), true
 }
 
 const (
@@ -282,9 +282,9 @@ func (h *Host) serverOfTask(t *pendingTask) (s *server, why string) {
 	s, found := h.serverNamed(t.Via)
 	switch {
 	case !found:
-		return nil, fmt.Sprintf("server %q, whose task it is, is not here", t.Via)
+		return nil, fmt.Sprintf("server %q, which runs the task, is not configured here", t.Via)
 	case s.origin() != t.Origin:
-		return nil, fmt.Sprintf("server %q is not the one whose task it is: that one had another command or URL", t.Via)
+		return nil, fmt.Sprintf("server %q does not run the task: the server of the task had another command or URL", t.Via)
 	}
 	return s, ""
 }
@@ -324,7 +324,7 @@ func (c *Conversation) watchTask(ctx context.Context, t *pendingTask) *arrival {
 			pause, since = taskPause, time.Now()
 		}
 		if time.Since(since) > maxUnanswered {
-			return &arrival{err: fmt.Errorf("for %v nothing could be learned of it, and it is not waited for any more: %w", maxUnanswered, err)}
+			return &arrival{err: fmt.Errorf("its state could not be read for %v, so junction stops waiting for it: %w", maxUnanswered, err)}
 		}
 		c.host.log.Debug("host: a task could not be asked about", "server", s.Name, "task", t.number, "error", err)
 		if !wait(ctx, pause) {
@@ -400,7 +400,7 @@ func (c *Conversation) takeArrived() {
 			continue // the model must not get text of this server now
 		}
 		if err := c.takeTask(t, s); err != nil {
-			c.host.notice(Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("task %d is over, but what came of it is not in the conversation: %v", t.number, err)})
+			c.host.notice(Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("task %d is over, but its result is not in the conversation: %v", t.number, err)})
 		}
 	}
 }
@@ -423,14 +423,14 @@ func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 		got.Whole = excerpt.Clip(excerpt.Clean(t.came.err.Error()), excerpt.MaxError)
 	}
 	came := &TaskCame{IsError: got.IsError}
-	text := fmt.Sprintf("[Junction, not the user: the call that went on as task %d %s.]", t.number, how)
+	text := fmt.Sprintf("[Junction, not the user: the call that continued as task %d %s.]", t.number, how)
 	got.Whole = cmp.Or(got.Whole, "(no content)")
 	if !errors.Is(t.came.err, tasks.ErrCancelled) {
 		came.Kept = &Kept{URI: c.nextKept(), Server: t.Tool.Server, Tool: t.Tool.Tool, Text: excerpt.Clip(got.Whole, maxKeptEach)}
 		for _, p := range got.Parts {
 			came.Kept.Pictures = append(came.Kept.Pictures, *p.Media)
 		}
-		text = fmt.Sprintf("[Junction, not the user: the call that went on as task %d %s. %s with uri %q has what came of it: what that server says, as any result.]", t.number, how, readName, came.Kept.URI)
+		text = fmt.Sprintf("[Junction, not the user: the call that continued as task %d %s. %s with uri %q returns its result, which is the server's text, as any result is.]", t.number, how, readName, came.Kept.URI)
 	}
 	came.Message = &model.Message{Role: model.RoleUser, Parts: []model.Part{{Text: text}}}
 	r.readTask(t, s, got.Whole)

@@ -328,7 +328,7 @@ func TestTheEndOfARunDecidesWhetherItsTasksContinue(t *testing.T) {
 				}
 				ask(t, c, "and?")
 				results, _ := s.texts(t)
-				if got := strings.Join(results, "\n"); strings.Contains(got, "goes on as task 1") != test.goesOn {
+				if got := strings.Join(results, "\n"); strings.Contains(got, "continues as task 1") != test.goesOn {
 					t.Errorf("the model got %q", got)
 				}
 			})

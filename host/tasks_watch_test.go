@@ -149,7 +149,7 @@ func TestATaskOutlivesALostConnection(t *testing.T) {
 		if answer, err := end(nil); err != nil || answer.Text != "We shall see." {
 			t.Errorf("got %+v, %v", answer, err)
 		}
-		if results, _ := s.texts(t); len(results) != 1 || !strings.Contains(results[0], "goes on as task 1") {
+		if results, _ := s.texts(t); len(results) != 1 || !strings.Contains(results[0], "continues as task 1") {
 			t.Errorf("the model got %q", results)
 		}
 		time.Sleep(10 * time.Minute)
@@ -292,7 +292,7 @@ func TestACallThatTakesTooLongIsHandedBackAsItsTask(t *testing.T) {
 		if took := time.Since(began).Round(time.Minute); err != nil || answer.Text != "Later." || took != 30*time.Minute {
 			t.Errorf("after %v: %+v, %v", took, answer, err)
 		}
-		if notices := s.notices(NoticeTask); len(notices) != 2 || !strings.HasPrefix(notices[1], "goes on as task 1: ") {
+		if notices := s.notices(NoticeTask); len(notices) != 2 || !strings.HasPrefix(notices[1], "continues as task 1: ") {
 			t.Errorf("reported %q", notices)
 		}
 		time.Sleep(10 * time.Minute)

@@ -68,7 +68,7 @@ func (e *Entry) Carry(project string) (*Carried, error) {
 		c.Env, c.Left = nil, append(c.Left, e.n.env)
 	}
 	if scheme, _, found := strings.Cut(c.URL, ":"); found && !strings.ContainsAny(scheme, "${") && !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
-		return nil, fmt.Errorf("junction does not speak to addresses such as %s:…", scheme)
+		return nil, fmt.Errorf("junction does not support addresses such as %s:…", scheme)
 	}
 	c.Needs, c.Notes = r.t.needs, append(c.Notes, r.t.notes...)
 	slices.Sort(c.Needs)
@@ -189,7 +189,7 @@ func (r *carrier) remote(m member) error {
 			}
 		}
 	case m.name == "headersHelper" || m.name == "authProviderType":
-		return fmt.Errorf("only the host itself can do what %q says", m.name)
+		return fmt.Errorf("only the host itself supports %q", m.name)
 	default:
 		r.limits(m)
 	}
@@ -277,7 +277,7 @@ func (r *carrier) place(project string) {
 	if project == "" {
 		for _, f := range []field{{"command", &r.Command}, {"cwd", &r.Dir}} {
 			if strings.ContainsAny(*f.text, `/\`) && !filepath.IsAbs(*f.text) && !strings.HasPrefix(*f.text, "$") && !strings.Contains(*f.text, `:\`) && r.e.host.variables != nil {
-				r.Notes = append(r.Notes, f.name+" is relative to the folder that the host runs in; write the whole path")
+				r.Notes = append(r.Notes, f.name+" is relative to the host's folder; write the absolute path")
 			}
 		}
 		return

@@ -250,7 +250,7 @@ func TestAnotherServerOfJunctionsNameIsNotOverwritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := d.Connect(&upStdio, nil); err == nil || err.Error() != `mcp.json: it has a server that is called "junction"; give that another name` {
+	if _, _, err := d.Connect(&upStdio, nil); err == nil || err.Error() != `mcp.json: it has a server called "junction" already; rename it` {
 		t.Errorf("got %v", err)
 	}
 	if after, _, err := d.Connect(&upStdio, d.Entries); err != nil || string(after) != `{"mcpServers": {"junction": {"command": "/opt/junction", "args": ["up", "--stdio"]}}}` {

@@ -140,7 +140,7 @@ func (d *Document) find(scope string, in *node, path string) error {
 			return nil
 		}
 		if slices.ContainsFunc(in.members, func(o member) bool { return o.name == name && o.start != m.start }) { // hosts differ in which of the two they use
-			return fmt.Errorf("%q is there twice; remove one", name)
+			return fmt.Errorf("%q occurs twice; remove one", name)
 		}
 		in = m.value
 	}
@@ -228,9 +228,9 @@ func (e *Entry) read() error {
 	}
 	switch {
 	case len(urls) > 1 || len(urls) == 1 && e.Command != "":
-		return fmt.Errorf("it has several of %s; remove all but one", strings.Join(append(urls, e.n.command), ", "))
+		return fmt.Errorf("it has several of %s; keep only one", strings.Join(append(urls, e.n.command), ", "))
 	case e.Command == "" && len(urls) == 0:
-		return fmt.Errorf("the host has it itself: it has neither %s nor %s", e.n.command, strings.Join(e.n.urls, ", "))
+		return fmt.Errorf("the server is built into the host: it has neither %s nor %s", e.n.command, strings.Join(e.n.urls, ", "))
 	case len(urls) == 1:
 		return nil
 	}
@@ -248,11 +248,11 @@ func (e *Entry) read() error {
 // readURL returns an error if the entry has an address and members that Junction does not support.
 func (e *Entry) readURL() error {
 	if scheme, _, found := strings.Cut(e.URL, ":"); found && strings.ToLower(scheme) != "http" && strings.ToLower(scheme) != "https" && !strings.ContainsAny(scheme, "${") {
-		return fmt.Errorf("junction does not speak to addresses such as %s:…", scheme)
+		return fmt.Errorf("junction does not support addresses such as %s:…", scheme)
 	}
 	for _, name := range []string{"headersHelper", "apiKey", "authProviderType"} {
 		if e.member(name) != nil {
-			return fmt.Errorf("only the host itself can do what %q says", name)
+			return fmt.Errorf("only the host itself supports %q", name)
 		}
 	}
 	if _, _, err := e.remote(); err != nil {
@@ -260,7 +260,7 @@ func (e *Entry) readURL() error {
 	}
 	for _, name := range []string{"auth", "oauth"} {
 		if e.member(name) != nil {
-			e.Warning = fmt.Sprintf("the host's own login (%q) is not used; if the server wants one, run: junction login %s", name, redact.URL(e.URL))
+			e.Warning = fmt.Sprintf("the host's own login (%q) is not used; if the server needs a login, run: junction login %s", name, redact.URL(e.URL))
 		}
 	}
 	return nil

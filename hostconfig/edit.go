@@ -83,7 +83,7 @@ func (e *editor) made() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-var errEdit = errors.New("it is written in a way that junction cannot change without changing more; write each of its members on a line of its own")
+var errEdit = errors.New("junction cannot change it without changing other text; write each of its members on its own line")
 
 func (e *editor) swap(sw swap) error {
 	var old []*member
@@ -93,7 +93,7 @@ func (e *editor) swap(sw swap) error {
 			continue
 		}
 		if m.end == 0 || m.value.end == 0 && !m.table {
-			return fmt.Errorf("%q is written in a way that junction cannot change; write its value on one line, without anchors, dots in its name or tables in it", name)
+			return fmt.Errorf("junction cannot change %q as it is written; write its value on one line, without anchors, tables in it, or dots in its name", name)
 		}
 		old = append(old, m)
 	}

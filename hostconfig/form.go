@@ -79,7 +79,7 @@ func (d *Document) Connect(to *Endpoint, instead []*Entry) (after []byte, c Chan
 		c = Change{Name: OwnName, Path: home.path, Added: true}
 		for _, e := range d.Entries {
 			if e.Name == OwnName && e.Scope == "" && e.path == home.path && !slices.Contains(instead, e) {
-				return nil, c, fmt.Errorf("%s: it has a server that is called %q; give that another name", d.Path, OwnName)
+				return nil, c, fmt.Errorf("%s: it has a server called %q already; rename it", d.Path, OwnName)
 			}
 		}
 		value, err := d.host.entry(*to)

@@ -92,7 +92,7 @@ var samples = []sample{
 		}
 	}
 }`),
-		problems: map[string]string{"helped": `only the host itself can do what "headersHelper" says`},
+		problems: map[string]string{"helped": `only the host itself supports "headersHelper"`},
 	},
 	{
 		host: "cursor", path: "mcp.json",
@@ -148,7 +148,7 @@ var samples = []sample{
 		}
 	}
 }`,
-		problems: map[string]string{"pipe": "junction does not speak to addresses such as unix:…"},
+		problems: map[string]string{"pipe": "junction does not support addresses such as unix:…"},
 	},
 	{
 		host: "windsurf", path: "mcp_config.json",
@@ -175,7 +175,7 @@ var samples = []sample{
     "mcp-server-github": { "settings": { "github_personal_access_token": "x" } },
   },
 }`,
-		problems: map[string]string{"mcp-server-github": "the host has it itself: it has neither command nor url, serverUrl, httpUrl, baseUrl"},
+		problems: map[string]string{"mcp-server-github": "the server is built into the host: it has neither command nor url, serverUrl, httpUrl, baseUrl"},
 	},
 	{
 		host: "cline", path: "cline_mcp_settings.json",
@@ -348,7 +348,7 @@ when = 2026-01-02T03:04:05Z
   }
 }
 `,
-		problems: map[string]string{"both": "it has several of url, command; remove all but one"},
+		problems: map[string]string{"both": "it has several of url, command; keep only one"},
 	},
 	{
 		host: "goose", path: "config.yaml",
@@ -422,7 +422,7 @@ extensions:
     headers: {X-Key: '${KEY}'}
 `),
 		problems: map[string]string{
-			"developer":   "the host has it itself: it has neither cmd nor uri",
+			"developer":   "the server is built into the host: it has neither cmd nor uri",
 			"substituted": "only the host itself can replace the variables in its headers",
 		},
 	},
@@ -435,7 +435,7 @@ extensions:
 		host: "cherry-studio", path: "mcp.json",
 		data:     `{"mcpServers":{"k3J":{"name":"web","type":"streamableHttp","baseUrl":"http://localhost:9/mcp","isActive":true,"command":"","args":[]},"m":{"name":"@cherry/memory","type":"inMemory","isActive":false}}}`,
 		want:     `{"mcpServers":{"k3J":{"name":"web","type":"stdio","isActive":true,"args": ["proxy", "k3J"], "env": {"JUNCTION_URL": "http://localhost:9/mcp"}, "command":"J"},"m":{"name":"@cherry/memory","type":"inMemory","isActive":false}}}`,
-		problems: map[string]string{"m": "the host has it itself: it has neither command nor url, serverUrl, httpUrl, baseUrl"},
+		problems: map[string]string{"m": "the server is built into the host: it has neither command nor url, serverUrl, httpUrl, baseUrl"},
 	},
 	{
 		host: "cline", path: "cline_mcp_settings.json",
@@ -615,7 +615,7 @@ func TestRestoreKeepsForeignChanges(t *testing.T) {
 					t.Fatal(err)
 				}
 				_, _, err = d.Replace(map[*Entry]Program{d.Entries[1]: tapped(d.Entries[1])})
-				if err == nil || !strings.Contains(err.Error(), `"http_headers" is written in a way that junction cannot change`) {
+				if err == nil || !strings.Contains(err.Error(), `junction cannot change "http_headers" as it is written`) {
 					t.Errorf("got %v", err)
 				}
 				return

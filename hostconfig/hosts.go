@@ -164,7 +164,7 @@ func Hosts() []Host {
 			user: []string{"<home>/.lmstudio/mcp.json", "<home>/.cache/lm-studio/mcp.json"},
 			form: form{urlName: "url"}, variables: plainText, milliseconds: true},
 		{ID: "cherry-studio", Name: "Cherry Studio", Reload: "import the file again",
-			Nowhere: "Cherry Studio keeps its servers in a database of its own: name a file of JSON that is imported there, with --config for junction host tap and --file for others, or change its settings by hand",
+			Nowhere: "Cherry Studio keeps its servers in its own database: name a JSON file to import there, with --config for junction host tap and --file for other commands, or change its settings by hand",
 			form:    form{[]string{"type=stdio", "isActive=true"}, []string{"type=streamableHttp", "isActive=true"}, "baseUrl"}, variables: plainText},
 		{ID: "jetbrains", Name: "JetBrains (Junie and Copilot)", Programs: []string{"junie"}, Reload: "restart the IDE",
 			user:    []string{"<home>/.junie/mcp/mcp.json", "<copilot>/intellij/mcp.json"},

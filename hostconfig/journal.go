@@ -69,7 +69,7 @@ func (r *Record) Servers() (names []string) {
 }
 
 // ErrInUse reports that Junction has already changed a file.
-var ErrInUse = errors.New("is changed by junction already")
+var ErrInUse = errors.New("was changed by junction already")
 
 // lock locks the Journal against other processes.
 func (j Journal) lock() (unlock func(), err error) {
@@ -252,7 +252,7 @@ func realPath(path string) (string, error) {
 }
 
 // errChanged reports that another program changed the file at the same time.
-var errChanged = errors.New("another program changed the file at this moment; try again")
+var errChanged = errors.New("another program changed the file at the same time; try again")
 
 // Replace replaces the content of a user's file, and keeps its mode and owner. The file must still
 // have the content of d. The change cannot be undone.

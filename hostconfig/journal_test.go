@@ -271,7 +271,7 @@ func TestTheEnvironmentSaysWhereAServerIs(t *testing.T) {
 		t.Errorf("%q %q %v", url, headers, err)
 	}
 	delete(env, "TOKEN")
-	if _, _, err := RemoteOf(func(name string) string { return env[name] }); err == nil || err.Error() != "the variable TOKEN is not set, which a header is made of" {
+	if _, _, err := RemoteOf(func(name string) string { return env[name] }); err == nil || err.Error() != "the variable TOKEN is not set, and a header needs it" {
 		t.Error(err)
 	}
 	if _, _, err := RemoteOf(func(string) string { return "" }); err == nil || !strings.Contains(err.Error(), "JUNCTION_URL is not set") {
@@ -287,7 +287,7 @@ func TestFilesThatAreNotConfigurationsAreRefused(t *testing.T) {
 		{"cursor", "mcp.json", "[]", "mcp.json: expected an object with servers in it"},
 		{"cursor", "mcp.json", `{"a": "s3cret` + "\x01\"}", "mcp.json: not JSON: line 1, column 7: invalid string, number or word"},
 		{"cursor", "mcp.json", `{"a":` + deep, "mcp.json: the file is nested deeper than 5000 levels"},
-		{"cursor", "mcp.json", `{"mcpServers": {}, "mcpServers": {"a": {"command": "x"}}}`, `mcp.json: "mcpServers" is there twice; remove one`},
+		{"cursor", "mcp.json", `{"mcpServers": {}, "mcpServers": {"a": {"command": "x"}}}`, `mcp.json: "mcpServers" occurs twice; remove one`},
 		{"cursor", "mcp.json", "\xff", "mcp.json: the file is not UTF-8"},
 		{"goose", "config.yaml", "a: b\n---\nc: d\n", "config.yaml: the file holds more than one document of YAML"},
 		{"goose", "config.yaml", "a: [", "config.yaml: not YAML: "},

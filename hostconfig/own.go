@@ -130,7 +130,7 @@ func SetMember(data []byte, path []string, value json.RawMessage) ([]byte, error
 	}
 	for i, name := range path {
 		if in.kind != object {
-			return nil, fmt.Errorf("%s is no object, in which %q could stand", strings.Join(path[:i], "."), name)
+			return nil, fmt.Errorf("%s is not an object, so %q cannot be written into it", strings.Join(path[:i], "."), name)
 		}
 		m := in.get(name)
 		switch isLast := i == len(path)-1; {

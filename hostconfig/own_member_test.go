@@ -41,7 +41,7 @@ func TestAMemberIsSetInTheWayOfTheFile(t *testing.T) {
 
 func TestMembersAreSetInObjectsOnly(t *testing.T) {
 	_, err := hostconfig.SetMember([]byte(`{"junction": {"servers": []}}`), []string{"junction", "servers", "a"}, json.RawMessage("{}"))
-	if want := `junction.servers is no object, in which "a" could stand`; err == nil || err.Error() != want {
+	if want := `junction.servers is not an object, so "a" cannot be written into it`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -57,7 +57,7 @@ func (e *Entry) remote() (env []Variable, pass []string, err error) {
 // header is "NAME: VALUE".
 func RemoteOf(getenv func(string) string) (url string, headers []string, err error) {
 	if url = getenv(urlVariable); url == "" {
-		return "", nil, fmt.Errorf("the variable %s is not set; it says where the server is", urlVariable)
+		return "", nil, fmt.Errorf("the variable %s is not set, and the server's address needs it", urlVariable)
 	}
 	for i := 1; i <= maxHeaders; i++ {
 		variable := HeaderVariable + strconv.Itoa(i)
@@ -68,7 +68,7 @@ func RemoteOf(getenv func(string) string) (url string, headers []string, err err
 		if from := getenv(variable + fromEnding); from != "" {
 			value := getenv(from)
 			if value == "" {
-				return "", nil, fmt.Errorf("the variable %s is not set, which a header is made of", from)
+				return "", nil, fmt.Errorf("the variable %s is not set, and a header needs it", from)
 			}
 			header += value
 		}

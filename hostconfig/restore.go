@@ -61,7 +61,7 @@ func (j Journal) Restore(r *Record) (*Restored, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is not as it was: %w; once that is mended run: %s", r.Path, err, r.Remedy())
+		return nil, fmt.Errorf("%s could not be restored: %w; correct that, then run: %s", r.Path, err, r.Remedy())
 	}
 	for _, path := range paths {
 		_ = os.Remove(temporaryName(path)) // left by a killed process
@@ -146,7 +146,7 @@ func (j Journal) restoreAt(r *Record, path string) (*Restored, error) {
 		return done, os.Remove(path)
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(filepath.Dir(path)); err != nil { // for example on an unmounted drive
-			return nil, fmt.Errorf("its folder cannot be found: %w; if it is gone for good, remove %s", err, r.folder)
+			return nil, fmt.Errorf("its folder cannot be found: %w; if it was deleted, remove %s", err, r.folder)
 		}
 		done.Gone = true // the file may reappear with the change in it
 		done.Original, err = r.keepOriginal(before)

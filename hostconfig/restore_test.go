@@ -69,7 +69,7 @@ func TestTheOriginalOfAFileThatIsAwayIsKept(t *testing.T) {
 	if err := os.Rename(folder, folder+".away"); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := j.Recover(); err == nil || len(done) != 0 || !strings.Contains(err.Error(), "its folder cannot be found: ") || !strings.Contains(err.Error(), "if it is gone for good, remove "+j.Folder) {
+	if done, err := j.Recover(); err == nil || len(done) != 0 || !strings.Contains(err.Error(), "its folder cannot be found: ") || !strings.Contains(err.Error(), "if it was deleted, remove "+j.Folder) {
 		t.Errorf("%v, %v", done, err)
 	}
 	if err := os.Rename(folder+".away", folder); err != nil {

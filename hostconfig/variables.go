@@ -237,7 +237,7 @@ func (t *translation) token(field, token string) (string, error) {
 	}
 	if _, is := junctions.variables.Find(body); is {
 		name, _, _ := strings.Cut(body, ":-") // the default may be a secret
-		t.notes = append(t.notes, fmt.Sprintf("%s: ${%s} is plain text for the host, and a variable for junction", field, name))
+		t.notes = append(t.notes, fmt.Sprintf("%s: ${%s} is plain text for the host, but a variable for junction", field, name))
 	}
 	return token, nil
 }
@@ -249,7 +249,7 @@ func (t *translation) folder(field, token, body string) string {
 	case t.project != "" && body == "workspaceFolder":
 		return t.project
 	case t.project == "" && strings.HasPrefix(body, "workspaceFolder"):
-		t.notes = append(t.notes, fmt.Sprintf("%s: %s is the folder that junction runs in", field, token))
+		t.notes = append(t.notes, fmt.Sprintf("%s: %s is the folder in which junction runs", field, token))
 	}
 	return token
 }

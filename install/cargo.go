@@ -103,7 +103,7 @@ func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, e
 		}
 		// A server.json names the public registry by its site, but Cargo by the index of the site.
 		if u, err := url.Parse(registry); registry != "" && (err != nil || u.Host == "" || u.Host != c.host()) {
-			return crate{}, fmt.Errorf("should come from %s, and Cargo asks %s: name the index as sparse+https://…", displayName(registry), c.Source)
+			return crate{}, fmt.Errorf("should come from %s, but Cargo uses %s: name the index as sparse+https://…", displayName(registry), c.Source)
 		}
 		return c, nil
 	}
@@ -222,7 +222,7 @@ func compiled(name string, any bool, bin, dir string) (*Program, error) {
 	if any && len(names) == 1 {
 		return &Program{Dir: dir, Argv: []string{filepath.Join(bin, names[0])}}, nil
 	}
-	return nil, fmt.Errorf("%w %q: say which of %s", ErrNoProgram, name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w %q: choose one of %s", ErrNoProgram, name, strings.Join(names, ", "))
 }
 
 func (k cargo) advice(ctx context.Context, l *Locked, dir string) (Advice, error) {

@@ -43,7 +43,7 @@ func TestACommandThatIsMissingIsNamedWithItsRemedy(t *testing.T) {
 		"npm":    "npm is not on this machine: install Node.js, from nodejs.org or with the system's packages (apt install nodejs npm, brew install node), and see that it is in PATH",
 		"cargo":  "cargo is not on this machine: install Rust from rustup.rs",
 		"docker": "docker is not on this machine: install Docker or Podman, and see that its service runs",
-		"other":  "other is not on this machine: install it, and see that it is in PATH",
+		"other":  "other is not on this machine: install it, and add it to PATH",
 	} {
 		if _, err := run(t.Context(), command{name: name, time: time.Minute}); !errors.Is(err, ErrRuntime) || err.Error() != want {
 			t.Errorf("%s: error %v, want %s", name, err, want)

@@ -147,7 +147,7 @@ func nodeFolder(dir, bin string) ([]string, string, error) {
 	}
 	file = path.Clean(cmp.Or(file, "index.js"))
 	if !isFile(filepath.Join(dir, filepath.FromSlash(file))) {
-		return nil, "", fmt.Errorf("package.json starts %s, which is not there: does it have to be built first (npm install, npm run build)?", file)
+		return nil, "", fmt.Errorf("package.json starts %s, which does not exist: you may have to build it first (npm install, npm run build)", file)
 	}
 	return []string{"node", "./" + file}, read.Version, nil
 }
@@ -175,7 +175,7 @@ func pythonFolder(dir, bin string) ([]string, string, error) {
 		chosen = names[0]
 	}
 	if !slices.Contains(names, chosen) || strings.HasPrefix(chosen, "-") {
-		return nil, "", fmt.Errorf("pyproject.toml has no script %q under project.scripts, but %q: say which starts the server", chosen, names)
+		return nil, "", fmt.Errorf("pyproject.toml has no script %q under project.scripts, but %q: choose the one that starts the server", chosen, names)
 	}
 	for _, file := range []string{".venv/bin/" + chosen, "venv/bin/" + chosen, ".venv/Scripts/" + chosen + ".exe"} {
 		if isFile(filepath.Join(dir, filepath.FromSlash(file))) {
@@ -204,16 +204,16 @@ func goFolder(dir, bin string) ([]string, string, error) {
 			return []string{"./" + file}, "", nil
 		}
 	}
-	return nil, "", fmt.Errorf("is a Go module without its program: build it first: go build -C %s -o %s", dir, name)
+	return nil, "", fmt.Errorf("is a Go module without its program: build it first with go build -C %s -o %s", dir, name)
 }
 
 func (folder) install(context.Context, *Locked, string) error {
-	return errors.New("lies where it is, and is not installed")
+	return errors.New("is used in place, and not installed")
 }
 
 func (folder) program(l *Locked, dir string) (*Program, error) {
 	if !filepath.IsAbs(dir) {
-		return nil, errors.New("is no absolute path in the lock, so what it is would depend on where junction runs")
+		return nil, errors.New("is not an absolute path in the lock, so it would depend on the folder in which junction runs")
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -229,7 +229,7 @@ func (folder) program(l *Locked, dir string) (*Program, error) {
 		}
 		words, _, err := folderWords(dir, l.Bin)
 		if err == nil && !slices.Equal(l.Program, words) {
-			err = fmt.Errorf("the lock starts %q, and this folder is started by %q: where that is meant, lock it again (junction server upgrade)", l.Program, words)
+			err = fmt.Errorf("the lock starts %q, but this folder now starts with %q: if that is right, lock it again (junction server upgrade)", l.Program, words)
 		}
 		if err != nil {
 			return nil, err
@@ -238,7 +238,7 @@ func (folder) program(l *Locked, dir string) (*Program, error) {
 	}
 	hash, err := hashFile(dir)
 	if err == nil && hash != l.Integrity {
-		err = fmt.Errorf("%w: its hash was %s and is %s: where that is meant, lock it again (junction server upgrade)", ErrIntegrity, l.Integrity, hash)
+		err = fmt.Errorf("%w: its hash was %s and is %s: if that is right, lock it again (junction server upgrade)", ErrIntegrity, l.Integrity, hash)
 	}
 	if err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func (folder) program(l *Locked, dir string) (*Program, error) {
 		return nil, err
 	}
 	if !slices.Equal(l.Program, words) {
-		return nil, fmt.Errorf("the lock starts %q, and this file is started by %q", l.Program, words)
+		return nil, fmt.Errorf("the lock starts %q, but this file starts with %q", l.Program, words)
 	}
 	if len(words) > 1 && words[0] == "python3" {
 		words[0] = python()
@@ -259,5 +259,5 @@ func (folder) program(l *Locked, dir string) (*Program, error) {
 func (folder) advice(context.Context, *Locked, string) (Advice, error) { return Advice{}, nil }
 
 func (folder) audit(context.Context, *Locked, string) ([]Vulnerability, error) {
-	return nil, fmt.Errorf("%w: it is a folder or a program of yours", ErrNoAudit)
+	return nil, fmt.Errorf("%w: it is your own folder or program", ErrNoAudit)
 }

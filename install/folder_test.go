@@ -75,12 +75,12 @@ func TestAFolderThatCannotBeStartedSaysWhy(t *testing.T) {
 		{nil, "has no manifest.json, package.json, pyproject.toml, or go.mod with its program"},
 		{map[string]string{"package.json": "{"}, "package.json: unexpected end of JSON input"},
 		{map[string]string{"package.json": `{"bin":7}`}, "package.json: bin: json: cannot unmarshal number into Go value of type map[string]string"},
-		{map[string]string{"package.json": `{"main":"dist/x.js"}`}, "package.json starts dist/x.js, which is not there: does it have to be built first (npm install, npm run build)?"},
+		{map[string]string{"package.json": `{"main":"dist/x.js"}`}, "package.json starts dist/x.js, which does not exist: you may have to build it first (npm install, npm run build)"},
 		{map[string]string{"pyproject.toml": "[project"}, "pyproject.toml: toml: expected ']' to close table name"},
-		{map[string]string{"pyproject.toml": "[project]\nname = \"x\""}, `pyproject.toml has no script "x" under project.scripts, but []: say which starts the server`},
-		{map[string]string{"go.mod": "module example.com/x"}, "is a Go module without its program: build it first: go build -C DIR -o x"},
+		{map[string]string{"pyproject.toml": "[project]\nname = \"x\""}, `pyproject.toml has no script "x" under project.scripts, but []: choose the one that starts the server`},
+		{map[string]string{"go.mod": "module example.com/x"}, "is a Go module without its program: build it first with go build -C DIR -o x"},
 		{map[string]string{"server.json": `{"packages":[{"registryType":"npm","identifier":"@a/b"}]}`}, "has no manifest.json, package.json, pyproject.toml, or go.mod with its program"},
-		{map[string]string{"manifest.json": "{}"}, "manifest.json has no manifest_version: is it one of an mcpb bundle?"},
+		{map[string]string{"manifest.json": "{}"}, "manifest.json has no manifest_version, so it may not be of an mcpb bundle"},
 	} {
 		dir := folderOf(t, test.files)
 		_, err := s.Resolve(t.Context(), Package{Type: Folder, Name: dir})
@@ -141,10 +141,10 @@ func TestShownLocksAreStarted(t *testing.T) {
 	}
 	other := *l
 	other.Program = []string{"node", "./harmless.js"}
-	refused(other, "and its manifest.json on this system")
+	refused(other, "but its manifest.json starts")
 	other.Program = nil
-	refused(other, "and its manifest.json on this system")
-	if _, err := (mcpb{}).program(&other, bundle); err == nil || !strings.Contains(err.Error(), "and its manifest.json on this system") {
+	refused(other, "but its manifest.json starts")
+	if _, err := (mcpb{}).program(&other, bundle); err == nil || !strings.Contains(err.Error(), "but its manifest.json starts") {
 		t.Errorf("of a bundle: error %v", err)
 	}
 
@@ -155,7 +155,7 @@ func TestShownLocksAreStarted(t *testing.T) {
 	for _, words := range [][]string{{"python3", "-c", "evil"}, {script, "more"}, {"/bin/sh", script}, nil} {
 		other = *l
 		other.Program = words
-		refused(other, "and this file is started by")
+		refused(other, "but this file starts with")
 	}
 
 	project := folderOf(t, map[string]string{"package.json": `{"main":"index.js"}`, "index.js": "", "evil.js": ""})
@@ -165,7 +165,7 @@ func TestShownLocksAreStarted(t *testing.T) {
 	for _, words := range [][]string{{"/bin/sh", "-c", "evil"}, {"node", "./evil.js"}, {"node", "./index.js", "--import=./evil.js"}, nil} {
 		other = *l
 		other.Program = words
-		refused(other, "and this folder is started by")
+		refused(other, "but this folder now starts with")
 	}
 
 	t.Chdir(bundle)
@@ -175,5 +175,5 @@ func TestShownLocksAreStarted(t *testing.T) {
 	}
 	other = *l
 	other.Name = "."
-	refused(other, "is no absolute path in the lock")
+	refused(other, "is not an absolute path in the lock")
 }

@@ -19,7 +19,7 @@ var (
 	// ErrNotInstalled reports that a locked package is not in the store yet.
 	ErrNotInstalled = errors.New("is not installed")
 	// ErrIntegrity reports that bytes differ from those in the lock or the registry.
-	ErrIntegrity = errors.New("has other contents than were locked")
+	ErrIntegrity = errors.New("has other contents than the lock")
 	// ErrNotFound reports that the registry does not have the package or the version.
 	ErrNotFound = errors.New("is not in the registry")
 	// ErrPulled reports that a version was yanked, or was unpublished after it was locked.
@@ -29,7 +29,7 @@ var (
 	ErrRuntime = errors.New("is not on this machine")
 	// ErrScripts reports that installing a package would run its code without permission; see
 	// [Package.Scripts].
-	ErrScripts = errors.New("would run its code to be installed")
+	ErrScripts = errors.New("would run its code during the installation")
 	// ErrNoProgram reports that a package lacks the requested program. It may also have several
 	// programs and none with the package's name.
 	ErrNoProgram = errors.New("has no program")

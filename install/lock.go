@@ -34,7 +34,7 @@ const (
 )
 
 // ErrNotReplaced reports that the entry of a server in a configuration differs from the locked one.
-var ErrNotReplaced = errors.New("has another command line than was locked")
+var ErrNotReplaced = errors.New("has another command line than the lock")
 
 // A Lock is the content of the file junction.lock.
 type Lock struct {
@@ -82,7 +82,7 @@ func ReadLock(path string) (*Lock, error) {
 	}
 	l, err := parseLock(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be used (%w); take it from version control, or move it away and lock its servers anew with junction server upgrade", path, err)
+		return nil, fmt.Errorf("%s cannot be used (%w); restore it from version control, or move it away and lock its servers again with junction server upgrade", path, err)
 	}
 	return l, nil
 }
@@ -120,12 +120,12 @@ func parseLock(text []byte) (*Lock, error) {
 			Version int `json:"version"`
 		}
 		if json2.Unmarshal(text, &version) == nil && version.Version > lockVersion {
-			return nil, fmt.Errorf("it has version %d, which this junction does not know: use a newer one", version.Version)
+			return nil, fmt.Errorf("it has version %d, which this junction does not know: update junction", version.Version)
 		}
 		return nil, err
 	}
 	if l.Version != lockVersion {
-		return nil, fmt.Errorf("it has version %d, and this junction knows %d", l.Version, lockVersion)
+		return nil, fmt.Errorf("it has version %d, but this junction supports only %d", l.Version, lockVersion)
 	}
 	if l.Servers == nil {
 		l.Servers = map[string]*LockedServer{}
@@ -141,11 +141,11 @@ func parseLock(text []byte) (*Lock, error) {
 // check returns an error for an entry that this package would not write.
 func (s *LockedServer) check(name string) error {
 	if s == nil {
-		return errors.New("it says nothing")
+		return errors.New("it is empty")
 	}
 	if s.Next != nil {
 		if s.Next.Next != nil {
-			return errors.New("what it becomes becomes something else")
+			return errors.New("its replacement is itself replaced by another entry")
 		}
 		if err := s.Next.check(name); err != nil {
 			return err
@@ -166,17 +166,17 @@ func (s *LockedServer) check(name string) error {
 			words = append(words, p.Program...)
 		}
 		if want := CommandLine(name, p); !slices.Equal(want, s.Replaces) {
-			return fmt.Errorf("it has %q stand for %s %s %s, which would be %q", s.Replaces, p.Type, p.Name, p.Version, want)
+			return fmt.Errorf("it has %q for %s %s %s, which should be %q", s.Replaces, p.Type, p.Name, p.Version, want)
 		}
 	} else if len(s.Replaces) != 1 || !strings.HasPrefix(s.Replaces[0], "https://") && !strings.HasPrefix(s.Replaces[0], "http://") {
-		return errors.New(`it has no "package", and what it replaces is no URL`)
+		return errors.New(`it has no "package", and its "replaces" is not a URL`)
 	}
 	if len(words) > maxLockWords {
 		return fmt.Errorf("its command line has more than %d words", maxLockWords)
 	}
 	for _, word := range words {
 		if word == "" || strings.ContainsRune(word, 0) {
-			return errors.New("a word of its command line is empty or holds a zero byte")
+			return errors.New("a word of its command line is empty or has a zero byte")
 		}
 	}
 	return nil

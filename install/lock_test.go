@@ -57,18 +57,18 @@ func TestAHostileOrBrokenLockIsRefused(t *testing.T) {
 		"":                                       "EOF",
 		good[:80]:                                "EOF",
 		"{}":                                     "version 0",
-		`{"version":2,"servers":{},"more":1}`:    "use a newer one",
+		`{"version":2,"servers":{},"more":1}`:    "update junction",
 		`{"version":1,"version":1,"servers":{}}`: "duplicate",
-		`{"version":1,"servers":{"a":null}}`:     "says nothing",
+		`{"version":1,"servers":{"a":null}}`:     "it is empty",
 		`{"version":1,"servers":{"a":{}}}`:       `"replaces" is missing`,
-		`{"version":1,"servers":{"a":{"replaces":["sh","-c","x"]}}}`:                 "no URL",
-		strings.Replace(good, `"echo@1"`, `"other@1"`, 1):                            "stand for npm echo 1",
-		strings.Replace(good, `"name":"echo"`, `"name":"evil"`, 1):                   "stand for npm evil 1",
+		`{"version":1,"servers":{"a":{"replaces":["sh","-c","x"]}}}`:                 "is not a URL",
+		strings.Replace(good, `"echo@1"`, `"other@1"`, 1):                            "for npm echo 1, which should be",
+		strings.Replace(good, `"name":"echo"`, `"name":"evil"`, 1):                   "for npm evil 1, which should be",
 		strings.Replace(good, `["node","./x"]`, `[]`, 1):                             "no program",
 		strings.Replace(good, `"./x"`, `"\u0000"`, 1):                                "zero byte",
 		strings.Replace(good, `"./x"`, `"./x"`+strings.Repeat(`,"a"`, 300), 1):       "more than 256 words",
 		strings.Replace(good, `"program"`, `"Program"`, 1):                           "unknown",
-		`{"version":1,"servers":{"a":{"next":{"next":{"replaces":["https://x"]}}}}}`: "becomes something else",
+		`{"version":1,"servers":{"a":{"next":{"next":{"replaces":["https://x"]}}}}}`: "its replacement is itself replaced by another entry",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -187,7 +187,7 @@ func TestAChangeThatFailsChangesNothing(t *testing.T) {
 	broken := echoLock("1.0.0")
 	broken.Replaces = []string{"sh"}
 	c.Locked = broken
-	if err := c.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "stand for") {
+	if err := c.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "for npm @x/echo 1.0.0, which should be") {
 		t.Errorf("the error is %v", err)
 	}
 	if _, err := os.Stat(LockPath(configuration)); !os.IsNotExist(err) {

@@ -60,7 +60,7 @@ func TestALockCannotNameAnotherPackage(t *testing.T) {
 	l := &Locked{Package: Package{Type: NPM, Name: "a", Version: "1.0.0"}, Integrity: "sha512-AA==", Program: []string{"node", "./node_modules/a/x.js"},
 		Dependencies: json.RawMessage(`{"lockfileVersion":3,"packages":{"node_modules/a":{"name":"evil","version":"1.0.0","integrity":"sha512-AA=="}}}`)}
 	_, err := newStore(t).Install(t.Context(), l)
-	if err == nil || !strings.HasSuffix(err.Error(), "the lock contradicts itself: in its dependencies evil stands for it") {
+	if err == nil || !strings.HasSuffix(err.Error(), "the lock contradicts itself: its dependencies have evil for it") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -73,9 +73,9 @@ func readManifest(text []byte) (*manifest, error) {
 	switch v := cmp.Or(m.ManifestVersion, m.DXTVersion); v {
 	case "0.1", "0.2", "0.3", "0.4":
 	case "":
-		return nil, errors.New("manifest.json has no manifest_version: is it one of an mcpb bundle?")
+		return nil, errors.New("manifest.json has no manifest_version, so it may not be of an mcpb bundle")
 	default:
-		return nil, fmt.Errorf("manifest.json has the version %.20q, and this Junction knows 0.1 to 0.4: a newer one may know it", v)
+		return nil, fmt.Errorf("manifest.json has the version %.20q, but this Junction supports 0.1 to 0.4: update Junction", v)
 	}
 	if m.Name == "" || m.Version == "" || len(m.Version) > 100 || strings.ContainsAny(m.Version, "\x00\r\n") {
 		return nil, errors.New("manifest.json must have a name, and a version of at most 100 characters")
@@ -83,20 +83,20 @@ func readManifest(text []byte) (*manifest, error) {
 	s := m.Server
 	switch {
 	case s.Type == "uv":
-		return nil, errors.New("manifest.json has a server of type uv, whose dependencies are looked for when it starts and so cannot be locked: use the server's package of PyPI")
+		return nil, errors.New("manifest.json has a server of type uv, which installs its dependencies at the start, so they cannot be locked: use the server's package of PyPI")
 	case !slices.Contains([]string{"node", "python", "binary"}, s.Type):
 		return nil, fmt.Errorf("manifest.json has a server of type %.20q, which is not node, python or binary", s.Type)
 	case s.EntryPoint == "" || !filepath.IsLocal(filepath.FromSlash(s.EntryPoint)) || strings.Contains(s.EntryPoint, `\`):
 		return nil, fmt.Errorf("manifest.json has the entry_point %.100q, which is not a file of the bundle", s.EntryPoint)
 	case s.Config == nil || s.Config.Command == "":
-		return nil, errors.New("manifest.json does not say how the server is started: server.mcp_config.command")
+		return nil, errors.New("manifest.json lacks server.mcp_config.command, the command that starts the server")
 	}
 	if p := m.Compatibility.Platforms; len(p) > 0 && !slices.Contains(p, platform()) {
 		return nil, fmt.Errorf("the bundle is for %s, and this is %s", oneLine(strings.Join(p, ", ")), platform())
 	}
 	for name, setting := range m.UserConfig {
 		if !settingName().MatchString(name) || !slices.Contains([]string{"string", "number", "boolean", "directory", "file"}, setting.Type) {
-			return nil, fmt.Errorf("manifest.json has the setting %.100q of type %.20q, which is none of string, number, boolean, directory, file", name, setting.Type)
+			return nil, fmt.Errorf("manifest.json has the setting %.100q of type %.20q, but expected string, number, boolean, directory or file", name, setting.Type)
 		}
 	}
 	return &m, nil
@@ -135,7 +135,7 @@ func (m *manifest) words() []string {
 // which users agree, equal those in the manifest, which are started.
 func (m *manifest) programOf(l *Locked, dir string) (*Program, error) {
 	if words := m.words(); !slices.Equal(l.Program, words) {
-		return nil, fmt.Errorf("the lock starts %q, and its manifest.json on this system %q: where that is meant, lock it again (junction server upgrade)", l.Program, words)
+		return nil, fmt.Errorf("the lock starts %q, but its manifest.json starts %q on this system: if that is right, lock it again (junction server upgrade)", l.Program, words)
 	}
 	return m.program(dir)
 }
@@ -169,7 +169,7 @@ func (m *manifest) program(dir string) (*Program, error) {
 	switch {
 	case filepath.IsAbs(command):
 		if !isFile(command) {
-			return nil, fmt.Errorf("is started by %q, which is not there: %w", command, ErrRuntime)
+			return nil, fmt.Errorf("is started by %q, which does not exist: %w", command, ErrRuntime)
 		}
 		return p, nil
 	case strings.ContainsAny(command, `/\`):

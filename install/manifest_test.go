@@ -111,16 +111,16 @@ func TestAManifestThatCannotBeStartedIsRefused(t *testing.T) {
 	}
 	for _, test := range []struct{ text, want string }{
 		{"{", "manifest.json: unexpected end of JSON input"},
-		{"{}", "manifest.json has no manifest_version: is it one of an mcpb bundle?"},
-		{change(`"0.3"`, `"1.0"`), `manifest.json has the version "1.0", and this Junction knows 0.1 to 0.4: a newer one may know it`},
+		{"{}", "manifest.json has no manifest_version, so it may not be of an mcpb bundle"},
+		{change(`"0.3"`, `"1.0"`), `manifest.json has the version "1.0", but this Junction supports 0.1 to 0.4: update Junction`},
 		{change(`"version": "1.2.0"`, `"version": ""`), "manifest.json must have a name, and a version of at most 100 characters"},
-		{change(`"type": "node"`, `"type": "uv"`), "manifest.json has a server of type uv, whose dependencies are looked for when it starts and so cannot be locked: use the server's package of PyPI"},
+		{change(`"type": "node"`, `"type": "uv"`), "manifest.json has a server of type uv, which installs its dependencies at the start, so they cannot be locked: use the server's package of PyPI"},
 		{change(`"type": "node"`, `"type": "perl"`), `manifest.json has a server of type "perl", which is not node, python or binary`},
 		{change(`"entry_point": "server/index.js"`, `"entry_point": "../x.js"`), `manifest.json has the entry_point "../x.js", which is not a file of the bundle`},
 		{change(`"entry_point": "server/index.js"`, `"entry_point": "/bin/sh"`), `manifest.json has the entry_point "/bin/sh", which is not a file of the bundle`},
-		{change(`"command": "node"`, `"command": ""`), "manifest.json does not say how the server is started: server.mcp_config.command"},
+		{change(`"command": "node"`, `"command": ""`), "manifest.json lacks server.mcp_config.command, the command that starts the server"},
 		{change(`"user_config"`, `"compatibility": {"platforms": ["`+other+`"]}, "user_config"`), "the bundle is for " + other + ", and this is " + platform()},
-		{change(`"limit": {"type": "number"`, `"limit": {"type": "date"`), `manifest.json has the setting "limit" of type "date", which is none of string, number, boolean, directory, file`},
+		{change(`"limit": {"type": "number"`, `"limit": {"type": "date"`), `manifest.json has the setting "limit" of type "date", but expected string, number, boolean, directory or file`},
 		{`{"pad": "` + strings.Repeat(" ", maxManifest) + `"}`, "manifest.json has more than 1048576 bytes"},
 	} {
 		if _, err := readManifest([]byte(test.text)); err == nil || err.Error() != test.want {

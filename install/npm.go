@@ -180,7 +180,7 @@ func readNPMLock(text []byte) (*npmLock, map[string]npmEntry, error) {
 		return nil, nil, fmt.Errorf("npm's lock: %w", err)
 	}
 	if lock.LockfileVersion != 3 {
-		return nil, nil, fmt.Errorf("npm's lock has version %d where 3 was asked for: npm 7 or later is needed", lock.LockfileVersion)
+		return nil, nil, fmt.Errorf("npm's lock has version %d, expected 3: use npm 7 or later", lock.LockfileVersion)
 	}
 	entries := map[string]npmEntry{}
 	for folder, raw := range lock.Packages {
@@ -256,13 +256,13 @@ func chooseBin(p Package, bins map[string]string) (string, error) {
 	if _, ok := bins[chosen]; !ok && p.Bin == "" && len(names) > 0 {
 		chosen = names[0]
 		if slices.ContainsFunc(names, func(name string) bool { return bins[name] != bins[chosen] }) {
-			return "", fmt.Errorf("has several programs, and none with its own name: say which of %s", strings.Join(names, ", "))
+			return "", fmt.Errorf("has several programs, and none with its own name: choose one of %s", strings.Join(names, ", "))
 		}
 	}
 	file, ok := bins[chosen]
 	switch {
 	case len(names) == 0:
-		return "", errors.New("has no program that could be started: it is a library")
+		return "", errors.New("has no program to start: it is a library")
 	case !ok:
 		return "", fmt.Errorf("%w %q: it has %s", ErrNoProgram, chosen, strings.Join(names, ", "))
 	}
@@ -290,7 +290,7 @@ func (npm) install(ctx context.Context, l *Locked, dir string) error {
 	}
 	entry := entries["node_modules/"+l.Name]
 	if name := nameOfNPM("node_modules/"+l.Name, entry); name != l.Name {
-		return fmt.Errorf("the lock contradicts itself: in its dependencies %s stands for it", name)
+		return fmt.Errorf("the lock contradicts itself: its dependencies have %s for it", name)
 	}
 	if entry.Version != l.Version || entry.Integrity != l.Integrity || l.Integrity == "" {
 		return fmt.Errorf("the lock contradicts itself: version %s with %s, and in its dependencies version %s with %s", l.Version, l.Integrity, entry.Version, entry.Integrity)
@@ -355,14 +355,14 @@ const nodeModules = "/node_modules/"
 func (e npmEntry) check(folder string, isBundled bool) error {
 	name := nameOfNPM(folder, e)
 	if e.Link || e.Integrity == "" && !isBundled {
-		return fmt.Errorf("its dependency %s comes from %s, with no hash to know it by again: only packages of a registry can be locked", name, cmp.Or(e.Resolved, "a folder"))
+		return fmt.Errorf("its dependency %s comes from %s, without a hash: only packages of a registry can be locked", name, cmp.Or(e.Resolved, "a folder"))
 	}
 	if e.Integrity != "" && !npmIntegrity().MatchString(e.Integrity) {
-		return fmt.Errorf("its dependency %s has the hash %.100q, by which it cannot be known again: sha256, sha384 or sha512 is needed", name, e.Integrity)
+		return fmt.Errorf("its dependency %s has the hash %.100q: expected sha256, sha384 or sha512", name, e.Integrity)
 	}
 	for part := range strings.SplitSeq("/"+folder, nodeModules) {
 		if part != "" && !npmName().MatchString(part) {
-			return fmt.Errorf("npm's lock has a package at %.100q, which is no folder of one", folder)
+			return fmt.Errorf("npm's lock has a package at %.100q, which is not a folder of a package", folder)
 		}
 	}
 	if !npmName().MatchString(name) {
@@ -494,7 +494,7 @@ func viewNPM(ctx context.Context, neutral string, p Package, spec string) (v npm
 		return v, err
 	}
 	if len(out) == 0 && spec != p.Name {
-		return v, fmt.Errorf("%w: npm says nothing of %s", ErrNotFound, spec) // older registries return nothing if a version is missing
+		return v, fmt.Errorf("%w: npm knows nothing about %s", ErrNotFound, spec) // older registries return nothing if a version is missing
 	}
 	if err := json.Unmarshal(out, &v); err != nil {
 		return v, fmt.Errorf("npm view: %w", err)
@@ -515,7 +515,7 @@ func (k npm) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
 		return Advice{}, err
 	}
 	if v.Integrity != "" && v.Integrity != l.Integrity {
-		return Advice{}, fmt.Errorf("%w: the registry now has %s, and locked is %s", ErrIntegrity, v.Integrity, l.Integrity)
+		return Advice{}, fmt.Errorf("%w: the registry now has %s, but the lock has %s", ErrIntegrity, v.Integrity, l.Integrity)
 	}
 	a := Advice{Newest: newestNPM(v)}
 	switch words := v.Deprecated.(type) {
@@ -578,7 +578,7 @@ func (npm) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, e
 		if said.Error != nil {
 			why = cmp.Or(oneLine(said.Error.Summary), why)
 		}
-		return nil, fmt.Errorf("%w by npm audit: %s: does the registry have an endpoint for audits?", ErrNoAudit, cmp.Or(why, fmt.Sprint(err)))
+		return nil, fmt.Errorf("%w by npm audit: %s: the registry may have no endpoint for audits", ErrNoAudit, cmp.Or(why, fmt.Sprint(err)))
 	}
 	var found []Vulnerability
 	for _, name := range slices.Sorted(maps.Keys(said.Vulnerabilities)) {

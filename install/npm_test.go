@@ -62,23 +62,23 @@ func TestMissingOptionalDependenciesAreSkipped(t *testing.T) {
 
 func TestALockThatSaysNotEnoughIsRefused(t *testing.T) {
 	for _, test := range []struct{ old, new, want string }{
-		{`"lockfileVersion":3`, `"lockfileVersion":1`, "npm's lock has version 1 where 3 was asked for: npm 7 or later is needed"},
-		{`"integrity":"sha512-BB=="`, `"resolved":"git+ssh://git@example.com/x"`, "its dependency sharp comes from git+ssh://git@example.com/x, with no hash to know it by again: only packages of a registry can be locked"},
-		{`"integrity":"sha512-BB=="`, `"link":true,"integrity":"sha512-BB=="`, "its dependency sharp comes from a folder, with no hash to know it by again: only packages of a registry can be locked"},
+		{`"lockfileVersion":3`, `"lockfileVersion":1`, "npm's lock has version 1, expected 3: use npm 7 or later"},
+		{`"integrity":"sha512-BB=="`, `"resolved":"git+ssh://git@example.com/x"`, "its dependency sharp comes from git+ssh://git@example.com/x, without a hash: only packages of a registry can be locked"},
+		{`"integrity":"sha512-BB=="`, `"link":true,"integrity":"sha512-BB=="`, "its dependency sharp comes from a folder, without a hash: only packages of a registry can be locked"},
 		{`"node_modules/sharp"`, `"../sharp"`, `npm's lock has a package at "../sharp", which is outside of node_modules`},
 		{`"node_modules/sharp"`, `"node_modules/../../sharp"`, `npm's lock has a package at "node_modules/../../sharp", which is outside of node_modules`},
-		{`"bin":{"server":"dist/index.js"},`, ``, "has no program that could be started: it is a library"},
+		{`"bin":{"server":"dist/index.js"},`, ``, "has no program to start: it is a library"},
 		{`dist/index.js`, `../../../../bin/sh`, `its program server lies at "../../../../bin/sh", outside of the package`},
-		{`"integrity":"sha512-BB=="`, `"inBundle":true`, "its dependency sharp comes from a folder, with no hash to know it by again: only packages of a registry can be locked"},
-		{`"bundleDependencies":["x"]`, `"bundleDependencies":["y"]`, "its dependency real-name comes from a folder, with no hash to know it by again: only packages of a registry can be locked"},
-		{`"bundleDependencies":["x"]`, `"license":"x"`, "its dependency real-name comes from a folder, with no hash to know it by again: only packages of a registry can be locked"},
-		{`"integrity":"sha512-BB=="`, `"integrity":"sha1-BB=="`, `its dependency sharp has the hash "sha1-BB==", by which it cannot be known again: sha256, sha384 or sha512 is needed`},
-		{`"integrity":"sha512-BB=="`, `"integrity":"sha512-!"`, `its dependency sharp has the hash "sha512-!", by which it cannot be known again: sha256, sha384 or sha512 is needed`},
-		{`"integrity":"sha512-BB=="`, `"integrity":"sha"`, `its dependency sharp has the hash "sha", by which it cannot be known again: sha256, sha384 or sha512 is needed`},
+		{`"integrity":"sha512-BB=="`, `"inBundle":true`, "its dependency sharp comes from a folder, without a hash: only packages of a registry can be locked"},
+		{`"bundleDependencies":["x"]`, `"bundleDependencies":["y"]`, "its dependency real-name comes from a folder, without a hash: only packages of a registry can be locked"},
+		{`"bundleDependencies":["x"]`, `"license":"x"`, "its dependency real-name comes from a folder, without a hash: only packages of a registry can be locked"},
+		{`"integrity":"sha512-BB=="`, `"integrity":"sha1-BB=="`, `its dependency sharp has the hash "sha1-BB==": expected sha256, sha384 or sha512`},
+		{`"integrity":"sha512-BB=="`, `"integrity":"sha512-!"`, `its dependency sharp has the hash "sha512-!": expected sha256, sha384 or sha512`},
+		{`"integrity":"sha512-BB=="`, `"integrity":"sha"`, `its dependency sharp has the hash "sha": expected sha256, sha384 or sha512`},
 		{`"version":"2.0.0"`, `"version":"https://example.com/x.tgz"`, `its dependency sharp has the version "https://example.com/x.tgz", which is not an exact one`},
 		{`"version":"2.0.0"`, `"version":"^2.0.0"`, `its dependency sharp has the version "^2.0.0", which is not an exact one`},
 		{`"version":"2.0.0"`, `"version":"2.0.0","name":"x@git+ssh://example.com/x"`, `its dependency at node_modules/sharp has the name "x@git+ssh://example.com/x", which is not one of npm`},
-		{`"node_modules/sharp"`, `"node_modules/a b"`, `npm's lock has a package at "node_modules/a b", which is no folder of one`},
+		{`"node_modules/sharp"`, `"node_modules/a b"`, `npm's lock has a package at "node_modules/a b", which is not a folder of a package`},
 		{`"dependencies":{"sharp":"1"}`, `"dependencies":{"sharp":"github:a/b"}`, `its dependency @a/server wants sharp as "github:a/b": only packages of a registry can be locked`},
 		{`"dependencies":{"sharp":"1"}`, `"optionalDependencies":{"sharp":"a/b"}`, `its dependency @a/server wants sharp as "a/b": only packages of a registry can be locked`},
 		{`"dependencies":{"sharp":"1"}`, `"peerDependencies":{"sharp":"npm:sharp@https://example.com/x"}`, `its dependency @a/server wants sharp as "npm:sharp@https://example.com/x": only packages of a registry can be locked`},
@@ -110,7 +110,7 @@ func TestBundledDependenciesNeedNoHash(t *testing.T) {
 	}
 	// A package above the folder of the bundle is downloaded.
 	above := strings.Replace(text, `"node_modules/up":{"version":"1.0.0","integrity":"sha512-AA=="}`, `"node_modules/up":{"version":"1.0.0","inBundle":true}`, 1)
-	if _, err := lockNPM(Package{Type: NPM, Name: "a"}, []byte(above)); err == nil || !strings.Contains(err.Error(), "its dependency up comes from a folder, with no hash") {
+	if _, err := lockNPM(Package{Type: NPM, Name: "a"}, []byte(above)); err == nil || !strings.Contains(err.Error(), "its dependency up comes from a folder, without a hash") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -145,10 +145,10 @@ func TestOfSeveralProgramsThatOfNpxIsChosen(t *testing.T) {
 		{"a", "", map[string]string{"a": "a.js", "b": "b.js"}, "a.js", ""},
 		{"@s/a", "", map[string]string{"a": "a.js", "b": "b.js"}, "a.js", ""},
 		{"@s/x", "", map[string]string{"a": "same.js", "b": "same.js"}, "same.js", ""},
-		{"@s/x", "", map[string]string{"a": "a.js", "b": "b.js"}, "", "has several programs, and none with its own name: say which of a, b"},
+		{"@s/x", "", map[string]string{"a": "a.js", "b": "b.js"}, "", "has several programs, and none with its own name: choose one of a, b"},
 		{"@s/x", "b", map[string]string{"a": "a.js", "b": "b.js"}, "b.js", ""},
 		{"a", "c", map[string]string{"a": "a.js", "b": "b.js"}, "", `has no program "c": it has a, b`},
-		{"a", "", nil, "", "has no program that could be started: it is a library"},
+		{"a", "", nil, "", "has no program to start: it is a library"},
 	} {
 		got, err := chooseBin(Package{Name: test.name, Bin: test.bin}, test.bins)
 		if said := ""; got != test.want || (err != nil) != (test.fail != "") {
@@ -202,18 +202,18 @@ func TestGarbageOfNPMIsAnError(t *testing.T) {
 	l := &Locked{Package: Package{Type: NPM, Name: "a", Version: "1.0.0"}, Integrity: "sha512-AA==", Program: []string{"node", "./node_modules/a/x.js"},
 		Dependencies: json.RawMessage(`{"lockfileVersion":3,"packages":{"node_modules/a":{"version":"1.0.0","integrity":"sha512-AA=="}}}`)}
 	for name, test := range map[string]struct{ script, resolve, install, advice, audit string }{
-		"nothing": {"exit 0", "no such file", "what was installed does not have its program, node ./node_modules/a/x.js", "npm view: unexpected end of JSON input", "could not be audited by npm audit: <nil>: does the registry have an endpoint for audits?"},
-		"no JSON": {"echo '<html>'; exit 0", "no such file", "what was installed does not have its program, node ./node_modules/a/x.js", "npm view: invalid character '<'", "could not be audited"},
+		"nothing": {"exit 0", "no such file", "the installed package lacks its program, node ./node_modules/a/x.js", "npm view: unexpected end of JSON input", "could not be audited by npm audit: <nil>: the registry may have no endpoint for audits"},
+		"no JSON": {"echo '<html>'; exit 0", "no such file", "the installed package lacks its program, node ./node_modules/a/x.js", "npm view: invalid character '<'", "could not be audited"},
 		"a failure in JSON": {`printf '{\n  "error": {"code": "ECONNREFUSED", "summary": "connect \\u001b[31m refused"}}'; exit 1`,
 			`npm install exited with status 1: ECONNREFUSED: connect \x1b[31m refused`, "npm ci exited with status 1: ECONNREFUSED", "npm view exited with status 1: ECONNREFUSED", `could not be audited by npm audit: connect \x1b[31m refused`},
 		"gone":                 {`printf '{\n  "error": {"code": "E404", "summary": "gone"}}'; exit 1`, "is not in the registry: gone", "was pulled, it or one of its dependencies, since it was locked", "", ""},
 		"no such version":      {`printf '{\n  "error": {"code": "ETARGET", "summary": "No matching version found for a@9."}}'; exit 1`, "npm:a: is not in the registry: No matching version found for a@9.", "was pulled", "", ""},
 		"a dependency is gone": {`printf '{\n  "error": {"code": "ETARGET", "summary": "No matching version found for ab@^9."}}'; exit 1`, "npm:a: it needs a package that is not in the registry: No matching version found for ab@^9.", "was pulled", "", ""},
-		"changed":              {`printf '{\n  "error": {"code": "EINTEGRITY", "summary": "sha512 wanted x"}}'; exit 1`, "has other contents than were locked: sha512 wanted x", "has other contents than were locked", "has other contents", ""},
+		"changed":              {`printf '{\n  "error": {"code": "EINTEGRITY", "summary": "sha512 wanted x"}}'; exit 1`, "has other contents than the lock: sha512 wanted x", "has other contents than the lock", "has other contents", ""},
 		"a failure, no JSON":   {"echo 'npm broke' >&2; exit 7", "npm install exited with status 7: npm broke", "npm broke", "npm broke", "npm broke"},
 		"a lock of a folder":   {"mkdir package-lock.json", "is a directory", "File exists", "", ""},
-		"a lock of much text":  {"head -c 5000000 /dev/zero >package-lock.json", "has more than 4194304 bytes", "what was installed does not have its program, node ./node_modules/a/x.js", "", ""},
-		"another version":      {`echo '{"version":"1.0.0","dist.integrity":"sha512-XX==","versions":["1.0.0"],"dist-tags":{"latest":"1.0.0"}}'`, "", "", "has other contents than were locked: the registry now has sha512-XX==", ""},
+		"a lock of much text":  {"head -c 5000000 /dev/zero >package-lock.json", "has more than 4194304 bytes", "the installed package lacks its program, node ./node_modules/a/x.js", "", ""},
+		"another version":      {`echo '{"version":"1.0.0","dist.integrity":"sha512-XX==","versions":["1.0.0"],"dist-tags":{"latest":"1.0.0"}}'`, "", "", "has other contents than the lock: the registry now has sha512-XX==", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fakeProgram(t, "npm", test.script)

@@ -129,7 +129,7 @@ func (k nuget) fetch(ctx context.Context, s nugetSource, name, version, dir stri
 		return "", errors.Join(err, os.Remove(filepath.Join(k.blobs, hash)))
 	}
 	if got := base64.StdEncoding.EncodeToString(sum.Sum(nil)); said.PackageHash != "" && strings.EqualFold(said.Algorithm, "SHA512") && said.PackageHash != got {
-		return "", errors.Join(fmt.Errorf("%w: the registry says sha512-%s, and the package has sha512-%s", ErrIntegrity, said.PackageHash, got), os.Remove(filepath.Join(k.blobs, hash)))
+		return "", errors.Join(fmt.Errorf("%w: the registry has sha512-%s, but the package has sha512-%s", ErrIntegrity, said.PackageHash, got), os.Remove(filepath.Join(k.blobs, hash)))
 	}
 	return hash, nil
 }
@@ -311,7 +311,7 @@ func (k nuget) audit(ctx context.Context, l *Locked, _ string) ([]Vulnerability,
 		return nil, fmt.Errorf("%w: %w", ErrNoAudit, err)
 	}
 	if s.registrations == "" {
-		return nil, fmt.Errorf("%w: the registry says nothing of versions", ErrNoAudit)
+		return nil, fmt.Errorf("%w: the registry lists no versions", ErrNoAudit)
 	}
 	said, err := k.registration(ctx, s, l.Name, l.Version)
 	if err != nil {

@@ -98,7 +98,7 @@ func TestGarbageOfNuGetIsAnError(t *testing.T) {
 		{"/v3/index.json", `{"resources":[{"@id":"http://example.com/flat","@type":"PackageBaseAddress/3.0.0"}]}`, "http://example.com/flat is not https"},
 		{"/flat/my.server/index.json", `{"versions":[]}`, "is not in the registry: the registry has no version  of it"},
 		{"/flat/my.server/index.json", `{"versions":["9.0.0"]}`, "is not in the registry: "},
-		{"/flat/my.server/1.10.0/my.server.1.10.0.nupkg", "not a zip", "has other contents than were locked: the registry says"},
+		{"/flat/my.server/1.10.0/my.server.1.10.0.nupkg", "not a zip", "has other contents than the lock: the registry has"},
 		{"/catalog/1", "[]", "cannot unmarshal array"},
 	} {
 		answers, index := nugetRegistry(t)

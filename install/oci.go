@@ -142,14 +142,14 @@ func checkOptions(l *Locked) error {
 	options := l.Options()
 	all, rest, err := runner.Container(options)
 	if len(rest) > 0 {
-		return fmt.Errorf("the lock has %q among the options of docker run, which would be taken for the image", rest[0])
+		return fmt.Errorf("the lock has %q among the options of docker run, which docker would treat as the image", rest[0])
 	}
 	if err != nil && !errors.Is(err, runner.ErrNoImage) {
 		return fmt.Errorf("the lock has options of docker run of which %w", err)
 	}
 	for _, o := range all {
 		if o.Effect == runner.Rights || o.Effect == runner.Made {
-			return fmt.Errorf("the lock has docker run get %s, which no lock does", o.Typed)
+			return fmt.Errorf("the lock passes %s to docker run, which junction never writes", o.Typed)
 		}
 	}
 	return nil
@@ -161,7 +161,7 @@ func explainOCI(err error) error {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
 	if errors.Is(err, auth.ErrBasicCredentialNotFound) || answer != nil && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden) {
-		return fmt.Errorf("the registry says that it is not there, or that no user with access is logged in (docker login): %w", err)
+		return fmt.Errorf("the registry reports that it does not exist, or that you have no access; if you do, log in with docker login: %w", err)
 	}
 	return err
 }
@@ -256,7 +256,7 @@ func (k oci) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
 }
 
 func (oci) audit(_ context.Context, l *Locked, _ string) ([]Vulnerability, error) {
-	return nil, fmt.Errorf("%w here: a scanner of images can, as in: trivy image %s@%s", ErrNoAudit, l.Name, l.Integrity)
+	return nil, fmt.Errorf("%w here: use a scanner of images, for example trivy image %s@%s", ErrNoAudit, l.Name, l.Integrity)
 }
 
 var hexHash = lazy.Regexp(`^[0-9a-f]{64}$`)

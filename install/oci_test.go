@@ -92,7 +92,7 @@ func TestForbiddenImagesAreExplained(t *testing.T) {
 	host := imageRegistry(t, "sha256:"+strings.Repeat("ab", 32))
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	_, err := newStore(t).Resolve(t.Context(), Package{Type: OCI, Name: host + "/acme/server"})
-	if err == nil || !strings.Contains(err.Error(), "no user with access is logged in (docker login)") {
+	if err == nil || !strings.Contains(err.Error(), "you have no access; if you do, log in with docker login") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -161,11 +161,11 @@ func TestOptionsOfAnImageAreLockedAndChecked(t *testing.T) {
 	for options, want := range map[string]string{
 		"":                                  "",
 		"-e A -v /srv/notes:/x --read-only": "",
-		"--privileged":                      "the lock has docker run get --privileged, which no lock does",
-		"--network host":                    "the lock has docker run get --network, which no lock does",
-		"-d":                                "the lock has docker run get -d, which no lock does",
-		"--rm":                              "the lock has docker run get --rm, which no lock does",
-		"-e A other":                        `the lock has "other" among the options of docker run, which would be taken for the image`,
+		"--privileged":                      "the lock passes --privileged to docker run, which junction never writes",
+		"--network host":                    "the lock passes --network to docker run, which junction never writes",
+		"-d":                                "the lock passes -d to docker run, which junction never writes",
+		"--rm":                              "the lock passes --rm to docker run, which junction never writes",
+		"-e A other":                        `the lock has "other" among the options of docker run, which docker would treat as the image`,
 		"-e":                                "the lock has options of docker run of which -e has no value",
 	} {
 		l := &Locked{Package: Package{Type: OCI, Name: "acme/x", Version: "1"}, Integrity: digest}

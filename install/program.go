@@ -38,7 +38,7 @@ func (l *Locked) expect(words ...string) error {
 	}) {
 		return nil
 	}
-	return fmt.Errorf("the lock starts %q, and packages of %s are started by %q", l.Program, l.Type, words)
+	return fmt.Errorf("the lock starts %q, but packages of %s start with %q", l.Program, l.Type, words)
 }
 
 // programIn resolves the words of a Locked to absolute paths in a folder. If the first word is
@@ -211,7 +211,7 @@ func lookUp(name string) (string, error) {
 	if err == nil {
 		return path, nil
 	}
-	remedy := "install it, and see that it is in PATH"
+	remedy := "install it, and add it to PATH"
 	for _, k := range runner.Kinds() {
 		if known := k.Remedies[name]; known != "" {
 			remedy = known
@@ -293,12 +293,12 @@ func checkAddress(address string) error {
 		return errors.New("has an address of a registry or an archive that is not one")
 	}
 	if u.User != nil {
-		return fmt.Errorf("%s has a password in it, which would stand in the lock: use the package manager's own login", u.Redacted())
+		return fmt.Errorf("%s has a password in it, which would be in the lock: use the package manager's own login", u.Redacted())
 	}
 	if u.Scheme == "https" || u.Scheme == "http" && outside.IsHere(u.Hostname()) {
 		return nil
 	}
-	return fmt.Errorf("%s is not https, so anybody on the way could change what comes", u.Redacted())
+	return fmt.Errorf("%s is not https, so others on the network could change the download", u.Redacted())
 }
 
 // get sends a GET request. The caller must close the body of the response.

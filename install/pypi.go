@@ -41,7 +41,7 @@ func (k pypi) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 	plain, _, _ := splitExtras(p.Name)
 	i := slices.IndexFunc(lock.Requirements, func(r requirement) bool { return normal(r.Name) == normal(plain) })
 	if i < 0 {
-		return nil, errors.New("is not among what was resolved for it")
+		return nil, errors.New("is not among the resolved packages")
 	}
 	self := lock.Requirements[i]
 	integrity := self.Hashes[0]
@@ -149,7 +149,7 @@ func readReport(text []byte) (*pypiLock, error) {
 			hash = old
 		}
 		if i.Direct || hash == "" {
-			return nil, fmt.Errorf("its dependency %s comes from an address, with no hash to know it by again: only packages of an index can be locked", i.Metadata.Name)
+			return nil, fmt.Errorf("its dependency %s comes from an address, without a hash: only packages of an index can be locked", i.Metadata.Name)
 		}
 		if i.Yanked && i.Asked {
 			return nil, fmt.Errorf("version %s %w", i.Metadata.Version, ErrPulled)
@@ -221,9 +221,9 @@ func pypiProgram(p Package, plain, site string) ([]string, error) {
 	case noModule == nil:
 		return []string{"./bin/python", "-m", module}, nil
 	case len(names) == 0:
-		return nil, errors.New("has no program that could be started: it is a library")
+		return nil, errors.New("has no program to start: it is a library")
 	}
-	return nil, fmt.Errorf("%w %q: say which of %s", ErrNoProgram, chosen, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w %q: choose one of %s", ErrNoProgram, chosen, strings.Join(names, ", "))
 }
 
 // uvxBin returns the program name that uvx must be given, or "" if the program has the package's
@@ -265,7 +265,7 @@ func (k pypi) install(ctx context.Context, l *Locked, dir string) error {
 	}
 	err = k.pip(ctx, l.Package, dir, args...)
 	if err != nil && here != lock.For {
-		return fmt.Errorf("it was locked for %s, and here is %s: lock it again (junction server upgrade), with uv for all systems: %w", lock.For, here, err)
+		return fmt.Errorf("it was locked for %s, but this system is %s: lock it again (junction server upgrade), with uv for all systems: %w", lock.For, here, err)
 	}
 	if err = k.explain(ctx, l.Package, err); errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("%w since it was locked: %w", ErrPulled, err)

@@ -72,7 +72,7 @@ func (page *indexPage) why(version string) string {
 			return oneLine(why)
 		}
 	}
-	return "the author does not say why"
+	return "the author gave no reason"
 }
 
 // mainHash returns the hash of the file that represents a version. It is the same for all users and
@@ -196,10 +196,10 @@ func (k pypi) explain(ctx context.Context, p Package, failed error) error {
 	case !any:
 		return fmt.Errorf("%w: the index has no version %s of it", ErrNotFound, version)
 	case !built && !p.Scripts:
-		return fmt.Errorf("%w: there is only its source, and a build runs it", ErrScripts)
+		return fmt.Errorf("%w: it exists only as source, and a build would run that", ErrScripts)
 	}
 	if m := otherPython().FindStringSubmatch(ran.stderr); m != nil && failedWith(failed, "No matching distribution found for "+p.Name) {
-		return fmt.Errorf("a Python %s %w, and it needs that: install it, and see that %s starts it", m[1], ErrRuntime, python())
+		return fmt.Errorf("it needs Python %s, which %w: install it, so that %s starts it", m[1], ErrRuntime, python())
 	}
 	return failed
 }
@@ -421,7 +421,7 @@ func wanted(p Package) (all []string, err error) {
 	}
 	name := strings.TrimSpace(p.With[:strings.IndexAny(p.With+"=", "<>=!~")])
 	if limits := p.With[len(name):]; !pypiName().MatchString(name) || limits != "" && !pypiRange().MatchString(strings.TrimSpace(limits)) {
-		return nil, fmt.Errorf("is asked for with %.100q, which is not a name of PyPI with versions, such as mcp<2", p.With)
+		return nil, fmt.Errorf("has the requirement %.100q: expected a name of PyPI with versions, such as mcp<2", p.With)
 	}
 	return append(all, p.With), nil
 }

@@ -122,13 +122,13 @@ func TestFailuresOfPipAreExplainedByTheIndex(t *testing.T) {
 	}{
 		{Package{Name: "none"}, failed, ErrNotFound, "is not in the registry: the index has no none"},
 		{Package{Name: "my.server", Version: "9.9"}, failed, ErrNotFound, "is not in the registry: the index has no version 9.9 of it"},
-		{Package{Name: "my-server[x]", Version: "1.1"}, failed, ErrScripts, "would run its code to be installed: there is only its source, and a build runs it"},
+		{Package{Name: "my-server[x]", Version: "1.1"}, failed, ErrScripts, "would run its code during the installation: it exists only as source, and a build would run that"},
 		{Package{Name: "my-server", Version: "1.1", Scripts: true}, failed, failed, "pip install exited with status 1: ERROR: something"},
 		{Package{Name: "my-server", Version: "1.2"}, failed, failed, "pip install exited with status 1: ERROR: something"},
-		{Package{Name: "my-server"}, &commandError{"pip", errors.New("x"), "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM"}, ErrIntegrity, "has other contents than were locked: pip x: ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM"},
+		{Package{Name: "my-server"}, &commandError{"pip", errors.New("x"), "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM"}, ErrIntegrity, "has other contents than the lock: pip x: ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM"},
 		{Package{Name: "my-server"}, ErrRuntime, ErrRuntime, "is not on this machine"},
 		{Package{Name: "my-server"}, &commandError{"pip", errors.New("x"), "ERROR: Ignored the following versions that require a different python version: 1.1 Requires-Python >=3.12; 1.2 Requires-Python >=3.13,<4\nERROR: Could not find a version that satisfies the requirement my-server (from versions: none)\nERROR: No matching distribution found for my-server"}, ErrRuntime,
-			"a Python >=3.13,<4 is not on this machine, and it needs that: install it, and see that " + python() + " starts it"},
+			"it needs Python >=3.13,<4, which is not on this machine: install it, so that " + python() + " starts it"},
 	} {
 		test.p.Registry = index.URL + "/simple/"
 		if err := k.explain(t.Context(), test.p, test.err); !errors.Is(err, test.is) || err.Error() != test.want {
@@ -232,13 +232,13 @@ func TestOfSeveralScriptsThatOfUvxIsChosen(t *testing.T) {
 		return strings.Join(words, " ")
 	}
 	for _, test := range []struct{ got, want string }{
-		{choose(Package{}, "nothing"), "has no program that could be started: it is a library"},
+		{choose(Package{}, "nothing"), "has no program to start: it is a library"},
 		{choose(Package{}, "my-module"), "./bin/python -m my_module"},
 		{choose(Package{}, "other", "serve"), "./bin/python ./bin/serve"},
 		{choose(Package{}, "My.Server", "my-server"), "./bin/python ./bin/my-server"},
-		{choose(Package{}, "other"), `has no program "other": say which of my-server, serve`},
+		{choose(Package{}, "other"), `has no program "other": choose one of my-server, serve`},
 		{choose(Package{Bin: "serve"}, "other"), "./bin/python ./bin/serve"},
-		{choose(Package{Bin: "none"}, "my-server"), `has no program "none": say which of my-server, serve`},
+		{choose(Package{Bin: "none"}, "my-server"), `has no program "none": choose one of my-server, serve`},
 	} {
 		if test.got != test.want {
 			t.Errorf("%q, want %q", test.got, test.want)
@@ -302,7 +302,7 @@ func TestRequirementsAreNoFlagsOfPip(t *testing.T) {
 		}
 	}
 	for _, with := range []string{"--index-url=https://evil.example", "-r x", "mcp @ https://evil.example/a.whl", "mcp\n--pre", "<2", "mcp<2;x", " mcp<2", "./mcp", "mcp[cli]<2"} {
-		if all, err := wanted(Package{Name: "x", With: with}); err == nil || !strings.Contains(err.Error(), "which is not a name of PyPI with versions") {
+		if all, err := wanted(Package{Name: "x", With: with}); err == nil || !strings.Contains(err.Error(), "expected a name of PyPI with versions") {
 			t.Errorf("%q: %q, %v", with, all, err)
 		}
 	}

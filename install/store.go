@@ -187,7 +187,7 @@ func (s *Store) make(ctx context.Context, k kind, l *Locked, key string) error {
 	}
 	switch _, err := k.program(l, dir); {
 	case errors.Is(err, ErrNotInstalled):
-		return fmt.Errorf("what was installed does not have its program, %s", strings.Join(l.Program, " "))
+		return fmt.Errorf("the installed package lacks its program, %s", strings.Join(l.Program, " "))
 	case err != nil && !errors.Is(err, ErrRuntime): // a missing runtime can be installed later
 		return err
 	}

@@ -146,7 +146,7 @@ func TestChangedBytesAreRefusedAndLeaveNothing(t *testing.T) {
 	other := newStore(t) // its store does not have the archive
 	web.set("/a", changed)
 	_, err = other.Install(t.Context(), l)
-	if want := "mcpb:" + address + "/a@1.2.0: has other contents than were locked: its SHA-256 was " + sum(bundle) + " and is " + sum(changed); !errors.Is(err, ErrIntegrity) || err.Error() != want {
+	if want := "mcpb:" + address + "/a@1.2.0: has other contents than the lock: its SHA-256 was " + sum(bundle) + " and is " + sum(changed); !errors.Is(err, ErrIntegrity) || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	if got := holds(t, other); len(got) != 0 {
@@ -212,13 +212,13 @@ func TestBundlesThatAreNoneAreRefused(t *testing.T) {
 		p    Package
 		want string
 	}{
-		{Package{Type: MCPB, Name: address + "/none"}, "the archive has no manifest.json: is it an mcpb bundle?"},
-		{Package{Type: MCPB, Name: address + "/entry"}, `manifest.json has the entry_point "server/index.js", which the archive has not`},
+		{Package{Type: MCPB, Name: address + "/none"}, "the archive has no manifest.json, so it is not an mcpb bundle"},
+		{Package{Type: MCPB, Name: address + "/entry"}, `manifest.json has the entry_point "server/index.js", which the archive lacks`},
 		{Package{Type: MCPB, Name: address + "/up"}, `the archive's file "../x" lies outside of the archive's folder`},
 		{Package{Type: MCPB, Name: address + "/missing"}, "is not in the registry: " + address + "/missing answers 404 Not Found"},
-		{Package{Type: MCPB, Name: "http://example.com/a"}, "http://example.com/a is not https, so anybody on the way could change what comes"},
-		{Package{Type: MCPB, Name: "ftp://example.com/a"}, "ftp://example.com/a is not https, so anybody on the way could change what comes"},
-		{Package{Type: MCPB, Name: "https://user:pass@example.com/a"}, "https://user:xxxxx@example.com/a has a password in it, which would stand in the lock: use the package manager's own login"},
+		{Package{Type: MCPB, Name: "http://example.com/a"}, "http://example.com/a is not https, so others on the network could change the download"},
+		{Package{Type: MCPB, Name: "ftp://example.com/a"}, "ftp://example.com/a is not https, so others on the network could change the download"},
+		{Package{Type: MCPB, Name: "https://user:pass@example.com/a"}, "https://user:xxxxx@example.com/a has a password in it, which would be in the lock: use the package manager's own login"},
 		{Package{Type: MCPB, Name: address + "/none", SHA256: "12"}, `has the SHA-256 "12", which is not one`},
 	} {
 		_, err := s.Resolve(t.Context(), test.p)

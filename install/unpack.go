@@ -99,7 +99,7 @@ func checkSize(sum uint64, size int64) error {
 		return errTooLarge
 	}
 	if sum > freeRatio && sum/maxRatio > uint64(size) {
-		return fmt.Errorf("the archive of %d bytes holds %d, more than %d times as many: it is made to fill the disk", size, sum, maxRatio)
+		return fmt.Errorf("the archive of %d bytes unpacks to %d, more than %d times as many: it may be made to fill the disk", size, sum, maxRatio)
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func unpackFile(root *os.Root, f *zip.File, name string) (uint64, error) {
 	buffer := make([]byte, min(f.UncompressedSize64+1, writtenAtOnce))
 	n, err := io.CopyBuffer(out, io.LimitReader(in, int64(f.UncompressedSize64)+1), buffer) // one byte more, so that a longer file fails its checksum
 	if err == nil && uint64(n) != f.UncompressedSize64 {
-		err = fmt.Errorf("is said to have %d bytes, and has others", f.UncompressedSize64)
+		err = fmt.Errorf("has another size than the listed %d bytes", f.UncompressedSize64)
 	}
 	return uint64(n), err
 }
@@ -265,7 +265,7 @@ func (k mcpb) fetch(ctx context.Context, from, dir string) (hash string, err err
 func (b *bundle) manifest() (*manifest, error) {
 	f, err := b.Open("manifest.json")
 	if err != nil {
-		return nil, errors.New("the archive has no manifest.json: is it an mcpb bundle?")
+		return nil, errors.New("the archive has no manifest.json, so it is not an mcpb bundle")
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
@@ -277,7 +277,7 @@ func (b *bundle) manifest() (*manifest, error) {
 		return nil, err
 	}
 	if entry, err := b.Open(strings.TrimPrefix(m.Server.EntryPoint, "./")); err != nil {
-		return nil, fmt.Errorf("manifest.json has the entry_point %.100q, which the archive has not", m.Server.EntryPoint)
+		return nil, fmt.Errorf("manifest.json has the entry_point %.100q, which the archive lacks", m.Server.EntryPoint)
 	} else {
 		_ = entry.Close()
 	}
@@ -328,7 +328,7 @@ func (k mcpb) advice(ctx context.Context, l *Locked, dir string) (Advice, error)
 		return Advice{}, err
 	}
 	if "sha256:"+hash != l.Integrity {
-		err = fmt.Errorf("%w: %s was locked, and there is sha256:%s now", ErrIntegrity, l.Integrity, hash)
+		err = fmt.Errorf("%w: the lock has %s, but the file now has sha256:%s", ErrIntegrity, l.Integrity, hash)
 	}
 	return Advice{Newest: l.Version}, errors.Join(err, os.Remove(k.blob(hash)))
 }

@@ -166,7 +166,7 @@ func folderAtHome(t *testing.T) string {
 	return dir
 }
 
-// answers calls a tool, without a network where the words say so, and returns the exit code: 0, or 1 where the tool itself says that it failed.
+// answers calls a tool, without a network where the words say so, and returns the exit code: 0, or 1 where the tool itself failed.
 func (w *addedWorld) answers(t *testing.T, s addedServer, env []string, how string, isWanted bool, words []string) (code int) {
 	stdout, stderr, err := tryRun(t, env, words...)
 	if exit, is := errors.AsType[*exec.ExitError](err); is {

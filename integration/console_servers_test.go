@@ -262,19 +262,19 @@ func TestTheConsoleSaysWhyAServerFails(t *testing.T) {
 	}, nil)
 	url := gatewayOf(t, env, config)
 	viewed(t, env, "faults", object{"call": []string{junction(t), "call", url, "crash__go"}, "faults": [][]string{
-		{"binary", `start "no-such-program-anywhere": not found in PATH`, "install it, or write its whole path as the command"},
-		{"file", `start "/nowhere/server": no such file`, `change "command" of the entry`},
-		{"unset", "env.KEY: variable NO_SUCH_VARIABLE_ANYWHERE is not set", "set the variable where junction is started"},
-		{"variable", "WEATHER_API_KEY environment variable is required", `it wants the variable WEATHER_API_KEY of the environment: give its entry "env"`},
+		{"binary", `start "no-such-program-anywhere": not found in PATH`, `install it, or set "command" to its absolute path`},
+		{"file", `start "/nowhere/server": no such file`, `set "command" of the entry`},
+		{"unset", "env.KEY: variable NO_SUCH_VARIABLE_ANYWHERE is not set", "set the variable in the environment of junction"},
+		{"variable", "WEATHER_API_KEY environment variable is required", `the server needs the environment variable WEATHER_API_KEY: add "env"`},
 		{"path", "Cannot find module '/nowhere/server.mjs'", `a file in "args" does not exist: use an absolute path`},
 		{"address", "404", "the address often ends with /mcp or /sse"},
-		{"nobody", "connection refused", "nothing listens there: is the server started"},
-		{"tls", "certificate", `"tls": {"ca": FILE} in its entry`},
+		{"nobody", "connection refused", "nothing listens there: start the server"},
+		{"tls", "certificate", `"tls": {"ca": FILE} in the entry`},
 		{"login", "401", "sign in: junction login login"},
-		{"era", `got "1999-01-01"`, "no revision of the protocol in common: update the older of the two"},
+		{"era", `got "1999-01-01"`, "no protocol revision in common: update the older one"},
 		{"schema", `its type is not "object"`, `write "type": "object"`},
-		{"slow", "no handshake within", `give its entry a longer "startTimeout"`},
+		{"slow", "no handshake within", `set a longer "startTimeout" in its entry`},
 		{"noise", "is not JSON-RPC", "must log to standard error"},
-		{"crash", "TypeError: cannot read properties of undefined", "restart it; if that happens again"},
+		{"crash", "TypeError: cannot read properties of undefined", "restart it; if it fails again"},
 	}})
 }

@@ -207,9 +207,9 @@ func (d *day) crashes(t *testing.T, s *screen, wire []string) *screen {
 func (d *day) rewinds(s *screen) {
 	s.t.Helper()
 	s.enter("/rewind")
-	s.see("go on from before which question?", "Say 77.")
+	s.see("continue from before which question?", "Say 77.")
 	s.press("Enter")
-	s.see("Rewound in a copy, to before")
+	s.see("Went back to before")
 	s.press("C-u")
 	s.enter("Say 78.")
 	s.see("This is answer 78.")

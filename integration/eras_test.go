@@ -31,7 +31,7 @@ func TestToolsThatAskInASessionOnly(t *testing.T) {
 				address, prefix := shared(t, command, server)
 				address = "http://" + address + "/mcp"
 				first := call(t, legacyNewest, address, prefix+"ask")
-				if !strings.Contains(first, "call again") {
+				if !strings.Contains(first, "repeat the call") {
 					t.Errorf("the first call: %s", first)
 				}
 				for _, revision := range []string{"2025-06-18", legacyNewest, modern} {

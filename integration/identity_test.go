@@ -14,9 +14,9 @@ func TestAUserLogsInAtOIDCProviderAsTheirOrganization(t *testing.T) {
 	s := authorizedServer(t, "3600", "jwt", auth.Options{Scopes: []string{"read"}}, "IDENTITY_TTL=2")
 	file := s.configured(t, `{"clientId":"known","clientSecret":"${THE_SECRET}","grant":"enterprise","identityProvider":"`+s.issuer+`","identityClientId":"known","identityClientSecret":"${THE_SECRET}"}`)
 	s.fails(t, "sign in: junction login site", "tools", "site", "--config", file)
-	s.fails(t, s.issuer+" knows you now, and there is no token for site", "login", "site", "--config", file)
+	s.fails(t, "you are logged in at "+s.issuer+", but got no token for site", "login", "site", "--config", file)
 	who := s.run(t, "whoami", "site", "--config", file)
-	if !strings.Contains(who, "who you are, at "+s.issuer+", renewed by itself") {
+	if !strings.Contains(who, "your identity, at "+s.issuer+", renewed by itself") {
 		t.Errorf("whoami: %s", who)
 	}
 	for try := 0; s.counts(t).Refreshes == 0; try++ { // each command takes some tenths of a second

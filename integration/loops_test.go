@@ -213,9 +213,9 @@ func TestTheEntryToPasteStartsNoChain(t *testing.T) {
 				says    string
 			}{
 				{"plain", map[string]any{"junction": plain}, "it is this gateway itself"},
-				{"npx", map[string]any{"junction": wrapped}, "this gateway is started by itself"},
+				{"npx", map[string]any{"junction": wrapped}, "this gateway would start itself"},
 				{"url", map[string]any{"junction": url}, "it is this gateway itself"},
-				{"all three", map[string]any{"one": plain, "two": wrapped, "three": url}, "this gateway is started by itself"},
+				{"all three", map[string]any{"one": plain, "two": wrapped, "three": url}, "this gateway would start itself"},
 			} {
 				t.Run(test.name, func(t *testing.T) {
 					h.write(t, file, encode(t, map[string]any{member: test.servers}), 0o600)
@@ -237,7 +237,7 @@ func TestTheEntryToPasteInEveryFileStartsNoChain(t *testing.T) {
 			h.write(t, file, encode(t, map[string]any{member: map[string]any{"junction": plain, "again": wrapped, "there": url}}), 0o600)
 		}
 	}
-	h.verify(t, nil, address, "this gateway is started by itself")
+	h.verify(t, nil, address, "this gateway would start itself")
 }
 
 // verify starts junction up at the address, where it says something, and as a client

@@ -421,12 +421,12 @@ func TestACopyGoesOnWithoutItsRegistry(t *testing.T) {
 	check := func(what, want string) {
 		t.Helper()
 		after, stderr := u.search("filesystem", "--registry", r.proxy.URL, "--sync")
-		if names(after) != names(before) || !strings.Contains(stderr, want) || !strings.Contains(stderr, "what is known of it is") {
+		if names(after) != names(before) || !strings.Contains(stderr, want) || !strings.Contains(stderr, "the copy of it is") {
 			t.Errorf("%s: found %d in place of %d and said %s", what, len(after.Servers), len(before.Servers), stderr)
 		}
 	}
 	r.set("garbage", "")
-	check("garbage", "answers what no registry does")
+	check("garbage", "does not answer like a registry")
 	r.set("half", "")
 	check("half an answer", "broke off its answer")
 	r.set("busy", "")
@@ -470,7 +470,7 @@ func TestAPrivateRegistryWantsItsToken(t *testing.T) {
 	if _, stderr, err := tryRun(t, u.env, u.program, "search", "server", "--config", file); err == nil || !strings.Contains(stderr, "junction secret set house keeps it") {
 		t.Errorf("without a secret: %v: %s", err, stderr)
 	}
-	if _, stderr, err := tryRun(t, u.env, u.program, "search", "server", "--registry", r.proxy.URL); err == nil || !strings.Contains(stderr, "wants a token that lets you in") {
+	if _, stderr, err := tryRun(t, u.env, u.program, "search", "server", "--registry", r.proxy.URL); err == nil || !strings.Contains(stderr, "needs a token with access") {
 		t.Errorf("without a token: %v: %s", err, stderr)
 	}
 	set := exec.Command(u.program, "secret", "set", "house")
@@ -567,7 +567,7 @@ func TestAServerIsPublishedInARealRegistryAndFound(t *testing.T) {
 		t.Fatal(said)
 	}
 	u.env = append(u.env, "REGISTRY_TOKEN="+r.anonymous(t), "WRONG=abc")
-	if said, err := publish("--server-version", "1.0.0", "--to", r.direct, "--token", "${WRONG}"); err == nil || !strings.Contains(said, "wants a token that lets you in; it answers 401 Unauthorized") {
+	if said, err := publish("--server-version", "1.0.0", "--to", r.direct, "--token", "${WRONG}"); err == nil || !strings.Contains(said, "needs a token with access; it answers 401 Unauthorized") {
 		t.Errorf("with a wrong token: %v: %s", err, said)
 	}
 	if said, err := publish("--name", "io.github.somebody/notes", "--server-version", "1.0.0", "--to", r.direct, "--token", "${REGISTRY_TOKEN}"); err == nil || !strings.Contains(said, "You have permission to publish: "+own) {

@@ -37,7 +37,7 @@ func (l *Launcher) Chain() []string {
 func (l *Launcher) chained(d *config.Definition) (variable string, err error) {
 	marks := l.Chain()
 	if len(marks) >= maxChain {
-		return "", fmt.Errorf("%d gateways start each other; see which of their configurations starts another junction", maxChain/2)
+		return "", fmt.Errorf("%d gateways start each other; find the configuration that starts another junction", maxChain/2)
 	}
 	if l.Gateway != "" {
 		marks = append(marks, l.Gateway)
@@ -86,11 +86,11 @@ func (l *Launcher) EnterChain(c Configuration) error {
 	for _, f := range c.Set.Files {
 		for _, d := range f.Servers { // the next mark is of the entry that began the loop
 			if marks := l.Chain()[i+1:]; len(marks) > 0 && EntryMark(d) == marks[0] {
-				return fmt.Errorf("this gateway is started by itself: entry %q in %s; remove it there or name other servers", d.Name, d.Source)
+				return fmt.Errorf("this gateway would start itself: entry %q in %s; remove it there, or name other servers", d.Name, d.Source)
 			}
 		}
 	}
-	return errors.New("this gateway is started by itself; a server that it starts runs junction up again")
+	return errors.New("this gateway would start itself: one of its servers runs junction up")
 }
 
 // WithoutSelf returns the entries except those that would start or call this gateway. It prints a
@@ -102,7 +102,7 @@ func (l *Launcher) WithoutSelf(ctx context.Context, entries []Entry, at net.List
 		}
 		why := "it is this gateway itself"
 		if l.Gateway == "" {
-			why = "it is a gateway of the same servers"
+			why = "it is a gateway for the same servers"
 		}
 		l.Screen.Printf("junction: entry %q in %s is omitted: %s\n", e.Name, l.Place.Short(e.Definition.Source), why)
 		return true

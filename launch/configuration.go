@@ -103,7 +103,7 @@ func withImport(err error) error {
 	if host == "" {
 		return err
 	}
-	return fmt.Errorf("%w; what Codex, Goose and Continue have in such files junction host import takes into junction's own, such as: junction host import %s --file %s", err, host, plaintext.ShellWord(p.Source))
+	return fmt.Errorf("%w; to copy servers of Codex, Goose and Continue to junction's own file, run for example: junction host import %s --file %s", err, host, plaintext.ShellWord(p.Source))
 }
 
 // Input asks the user for a value that a configuration file requests. It returns the default if the
@@ -119,7 +119,7 @@ func (l *Launcher) Input(ctx context.Context, in config.Input) (string, error) {
 	q.Text = fmt.Sprintf("Server %q needs: %s (%s)", in.Server, plaintext.Line(cmp.Or(in.Description, in.ID), 500), in.Source)
 	word, err := l.User().Text(ctx, q)
 	if word = cmp.Or(word, in.Default); err != nil || word == "" {
-		return "", cmp.Or(err, errors.New("nothing was typed"))
+		return "", cmp.Or(err, errors.New("no value was typed"))
 	}
 	if in.Password {
 		l.Hide(word)
@@ -171,11 +171,11 @@ func (l *Launcher) Settings(set *config.Set) (*settings.Settings, string, error)
 			return nil, "", err
 		case s == nil:
 		case f.Project && len(l.Config) == 0:
-			l.Unheld = append(l.Unheld, fmt.Sprintf("what %s says under \"junction\" (%s), as it belongs to a project; --config %s uses it",
+			l.Unheld = append(l.Unheld, fmt.Sprintf("the settings under \"junction\" in %s (%s), because the file belongs to a project; --config %s uses them",
 				l.Place.Short(file.Path), strings.Join(members(s), ", "), l.Place.Short(f.Path)))
 			l.Screen.Printf("junction: not used: %s\n", l.Unheld[len(l.Unheld)-1])
 		case found != nil:
-			l.Screen.Printf("junction: what %s says under \"junction\" is not used: %s comes first\n", l.Place.Short(file.Path), l.Place.Short(from))
+			l.Screen.Printf("junction: the settings under \"junction\" in %s are not used: %s comes first\n", l.Place.Short(file.Path), l.Place.Short(from))
 		default:
 			found, from = s, file.Path
 		}

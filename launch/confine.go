@@ -28,7 +28,7 @@ func (l *Launcher) ConfineBy(c *command.Command, name string, s *settings.Sandbo
 	case locked != nil:
 		o.Weaker = true // systems of a team share a lock, and some may not confine; junction server sandbox show tells the user
 		if err := l.ConfineTo(c, name, *locked, o, false); err != nil {
-			return fmt.Errorf("server %q cannot be confined by its profile: %w; junction server sandbox allow and deny change it, and junction server add --no-sandbox does without", name, err)
+			return fmt.Errorf("server %q cannot be confined by its profile: %w; change the profile with junction server sandbox allow and deny, or add the server without one with junction server add --no-sandbox", name, err)
 		}
 	}
 	return nil
@@ -78,7 +78,7 @@ func (l *Launcher) ConfineTo(c *command.Command, name string, p sandbox.Profile,
 		if said != nil {
 			said(missing)
 		}
-		l.Screen.Printf("junction: server %s is not confined in all that its profile says: %s\n", plaintext.Line(name, 80), strings.Join(missing, "; "))
+		l.Screen.Printf("junction: server %s is not confined in all points of its profile: %s\n", plaintext.Line(name, 80), strings.Join(missing, "; "))
 	}
 	box, err := sandbox.New(p, o)
 	if err != nil {
@@ -128,7 +128,7 @@ func ProfileOf(s *settings.Sandbox) sandbox.Profile {
 func (l *Launcher) Confinement(p *sandbox.Profile, locked *install.Locked) string {
 	switch {
 	case p == nil && locked != nil && locked.IsContainer():
-		return "may do what its container may"
+		return "has the rights of its container"
 	case p == nil:
 		return "is not confined"
 	}
@@ -144,7 +144,7 @@ func (l *Launcher) Confinement(p *sandbox.Profile, locked *install.Locked) strin
 	if len(may) == 0 {
 		return in + "is confined to its own package"
 	}
-	return in + "is confined, but for " + strings.Join(may, ", ")
+	return in + "is confined, except for " + strings.Join(may, ", ")
 }
 
 // withTargets returns the paths, each with the target of its links. The target is the path that the

@@ -76,13 +76,13 @@ func (l *Launcher) Consents(ctx context.Context, entries []Entry, named bool) []
 		case err != nil:
 			faults[i] = err
 		case absent != "":
-			why = absent + "; to use what it defines without being asked, name it: --config " + plaintext.ShellWord(file)
+			why = absent + "; to use its definitions without a question, name it: --config " + plaintext.ShellWord(file)
 		case !answers[i] && decided:
 			why = "refused"
 		case !answers[i]:
 			why = "there was no answer; the next start asks again"
 		case l.ConsentKey(entries[i]) != keys[i]:
-			why = "the environment file or junction.lock changed while you were asked; start again to be asked about it as it is now"
+			why = "the environment file or junction.lock changed during the question; start again to be asked about the present state"
 		default:
 			l.Locks.AgreeTo(entries[i].Definition, prints[i])
 		}
@@ -97,7 +97,7 @@ func (l *Launcher) Consents(ctx context.Context, entries []Entry, named bool) []
 			}
 		})
 		if err != nil {
-			l.Screen.Printf("junction: what you said of the project's servers is asked again next time: %v\n", err)
+			l.Screen.Printf("junction: your answers about the project's servers are not kept, and junction asks again next time: %v\n", err)
 		}
 	}
 	return faults
@@ -199,7 +199,7 @@ func (l *Launcher) askConsents(ctx context.Context, entries []Entry, open []int)
 		which, choice = "them", "[a]ll, [n]one, or the numbers of some, such as 1 3"
 	}
 	if len(l.Unheld) > 0 { // the author of the file may rely on rules in the unused settings
-		which += ` without what the project says under "junction"`
+		which += ` without the project's settings under "junction"`
 	}
 	q := Question{Text: strings.TrimSuffix(text.String(), "\n"), Prompt: fmt.Sprintf("Use %s? %s > ", which, choice), Subject: "whether " + plaintext.FirstNames(names) + " may be started"}
 	for range maxConsentTries {
@@ -213,7 +213,7 @@ func (l *Launcher) askConsents(ctx context.Context, entries []Entry, open []int)
 		if ctx.Err() != nil {
 			return nil, false, context.Cause(ctx)
 		}
-		q.Fault = fmt.Sprintf("“%s” is none of these; Enter alone starts none of them.", plaintext.Line(typed, 40))
+		q.Fault = fmt.Sprintf("“%s” is not among these; Enter alone starts no server.", plaintext.Line(typed, 40))
 	}
 	return map[int]bool{}, false, nil
 }
@@ -299,7 +299,7 @@ func (l *Launcher) CheckLock(e Entry, locked *install.LockedServer) error {
 	if known && agreed == printed || !known && locked == nil || l.StoredConsents()[consentKeyOf(e, printed)] {
 		return nil
 	}
-	return &ConsentError{e.Name, e.Definition.Source, l.Place.Short(install.LockPath(e.Definition.Source)) + " has changed since you were asked; start again to be asked about it as it is now"}
+	return &ConsentError{e.Name, e.Definition.Source, l.Place.Short(install.LockPath(e.Definition.Source)) + " changed since the question; start again to be asked about the present state"}
 }
 
 // LockText describes the lock of a server to a user who is asked for consent. It returns "" if the
@@ -310,7 +310,7 @@ func (l *Launcher) LockText(e Entry) string {
 		if locked, _ = l.FindLock(e.Definition); locked == nil {
 			return ""
 		}
-		return "of which junction.lock has another command line; junction server upgrade locks it anew, and then it " + l.lockedRights(e, locked)
+		return "of which junction.lock has another command line; junction server upgrade locks it again, and then it " + l.lockedRights(e, locked)
 	}
 	which := "which by junction.lock "
 	if locked == nil {
@@ -339,7 +339,7 @@ func (l *Launcher) lockedRights(e Entry, locked *install.LockedServer) string {
 	}
 	if e.Sandbox != nil {
 		if s, err := e.Sandbox(); err == nil && s != nil {
-			return rights + "is confined as your settings say"
+			return rights + "is confined by your settings"
 		}
 	}
 	return rights + l.Confinement(locked.Sandbox, locked.Package)

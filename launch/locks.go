@@ -116,7 +116,7 @@ func (l *Launcher) Locked(d *config.Definition) (*install.LockedServer, error) {
 	}
 	found, err := lock.Find(d.Name, d.Words())
 	if errors.Is(err, install.ErrNotReplaced) {
-		return nil, fmt.Errorf("%w; %s locks what it says now", err, UpgradeOf(d))
+		return nil, fmt.Errorf("%w; %s locks its present command line", err, UpgradeOf(d))
 	}
 	return found, err
 }
@@ -152,7 +152,7 @@ func (l *Launcher) Started(ctx context.Context, e Entry, s *config.Server) (star
 	case err != nil:
 		return nil, nil, err
 	case locked == nil && l.Frozen && IsProgram(s.Kind) && d.Words() != nil:
-		return nil, nil, fmt.Errorf("server %q is not started: --frozen starts only what is locked, and %s has nothing of it; %s locks it", d.Name, l.Place.Short(install.LockPath(d.Source)), UpgradeOf(d))
+		return nil, nil, fmt.Errorf("server %q is not started: --frozen starts only locked servers, and %s does not have it; %s locks it", d.Name, l.Place.Short(install.LockPath(d.Source)), UpgradeOf(d))
 	case locked == nil || locked.Package == nil:
 		return s, locked, nil
 	}
@@ -177,7 +177,7 @@ func (l *Launcher) installed(ctx context.Context, d *config.Definition, p *insta
 		return program, err
 	}
 	if l.Frozen {
-		return nil, fmt.Errorf("%w; --frozen installs nothing: junction server install does", err)
+		return nil, fmt.Errorf("%w; --frozen installs nothing: run junction server install", err)
 	}
 	l.Screen.Printf("junction: server %q: %s %s is installed from %s\n", d.Name, p.Name, p.Version, l.Place.Short(install.LockPath(d.Source)))
 	if err := l.Locks.Note(d.Source); err != nil {
@@ -185,7 +185,7 @@ func (l *Launcher) installed(ctx context.Context, d *config.Definition, p *insta
 	}
 	program, err = store.Install(ctx, p)
 	if errors.Is(err, install.ErrIntegrity) {
-		err = fmt.Errorf("%w; nothing of it was kept. If %s was changed, undo that; otherwise the published package changed, which its author must explain before %s is run",
+		err = fmt.Errorf("%w; nothing was installed. If you changed %s, undo that; otherwise the published package changed: ask its author before you run %s",
 			err, l.Place.Short(install.LockPath(d.Source)), p.Name)
 	}
 	return program, err
@@ -198,7 +198,7 @@ func Replaced(s *config.Server, words int, l *install.Locked, p *install.Program
 	filled.Argv, filled.Env = slices.Clone(p.Argv), maps.Clone(p.Env)
 	rest, err := filled.FillFrom(s.Env)
 	if err != nil {
-		return nil, fmt.Errorf("its %w; the variable %s of its entry says it", err, install.SettingVariable("NAME"))
+		return nil, fmt.Errorf("its %w; it comes from the variable %s of its entry", err, install.SettingVariable("NAME"))
 	}
 	now.Command = filled.Argv[0]
 	now.Args = append(filled.Argv[1:], install.OwnArgs(l, s.Args[min(words-1, len(s.Args)):])...)

@@ -69,14 +69,14 @@ func (l *Launcher) Secret(ctx context.Context, name string) (string, error) {
 		kept, err = store.Get(ctx, SecretKeys+name)
 	}
 	if errors.Is(err, state.ErrNotFound) || err == nil && CheckSecretName(name) != nil {
-		return "", fmt.Errorf("it is not kept; junction secret set %s keeps it", plaintext.ShellWord(name))
+		return "", fmt.Errorf("it does not exist; to keep it: junction secret set %s", plaintext.ShellWord(name))
 	}
 	if err != nil {
 		return "", err
 	}
 	value, err := ring.Open(string(kept.Value), []byte(SecretKeys+name))
 	if err != nil {
-		return "", fmt.Errorf("it cannot be opened with the present key; junction secret set %s keeps it anew", plaintext.ShellWord(name))
+		return "", fmt.Errorf("it cannot be decrypted with the present key; to keep it again: junction secret set %s", plaintext.ShellWord(name))
 	}
 	l.Hide(string(value))
 	return string(value), nil
@@ -140,12 +140,12 @@ func readLoginKey(ctx context.Context, path string) ([]byte, error) {
 	text := strings.TrimSpace(string(data))
 	if text == inKeyring {
 		if text, err = askKeyring(ctx, func() (string, error) { return keyring.Get(keyringService, path) }); err != nil {
-			return nil, fmt.Errorf("the key of your logins is in the keyring of this system, which says: %w; unlock it, or remove %s and log in again", err, path)
+			return nil, fmt.Errorf("the key of your logins is in the keyring of this system, which cannot be read: %w; unlock it, or remove %s and log in again", err, path)
 		}
 	}
 	key, err := hex.DecodeString(text)
 	if err != nil || len(key) < seal.KeySize {
-		return nil, fmt.Errorf("%s holds no key; remove it, and log in again", path)
+		return nil, fmt.Errorf("%s has no key in it; remove it, and log in again", path)
 	}
 	return key, nil
 }

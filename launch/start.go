@@ -141,7 +141,7 @@ func (w *StartWatch) Progress() (used time.Duration, lines int, said string) {
 	lines, said = w.lines, why.Line(w.Said)
 	switch {
 	case w.skipped != "":
-		said = "its standard output has what is no message: " + w.skipped
+		said = "its standard output has text that is not a message: " + w.skipped
 	case said != "":
 		said = "its standard error ends with: " + plaintext.Line(said, maxSaid)
 	}
@@ -179,7 +179,7 @@ func (w *StartWatch) Watch(ctx context.Context, end context.CancelCauseFunc, see
 		}
 		switch {
 		case w.Runner != "" && resting:
-			w.Start.Note("it shows no work")
+			w.Start.Note("it shows no progress")
 		case w.Runner != "":
 			w.Start.Note(w.Runner)
 		}
@@ -207,7 +207,7 @@ func (slowStart) Is(target error) bool { return target == context.DeadlineExceed
 // StartTimeoutError returns the error of a start that took too long. said quotes the program's last
 // line; gateways do not show it to clients.
 func StartTimeoutError(took time.Duration, said string) error {
-	const format = `%w %v%s; "startTimeout" in its entry gives it longer`
+	const format = `%w %v%s; "startTimeout" in its entry allows more time`
 	if said == "" {
 		return fmt.Errorf(format, errSlowStart, took.Round(time.Second), "")
 	}

@@ -82,7 +82,7 @@ func (l *Launcher) TargetWith(ctx context.Context, e Entry, send Sender) (Target
 		return Target{Name: e.Name, Origin: e.Origin(l.Place), Transport: stream.PipeWith(h, mcp.ServeOptions{Logger: l.logger()})}, nil
 	}
 	if slices.Contains(l.Chain(), EntryMark(d)) {
-		return Target{}, fmt.Errorf("server %q is started by itself: its entry in %s runs junction again", e.Name, d.Source)
+		return Target{}, fmt.Errorf("server %q would start itself: its entry in %s runs junction again", e.Name, d.Source)
 	}
 	s, err := d.Resolve(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func (l *Launcher) confine(c *command.Command, e Entry, locked *install.LockedSe
 	}
 	s, err := e.Sandbox()
 	if err != nil {
-		return fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.Name, err)
+		return fmt.Errorf("server %q: the settings cannot be read, which may confine it: %w", e.Name, err)
 	}
 	var p *sandbox.Profile
 	if locked != nil {

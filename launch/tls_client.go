@@ -93,9 +93,9 @@ func (t *tlsClient) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.answered.Store(true)
 	case req.Context().Err() != nil || !t.wanted.Load() || t.answered.Load():
 	case t.has:
-		err = fmt.Errorf("the server does not take the client certificate of \"tls\" in its entry: %w", err)
+		err = fmt.Errorf("the server does not accept the client certificate of \"tls\" in its entry: %w", err)
 	default:
-		err = fmt.Errorf("the server wants a client certificate: give its entry \"tls\": {\"cert\": FILE, \"key\": FILE}: %w", err)
+		err = fmt.Errorf("the server requires a client certificate: add \"tls\": {\"cert\": FILE, \"key\": FILE} to its entry: %w", err)
 	}
 	return response, err
 }

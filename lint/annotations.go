@@ -33,11 +33,11 @@ func (r *report) checkAnnotations(t *tool) {
 	destroys := slices.Contains(destroying, verb)
 	switch {
 	case isSet(a.ReadOnlyHint) && isSet(a.DestructiveHint):
-		r.add(Contradiction, Warning, "annotations", "the tool only reads (readOnlyHint), and may destroy (destructiveHint)", "decide: what only reads has no destructiveHint, or false")
+		r.add(Contradiction, Warning, "annotations", "the tool is marked both as read-only (readOnlyHint) and as destructive (destructiveHint)", "decide: a read-only tool has no destructiveHint, or false")
 	case isSet(a.ReadOnlyHint) && destroys:
-		r.add(Contradiction, Error, "annotations.readOnlyHint", "the tool claims to only read, and its name says "+verb+": hosts run it without asking", "set readOnlyHint to false")
+		r.add(Contradiction, Error, "annotations.readOnlyHint", "the tool is marked as read-only, but its name begins with "+verb+": hosts run it without asking", "set readOnlyHint to false")
 	case a.DestructiveHint != nil && !*a.DestructiveHint && destroys:
-		r.add(Contradiction, Warning, "annotations.destructiveHint", "the tool claims to only add, and its name says "+verb, "set destructiveHint to true")
+		r.add(Contradiction, Warning, "annotations.destructiveHint", "the tool is marked as not destructive, but its name begins with "+verb, "set destructiveHint to true")
 	}
 }
 

@@ -33,9 +33,10 @@ const NoArgumentDescription = "no-argument-description"
 
 var noArgumentDescriptionRule = Rule{
 	Name: NoArgumentDescription, Severity: Note,
-	Doc: `One finding for a server if at least a tenth of its arguments, and at least two, are unexplained. Such an argument has no description, ` + "`" + `enum` + "`" + `, ` + "`" + `const` + "`" + `, ` + "`" + `examples` + "`" + `,
-` + "`" + `format` + "`" + ` or ` + "`" + `pattern` + "`" + `, nor has a part of it; it is not a boolean; and its name has a word that neither the tool's name and description
-nor the server's instructions have. The finding lists the names, those of most tools first.`,
+	Doc: `One finding for a server if at least a tenth of its arguments, and at least two, are unexplained. An argument is
+unexplained if it is not a boolean, and neither it nor a part of it has a description, ` + "`" + `enum` + "`" + `, ` + "`" + `const` + "`" + `, ` + "`" + `examples` + "`" + `,
+` + "`" + `format` + "`" + ` or ` + "`" + `pattern` + "`" + `. Its name must also have a word that is not in the tool's name and description, nor in the
+server's instructions. The finding lists the names, the most frequent first.`,
 	Bad:   `{"name": "events", "description": "Lists the events of a calendar.", "inputSchema": {"type": "object", "properties": {"since": {"type": "string"}, "order": {"type": "string"}}}}`,
 	Good:  `{"name": "events", "description": "Lists the events of a calendar.", "inputSchema": {"type": "object", "properties": {"since": {"type": "string", "description": "a day, such as 2026-11-25"}, "order": {"enum": ["time", "title"]}}}}`,
 	check: of((*report).checkArguments),
@@ -57,14 +58,14 @@ var sameDescriptionRule = Rule{
 // checkDescription reports a tool without a description.
 func (r *report) checkDescription(t *tool) {
 	if strings.TrimSpace(t.Description) == "" {
-		r.add(NoDescription, Warning, "description", "the model knows the tool by its name only", "say in one to three sentences what it does, and when to use it")
+		r.add(NoDescription, Warning, "description", "the model knows only the tool's name", "describe in one to three sentences what it does, and when to use it")
 	}
 }
 
 // checkPrompt reports a prompt without a description and a title.
 func (r *report) checkPrompt(p *mcp.Prompt) {
 	if strings.TrimSpace(p.Description) == "" && strings.TrimSpace(p.Title) == "" {
-		r.add(NoDescription, Warning, "description", "users of the prompt do not learn its purpose", "say in a sentence what it asks the model for")
+		r.add(NoDescription, Warning, "description", "users of the prompt do not learn its purpose", "describe in one sentence what it asks the model for")
 	}
 }
 
@@ -121,7 +122,7 @@ func (r *report) checkArguments(s toolset) {
 	}
 	r.about(OfServer, "")
 	r.add(NoArgumentDescription, Note, "tools", fmt.Sprintf("nothing describes %d of %d arguments: %s", silent, all, strings.Join(list, ", ")),
-		"give each a description: what it means, in which form or unit, and an example where that helps")
+		"give each a description: its meaning, its form or unit, and an example if that helps")
 }
 
 // areMentioned reports whether each word of a name is in mentioned or instructed, in singular or
@@ -233,8 +234,8 @@ func (r *report) checkSameDescriptions(s toolset) {
 		}
 		if tools[at].Name != tools[i].Name {
 			r.about(OfTool, tools[i].Name)
-			r.add(SameDescription, Warning, "description", fmt.Sprintf("it is word for word that of %s, so that a model cannot choose between them", tools[at].Name),
-				"say in each what it does that the other does not")
+			r.add(SameDescription, Warning, "description", fmt.Sprintf("it equals that of %s, so a model cannot choose between them", tools[at].Name),
+				"describe in each how it differs from the other")
 		}
 	}
 }

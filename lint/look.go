@@ -55,7 +55,7 @@ func Look(ctx context.Context, c *mcp.Client, o Options) (*Seen, error) {
 		for raw, err := range c.List(ctx, l.Name, l.Member) {
 			if fault, is := errors.AsType[*mcp.Error](err); is && fault.Code == mcp.CodeMethodNotFound {
 				if revision.ListOf(l.Kind) == l { // no capability announces that there are templates
-					seen.Breaches = append(seen.Breaches, Breach{fmt.Sprintf("it announces %s, and does not know %s", l.Member, l.Name),
+					seen.Breaches = append(seen.Breaches, Breach{fmt.Sprintf("it announces %s, but does not know %s", l.Member, l.Name),
 						"a server that declares a capability answers its requests (basic/lifecycle)"})
 				}
 				break

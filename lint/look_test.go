@@ -179,7 +179,7 @@ func TestMissingCapabilitiesAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := Check(seen)
-	if len(found) != 2 || found[0].What != "it announces prompts, and does not know prompts/list" || found[1].What != "it announces resources, and does not know resources/list" {
+	if len(found) != 2 || found[0].What != "it announces prompts, but does not know prompts/list" || found[1].What != "it announces resources, but does not know resources/list" {
 		t.Errorf("%q", found)
 	}
 }

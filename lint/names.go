@@ -34,8 +34,8 @@ are dots, which the specification allows: hosts replace them.`,
 
 // checkDuplicates reports names that a list has more than once.
 func (r *report) checkDuplicates(s names) {
-	r.twice(OfTool, s.Tools, "name", "calls reach one of them only")
-	r.twice(OfPrompt, s.Prompts, "name", "clients reach one of them only")
+	r.twice(OfTool, s.Tools, "name", "calls reach only one of them")
+	r.twice(OfPrompt, s.Prompts, "name", "clients reach only one of them")
 	r.twice(OfResource, s.Resources, "uri", "one of them cannot be read")
 	r.twice(OfTemplate, s.Templates, "uriTemplate", "clients cannot tell them apart")
 }
@@ -50,7 +50,7 @@ func (r *report) checkToolNames(s names) {
 			if model.IsPortable(strings.ReplaceAll(name, ".", "_")) { // the name is valid except for dots, which the specification allows
 				severity = Note
 			}
-			r.add(ToolName, severity, "name", "not every provider of models takes this name, so that hosts must give the model another",
+			r.add(ToolName, severity, "name", "some providers of models reject this name, so hosts must rename the tool",
 				"use at most 64 of A-Z, a-z, 0-9, _ and -, and begin with a letter or _")
 		}
 	}

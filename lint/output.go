@@ -14,7 +14,7 @@ const Output = "output"
 var outputRule = Rule{
 	Name: Output, Severity: Error,
 	Doc: `The result of a call does not fit the tool's output schema, or has no structured content despite an output schema. Clients that check it
-refuse the result. Warning if a result has structured content and no text, because many hosts show models text only.`,
+refuse the result. Warning if a result has structured content and no text, because many hosts show models only text.`,
 	check: of((*report).checkOutput),
 }
 

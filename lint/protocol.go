@@ -17,10 +17,11 @@ const Protocol = "protocol"
 
 var protocolRule = Rule{
 	Name: Protocol, Severity: Error,
-	Doc: `A breach of the specification: missing required members, members of another type or null, an input schema that
-is not of the type ` + "`" + `object` + "`" + `, invalid URI templates, an announced capability that is missing, results without
-` + "`" + `content` + "`" + `. Also breaches on the wire that Junction works around, and other clients do not: output that is not a message, requests
-during the handshake, responses with another ID, invalid session IDs.`,
+	Doc: `A definition or result breaches the specification. A required member is missing, or a member is null or of
+another type. An input schema is not of the type ` + "`" + `object` + "`" + `, or a URI template is invalid. An announced capability is
+missing, or a result has no ` + "`" + `content` + "`" + `. The rule also reports breaches on the wire, which Junction tolerates and other
+clients do not: output that is not a message, requests during the handshake, responses with another ID, and invalid
+session IDs.`,
 	Bad:  `{"name": "add", "title": null, "description": "Adds a and b.", "inputSchema": {"type": "object"}}`,
 	Good: `{"name": "add", "description": "Adds a and b.", "inputSchema": {"type": "object"}}`,
 }
@@ -75,7 +76,7 @@ func (r *report) readResources(seen *Seen) {
 		}
 		r.nulls(raw, "", "title", "description", "mimeType", "annotations", "icons", "_meta")
 		if _, err := uritemplate.Parse(t.URITemplate); err != nil && len(t.URITemplate) <= uritemplate.MaxTemplate {
-			r.add(Protocol, Error, "uriTemplate", "it is no URI template: "+err.Error(), "write it as RFC 6570 has it, such as file:///{path} (server/resources)")
+			r.add(Protocol, Error, "uriTemplate", "it is not a URI template: "+err.Error(), "write it as RFC 6570 has it, such as file:///{path} (server/resources)")
 		}
 	}
 }
@@ -92,13 +93,13 @@ func nameOf(raw json.RawMessage, member string, at int) string {
 // member is not a string with a text.
 func (r *report) read(raw json.RawMessage, into any, required ...string) bool {
 	if !isObject(raw) {
-		r.add(Protocol, Error, "", "the entry of the list is not an object", "list objects, as the specification has them")
+		r.add(Protocol, Error, "", "the entry of the list is not an object", "list objects, as the specification requires")
 		return false
 	}
 	ok := true
 	for _, member := range required {
 		if text(raw, member) == "" {
-			r.add(Protocol, Error, member, "it is missing, and clients leave the whole entry out", "give it a text that is not empty: the specification requires it")
+			r.add(Protocol, Error, member, "it is missing, and clients leave the whole entry out", "give it a non-empty text: the specification requires it")
 			ok = false
 		}
 	}
@@ -106,7 +107,7 @@ func (r *report) read(raw json.RawMessage, into any, required ...string) bool {
 		return false
 	}
 	if err := schema.DecodeLoose(raw, into); err != nil {
-		r.add(Protocol, Error, "", "a member has a type that the specification does not allow, and clients leave the whole entry out: "+err.Error(), "give it the type that the specification says")
+		r.add(Protocol, Error, "", "a member has a type that the specification does not allow, and clients leave the whole entry out: "+err.Error(), "give it the type of the specification")
 		return false
 	}
 	return true

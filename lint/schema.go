@@ -28,9 +28,10 @@ const RefusedSchema = "refused-schema"
 
 var refusedSchemaRule = Rule{
 	Name: RefusedSchema, Severity: Warning,
-	Doc: `OpenAI or Anthropic refuse a request with such a schema, and so the whole conversation, unless the host rewrites it: alternatives at
-the root, arrays without items, names of properties with other characters than ` + "`" + `[A-Za-z0-9_.-]` + "`" + `, forms
-of old drafts. Error if it is larger than 256 KiB or nested deeper than 48, which no model can get.`,
+	Doc: `OpenAI or Anthropic refuse a request with such a schema, unless the host rewrites it. Then the whole conversation
+fails. The causes are alternatives at the root, arrays without items, forms of old drafts, and names of properties with
+other characters than ` + "`" + `[A-Za-z0-9_.-]` + "`" + `. Error if the schema is larger than 256 KiB or nested deeper than 48, because no
+model accepts that.`,
 	Bad:   `{"name": "tag", "description": "Sets tags.", "inputSchema": {"type": "object", "properties": {"tags": {"type": "array"}}}}`,
 	Good:  `{"name": "tag", "description": "Sets tags.", "inputSchema": {"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}}}}}`,
 	check: of((*report).checkRefused),
@@ -94,7 +95,7 @@ func (t *tool) compile(raw json.RawMessage, field string) {
 // checkValidity reports invalid schemas.
 func (r *report) checkValidity(t *tool) {
 	for _, f := range t.invalid {
-		r.add(InvalidSchema, Error, f.field, strings.TrimPrefix(f.err.Error(), "schema "), "correct it, as hosts leave the tool out, or cannot check what is sent and what comes back")
+		r.add(InvalidSchema, Error, f.field, strings.TrimPrefix(f.err.Error(), "schema "), "correct it: hosts leave the tool out, or cannot check its arguments and results")
 	}
 }
 
@@ -105,7 +106,7 @@ func (r *report) checkRefused(t *tool) {
 	}
 	plain, _ := model.DialectNamed("plain")
 	if _, err := model.Changes(t.InputSchema, plain); err != nil {
-		r.add(RefusedSchema, Error, "inputSchema", "no model can be given it: it "+err.Error(), "make it smaller and flatter, or make several tools of this one")
+		r.add(RefusedSchema, Error, "inputSchema", "no model accepts it: it "+err.Error(), "make it smaller and flatter, or split the tool")
 		return
 	}
 	var changes []string
@@ -125,8 +126,8 @@ func (r *report) checkRefused(t *tool) {
 	}
 	for _, change := range changes {
 		at, what, _ := strings.Cut(change, ": ")
-		r.add(RefusedSchema, Warning, "inputSchema"+strings.ReplaceAll(strings.TrimSuffix(at, "/"), "/", "."), fmt.Sprintf("%s: %s would refuse the whole request of a host that sends it as it is", what, strings.Join(who[change], " and ")),
-			"say it with type, properties, required and items, or in the description")
+		r.add(RefusedSchema, Warning, "inputSchema"+strings.ReplaceAll(strings.TrimSuffix(at, "/"), "/", "."), fmt.Sprintf("%s: %s would refuse every request with this schema", what, strings.Join(who[change], " and ")),
+			"use type, properties, required and items, or the description")
 	}
 }
 
@@ -139,7 +140,7 @@ var taken = []string{"oneOf", "if", "then", "else", "contains", "minContains", "
 func isRefused(change string) bool {
 	at, what, _ := strings.Cut(change, ": ")
 	switch what {
-	case "an array without items", "items is a list", "exclusiveMinimum is no number", "exclusiveMaximum is no number":
+	case "an array without items", "items is a list", "exclusiveMinimum is not a number", "exclusiveMaximum is not a number":
 		return true
 	}
 	return at == "/" && !slices.Contains(taken, what)
@@ -194,7 +195,7 @@ func (r *report) checkValues(t *tool) {
 		whole.each(func(p part) { nulls = r.fit(p, nulls) })
 		if len(nulls) > 0 { // one finding for all, because generators of schemas write many
 			r.add(UnfitValue, Warning, whole.field, fmt.Sprintf("the default null does not fit the type of %s", strings.Join(nulls, ", ")),
-				"models send null then, which a host or server that checks calls refuses: allow null, or leave the default out (in Python: str | None = None, not str = None)")
+				"models then send null, and hosts or servers that check calls refuse it: allow null, or leave the default out (in Python: str | None = None, not str = None)")
 		}
 	}
 }
@@ -225,11 +226,11 @@ func (r *report) required(p part) {
 	if len(missing) == 0 {
 		return
 	}
-	severity, what := Warning, "requires %s, of which nothing says what it is"
+	severity, what := Warning, "requires %s, which is not described"
 	if string(jsonrpc.Get(raw, "additionalProperties")) == "false" {
-		severity, what = Error, "requires %s and allows no such property, so that nothing fits"
+		severity, what = Error, "requires %s but does not allow that property, so no value fits"
 	}
-	r.add(UnknownRequired, severity, p.field+".required", fmt.Sprintf(what, strings.Join(missing, ", ")), "describe it under properties, or do not require it: is the name written rightly?")
+	r.add(UnknownRequired, severity, p.field+".required", fmt.Sprintf(what, strings.Join(missing, ", ")), "describe it under properties, or do not require it; check the spelling of its name")
 }
 
 // fit reports values in one schema that do not match it. Properties with a default null that does
@@ -260,7 +261,7 @@ func (r *report) fit(p part, nulls []string) []string {
 				return false
 			}
 			if err != nil {
-				r.add(UnfitValue, Warning, p.field+"."+v.keyword, fmt.Sprintf("%s does not fit the schema that it stands in: %v", plaintext.Short(string(value), 40), err),
+				r.add(UnfitValue, Warning, p.field+"."+v.keyword, fmt.Sprintf("%s does not fit its own schema: %v", plaintext.Short(string(value), 40), err),
 					"models send such values, and calls with them are refused: change the value or the schema")
 				return false
 			}

@@ -89,7 +89,7 @@ func Compile(rules []Rule, o Options) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("conditions cannot be compiled: %w", err)
 	}
-	reason := map[Effect]string{Allow: "no rule is against it", Ask: noRule, Deny: "no rule allows it"}[o.Default]
+	reason := map[Effect]string{Allow: "no rule forbids it", Ask: noRule, Deny: "no rule allows it"}[o.Default]
 	fallback, _ := compileRule(env, &Rule{Name: "default", Effect: o.Default, Source: cmp.Or(o.DefaultSource, builtinSource), Reason: reason})
 	p, err := (&Policy{env: env, fallback: fallback}).With(rules...)
 	if err == nil && o.Default == Ask {
@@ -99,7 +99,7 @@ func Compile(rules []Rule, o Options) (*Policy, error) {
 		// the user about the flow of data.
 		p, err = p.With(Rule{
 			Name: "read-only", Effect: Allow, Tool: "*", Source: builtinSource, When: "annotations.readOnly",
-			Reason: "the definition of the tool says that it only reads",
+			Reason: "the tool is declared as read-only",
 		})
 	}
 	return p, err
@@ -112,7 +112,7 @@ const builtinSource = "built-in"
 // fast way to add a rule to a session. It returns the same errors as [Compile].
 func (p *Policy) With(rules ...Rule) (*Policy, error) {
 	if n := len(p.rules) + len(rules); n > maxRules+1 { // the built-in rule is not counted
-		return nil, &Problem{Err: fmt.Errorf("%w: %d rules, more than %d; let patterns stand for many names", ErrLimit, n, maxRules)}
+		return nil, &Problem{Err: fmt.Errorf("%w: %d rules, more than %d; use patterns for many names", ErrLimit, n, maxRules)}
 	}
 	more := *p
 	more.rules, more.matching = slices.Clone(p.rules), new(matching)
@@ -160,13 +160,13 @@ func (p *Policy) defaultReason(in *Input) string {
 	var does string
 	switch readOnly := in.Annotations.ReadOnly; {
 	case in.method() == "prompts/get":
-		does = "it brings a text of the server"
+		does = "it returns a text of the server"
 	case in.method() != callTool:
 		does = "it reads a resource"
 	case readOnly != nil && *readOnly && in.Trusted:
 		does = "it only reads"
 	case readOnly != nil && *readOnly:
-		does = "it only reads, as the server claims"
+		does = "it only reads, according to the server"
 	case holds(in.Annotations.Destructive, true):
 		does = "it may write and delete"
 	default:
@@ -207,5 +207,5 @@ func unknownEffect(e Effect) error {
 	if e == "" {
 		return errors.New(`missing; write "allow", "ask" or "deny"`)
 	}
-	return fmt.Errorf(`%s is none; write "allow", "ask" or "deny"`, quote(string(e)))
+	return fmt.Errorf(`unknown effect %s; write "allow", "ask" or "deny"`, quote(string(e)))
 }

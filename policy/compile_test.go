@@ -24,14 +24,14 @@ func TestCompileReportsFaultsWithTheirPlace(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		`policy.json:3: rule 2: effect: "alow" is none; write "allow", "ask" or "deny"`,
+		`policy.json:3: rule 2: effect: unknown effect "alow"; write "allow", "ask" or "deny"`,
 		`rule "two faults": effect: missing; write`,
 		`rule "two faults": when: line 2, column 2: undeclared reference to 'nobody'; there are method, server, tool`,
 		`rule 4: when: column 8: Syntax error: token recognition error at: '= '; to compare, write ==`,
 		`rule 5: when: column 12: undefined field 'readonly'; annotations has readOnly, destructive`,
 		`rule 6: when: is string, not true or false; compare it with something`,
 		`rule 7: when: column 14: the pattern is wrong: error parsing regexp`,
-		`rule 8: effect: "final" is none`,
+		`rule 8: effect: unknown effect "final"`,
 		`rule 9: when: has 4100 bytes, more than 4096`,
 		`rule 10: tool: too large: 4097 bytes`,
 	} {
@@ -52,7 +52,7 @@ func TestCompileReportsFaultsWithTheirPlace(t *testing.T) {
 }
 
 func TestCompileRefusesADefaultThatIsNone(t *testing.T) {
-	if _, err := Compile(nil, Options{Default: "maybe"}); err == nil || !strings.Contains(err.Error(), `default: "maybe" is none`) {
+	if _, err := Compile(nil, Options{Default: "maybe"}); err == nil || !strings.Contains(err.Error(), `default: unknown effect "maybe"`) {
 		t.Errorf("got %v", err)
 	}
 }

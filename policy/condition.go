@@ -37,7 +37,7 @@ type condition struct {
 // compileCondition compiles a condition. It returns faults as problems that do not name a rule.
 func compileCondition(env *cel.Env, text string) (*condition, []*Problem) {
 	if len(text) > maxCondition {
-		return nil, conditionFault("has %d bytes, more than %d; make several rules of it", len(text), maxCondition)
+		return nil, conditionFault("has %d bytes, more than %d; split it into several rules", len(text), maxCondition)
 	}
 	checked, issues := env.CompileSource(source{common.NewTextSource(text)})
 	if found := issues.Errors(); len(found) > 0 {
@@ -125,7 +125,7 @@ func needs(e ast.Expr) []string {
 // isTrue evaluates the condition. The limits of its cost also limit its time.
 func (c *condition) isTrue(ctx context.Context, f *facts) (bool, error) {
 	if err := ctx.Err(); err != nil {
-		return false, fmt.Errorf("the condition was not looked at: %w", context.Cause(ctx))
+		return false, fmt.Errorf("the condition was not evaluated: %w", context.Cause(ctx))
 	}
 	if c.args {
 		if err := f.checkArguments(); err != nil {
@@ -197,7 +197,7 @@ func (regexCheck) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues
 		if pattern.Kind() == ast.LiteralKind {
 			text, _ = pattern.AsLiteral().(types.String)
 		} else {
-			issues.ReportErrorAtID(pattern.ID(), "the pattern of matches must be written here as a text; for others there is glob")
+			issues.ReportErrorAtID(pattern.ID(), "the pattern of matches must be a literal text; for other patterns use glob")
 			continue
 		}
 		parsed, err := syntax.Parse(string(text), syntax.Perl)

@@ -79,9 +79,9 @@ func (s Step) Why() string {
 	case s.Outcome == Failed && s.Rule.Effect == Allow:
 		return fmt.Sprintf("failed, so it does not allow: %v", s.Err)
 	case s.Outcome == Failed:
-		return fmt.Sprintf("failed, so the call is asked about at least: %v", s.Err)
+		return fmt.Sprintf("failed, so the call needs at least a question: %v", s.Err)
 	case s.Outcome == NotKnown:
-		return "looks at what is not known: " + strings.Join(s.unknown, ", ")
+		return "reads unknown values: " + strings.Join(s.unknown, ", ")
 	case s.Outcome == Decided && s.Err != nil:
 		return fmt.Sprintf("decided, to ask: %v", s.Err)
 	}
@@ -176,12 +176,12 @@ func (p *Policy) unsure(in *Input, trace []Step, decided bool, strictest Effect)
 		}
 	}
 	if is {
-		d.Reason = fmt.Sprintf("the rule %s looks at %s, which is not known", d.Rule, strings.Join(d.Unknown, ", "))
+		d.Reason = fmt.Sprintf("the rule %s reads %s, which is not known", d.Rule, strings.Join(d.Unknown, ", "))
 	}
 	return d, is
 }
 
-var errRounded = errors.New("a number of the arguments has more digits than conditions compare, so it may be another one")
+var errRounded = errors.New("a number in the arguments has too many digits to compare exactly")
 
 // look returns the outcome of the rule for a call.
 func (c *compiled) look(ctx context.Context, f *facts) Step {

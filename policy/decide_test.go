@@ -156,14 +156,14 @@ func TestConditionsThatFailLetNothingThrough(t *testing.T) {
 		{"a path of nowhere certain", `under(args.path, "/etc")`, `{"path":"etc/passwd"}`, "one is relative"},
 		{"a path with a zero byte", `under(args.path, "/etc")`, `{"path":"/tmp\u0000/etc"}`, "zero byte"},
 		{"an empty path", `under(args.path, "/etc")`, `{"path":""}`, "is empty"},
-		{"a network path", `under(args.path, "C:\\secret")`, `{"path":"\\\\?\\C:\\secret"}`, "of a network or a device"},
+		{"a network path", `under(args.path, "C:\\secret")`, `{"path":"\\\\?\\C:\\secret"}`, "is on a network or a device"},
 		{"a path of a drive's current folder", `under(args.path, "C:\\secret")`, `{"path":"C:secret"}`, "current folder"},
 		{"a URL without host", `host(args.url) == "example.com"`, `{"url":"https:example.com"}`, "no URL with a host"},
 		{"a URL that browsers read otherwise", `host(args.url) == "example.com"`, `{"url":"https://evil.example\\@example.com"}`, "no URL with a host"},
 		{"arguments that are no object", `args.x == 1`, `[1]`, "no JSON object"},
 		{"arguments that are no JSON", `args.x == 1`, `{"x":`, "no JSON object"},
 		{"arguments with a name twice", `args.x == 1`, `{"x":1,"x":2}`, "no JSON object"},
-		{"arguments that are too large", `args.x == 1`, `{"x":"` + strings.Repeat(long, 110) + `"}`, "more than conditions look at"},
+		{"arguments that are too large", `args.x == 1`, `{"x":"` + strings.Repeat(long, 110) + `"}`, "more than conditions can check"},
 		{"arguments that are too deep", `args.x == 1`, `{"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "no JSON object"},
 		{"a price that is too high", `args.l.all(x, args.l.all(y, x == y))`, `{"l":[` + strings.Repeat("1,", 2_000) + `1]}`, "cost"},
 		{"a division by zero", `1 / args.n == 1`, `{"n":0}`, "division by zero"},
@@ -370,10 +370,10 @@ func TestDefaultNamesEffects(t *testing.T) {
 		{Input{}, "it may write and delete, and may reach other systems; no rule allows it yet"},
 		{Input{Annotations: Annotations{Destructive: &no, OpenWorld: &no}}, "it may write and delete, and may reach other systems; no rule allows it yet"},
 		{Input{Trusted: true, Annotations: Annotations{Destructive: &no, OpenWorld: &no}}, "it writes, and deletes nothing; no rule allows it yet"},
-		{Input{Annotations: Annotations{ReadOnly: &yes, OpenWorld: &no}}, "it only reads, as the server claims, and may reach other systems; no rule allows it yet"},
+		{Input{Annotations: Annotations{ReadOnly: &yes, OpenWorld: &no}}, "it only reads, according to the server, and may reach other systems; no rule allows it yet"},
 		{Input{Trusted: true, Annotations: Annotations{ReadOnly: &yes}}, "it only reads, and may reach other systems; no rule allows it yet"},
 		{Input{Method: "resources/read", Resource: "file:///a"}, "it reads a resource; no rule allows it yet"},
-		{Input{Method: "prompts/get"}, "it brings a text of the server; no rule allows it yet"},
+		{Input{Method: "prompts/get"}, "it returns a text of the server; no rule allows it yet"},
 	} {
 		if got := p.Decide(t.Context(), test.in).Reason; got != test.want {
 			t.Errorf("%+v: %q, want %q", test.in, got, test.want)
@@ -388,7 +388,7 @@ func TestTheDefaultSaysWhereItStands(t *testing.T) {
 		want string
 	}{
 		{Options{Default: Deny, DefaultSource: "policy.json:3"}, `deny by "default" (policy.json:3): no rule allows it`},
-		{Options{Default: Allow, DefaultSource: "policy.json:3"}, `allow by "default" (policy.json:3): no rule is against it`},
+		{Options{Default: Allow, DefaultSource: "policy.json:3"}, `allow by "default" (policy.json:3): no rule forbids it`},
 		{Options{Default: Deny}, `deny by "default" (built-in): no rule allows it`},
 	} {
 		d := decide(t, reads, test.o)

@@ -73,7 +73,7 @@ func (f *facts) checkArguments() error {
 	}
 	f.checked = true
 	if len(raw) > maxArguments {
-		f.fault = fmt.Errorf("the arguments have %d bytes, more than conditions look at (%d)", len(raw), maxArguments)
+		f.fault = fmt.Errorf("the arguments have %d bytes, more than conditions can check (%d)", len(raw), maxArguments)
 	} else if _, fault := jsonrpc.Index(raw, jsonrpc.Limits{Depth: maxArgumentDepth}); fault != nil {
 		f.fault = fmt.Errorf("the arguments are no JSON object: %s", fault.Message)
 	}

@@ -102,13 +102,13 @@ func (f *File) tighten() {
 	var strict []Rule
 	for i, r := range f.Rules {
 		if r.Effect == Allow {
-			f.Ignored = append(f.Ignored, &Problem{Source: r.Source, Rule: r.title(i), Err: errors.New("is left out: this file may only deny and ask; put what allows into your own policy")})
+			f.Ignored = append(f.Ignored, &Problem{Source: r.Source, Rule: r.title(i), Err: errors.New("is left out: this file may only deny and ask; write rules that allow into your own policy")})
 			continue
 		}
 		strict = append(strict, r)
 	}
 	f.Rules = strict
-	left := errors.New("is left out: this file may only deny and ask; whom you trust stands in your own policy")
+	left := errors.New("is left out: this file may only deny and ask; write trusted servers into your own policy")
 	if len(f.Trusted) > 0 {
 		f.Ignored = append(f.Ignored, &Problem{Source: f.Path, Field: "trusted", Err: left})
 	}
@@ -165,7 +165,7 @@ func readFile(path string) ([]byte, error) {
 // parseFile parses a JSON object that may have comments. Duplicate names are an error.
 func parseFile(data []byte) (hujson.Value, error) {
 	if len(data) > maxFile {
-		return hujson.Value{}, fmt.Errorf("%w: more than %d bytes; let patterns stand for many names", ErrLimit, maxFile)
+		return hujson.Value{}, fmt.Errorf("%w: more than %d bytes; use patterns for many names", ErrLimit, maxFile)
 	}
 	if bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) > maxBrackets {
 		return hujson.Value{}, fmt.Errorf("%w: more than %d objects and arrays", ErrLimit, maxBrackets)

@@ -67,7 +67,7 @@ func TestLoadReportsFaultsWithTheirPlace(t *testing.T) {
 		{"a rule that is none", `{"rules": [7]}`, "p.json:1: rule 1: "},
 		{"a misspelt word", "{\"rules\": [{},\n{\"efect\": \"deny\"}]}", "p.json:2: rule 2: efect"},
 		{"a value of another type", `{"rules": [{"effect": 1}]}`, "p.json:1: rule 1: effect: expected string"},
-		{"a default that is none", `{"default": "no"}`, `p.json:1: default: "no" is none; write "allow"`},
+		{"a default that is none", `{"default": "no"}`, `p.json:1: default: unknown effect "no"; write "allow"`},
 		{"a default of another type", `{"default": ["allow"]}`, `p.json:1: default: missing`},
 		{"too much", strings.Repeat(" ", maxFile+1), "too large"},
 		{"too deep", strings.Repeat("[", maxBrackets+1), "too large"},

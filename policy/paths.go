@@ -45,7 +45,7 @@ func underOn(system, path, root string) (bool, error) {
 		}
 	}
 	if written != "" && (!apple || p.windows) { // two folders in most file systems, but one in others
-		return false, fmt.Errorf("under: %s has the letters of %s in another form of Unicode; whether that is the same folder only the server can know", quote(path), quote(written))
+		return false, fmt.Errorf("under: %s has the letters of %s in another form of Unicode; only the server can know whether that is the same folder", quote(path), quote(written))
 	}
 	return true, nil
 }
@@ -77,7 +77,7 @@ func parsePath(system, text string) (path, error) {
 	case strings.ContainsRune(text, 0):
 		return p, errors.New("has a zero byte in it")
 	case strings.HasPrefix(slashes, "//"):
-		return p, errors.New("is of a network or a device")
+		return p, errors.New("is on a network or a device")
 	case p.windows:
 		text = slashes
 	case slashes != text:
@@ -87,7 +87,7 @@ func parsePath(system, text string) (path, error) {
 	for name := range strings.SplitSeq(text, "/") {
 		if p.windows && name != "." && name != ".." {
 			if strings.Contains(name, ":") || shortName.MatchString(name) {
-				return p, errors.New("has a short name or a stream in it; what that is only the server can know")
+				return p, errors.New("has a short name or a stream in it, which only the server can resolve")
 			}
 			if strings.Trim(name, ". ") == "" && name != "" {
 				return p, errors.New("has a name of dots and spaces in it")
@@ -97,7 +97,7 @@ func parsePath(system, text string) (path, error) {
 		switch name {
 		case "", ".":
 		case "..":
-			return p, errors.New(`has ".." in it; where that leads only the server can know`)
+			return p, errors.New(`has ".." in it; only the server can know where that leads`)
 		default:
 			p.names = append(p.names, name)
 		}
@@ -119,7 +119,7 @@ func hostOf(text string) (string, error) {
 	}
 	name = strings.TrimSuffix(strings.ToLower(norm.NFKC.String(name)), ".") // full-width letters become ordinary letters
 	if strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
-		return "", fmt.Errorf("host: of %s: the name has other letters than those of ASCII; only its form with xn-- is compared", quote(text))
+		return "", fmt.Errorf("host: of %s: the name has letters beyond ASCII; write its xn-- form", quote(text))
 	}
 	parts := strings.Split(name, ".")
 	if last := parts[len(parts)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {

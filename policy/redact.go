@@ -27,7 +27,7 @@ func (r *Redact) check(effect Effect) error {
 	case r == nil:
 		return nil
 	case effect == Deny:
-		return errors.New("goes with allow and ask: what is denied is not sent")
+		return errors.New("goes only with allow and ask, because denied calls are not sent")
 	case len(r.Arguments)+len(r.Results) == 0:
 		return errors.New(`expected "arguments" or "results", with paths such as /user/email`)
 	case len(r.Arguments)+len(r.Results) > maxRedacted:

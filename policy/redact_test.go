@@ -67,7 +67,7 @@ func TestRulesThatCannotHideAreFaults(t *testing.T) {
 		rule Rule
 		want string
 	}{
-		"a rule that denies": {Rule{Effect: Deny, Redact: &Redact{Results: []string{"/a"}}}, "redact: goes with allow and ask"},
+		"a rule that denies": {Rule{Effect: Deny, Redact: &Redact{Results: []string{"/a"}}}, "redact: goes only with allow and ask"},
 		"nothing":            {Rule{Effect: Allow, Redact: &Redact{}}, `redact: expected "arguments" or "results"`},
 		"no place":           {Rule{Effect: Allow, Redact: &Redact{Results: []string{"/"}}}, `redact: "/" names no place`},
 		"no first slash":     {Rule{Effect: Allow, Redact: &Redact{Results: []string{"entities.*.observations"}}}, `redact: "entities.*.observations" is no path: one begins with "/", such as /user/email`},

@@ -81,7 +81,7 @@ func (s *Server) Check() []Fault {
 	if r := s.Repository; r != nil {
 		switch {
 		case r.Source == "github" && !rules().github.MatchString(r.URL), r.Source == "gitlab" && (!rules().gitlab.MatchString(r.URL) || strings.Contains(r.URL+"/", "/-/")):
-			c.fail("repository.url", "expected that of a repository of %s, such as https://%s.com/owner/name, got %q", r.Source, r.Source, r.URL)
+			c.fail("repository.url", "expected the URL of a repository at %s, such as https://%s.com/owner/name, got %q", r.Source, r.Source, r.URL)
 		case r.Source != "github" && r.Source != "gitlab":
 			c.fail("repository.source", "expected github or gitlab, got %q", r.Source)
 		}
@@ -117,7 +117,7 @@ func (c *check) version(where, version string, needed bool) {
 	case version == "" || len(version) > maxVersion:
 		c.fail(where, "expected a version in up to %d characters, got %q", maxVersion, version)
 	case version == "latest" || rules().version.MatchString(version), rules().dotted.MatchString(version) && strings.ContainsAny(version, "xX*"):
-		c.fail(where, "expected one version, got the range %q (the registry takes an x for a wildcard, even that of 1.0.0-next)", version)
+		c.fail(where, "expected one version, got the range %q (the registry treats any x as a wildcard, even in 1.0.0-next)", version)
 	}
 }
 
@@ -188,7 +188,7 @@ func (c *check) arguments(at string, all []Argument) (names []string) {
 			}
 		case "positional":
 			if a.Value == "" && a.ValueHint == "" && !a.Blank {
-				c.fail(where, "expected a value, or a valueHint that says what it is")
+				c.fail(where, "expected a value, or a valueHint that describes it")
 			}
 		default:
 			c.fail(where+".type", "expected named or positional, got %q", a.Type)
@@ -303,7 +303,7 @@ func (c *check) members(at string, value json.RawMessage, o *object) {
 		case o.any != nil:
 			c.members(where, member, o.any)
 		case !slices.Contains(o.members, name):
-			c.fail(where, "expected no such member: the schema has none of that name here")
+			c.fail(where, "unknown member: the schema has none of that name here")
 		case o.objects[name] != nil:
 			c.members(where, member, o.objects[name])
 		}
@@ -335,7 +335,7 @@ func (c *check) icons(list json.RawMessage) {
 			Theme    string   `json:"theme"`
 		}
 		if err := schema.DecodeLoose(text, &icon); err != nil {
-			c.fail(at, "expected src, mimeType and theme as text, and sizes as a list of it")
+			c.fail(at, "expected src, mimeType and theme as text, and sizes as a list of texts")
 			continue
 		}
 		if u, err := url.Parse(icon.Src); err != nil || u.Scheme != "https" || u.Host == "" || len(icon.Src) > maxIcon {

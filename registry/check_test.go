@@ -75,14 +75,14 @@ func TestRulesThatAServerBreaksAreNamed(t *testing.T) {
 		with(`"icons":[{"src":"https://x.example/i","sizes":["48","1x1"]}]`):                                              "icons[0].sizes[0]: expected WIDTHxHEIGHT",
 		with(`"icons":[{"src":"https://x.example/i","sizes":"48x48"}]`):                                                   "icons[0]: expected src",
 		with(`"icons":{"src":"https://x.example/i"}`):                                                                     "icons: expected a list of icons",
-		with(`"status":"active"`):                                                                                         "status: expected no such member",
-		with(`"_meta":{"com.example/x":{}}`):                                                                              "_meta.com.example/x: expected no such member",
+		with(`"status":"active"`):                                                                                         "status: unknown member",
+		with(`"_meta":{"com.example/x":{}}`):                                                                              "_meta.com.example/x: unknown member",
 		with(`"_meta":{"io.modelcontextprotocol.registry/publisher-provided":{"x":"` + strings.Repeat("x", 5000) + `"}}`): "_meta: expected up to 4096 bytes",
-		ofPackage(`"note":"x"`): "packages[0].note: expected no such member",
-		ofPackage(`"environmentVariables":[{"name":"X","isRequird":true}]`):                                      "packages[0].environmentVariables[0].isRequird: expected no such member",
-		ofPackage(`"environmentVariables":[{"name":"X","valueHint":"x"}]`):                                       "packages[0].environmentVariables[0].valueHint: expected no such member",
+		ofPackage(`"note":"x"`): "packages[0].note: unknown member",
+		ofPackage(`"environmentVariables":[{"name":"X","isRequird":true}]`):                                      "packages[0].environmentVariables[0].isRequird: unknown member",
+		ofPackage(`"environmentVariables":[{"name":"X","valueHint":"x"}]`):                                       "packages[0].environmentVariables[0].valueHint: unknown member",
 		ofPackage(`"packageArguments":[{"type":"positional","value":"{a}","variables":{"a":{"format":"int"}}}]`): "packages[0].packageArguments[0].variables.a.format: expected",
-		ofPackage(`"packageArguments":[{"type":"positional","value":"{a}","variables":{"a":{"variables":{}}}}]`): "packages[0].packageArguments[0].variables.a.variables: expected no such member",
+		ofPackage(`"packageArguments":[{"type":"positional","value":"{a}","variables":{"a":{"variables":{}}}}]`): "packages[0].packageArguments[0].variables.a.variables: unknown member",
 		with(`"packages":[]`):            "packages: expected a package or a remote",
 		ofPackage(`"registryType":"go"`): "packages[0].registryType: expected",
 		ofPackage(`"identifier":"a b"`):  "packages[0].identifier: expected",
@@ -164,7 +164,7 @@ func TestPublishingRequiresTheOwnersToken(t *testing.T) {
 		return true
 	}
 	server := []byte(with(`"version":"1.0.0"`))
-	for token, want := range map[string]string{"": "wants a token that lets you in: there is none", "wrong": "permission to publish: io.github.x/*", "of-the-registry": ""} {
+	for token, want := range map[string]string{"": "needs a token with access: there is none", "wrong": "permission to publish: io.github.x/*", "of-the-registry": ""} {
 		o := ClientOptions{}
 		if token != "" {
 			o.Token = fixedToken(token)

@@ -32,10 +32,10 @@ const (
 )
 
 // ErrGarbage reports that a response is not one of a registry.
-var ErrGarbage = errors.New("answers what no registry does")
+var ErrGarbage = errors.New("does not answer like a registry")
 
 // ErrToken reports that a registry requires a token, or does not accept the given one.
-var ErrToken = errors.New("wants a token that lets you in")
+var ErrToken = errors.New("needs a token with access")
 
 // A Client accesses one registry by version 0.1 of the registry API. It is safe for concurrent use.
 type Client struct {
@@ -111,7 +111,7 @@ func (c *Client) List(ctx context.Context, r ListRequest) (*Page, error) {
 	}
 	p, err := parsePage(body)
 	if err != nil {
-		return nil, fmt.Errorf("registry %s %w: %w; is this its URL?", c, ErrGarbage, err)
+		return nil, fmt.Errorf("registry %s %w: %w; check its URL", c, ErrGarbage, err)
 	}
 	return p, nil
 }

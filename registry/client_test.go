@@ -50,10 +50,10 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 		"not for an hour":   {answers{status(429, "Retry-After: 3600", ""), status(200, "", empty)}, lastPause, ""},
 		"no nonsense":       {answers{status(429, "Retry-After: -5", ""), status(200, "", empty)}, firstPause, ""},
 		"at most":           {answers{refused, refused, refused}, 1500 * time.Millisecond, "registry https://r.example cannot be reached: connection refused"},
-		"no refusal":        {answers{status(401, "", `{"detail":"no token"}`)}, 0, "registry https://r.example wants a token that lets you in; it answers 401 Unauthorized: no token"},
+		"no refusal":        {answers{status(401, "", `{"detail":"no token"}`)}, 0, "registry https://r.example needs a token with access; it answers 401 Unauthorized: no token"},
 		"no bad request":    {answers{status(400, "", `{"errors":[{"message":"a"},{"message":"b"}]}`)}, 0, "registry https://r.example answers 400 Bad Request: a; b"},
 		"no redirect":       {answers{status(302, "Location: http://r.example/x", "")}, 0, "registry https://r.example cannot be reached: it redirects from https to http://r.example"},
-		"no answer to read": {answers{status(200, "", "<html>")}, 0, `registry https://r.example answers what no registry does`},
+		"no answer to read": {answers{status(200, "", "<html>")}, 0, `registry https://r.example does not answer like a registry`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -305,7 +305,7 @@ func (m *maker) runtime() (options []string, err error) {
 	}
 	switch kind := runner.Of(m.p.RegistryType); {
 	case kind.Start == nil:
-		m.leaveAll("nothing stands in front of this kind of package")
+		m.leaveAll("this kind of package takes no arguments before its name")
 		return nil, nil
 	case !kind.IsHint(m.p.RuntimeHint):
 		m.leaveAll("it is meant for " + m.p.RuntimeHint + ", which does not start the package here")
@@ -374,14 +374,14 @@ func (m *maker) flags(written []word) (options []string, err error) {
 			if c.Program != own[strings.LastIndexByte(own, '/')+1:] {
 				m.line.Program = c.Program
 			}
-			m.line.Notes = append(m.line.Notes, c.Program+" is taken for a program of the package: its author has it stand where "+m.runnerName()+" would take it for another package")
+			m.line.Notes = append(m.line.Notes, c.Program+" is treated as a program of the package: at this place "+m.runnerName()+" would take it for another package")
 		case c.With != "" && m.line.With == "":
 			m.line.With = c.With
 		case c.Why != "" && byAuthor:
 			m.note(said, c.Why)
 		case c.Why != "" || c.Words == nil:
 		case m.installed && byAuthor:
-			m.note(said, "it is for "+m.runnerName()+", without which the installed program is started")
+			m.note(said, "it is for "+m.runnerName()+", which does not start the installed program")
 		case !m.installed:
 			for _, w := range written[c.At : c.At+c.Len] {
 				keep[w.of] = true
@@ -431,9 +431,9 @@ func (m *maker) container(written []word) (options []string, err error) {
 			return m.variable(o)
 		case why != "":
 		case strings.Contains(strings.Join(said, " "), "${"):
-			why = "a secret would stand in the command line"
+			why = "a secret would be on the command line"
 		case o.Effect == runner.Mount && (!slices.Contains(m.typed, o.Source()) || !filepath.IsAbs(o.Source()) && !strings.HasPrefix(o.Source(), "<")):
-			why = "it gives the container " + o.Source() + " of this machine, which its author chose"
+			why = "it gives the container " + o.Source() + " of this machine, chosen by the server's author"
 			for _, name := range slices.Sorted(maps.Keys(m.p.RuntimeArguments[words[len(words)-1].of].Variables)) {
 				why += "; --set " + name + "=… chooses"
 			}
@@ -452,7 +452,7 @@ func (m *maker) container(written []word) (options []string, err error) {
 // notKept returns the reason why an option is omitted whatever its value, or "".
 func notKept(o runner.Option) string {
 	if o.Effect == runner.Rights {
-		return "it would give the container more than an image gets, or is not known"
+		return "it is unknown, or would give the container more than an image needs"
 	}
 	return ""
 }
@@ -486,7 +486,7 @@ func (m *maker) options(words []word, each func(runner.Option, []word) error, no
 			return texts(words[1:]), nil
 		}
 		if noted && m.isByAuthor(words[0]) {
-			m.note(words[0].text, m.runnerName()+" would take it for the image")
+			m.note(words[0].text, m.runnerName()+" would treat it as the image")
 		}
 		words = words[1:]
 	}
@@ -528,7 +528,7 @@ func (m *maker) contain(name string, value []string) {
 		}
 	case len(value) == 0:
 	case strings.Contains(value[0], "${"):
-		m.note("the variable "+name, "docker reads it itself, and a secret would stand in the command line")
+		m.note("the variable "+name, "docker itself reads it, and a secret would be on the command line")
 	default:
 		m.line.Options = append(m.line.Options, "-e", name+"="+value[0])
 	}

@@ -217,7 +217,7 @@ func parseEntry(raw json.RawMessage) (*Entry, error) {
 	}
 	m, fault := jsonrpc.Index(raw, jsonrpc.Limits{})
 	if fault != nil {
-		return nil, fmt.Errorf("an entry is no object: %s", fault.Message)
+		return nil, fmt.Errorf("an entry is not an object: %s", fault.Message)
 	}
 	server, meta := m.Get("server"), m.Get("_meta")
 	if server == nil {

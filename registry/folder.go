@@ -87,7 +87,7 @@ func (p *Page) addFile(root *os.Root, path string, most int64) int64 {
 	info, err := file.Stat()
 	var text []byte
 	if err == nil && !info.Mode().IsRegular() { // another program replaced the file in the meantime
-		err = errors.New("is no regular file")
+		err = errors.New("is not a regular file")
 	}
 	if err == nil {
 		text, err = io.ReadAll(io.LimitReader(file, most+1))

@@ -122,7 +122,7 @@ func OpenMirror(ctx context.Context, path string, o MirrorOptions) (*Mirror, err
 			return nil, fmt.Errorf("registry %q: expected a URL or a folder", s.Name)
 		}
 		if slices.ContainsFunc(o.Sources[:i], func(other Source) bool { return other.Name == s.Name || other.key() == s.key() }) {
-			return nil, fmt.Errorf("registry %q is there twice; remove one, or give it another name", s.Name)
+			return nil, fmt.Errorf("registry %q occurs twice; remove one, or rename it", s.Name)
 		}
 	}
 	if o.HTTP == nil {

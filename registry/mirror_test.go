@@ -104,7 +104,7 @@ func TestSyncReadsAllPagesThenChanges(t *testing.T) {
 	if e, err = m.Lookup(t.Context(), "org.example/tool2"); err != nil || e.Status != Deleted || e.StatusMessage != "spam" {
 		t.Errorf("looked up a deleted one: %+v, %v", e, err)
 	}
-	if _, err = m.Lookup(t.Context(), "org.example/none"); !errors.Is(err, ErrNotFound) || err.Error() != "server org.example/none is in no registry that was read" {
+	if _, err = m.Lookup(t.Context(), "org.example/none"); !errors.Is(err, ErrNotFound) || err.Error() != "server org.example/none is not in any of the registries" {
 		t.Errorf("looked up an unknown one: %v", err)
 	}
 	if _, err = m.LookupVersion(t.Context(), "org.example/tool3", "9.9.9"); !errors.Is(err, ErrNotFound) {
@@ -171,16 +171,16 @@ func TestASourceThatFailsChangesNothing(t *testing.T) {
 		answer func(http.ResponseWriter, *http.Request) bool
 		want   string
 	}{
-		"a page":          {garbage("<html>Welcome to the hotel</html>"), `answers what no registry does`},
+		"a page":          {garbage("<html>Welcome to the hotel</html>"), `does not answer like a registry`},
 		"another API":     {garbage(`{"data":[]}`), `there is no list "servers"`},
-		"half an answer":  {garbage(`{"servers":[{"server":{"name":"a/b"`), "answers what no registry does"},
-		"nothing":         {garbage(""), "answers what no registry does"},
+		"half an answer":  {garbage(`{"servers":[{"server":{"name":"a/b"`), "does not answer like a registry"},
+		"nothing":         {garbage(""), "does not answer like a registry"},
 		"null":            {garbage(`{"servers":null}`), `there is no list "servers"`},
-		"an empty list":   {garbage(`{"servers":[],"metadata":{"count":0}}`), "lists 0 versions of servers, and had 4 before"},
+		"an empty list":   {garbage(`{"servers":[],"metadata":{"count":0}}`), "lists 0 versions of servers, and listed 4 before"},
 		"only nonsense":   {garbage(`{"servers":[1,2,{},{"server":{"name":"../..","version":"1"}}],"metadata":{}}`), "none of 4 entries can be read"},
-		"an endless list": {garbage(`{"servers":[{"server":{"name":"a/b","version":"1"}}],"metadata":{"nextCursor":"x"}}`), "goes round in a circle"},
+		"an endless list": {garbage(`{"servers":[{"server":{"name":"a/b","version":"1"}}],"metadata":{"nextCursor":"x"}}`), "repeats the same page"},
 		"an endless page": {garbage(`{"servers":[` + strings.Repeat(" ", maxPage) + `]}`), "more than 16 MiB"},
-		"a refusal":       {func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }, "wants a token that lets you in"},
+		"a refusal":       {func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }, "needs a token with access"},
 		"a bad request": {func(w http.ResponseWriter, _ *http.Request) bool {
 			w.WriteHeader(400)
 			fmt.Fprint(w, `{"detail":"no \u001b[31m"}`)

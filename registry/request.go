@@ -128,7 +128,7 @@ func (c *Client) once(ctx context.Context, method, path string, q url.Values, se
 	}
 	body = bytes.TrimSpace(body)
 	if _, fault := jsonrpc.Index(body, jsonrpc.Limits{Members: maxPageEntries}); fault != nil {
-		return nil, fmt.Errorf("registry %s %w: %s; is this its URL? It begins with %q", c, ErrGarbage, fault.Message, plaintext.Line(string(body[:min(len(body), 300)]), 60))
+		return nil, fmt.Errorf("registry %s %w: %s; check its URL: the answer begins with %q", c, ErrGarbage, fault.Message, plaintext.Line(string(body[:min(len(body), 300)]), 60))
 	}
 	return body, nil
 }

@@ -107,7 +107,7 @@ func (a Argument) MarshalJSON() ([]byte, error) {
 }
 
 // ErrNotFound reports that no source has a server with the name, or not the requested version.
-var ErrNotFound = errors.New("is in no registry that was read")
+var ErrNotFound = errors.New("is not in any of the registries")
 
 // Status is the status of a version of a server.
 type Status string

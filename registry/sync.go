@@ -54,7 +54,7 @@ func (m *Mirror) Sync(ctx context.Context, olderThan time.Duration) error {
 		limited, cancel := context.WithTimeout(ctx, syncTime)
 		err := run.sync(limited)
 		if err != nil && limited.Err() != nil {
-			err = fmt.Errorf("%s was not read whole within %v, but %d versions: %w", s.Name, syncTime, run.got, err)
+			err = fmt.Errorf("%s was not read completely within %v, only %d versions: %w", s.Name, syncTime, run.got, err)
 		}
 		cancel()
 		if ctx.Err() != nil {
@@ -147,7 +147,7 @@ func (t trail) follow(p *Page) error {
 	next := sha256.Sum256([]byte(p.Next))
 	switch {
 	case t[next] || len(p.Entries)+p.Unread == 0:
-		return errors.New("goes round in a circle")
+		return errors.New("repeats the same page")
 	case len(t) == maxPages:
 		return fmt.Errorf("has more than %d pages", maxPages)
 	}
@@ -199,7 +199,7 @@ func (s *syncing) put(ctx context.Context, p *Page) error {
 // longer lists.
 func (s *syncing) end(ctx context.Context, fault error) error {
 	if fault == nil && s.whole && s.source.Folder == "" && s.got < s.had/2 {
-		fault = fmt.Errorf("registry %s lists %d versions of servers, and had %d before: nothing was removed here; if that is right, remove the file %s", s.source.URL, s.got, s.had, s.mirror.file.Path())
+		fault = fmt.Errorf("registry %s lists %d versions of servers, and listed %d before: the local copy kept them; if the new list is right, remove the file %s", s.source.URL, s.got, s.had, s.mirror.file.Path())
 	}
 	if fault == nil && s.unread > 0 && s.unread == s.got {
 		fault = fmt.Errorf("%s: none of %d entries can be read: %w", s.source.Name, s.unread, s.fault)

@@ -154,8 +154,8 @@ func TestAListThatNeverEndsIsLeft(t *testing.T) {
 		want string
 	}{
 		"new cursors forever": {func(i int) *Page { p := *one; p.Next = fmt.Sprint(i, strings.Repeat("x", 100)); return &p }, fmt.Sprintf("has more than %d pages", maxPages)},
-		"a long circle":       {func(i int) *Page { p := *one; p.Next = fmt.Sprint(i % 40_000); return &p }, "goes round in a circle"},
-		"empty pages":         {func(i int) *Page { return &Page{Next: fmt.Sprint(i)} }, "goes round in a circle"},
+		"a long circle":       {func(i int) *Page { p := *one; p.Next = fmt.Sprint(i % 40_000); return &p }, "repeats the same page"},
+		"empty pages":         {func(i int) *Page { return &Page{Next: fmt.Sprint(i)} }, "repeats the same page"},
 	} {
 		pages := trail{}
 		var err error

@@ -212,7 +212,7 @@ func (e *Exporter) sent(n int, err error) {
 	}
 	e.waiting = append([][]byte(nil), e.waiting[n:]...)
 	if e.dropped > 0 {
-		e.log.Error("audit: lines were not exported, as too many waited", "to", e.target, "lines", e.dropped)
+		e.log.Error("audit: lines were not exported, because too many were waiting", "to", e.target, "lines", e.dropped)
 		e.lost, e.dropped = e.lost+e.dropped, 0
 	}
 }

@@ -49,7 +49,7 @@ func TestWaysInThatMakeNoSenseAreRefused(t *testing.T) {
 		"--public-url https://tools.example.com":  "--public-url goes with --auth",
 		"--auth local --public-url tools":         "--public-url: expected an origin",
 		"--auth local --public-url https://a/b":   "--public-url: expected an origin",
-		"--auth local --public-url http://a.b":    "passwords and tokens go over https",
+		"--auth local --public-url http://a.b":    "sends passwords and tokens, so it needs https",
 		"--auth local --http 0.0.0.0:0":           "needs --public-url",
 		"--auth https://a.example --http [::]:0":  "needs --public-url",
 		"--auth local --http unix:junction.socks": "needs --public-url",

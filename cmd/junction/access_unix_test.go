@@ -100,7 +100,7 @@ func TestAUserLogsInToUpAndStaysLoggedIn(t *testing.T) {
 	runs(t, "", "call", url, "everything__add", "a=1", "b=2").expect(t, cli.ExitConnection, "", "junction login "+url)
 	runs(t, "", "user", "list").expect(t, cli.ExitOK, "Logged in:\n  ann  since ", "")
 	runs(t, "", "user", "logout", "ann").expect(t, cli.ExitOK, "Logged out: ann (1).", "")
-	runs(t, "", "user", "logout", "ann").expect(t, cli.ExitConnection, "", "ann is not logged in; junction user list lists who is")
+	runs(t, "", "user", "logout", "ann").expect(t, cli.ExitConnection, "", "ann is not logged in; junction user list shows the logins")
 	kill()
 	calls := runs(t, "", "audit", "query", "log", "--kind", "call", "--json")
 	if n := strings.Count(calls.stdout, `"principal":"ann"`); n < 3 {

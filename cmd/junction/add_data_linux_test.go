@@ -12,7 +12,7 @@ import (
 
 // To a server that writes where it may not keep it all is well, until it starts again: so add says it before.
 func TestAddKeepsWritablePathsOrReportsThem(t *testing.T) {
-	const given, lost = "graph is given ", ", which is not there, and what it writes there is thrown away when it ends: "
+	const given, lost = "graph gets ", ", which does not exist, and files that it writes there are deleted when it ends: "
 	for _, c := range []struct {
 		name  string
 		typed string // "": with --yes
@@ -23,22 +23,22 @@ func TestAddKeepsWritablePathsOrReportsThem(t *testing.T) {
 		says  string // on standard error
 	}{
 		{"a variable, with a file in a folder that all use", "", "--env DATA_FILE=HOME/memory.jsonl", "", cli.ExitUsage, "",
-			given + "DATA_FILE=HOME/memory.jsonl" + lost + "others use that folder, so give it one of its own, with --env DATA_FILE=HOME/graph-data/memory.jsonl --write HOME/graph-data; --read HOME/memory.jsonl adds it all the same"},
+			given + "DATA_FILE=HOME/memory.jsonl" + lost + "other programs use that folder, so give it its own one, with --env DATA_FILE=HOME/graph-data/memory.jsonl --write HOME/graph-data; --read HOME/memory.jsonl adds it nevertheless"},
 		{"as that says", "", "--env DATA_FILE=HOME/graph-data/memory.jsonl --write HOME/graph-data", "", cli.ExitOK, "~/graph-data", ""},
 		{"in a folder of its own", "", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitUsage, "", given + "DATA_FILE=HOME/own/memory.jsonl" + lost + "--write HOME/own lets it keep that; "},
 		{"in one that is not there", "", "--env DATA_FILE=HOME/no/such/memory.jsonl", "", cli.ExitUsage, "", "--write HOME/no/such lets it keep that; "},
 		{"a folder that is not there", "", "--env DATA_DIR=HOME/data", "", cli.ExitUsage, "", given + "DATA_DIR=HOME/data" + lost + "--write HOME/data lets it keep that; "},
 		{"a folder that is there", "", "--env DATA_DIR=HOME/own", "", cli.ExitOK, "~/own", ""},
-		{"an argument", "", "", "--file HOME/memory.jsonl", cli.ExitUsage, "", given + "HOME/memory.jsonl" + lost + "others use that folder, so give it one of its own, with HOME/graph-data/memory.jsonl in its place, and --write HOME/graph-data; "},
+		{"an argument", "", "", "--file HOME/memory.jsonl", cli.ExitUsage, "", given + "HOME/memory.jsonl" + lost + "other programs use that folder, so give it its own one, with HOME/graph-data/memory.jsonl in its place, and --write HOME/graph-data; "},
 		{"a file that it may write", "", "--env DATA_FILE=HOME/memory.jsonl --write HOME/memory.jsonl", "", cli.ExitOK, "~/memory.jsonl", ""},
 		{"a file that it only reads", "", "--env DATA_FILE=HOME/memory.jsonl --read HOME/memory.jsonl", "", cli.ExitOK, "", ""},
 		{"without a sandbox", "", "--env DATA_FILE=HOME/memory.jsonl --no-sandbox", "", cli.ExitOK, "", ""},
 		{"the home folder, the system's and a path of a URL", "", "--env A=HOME --env B=/usr/lib --env C=/graphql --env D=/api/v1/x --env E=word", "", cli.ExitOK, "", ""},
 		{"and yes is said, of a file that moves", "y\ny\n", "--env DATA_FILE=HOME/memory.jsonl", "", cli.ExitOK, "~/graph-data",
-			given + "DATA_FILE=HOME/memory.jsonl, which is not there. Others use that folder. Give it ~/graph-data/memory.jsonl instead, which it may write? [y]es, [N]o >"},
-		{"and yes is said, of an argument that moves", "y\ny\n", "", "--file HOME/memory.jsonl", cli.ExitOK, "~/graph-data", "Give it ~/graph-data/memory.jsonl instead"},
-		{"and yes is said, of a folder", "y\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitOK, "~/own", "Let it write into ~/own, to keep it? [y]es, [N]o >"},
-		{"and no is said", "n\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitOK, "", "Let it write into ~/own, to keep it?"},
+			given + "DATA_FILE=HOME/memory.jsonl, which does not exist. Other programs use that folder. Give it the writable folder ~/graph-data/memory.jsonl instead? [y]es, [N]o >"},
+		{"and yes is said, of an argument that moves", "y\ny\n", "", "--file HOME/memory.jsonl", cli.ExitOK, "~/graph-data", "Give it the writable folder ~/graph-data/memory.jsonl instead"},
+		{"and yes is said, of a folder", "y\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitOK, "~/own", "Let it write into ~/own, to keep its files? [y]es, [N]o >"},
+		{"and no is said", "n\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitOK, "", "Let it write into ~/own, to keep its files?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clitest.InProcess(t)
@@ -77,7 +77,7 @@ func TestAddKeepsWritablePathsOrReportsThem(t *testing.T) {
 			if moved := home + "/graph-data/memory.jsonl"; strings.Contains(c.name, "moves") && (!strings.Contains(configuration, moved) || strings.Contains(configuration, home+"/memory.jsonl")) {
 				t.Errorf("the entry names another file: %s", configuration)
 			}
-			if noted := strings.Contains(strings.Join(strings.Fields(got.stdout), " "), "is thrown away when it ends: --write "+home+"/own lets it keep that"); noted != strings.HasPrefix(c.typed, "n") {
+			if noted := strings.Contains(strings.Join(strings.Fields(got.stdout), " "), "are deleted when it ends: --write "+home+"/own lets it keep that"); noted != strings.HasPrefix(c.typed, "n") {
 				t.Errorf("noted is %v: %s", noted, got.stdout)
 			}
 		})
@@ -86,7 +86,7 @@ func TestAddKeepsWritablePathsOrReportsThem(t *testing.T) {
 
 // A server that keeps its data in its own package, as some do unless a variable says otherwise, cannot there.
 func TestAddSaysOfAServerThatItKeepsNothing(t *testing.T) {
-	const note = "it has nowhere to save data, so what it stores is lost"
+	const note = "it cannot save data, so its data is lost"
 	for _, c := range []struct{ server, readme, flags, want string }{
 		{"memory", "Set `MEMORY_FILE_PATH` to a file, and LOG_LEVEL.", "--name graph", note + "; to give it a place: its README names MEMORY_FILE_PATH; junction server add npm:@x/graph@1.0.0 --name graph --env MEMORY_FILE_PATH=FOLDER/… --write FOLDER"},
 		{"memory", "", "", note + "; to give it a place: junction server add npm:@x/graph@1.0.0 --write FOLDER"},
@@ -112,10 +112,10 @@ func TestAddSaysOfAServerThatItKeepsNothing(t *testing.T) {
 func TestAddGivesAServerAPlaceForItsData(t *testing.T) {
 	const place = "~/.local/share/junction/graph"
 	for _, c := range []struct{ readme, typed, question, variable, path string }{
-		{"| `MEMORY_FILE_PATH` | where |\n\"MEMORY_FILE_PATH\": \"/path/to/memory.jsonl\"", "d\n", "unless MEMORY_FILE_PATH says where. Add it? [y]es, with [d]ata in " + place + ", [N]o >", "MEMORY_FILE_PATH", "/memory.jsonl"},
-		{"MEMORY_DIR is a folder, MEMORY_DIR.", "data\n", "unless MEMORY_DIR says where.", "MEMORY_DIR", ""},
-		{"GRAPH_DB=graph.db", "d\n", "unless GRAPH_DB says where.", "GRAPH_DB", "/graph.db"},
-		{"MEMORY_FILE_PATH", "y\n", "unless MEMORY_FILE_PATH says where.", "", ""},
+		{"| `MEMORY_FILE_PATH` | where |\n\"MEMORY_FILE_PATH\": \"/path/to/memory.jsonl\"", "d\n", "unless MEMORY_FILE_PATH gives a place for it. Add it? [y]es, with [d]ata in " + place + ", [N]o >", "MEMORY_FILE_PATH", "/memory.jsonl"},
+		{"MEMORY_DIR is a folder, MEMORY_DIR.", "data\n", "unless MEMORY_DIR gives a place for it.", "MEMORY_DIR", ""},
+		{"GRAPH_DB=graph.db", "d\n", "unless GRAPH_DB gives a place for it.", "GRAPH_DB", "/graph.db"},
+		{"MEMORY_FILE_PATH", "y\n", "unless MEMORY_FILE_PATH gives a place for it.", "", ""},
 		{"MEMORY_DIR or CACHE_DIR", "d\n", "Add it? [y]es, [N]o >", "", ""},
 	} {
 		clitest.Alone(t)

@@ -23,11 +23,11 @@ func TestMissingFoldersOfAServerAreCreatedOrReported(t *testing.T) {
 		err    string
 		folder bool // it is there afterwards
 	}{
-		{"it is made", "y\ny\n", []string{"serve", "filesystem"}, cli.ExitOK, `Added "files" to`, "There is no folder FOLDER, which files is to be given. Make it?", true},
+		{"it is made", "y\ny\n", []string{"serve", "filesystem"}, cli.ExitOK, `Added "files" to`, "The folder FOLDER, which files needs, does not exist. Make it?", true},
 		{"it is made, and the server is not added", "y\nn\n", []string{"serve", "filesystem"}, cli.ExitOK, "Nothing was changed.", "Make it?", false},
-		{"it is not made, and needed", "n\n", []string{"serve", "filesystem"}, cli.ExitConnection, "", "there is no folder FOLDER, which it was given: make it first, with mkdir -p FOLDER", false},
-		{"the user is not asked, and it is needed", "", []string{"serve", "filesystem"}, cli.ExitConnection, "", "there is no folder FOLDER, which it was given: make it first, with mkdir -p FOLDER", false},
-		{"the user is not asked, and the server starts", "", []string{"serve", "memory"}, cli.ExitOK, "there is no folder FOLDER; once there is, it may write into it with junction server sandbox allow files --write", "", false},
+		{"it is not made, and needed", "n\n", []string{"serve", "filesystem"}, cli.ExitConnection, "", "the folder FOLDER, which it got, does not exist: make it first, with mkdir -p FOLDER", false},
+		{"the user is not asked, and it is needed", "", []string{"serve", "filesystem"}, cli.ExitConnection, "", "the folder FOLDER, which it got, does not exist: make it first, with mkdir -p FOLDER", false},
+		{"the user is not asked, and the server starts", "", []string{"serve", "memory"}, cli.ExitOK, "there is no folder FOLDER; once it exists, allow writing with junction server sandbox allow files --write", "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			clitest.Alone(t)

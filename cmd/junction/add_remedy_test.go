@@ -41,7 +41,7 @@ func TestAServerThatDoesNotListItsToolsIsNotAdded(t *testing.T) {
 	s := newPackageSet(t)
 	s.versions["@x/echo@4.0.0"] = noToolsServer(t)
 	s.runs(t, "", "add", "npm:@x/echo@4.0.0", "--yes").expect(t, cli.ExitConnection, "",
-		`server "echo" starts, and does not list its tools, so nothing was changed: fetch failed (code -32603); fix: where its author says that it needs arguments or variables: junction server add npm:@x/echo@4.0.0 --env NAME=VALUE -- ARGUMENT…`)
+		`server "echo" starts, and does not list its tools, so nothing was changed: fetch failed (code -32603); fix: if its author documents arguments or variables: junction server add npm:@x/echo@4.0.0 --env NAME=VALUE -- ARGUMENT…`)
 	if configuration, lock := pair(t); configuration+lock != "" {
 		t.Errorf("it was added: %s %s", configuration, lock)
 	}
@@ -70,7 +70,7 @@ func TestSuggestedCommandsRepeatArgumentsWithoutSecrets(t *testing.T) {
 	s := newPackageSet(t)
 	s.versions["@x/echo@4.0.0"] = endsSaying(t, "Error: ECHO_KEY is required")
 	s.runs(t, "", "add", "npm:@x/echo@4.0.0", "--yes", "--name", "my echo", "--env", "A=hidden", "--env", "B=hidden", "--host", "a.example", "--", "--token", "hidden", "--stdio").
-		expect(t, cli.ExitConnection, "", `it wants the variable ECHO_KEY: junction server add npm:@x/echo@4.0.0 --env A=… --env B=… --host a.example --name "my echo" --env ECHO_KEY=… -- --token "***" --stdio; a secret`)
+		expect(t, cli.ExitConnection, "", `the server needs the environment variable ECHO_KEY: junction server add npm:@x/echo@4.0.0 --env A=… --env B=… --host a.example --name "my echo" --env ECHO_KEY=… -- --token "***" --stdio; for a secret`)
 }
 
 func TestTheExtrasOfAPackageAreNotInItsName(t *testing.T) {

@@ -17,7 +17,7 @@ func TestAddSuggestsACommandForAServerThatDoesNotStart(t *testing.T) {
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@3.0.0", "--yes").expect(t, cli.ExitConnection, "", "junction server add npm:@x/echo@3.0.0 --env NAME=VALUE -- ARGUMENT…")
 	s.versions["@x/keyed@1.0.0"] = []string{"sh", "-c", "echo 'TRACKER_API_KEY is required' >&2; exit 1"}
-	s.runs(t, "", "add", "npm:@x/keyed@1.0.0", "--yes", "--no-sandbox").expect(t, cli.ExitConnection, "", "it wants the variable TRACKER_API_KEY: junction server add npm:@x/keyed@1.0.0 --no-sandbox --env TRACKER_API_KEY=…")
+	s.runs(t, "", "add", "npm:@x/keyed@1.0.0", "--yes", "--no-sandbox").expect(t, cli.ExitConnection, "", "the server needs the environment variable TRACKER_API_KEY: junction server add npm:@x/keyed@1.0.0 --no-sandbox --env TRACKER_API_KEY=…")
 }
 
 // A server that offers more to a connection with roots would be shown again, as changed, by the first chat.

@@ -158,13 +158,13 @@ func TestAddedServersStartAsLocked(t *testing.T) {
 	s.runs(t, "", "remove", "files").expect(t, cli.ExitOK, `Removed "files"`, "")
 
 	delete(s.installed, "@x/echo@1.0.0")
-	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitConnection, "", "junction server install does")
+	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitConnection, "", "run junction server install")
 	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitOK, "hi\n", "is installed from ")
 	s.runs(t, "", "install").expect(t, cli.ExitOK, "npm:@x/echo 1.0.0 is there", "")
 	s.fault = fmt.Errorf("@x/echo: %w", install.ErrIntegrity)
 	delete(s.installed, "@x/echo@1.0.0")
-	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "has other contents than were locked; nothing of it was kept. If ~/junction/junction.lock was changed, undo that; otherwise the published package changed, which its author must explain before @x/echo is run")
-	s.runs(t, "", "install").expect(t, cli.ExitConnection, "", "has other contents than were locked")
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "has other contents than the lock; nothing was installed. If you changed ~/junction/junction.lock, undo that; otherwise the published package changed: ask its author before you run @x/echo")
+	s.runs(t, "", "install").expect(t, cli.ExitConnection, "", "has other contents than the lock")
 }
 
 func TestRefusedAddChangesNothing(t *testing.T) {
@@ -181,11 +181,11 @@ func TestRefusedAddChangesNothing(t *testing.T) {
 		want string
 	}{
 		{"a name like a better known one", "npm:chrome-devtool-mcp@1.0.0 --yes", cli.ExitConnection, "one letter"},
-		{"a version that was pulled", "npm:old@1.0.0 --yes", cli.ExitConnection, "was pulled"},
+		{"a version that was pulled", "npm:old@1.0.0 --yes", cli.ExitConnection, "was withdrawn"},
 		{"no such version", "npm:@x/echo@9.9.9 --yes --name other", cli.ExitConnection, "is not in the registry"},
 		{"a program that does not start", "npm:@x/echo@3.0.0 --yes --name other", cli.ExitConnection, "does not start"},
 		{"a name that is taken", "npm:@x/echo@2.0.0 --yes", cli.ExitConnection, `server "echo" exists already`},
-		{"a value that is not asked for", "npm:@x/echo@2.0.0 --yes --name other --set a=b", cli.ExitUsage, "nothing is known that other needs"},
+		{"a value that is not asked for", "npm:@x/echo@2.0.0 --yes --name other --set a=b", cli.ExitUsage, "other has no known values"},
 		{"two files", "npm:@x/echo --config a --config b", cli.ExitUsage, "one file"},
 		{"a kind of packages that there is not", "gem:server --yes", cli.ExitUsage, "use npm:, pypi:"},
 		{"no package", "npm:", cli.ExitUsage, "the name of the package is missing"},
@@ -224,7 +224,7 @@ func TestExistingServersAreReplacedOrKept(t *testing.T) {
 	if now, _ := pair(t); now != before {
 		t.Errorf("written is %s", now)
 	}
-	s.runs(t, "r\ny\n", "add", "npm:@x/echo@2.0.0").expect(t, cli.ExitOK, "it takes the place of ", "")
+	s.runs(t, "r\ny\n", "add", "npm:@x/echo@2.0.0").expect(t, cli.ExitOK, "it replaces ", "")
 	configuration, lock := pair(t)
 	if want := strings.Replace(before, "1.0.0", "2.0.0", 1); configuration != want || strings.Contains(lock, "1.0.0") || strings.Contains(lock, "a.example.com") || strings.Contains(lock, `"next"`) {
 		t.Errorf("written is %s %s", configuration, lock)
@@ -237,8 +237,8 @@ func TestExistingServersAreReplacedOrKept(t *testing.T) {
 // npx -y launch-echo @x/echo@1.0.0, as its author has it, would start a package launch-echo.
 func TestAWordBeforeAPackageStartsNoOtherOne(t *testing.T) {
 	for noBins, want := range map[bool]struct{ args, note string }{
-		false: {`["-y", "--package=@x/echo@1.0.0", "launch-echo"]`, "launch-echo is taken for a program of the package: its author has it stand where npx would take it for another package"},
-		true:  {`["-y", "@x/echo@1.0.0"]`, "left out is launch-echo, which its author has stand in front of the package: it is no program of the package, and could start another one"},
+		false: {`["-y", "--package=@x/echo@1.0.0", "launch-echo"]`, "launch-echo is treated as a program of the package: at this place npx would take it for another package"},
+		true:  {`["-y", "@x/echo@1.0.0"]`, "left out is launch-echo was left out: its author wrote it before the package, but it is not a program of the package and could start another one"},
 	} {
 		clitest.Alone(t)
 		s := newPackageSet(t)
@@ -278,12 +278,12 @@ func TestAnUpgradeIsShownBeforeAnythingChanges(t *testing.T) {
 		t.Fatalf("what does not start changed %s %s", c, l)
 	}
 	s.newest["@x/echo"] = "2.0.0"
-	s.runs(t, "y\n", "upgrade", "echo").expect(t, cli.ExitOK, "echo is 2.0.0 now.", "")
+	s.runs(t, "y\n", "upgrade", "echo").expect(t, cli.ExitOK, "echo: upgraded to 2.0.0.", "")
 	c, l := pair(t)
 	if want := strings.Replace(configuration, "1.0.0", "2.0.0", 1); c != want || strings.Contains(l, "1.0.0") || strings.Contains(l, `"next"`) {
 		t.Errorf("written is %s %s", c, l)
 	}
-	s.runs(t, "", "upgrade").expect(t, cli.ExitOK, "echo 2.0.0 is the newest.", "")
+	s.runs(t, "", "upgrade").expect(t, cli.ExitOK, "echo: 2.0.0 is the newest version.", "")
 	s.runs(t, "", "outdated").expect(t, cli.ExitOK, "1 locked server: no newer version.", "")
 	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, cli.ExitOK, "UTC", "")
 	s.runs(t, "", "remove", "echo").expect(t, cli.ExitOK, `Removed "echo"`, "")
@@ -305,9 +305,9 @@ func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
 	}
 	write(path, strings.Replace(configuration, "@1.0.0", "@2.0.0", 1))
 	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "junction server upgrade echo")
-	s.runs(t, "", "install").expect(t, cli.ExitConnection, "", "has another command line than was locked")
-	s.runs(t, "", "outdated").expect(t, cli.ExitConnection, "", "has another command line than was locked")
-	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, cli.ExitOK, "echo is 2.0.0 now.", "")
+	s.runs(t, "", "install").expect(t, cli.ExitConnection, "", "has another command line than the lock")
+	s.runs(t, "", "outdated").expect(t, cli.ExitConnection, "", "has another command line than the lock")
+	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, cli.ExitOK, "echo: upgraded to 2.0.0.", "")
 	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, cli.ExitOK, "UTC", "")
 
 	write(path, configuration)
@@ -318,8 +318,8 @@ func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
 	if err := os.Remove(clitest.In(t, filepath.Join("junction", install.LockName))); err != nil {
 		t.Fatal(err)
 	}
-	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitConnection, "", "--frozen starts only what is locked")
-	s.runs(t, "", "call", "echo", "message=hi", "--frozen", "--", "npx", "x").expect(t, cli.ExitUsage, "", "--frozen is for the servers of a configuration")
+	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitConnection, "", "--frozen starts only locked servers")
+	s.runs(t, "", "call", "echo", "message=hi", "--frozen", "--", "npx", "x").expect(t, cli.ExitUsage, "", "--frozen does not go with a command")
 	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, cli.ExitOK, "echo is locked: npm @x/echo 1.0.0", "")
 	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitOK, "hi\n", "")
 }

@@ -334,7 +334,7 @@ func (c *changing) reload(t *testing.T, configuration string) []string {
 	if !c.up.waitFor(func() bool { return strings.Contains(c.up.printed.String()[said:], done) }) {
 		t.Fatal("it is not used")
 	}
-	_, waits, _ := strings.Cut(c.up.printed.String()[said:], "until junction up starts again this stays as it was: ")
+	_, waits, _ := strings.Cut(c.up.printed.String()[said:], "these changes apply when junction up starts again: ")
 	waits, _, _ = strings.Cut(waits, "\n")
 	return strings.Split(waits, ", ")
 }

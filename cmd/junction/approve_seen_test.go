@@ -28,7 +28,7 @@ func TestSeenDefinitionsAreNotApproved(t *testing.T) {
 	asked := func(when string) {
 		t.Helper()
 		got := runs(t, "", "chat", "kept", "--config", config, "--no-save", "-p", "hello")
-		if counted == "" || !strings.Contains(got.stderr, " is new or changed ("+counted+", ") {
+		if counted == "" || !strings.Contains(got.stderr, " of its definitions are new or changed ("+counted+", ") {
 			t.Errorf("%s: approve counts %q, and chat says: %s", when, counted, got.stderr)
 		}
 		if n := newDefinitions(got.stderr); n < tools {
@@ -50,7 +50,7 @@ func TestSeenDefinitionsAreNotApproved(t *testing.T) {
 
 // newDefinitions is how many definitions chat -p withholds, as it says.
 func newDefinitions(said string) int {
-	before, _, found := strings.Cut(said, " of what it defines is new or changed")
+	before, _, found := strings.Cut(said, " of its definitions are new or changed")
 	if !found {
 		return 0
 	}

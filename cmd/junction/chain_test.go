@@ -174,7 +174,7 @@ func TestAGatewayNeverStartsItself(t *testing.T) {
 				want := fmt.Sprintf("entry \"junction\" in ~/%s is omitted: it is this gateway itself", file.path)
 				if wrapped {
 					argv = append(self(t, asWrapper), argv...)
-					want = fmt.Sprintf("this gateway is started by itself: entry \"junction\" in %s", filepath.Join(s.home, file.path))
+					want = fmt.Sprintf("this gateway would start itself: entry \"junction\" in %s", filepath.Join(s.home, file.path))
 				}
 				every := self(t, "serve", "everything")
 				s.write(file.path, map[string]any{file.member: map[string]any{
@@ -263,7 +263,7 @@ func TestAGatewayRefusesAProgramThatLeadsBackToIt(t *testing.T) {
 				"again": map[string]any{"command": argv[0], "args": append(argv[1:], "--revision", revision)}}})
 			s.stderr = clitest.SafeBuffer{}
 			s.start("up", "--http", at, "--config", config)
-			s.watch("it is this gateway, or a gateway that has this one as a server")
+			s.watch("it is this gateway, or another gateway that has this one as a server")
 			s.end()
 		})
 	}
@@ -321,7 +321,7 @@ func TestListsOmitAGatewayOfTheSameServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"list", "tools", "prompts"} {
-		if got := runs(t, "", command); got.code != cli.ExitOK || got.stdout != "" || !strings.Contains(got.stderr, `entry "junction" in ~/.claude.json is omitted: it is a gateway of the same servers`) {
+		if got := runs(t, "", command); got.code != cli.ExitOK || got.stdout != "" || !strings.Contains(got.stderr, `entry "junction" in ~/.claude.json is omitted: it is a gateway for the same servers`) {
 			t.Errorf("%s: got %+v", command, got)
 		}
 	}

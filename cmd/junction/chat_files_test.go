@@ -21,7 +21,7 @@ func TestAFileGoesAlong(t *testing.T) {
 	if got := runs(t, "", "conversations", "export", "last"); !strings.Contains(got.stdout, "[attached: list.txt]") || !strings.Contains(got.stdout, "buy milk") {
 		t.Errorf("recorded %s", got.stdout)
 	}
-	if got := runs(t, "", "chat", "-p", "x", "--attach", "picture.png"); got.code != cli.ExitUsage || !strings.Contains(got.stderr, "picture.png is not text") {
+	if got := runs(t, "", "chat", "-p", "x", "--attach", "picture.png"); got.code != cli.ExitUsage || !strings.Contains(got.stderr, "picture.png is neither text") {
 		t.Errorf("%+v", got)
 	}
 }

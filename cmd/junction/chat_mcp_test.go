@@ -89,15 +89,15 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	for _, want := range []string{
 		`deny tool "delete" of any server (nothing is deleted) policy.json:3`, `ask tool "echo" of any server .junction/policy.json:1`,
 		`allow notes: tool "echo" of server "ev" policy.json:4`, `allow tool "*" of server "two" command line`,
-		`built-in`, `default: everything`, `trust ev policy.json`, `trust gone policy.json`, `nothing private comes from search policy.json`, `follow AGENTS.md of this folder: yes`,
+		`built-in`, `default: everything`, `trust ev policy.json`, `trust gone policy.json`, `nothing private comes from search policy.json`, `follow AGENTS.md of this folder`,
 	} {
 		if !slices.ContainsFunc(list, func(row string) bool { return strings.Contains(spaced(row), want) }) {
 			t.Errorf("%q is not in\n%s", want, strings.Join(list, "\n"))
 		}
 	}
 	for row, want := range map[string]string{
-		".junction/policy.json:1": "this rule is one of the project's; it can be removed in .junction/policy.json:1", "command line": "cannot be removed here: start without it",
-		"read-only: ": "this rule is built in", "default: everything": `is said by "default" in policy.json`, "nothing private": `remove "search" from "public" in policy.json`,
+		".junction/policy.json:1": "this rule is one of the project's; it can be removed in .junction/policy.json:1", "command line": "this rule comes from the command line: start without it",
+		"read-only: ": "this rule is built in", "default: everything": `"default" in policy.json decides calls without a rule`, "nothing private": `remove "search" from "public" in policy.json`,
 	} {
 		p.Undo(row, want)
 	}
@@ -128,19 +128,19 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	p.Say("delete name=z", "may this call run?")
 	p.Say("a", "which calls?")
 	p.Say("1", "z")
-	p.Undo("until junction chat ends", `does not hold any more: allow tool "delete" of server "ev" of this origin when args == {"name": "y"}, also after text of ev`)
+	p.Undo("until junction chat ends", `no longer holds: allow tool "delete" of server "ev" of this origin when args == {"name": "y"}, also after text of ev`)
 	p.Undo("policy.json:4, from a card", `removed from policy.json: allow tool "delete" of server "ev"`)
 	p.Say("delete name=z", "may this call run?")
 	p.Say("n", "")
-	p.Undo("allow ev/delete, though text of ev/add, ev/delete was read", "you are asked again: allow ev/delete")
+	p.Undo("allow ev/delete, although text of ev/add, ev/delete was read", "you are asked again: allow ev/delete")
 	p.Say("/mcp trust ev", "1 until junction chat ends")
 	p.Say("1", "ev is trusted")
-	p.Undo("trust ev", "ev is not trusted any more")
-	p.Say("/mcp trust ev", "2 for good")
-	p.Say("2", "ev is trusted for good")
-	p.Undo("trust ev, as it was started when you trusted it", "removed from policy.json: trust ev")
+	p.Undo("trust ev", "ev is no longer trusted")
+	p.Say("/mcp trust ev", "2 permanently")
+	p.Say("2", "ev is trusted permanently")
+	p.Undo("trust ev, with the command that it had when you trusted it", "removed from policy.json: trust ev")
 	p.Server("ev", func(s host.ServerTools) bool { return !s.Trusted })
-	p.Undo(`definitions of server "ev"`, "what server ev defines is reviewed again before the model sees it")
+	p.Undo(`definitions of server "ev"`, "you review the definitions of server ev again before the model sees them")
 	p.Say("add 2 and 40", "New server “ev”")
 	p.Say("n", ">")
 	if list := strings.Join(p.List(), "\n"); strings.Contains(list, "delete") || strings.Contains(list, "trust") {

@@ -60,7 +60,7 @@ func TestAModelThatIsUnknownHasOneExitCode(t *testing.T) {
 		}
 		endpoint.Close()
 	}
-	runs(t, "", "chat", "-p", "hello", "--model", "offline:m").expect(t, cli.ExitUsage, "", "offline is a model of its own, without a name")
+	runs(t, "", "chat", "-p", "hello", "--model", "offline:m").expect(t, cli.ExitUsage, "", "offline takes no name of a model")
 }
 
 func TestTracedChatsEndWithoutAnError(t *testing.T) {

@@ -27,7 +27,7 @@ func TestAConversationGoesOnWithItsModelAndItsServers(t *testing.T) {
 	}
 	runs(t, "", "chat", "--resume", "--model", "offline", "-p", "add 2 and 40", "everything").expect(t, cli.ExitOK, "42", "")
 	clitest.Chdir(t, t.TempDir())
-	runs(t, "", "chat", "--resume", "-p", "third").expect(t, cli.ExitUsage, "", "in this folder there is no conversation to go on with")
+	runs(t, "", "chat", "--resume", "-p", "third").expect(t, cli.ExitUsage, "", "this folder has no conversation to continue")
 }
 
 func TestAFileThatAQuestionOnTheCommandLineNamesIsSaidNotToGoAlong(t *testing.T) {
@@ -36,5 +36,5 @@ func TestAFileThatAQuestionOnTheCommandLineNamesIsSaidNotToGoAlong(t *testing.T)
 	if err := os.WriteFile(clitest.In(t, "notes.txt"), []byte("milk"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, "", "chat", "-p", "echo see @notes.txt and @nobody").expect(t, cli.ExitOK, "see @notes.txt", "@notes.txt is only a text here; --attach notes.txt has the file go along")
+	runs(t, "", "chat", "-p", "echo see @notes.txt and @nobody").expect(t, cli.ExitOK, "see @notes.txt", "@notes.txt is only text here; --attach notes.txt sends the file")
 }

@@ -191,7 +191,7 @@ func TestAChatThatIsKilledGoesOnWithItsTask(t *testing.T) {
 			if got.code != cli.ExitOK || strings.Contains(got.stderr, "task 1") {
 				t.Errorf("after that: %+v", got)
 			}
-			if asked := last(); strings.Count(asked, "went on as task 1 is over") != 1 || strings.Count(asked, "a pot of gold") != 1 {
+			if asked := last(); strings.Count(asked, "continued as task 1 is over") != 1 || strings.Count(asked, "a pot of gold") != 1 {
 				t.Errorf("after that the model was asked %s", asked)
 			}
 			if len(called) != 0 {

@@ -53,20 +53,20 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 		{"a junction up that does not run", "", []string{"-p", "x", "--up=http://127.0.0.1:1/mcp"}, cli.ExitConnection, "", "connection refused"},
 		{"one server that answers of two that are named", "", []string{"-p", "add 2 and 40", "everything", "http://127.0.0.1:1/mcp"}, cli.ExitOK, "42\n", "connection refused"},
 		{"a key that is missing", "", []string{"-p", "x", "--model", "anthropic:claude-sonnet-4-5"}, cli.ExitConnection, "", "set ANTHROPIC_API_KEY"},
-		{"a model that is not reached", "", []string{"-p", "x", "--model", "m", "--base-url", "http://127.0.0.1:1/v1"}, cli.ExitConnection, "", "is the model's server running?"},
-		{"a question that takes too long", "", []string{"-p", "wait milliseconds=60000", "--max-time", "300ms"}, cli.ExitTimeout, "", "there was no answer in the time that --max-time allows"},
-		{"a limit below nothing", "", []string{"-p", "x", "--max-steps", "-1"}, cli.ExitUsage, "", "are not negative"},
+		{"a model that is not reached", "", []string{"-p", "x", "--model", "m", "--base-url", "http://127.0.0.1:1/v1"}, cli.ExitConnection, "", "start the model's server"},
+		{"a question that takes too long", "", []string{"-p", "wait milliseconds=60000", "--max-time", "300ms"}, cli.ExitTimeout, "", "there was no answer within --max-time"},
+		{"a limit below nothing", "", []string{"-p", "x", "--max-steps", "-1"}, cli.ExitUsage, "", "cannot be negative"},
 		{"a diagram of a kind that there is not", "", []string{"-p", "x", "--trace-file", "run.png"}, cli.ExitUsage, "", "--trace-file: expected a name that ends in .svg, .mmd or .txt"},
 		{"a diagram that cannot be written", "", []string{"-p", "add 2 and 40", "--max-steps", "1", "--trace-file", "none/run.svg"}, cli.ExitConnection, "", "--trace-file: open none/run.svg"},
 		{"an attachment without its server", "", []string{"-p", "x", "--attach", "nothing"}, cli.ExitUsage, "", `--attach: there is no file "nothing"`},
-		{"a question and an attachment that both are standard input", "x", []string{"-p", "-", "--attach", "-"}, cli.ExitUsage, "", "would both read standard input"},
-		{"a theme without a screen", "", []string{"-p", "x", "--theme", "foo"}, cli.ExitUsage, "", "--theme is for the colours of the screen"},
+		{"a question and an attachment that both are standard input", "x", []string{"-p", "-", "--attach", "-"}, cli.ExitUsage, "", "both read standard input"},
+		{"a theme without a screen", "", []string{"-p", "x", "--theme", "foo"}, cli.ExitUsage, "", "--theme does not go with -p or --plain"},
 		{"a limit of costs without a price", "", []string{"-p", "x", "--model", "mock-1", "--base-url", "http://127.0.0.1:1/v1", "--max-cost", "0.5"}, cli.ExitUsage, "", "the price of mock-1 is not known; give it with --price IN,OUT"},
-		{"a limit of costs with a price", "", []string{"-p", "x", "--model", "mock-1", "--base-url", "http://127.0.0.1:1/v1", "--max-cost", "0.5", "--price", "0,0"}, cli.ExitConnection, "", "is the model's server running?"},
+		{"a limit of costs with a price", "", []string{"-p", "x", "--model", "mock-1", "--base-url", "http://127.0.0.1:1/v1", "--max-cost", "0.5", "--price", "0,0"}, cli.ExitConnection, "", "start the model's server"},
 		{"a limit of costs of what costs nothing", "", []string{"-p", "add 2 and 40", "--max-cost", "0.5"}, cli.ExitOK, "42\n", ""},
 		{"a model without its provider", "", []string{"-p", "x", "--model", "claude-sonnet-4-5"}, cli.ExitUsage, "", "expected anthropic:claude-sonnet-4-5"},
 		{"standard input without a question", "x", []string{"--attach", "-"}, cli.ExitUsage, "", "give one with -p"},
-		{"standard input that is no text", "\xff\xfe", []string{"-p", "x", "--attach", "-"}, cli.ExitUsage, "", "not text in UTF-8"},
+		{"standard input that is no text", "\xff\xfe", []string{"-p", "x", "--attach", "-"}, cli.ExitUsage, "", "is neither text in UTF-8 nor a picture"},
 		{"standard input that is empty", "\n", []string{"-p", "x", "--attach", "-"}, cli.ExitUsage, "", "is empty"},
 		{"a rule that is not valid", "", []string{"-p", "x", "--allow", "delete"}, cli.ExitUsage, "", "--allow: expected SERVER/TOOL"},
 		{"a conversation that is not there", "", []string{"-p", "x", "--resume=nope"}, cli.ExitUsage, "", "nope"},
@@ -139,7 +139,7 @@ func TestARunWithoutAnAnswerSaysWhy(t *testing.T) {
 		_, _ = io.WriteString(w, `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
 	}))
 	defer endpoint.Close()
-	for name, flags := range map[string][]string{"with nothing": nil, "window": {"--window", "500"}} {
+	for name, flags := range map[string][]string{"an empty answer": nil, "window": {"--window", "500"}} {
 		got := runs(t, "", append([]string{"chat", "everything", "--json", "-p", "hello", "--model", "m", "--base-url", endpoint.URL + "/v1"}, flags...)...)
 		if got.code != cli.ExitToolFailed || !strings.Contains(got.stderr, name) || !strings.Contains(got.stdout, `{"error":{"message":"the `) {
 			t.Errorf("%s: exit code %d, stderr %s\nstdout %.2000s", name, got.code, got.stderr, got.stdout)
@@ -178,7 +178,7 @@ func TestSearchResultsAreStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	stored.Close()
-	if got := runs(t, "", "chat", "-p", "add 2 and 40"); got.code != cli.ExitOK || got.stdout != "42\n" || !strings.Contains(got.stderr, "without what earlier searches found") {
+	if got := runs(t, "", "chat", "-p", "add 2 and 40"); got.code != cli.ExitOK || got.stdout != "42\n" || !strings.Contains(got.stderr, "without the results of earlier searches") {
 		t.Errorf("%+v", got)
 	}
 }

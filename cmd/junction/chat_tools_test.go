@@ -71,7 +71,7 @@ func TestAServerThatIsCalledAsTheToolsOfChat(t *testing.T) {
 	if err := os.WriteFile(clitest.In(t, "servers.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const remedy = `server "Host" is left out of the chat, as what Junction itself brings is called that: give it another name in `
+	const remedy = `server "Host" is left out, because Junction's built-in tools use that name: rename it in `
 	got := runs(t, "", "chat", "-p", "x", "--config", "servers.json")
 	if got.code != cli.ExitOK || !strings.Contains(got.stderr, remedy) || !strings.Contains(got.stderr, "servers.json") {
 		t.Errorf("with all servers: %+v", got)

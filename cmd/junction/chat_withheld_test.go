@@ -20,7 +20,7 @@ func TestAnswersWithoutAServerFail(t *testing.T) {
 	}
 	const warning = "junction: warning: the answer was made without kept, which was not approved"
 	chat().expect(t, cli.ExitToolFailed, "No tool matches", warning+"\n")
-	chat("--approve", "kept@0123456789abcdef").expect(t, cli.ExitToolFailed, "No tool matches", warning+"; --approve kept@0123456789abcdef did not apply, as a change needs its hash\n")
+	chat("--approve", "kept@0123456789abcdef").expect(t, cli.ExitToolFailed, "No tool matches", warning+"; --approve kept@0123456789abcdef did not apply, because changed definitions need their hash\n")
 	if got := chat("--approve", "kept"); got.code != cli.ExitOK || strings.Contains(got.stderr, "warning") {
 		t.Errorf("approved: %+v", got)
 	}
@@ -45,5 +45,5 @@ func TestAnswersWithoutAServerFail(t *testing.T) {
 			break
 		}
 	}
-	chat("--approve", "kept").expect(t, cli.ExitToolFailed, "No tool matches", warning+"; --approve kept did not apply, as a change needs its hash\n")
+	chat("--approve", "kept").expect(t, cli.ExitToolFailed, "No tool matches", warning+"; --approve kept did not apply, because changed definitions need their hash\n")
 }

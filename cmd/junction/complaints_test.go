@@ -34,8 +34,8 @@ func TestContextForge6113AReplacedSecretMakesNothingUnreadable(t *testing.T) {
 	}
 	runs(t, "", "up", "--http", "127.0.0.1:0", "--audit=log", "everything").expect(t, cli.ExitConnection, "", "the audit log was written with another key: name another folder with --audit=FOLDER")
 	call("log2")
-	runs(t, "", "audit", "verify", "log2").expect(t, cli.ExitOK, "it is as it was written", "")
-	runs(t, "", "audit", "verify", "log", "--key", public).expect(t, cli.ExitOK, "it is as it was written", "")
+	runs(t, "", "audit", "verify", "log2").expect(t, cli.ExitOK, "it is unchanged", "")
+	runs(t, "", "audit", "verify", "log", "--key", public).expect(t, cli.ExitOK, "it is unchanged", "")
 	runs(t, "", "audit", "query", "log", "--kind", "call").expect(t, cli.ExitOK, "everything__add", "")
-	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitToolFailed, "the audit log was written with another key; if that is so, the public key of that one verifies it", "")
+	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitToolFailed, "the audit log was written with another key; if that is right, verify it with the public key of that log", "")
 }

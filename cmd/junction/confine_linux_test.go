@@ -101,7 +101,7 @@ func TestStatusReportsDiscardedWrites(t *testing.T) {
 	writeBelow(t, home, ".apprc", "")
 	ask := consoleServed(t)
 	serving(t, "up", "--config", "mcp.json")
-	const want = "what it writes is thrown away when it ends: server notes: was refused to keep what it writes to "
+	const want = "its output is deleted when it ends: server notes: was refused to keep what it writes to "
 	waitFor(t, "both to say what is lost", func() bool {
 		status := strings.Join(strings.Fields(runs(t, "", "status").stdout), " ")
 		_, page := ask("GET", "instances", "")

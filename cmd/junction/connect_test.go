@@ -60,13 +60,13 @@ func TestAHostStartsJunctionInPlaceOfItsServersUntilItIsDisconnected(t *testing.
 	client.Close()
 
 	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitConnection, "", "~/.cursor/mcp.json is connected already; junction host disconnect cursor puts it back")
-	runs(t, "", "tap", "cursor", "--keep").expect(t, cli.ExitConnection, "", "its servers are behind junction, and junction traffic shows what goes through already; junction host disconnect cursor puts them back")
-	runs(t, "", "tap", "--list").expect(t, cli.ExitOK, "connected: junction stands there until junction host disconnect cursor", "")
+	runs(t, "", "tap", "cursor", "--keep").expect(t, cli.ExitConnection, "", "its servers go through junction, so junction traffic shows their messages already; junction host disconnect cursor restores them")
+	runs(t, "", "tap", "--list").expect(t, cli.ExitOK, "connected: it has junction until junction host disconnect cursor", "")
 	runs(t, "", "tap", "--undo").expect(t, cli.ExitOK, "", "Nothing is tapped.")
 	if readTap(t, path) != want {
 		t.Fatal("junction host tap took the connection back")
 	}
-	runs(t, "", "import", "cursor", "--yes").expect(t, cli.ExitOK, "junction: is not taken: it is junction itself\nNothing is new", "")
+	runs(t, "", "import", "cursor", "--yes").expect(t, cli.ExitOK, "junction: not copied: it is junction itself\n", "")
 	if got := runs(t, "", "list"); got.code != cli.ExitOK || !strings.HasPrefix(got.stdout, "━━ calc  (defined in ~/junction/mcp.json, ") || strings.Contains(got.stdout, "\n━━ junction  (defined") { // it would start itself
 		t.Errorf("it lists %s", got.stdout)
 	}
@@ -114,7 +114,7 @@ func TestAHostWithoutAFileGetsOneThatGoesAgain(t *testing.T) {
 		t.Error("it is still there")
 	}
 
-	runs(t, "", "connect", "lmstudio", "--yes", "--url", "--profile", "work").expect(t, cli.ExitOK, "Connected", "no junction up serves an address now; junction service install -- --http 127.0.0.1:7717 has one run")
+	runs(t, "", "connect", "lmstudio", "--yes", "--url", "--profile", "work").expect(t, cli.ExitOK, "Connected", "no junction up serves an address now; to run one: junction service install -- --http 127.0.0.1:7717")
 	if _, _, url := ownEntry(t, path); url != "http://127.0.0.1:7717/mcp/work" {
 		t.Errorf("it calls %s", url)
 	}
@@ -124,9 +124,9 @@ func TestAHostWithoutAFileGetsOneThatGoesAgain(t *testing.T) {
 		t.Errorf("it calls %s", url)
 	}
 	runs(t, "", "connect", "claude-desktop", "--yes", "--url").expect(t, cli.ExitConnection, "", "Claude Desktop only starts programs; connect it without --url")
-	runs(t, "", "connect", "cherry-studio", "--yes").expect(t, cli.ExitConnection, "", "database of its own")
+	runs(t, "", "connect", "cherry-studio", "--yes").expect(t, cli.ExitConnection, "", "its own database")
 	for _, test := range []struct{ args, want string }{
-		{"", "HOST is missing"}, {"vim", `no host is called "vim"`}, {"cursor --stdio --url", "give one or the other"}, {"cursor --url=here", `expected a URL`},
+		{"", "HOST is missing"}, {"vim", `no host is called "vim"`}, {"cursor --stdio --url", "give only one"}, {"cursor --url=here", `expected a URL`},
 	} {
 		runs(t, "", append([]string{"connect", "--yes"}, strings.Fields(test.args)...)...).expect(t, cli.ExitUsage, "", test.want)
 	}
@@ -142,7 +142,7 @@ func TestImportLeavesUnreadableEntriesInTheHost(t *testing.T) {
 	writeTap(t, path, before)
 	writeTap(t, filepath.Join(home, ".mcp.json"), `{"mcpServers": {"team": {"command": "t"}}}`)
 	got := runs(t, "", "connect", "claude", "--yes")
-	got.expect(t, cli.ExitOK, "  These stay in it, past junction: h, local (it is only for "+home+")\n", "")
+	got.expect(t, cli.ExitOK, "  These stay in it, and do not go through junction: h, local (it is only for "+home+")\n", "")
 	if now := readTap(t, path); strings.Contains(now, `"a"`) || !strings.Contains(now, `"h": {"type"`) || !strings.Contains(now, `"local": {"command": "z"}`) || !strings.Contains(now, `"junction": {"type": "stdio"`) {
 		t.Errorf("it is %s", now)
 	}
@@ -200,21 +200,21 @@ func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
 	writeTap(t, filepath.Join(home, "p", ".git", "HEAD"), "")
 	writeTap(t, filepath.Join(home, "p", ".cursor", "mcp.json"), `{"mcpServers": {"team": {"command": "t"}}}`)
 	clitest.Chdir(t, filepath.Join(home, "p"))
-	runs(t, "", "doctor").expect(t, broken, "  CAREFUL entry: it was changed since it was written\n", "")
-	runs(t, "", "doctor").expect(t, broken, "  CAREFUL servers: the host starts or calls these past junction: past, team (in ~/p/.cursor/mcp.json)\n", "")
+	runs(t, "", "doctor").expect(t, broken, "  CAREFUL entry: it changed since junction wrote it\n", "")
+	runs(t, "", "doctor").expect(t, broken, "  CAREFUL servers: the host uses these servers without junction: past, team (in ~/p/.cursor/mcp.json)\n", "")
 	clitest.Chdir(t, home)
 
 	writeTap(t, path, strings.Replace(connected, quoteJSON(self(t)[0]), `"/nowhere/junction"`, 1))
-	runs(t, "", "doctor").expect(t, broken, "fix: put junction back there, or junction host disconnect cursor, then junction host connect cursor\n", "")
+	runs(t, "", "doctor").expect(t, broken, "fix: install junction there again, or junction host disconnect cursor, then junction host connect cursor\n", "")
 	writeTap(t, path, strings.Replace(connected, `"junction": {`, `"other": {`, 1))
-	runs(t, "", "doctor").expect(t, broken, "  BROKEN  entry: junction was removed from it\n", "")
+	runs(t, "", "doctor").expect(t, broken, "  BROKEN  entry: the host's file no longer has the entry of junction\n", "")
 	writeTap(t, path, "{")
 	runs(t, "", "doctor").expect(t, broken, "fix: correct the file, or junction host disconnect cursor\n", "")
 	writeTap(t, path, connected)
 	if err := os.Remove(filepath.Join(home, "junction", "mcp.json")); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, "", "doctor").expect(t, broken, "  BROKEN  configuration: ~/junction/mcp.json is not there\n", "")
+	runs(t, "", "doctor").expect(t, broken, "  BROKEN  configuration: ~/junction/mcp.json does not exist\n", "")
 }
 
 // What connect took over is in two places then: who disconnects learns of the second one.
@@ -253,11 +253,11 @@ func TestDisconnectKeepsServersOfAnotherHost(t *testing.T) {
 			runs(t, "", append([]string{"connect", host, "--yes"}, flags...)...).expect(t, cli.ExitOK, "Connected", "")
 		}
 		got := runs(t, "", "disconnect", "cursor")
-		got.expect(t, cli.ExitOK, "for junction: hub, notes. Still connected, and in need of notes: Windsurf. To remove the others: junction server remove hub", "")
+		got.expect(t, cli.ExitOK, "for junction: hub, notes. Still connected, and using notes: Windsurf. To remove the others: junction server remove hub", "")
 		if strings.Contains(got.stdout, "remove hub notes") || strings.Contains(got.stdout, "secret") {
 			t.Errorf("%s", got.stdout)
 		}
-		runs(t, "", append([]string{"remove", "notes"}, flags...)...).expect(t, cli.ExitOK, `Removed "notes"`, `junction: warning: Windsurf no longer has "notes", which it got through junction; junction host disconnect windsurf restores its own servers`+"\n")
+		runs(t, "", append([]string{"remove", "notes"}, flags...)...).expect(t, cli.ExitOK, `Removed "notes"`, `junction: warning: Windsurf used "notes" through junction and no longer has it; junction host disconnect windsurf restores the host's own servers`+"\n")
 		runs(t, "", "disconnect", "windsurf").expect(t, cli.ExitOK, "as it was", "")
 		if got := runs(t, "", append([]string{"remove", "hub", "-y"}, flags...)...); got.stderr != "" {
 			t.Errorf("nothing is connected: %s", got.stderr)

@@ -19,7 +19,7 @@ func TestServersThatAreNotAgreedToAreSaidToBe(t *testing.T) {
 		typed string // none: nobody is there
 		want  []string
 	}{
-		{"", []string{"3 servers of the project's file FILE are not started: there is no terminal for questions; to use what it defines without being asked, name it: --config FILE (\"a\", \"b\", \"c\")"}},
+		{"", []string{"3 servers of the project's file FILE are not started: there is no terminal for questions; to use its definitions without a question, name it: --config FILE (\"a\", \"b\", \"c\")"}},
 		{"\n", []string{"3 servers of the project's file FILE are not started: there was no answer; the next start asks again (\"a\", \"b\", \"c\")"}},
 		{"2\n", []string{"2 servers of the project's file FILE are not started: refused (\"a\", \"c\")"}},
 		{"none\n", []string{"2 servers of the project's file FILE are not started: refused before; name the server to be asked again (\"a\", \"c\")"}},

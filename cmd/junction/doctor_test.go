@@ -85,13 +85,13 @@ func TestDoctorNamesTheBrokenLinkAndItsRemedy(t *testing.T) {
 	want := map[string]struct{ link, detail, remedy string }{
 		"good":        {"call", ", in ", ""},
 		"open":        {"call", "no tool is safe to try", ""},
-		"failing":     {"call", "status says that it failed: out of order", "junction call failing status -v"},
+		"failing":     {"call", "status failed: out of order", "junction call failing status -v"},
 		"unset":       {"variables", "JUNCTION_TEST_UNSET", "set the variable"},
 		"missing":     {"program", "no-such-program-here", "install no-such-program-here"},
 		"ends":        {"start", "no server called", "run its command yourself"},
 		"away":        {"address", "refused", "nothing listens there"},
 		"locked":      {"authorization", "401", "junction login locked"},
-		"refused":     {"authorization", "403", "it refuses these credentials"},
+		"refused":     {"authorization", "403", "the server refuses these credentials"},
 		"untrusted":   {"TLS", "certificate", "SSL_CERT_FILE"},
 		"page":        {"address", "answers with a web page (text/html)", "often /mcp or /sse"},
 		"no page":     {"address", "answers with a web page (text/html)", "often /mcp or /sse"},
@@ -114,7 +114,7 @@ func TestDoctorNamesTheBrokenLinkAndItsRemedy(t *testing.T) {
 	}
 	runs(t, "", "doctor", "good", "--config", "d.json").expect(t, cli.ExitOK, "ok      start: in ", "")
 	runs(t, "", "doctor", "good", "--config", "d.json").expect(t, cli.ExitOK, "ok      era: modern, revision 2026-07-28", "")
-	runs(t, "", "doctor", "open", "--config", "d.json").expect(t, cli.ExitOK, "ok      authorization: not wanted", "")
+	runs(t, "", "doctor", "open", "--config", "d.json").expect(t, cli.ExitOK, "ok      authorization: not required", "")
 	runs(t, "", "doctor", "failing", "--config", "d.json").expect(t, cli.ExitToolFailed, "ok      authorization: by the Authorization header of its entry", "")
 	shown := runs(t, "", "doctor", "missing", "--config", "d.json")
 	shown.expect(t, cli.ExitToolFailed, "fix: install no-such-program-here", "")

@@ -34,12 +34,12 @@ func TestDoctorQuotesInvalidLines(t *testing.T) {
 	}
 	began := time.Now()
 	got := runs(t, "", "doctor", "only", "--config", "d.json")
-	got.expect(t, cli.ExitToolFailed, `BROKEN  start: standard output has a line that is not JSON-RPC, and none followed within 10s: "Listening on port 3000"`, "")
+	got.expect(t, cli.ExitToolFailed, `BROKEN  start: standard output has a line that is not JSON-RPC, and no message followed within 10s: "Listening on port 3000"`, "")
 	got.expect(t, cli.ExitToolFailed, "fix: the server must log to standard error", "")
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	runs(t, "", "doctor", "banner", "--config", "d.json").expect(t, cli.ExitOK, `CAREFUL output: standard output has a line that is not JSON-RPC, on which other clients fail: "=== everything ==="; the server must log to standard error`, "")
+	runs(t, "", "doctor", "banner", "--config", "d.json").expect(t, cli.ExitOK, `CAREFUL output: standard output has a line that is not JSON-RPC, which other clients reject: "=== everything ==="; the server must log to standard error`, "")
 }
 
 // What junction up refuses to start, as it would start itself, is not ok for doctor either.
@@ -48,7 +48,7 @@ func TestDoctorQuotesALineOfAServerThatDoesNotAnswerInTime(t *testing.T) {
 	clitest.Alone(t)
 	configure(t, "d.json", `"hello":{"command":"/bin/sh","args":["-c","echo Hello; cat >/dev/null"],"startTimeout":"500ms"}`, "")
 	got := runs(t, "", "doctor", "--config", "d.json")
-	got.expect(t, cli.ExitToolFailed, `CAREFUL output: standard output has a line that is not JSON-RPC, on which other clients fail: "Hello"; the server must log to standard error`, "")
+	got.expect(t, cli.ExitToolFailed, `CAREFUL output: standard output has a line that is not JSON-RPC, which other clients reject: "Hello"; the server must log to standard error`, "")
 	got.expect(t, cli.ExitToolFailed, "BROKEN  start: no response in time", "")
 }
 
@@ -59,7 +59,7 @@ func TestDoctorSeesAnEntryThatStartsTheSameGatewayAgain(t *testing.T) {
 	entry := fmt.Sprintf(`"again":{"command":"/bin/sh","args":["-c","'%s' up --stdio --config '%s'"]}`, self(t)[0], config)
 	configure(t, config, entry, "")
 	got := runs(t, "", "doctor", "--config", config)
-	if got.code == cli.ExitOK || !strings.Contains(got.stdout, "this gateway is started by itself") {
+	if got.code == cli.ExitOK || !strings.Contains(got.stdout, "this gateway would start itself") {
 		t.Errorf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
 }
@@ -71,7 +71,7 @@ func TestDoctorSaysWhyAProgramCannotBeStarted(t *testing.T) {
 	if err := os.WriteFile(clitest.In(t, file), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for command, want := range map[string]string{file: "make it a program: chmod +x " + plaintext.ShellWord(file), dir: "it is a folder: ", "no-such-program-anywhere": "install no-such-program-anywhere, or "} {
+	for command, want := range map[string]string{file: "make it executable: chmod +x " + plaintext.ShellWord(file), dir: "it is a folder: ", "no-such-program-anywhere": "install no-such-program-anywhere, or "} {
 		runs(t, "", "doctor", "--config", configuration(t, map[string]any{"a": map[string]any{"command": command}})).expect(t, cli.ExitToolFailed, "fix: "+want, "")
 	}
 }
@@ -93,7 +93,7 @@ func TestStatusNamesRemedies(t *testing.T) {
 	ask := consoleServed(t)
 	serving(t, "up", "--config", file)
 	want := map[string]cli.ServerStatus{"none": {State: "failed", Remedy: reach.InstallRemedy("it")},
-		"noisy": {State: "connected", Remedy: reach.RemedyStrayOutput, Careful: `standard output has a line that is not JSON-RPC, on which other clients fail: "starting"`}}
+		"noisy": {State: "connected", Remedy: reach.RemedyStrayOutput, Careful: `standard output has a line that is not JSON-RPC, which other clients reject: "starting"`}}
 	waitFor(t, fmt.Sprintf("what is wrong with both: %+v", want), func() bool {
 		_, text := ask("GET", "instances", "")
 		var got struct{ Instances []cli.Instance }

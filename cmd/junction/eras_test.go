@@ -68,7 +68,7 @@ func TestProxyFindsTheEraInWhichAServerCanAsk(t *testing.T) {
 					return runs(t, "", "call", url, tool, "--elicit", `{"name":"bob"}`, "--revision", revision)
 				}
 				shared := serving(t, "proxy", server)
-				if got := call(shared.url, "ask"); got.code != cli.ExitToolFailed || !strings.Contains(got.stdout, "call again") {
+				if got := call(shared.url, "ask"); got.code != cli.ExitToolFailed || !strings.Contains(got.stdout, "repeat the call") {
 					t.Errorf("the first call: %+v", got)
 				}
 				for _, tool := range []string{"ask", "look"} {
@@ -95,7 +95,7 @@ func TestUpFindsTheEraInWhichAServerAtAURLCanAsk(t *testing.T) {
 				return runs(t, "", "call", url, "far__ask", "--elicit", `{"name":"bob"}`, "--revision", revision)
 			}
 			first := serving(t, "up", "--config", config)
-			if got := call(first.url); got.code != cli.ExitToolFailed || !strings.Contains(got.stdout, "call again") {
+			if got := call(first.url); got.code != cli.ExitToolFailed || !strings.Contains(got.stdout, "repeat the call") {
 				t.Errorf("the first call: %+v", got)
 			}
 			call(first.url).expect(t, cli.ExitOK, "you are bob", "")
@@ -113,7 +113,7 @@ func TestCallFindsTheEraInWhichAServerCanAsk(t *testing.T) {
 			ask := func(args ...string) outcome {
 				return runs(t, "", append(args, "--elicit", `{"name":"bob"}`)...)
 			}
-			ask("call", server, "ask").expect(t, cli.ExitToolFailed, "The server may be able to ask with --revision 2025-11-25: call again", "")
+			ask("call", server, "ask").expect(t, cli.ExitToolFailed, "With --revision 2025-11-25 the server may be able to ask: repeat the call", "")
 			ask("call", server, "ask", "--revision", "2025-11-25").expect(t, cli.ExitOK, "you are bob", "")
 			ask("call", server, "look").expect(t, cli.ExitOK, "you are bob", "")
 			ask("prompt", server, "greet").expect(t, cli.ExitOK, "you are bob", "")

@@ -42,7 +42,7 @@ func TestRefusalsHaveOneExitCode(t *testing.T) {
 		{"a rule that hides a tool, with arguments", []string{"call", "a__wait", "milliseconds=1"}, `not allowed: the rule deny tool "wait" of any server (`},
 		{"a rule about prompts", []string{"prompt", "a__travel", "country=x"}, "not allowed: no prompts\n"},
 		{"a limit", []string{"call", "a__echo", "message=hi"}, "too many calls: 1 in an hour are allowed for tool echo of server a"},
-		{"a secret", []string{"call", "a__echo", secret}, "not sent: the arguments hold a secret ("},
+		{"a secret", []string{"call", "a__echo", secret}, "not sent: the arguments have a secret ("},
 		{"a scope", []string{"call", "a__annotations"}, `this needs the scopes ["annotate"]`},
 	} {
 		got := runs(t, "", at(append([]string{test.words[0], r.url}, test.words[1:]...)...)...)

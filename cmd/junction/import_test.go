@@ -83,7 +83,7 @@ func TestTheServersOfAllHostsComeIntoOneFile(t *testing.T) {
 }
 `
 	dry := runs(t, "", "import", "--all", "--dry-run")
-	dry.expect(t, cli.ExitConnection, "github (stdio): npx -y gh --api-key ***", "not all files of the hosts could be read")
+	dry.expect(t, cli.ExitConnection, "github (stdio): npx -y gh --api-key ***", "some files of the hosts could not be read")
 	if _, err := os.Stat(own); err == nil {
 		t.Error("a dry run wrote a file")
 	}
@@ -92,18 +92,18 @@ func TestTheServersOfAllHostsComeIntoOneFile(t *testing.T) {
 		t.Error("a file is written although nobody agreed")
 	}
 	got := runs(t, "", "import", "--all", "--yes")
-	got.expect(t, cli.ExitConnection, "Added to ~/junction/mcp.json: 5 servers\nTo be given before its server can start: junction secret set k\n", "not all files of the hosts could be read")
+	got.expect(t, cli.ExitConnection, "Added to ~/junction/mcp.json: 5 servers\nIts server needs this before it can start: junction secret set k\n", "some files of the hosts could not be read")
 	for _, said := range []string{
 		"Cursor, ~/.cursor/mcp.json\n",
 		"    not carried over: autoApprove\n",
-		"  gateway: is not taken: it is junction itself\n",
-		"  watched: is not taken: it is tapped; first run: junction host tap --undo\n",
-		"  far: is not taken: it is only for /elsewhere; run junction host import there\n",
-		"  bad: is not taken: junction cannot use it: ",
-		"  py: is not taken: command: only the host itself can replace ${command:python}\n",
-		"  web: is there already\n",
-		"  github-codex (stdio): gh-mcp\n    called github-codex: another server is called github already, and starts or calls something else\n    it is disabled\n",
-		"  developer: is not taken: the host has it itself: it has neither cmd nor uri\n",
+		"  gateway: not copied: it is junction itself\n",
+		"  watched: not copied: it is tapped; first run: junction host tap --undo\n",
+		"  far: not copied: it is only for /elsewhere; run junction host import there\n",
+		"  bad: not copied: junction cannot use it: ",
+		"  py: not copied: command: only the host itself can replace ${command:python}\n",
+		"  web: exists already\n",
+		"  github-codex (stdio): gh-mcp\n    called github-codex: a different server is called github already\n    it is disabled\n",
+		"  developer: not copied: the server is built into the host: it has neither cmd nor uri\n",
 		".continue/config.yaml: not YAML: ",
 	} {
 		if !strings.Contains(got.stdout, said) || !strings.Contains(dry.stdout, said) {
@@ -125,7 +125,7 @@ func TestTheServersOfAllHostsComeIntoOneFile(t *testing.T) {
 	}
 	a.Launch.Close()
 
-	runs(t, "", "import", "--all", "--yes").expect(t, cli.ExitConnection, "Nothing is new for ~/junction/mcp.json.\n", "")
+	runs(t, "", "import", "--all", "--yes").expect(t, cli.ExitConnection, "~/junction/mcp.json has all of these servers already.\n", "")
 	if now := readTap(t, own); now != want {
 		t.Errorf("the second time it is\n%s", now)
 	}
@@ -135,7 +135,7 @@ func TestImportKeepsExistingEntries(t *testing.T) {
 	home := hostFiles(t)
 	own := filepath.Join(home, "mine.json")
 	writeTap(t, own, "{\n\t// mine\n\t\"mcpServers\": {\n\t\t\"web\": {\"command\": \"other\"}, // first\n\t},\n\t\"junction\": {}\n}\n")
-	runs(t, "", "import", "codex", "--yes", "--keep-secrets", "--config", own).expect(t, cli.ExitOK, "called web-codex: another server is called web already", "")
+	runs(t, "", "import", "codex", "--yes", "--keep-secrets", "--config", own).expect(t, cli.ExitOK, "called web-codex: a different server is called web already", "")
 	if now := readTap(t, own); now != "{\n\t// mine\n\t\"mcpServers\": {\n\t\t\"web\": {\"command\": \"other\"}, // first\n\t\t\"web-codex\": {\n\t\t\t\"url\": \"https://web.example/mcp?key=s3cretvalue\",\n\t\t\t\"headers\": {\n\t\t\t\t\"Authorization\": \"Bearer abcdefgh\"\n\t\t\t}\n\t\t},\n\t\t\"github\": {\n\t\t\t\"command\": \"gh-mcp\",\n\t\t\t\"disabled\": true\n\t\t},\n\t},\n\t\"junction\": {}\n}\n" {
 		t.Errorf("it is\n%s", now)
 	}
@@ -147,11 +147,11 @@ func TestImportKeepsExistingEntries(t *testing.T) {
 		{[]string{"import", "cursr"}, `did you mean "cursor"?`},
 		{[]string{"import", "cursor", "--all"}, "--all and"},
 		{[]string{"import", "--all", "--file", "x"}, "--file needs the one HOST"},
-		{[]string{"import", "cursor", "--config", "a", "--config", "b"}, "servers are written to one file"},
+		{[]string{"import", "cursor", "--config", "a", "--config", "b"}, "expected one file to write to"},
 	} {
 		runs(t, "", test.args...).expect(t, cli.ExitUsage, "", test.want)
 	}
-	runs(t, "", "import", "cherry-studio").expect(t, cli.ExitOK, "Cherry Studio keeps its servers in a database of its own", "")
+	runs(t, "", "import", "cherry-studio").expect(t, cli.ExitOK, "Cherry Studio keeps its servers in its own database", "")
 }
 
 // Whoever wrote a repository must not get their servers into a person's own file unseen.
@@ -164,7 +164,7 @@ func TestConsentToServersOfAProjectIsStored(t *testing.T) {
 	writeTap(t, path, `{"mcpServers": {"team": {"command": "./serve", "args": ["${workspaceFolder}/data"]}}}`)
 	clitest.Chdir(t, project)
 	own := filepath.Join(home, "junction", "mcp.json")
-	runs(t, "", "import", "--all", "--yes").expect(t, cli.ExitOK, "team: is not taken: it is of a project's file, which need not be yours", "")
+	runs(t, "", "import", "--all", "--yes").expect(t, cli.ExitOK, "team: not copied: it comes from a project's file, which others may have written", "")
 	if _, err := os.Stat(own); err == nil {
 		t.Fatalf("it is %s", readTap(t, own))
 	}
@@ -198,10 +198,10 @@ func asked(t *testing.T, typed string, all ...string) (code error, said string) 
 func TestUsersDecideOnWrites(t *testing.T) {
 	home := hostFiles(t)
 	own := filepath.Join(home, "junction", "mcp.json")
-	if err, said := asked(t, "y\nno\n", "cursor"); err == nil || err.Error() != "nothing is changed" || !strings.Contains(said, "Write this to ~/junction/mcp.json?") {
+	if err, said := asked(t, "y\nno\n", "cursor"); err == nil || err.Error() != "nothing was changed" || !strings.Contains(said, "Write this to ~/junction/mcp.json?") {
 		t.Errorf("got %v, %s", err, said)
 	}
-	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "", "no secret is kept")
+	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "", "there are no secrets")
 	if err, said := asked(t, "n\ny\n", "cursor"); err != nil {
 		t.Errorf("got %v, %s", err, said)
 	}
@@ -222,7 +222,7 @@ func TestImportKeepsAClientSecretInPlain(t *testing.T) {
 	home := hostFiles(t)
 	writeTap(t, filepath.Join(home, ".gemini", "settings.json"), `{"mcpServers": {"h": {"httpUrl": "https://example.com/mcp", "oauth": {"clientId": "c", "clientSecret": "made-up-4711"}}}}`)
 	own := filepath.Join(home, "own.json")
-	runs(t, "", "import", "gemini", "--yes", "--keep-secrets", "--config", own).expect(t, cli.ExitOK, "h: is not taken: junction cannot use it: oauth: clientSecret", "")
+	runs(t, "", "import", "gemini", "--yes", "--keep-secrets", "--config", own).expect(t, cli.ExitOK, "h: not copied: junction cannot use it: oauth: clientSecret", "")
 	runs(t, "", "import", "gemini", "--yes", "--config", own).expect(t, cli.ExitOK, "oauth.clientSecret of h: h-clientSecret", "")
 	text, err := os.ReadFile(own)
 	if err != nil || !strings.Contains(string(text), `"clientSecret": "${secret:h-clientSecret}"`) || strings.Contains(string(text), "4711") {

@@ -27,14 +27,14 @@ func TestInspectTakesTheWordsOfCall(t *testing.T) {
 	clitest.Alone(t)
 	for _, c := range []struct{ args, problem string }{
 		{"", "SERVER is missing"},
-		{"--", "after \"--\" stands the command"},
+		{"--", "expected the command of a server after \"--\""},
 		{"everything another", "expected one server"},
 		{"everything -- prog", "expected one server"},
 		{"everything --header A:1", "do not apply to a configured server"},
 		{"http://127.0.0.1:1/mcp --env A=1", "--env is for the command"},
 		{"--header A:1 -- prog", "--header is for servers with a URL"},
 		{"--env A -- prog", "expected NAME=VALUE"},
-		{"everything --revision 1999-01-01", "does not speak"},
+		{"everything --revision 1999-01-01", "does not support"},
 	} {
 		runs(t, "", append([]string{"inspect"}, strings.Fields(c.args)...)...).expect(t, cli.ExitUsage, "", c.problem)
 	}

@@ -48,14 +48,14 @@ func TestLintExitsByTheGravestFinding(t *testing.T) {
 		t.Errorf("called %d, want the tool that only reads once", n)
 	}
 	got := runs(t, "", "lint", url, "--fail-on", "warning")
-	got.expect(t, cli.ExitToolFailed, "warning: tool mute, description: the model knows the tool by its name only (no-description)\n    say in one to three sentences", "")
+	got.expect(t, cli.ExitToolFailed, "warning: tool mute, description: the model knows only the tool's name (no-description)\n    describe in one to three sentences", "")
 	runs(t, "", "lint", url, "--fail-on", "note", "--ignore", "no-description").expect(t, cli.ExitToolFailed, "note: tool files.list, name: ", "")
 	runs(t, "", "lint", url, "--fail-on", "note", "--ignore", "no-description:mute", "--ignore", "tool-name:files.list").expect(t, cli.ExitOK, "0 errors, 0 warnings, 0 notes", "")
 	runs(t, "", "lint", url, "--fail-on", "warning", "--ignore", "no-description:other").expect(t, cli.ExitToolFailed, "tool mute", "")
 	called.Store(0)
 	runs(t, "", "lint", url, "--no-call", "--call", `mute={"a":1}`).expect(t, cli.ExitOK, "; 1 tool called.", "")
-	runs(t, "", "lint", url, "--no-call", "--call", "nosuch").expect(t, cli.ExitConnection, "; 1 tool called.", "nosuch was called and gave no result")
-	runs(t, "", "lint", url, "--no-call", "--call", "nosuch", "--json").expect(t, cli.ExitConnection, `"noResult": [`, "nosuch was called and gave no result")
+	runs(t, "", "lint", url, "--no-call", "--call", "nosuch").expect(t, cli.ExitConnection, "; 1 tool called.", "nosuch gave no result")
+	runs(t, "", "lint", url, "--no-call", "--call", "nosuch", "--json").expect(t, cli.ExitConnection, `"noResult": [`, "nosuch gave no result")
 	if n := called.Load(); n != 100 {
 		t.Errorf("called %d, want the tool that was named only", n)
 	}
@@ -115,10 +115,10 @@ func TestLintRefusesACommandLineThatIsWrong(t *testing.T) {
 	}{
 		{[]string{"lint"}, "SERVER is missing"},
 		{[]string{"lint", "everything", "--fail-on", "fatal"}, `--fail-on: expected note, warning or error, got "fatal"`},
-		{[]string{"lint", "everything", "--call", "add={"}, "--call add: expected a JSON object behind the =: "},
+		{[]string{"lint", "everything", "--call", "add={"}, "--call add: expected a JSON object after the =: "},
 		{[]string{"lint", "everything", "filesystem", "--call", "add"}, "--call is for one server, so name one only"},
 		{[]string{"lint", "everything", "--ignore", "sizes"}, `--ignore: there is no rule "sizes"; docs/lint.md has them all`},
-		{[]string{"lint", "everything", "--", "echo"}, `name either servers, or the command of one behind "--"`},
+		{[]string{"lint", "everything", "--", "echo"}, `name either servers, or the command of one after "--"`},
 	} {
 		got := runs(t, "", test.args...)
 		if got.code != cli.ExitUsage || !strings.Contains(got.stderr, test.want) {
@@ -142,7 +142,7 @@ func TestLintOffersCapabilities(t *testing.T) {
 	server := httptest.NewServer(streamable.Handler(s))
 	defer server.Close()
 	got := runs(t, "", "lint", server.URL)
-	got.expect(t, cli.ExitOK, "0 errors, 0 warnings, 0 notes; 2 tools called.", "the result of summary was not checked: it needs a client that can do more than lint")
+	got.expect(t, cli.ExitOK, "0 errors, 0 warnings, 0 notes; 2 tools called.", "the result of summary was not checked: it needs a client with features that lint lacks")
 	if strings.Contains(got.stderr, "folders") {
 		t.Errorf("it has no roots: %s", got.stderr)
 	}

@@ -46,7 +46,7 @@ func TestASlowServerHoldsBackNoListOfOthers(t *testing.T) {
 		t.Errorf("exit code %d, shown are %q", got, shown)
 	}
 	// On a busy machine the end takes longer than the pause after which it is announced.
-	printed := strings.Replace(said.String(), "junction: stopping; Ctrl-C again kills what is still running\n", "", 1)
+	printed := strings.Replace(said.String(), "junction: stopping; Ctrl-C again kills the processes that still run\n", "", 1)
 	if want := "junction: still starting: a-slow\njunction: no answer from a-slow\njunction: interrupted\n"; !strings.HasSuffix(printed, want) {
 		t.Errorf("standard error is\n%s", said.String())
 	}

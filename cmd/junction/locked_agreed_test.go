@@ -65,12 +65,12 @@ func TestAProjectsLockIsInstalledOnlyWithConsent(t *testing.T) {
 	if len(s.installed) > 0 {
 		t.Fatalf("installed is %v", s.installed)
 	}
-	s.runs(t, "y\n", "install", "echo").expect(t, cli.ExitConnection, "", "--scripts allows it")
+	s.runs(t, "y\n", "install", "echo").expect(t, cli.ExitConnection, "", "--scripts allows that")
 	if len(s.installed) > 0 {
 		t.Fatalf("installed is %v", s.installed)
 	}
 	s.runs(t, "", "install", "--scripts").expect(t, cli.ExitOK, "is installed", "")
-	s.runs(t, "", "upgrade", "--yes").expect(t, cli.ExitOK, "echo is 2.0.0 now.", "")
+	s.runs(t, "", "upgrade", "--yes").expect(t, cli.ExitOK, "echo: upgraded to 2.0.0.", "")
 }
 
 func TestNoRegistryIsAskedAboutAProjectsLockWithoutConsent(t *testing.T) {
@@ -78,7 +78,7 @@ func TestNoRegistryIsAskedAboutAProjectsLockWithoutConsent(t *testing.T) {
 		s := newPackageSet(t)
 		cloned(t, s, func(lock string) string { return lock })
 		for _, test := range []struct{ typed, why string }{
-			{"", "there is no terminal for questions; to use what it defines without being asked, name it: --config "},
+			{"", "there is no terminal for questions; to use its definitions without a question, name it: --config "},
 			{"n\n", "is not started: refused\n"},
 		} {
 			for _, args := range [][]string{{command}, {command, "--json"}} {
@@ -104,13 +104,13 @@ func TestConsentShowsPermissionsOfAProjectsLock(t *testing.T) {
 		{"as add locks it", "node ./index.js; is confined to its own package\n", func(lock string) string { return lock }},
 		{"scripts", "; runs install scripts; is confined to its own package\n", withScripts},
 		{"no sandbox", "; is not confined\n", func(lock string) string { return strings.Replace(lock, `"sandbox": {}`, `"source": "x"`, 1) }},
-		{"a profile", "; is confined, but for write ~/, host *.example.com\n", func(lock string) string {
+		{"a profile", "; is confined, except for write ~/, host *.example.com\n", func(lock string) string {
 			return strings.Replace(lock, `"sandbox": {}`, `"sandbox": {"write": ["~/"], "hosts": ["*.example.com"]}`, 1)
 		}},
 		{"a path whose end is far", "write /srv/" + strings.Repeat("./", 300) + "../home\n", func(lock string) string {
 			return strings.Replace(lock, `"sandbox": {}`, `"sandbox": {"write": ["/srv/`+strings.Repeat("./", 300)+`../home"]}`, 1)
 		}},
-		{"a container", "; runs in a container of docker evil.example/node; is confined, but for host *\n", func(lock string) string {
+		{"a container", "; runs in a container of docker evil.example/node; is confined, except for host *\n", func(lock string) string {
 			return strings.Replace(lock, `"sandbox": {}`, `"sandbox": {"by": "docker", "image": "evil.example/node", "hosts": ["*"]}`, 1)
 		}},
 		{"another command line", "then it is not confined\n", func(lock string) string {
@@ -142,7 +142,7 @@ func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 	}
 	editLock(t, func(lock string) string { return strings.Replace(lock, "./index.js", "./evil.js", 1) })
 	a.Launch.Locks.Forget(entries[0].Definition.Source)
-	if _, err := a.Launch.Target(t.Context(), entries[0]); !errors.As(err, new(*launch.ConsentError)) || !strings.Contains(err.Error(), "has changed since you were asked") {
+	if _, err := a.Launch.Target(t.Context(), entries[0]); !errors.As(err, new(*launch.ConsentError)) || !strings.Contains(err.Error(), "changed since the question") {
 		t.Errorf("what came meanwhile: %v", err)
 	}
 	if err := os.Remove(clitest.In(t, install.LockName)); err != nil {

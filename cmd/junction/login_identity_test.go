@@ -25,12 +25,12 @@ func TestAUserLogsInAtTheirOrganization(t *testing.T) {
 	with := func(args ...string) outcome { return runs(t, "", append(args, "--config", "servers.json")...) }
 	idp := s.URL + "/provider"
 	with("call", "site", "add", "a=1", "b=2").expect(t, cli.ExitConnection, "", "sign in: junction login site")
-	with("whoami", "site").expect(t, cli.ExitConnection, "", "you are not logged in at "+idp+"; junction login site does it")
+	with("whoami", "site").expect(t, cli.ExitConnection, "", "you are not logged in at "+idp+"; run junction login site")
 	with("logout", "site").expect(t, cli.ExitOK, "You are not logged in at "+idp+".", "")
 	login := with("login", "site")
-	login.expect(t, cli.ExitOK, "Logged in: who you are, at "+idp+", renewed by itself\nA token: "+s.URL+"/mcp at "+s.URL+" (read)", "")
+	login.expect(t, cli.ExitOK, "Logged in: your identity, at "+idp+", renewed by itself\nA token: "+s.URL+"/mcp at "+s.URL+" (read)", "")
 	with("call", "site", "add", "a=1", "b=2").expect(t, cli.ExitOK, `{"sum":3}`, "")
-	with("whoami", "site").expect(t, cli.ExitOK, "who you are, at "+idp, "")
+	with("whoami", "site").expect(t, cli.ExitOK, "your identity, at "+idp, "")
 	everywhere := with("whoami")
 	everywhere.expect(t, cli.ExitOK, idp, "")
 	// The organization decides about each server, and nobody has to log in again for another one.
@@ -41,7 +41,7 @@ func TestAUserLogsInAtTheirOrganization(t *testing.T) {
 		t.Errorf("%d logins, %d ID tokens", len(s.Logins), len(s.Identities))
 	}
 	logout := with("logout", "site")
-	logout.expect(t, cli.ExitOK, "Logged out: "+idp+" revoked it. Tokens of other servers hold until they expire.", "")
+	logout.expect(t, cli.ExitOK, "Logged out: "+idp+" revoked it. Tokens of other servers work until they expire.", "")
 	if !slices.Contains(s.Revoked, "secret-login") {
 		t.Errorf("revoked are %q", s.Revoked)
 	}

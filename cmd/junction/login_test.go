@@ -41,13 +41,13 @@ func TestLoginAndLogout(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{"nobody is logged in", []string{"whoami"}, cli.ExitOK, "You are logged in nowhere; junction login SERVER does it.\n", ""},
+		{"nobody is logged in", []string{"whoami"}, cli.ExitOK, "You are not logged in at any server; to log in: junction login SERVER\n", ""},
 		{"nobody is logged in, in JSON", []string{"whoami", "--json"}, cli.ExitOK, `{"logins":[]}`, ""},
-		{"not there either", named("whoami", "site"), cli.ExitConnection, "", "you are not logged in at site; junction login site does it"},
+		{"not there either", named("whoami", "site"), cli.ExitConnection, "", "you are not logged in at site; run junction login site"},
 		{"a call says what to do", []string{"call", at, "add", "a=1", "b=2"}, cli.ExitConnection, "", "sign in: junction login " + at},
 		{"and names the server as the person does", named("call", "site", "add", "a=1", "b=2"), cli.ExitConnection, "", "sign in: junction login site"},
 		{"there is nothing to log out of", []string{"logout", at}, cli.ExitOK, "You are not logged in at " + at + ".\n", ""},
-		{"the login", named("login", "site", "--scope", "more"), cli.ExitOK, "Logged in: " + at + " at " + s.URL + " (read more), renewed by itself\n", "Your browser is to show the login of "},
+		{"the login", named("login", "site", "--scope", "more"), cli.ExitOK, "Logged in: " + at + " at " + s.URL + " (read more), renewed by itself\n", "Your browser should show the login of "},
 		{"a call", []string{"call", at, "add", "a=1", "b=2"}, cli.ExitOK, `{"sum":3}`, ""},
 		{"where somebody is logged in", []string{"whoami"}, cli.ExitOK, at + " at " + s.URL + " (read more), renewed by itself", ""},
 		{"at a server", named("whoami", "site", "--json"), cli.ExitOK, `"Issuer":"` + s.URL + `","ClientID":"registered","Scopes":["read","more"]`, ""},
@@ -86,8 +86,8 @@ func TestScopesThatAreAskedForAndNotGivenAreAnError(t *testing.T) {
 		given  string
 		stderr string
 	}{
-		{"use,write", cli.ExitConnection, "(read use)", s.URL + " did not give you write, which you asked for: your user there does not have it; ask the operator of the server"},
-		{"use write", cli.ExitConnection, "(read use)", "did not give you write, which"},
+		{"use,write", cli.ExitConnection, "(read use)", s.URL + " did not grant write, as your user there does not have it; ask the operator of the server"},
+		{"use write", cli.ExitConnection, "(read use)", "did not grant write, as"},
 		{"use,offline_access", cli.ExitOK, "(read use offline_access)", ""},
 	} {
 		got := runs(t, "", "login", at, "--scope", test.scopes)
@@ -125,7 +125,7 @@ func TestALoginThatFailsSaysWhy(t *testing.T) {
 	}{
 		{"a server that asks nobody", func(s *clitest.TokenSite) { s.Open = true }, nil, cli.ExitOK, "/mcp needs no login.\n", ""},
 		{"a user who does not agree", func(s *clitest.TokenSite) { s.Denies = true }, nil, cli.ExitConnection, "", "access_denied"},
-		{"nobody to paste an address", func(*clitest.TokenSite) {}, []string{"--no-browser"}, cli.ExitUsage, "", "there is neither a browser nor a terminal here"},
+		{"nobody to paste an address", func(*clitest.TokenSite) {}, []string{"--no-browser"}, cli.ExitUsage, "", "this needs a browser or a terminal"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			clitest.NoState(t)
@@ -143,5 +143,5 @@ func TestALogoutSaysThatATokenLivesOn(t *testing.T) {
 	s := clitest.NewTokenSite(t)
 	s.Keeps = true
 	runs(t, "", "login", s.URL+"/mcp").expect(t, cli.ExitOK, "Logged in: ", "")
-	runs(t, "", "logout", s.URL+"/mcp").expect(t, cli.ExitOK, "Logged out here. "+s.URL+" revokes nothing: the token it gave is good until it expires.\n", "")
+	runs(t, "", "logout", s.URL+"/mcp").expect(t, cli.ExitOK, "Logged out here. "+s.URL+" cannot revoke tokens: the old token works until it expires.\n", "")
 }

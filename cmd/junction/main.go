@@ -5,9 +5,9 @@
 // # Exit codes
 //
 //	0    done
-//	1    the tool says that it failed (isError)
+//	1    the tool failed (isError)
 //	2    the command line is wrong, or arguments do not fit the tool
-//	3    no connection: configuration, start, connection lost; or a local file
+//	3    no connection: configuration, start or connection failed; or a local file failed
 //	4    the server answered with a protocol error
 //	5    the server did not answer in time
 //	6    Junction refused it: rules, limits, secrets, review, scopes
@@ -68,7 +68,7 @@ func main() {
 				break
 			}
 		}
-		fmt.Fprintln(os.Stderr, "\njunction: interrupted twice; what is still running is killed")
+		fmt.Fprintln(os.Stderr, "\njunction: interrupted twice; killing the processes that still run")
 		close(kill)
 		time.Sleep(killTime)
 		os.Exit(cli.ExitInterrupted)

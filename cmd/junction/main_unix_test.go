@@ -63,7 +63,9 @@ func TestSecondInterruptKillsServers(t *testing.T) {
 		}
 		waitFor(t, "two servers are started", func() bool { return len(started()) == before+2 })
 		cmd.Process.Signal(os.Interrupt)
-		waitFor(t, "the interrupt is heard", func() bool { return strings.Contains(stderr.String(), "Ctrl-C again kills what is still running") })
+		waitFor(t, "the interrupt is heard", func() bool {
+			return strings.Contains(stderr.String(), "Ctrl-C again kills the processes that still run")
+		})
 		time.Sleep(2 * sameSignal)
 		cmd.Process.Signal(os.Interrupt)
 		if cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitInterrupted {
@@ -95,7 +97,7 @@ func TestAnInterruptSaysThatItIsHeard(t *testing.T) {
 	cmd.Wait()
 	said := stderr.String()
 	if cmd.ProcessState.ExitCode() != cli.ExitInterrupted || stdout.String() != "" ||
-		!strings.HasSuffix(said, "junction: stopping; Ctrl-C again kills what is still running\njunction: no answer from mute, slow\njunction: interrupted\n") {
+		!strings.HasSuffix(said, "junction: stopping; Ctrl-C again kills the processes that still run\njunction: no answer from mute, slow\njunction: interrupted\n") {
 		t.Errorf("%v\n%s\n%s", cmd.ProcessState, stdout.String(), said)
 	}
 }
@@ -104,7 +106,7 @@ func TestTimeoutsQuoteInvalidLines(t *testing.T) {
 	clitest.Alone(t)
 	for _, command := range []string{"tools", "ping"} {
 		got := runs(t, "", command, "--timeout", "2s", "--", "sh", "-c", "echo; echo listening; echo again; sleep 60")
-		if got.code != cli.ExitTimeout || !strings.HasSuffix(got.stderr, `: not connected within 2s; its output has a line that is not a message, and perhaps is a part of one: "listening"; --timeout gives it longer`+"\n") {
+		if got.code != cli.ExitTimeout || !strings.HasSuffix(got.stderr, `: not connected within 2s; its output has a line that is not a message, and perhaps is a part of one: "listening"; --timeout allows more time`+"\n") {
 			t.Errorf("%s: %+v", command, got)
 		}
 	}
@@ -115,7 +117,7 @@ func TestATimeoutIsKept(t *testing.T) {
 	began := time.Now()
 	// A busy machine may need a second to start a process with the race detector.
 	got := runs(t, "", "tools", "--timeout", "3s", "--", "sleep", "600")
-	if got.code != cli.ExitTimeout || got.stderr != "junction: server \"sleep 600\": initialize: not connected within 3s; --timeout gives it longer\n" {
+	if got.code != cli.ExitTimeout || got.stderr != "junction: server \"sleep 600\": initialize: not connected within 3s; --timeout allows more time\n" {
 		t.Errorf("got %+v", got)
 	}
 	if took := time.Since(began); took > guardTime {

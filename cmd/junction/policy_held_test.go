@@ -62,7 +62,7 @@ func TestExplainTreatsHeldToolsAsReading(t *testing.T) {
 	}
 	setup := &chat.Setup{App: &cli.App{Place: clitest.PlaceOf(t)}}
 	setup.Options.Pins = pins
-	if all := setup.ApprovedPermissions(); len(all) != 1 || !strings.HasSuffix(all[0].What, "; as you said, these only read: query") {
+	if all := setup.ApprovedPermissions(); len(all) != 1 || !strings.HasSuffix(all[0].What, "; you confirmed that these only read: query") {
 		t.Errorf("listed are %+v", all)
 	}
 }

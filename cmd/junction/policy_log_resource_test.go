@@ -28,7 +28,7 @@ func TestTheVerdictOnAResourceWithAnotherURIIsThatOfTheGateway(t *testing.T) {
 		}
 	}
 	got := runs(t, "", "policy", "test", "log", "--policy", "rules.json", "--config", "mine.json", "--json")
-	if !strings.Contains(got.stdout, `"reason":"the rule looks at resource, which the log does not tell as it was"`) || strings.Count(got.stdout, `"effect":"cannot tell"`) != 2 {
+	if !strings.Contains(got.stdout, `"reason":"the rule reads resource, which the log does not keep in full"`) || strings.Count(got.stdout, `"effect":"cannot tell"`) != 2 {
 		t.Errorf("the gateway denies what the verdict does not tell of: %s", got.stdout)
 	}
 }

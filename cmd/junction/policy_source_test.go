@@ -23,15 +23,15 @@ func TestPolicyCommandsGoByTheRulesOfUp(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{"explain has the policy of the settings", "explain s t --offline --config on/mcp.json", cli.ExitOK, `DENY: t of s` + "\n" + `  decided by "up"`, "junction: these are the rules that junction up has by on/mcp.json: on/rules/up.json\n"},
-		{"settings may stand next to the configuration", "explain s t --offline --config near/mcp.json", cli.ExitOK, `decided by "near"`, "by near/junction.json: near/up.json\n"},
-		{"a profile has its own, and that of all", "explain s t --offline --config on/mcp.json --profile team --json", cli.ExitOK, `"files":["on/team.json","on/rules/up.json"]`, "in the profile team by on/mcp.json: on/team.json and on/rules/up.json\n"},
+		{"explain has the policy of the settings", "explain s t --offline --config on/mcp.json", cli.ExitOK, `DENY: t of s` + "\n" + `  decided by "up"`, "junction: these are the rules of junction up, set in on/mcp.json: on/rules/up.json\n"},
+		{"settings may stand next to the configuration", "explain s t --offline --config near/mcp.json", cli.ExitOK, `decided by "near"`, "set in near/junction.json: near/up.json\n"},
+		{"a profile has its own, and that of all", "explain s t --offline --config on/mcp.json --profile team --json", cli.ExitOK, `"files":["on/team.json","on/rules/up.json"]`, "in the profile team, set in on/mcp.json: on/team.json and on/rules/up.json\n"},
 		{"one without a policy has that of all", "explain s t --offline --config on/mcp.json --profile rest", cli.ExitOK, `decided by "up"`, ""},
-		{"a profile that there is not is an error", "explain s t --offline --config on/mcp.json --profile taem", cli.ExitUsage, "", `--profile: there is no "taem"; the configuration has rest, team`},
+		{"a profile that there is not is an error", "explain s t --offline --config on/mcp.json --profile taem", cli.ExitUsage, "", `--profile: there is no profile "taem"; the configuration has rest, team`},
 		{"--policy takes its place", "explain s t --offline --config on/mcp.json --policy none.json", cli.ExitOK, "ASK", ""},
 		{"but not that of a profile's", "explain s t --offline --config on/mcp.json --policy none.json --profile team --json", cli.ExitOK, `"files":["on/team.json","none.json"]`, "on/team.json and none.json"},
-		{"settings that name none leave one's own, which up does not have", "explain s t --offline --config plain.json", cli.ExitOK, `decided by "own"`, "junction: the configuration names no policy, so junction up has no rules without --policy; these are your own, of "},
-		{"list has them", "list --config on/mcp.json", cli.ExitOK, "on/rules/up.json:1", "these are the rules that junction up has"},
+		{"settings that name none leave one's own, which up does not have", "explain s t --offline --config plain.json", cli.ExitOK, `decided by "own"`, "junction: the configuration names no policy, so junction up has rules only with --policy; these are your own rules, from "},
+		{"list has them", "list --config on/mcp.json", cli.ExitOK, "on/rules/up.json:1", "these are the rules of junction up"},
 		{"and those of a profile", "list --config on/mcp.json --profile team", cli.ExitOK, "on/team.json:1", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -64,5 +64,5 @@ func TestCallsOfALogAreDecidedByTheRulesOfTheirProfile(t *testing.T) {
 		records = append(records, &audit.Record{Kind: audit.KindCall, Method: "tools/call", Name: "s__t", Server: "s", Tool: "t", Hash: "abc", Profile: profile, Arguments: audit.Redacted([]byte(`{}`))})
 	}
 	writeLog(t, records...)
-	runs(t, "", "policy", "test", "log", "--config", "mcp.json").expect(t, cli.ExitOK, "2 allowed, 0 asked about, 1 denied", "by mcp.json: all.json")
+	runs(t, "", "policy", "test", "log", "--config", "mcp.json").expect(t, cli.ExitOK, "2 allowed, 0 asked about, 1 denied", "set in mcp.json: all.json")
 }

@@ -40,7 +40,7 @@ func TestMembersWithoutEffectAreReported(t *testing.T) {
 		"program": map[string]any{"command": argv[0], "args": argv[1:], "headers": map[string]any{"A": "b"}},
 		"other":   map[string]any{"command": argv[0], "args": argv[1:], "oauth": map[string]any{}},
 	})
-	const want = `server "program": headers has no effect on a server with "command"; remove it`
+	const want = `server "program": headers has no effect for a server with "command"; remove it`
 	for _, args := range []string{"tools", "list program", "ping program", "call program get-nothing", "doctor program"} {
 		got := runs(t, "", append(strings.Fields(args), "--config", path)...)
 		if got.code != cli.ExitOK || strings.Count(got.stderr, want) != 1 || strings.Contains(got.stderr, "oauth") && args != "tools" && args != "list program" {
@@ -56,8 +56,8 @@ func TestMembersWithoutEffectAreReported(t *testing.T) {
 func TestUpServesNothingOnlyWhereNothingIsWrong(t *testing.T) {
 	inFolder(t)
 	for data, want := range map[string]string{
-		`{}`:                `there is no server to serve: d.json defines none; expected {"mcpServers": {NAME: {…}}}`,
-		`{"mcpServers":{}}`: `there is no server to serve: d.json defines none; expected {"mcpServers": {NAME: {…}}}`,
+		`{}`:                `there is no server to serve: d.json defines no servers; expected {"mcpServers": {NAME: {…}}}`,
+		`{"mcpServers":{}}`: `there is no server to serve: d.json defines no servers; expected {"mcpServers": {NAME: {…}}}`,
 		`{"mcpServers":{"a":{"command":"x","disabled":true}}}`: "there is no server to serve: all of d.json are disabled",
 	} {
 		if err := os.WriteFile(clitest.In(t, "d.json"), []byte(data), 0o600); err != nil {
@@ -69,7 +69,7 @@ func TestUpServesNothingOnlyWhereNothingIsWrong(t *testing.T) {
 	}
 	for data, want := range map[string]string{
 		`{"mcpServers":["a"]}`: "there is no server to serve",
-		`{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}`: `server "a": defined twice, both times on line 1, and not used; rename or remove one`,
+		`{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}`: `server "a": is defined twice, both times on line 1, so neither is used; rename or remove one`,
 		``: `d.json: the file is empty`,
 	} {
 		if err := os.WriteFile(clitest.In(t, "d.json"), []byte(data), 0o600); err != nil {

@@ -21,23 +21,23 @@ func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
 	publish := func(words ...string) outcome { return runs(t, "", append([]string{"publish"}, words...)...) }
 	made := func(more ...string) outcome { return publish(append(more, program...)...) }
 
-	publish().expect(t, cli.ExitUsage, "", `server.json is not there; name the program of the server after "--"`)
+	publish().expect(t, cli.ExitUsage, "", `server.json does not exist; name the program of the server after "--"`)
 	publish("server").expect(t, cli.ExitUsage, "", `unexpected "server"`)
 	made().expect(t, cli.ExitUsage, "", "packages: expected a package or a remote: without one the server cannot be used")
 	made("--package", "npm:x").expect(t, cli.ExitUsage, "", "--package npm:x: expected npm:NAME@VERSION")
-	made("--package", "go:x@1").expect(t, cli.ExitUsage, "", "expected npm, pypi, cargo, nuget, oci or mcpb in front of the colon")
+	made("--package", "go:x@1").expect(t, cli.ExitUsage, "", "expected npm, pypi, cargo, nuget, oci or mcpb before the colon")
 	made("--package", "mcpb:https://x.example/x.mcpb").expect(t, cli.ExitUsage, "", "expected mcpb:URL#FILE")
 	made("--package", "mcpb:https://x.example/x.mcpb#nowhere").expect(t, cli.ExitConnection, "", "nowhere")
 	made("--remote", "http://localhost/mcp").expect(t, cli.ExitUsage, "", "remotes[0].url: expected an https URL that others can reach")
-	made("--token", "${X}").expect(t, cli.ExitUsage, "", "goes with --to")
+	made("--token", "${X}").expect(t, cli.ExitUsage, "", "go with --to")
 	made("--remote", "https://x.example/mcp", "--to", "https://r.example", "--token", "abc").expect(t, cli.ExitUsage, "", "--token: expected ${secret:NAME}")
-	made("--remote", "https://x.example/mcp", "--to", "https://r.example").expect(t, cli.ExitUsage, "", "a registry wants to know who publishes")
+	made("--remote", "https://x.example/mcp", "--to", "https://r.example").expect(t, cli.ExitUsage, "", "the registry needs a token")
 
 	if err := os.WriteFile(clitest.In(t, "x.mcpb"), []byte("bundle"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	first := made("--server-version", "1.0.0", "--package", "oci:ghcr.io/x/y:1.0.0", "--package", "npm:@x/y@1.0.0", "--package", "mcpb:https://x.example/x.mcpb#x.mcpb", "--description", "All of the protocol")
-	first.expect(t, cli.ExitOK, `"name": "io.github.junction-mcp/junction"`, "nothing is published")
+	first.expect(t, cli.ExitOK, `"name": "io.github.junction-mcp/junction"`, "nothing was published")
 	s, err := registry.Parse([]byte(first.stdout))
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
 	}))
 	defer h.Close()
 	clitest.Setenv(t, "REGISTRY_TOKEN", "not-this-one")
-	publish("--to", h.URL, "--token", "${REGISTRY_TOKEN}").expect(t, cli.ExitConnection, "", "not published: registry "+h.URL+" wants a token that lets you in")
+	publish("--to", h.URL, "--token", "${REGISTRY_TOKEN}").expect(t, cli.ExitConnection, "", "not published: registry "+h.URL+" needs a token with access")
 	publish("--to", h.URL, "--token", "${NO_SUCH_TOKEN}").expect(t, cli.ExitConnection, "", "the variable NO_SUCH_TOKEN is not set")
 	clitest.Setenv(t, "REGISTRY_TOKEN", "publish-it")
 	done := publish("--to", h.URL, "--token", "${REGISTRY_TOKEN}")

@@ -92,8 +92,8 @@ func TestRecordReplacesOnlyRecordings(t *testing.T) {
 	}
 	defer held.Close()
 	for file, want := range map[string]string{
-		"mine.txt":         "mine.txt is there, and is no recording; it is not replaced",
-		"folder":           "folder is no file; end it with a slash if it is a folder",
+		"mine.txt":         "mine.txt exists, is not a recording, and is not replaced",
+		"folder":           "folder is not a file; for a folder with a file for each run, end it with a slash",
 		"held.jsonl":       "another process records to held.jsonl; name a folder (DIR/) for a file of each",
 		"nowhere/at.jsonl": "nowhere",
 	} {

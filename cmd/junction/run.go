@@ -100,14 +100,14 @@ you, for a language model, and for hosts such as Claude and Cursor.
 }
 
 const rootHelp = `
-SERVER is the name of a server in a configuration file (junction, Claude, Cursor,
-VS Code and others are found by default), a URL (http, https, unix:PATH, tcp:HOST:PORT,
-or http+unix:PATH, where junction up --http unix:PATH serves), or is left out,
-with the server's own command behind "--". With no configuration the servers that ship
-with junction are there: everything, and filesystem (read-only, the current folder).
+SERVER is the name of a server in a configuration file, or a URL. By default the files
+of junction, Claude, Cursor, VS Code and others are read. A URL is http, https,
+unix:PATH, tcp:HOST:PORT, or http+unix:PATH for junction up --http unix:PATH. Or leave
+SERVER out, and write the server's command after "--". Without a configuration there
+are two servers: everything, and filesystem (read-only, the current folder).
 
-Shorter names go on working: tools, add, remove, connect and all others of earlier
-versions. junction completion has scripts that complete words in shells.
+Shorter names of earlier versions still work: tools, add, remove, connect and others.
+junction completion prints scripts for completion in shells.
 
 ` + cli.ExitHelp + "\n"
 

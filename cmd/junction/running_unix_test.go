@@ -63,11 +63,11 @@ func TestListNamesTheGatewayThatHasTheServer(t *testing.T) {
 	runs(t, "", "call", r.url, "every__echo", "message=hi").expect(t, cli.ExitOK, "hi\n", "")
 	waitFor(t, "connected", func() bool { return firstShown(t).Servers[0].State == "connected" })
 	runs(t, "", "list", "--config", config).expect(t, cli.ExitOK, "every  (defined in "+config+", 25 tools, connected in junction up at "+r.url+")\n", "")
-	runs(t, "", "doctor", "--config", config).expect(t, cli.ExitOK, "  ok      running: junction up at "+r.url+" is connected to it, too; doctor tried another connection\n", "")
+	runs(t, "", "doctor", "--config", config).expect(t, cli.ExitOK, "  ok      running: junction up at "+r.url+" is connected to it, too; doctor opened another connection\n", "")
 	sick := &doctor.Report{}
 	sick.Fail("start", "the port is taken", "look at its log")
 	sick.AddRunning(reach.RunningServers(t.Context(), clitest.PlaceOf(t)).Find(shownEntry(t, config)))
-	if want := "junction up at " + r.url + " is connected to it, which may be why a second one does not work; else look at its log"; sick.Links[0].Remedy != want {
+	if want := "junction up at " + r.url + " is connected to it, and the server may allow only one connection; otherwise look at its log"; sick.Links[0].Remedy != want {
 		t.Errorf("of a broken link it says %s, want %s", sick.Links[0].Remedy, want)
 	}
 	other := configuration(t, map[string]any{"every": map[string]any{"command": argv[0], "args": append(argv[1:], "--")}})
@@ -98,7 +98,7 @@ func TestPortInUseNamesTheGatewayThatHasIt(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, fmt.Sprint(os.Getpid(), cli.ControlSuffix))); err != nil { // as that of another home folder is not there
 		t.Fatal(err)
 	}
-	runs(t, "", "up", "--http", address).expect(t, cli.ExitConnection, "", "this address is in use by another junction at "+r.url+", which junction status does not list")
+	runs(t, "", "up", "--http", address).expect(t, cli.ExitConnection, "", "this address is in use by another junction at "+r.url+", which runs with another home folder or as another user, so junction status does not list it")
 	other := httptest.NewServer(streamable.Handler(mcp.NewServer("other", "1")))
 	defer other.Close()
 	address = strings.TrimPrefix(other.URL, "http://")
@@ -106,5 +106,5 @@ func TestPortInUseNamesTheGatewayThatHasIt(t *testing.T) {
 	mute := httptest.NewServer(http.NotFoundHandler())
 	defer mute.Close()
 	address = strings.TrimPrefix(mute.URL, "http://")
-	runs(t, "", "up", "--http", address).expect(t, cli.ExitConnection, "", "this address is in use, perhaps by another junction (junction status lists those that run); --http 127.0.0.1:0 takes one that is free")
+	runs(t, "", "up", "--http", address).expect(t, cli.ExitConnection, "", "this address is in use, perhaps by another junction (junction status lists the running ones); --http 127.0.0.1:0 takes one that is free")
 }

@@ -32,8 +32,8 @@ func notes(t *testing.T, settings string) {
 
 func TestTheSandboxOfAServerIsShown(t *testing.T) {
 	notes(t, "")
-	runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json").expect(t, cli.ExitOK, "notes is not confined: its program may do what you may. junction server sandbox learn notes proposes a profile.\n", "")
-	runs(t, "", "sandbox", "show", "far", "--config", "mcp.json").expect(t, cli.ExitConnection, "", `server "far" is not started by a command: there is no program that could be confined here`)
+	runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json").expect(t, cli.ExitOK, "notes is not confined: its program has all of your permissions. junction server sandbox learn notes proposes a profile.\n", "")
+	runs(t, "", "sandbox", "show", "far", "--config", "mcp.json").expect(t, cli.ExitConnection, "", `server "far" is not started by a command, so it has no program to confine here`)
 	runs(t, "", "sandbox", "show", "nots", "--config", "mcp.json").expect(t, cli.ExitConnection, "", `did you mean "notes"?`)
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"], "hosts": ["api.example.com"], "env": ["TOKEN"], "memory": "2GB", "processes": 9, "cpu": 0.5, "files": 64}}}}`)
 	got := runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json")
@@ -42,7 +42,7 @@ func TestTheSandboxOfAServerIsShown(t *testing.T) {
 		t.Errorf("got %q, want %q", got.stdout, want)
 	}
 	runs(t, "", "sandbox", "show", "--config", "mcp.json").
-		expect(t, cli.ExitOK, "notes is confined, but for read ~/notes, host api.example.com, env TOKEN, processes 9, memory 2000MB, files 64, cpu 0.5\n", "")
+		expect(t, cli.ExitOK, "notes is confined, except for read ~/notes, host api.example.com, env TOKEN, processes 9, memory 2000MB, files 64, cpu 0.5\n", "")
 	notes(t, "")
 	runs(t, "", "sandbox", "show", "--config", "mcp.json").expect(t, cli.ExitOK, "notes is not confined\n", "")
 }
@@ -66,7 +66,7 @@ func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 	changed("        \"read\": [\"~/notes\"], // why\n        \"memory\": \"2000MB\"\n")
 	for _, c := range []struct{ args, want string }{
 		{"deny notes --read ~/work", `--read: the profile of notes has no "~/work"; junction server sandbox show notes lists what it has`},
-		{"allow notes", "expected what to change: --read, --write, --host or --env"},
+		{"allow notes", "expected a permission to change: --read, --write, --host or --env"},
 		{"allow notes --memory much", `--memory: expected a size such as 2GB, got "much"`},
 		{"allow", "expected the name of one SERVER, got 0 words"},
 	} {
@@ -86,7 +86,7 @@ func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes(t, "")
-	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", "work").expect(t, cli.ExitConnection, "", `server "notes" is not confined, and may do what you may; junction server sandbox learn notes confines it`)
+	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", "work").expect(t, cli.ExitConnection, "", `server "notes" is not confined, and has all of your permissions; junction server sandbox learn notes confines it`)
 }
 
 func TestProfilesThatAreChangedAtOnceLoseNothing(t *testing.T) {
@@ -142,7 +142,7 @@ func TestAServerIsLearnedFromAndThenConfined(t *testing.T) {
 // A script sees only the exit code, and the profile that is written may lack what the call needs.
 func TestLessonsFailWithTheirCall(t *testing.T) {
 	for _, c := range []struct{ name, call, said string }{
-		{"a tool that says that it failed", `read-file={"path": "nosuch.md"}`, "Called read-file, which says that it failed: "},
+		{"a tool that failed", `read-file={"path": "nosuch.md"}`, "Called read-file, which reported a failure: "},
 		{"a tool that there is not", "nosuch", "Called nosuch, which failed: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestLessonsFailWithTheirCall(t *testing.T) {
 			tool, _, _ := strings.Cut(c.call, "=")
 			got := runs(t, "", args...)
 			got.expect(t, cli.ExitToolFailed, "With this profile it starts, and is refused nothing.\nWritten to junction.servers.notes.sandbox", c.said)
-			got.expect(t, cli.ExitToolFailed, "notes needs:", "junction: these calls failed, so what they use may be missing: "+tool+"\n")
+			got.expect(t, cli.ExitToolFailed, "notes needs:", "junction: these calls failed, so permissions for them may be missing: "+tool+"\n")
 			again := runs(t, "", args...)
 			again.expect(t, cli.ExitToolFailed, "notes needs:", "these calls failed")
 			if strings.Contains(again.stdout, "right as it is") {
@@ -165,7 +165,7 @@ func TestALessonInWhichNoToolIsCalledSaysSo(t *testing.T) {
 	clitest.Alone(t)
 	clitest.Write(t, map[string]string{"mcp.json": `{"mcpServers": {"web": {"command": ` + quoteJSON(self(t)[0]) + `, "env": {"` + asProgram + `": "1"}, "args": ["serve", "fetch"]}}}`})
 	runs(t, "", "sandbox", "learn", "web", "--config", "mcp.json", "--yes").expect(t, cli.ExitOK, "web needs:",
-		"No tool was called, as none says that it only reads and needs no arguments: fetch. What they use is not learned")
+		"No tool was called, because none is marked as read-only without needing arguments: fetch. Their permissions are not learned")
 }
 
 func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
@@ -232,10 +232,10 @@ func TestFailedLessonsNameTheRemedy(t *testing.T) {
 	}
 	clitest.Write(t, map[string]string{"mcp.json": `{"mcpServers": {"memory": {"command": "bash", "env": {"` + asProgram + `": "1"}, "args": ` + string(args) + `}}}`})
 	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes", "--call", "nosuch").expect(t, cli.ExitToolFailed, "memory needs:",
-		"junction: these calls failed, so what they use may be missing: nosuch\njunction: it used what is not proposed; each line above that says so has the command that allows it\n")
+		"junction: these calls failed, so permissions for them may be missing: nosuch\njunction: it used things that are not proposed; the lines above have the commands that allow them\n")
 	clitest.Write(t, map[string]string{"mcp.json": strings.Replace(`{"mcpServers": {"memory": {"command": "bash", "env": {"`+asProgram+`": "1"}, "args": `+string(args)+`}}}`, `"memory"]`, `"time"]`, 1)})
 	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes", "--forget", "--call", "nosuch").expect(t, cli.ExitToolFailed, "memory needs:",
-		"junction: it used what is not proposed; to allow that: junction server sandbox allow memory --host 169.254.169.254\n")
+		"junction: it used something that is not proposed; to allow that: junction server sandbox allow memory --host 169.254.169.254\n")
 }
 
 // What --yes agrees to is a profile that was seen to do.
@@ -293,13 +293,13 @@ func TestAllowReportsUnusablePaths(t *testing.T) {
 	}
 	writeBelow(t, home, "data/notes.db", "")
 	configure(t, "mcp.json", `"notes":{"command":"notes-server"}`, `"servers":{"notes":{"sandbox":{}}}`)
-	const replaced = " can be written, but not replaced: a program that writes a file next to it and moves that over it needs their folder, "
+	const replaced = " can be written, but not replaced. A program that replaces it by a new file needs access to the folder, "
 	for _, c := range []struct{ flag, path, want string }{
-		{"--read", "~/typo", "There is no ~/typo now: the program sees it from its first start on after it is there."},
+		{"--read", "~/typo", "~/typo does not exist now: the program sees it once it exists and the program starts again."},
 		{"--read", "~/data", ""},
 		{"--read", "data/notes.db", ""},
 		{"--write", "~/data/notes.db", "~/data/notes.db" + replaced + "with --write " + home + "/data."},
-		{"--write", "~/new.jsonl", "~/new.jsonl" + replaced + "which others use, too: give the file a folder of its own."},
+		{"--write", "~/new.jsonl", "~/new.jsonl" + replaced + "which other programs use, too: move the file to a folder of its own."},
 		{"--write", "~/data", ""},
 		{"--write", "~/new", ""},
 	} {

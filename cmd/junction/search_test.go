@@ -43,13 +43,13 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 	search("--offline").expect(t, cli.ExitConnection, "", "there is no copy of registry house yet; run this once without --offline")
 	search().expect(t, cli.ExitConnection, "", "junction secret set house keeps it")
 	runs(t, "wrong", "secret", "set", "house").expect(t, cli.ExitOK, "", "")
-	search().expect(t, cli.ExitConnection, "", "wants a token that lets you in; it answers 401 Unauthorized")
+	search().expect(t, cli.ExitConnection, "", "needs a token with access; it answers 401 Unauthorized")
 	search("--offline").expect(t, cli.ExitConnection, "", "there is no copy of registry house yet; run this once without --offline") // and not why it was not read then
 	configure("${HOUSE_TOKEN}")
 	search().expect(t, cli.ExitConnection, "", "the variable HOUSE_TOKEN is not set; export it")
 	clitest.Setenv(t, "HOUSE_TOKEN", "sesame-open")
 	const line = "org.example/weather  (Weather, 1.0.0, npm)\n    Tells the weather\n"
-	search().expect(t, cli.ExitOK, line, "junction server info NAME shows all about one")
+	search().expect(t, cli.ExitOK, line, "junction server info NAME shows one in full")
 	configure("${file:token}")
 	if err := os.WriteFile(clitest.In(t, "token"), []byte("sesame-open\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -58,22 +58,22 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 	down = true
 	search().expect(t, cli.ExitOK, line, "") // it was read within the hour
 	late := search("--sync")
-	late.expect(t, cli.ExitOK, line, "what is known of it is a minute old")
+	late.expect(t, cli.ExitOK, line, "the copy of it is a minute old")
 	if strings.Contains(late.stdout+late.stderr, "sesame") {
 		t.Errorf("the token is shown: %+v", late)
 	}
 	search("--offline", "--json").expect(t, cli.ExitOK, `{"servers":[{"server":{"name":"org.example/weather"`, "")
-	search("--offline", "--sync").expect(t, cli.ExitUsage, "", "give one of them")
+	search("--offline", "--sync").expect(t, cli.ExitUsage, "", "give only one")
 	search("--limit", "0").expect(t, cli.ExitUsage, "", "--limit: expected 1 to 1000")
 	runs(t, "", "search", "--config", "mcp.json").expect(t, cli.ExitUsage, "", "expected words to search for")
-	runs(t, "", "search", "rain", "--config", "mcp.json", "--offline").expect(t, cli.ExitOK, "", `none of 1 server has "rain"`)
+	runs(t, "", "search", "rain", "--config", "mcp.json", "--offline").expect(t, cli.ExitOK, "", `nothing found in 1 server for "rain"`)
 	runs(t, "", "search", "rain", "--registry", "nowhere").expect(t, cli.ExitUsage, "", "--registry nowhere: expected a URL, a folder, or a name")
 	for text, want := range map[string]string{
 		`{"url": "https://x.example", "folder": "y"}`: "registries[0]: expected a url or a folder",
 		`{}`: "registries[0]: expected a url or a folder",
-		`{"url": "https://x.example", "token": "sesame-open"}`:     "registries[0].token: expected ${secret:NAME}",
-		`{"folder": "x", "token": "${HOME}"}`:                      "registries[0].token: a folder wants none",
-		`{"url": "https://x.example"},{"url":"https://x.example"}`: `registry "x.example" is there twice`,
+		`{"url": "https://x.example", "token": "sesame-open"}`:     "registries[0].token: expected ${VARIABLE}, ${file:PATH}, or ${secret:NAME}",
+		`{"folder": "x", "token": "${HOME}"}`:                      "registries[0].token: a folder needs no token",
+		`{"url": "https://x.example"},{"url":"https://x.example"}`: `registry "x.example" occurs twice`,
 		`{"url": "http://x.example", "token": "${HOME}"}`:          "a token is sent over https only",
 	} {
 		if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(`{"mcpServers": {}, "junction": {"registries": [`+text+`]}}`), 0o600); err != nil {
@@ -119,7 +119,7 @@ func TestInfoShowsWarnings(t *testing.T) {
 			t.Errorf("%s\nis shown without\n%s", good.stdout, want)
 		}
 	}
-	if strings.Contains(good.stdout, "Look at this") {
+	if strings.Contains(good.stdout, "Check this") {
 		t.Errorf("the good one is suspected: %s", good.stdout)
 	}
 	bad := info("com.exarnple/payments")
@@ -130,9 +130,9 @@ func TestInfoShowsWarnings(t *testing.T) {
 	}
 	info("com.example/payments@1.1.0").expect(t, cli.ExitOK, "com.example/payments  (Payments, 1.1.0)\n", "")
 	info("com.example/payments@3.0.0").expect(t, cli.ExitUsage, "", "server com.example/payments has no version 3.0.0; it has 1.2.0, 1.1.0, 1.0.0")
-	info("payments").expect(t, cli.ExitUsage, "", "several servers are called payments; name one of com.example/payments, com.exarnple/payments")
+	info("payments").expect(t, cli.ExitUsage, "", "several servers match payments; name one of com.example/payments, com.exarnple/payments")
 	info("com.example/paymnets").expect(t, cli.ExitUsage, "", "did you mean com.example/payments?")
-	info("com.example/p").expect(t, cli.ExitOK, "com.example/payments  (Payments, 1.2.0)\n", "taken for com.example/payments")
+	info("com.example/p").expect(t, cli.ExitOK, "com.example/payments  (Payments, 1.2.0)\n", "showing com.example/payments")
 	info("com.example/other").expect(t, cli.ExitUsage, "", "no registry has a server com.example/other; junction server search finds servers by words")
 	info("com.example/payments", "--json").expect(t, cli.ExitOK, `"versions":[{"version":"1.2.0","status":"active","isLatest":true`, "")
 	info().expect(t, cli.ExitUsage, "", "expected the NAME of one server, got 0 words")

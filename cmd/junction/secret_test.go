@@ -16,8 +16,8 @@ import (
 func TestSecretsReachServersAndNothingElse(t *testing.T) {
 	inFolder(t)
 	const value = "very-private-value"
-	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "", "no secret is kept")
-	runs(t, value+"\n", "secret", "set", "api").expect(t, cli.ExitOK, "", "${secret:api} in a configuration is this secret now")
+	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "", "there are no secrets")
+	runs(t, value+"\n", "secret", "set", "api").expect(t, cli.ExitOK, "", "${secret:api} in a configuration now stands for this secret")
 	runs(t, "x", "secret", "set", "other.one").expect(t, cli.ExitOK, "", "")
 	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "api\nother.one\n", "")
 	runs(t, "", "secret", "list", "--json").expect(t, cli.ExitOK, `{"secrets":["api","other.one"]}`, "")
@@ -55,9 +55,9 @@ func TestSecretsReachServersAndNothingElse(t *testing.T) {
 	}
 
 	runs(t, "", "secret", "remove", "api").expect(t, cli.ExitOK, "", "")
-	runs(t, "", "secret", "remove", "api").expect(t, cli.ExitConnection, "", `no secret "api" is kept`)
+	runs(t, "", "secret", "remove", "api").expect(t, cli.ExitConnection, "", `there is no secret "api"`)
 	runs(t, "", "call", "files", "list-folder", "path=.", "--config", "servers.json").expect(t, cli.ExitConnection, "", "junction secret set api keeps it")
-	runs(t, "", "doctor", "--config", "servers.json").expect(t, cli.ExitToolFailed, "fix: junction secret set NAME keeps a secret", "")
+	runs(t, "", "doctor", "--config", "servers.json").expect(t, cli.ExitToolFailed, "fix: to keep the secret, run junction secret set NAME", "")
 	for _, args := range [][]string{{"set"}, {"set", "a b"}, {"set", "a/b"}, {"set", "empty"}, {"remove"}, {"set", "a", "b"}} {
 		runs(t, "", append([]string{"secret"}, args...)...).expect(t, cli.ExitUsage, "", "")
 	}

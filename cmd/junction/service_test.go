@@ -35,7 +35,7 @@ func TestAServiceIsInstalledAndRemoved(t *testing.T) {
 	if _, err := os.Stat(clitest.In(t, file)); err == nil {
 		t.Error("--print wrote the unit")
 	}
-	runs(t, "", "service", "install", "--", "--audit").expect(t, cli.ExitOK, "It runs", "junction.service is written")
+	runs(t, "", "service", "install", "--", "--audit").expect(t, cli.ExitOK, "It is running", "junction.service is written")
 	if text, err := os.ReadFile(clitest.In(t, file)); err != nil || string(text) != printed.stdout {
 		t.Errorf("it is %s, %v", text, err)
 	}

@@ -180,7 +180,7 @@ func TestProxyEndsWithTheServer(t *testing.T) {
 	if err := os.WriteFile(end, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code := <-front.exitCode; code != cli.ExitConnection || !strings.Contains(front.stderr.String(), "the connection to the server is lost") {
+	if code := <-front.exitCode; code != cli.ExitConnection || !strings.Contains(front.stderr.String(), "lost the connection to the server") {
 		t.Errorf("exit code %d, stderr %s", code, front.stderr.String())
 	}
 	front.exitCode <- cli.ExitConnection
@@ -207,7 +207,7 @@ func TestProxyOnStandardInputAndOutputEndsWithTheServer(t *testing.T) {
 	}
 	select {
 	case code := <-exitCode:
-		if said := stderr.String(); code != cli.ExitConnection || !strings.Contains(said, "the connection to the server is lost") || !strings.Contains(said, "last words") {
+		if said := stderr.String(); code != cli.ExitConnection || !strings.Contains(said, "lost the connection to the server") || !strings.Contains(said, "last words") {
 			t.Errorf("exit code %d, stderr %s", code, said)
 		}
 	case <-time.After(guardTime):
@@ -218,9 +218,9 @@ func TestProxyOnStandardInputAndOutputEndsWithTheServer(t *testing.T) {
 func TestAddressesBeyondThisMachineAreWarnedOf(t *testing.T) {
 	clitest.Alone(t)
 	for _, test := range []struct{ args, want, not string }{
-		{"serve everything --http 0.0.0.0:0", "everyone who can reach it may call the tools", "is not encrypted"},
-		{"up everything --http 0.0.0.0:0", "everyone who can reach it may call the tools", "is not encrypted"},
-		{"up everything --http 0.0.0.0:0 --auth keys", "is not encrypted: keys, tokens and results can be read on their way; give --tls-cert", "everyone"},
+		{"serve everything --http 0.0.0.0:0", "every client that can reach it may call the tools", "is not encrypted"},
+		{"up everything --http 0.0.0.0:0", "every client that can reach it may call the tools", "is not encrypted"},
+		{"up everything --http 0.0.0.0:0 --auth keys", "is not encrypted, and others can read keys, tokens and results; give --tls-cert", "every client"},
 		{"up everything --http 0.0.0.0:0 --auth keys --public-url https://tools.example", "at https://tools.example/mcp", "warning"},
 		{"up everything --http 127.0.0.1:0 --auth keys", "at http://127.0.0.1", "warning"},
 	} {

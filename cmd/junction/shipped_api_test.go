@@ -27,15 +27,15 @@ func TestServeSaysWhichFlagOfAnAPIIsWrong(t *testing.T) {
 		"openapi --from x --depth 3":                     "--depth is for graphql",
 		"openapi --from FILE --auth-env NO":              "--auth-env: the variable NO is not set",
 		"openapi --from FILE --exclude x":                "--exclude x: expected tag=, path=, operation= or method= and a pattern",
-		"graphql --url http://x --auth-env key=PETS_KEY": "expected bearer, basic, header:NAME, query:NAME or cookie:NAME in front of =",
+		"graphql --url http://x --auth-env key=PETS_KEY": "expected bearer, basic, header:NAME, query:NAME or cookie:NAME before the =",
 	} {
 		got := runs(t, "", append([]string{"serve"}, strings.Fields(strings.ReplaceAll(arguments, "FILE", from))...)...)
 		got.expect(t, cli.ExitUsage, "", want)
 	}
 	for arguments, want := range map[string]string{
-		"openapi --from FILE": "it names no server: set a base URL",
+		"openapi --from FILE": "it has no servers: set a base URL",
 		"openapi --from FILE --base http://x --auth-env nokey=PETS_KEY": `there is no security scheme "nokey" that takes a secret; there are: key`,
-		"openapi --from FILE --base http://x --tag nope":                "of 3 operations none is picked; tags are: admin, pets, users",
+		"openapi --from FILE --base http://x --tag nope":                "none of the 3 operations is selected; the tags are: admin, pets, users",
 	} {
 		got := runs(t, "", append([]string{"serve"}, strings.Fields(strings.ReplaceAll(arguments, "FILE", from))...)...)
 		got.expect(t, cli.ExitConnection, "", want)
@@ -82,7 +82,7 @@ func TestStatusNamesOperationsThatAreNoTools(t *testing.T) {
 	serving(t, "up", "--config", config)
 	waitFor(t, "connected", func() bool { return firstShown(t).Servers[0].State == "connected" })
 	got := runs(t, "", "status")
-	got.expect(t, cli.ExitOK, "No tools of pets, as they cannot be: 1 operation\n  GET /trees: ", "")
+	got.expect(t, cli.ExitOK, "Not offered as tools, pets: 1 operation\n  GET /trees: ", "")
 	if s := firstShown(t).Servers[0]; len(s.Omitted) != 1 || s.Tools != 3 {
 		t.Errorf("%d tools, omitted %q", s.Tools, s.Omitted)
 	}

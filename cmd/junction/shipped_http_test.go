@@ -51,14 +51,14 @@ func TestServeHTTPReportsFaultyTemplates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"serve http": "http needs a tool",
+		"serve http": "http takes 1 to 100 tools, got 0",
 		`serve http --tool {"name":"x","url":"/a"}`:                      `tool "x": "/a" is a path, and there is no base URL`,
 		`serve http --tool {"name":"x","url":"https://a.example/{b"}`:    `tool "x"`,
 		`serve http --tool {"name":"x","uri":"https://a.example/"}`:      "uri",
 		`serve http --tool {"name":"x"`:                                  "--tool",
 		`serve http --tool tool.json`:                                    "--tool tool.json: expected a template with name and url",
 		`serve http --tool none.json`:                                    "expected a template in JSON, or a file with one",
-		`serve http --tool []`:                                           "http needs a tool",
+		`serve http --tool []`:                                           "http takes 1 to 100 tools, got 0",
 		`serve time --tool {"name":"x","url":"https://a.example/"}`:      "--tool is for http",
 		`serve http --tool {"name":"x","url":"https://a/"} --tag pets`:   "--tag is for openapi",
 		`serve http --tool {"name":"x","url":"https://a/"} --auth-env X`: "the variable X is not set",

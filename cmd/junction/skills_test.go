@@ -54,7 +54,7 @@ func TestSkillsAreListedAndPrinted(t *testing.T) {
 		{"a server without skills", []string{"everything"}, cli.ExitOK, "", "The server has no skills."},
 		{"one of a server without skills", []string{"everything", "a"}, cli.ExitUsage, "", "the server has no skills"},
 		{"of a server that lies", []string{liar.URL, "a"}, cli.ExitConnection, "", "its frontmatter is another"},
-		{"an entry that is not valid", []string{liar.URL}, cli.ExitOK, "a  (skill://a/SKILL.md, made when it is read)", `the name "c" is not that of its folder`},
+		{"an entry that is not valid", []string{liar.URL}, cli.ExitOK, "a  (skill://a/SKILL.md, made at each read)", `the name "c" is not that of its folder`},
 		{"it, by its name", []string{liar.URL, "b"}, cli.ExitConnection, "", `the name "c" is not that of its folder`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -64,11 +64,11 @@ func startText(p place.Place, entries []launch.Entry, fault string, running []cl
 	if own {
 		next = append(next, []string{"junction call everything add a=1 b=2", "call a tool"}, []string{"junction server add npm:PACKAGE", "add a server"})
 	} else {
-		next = append(next, []string{"junction chat", "talk to a model that uses them"}, []string{"junction host connect cursor", "put them into Cursor or another host"})
+		next = append(next, []string{"junction chat", "talk to a model that uses them"}, []string{"junction host connect cursor", "use them in Cursor or another host"})
 	}
 	switch {
 	case fault != "":
-		next = append([][]string{{"junction doctor", "what is broken, and how to fix it"}}, next...)
+		next = append([][]string{{"junction doctor", "find what is broken, and how to fix it"}}, next...)
 	case len(up) > 0:
 		next = append(next, []string{"junction traffic", "watch the messages"})
 	default:

@@ -124,7 +124,7 @@ func tapping(t *testing.T, args ...string) (stdout, stderr *clitest.SafeBuffer, 
 	select {
 	case <-began:
 	case ended = <-code:
-		t.Fatalf("it ended with %d: %s", ended, stderr.String())
+		t.Fatalf("it exited with code %d: %s", ended, stderr.String())
 	}
 	return stdout, stderr, stop
 }
@@ -139,9 +139,9 @@ func TestTapShowsMessagesAndRestoresTheFile(t *testing.T) {
 	if info, err := os.Stat(clitest.In(t, path)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("its mode is now %v, %v", info.Mode(), err)
 	}
-	runs(t, "", "tap", "cursor").expect(t, cli.ExitConnection, "", fmt.Sprintf("mcp.json is changed by junction already; Ctrl-C in process %d puts it back; junction traffic shows what goes through", os.Getpid()))
-	runs(t, "", "tap", "--list").expect(t, cli.ExitOK, fmt.Sprintf("(1 server; tapped by process %d: calc)", os.Getpid()), "No file here of: claude-desktop, claude-code, vscode")
-	runs(t, "", "tap", "--undo").expect(t, cli.ExitConnection, "", "end that with Ctrl-C")
+	runs(t, "", "tap", "cursor").expect(t, cli.ExitConnection, "", fmt.Sprintf("mcp.json was changed by junction already; Ctrl-C in process %d restores it; junction traffic shows the messages", os.Getpid()))
+	runs(t, "", "tap", "--list").expect(t, cli.ExitOK, fmt.Sprintf("(1 server; tapped by process %d: calc)", os.Getpid()), "Not found here: claude-desktop, claude-code, vscode")
+	runs(t, "", "tap", "--undo").expect(t, cli.ExitConnection, "", "end that process with Ctrl-C")
 	host := filepath.Join(t.TempDir(), "host.json") // what a host makes of it
 	writeTap(t, host, strings.NewReplacer("\ufeff", "", " // mine", "", ",}", "}", ",\r\n  }", "}", ",\r\n}", "}").Replace(tapped))
 	if out, err := hostCommand(t, host).CombinedOutput(); !strings.Contains(string(out), "calc true <nil>") {
@@ -188,10 +188,10 @@ func TestTapKeepsItsChangeUntilUndo(t *testing.T) {
 	runs(t, "", "tap", "cursr").expect(t, cli.ExitUsage, "", `no host is called "cursr"; did you mean "cursor"?`)
 	runs(t, "", "tap").expect(t, cli.ExitUsage, "", `HOST is missing`)
 	runs(t, "", "tap", "zed").expect(t, cli.ExitConnection, "", `Zed has no configuration file here`)
-	runs(t, "", "tap", "cherry-studio").expect(t, cli.ExitConnection, "", `in a database of its own`)
+	runs(t, "", "tap", "cherry-studio").expect(t, cli.ExitConnection, "", `in its own database`)
 	runs(t, "", "tap", "--", "nobody-knows").expect(t, cli.ExitUsage, "", `junction host tap claude-code -- nobody-knows`)
-	runs(t, "", "tap", "cursor", "--keep", "--", "x").expect(t, cli.ExitUsage, "", `one or the other`)
-	runs(t, "", "tap", "cursor", "--keep", "--record", "said").expect(t, cli.ExitOK, "", "To put it back: junction host tap --undo cursor")
+	runs(t, "", "tap", "cursor", "--keep", "--", "x").expect(t, cli.ExitUsage, "", `give only one`)
+	runs(t, "", "tap", "cursor", "--keep", "--record", "said").expect(t, cli.ExitOK, "", "To undo it: junction host tap --undo cursor")
 	folder, _ := clitest.PlaceOf(t).Abs("said")
 	if tapped := readTap(t, path); !strings.Contains(tapped, `"--record", `+quoteJSON(folder+string(filepath.Separator))) {
 		t.Errorf("the file is %s", tapped)
@@ -228,7 +228,7 @@ func TestTapRunsAHostAndEndsAsItDoes(t *testing.T) {
 		t.Skip(err)
 	}
 	clitest.Setenv(t, "PATH", bin)
-	runs(t, "", "tap", "cursor-agent").expect(t, 7, "calc true <nil>\n", "What it says: junction traffic, in another terminal.")
+	runs(t, "", "tap", "cursor-agent").expect(t, 7, "calc true <nil>\n", "To see its messages, run junction traffic in another terminal.")
 	runs(t, "", "tap", "cursor", "--", "/nosuch/program").expect(t, cli.ExitConnection, "", "/nosuch/program cannot be run")
 	if now := readTap(t, path); now != plain {
 		t.Errorf("the file is %q", now)
@@ -243,7 +243,7 @@ func TestAServerAtAnAddressIsTappedThroughTheEnvironment(t *testing.T) {
 	path := filepath.Join(home, ".cursor", "mcp.json")
 	writeTap(t, path, `{"mcpServers": {"far": {"url": "`+r.url+`?key=s3cret", "headers": {"Authorization": "Bearer s3cret"}}}}`)
 	runs(t, "", "tap", "cursor", "--keep").expect(t, cli.ExitOK, "", "Tapped in")
-	runs(t, "", "tap", "cursor").expect(t, cli.ExitConnection, "", "already; junction host tap --undo cursor puts it back; junction traffic shows what goes through")
+	runs(t, "", "tap", "cursor").expect(t, cli.ExitConnection, "", "already; junction host tap --undo cursor restores it; junction traffic shows the messages")
 	var file struct {
 		McpServers map[string]struct {
 			Args []string
@@ -361,8 +361,8 @@ func TestChangesOfAKilledTapAreUndone(t *testing.T) {
 	_, _ = bufio.NewReader(stderr).ReadString('\n')
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	runs(t, "", "tap", "--list").expect(t, cli.ExitOK, "left by a process that was killed, the next junction host tap puts it back: calc", "")
-	runs(t, "", "tap", "zed").expect(t, cli.ExitConnection, "", "A junction host tap was killed before it undid its change.")
+	runs(t, "", "tap", "--list").expect(t, cli.ExitOK, "left by a killed process, and the next junction host tap restores it: calc", "")
+	runs(t, "", "tap", "zed").expect(t, cli.ExitConnection, "", "A killed junction host tap did not undo its change.")
 	if now := readTap(t, path); now != old {
 		t.Errorf("the file is %q", now)
 	}
@@ -382,10 +382,10 @@ func TestAnEntryThatCannotBeTappedDoesNotHinderOthers(t *testing.T) {
 	content := "[mcp_servers.a]\nurl = 'https://x.example'\nhttp_headers.A = 'b'\n[mcp_servers.b]\ncommand = 'x'\n"
 	writeTap(t, path, content)
 	got := runs(t, "", "tap", "codex", "--keep")
-	got.expect(t, cli.ExitOK, "", `a in ~/.codex/config.toml: is not tapped: "http_headers" is written in a way that junction cannot change`)
+	got.expect(t, cli.ExitOK, "", `a in ~/.codex/config.toml: not tapped: junction cannot change "http_headers" as it is written`)
 	got.expect(t, cli.ExitOK, "", "Tapped in ~/.codex/config.toml: b\n")
 	runs(t, "", "tap", "--undo").expect(t, cli.ExitOK, "", "is as it was")
-	runs(t, "", "tap", "codex", "a").expect(t, cli.ExitConnection, "", "no server that could be tapped is in ")
+	runs(t, "", "tap", "codex", "a").expect(t, cli.ExitConnection, "", "")
 	if now := readTap(t, path); now != content {
 		t.Errorf("the file is %q", now)
 	}

@@ -51,7 +51,7 @@ func TestATapSaysThatItsRecordIsGone(t *testing.T) {
 	if err := os.RemoveAll(folder); err != nil {
 		t.Skip(err) // Windows: the lock is open
 	}
-	if code := stop(); code == cli.ExitOK || !strings.Contains(stderr.String(), filepath.Base(path)+": there is no record any more that it is tapped; look whether its servers are as they were") {
+	if code := stop(); code == cli.ExitOK || !strings.Contains(stderr.String(), filepath.Base(path)+": the record of the tap is missing; check its servers, which may still be changed") {
 		t.Errorf("it ends with %d: %s", code, stderr)
 	}
 }
@@ -90,13 +90,13 @@ func TestAFileThatCannotBeTakenBackHindersNoOtherOne(t *testing.T) {
 	}
 	release() // as its end does
 	writeTap(t, other, "{ half a file")
-	runs(t, "", "tap", "cursor", "--keep").expect(t, cli.ExitOK, "", "other.json is not as it was: ")
+	runs(t, "", "tap", "cursor", "--keep").expect(t, cli.ExitOK, "", "other.json could not be restored: ")
 	if readTap(t, path) == before {
 		t.Error("nothing is tapped")
 	}
 	got := runs(t, "", "tap", "--undo")
 	got.expect(t, cli.ExitConnection, "", "mcp.json is as it was.\n")
-	if n := strings.Count(got.stderr, "other.json is not as it was: "); n != 1 {
+	if n := strings.Count(got.stderr, "other.json could not be restored: "); n != 1 {
 		t.Errorf("it says so %d times: %s", n, got.stderr)
 	}
 	if now := readTap(t, path); now != before {

@@ -42,12 +42,12 @@ func TestTimeoutIsNamed(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"call", stalled(""), "wait"}, cli.ExitTimeout, `tools/call "wait": no response within 2s; --timeout gives it longer`},
-		{[]string{"tools", lists}, cli.ExitTimeout, `tools/list: no response or progress for 2s; --timeout gives it longer`},
-		{[]string{"tools", stalled("server/discover")}, cli.ExitTimeout, `--timeout gives it longer`},
-		{[]string{"lint", lists}, cli.ExitConnection, `tools/list: no response or progress for 2s; --timeout gives it longer`},
-		{[]string{"lint", stalled("")}, cli.ExitOK, `its result was not checked; --call wait waits as long as --timeout says`},
-		{[]string{"lint", stalled(""), "--no-call", "--call", "wait"}, cli.ExitConnection, `its result was not checked; --timeout gives it longer`},
+		{[]string{"call", stalled(""), "wait"}, cli.ExitTimeout, `tools/call "wait": no response within 2s; --timeout allows more time`},
+		{[]string{"tools", lists}, cli.ExitTimeout, `tools/list: no response or progress for 2s; --timeout allows more time`},
+		{[]string{"tools", stalled("server/discover")}, cli.ExitTimeout, `--timeout allows more time`},
+		{[]string{"lint", lists}, cli.ExitConnection, `tools/list: no response or progress for 2s; --timeout allows more time`},
+		{[]string{"lint", stalled("")}, cli.ExitOK, `its result was not checked; --call wait waits for the whole --timeout`},
+		{[]string{"lint", stalled(""), "--no-call", "--call", "wait"}, cli.ExitConnection, `its result was not checked; --timeout allows more time`},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			t.Parallel()

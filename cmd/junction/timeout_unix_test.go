@@ -20,12 +20,12 @@ func TestTimeoutBoundsAStartInUp(t *testing.T) {
 	config := configuration(t, map[string]any{"slow": sleeps, "slower": map[string]any{"command": "sh", "args": sleeps["args"], "startTimeout": "2m"}})
 	r := serving(t, "up", "--tools", "all", "--config", config)
 	began := time.Now()
-	runs(t, "", "call", r.url, "slower__x", "{}", "--timeout", "5s").expect(t, cli.ExitTimeout, "", `no response within 5s; the server was still starting, which may take as long as "startTimeout" in its entry says`)
+	runs(t, "", "call", r.url, "slower__x", "{}", "--timeout", "5s").expect(t, cli.ExitTimeout, "", `no response within 5s; the server was still starting; "startTimeout" in its entry allows it more time`)
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	runs(t, "", "call", r.url, "slow__x", "{}").expect(t, cli.ExitTimeout, "", `"startTimeout" in its entry gives it longer`)
-	runs(t, "", "call", "slow", "x", "--own", "--timeout", "500ms", "--config", config).expect(t, cli.ExitTimeout, "", `"startTimeout" in its entry, or --timeout, gives it longer`)
+	runs(t, "", "call", r.url, "slow__x", "{}").expect(t, cli.ExitTimeout, "", `"startTimeout" in its entry allows more time`)
+	runs(t, "", "call", "slow", "x", "--own", "--timeout", "500ms", "--config", config).expect(t, cli.ExitTimeout, "", `"startTimeout" in its entry, or --timeout, allows more time`)
 }
 
 // A proxy at an address listens while its server starts: its clients learn what becomes of that.

@@ -66,8 +66,8 @@ func TestAnEntryNamesTheClientsCertificateAndTheServersAuthority(t *testing.T) {
 		{"two files", map[string]string{"ca": caFile, "cert": certFile, "key": keyFile}, ""},
 		{"one file", map[string]string{"ca": caFile, "cert": both}, ""},
 		{"no authority", map[string]string{"cert": both}, "certificate signed by unknown authority"},
-		{"no certificate", map[string]string{"ca": caFile}, `the server wants a client certificate: give its entry "tls": {"cert": FILE, "key": FILE}`},
-		{"a certificate of another authority", map[string]string{"ca": caFile, "cert": strangerFile, "key": strangerKeyFile}, `the server does not take the client certificate of "tls" in its entry`},
+		{"no certificate", map[string]string{"ca": caFile}, `the server requires a client certificate: add "tls": {"cert": FILE, "key": FILE} to its entry`},
+		{"a certificate of another authority", map[string]string{"ca": caFile, "cert": strangerFile, "key": strangerKeyFile}, `the server does not accept the client certificate of "tls" in its entry`},
 		{"a key of another certificate", map[string]string{"ca": caFile, "cert": certFile, "key": strangerKeyFile}, "tls.cert, tls.key: tls: private key does not match"},
 		{"a file that is not there", map[string]string{"ca": caFile, "cert": filepath.Join(dir, "none.pem")}, "tls.cert: file "},
 		{"an authority that is none", map[string]string{"ca": keyFile}, "holds no certificate in PEM"},
@@ -110,5 +110,5 @@ func TestDoctorSaysThatAClientCertificateIsWanted(t *testing.T) {
 	got := runs(t, "", "doctor", "--config", "tls.json")
 	got.expect(t, cli.ExitToolFailed, "ok      TLS: the server asks for a client certificate, and the entry names none", "")
 	got.expect(t, cli.ExitToolFailed, "BROKEN  start: ", "")
-	got.expect(t, cli.ExitToolFailed, "the server wants a client certificate", "")
+	got.expect(t, cli.ExitToolFailed, "the server requires a client certificate", "")
 }

@@ -71,7 +71,7 @@ func TestAnAddressIsEncryptedAndKnowsClientsByTheirCertificates(t *testing.T) {
 			t.Errorf("the certificate before is not used: %v", err)
 		}
 	}
-	if said := r.stderr.String(); strings.Count(said, "the new certificate cannot be used; the one before is") != 1 {
+	if said := r.stderr.String(); strings.Count(said, "the new certificate cannot be used; the earlier one stays in use") != 1 {
 		t.Errorf("a broken certificate is not reported, once: %s", said)
 	}
 	before := serial

@@ -116,7 +116,7 @@ func TestTrafficWaitsForAProcessThatBegins(t *testing.T) {
 
 func TestTrafficUsageErrors(t *testing.T) {
 	clitest.Alone(t)
-	runs(t, "", "traffic", "up").expect(t, cli.ExitUsage, "", `expected the number of a process, got "up"; without one, all of them are watched`)
+	runs(t, "", "traffic", "up").expect(t, cli.ExitUsage, "", `expected the number of a process, got "up"; without a number, junction watches all processes`)
 }
 
 func TestAProxySaysWhichServerItIsFor(t *testing.T) {
@@ -188,7 +188,7 @@ func TestTrafficShowsTheLabelsOfAChat(t *testing.T) {
 
 func TestMissingProcessesAreNotWaitedFor(t *testing.T) {
 	clitest.Alone(t)
-	runs(t, "", "traffic", "2147483646").expect(t, cli.ExitConnection, "", "not all of 2147483646 are a junction up, proxy or chat that runs")
+	runs(t, "", "traffic", "2147483646").expect(t, cli.ExitConnection, "", "some of 2147483646 are not a running junction up, proxy or chat")
 }
 
 func TestFollowersSeeThatAProcessEnded(t *testing.T) {

@@ -72,7 +72,7 @@ func tree() []branch {
 		{path: "server install", old: "install", make: server.InstallCommand},
 		{path: "server publish", old: "publish", make: server.PublishCommand},
 
-		{path: "host", group: groupHosts, short: "Put your servers into Cursor, Claude or another host, and undo that"},
+		{path: "host", group: groupHosts, short: "Give Cursor, Claude or another host your servers, and undo that"},
 		{path: "host connect", old: "connect", make: host.ConnectCommand},
 		{path: "host disconnect", old: "disconnect", make: host.DisconnectCommand},
 		{path: "host import", old: "import", make: host.ImportCommand},

@@ -45,7 +45,7 @@ func TestNamesGivenByTheUserAreTrusted(t *testing.T) {
 func TestHelpExplainsApprovals(t *testing.T) {
 	clitest.Alone(t)
 	got := runs(t, "", "chat", "--help")
-	if text := strings.Join(strings.Fields(got.stdout), " "); !strings.Contains(text, "when it is first seen") || !strings.Contains(text, "SERVER@HASH") {
+	if text := strings.Join(strings.Fields(got.stdout), " "); !strings.Contains(text, "without seeing them, when it is new") || !strings.Contains(text, "SERVER@HASH") {
 		t.Errorf("the help is\n%s", got.stdout)
 	}
 }

@@ -69,6 +69,6 @@ func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
 	if err := os.WriteFile(clitest.In(t, path), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, "", "up", "--http", "unix:"+path, "everything").expect(t, cli.ExitConnection, "", "and no socket")
+	runs(t, "", "up", "--http", "unix:"+path, "everything").expect(t, cli.ExitConnection, "", "and is not a socket")
 	runs(t, "", "up", "--http", "unix:", "everything").expect(t, cli.ExitUsage, "", "expected HOST:PORT")
 }

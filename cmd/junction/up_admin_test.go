@@ -30,9 +30,9 @@ func TestWatchersSeeWhoReachesTheAddress(t *testing.T) {
 		{"127.0.0.1:9464", "", false, up.ThisMachine, ""},
 		{"[::1]:9464", "site.pem", true, up.ThisMachine, ""},
 		{"localhost:0", "", false, up.ThisMachine, ""},
-		{"0.0.0.0:9464", "", false, 0, "--admin 0.0.0.0:9464 is not on a loopback address"},
+		{"0.0.0.0:9464", "", false, 0, "--admin 0.0.0.0:9464 is not a loopback address"},
 		{":9464", "", false, 0, "give --tls-cert and --tls-key, or --admin-insecure"},
-		{"192.0.2.7:9464", "", false, 0, "is not on a loopback address"},
+		{"192.0.2.7:9464", "", false, 0, "is not a loopback address"},
 		{":9464", "site.pem", false, up.EncryptedNetwork, ""},
 		{":9464", "", true, up.BareNetwork, ""},
 		{"nonsense", "", false, 0, "--admin: "},
@@ -45,7 +45,7 @@ func TestWatchersSeeWhoReachesTheAddress(t *testing.T) {
 		}
 	}
 	clitest.Alone(t)
-	runs(t, "", "up", "everything", "--http", "127.0.0.1:0", "--admin", "192.0.2.7:9464").expect(t, cli.ExitUsage, "", "is not on a loopback address")
+	runs(t, "", "up", "everything", "--http", "127.0.0.1:0", "--admin", "192.0.2.7:9464").expect(t, cli.ExitUsage, "", "is not a loopback address")
 	runs(t, "", "up", "everything", "--admin-insecure").expect(t, cli.ExitUsage, "", "--admin-insecure goes with --admin")
 }
 
@@ -133,7 +133,7 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 	if err := os.WriteFile(clitest.In(t, "servers.json"), []byte(`{"mcpServers":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, body := ask("POST", "/api/reload"); code != http.StatusUnprocessableEntity || !strings.Contains(body, "the servers from before keep running: "+clitest.In(t, "servers.json")) {
+	if code, body := ask("POST", "/api/reload"); code != http.StatusUnprocessableEntity || !strings.Contains(body, "the earlier servers keep running: "+clitest.In(t, "servers.json")) {
 		t.Errorf("reloading what is broken: %d %s", code, body)
 	}
 	write("one", "two")

@@ -43,10 +43,10 @@ func TestUpKeepsAsMuchOfItsAuditLogAsTheSettingsSay(t *testing.T) {
 	if len(files) < 2 || total > 7_000 {
 		t.Errorf("%d bytes are in %v", total, files)
 	}
-	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitOK, "it is as it was written", "")
+	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitOK, "it is unchanged", "")
 }
 
-// Where calls are refused, as they cannot be written down, whoever watches over the gateway sees it.
+// Where calls are refused, because they cannot be logged, whoever watches over the gateway sees it.
 func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 	inFolder(t)
 	clitest.Setenv(t, "JUNCTION_STATE", t.TempDir())
@@ -76,7 +76,7 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 	}
 	for end := time.Now().Add(guardTime); ; time.Sleep(50 * time.Millisecond) {
 		got := get("/readyz")
-		if strings.HasPrefix(got, "503 calls are refused, as they cannot be written down: ") {
+		if strings.HasPrefix(got, "503 calls are refused, because they cannot be logged: ") {
 			break
 		}
 		if time.Now().After(end) {
@@ -84,7 +84,7 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 		}
 	}
 	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, cli.ExitRefused, "", "was not handled")
-	runs(t, "", "status").expect(t, cli.ExitOK, "\nCalls are refused, as they cannot be written down: the audit log cannot be written: the folder log was moved or removed", "")
+	runs(t, "", "status").expect(t, cli.ExitOK, "\nCalls are refused, because they cannot be logged: the audit log cannot be written: the folder log was moved or removed", "")
 	if got := get("/metrics"); !strings.Contains(got, "junction_audit_writable 0\n") {
 		t.Errorf("metrics: %s", got)
 	}
@@ -139,7 +139,7 @@ func TestSecretsHiddenFromAServerAreNotInTheLog(t *testing.T) {
 		t.Errorf("the log has %s", got)
 	}
 	runs(t, "", "audit", "query", "log", "--tool", "nosuch").expect(t, cli.ExitOK, "", "No line matches.")
-	runs(t, "", "audit", "query", "log", "--outcome", "denied").expect(t, cli.ExitUsage, "", `--outcome: expected one of ok, tool_error, input_required, cancelled, error, got "denied"; what rules refused is found with --decision deny`)
+	runs(t, "", "audit", "query", "log", "--outcome", "denied").expect(t, cli.ExitUsage, "", `--outcome: expected one of ok, tool_error, input_required, cancelled, error, got "denied"; to find calls that rules refused, use --decision deny`)
 	runs(t, "", "audit", "tail", "log", "--decision", "no").expect(t, cli.ExitUsage, "", `--decision: expected one of allow, ask, deny, got "no"`)
 	runs(t, "", "audit", "query", "log", "--kind", "calls").expect(t, cli.ExitUsage, "", `--kind: expected one of call, decision, checkpoint, note, expired, got "calls"`)
 }

@@ -42,7 +42,7 @@ func TestUpInTheBackgroundOfATerminalAsksNothing(t *testing.T) {
 		}
 	}
 	all := strings.Join(said, "\n")
-	for _, want := range []string{`junction: server "a" of the project's file `, "is not started: there are no questions in the background; to use what it defines without being asked, name it: --config ", "junction serves at http://127.0.0.1:"} {
+	for _, want := range []string{`junction: server "a" of the project's file `, "is not started: a process in the background cannot ask questions; to use its definitions without a question, name it: --config ", "junction serves at http://127.0.0.1:"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("it does not say %q:\n%s", want, all)
 		}

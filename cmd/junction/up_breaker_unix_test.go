@@ -24,7 +24,7 @@ func TestAServerThatDoesNotRespondIsNotCalledForAWhile(t *testing.T) {
 		}
 	}
 	got := runs(t, "", "call", r.url, "a__echo", "message=hi")
-	if text := got.stdout + got.stderr; got.code == cli.ExitOK || !strings.Contains(text, "does not respond, so that it is not asked: its last 5 requests got no response") || !strings.Contains(text, "it is tried again in ") {
+	if text := got.stdout + got.stderr; got.code == cli.ExitOK || !strings.Contains(text, "does not respond, so it gets no requests: its last 5 requests got no response") || !strings.Contains(text, "Junction tries it again in ") {
 		t.Errorf("one more: exit code %d: %s", got.code, text)
 	}
 	runs(t, "", "status").expect(t, cli.ExitOK, "not responding: server \"a\"", "")

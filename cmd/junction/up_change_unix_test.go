@@ -58,7 +58,7 @@ func TestAChangedConfigurationEndsNoCall(t *testing.T) {
 	}
 
 	configure(t, config, server("2"), ``)
-	const said = "; 1 request still running on it as it was configured before"
+	const said = "; 1 request still running with the earlier configuration"
 	waitFor(t, "the status says what still runs", func() bool {
 		all := shownStatus(t)
 		return len(all) == 1 && len(all[0].Servers) == 1 && all[0].Servers[0].Leaving == 1

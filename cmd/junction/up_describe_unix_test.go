@@ -56,7 +56,7 @@ func TestStatusReportsIgnoredSettings(t *testing.T) {
 	}
 	shown := runs(t, "", "status").stdout
 	for _, want := range []string{
-		"The configuration cannot be used as it is now, so the servers from before keep running: " + clitest.In(t, "s.json"),
+		"The configuration cannot be used, so the earlier servers keep running: " + clitest.In(t, "s.json"),
 		"more of good; " + got.Servers[0].Approval + "\n",
 		"Clients see 3 tools, and find 0 by search (--tools search)\n",
 	} {

@@ -179,8 +179,8 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 		secrets = append(secrets, token)
 	}
 	s.mu.Unlock()
-	call("eve", s.give("eve", time.Hour, "", r.url), "modern").expect(t, cli.ExitConnection, "", "access_denied; the authorization server has to let oauth.clientId of modern exchange this user's tokens")
-	call("robot", key, "modern").expect(t, cli.ExitConnection, "", "the caller did not come with an access token: log in at the gateway, in place of a key")
+	call("eve", s.give("eve", time.Hour, "", r.url), "modern").expect(t, cli.ExitConnection, "", "access_denied; the authorization server must let oauth.clientId of modern exchange this user's tokens")
+	call("robot", key, "modern").expect(t, cli.ExitConnection, "", "the caller did not come with an access token: log in at the gateway, and do not use a key")
 
 	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d", code)

@@ -135,7 +135,7 @@ func TestUpOnAFullDisk(t *testing.T) {
 			if len(answered) > 0 {
 				t.Errorf("%d calls were answered and are not in the log", len(answered))
 			}
-			runs(t, "", "audit", "verify", "log").expect(t, cli.ExitOK, "it is as it was written", "")
+			runs(t, "", "audit", "verify", "log").expect(t, cli.ExitOK, "it is unchanged", "")
 		})
 	}
 }

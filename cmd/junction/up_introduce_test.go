@@ -31,12 +31,12 @@ func upUntil(t *testing.T, word string, args ...string) string {
 
 func TestUpSaysHowOtherMachinesReachIt(t *testing.T) {
 	clitest.Alone(t)
-	said := upUntil(t, "From other machines it is reached by an address of this one", "--http", "0.0.0.0:0", "everything")
-	if !strings.Contains(said, "junction serves at http://127.0.0.1:") || !strings.Contains(said, "From other machines") || strings.Contains(said, "[::]") {
+	said := upUntil(t, "Other machines use an address of this machine", "--http", "0.0.0.0:0", "everything")
+	if !strings.Contains(said, "junction serves at http://127.0.0.1:") || !strings.Contains(said, "Other machines use") || strings.Contains(said, "[::]") {
 		t.Errorf("it says %s", said)
 	}
 	said = upUntil(t, "Servers come from", "--http", "0.0.0.0:0", "--auth", "keys,local", "--public-url", "https://tools.example", "everything", "--config", configuration(t, map[string]any{"everything": map[string]any{"command": "none"}}))
-	if !strings.Contains(said, "junction serves at https://tools.example/mcp\n") || !strings.Contains(said, `"url":"https://tools.example/mcp"`) || strings.Contains(said, "From other machines") {
+	if !strings.Contains(said, "junction serves at https://tools.example/mcp\n") || !strings.Contains(said, `"url":"https://tools.example/mcp"`) || strings.Contains(said, "Other machines use") {
 		t.Errorf("it says %s", said)
 	}
 }
@@ -61,9 +61,9 @@ func TestUpSaysThatItServesOnlyIfItDoes(t *testing.T) {
 	defer taken.Close()
 	for args, want := range map[string]string{
 		"--http 0.0.0.0:0 --auth local":                            "needs --public-url",
-		"--http 127.0.0.1:0 --admin 0.0.0.0:0":                     "is not on a loopback address",
+		"--http 127.0.0.1:0 --admin 0.0.0.0:0":                     "is not a loopback address",
 		"--http 127.0.0.1:0 --admin " + taken.Addr().String():      "--admin: ",
-		"--http 127.0.0.1:0 --auth local --public-url http://a.io": "passwords and tokens go over https",
+		"--http 127.0.0.1:0 --auth local --public-url http://a.io": "sends passwords and tokens, so it needs https",
 	} {
 		got := runs(t, "", append([]string{"up", "everything"}, strings.Fields(args)...)...)
 		if got.code == cli.ExitOK || !strings.Contains(got.stderr, want) || strings.Contains(got.stderr, "serves at") {

@@ -92,5 +92,5 @@ func TestKilledUpHasLoggedItsAnswers(t *testing.T) {
 	for message := range answered {
 		t.Errorf("the call %s was answered and is not in the log", message)
 	}
-	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitOK, "it is as it was written", "")
+	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitOK, "it is unchanged", "")
 }

@@ -60,12 +60,12 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	runs(t, "", "call", r.url, "call_tool", "name=everything__add", `arguments={"a":2,"b":40}`).expect(t, cli.ExitOK, "42", "")
 	runs(t, "", "call", r.url, "everything__add", "a=11", "b=31").expect(t, cli.ExitOK, "42", "")
 	runs(t, "", "call", r.url, "everything__ad", "a=1").expect(t, cli.ExitUsage, "", `junction: there is no tool "everything__ad"; did you mean "everything__add"?`)
-	runs(t, "", "tools", r.url, "everything__add").expect(t, cli.ExitUsage, "", "call describe_tool for one that search_tools found")
+	runs(t, "", "tools", r.url, "everything__add").expect(t, cli.ExitUsage, "", "call describe_tool for a tool that search_tools found")
 	runs(t, "", "call", r.url, "call_tool", "name=everything__add", `arguments={"a":200,"b":40}`).expect(t, cli.ExitRefused, "", "refused by junction: not allowed: too large")
 	runs(t, "", "call", r.url, "call_tool", "name=everything__fail").expect(t, cli.ExitRefused, "", "refused by junction: not allowed: ")
 
-	runs(t, "", "up", "--http", "127.0.0.1:0", "--audit=log", "everything").expect(t, cli.ExitConnection, "", "another process writes this audit log")
-	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitOK, "it is as it was written", "")
+	runs(t, "", "up", "--http", "127.0.0.1:0", "--audit=log", "everything").expect(t, cli.ExitConnection, "", "another process writes to this audit log")
+	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitOK, "it is unchanged", "")
 	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
@@ -84,7 +84,7 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	}
 	runs(t, "", "policy", "test", "elsewhere").expect(t, cli.ExitConnection, "", "junction up --audit writes a log")
 	key := strings.TrimSpace(runs(t, "", "audit", "key").stdout)
-	runs(t, "", "audit", "verify", "log", "--key", key).expect(t, cli.ExitOK, "it is as it was written", "")
+	runs(t, "", "audit", "verify", "log", "--key", key).expect(t, cli.ExitOK, "it is unchanged", "")
 
 	files, _ := filepath.Glob(clitest.In(t, "log/*.jsonl"))
 	data, err := os.ReadFile(files[0])
@@ -104,7 +104,7 @@ func TestLayersThatMakeNoSenseAreRefused(t *testing.T) {
 	for args, want := range map[string]string{
 		"--tools some":                  `--tools: expected one of "auto", "all", "search", got "some"`,
 		"--tools all --pin x":           "--pin goes with --tools",
-		"--tools search --pin [":        "is no pattern",
+		"--tools search --pin [":        "is not a valid pattern",
 		"--shadow":                      "--shadow goes with --policy",
 		"--audit-sync call":             "--audit-sync goes with --audit",
 		"--audit-sync never --audit=l":  `--audit-sync: expected one of "second", "call", got "never"`,
@@ -154,7 +154,7 @@ func TestRulesAreReadAgainWhenTheirFileChanges(t *testing.T) {
 	})
 	write(`{"rules": [{"effect": "den`)
 	await("a broken file is not reported", func() bool {
-		return strings.Contains(r.stderr.String(), "the servers from before keep running: rules.json")
+		return strings.Contains(r.stderr.String(), "the earlier servers keep running: rules.json")
 	})
 	if adds() {
 		t.Error("with a broken file nothing is denied")
@@ -223,8 +223,8 @@ func TestStatusOfUpForSupervisors(t *testing.T) {
 		code                int
 		body                string
 	}{
-		{"GET", "/api/status", "", http.StatusUnauthorized, `{"error":"expected the token of --admin as Authorization: Bearer TOKEN"}`},
-		{"POST", "/api/servers/everything/restart", "guessed", http.StatusUnauthorized, `{"error":"expected the token`},
+		{"GET", "/api/status", "", http.StatusUnauthorized, `{"error":"expected the header Authorization: Bearer TOKEN, with the token of --admin"}`},
+		{"POST", "/api/servers/everything/restart", "guessed", http.StatusUnauthorized, `{"error":"expected the header Authorization: Bearer TOKEN, with the token`},
 		{"GET", "/api/status", strings.TrimSpace(string(token)), http.StatusOK, `"state":"connected"`},
 		{"POST", "/api/servers/nobody/restart", strings.TrimSpace(string(token)), http.StatusNotFound, `{"error":"there is no server \"nobody\"`},
 		{"POST", "/api/servers/everything/restart", strings.TrimSpace(string(token)), http.StatusAccepted, ""},

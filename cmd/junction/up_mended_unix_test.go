@@ -22,7 +22,7 @@ func TestRulesThatAreNamedAndBrokenHoldOnceTheyAreMended(t *testing.T) {
 	clitest.Write(t, map[string]string{rules: `{"rules":[`})
 	configure(t, config, server, `"policy":"rules.json"`)
 	waitFor(t, "it says that the rules are broken", func() bool {
-		return strings.Contains(r.stderr.String(), "cannot be used, so the servers from before keep running")
+		return strings.Contains(r.stderr.String(), "cannot be used, so the earlier servers keep running")
 	})
 	clitest.Write(t, map[string]string{rules: `{"rules":[{"effect":"deny","tool":"drop"}]}`})
 	waitFor(t, "the rules are read", func() bool { return strings.Contains(r.stderr.String(), "the rules changed") })

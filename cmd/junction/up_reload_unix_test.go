@@ -86,7 +86,7 @@ func TestAChangedConfigurationChangesOnlyTheServersThatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "it says that the file is broken", func() bool {
-		return strings.Contains(r.stderr.String(), "cannot be used, so the servers from before keep running")
+		return strings.Contains(r.stderr.String(), "cannot be used, so the earlier servers keep running")
 	})
 	runs(t, "", "call", r.url, "c__add", "a=1", "b=2").expect(t, cli.ExitOK, `{"sum":3}`, "")
 
@@ -170,7 +170,7 @@ func TestSettingsSayHowServersAreOffered(t *testing.T) {
 	}
 	runs(t, "", "read", r.url, uri).expect(t, cli.ExitOK, strings.Repeat("long ", 1_000), "")
 	runs(t, "", "call", r.url, "b__echo", "message=hi").expect(t, cli.ExitOK, "hi", "")
-	runs(t, "", "call", r.url, "b__echo", "message=ghp_"+strings.Repeat("a1B2", 9)).expect(t, cli.ExitRefused, "", "refused by junction: not sent: the arguments hold a secret")
+	runs(t, "", "call", r.url, "b__echo", "message=ghp_"+strings.Repeat("a1B2", 9)).expect(t, cli.ExitRefused, "", "refused by junction: not sent: the arguments have a secret")
 	runs(t, "", "call", r.url+"/strict", "b__add", "a=11", "b=1").expect(t, cli.ExitRefused, "", "refused by junction: not allowed: too large here")
 	runs(t, "", "call", r.url+"/strict", "b__add", "a=1", "b=1").expect(t, cli.ExitOK, "2", "")
 	strict := toolsAt(t, r.url+"/strict")
@@ -200,7 +200,7 @@ func TestSettingsSayHowServersAreOffered(t *testing.T) {
 		}
 	}
 	configure(t, config, written(t, "b", dir), `"profiles":{"strict":{}}`)
-	runs(t, "", "up", "--stdio", "--profile", "none", "--config", config).expect(t, cli.ExitUsage, "", `there is no "none"; the configuration has strict`)
+	runs(t, "", "up", "--stdio", "--profile", "none", "--config", config).expect(t, cli.ExitUsage, "", `there is no profile "none"; the configuration has strict`)
 	runs(t, "", "up", "--profile", "strict", "--config", config).expect(t, cli.ExitUsage, "", "goes with --stdio")
 }
 
@@ -213,10 +213,10 @@ func TestSettingsOfAProjectRequireConsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "everything")
-	if all := toolsAt(t, r.url); !strings.Contains(all, "everything__echo") || !strings.Contains(r.stderr.String(), "junction: not used: what ") {
+	if all := toolsAt(t, r.url); !strings.Contains(all, "everything__echo") || !strings.Contains(r.stderr.String(), "junction: not used: the settings under ") {
 		t.Errorf("tools are %s: %s", all, r.stderr)
 	}
-	const what = `.mcp.json says under "junction" (policy, tools), as it belongs to a project; --config `
+	const what = `.mcp.json (policy, tools), because the file belongs to a project; --config `
 	if got := firstShown(t).Problems; len(got) != 1 || !strings.Contains(got[0], what) {
 		t.Errorf("status says %q", got)
 	}
@@ -229,7 +229,7 @@ func TestSettingsOfAProjectRequireConsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Launch.Consents(t.Context(), entries, false)
-	if got := seen.String(); !strings.Contains(got, what) || !strings.Contains(got, `Use it without what the project says under "junction"? [y]es, [N]o > `) {
+	if got := seen.String(); !strings.Contains(got, what) || !strings.Contains(got, `Use it without the project's settings under "junction"? [y]es, [N]o > `) {
 		t.Errorf("the question is\n%s", got)
 	}
 }
@@ -269,12 +269,12 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 	shown.expect(t, cli.ExitUsage, "as it was", "there is no terminal for questions; junction server approve a@")
 	_, hash, _ := strings.Cut(shown.stderr, "junction server approve ")
 	hash, _, _ = strings.Cut(hash, " ")
-	runs(t, "", "approve", "a@"+strings.Repeat("0", 32), "--config", config).expect(t, cli.ExitConnection, "", "defines something else by now")
+	runs(t, "", "approve", "a@"+strings.Repeat("0", 32), "--config", config).expect(t, cli.ExitConnection, "", "changed meanwhile")
 	runs(t, "", "approve", hash, "--config", config).expect(t, cli.ExitOK, `Approved of server "a": 1 changed`, "")
 	waitFor(t, "it is offered again", func() bool { return strings.Contains(toolsAt(t, r.url), "a__echo") })
 	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, cli.ExitOK, "hi", "")
 	runs(t, "", "approve", "--config", config).expect(t, cli.ExitOK, "Nothing in "+config+" waits for approval", "")
-	runs(t, "", "approve").expect(t, cli.ExitOK, "There is no configuration file here, and so nothing to approve; what a junction up that runs withholds, junction status shows", "")
+	runs(t, "", "approve").expect(t, cli.ExitOK, "There is no configuration file here, and so nothing to approve. junction status shows what a running junction up withholds", "")
 }
 
 // What stands around a server changes its definitions for clients; those that are approved are its own.
@@ -347,11 +347,11 @@ func TestKeysAreRequired(t *testing.T) {
 		t.Errorf("the entry for a client: %s", r.stderr)
 	}
 	runs(t, "", "call", r.url, "a__add", "a=1", "b=2").expect(t, cli.ExitConnection, "", "401")
-	if strings.Contains(r.stderr.String(), "was not let in") {
+	if strings.Contains(r.stderr.String(), "was refused") {
 		t.Errorf("a client that has no key was reported: %s", r.stderr)
 	}
 	runs(t, "", "call", r.url, "a__add", "a=1", "b=2", "--header", late).expect(t, cli.ExitConnection, "", "401")
-	if said := r.stderr.String(); strings.Count(said, "junction: warning: a client was not let in") != 1 || !strings.Contains(said, "expired at") {
+	if said := r.stderr.String(); strings.Count(said, "junction: warning: a client was refused") != 1 || !strings.Contains(said, "expired at") {
 		t.Errorf("a key that expired was not reported, once: %s", said)
 	}
 	for _, never := range []string{"0h", "-1h"} {

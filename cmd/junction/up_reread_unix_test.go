@@ -30,7 +30,7 @@ func TestReloadReportsChanges(t *testing.T) {
 		})
 	}
 	configure(t, config, `"a":{"command":3}`, settings)
-	said("nothing changed that is served")
+	said("no change to the servers")
 	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, cli.ExitOK, "hi", "")
 	for _, wrong := range []string{"there is no server", "is configured here", "matches no name"} {
 		if strings.Contains(r.stderr.String(), wrong) {

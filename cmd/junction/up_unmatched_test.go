@@ -52,22 +52,22 @@ func TestUnknownNamesInRulesAndSettingsAreReported(t *testing.T) {
 			}
 		}
 	}
-	wanted := "; rules want the name that the server gives; did you mean "
+	wanted := "; rules use the server's own name; did you mean "
 	said := []string{
 		`(rules.json:2): no tool of server "everything" is called "everything__add"` + wanted + `"add"?`,
 		`(rules.json:3): no tool of server "everything" is called "everything__f*"` + wanted + `"fail"?`,
 		`(rules.json:4): no tool of server "everything" is called "ecko"; did you mean "echo"?`,
 		`(rules.json:5): no server "nosuch" is configured here`,
 		`(rules.json:6): no tool of server "everything" is called "say"` + wanted + `"echo"?`,
-		`junction: mcp.json: junction.servers.everything.hide: "ad_*" matches nothing that the server has; did you mean "add"?`,
-		`junction: mcp.json: junction.servers.everything.hide: "tag:nope" matches nothing that the server has`,
+		`junction: mcp.json: junction.servers.everything.hide: "ad_*" matches no tool, resource or prompt of the server; did you mean "add"?`,
+		`junction: mcp.json: junction.servers.everything.hide: "tag:nope" matches no tool, resource or prompt of the server`,
 		`junction: mcp.json: junction.servers.everything.tools: the server has no tool "nosuchtool"`,
-		`junction: mcp.json: junction.profiles.p.only: "nothing__*" matches no name that clients see of what its servers have`,
-		`junction: mcp.json: junction.profiles.p.hide: "add" matches no name that clients see of what its servers have`,
+		`junction: mcp.json: junction.profiles.p.only: "nothing__*" matches no name that clients see`,
+		`junction: mcp.json: junction.profiles.p.hide: "add" matches no name that clients see`,
 	}
 	await(said...)
 	config(`"eccho"`)
-	await(`junction: mcp.json: junction.servers.everything.hide: "eccho" matches nothing that the server has; did you mean "echo"?`)
+	await(`junction: mcp.json: junction.servers.everything.hide: "eccho" matches no tool, resource or prompt of the server; did you mean "echo"?`)
 	text := r.stderr.String()
 	for _, line := range said {
 		if n := strings.Count(text, line); n != 1 {
@@ -75,7 +75,7 @@ func TestUnknownNamesInRulesAndSettingsAreReported(t *testing.T) {
 		}
 	}
 	config(`"ad_*"`)
-	waitForTimes(t, r.stderr, `hide: "ad_*" matches nothing`, 2) // it was mended meanwhile
+	waitForTimes(t, r.stderr, `hide: "ad_*" matches no tool`, 2) // it was mended meanwhile
 	for _, rule := range []string{"rules.json:7)", "rules.json:8)", "rules.json:9)", `"fail"`, `hide: "say"`} {
 		if strings.Contains(text, rule+":") || strings.Contains(text, rule+" matches") {
 			t.Errorf("%s is said to match nothing: %s", rule, text)

@@ -31,7 +31,7 @@ func TestAServerStaysConfinedWhenItsEntryWasEditedByHand(t *testing.T) {
 	s.runs(t, "", "sandbox", "allow", "echo", "--host", "api.example.com").expect(t, cli.ExitOK, "+ host", "")
 	editFile(t, "mcp.json", "@1.0.0", "@2.0.0")
 	s.runs(t, "", "upgrade", "echo", "--yes", "--no-sandbox").expect(t, cli.ExitUsage, "", "was locked before")
-	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, cli.ExitOK, "its program is confined, but for host api.example.com", "")
+	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, cli.ExitOK, "its program is confined, except for host api.example.com", "")
 	s.runs(t, "", "sandbox", "show", "echo").expect(t, cli.ExitOK, "echo is confined", "")
 	if _, lock := pair(t); !strings.Contains(lock, `"api.example.com"`) {
 		t.Errorf("the lock has another profile: %s", lock)
@@ -44,12 +44,12 @@ func TestAFileThatAnArgumentNamesIsReadAndNotWritten(t *testing.T) {
 	s.versions["@x/api@1.0.0"] = self(t, "serve", "openapi", "--from")
 	file := filepath.Join(t.TempDir(), "api.json")
 	clitest.Write(t, map[string]string{file: `{"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "servers": [{"url": "https://example.com"}], "paths": {"/pets": {"get": {"operationId": "listPets", "responses": {}}}}}`})
-	s.runs(t, "", "add", "npm:@x/api@1.0.0", "--yes", "--", file).expect(t, cli.ExitOK, "is confined, but for read "+file, "")
+	s.runs(t, "", "add", "npm:@x/api@1.0.0", "--yes", "--", file).expect(t, cli.ExitOK, "is confined, except for read "+file, "")
 	s.runs(t, "", "tools", "api").expect(t, cli.ExitOK, "listPets", "")
 	s.runs(t, "", "sandbox", "show", "api").expect(t, cli.ExitOK, "  read   "+file+"\n", "")
 	clitest.Write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {"api": {"command": "npx", "args": ["-y", "@x/api@1.0.0", ` + quoteJSON(file) + `]}}}`})
 	_ = os.Remove(clitest.In(t, filepath.Join("junction", install.LockName)))
-	s.runs(t, "", "upgrade", "api", "--yes").expect(t, cli.ExitOK, "its program is confined, but for read "+file, "")
+	s.runs(t, "", "upgrade", "api", "--yes").expect(t, cli.ExitOK, "its program is confined, except for read "+file, "")
 }
 
 func TestAServerThatWasNeverLockedIsConfined(t *testing.T) {

@@ -93,12 +93,12 @@ func (a *Authorization) check() error {
 	var faults []error
 	for _, scope := range a.All() {
 		if !scopeText().MatchString(scope) {
-			faults = append(faults, fmt.Errorf("authorization: %q is no scope", scope))
+			faults = append(faults, fmt.Errorf("authorization: %q is not a valid scope", scope))
 		}
 	}
 	for pattern := range a.Tools {
 		if _, err := path.Match(pattern, ""); err != nil {
-			faults = append(faults, fmt.Errorf("authorization.tools: %q is no pattern: %w", pattern, err))
+			faults = append(faults, fmt.Errorf("authorization.tools: %q is not a valid pattern: %w", pattern, err))
 		}
 	}
 	if a.URL != "" && !isOrigin(a.URL) {
@@ -114,7 +114,7 @@ func (a *Authorization) check() error {
 		faults = append(faults, fmt.Errorf("authorization.trustedProxies: %w", err))
 	}
 	if p := a.Provider; p != nil && len(p.Domains)+len(p.Subjects) == 0 {
-		faults = append(faults, errors.New("authorization.provider: expected domains or subjects; no user may log in"))
+		faults = append(faults, errors.New("authorization.provider: expected domains or subjects, because without them no user may log in"))
 	}
 	for _, url := range slices.Sorted(maps.Keys(a.Issuers)) {
 		if i := a.Issuers[url]; i.ClientID == "" && (i.SecretFrom != SecretFrom{} || i.Introspection != "") {

@@ -43,7 +43,7 @@ func NewPatterns(only, hide []string) (*Patterns, error) {
 		for i, text := range list {
 			one := parsePattern(text)
 			if _, err := path.Match(one.text, ""); err != nil {
-				return nil, fmt.Errorf("%s[%d]: %q is no pattern: %w", at, i, text, err)
+				return nil, fmt.Errorf("%s[%d]: %q is not a valid pattern: %w", at, i, text, err)
 			}
 			if at == "only" {
 				p.only = append(p.only, one)

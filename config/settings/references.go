@@ -1,14 +1,9 @@
 package settings
 
-import (
-	"regexp"
-	"sync"
-)
+import "github.com/junction-mcp/junction/internal/lazy"
 
 // referenceText matches a reference to a secret.
-var referenceText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\$\{(?:(secret):([a-zA-Z0-9_.-]{1,100})|(file):([^}]{1,1000})|(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,255}))\}$`)
-})
+var referenceText = lazy.Regexp(`^\$\{(?:(secret):([a-zA-Z0-9_.-]{1,100})|(file):([^}]{1,1000})|(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,255}))\}$`)
 
 // Reference returns the place of a secret that text refers to: ${secret:NAME}, ${file:PATH} or
 // ${VARIABLE}. kind is "secret", "file" or "env", and name its name there. Both are empty for other

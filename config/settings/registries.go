@@ -2,8 +2,6 @@ package settings
 
 import (
 	"fmt"
-
-	"github.com/junction-mcp/junction/internal/lazy"
 )
 
 // A Registry is a source of server.json files.
@@ -14,21 +12,8 @@ type Registry struct {
 	Token  string `json:"token,omitempty" example:"${secret:registry}" doc:"its token, by reference only: ${secret:NAME}, which junction secret set NAME keeps, ${VARIABLE} or ${file:PATH}. Junction sends it over https or to this machine only, and not to hosts of redirects"`
 }
 
-// tokenText matches a reference to a token.
-var tokenText = lazy.Regexp(`^\$\{(?:(secret):([a-zA-Z0-9_.-]{1,100})|(file):([^}]{1,1000})|(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,255}))\}$`)
-
-// TokenIn returns the place of the token: kind is "secret", "file" or "env", and name its name
-// there. Both are empty without a token.
-func (r *Registry) TokenIn() (kind, name string) {
-	m := tokenText().FindStringSubmatch(r.Token)
-	switch {
-	case m == nil:
-		return "", ""
-	case m[5] != "":
-		return "env", m[5]
-	}
-	return m[1] + m[3], m[2] + m[4] // one of each pair is empty
-}
+// TokenIn returns the place of the token; see [Reference].
+func (r *Registry) TokenIn() (kind, name string) { return Reference(r.Token) }
 
 // check returns an error for faults that the schema cannot express.
 func (r *Registry) check(at int) error {
@@ -36,9 +21,9 @@ func (r *Registry) check(at int) error {
 	case (r.URL == "") == (r.Folder == ""):
 		return fmt.Errorf("registries[%d]: expected a url or a folder", at)
 	case r.Token != "" && r.Folder != "":
-		return fmt.Errorf("registries[%d].token: a folder wants none; remove it", at)
+		return fmt.Errorf("registries[%d].token: a folder needs no token; remove it", at)
 	case r.Token != "" && !referenceText().MatchString(r.Token):
-		return fmt.Errorf("registries[%d].token: expected ${secret:NAME}, which junction secret set NAME keeps, ${VARIABLE} or ${file:PATH}", at)
+		return fmt.Errorf("registries[%d].token: expected ${VARIABLE}, ${file:PATH}, or ${secret:NAME} for a secret of junction secret set NAME", at)
 	}
 	return nil
 }

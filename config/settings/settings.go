@@ -269,7 +269,7 @@ func (s *Settings) check() error {
 	patterns := func(at string, list []string) {
 		for i, p := range list {
 			if _, err := path.Match(p, ""); err != nil {
-				faults = append(faults, fmt.Errorf("%s[%d]: %q is no pattern: %w", at, i, p, err))
+				faults = append(faults, fmt.Errorf("%s[%d]: %q is not a valid pattern: %w", at, i, p, err))
 			}
 		}
 	}
@@ -298,7 +298,7 @@ func (s *Settings) check() error {
 			}
 		}
 		if server.Idle < 0 {
-			faults = append(faults, fmt.Errorf("%s.idle: %v is not a time to wait", at, server.Idle))
+			faults = append(faults, fmt.Errorf("%s.idle: expected a positive duration, got %v", at, server.Idle))
 		}
 		faults = append(faults, server.checkNames(at))
 	}
@@ -328,7 +328,7 @@ func (s *Server) checkNames(at string) error {
 		for _, own := range slices.Sorted(maps.Keys(all)) {
 			name := all[own].Name
 			if before := by[name]; name != "" && before != "" {
-				return fmt.Errorf("%s.%s: %q and %q both get the name %q", at, kind, before, own, name)
+				return fmt.Errorf("%s.%s: %q and %q have the same name %q", at, kind, before, own, name)
 			}
 			by[name] = own
 		}

@@ -56,7 +56,7 @@ func TestErrorsNameThePath(t *testing.T) {
 		`{"servers":{"a":{"redact":{"results":["entities.*.observations"]}}}}`:   `servers.a.redact.results: "entities.*.observations" is no path: one begins with "/", such as /user/email`,
 		`{"servers":{"a":{"tools":{"x":{"redact":{"arguments":["/a", "b"]}}}}}}`: `servers.a.tools.x.redact.arguments: "b" is no path: one begins with "/"`,
 		`{"audit":{"redact":["$.user"]}}`:                                        `audit.redact: "$.user" is no path: one begins with "/"`,
-		`{"servers":{"a":{"tools":{"x":{"name":"n"},"y":{"name":"n"}}}}}`:        `"x" and "y" both get the name "n"`,
+		`{"servers":{"a":{"tools":{"x":{"name":"n"},"y":{"name":"n"}}}}}`:        `"x" and "y" have the same name "n"`,
 		`{"servers":{"a":{"tools":{"x":{"name":"a b"}}}}}`:                       "servers.a.tools.x.name",
 		`{"profiles":{"a/b":{}}}`:                                                "profiles.a/b",
 		`{"audit":{"maxAge":"1s"}}`:                                              "audit.maxAge: expected at least 1m0s, got 1s",

@@ -89,7 +89,7 @@ func Repeats(req *mcp.Request, tool []byte) bool {
 }
 
 // CallAgain is the advice for a client when the era changes and its failed request is not repeated.
-const CallAgain = "Junction now connects to the server in the other era of the protocol, in which it may be able to ask: call again if nothing speaks against that."
+const CallAgain = "Junction now connects to the server in the other era of the protocol, in which it may be able to ask: repeat the call if that is safe."
 
 // Advised returns the outcome of a failed request that is not repeated, with advice after its text.
 // [Other] must have returned an era for the request.

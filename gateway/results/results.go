@@ -92,7 +92,7 @@ func (k *keeper) template(w *jsonrpc.Writer) {
 	w.ObjectElement()
 	w.String("uriTemplate", k.prefix+"{id}{/page}")
 	w.String("name", "long results of "+k.options.Server)
-	w.String("description", "what was too long for a result of a tool, whole or a page of it; the result has the URI")
+	w.String("description", "the whole text, or a page, of a result that was too long; the result has the URI")
 	w.End()
 }
 
@@ -202,7 +202,7 @@ func (k *keeper) read(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	id, page, paged := strings.Cut(strings.TrimPrefix(req.Name, k.prefix), "/")
 	text, kind, err := k.store.get(ctx, id, k.options.Server, req.Principal)
 	if errors.Is(err, mcp.ErrNotGranted) {
-		return mcp.Result{}, notFound(req.Name, "it is not kept any more, or belongs to another user; call the tool again")
+		return mcp.Result{}, notFound(req.Name, "it is no longer kept, or belongs to another user; call the tool again")
 	}
 	if err != nil {
 		return mcp.Result{}, err

@@ -75,7 +75,7 @@ type Withheld struct {
 func (w *Withheld) Why() string {
 	switch {
 	case w.Unlocked:
-		return "not what junction.lock has for this version of the server"
+		return "different from junction.lock for this version of the server"
 	case w.Verdict.Seen || w.Verdict.State == guard.New && w.Verdict.Old.Kind != "":
 		return "changed since it was first seen"
 	case w.Verdict.State == guard.Changed:
@@ -197,7 +197,7 @@ func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 	}
 	r.mu.RUnlock()
 	if listed && !passed && !withheld { // a server may hide a tool, or define it so that it cannot be read
-		return true, mcp.Errorf(mcp.CodeInvalidParams, "%s %q is not called: server %q does not list it, or its definition cannot be read, so it cannot be approved", noun, req.Name, r.options.Server)
+		return true, mcp.Errorf(mcp.CodeInvalidParams, "%s %q is not called: server %q does not list it, or its definition cannot be read, so it cannot be approved by the operator", noun, req.Name, r.options.Server)
 	}
 	if withheld {
 		fault := mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld until it is approved: it is %s; the operator of the gateway can %s", noun, req.Name, w.Why(), r.options.Remedy)
@@ -320,10 +320,10 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, of *revision.Meth
 	}
 	if len(fresh) > 0 {
 		if err := pins.See(fresh...); err != nil {
-			return mcp.Result{}, fmt.Errorf("server %q: remember what it offers: %w", r.options.Server, err)
+			return mcp.Result{}, fmt.Errorf("server %q: remember its offer: %w", r.options.Server, err)
 		}
 		if err := pins.Save(); err != nil {
-			return mcp.Result{}, fmt.Errorf("server %q: remember what it offers: %w", r.options.Server, err)
+			return mcp.Result{}, fmt.Errorf("server %q: remember its offer: %w", r.options.Server, err)
 		}
 		if more && locked == nil && r.options.Noter != nil {
 			r.options.Noter.Note(note.Review, Change{Added: fresh})

@@ -78,7 +78,7 @@ func UserFile(p place.Place, name string) (string, error) {
 	}
 	folder, err := p.UserConfigDir()
 	if err != nil {
-		return "", fmt.Errorf("your configuration folder is not known, name the policy with --policy: %w", err)
+		return "", fmt.Errorf("your configuration folder is not known; name the policy with --policy: %w", err)
 	}
 	return filepath.Join(folder, "junction", "policy.json"), nil
 }

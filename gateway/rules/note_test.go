@@ -34,7 +34,7 @@ func TestObserversSeeDecisionsAndRules(t *testing.T) {
 		}
 	}
 	want := notes{
-		`policy {"server":"files","effect":"allow","said":"allow","rule":"\"default\" (built-in)","reason":"no rule is against it"}`,
+		`policy {"server":"files","effect":"allow","said":"allow","rule":"\"default\" (built-in)","reason":"no rule forbids it"}`,
 		`policy {"server":"files","effect":"deny","said":"deny","rule":"\"no writes\"","reason":"it is mine"}`,
 	}
 	if !slices.Equal(n, want) {

@@ -101,7 +101,7 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	switch {
 	case effect != policy.Ask || d.options.Shadow:
 	case standsIn:
-		effect, why = policy.Deny, fmt.Errorf("users are not asked about %s; a rule that allows it helps", req.Method)
+		effect, why = policy.Deny, fmt.Errorf("users cannot be asked about %s; add a rule that allows it", req.Method)
 	default:
 		effect, why = d.ask(ctx, req, &in, &decision)
 		if errors.Is(why, mcp.ErrInputRequired) {
@@ -374,11 +374,11 @@ func (d *decider) list(ctx context.Context, req *mcp.Request) (mcp.Result, error
 // ask asks the user of the client whether a request may pass. If it may not, why is the reason.
 func (d *decider) ask(ctx context.Context, req *mcp.Request, in *policy.Input, decision *policy.Decision) (effect policy.Effect, why error) {
 	if req.Meta.Capabilities.Allow(mcp.ServerRequest{Method: "elicitation/create"}) != nil {
-		return policy.Deny, errors.New("the client cannot ask its user; a rule that allows it would")
+		return policy.Deny, errors.New("the client cannot ask its user; the operator can add a rule that allows it")
 	}
 	shown := string(in.Arguments)
 	if len(shown) > maxShown {
-		return policy.Deny, fmt.Errorf("the arguments have %d bytes, and users are asked about at most %d; a rule that allows it helps", len(shown), maxShown)
+		return policy.Deny, fmt.Errorf("the arguments have %d bytes, and users can review at most %d; add a rule that allows it", len(shown), maxShown)
 	}
 	message := d.elicitation(req) + "\n" + withoutFolder(decision.Rule, decision.Reason)
 	if shown != "" {

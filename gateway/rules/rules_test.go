@@ -280,7 +280,7 @@ func TestAToolThatAsksItselfIsAskedAboutOnce(t *testing.T) {
 func TestReasonsForMissingAnswersAreReported(t *testing.T) {
 	o := rules.Options{Policy: compiled(t, policy.Ask), Trusted: func(context.Context) bool { return true }}
 	both(t, o, nil, func(t *testing.T, c *mcp.Client, prefix string, calls *atomic.Int32) {
-		if got := said(c, prefix+"write", "x"); !strings.HasSuffix(got, "; the client cannot ask its user; a rule that allows it would") {
+		if got := said(c, prefix+"write", "x"); !strings.HasSuffix(got, "; the client cannot ask its user; the operator can add a rule that allows it") {
 			t.Errorf("got %q", got)
 		}
 		if got := said(c, prefix+"read", "x"); got != "did x" { // as a trusted server claims that it only reads

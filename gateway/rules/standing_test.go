@@ -28,7 +28,7 @@ func TestCompletionsAndSkillsAreDecidedByTheirTarget(t *testing.T) {
 		{"a template that is denied is not completed", deny(`method == "resources/read" && resource.startsWith("file:///private/")`), "completion/complete", template, "not allowed"},
 		{"another one is", deny(`method == "resources/read" && resource.startsWith("file:///other/")`), "completion/complete", template, ""},
 		{"a rule about completions holds", deny(`method == "completion/complete"`), "completion/complete", template, "not allowed"},
-		{"users are not asked about a completion", policy.Rule{Effect: policy.Ask, When: `method == "resources/read"`}, "completion/complete", template, "users are not asked about completion/complete"},
+		{"users cannot be asked about a completion", policy.Rule{Effect: policy.Ask, When: `method == "resources/read"`}, "completion/complete", template, "users cannot be asked about completion/complete"},
 		{"a skill is a resource", deny(`method == "resources/read" && resource.startsWith("file:///private/")`), "skills/get", folder, "not allowed"},
 		{"so is a folder", deny(`resource == "file:///private/skill"`), "resources/directory/read", folder, "not allowed"},
 		{"a skill that no rule is about is let through", deny(`resource == "x"`), "skills/get", folder, ""},

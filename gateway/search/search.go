@@ -278,8 +278,8 @@ func (s *searcher) offer(pinned []json.RawMessage) json.RawMessage {
 		w.End()
 	}
 	tool(searchTool, description, find.Schema, true)
-	tool(describeTool, "Gives the whole definition of a tool, where that of search_tools is not enough.", json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`), true)
-	tool(callTool, "Calls a tool that search_tools found, with the arguments that its schema asks for.", json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object"}},"required":["name"],"additionalProperties":false}`), false)
+	tool(describeTool, "Returns the whole definition of a tool, if that of search_tools is not enough.", json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`), true)
+	tool(callTool, "Calls a tool that search_tools found, with the arguments of its schema.", json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object"}},"required":["name"],"additionalProperties":false}`), false)
 	for _, raw := range pinned {
 		w.Element(raw)
 	}
@@ -361,7 +361,7 @@ func (s *searcher) describe(_ context.Context, req *mcp.Request) (mcp.Result, er
 	if near := nearest.Name(name, slices.Sorted(maps.Keys(s.tools))); near != "" {
 		return errorResult("there is no tool %q; did you mean %q?", name, near)
 	}
-	return errorResult("there is no tool %q; search_tools finds those that there are", name)
+	return errorResult("there is no tool %q; search_tools finds existing tools", name)
 }
 
 // call handles call_tool, and returns the tool's own result.
@@ -373,11 +373,11 @@ func (s *searcher) call(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	}
 	switch {
 	case (name == searchTool || name == describeTool || name == callTool) && !s.has(name):
-		return errorResult("%s is called by itself, not with call_tool", name)
+		return errorResult("call %s directly, not with call_tool", name)
 	case name == "":
-		return errorResult("name is missing: that of a tool which search_tools found")
+		return errorResult("name is missing: give the name of a tool that search_tools found")
 	case arguments != nil && arguments[0] != '{':
-		return errorResult("arguments is no object: give what the schema of %s asks for", name)
+		return errorResult("arguments is not an object: give the arguments in the schema of %s", name)
 	}
 	w := jsonrpc.NewObject(nil)
 	w.Members(req.Params, "name", "arguments")

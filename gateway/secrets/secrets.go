@@ -29,7 +29,7 @@ func Middleware(o Options) mcp.Middleware {
 			}
 			if o.Arguments {
 				if kinds := named(guard.CarriedSecrets(req.Params)); kinds != "" {
-					return withheld(ctx, req, found{"arguments", kinds, fmt.Sprintf("not sent: the arguments hold a secret (%s)", kinds)})
+					return withheld(ctx, req, found{"arguments", kinds, fmt.Sprintf("not sent: the arguments have a secret (%s)", kinds)})
 				}
 			}
 			result, err := next.Handle(ctx, req)
@@ -42,7 +42,7 @@ func Middleware(o Options) mcp.Middleware {
 			}
 			result.JSON = body // encoded once, also for sending
 			if kinds := named(guard.Secrets(string(body))); kinds != "" {
-				return withheld(ctx, req, found{"result", kinds, fmt.Sprintf("withheld: the result holds a secret (%s)", kinds)})
+				return withheld(ctx, req, found{"result", kinds, fmt.Sprintf("withheld: the result has a secret (%s)", kinds)})
 			}
 			return result, nil
 		})

@@ -23,7 +23,7 @@ func posting() *mcp.Server {
 func Example() {
 	h := secrets.Middleware(secrets.Options{Arguments: true, Results: true})(posting())
 	_, err := mcp.Call[string](context.Background(), mcp.NewClient(h), "post", map[string]any{"Text": "my token is " + token()})
-	fmt.Println(strings.Contains(err.Error(), "the arguments hold a secret"))
+	fmt.Println(strings.Contains(err.Error(), "the arguments have a secret"))
 	// Output: true
 }
 
@@ -36,8 +36,8 @@ func TestSecretsAreLetThroughAsTheOptionsSay(t *testing.T) {
 		refused bool
 	}{
 		{secrets.Options{Arguments: true, Results: true}, "post", "hello", "posted hello", false},
-		{secrets.Options{Arguments: true}, "post", token(), "not sent: the arguments hold a secret", true},
-		{secrets.Options{Results: true}, "config", "", "withheld: the result holds a secret", true},
+		{secrets.Options{Arguments: true}, "post", token(), "not sent: the arguments have a secret", true},
+		{secrets.Options{Results: true}, "config", "", "withheld: the result has a secret", true},
 		{secrets.Options{Arguments: true}, "config", "", token(), false},
 		{secrets.Options{}, "post", token(), token(), false},
 	} {
@@ -71,8 +71,8 @@ func TestSecretsInLongTextsAreHeldBack(t *testing.T) {
 		want    string
 		called  bool
 	}{
-		{secrets.Options{Arguments: true}, "not sent: the arguments hold a secret (GitHub token)", false},
-		{secrets.Options{Results: true}, "withheld: the result holds a secret (GitHub token)", true},
+		{secrets.Options{Arguments: true}, "not sent: the arguments have a secret (GitHub token)", false},
+		{secrets.Options{Results: true}, "withheld: the result has a secret (GitHub token)", true},
 	} {
 		called = false
 		_, err := mcp.Call[string](t.Context(), mcp.NewClient(secrets.Middleware(test.options)(s)), "post", map[string]any{"Text": long + token()})

@@ -19,7 +19,7 @@ func TestClaimsOfAServer(t *testing.T) {
 		trusted bool
 		want    string
 	}{
-		{"nothing", mcp.ToolAnnotations{}, true, "The server does not say what this does: it may write, delete and reach other systems"},
+		{"nothing", mcp.ToolAnnotations{}, true, "The server does not declare what this does: it may write, delete and reach other systems"},
 		{"a tool that reads", mcp.ToolAnnotations{ReadOnlyHint: &yes, DestructiveHint: &yes, OpenWorldHint: &no}, true, "The server says (you trust it): only reads; no outside access"},
 		{"one that reads, who knows where", mcp.ToolAnnotations{ReadOnlyHint: &yes}, false,
 			"The server says (not checked): only reads; does not say whether it reaches other systems"},
@@ -40,7 +40,7 @@ func TestClaimsOfAServer(t *testing.T) {
 
 func TestUserSettingsDescribeCallsWithoutAnnotations(t *testing.T) {
 	card := host.Card{Reads: true}
-	if got := approval.Does(&card); got != "You said in a review that it only reads; the server does not say what it does" {
+	if got := approval.Does(&card); got != "You confirmed in a review that it only reads; the server does not declare it" {
 		t.Errorf("said: %s", got)
 	}
 	card.Reads = false
@@ -74,7 +74,7 @@ func TestAnOverview(t *testing.T) {
 			"instructions; 3 tools: 1 read, 2 write; 1 prompt; files 0.6.2; 3 warnings", "npx\n-y files",
 			[]string{"tool write: It has hidden characters: “a⟨U+200B⟩b”", "tool write: It gives orders, in its description: “you must” (and 1 more like this)"}},
 		{"tools that do not say what they do", host.Review{Server: "db", First: true, Items: []host.ReviewItem{tool("read", `"readOnlyHint": true`), {Kind: "tool", Name: "query", Silent: true}, {Kind: "tool", Name: "tables", Silent: true}}},
-			"3 tools: 1 read, 0 write, 2 do not say", "", nil},
+			"3 tools: 1 read, 0 write, 2 not declared", "", nil},
 		{"a change", host.Review{Server: "files", Items: []host.ReviewItem{{Kind: "tool", Name: "a", Changed: true, Text: "-annotations: {}"}, tool("b", ""), {Kind: "command", Changed: true, Text: "-npx"}}},
 			"2 tools (1 changed); 1 command changed", "", nil},
 		{"nothing but a version", host.Review{Server: "files", Items: []host.ReviewItem{version}}, "nothing yet; files 0.6.2", "", nil},

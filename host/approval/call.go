@@ -11,7 +11,7 @@ import (
 // server claims nothing.
 func Does(card *host.Card) string {
 	if card.Reads {
-		return "You said in a review that it only reads; the server does not say what it does"
+		return "You confirmed in a review that it only reads; the server does not declare it"
 	}
 	return Claims(&card.Annotations, card.Trusted)
 }
@@ -40,7 +40,7 @@ func Claims(a *mcp.ToolAnnotations, trusted bool) string {
 	}
 	switch {
 	case len(words) == 0:
-		return "The server does not say what this does: it may write, delete and reach other systems"
+		return "The server does not declare what this does: it may write, delete and reach other systems"
 	case trusted:
 		return "The server says (you trust it): " + strings.Join(words, "; ")
 	}

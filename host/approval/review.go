@@ -84,7 +84,7 @@ func Of(r host.Review) Overview {
 		if guard.Kind(kind) == guard.Tool && unchanged > 0 && unchanged == count[kind] {
 			part += fmt.Sprintf(": %d read, %d write", reads, unchanged-reads-silent)
 			if silent > 0 {
-				part += fmt.Sprintf(", %d do not say", silent)
+				part += fmt.Sprintf(", %d not declared", silent)
 			}
 		}
 		parts = append(parts, part)
@@ -152,7 +152,7 @@ func SameNames(reviews []host.Review) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "Names that tools of several servers share, or nearly: " + Names(names, namesShown) + ". The model sees each behind its server's name."
+	return "Tools of several servers have the same or similar names: " + Names(names, namesShown) + ". The model sees each name after its server's name."
 }
 
 // Names returns the first most names and the number of the others in one line.

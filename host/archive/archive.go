@@ -89,15 +89,15 @@ var (
 	// ErrForeign reports a file that is not an archive.
 	ErrForeign = sqlitefile.ErrForeign
 	// ErrNotFound reports that no conversation has the id.
-	ErrNotFound = errors.New("no such conversation; list them to see which there are")
+	ErrNotFound = errors.New("there is no such conversation; list the conversations")
 	// ErrAmbiguous reports that several ids begin with the given text.
-	ErrAmbiguous = errors.New("several conversations begin like this; give more of the id")
+	ErrAmbiguous = errors.New("the IDs of several conversations begin like this; give more of the ID")
 	// ErrNoEntry reports that a conversation has fewer entries than requested.
 	ErrNoEntry = errors.New("there is no such entry")
 	// ErrContinued reports that another program appended to the conversation after it was loaded.
 	ErrContinued = errors.New("the conversation was continued elsewhere since it was loaded; load it again, or fork it to go on from here")
 	// ErrTooLarge reports that a limit of the archive is exceeded.
-	ErrTooLarge = errors.New("it is larger than the archive takes")
+	ErrTooLarge = errors.New("it is larger than the archive allows")
 	// ErrFull reports that the disk is full.
 	ErrFull = sqlitefile.ErrFull
 	// ErrReadOnly reports that the file or its folder is not writable.

@@ -160,7 +160,7 @@ func usage(t *host.Totals) string {
 		line += fmt.Sprintf(", $%.4f", t.Cost)
 	}
 	if t.CostUnknown {
-		line += ", cost not known of all requests"
+		line += ", cost not known for some requests"
 	}
 	return line
 }

@@ -35,9 +35,9 @@ func (x *reading) write(entries []host.Entry) {
 		case e.Message != nil:
 			x.message(e.Message)
 		case e.Summary != nil:
-			x.fold("What was said before, in short", block{"", e.Summary.Text})
+			x.fold("Summary of the earlier conversation", block{"", e.Summary.Text})
 		case e.Note != "":
-			x.say("**To be kept in mind:** ", e.Note)
+			x.say("**To remember:** ", e.Note)
 		case e.Kept != nil:
 			x.fold("A long result in full: "+e.Kept.URI, block{"", e.Kept.Text})
 		case lateResult(e) != nil:

@@ -126,7 +126,7 @@ func TestOnlyExportsAreImported(t *testing.T) {
 	for text, want := range map[string]string{
 		``:        "exported as json",
 		`[]`:      "exported as json",
-		`{"a":1}`: "no exported conversation",
+		`{"a":1}`: "not an exported conversation",
 		`{"format":"junction.conversation","version":2,"entries":[{}]}`:                     "newer",
 		`{"format":"junction.conversation","version":1,"entries":[]}`:                       "empty",
 		`{"format":"junction.conversation","version":1,"entries":[{"at":7}]}`:               "entry 1",

@@ -27,7 +27,7 @@ func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 		case err != nil:
 			return err
 		case upto < 0 || upto > from.Entries:
-			return fmt.Errorf("at entry %d: %w: it has %d; give a number from 1 to that", upto, ErrNoEntry, from.Entries)
+			return fmt.Errorf("entry %d: %w: the conversation has %d; give a number from 1 to that", upto, ErrNoEntry, from.Entries)
 		case upto == 0:
 			upto = from.Entries
 		}
@@ -116,7 +116,7 @@ func (a *Archive) Import(ctx context.Context, r io.Reader) (Meta, error) {
 	}
 	switch {
 	case in.Format != exportName:
-		return Meta{}, errors.New("import: this is no exported conversation; give a file that was exported as json")
+		return Meta{}, errors.New("import: this is not an exported conversation; give a file that was exported as json")
 	case in.Version > exportVersion:
 		return Meta{}, fmt.Errorf("import: %w", ErrNewer)
 	case len(in.Entries) == 0:

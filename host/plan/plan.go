@@ -26,10 +26,10 @@ const (
 // gets only tools that read, and its calls need approval as usual.
 func Propose(ctx context.Context, c *host.Conversation, goal string) (host.Plan, error) {
 	if goal = strings.TrimSpace(goal); goal == "" {
-		return host.Plan{}, errors.New("plan: the goal is empty; say what is to be reached")
+		return host.Plan{}, errors.New("plan: the goal is empty; give a goal")
 	}
-	text := fmt.Sprintf("Make a plan for the goal below, and do nothing of it yet. Look at what you must know first. "+
-		"Then answer with the steps alone, at most %d: a numbered line for each, which can be done and checked by itself.\n\nGoal: %s", maxProposed, goal)
+	text := fmt.Sprintf("Make a plan for the goal below, and do nothing of it yet. First look up what you need to know. "+
+		"Then answer only with the steps, at most %d: one numbered line each. Each step can be done and checked by itself.\n\nGoal: %s", maxProposed, goal)
 	answer, err := c.Ask(ctx, host.Question{Text: text, Shown: "plan: " + goal, Tools: func(t host.ToolInfo) bool { return t.ReadOnly }})
 	if err != nil {
 		return host.Plan{}, fmt.Errorf("plan: the proposal: %w", err)
@@ -40,7 +40,7 @@ func Propose(ctx context.Context, c *host.Conversation, goal string) (host.Plan,
 	}
 	switch {
 	case answer.Stop != "end":
-		return host.Plan{}, fmt.Errorf("plan: the model did not get to the end of the steps (%s); ask again", answer.Stop)
+		return host.Plan{}, fmt.Errorf("plan: the model did not finish the list of steps (%s); ask again", answer.Stop)
 	case len(p.Steps) == 0:
 		return host.Plan{}, errors.New("plan: the model proposed no numbered steps; ask again, or write the steps yourself")
 	}
@@ -114,7 +114,7 @@ func Execute(ctx context.Context, c *host.Conversation, changed func(host.Plan))
 			return fmt.Errorf("plan: step %d: %w", at+1, err)
 		}
 		if answer.Stop != "end" {
-			return fmt.Errorf("plan: step %d: its run was ended (%s); carry the plan out again to go on", at+1, answer.Stop)
+			return fmt.Errorf("plan: step %d: its run was ended (%s); to continue, carry out the plan again", at+1, answer.Stop)
 		}
 		why, failed := strings.CutPrefix(strings.TrimSpace(answer.Text), failedMark)
 		if !failed && answer.Refused != "" {
@@ -160,7 +160,7 @@ func ask(p host.Plan, at int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The plan for: %s\n%s\nDo step %d now, and no other: %s\n", p.Goal, Format(p), at+1, p.Steps[at].Text)
 	if p.Steps[at].State != host.PlanOpen {
-		b.WriteString("It was begun before: look first what of it is done already.\n")
+		b.WriteString("It was begun before: first check which parts are done already.\n")
 	}
 	fmt.Fprintf(&b, "If it cannot be done, answer %s and why.", failedMark)
 	return b.String()

@@ -72,7 +72,7 @@ func Add(own *mcp.Server, store Store) {
 func keep(ctx context.Context, store Store, text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxNote {
-		return "", fmt.Errorf("a note has 1 to %d bytes, and this has %d; write less, or several", maxNote, len(text))
+		return "", fmt.Errorf("a note has 1 to %d bytes, and this one has %d; shorten it, or write several", maxNote, len(text))
 	}
 	id, err := store.Keep(ctx, Note{At: time.Now(), Text: text, Labels: host.Labels(ctx)})
 	if err != nil {
@@ -93,7 +93,7 @@ func recall(ctx context.Context, store Store, words string) (string, error) {
 		fmt.Fprintf(&text, "%s (note %s of %s)\n", n.Text, n.ID, n.At.Format(time.DateOnly))
 	}
 	if len(notes) == 0 {
-		return "Nothing was remembered in these words.", host.Read(ctx, guard.Source{Server: From}, 0, "")
+		return "No note has these words.", host.Read(ctx, guard.Source{Server: From}, 0, "")
 	}
 	return text.String(), host.Read(ctx, guard.Source{Server: From}, labels, text.String())
 }

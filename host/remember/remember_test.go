@@ -81,7 +81,7 @@ func TestNotesAreRecalledInTheNextSession(t *testing.T) {
 	if got := recalled(m); !strings.Contains(got, "sage green (note 1 of ") || len(who.cards) != 0 {
 		t.Errorf("recalled %q, cards %+v", got, who.cards)
 	}
-	if _, m := session(t, path, scripted.Call("host__recall", `{"words":"bicycle"}`), finish); !strings.HasPrefix(recalled(m), "Nothing was remembered") {
+	if _, m := session(t, path, scripted.Call("host__recall", `{"words":"bicycle"}`), finish); !strings.HasPrefix(recalled(m), "No note has these words") {
 		t.Errorf("recalled %q", recalled(m))
 	}
 }

@@ -39,7 +39,7 @@ type work struct {
 func Add(own *mcp.Server, o Options) {
 	mcp.AddToolWith(own, mcp.Tool{
 		Name: Name, Title: "Sub-agent",
-		Description: "Give a piece of work to a sub-agent, which answers with its result alone. Several can work at the same time. Use it for what takes many calls and has a short result.",
+		Description: "Give a piece of work to a sub-agent, which answers only with its result. Several can work at the same time. Use it for work with many calls and a short result.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 	}, func(ctx context.Context, w work) (string, error) { return o.do(ctx, w) })
 }

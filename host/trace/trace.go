@@ -295,7 +295,7 @@ const maxServers = 10
 func (t *Trace) diagram() *sequence.Diagram {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	d := &sequence.Diagram{Title: "What happened between person, host, model and servers", Summary: t.summary(), Omitted: t.dropped,
+	d := &sequence.Diagram{Title: "Messages between user, host, model and servers", Summary: t.summary(), Omitted: t.dropped,
 		Lanes: []sequence.Lane{t.lane(person), t.lane(theHost), t.lane(theModel)}, MaxLanes: 3 + maxServers + 1, Others: "other servers"}
 	asked := false
 	for _, i := range t.items {

@@ -397,7 +397,7 @@ func (s *screen) attachPictures(q *host.Question, text string) (rest string, err
 		q.Attach = append(q.Attach, *p.picture)
 	}
 	if lost := lostPicture.FindString(rest); lost != "" {
-		return rest, errors.New(lost + " is not remembered any more: paste it again, or delete the label")
+		return rest, errors.New(lost + " is no longer remembered: paste it again, or delete the label")
 	}
 	return rest, nil
 }
@@ -504,7 +504,7 @@ func (s *screen) holdsLarge(text string) bool {
 		return false
 	}
 	s.large = text
-	s.hint = fmt.Sprintf("Enter again sends it: about %s tokens, of the %s that the model sees at a time", count(tokens), count(window))
+	s.hint = fmt.Sprintf("Press Enter again to send it: about %s tokens; the model sees %s at a time", count(tokens), count(window))
 	return true
 }
 

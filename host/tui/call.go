@@ -450,7 +450,7 @@ func (s *screen) tasks(argument string) {
 func (s *screen) toTask(verb string, n int) {
 	s.change(func(ctx context.Context) (string, error) {
 		if verb == "leave" {
-			return fmt.Sprintf("the model goes on without task %d, and learns what comes of it", n), s.session.Talk().LeaveTask(n)
+			return fmt.Sprintf("the model continues without task %d, and gets its result later", n), s.session.Talk().LeaveTask(n)
 		}
 		return fmt.Sprintf("the server is asked to cancel task %d", n), s.session.Talk().CancelTask(ctx, n)
 	})
@@ -519,7 +519,7 @@ func (s *screen) taskReturned(r *host.Returned) {
 		s.media(c, m)
 	}
 	s.came = r.Task
-	s.alert("has what came of a task")
+	s.alert("has the result of a task")
 	s.goOnWithTask()
 }
 
@@ -529,14 +529,14 @@ func (s *screen) goOnWithTask() {
 		return
 	}
 	if s.taskRuns >= maxByItself {
-		s.say(ink.Muted, fmt.Sprintf("Task %d is over. The model went on by itself %d times since you asked something: ask it to go on.", s.came, s.taskRuns))
+		s.say(ink.Muted, fmt.Sprintf("Task %d is over. The model continued by itself %d times since your last question: ask it to continue.", s.came, s.taskRuns))
 		s.came = 0
 		return
 	}
 	s.taskRuns++
-	said := fmt.Sprintf("Task %d is over; the model goes on with it.", s.came)
+	said := fmt.Sprintf("Task %d is over; the model continues with its result.", s.came)
 	s.say(ink.Muted, said)
-	s.ask(host.Question{Text: "Go on with what came of the task: read it, and finish what was asked for.", Shown: said, Relayed: true})
+	s.ask(host.Question{Text: "Continue with the result of the task: read it, and finish the request.", Shown: said, Relayed: true})
 }
 
 // replayTask shows an earlier event of a task.

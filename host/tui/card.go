@@ -209,7 +209,7 @@ func (s *screen) wakes(p *pending, k keypress) bool {
 // wakes it.
 func (s *screen) asleep(room int) ([]ink.Line, *tea.Cursor) {
 	lines, cursor := s.inputLines(room)
-	hint := ink.Line{ink.T(ink.Warn, "You were typing, so this waits: press "), ink.T(ink.Accent, "Tab", ink.Bold), ink.T(ink.Warn, " or "), ink.T(ink.Accent, "Enter", ink.Bold), ink.T(ink.Warn, ", pause, then answer.")}
+	hint := ink.Line{ink.T(ink.Warn, "You were typing, so this question waits: press "), ink.T(ink.Accent, "Tab", ink.Bold), ink.T(ink.Warn, " or "), ink.T(ink.Accent, "Enter", ink.Bold), ink.T(ink.Warn, ", pause, then answer.")}
 	cursor.Y++
 	return append([]ink.Line{hint.Cut(s.width)}, lines...), cursor
 }
@@ -354,13 +354,13 @@ func (c *consentCard) trusts() []choice {
 		return nil
 	}
 	means := func(width int) []ink.Line {
-		return ink.Lines(ink.Muted, "This call runs. What the server claims about its tools is believed, and what it defines or changes is not reviewed. What comes from outside of it stays untrusted.", width)
+		return ink.Lines(ink.Muted, "This call runs. The server's annotations are taken as true, and its definitions and changes are not reviewed. Text from outside of it stays untrusted.", width)
 	}
 	var choices []choice
 	for _, forever := range []bool{false, true} {
 		label, said := "for this session", "For this session: trust "
 		if forever {
-			label, said = "for good, as it is started now", "Saved in your policy: trust "
+			label, said = "permanently, with its present command", "Saved in your policy: trust "
 		}
 		choices = append(choices, choice{label: label, detail: means, said: said + c.card.Server, verdict: host.Verdict{Allow: true, Trust: true, Forever: forever}})
 	}
@@ -414,7 +414,7 @@ func (c *consentCard) keys() [][2]string {
 		rows = append(rows, [2]string{"d", "never allow: you choose which calls"})
 	}
 	if c.card.CanTrust {
-		rows = append(rows, [2]string{"t", "allow it, and trust the server: for this session or for good"})
+		rows = append(rows, [2]string{"t", "allow it, and trust the server: for this session or permanently"})
 	}
 	if c.hides() {
 		rows = append(rows, [2]string{"m", "show all answers"})
@@ -431,14 +431,14 @@ func (c *reviewCard) esc() string {
 
 func (c *reviewCard) keys() [][2]string {
 	if c.trusting {
-		return [][2]string{{"s", "approve and trust the server for this session"}, {"a", "approve and trust it for good, as it is started now"}, {"Esc", "back"}}
+		return [][2]string{{"s", "approve and trust the server for this session"}, {"a", "approve and trust it permanently, with its present command"}, {"Esc", "back"}}
 	}
 	if c.reading {
-		return [][2]string{{"y", "approve the server, and hold these tools to only read"}, {"Esc", "back"}}
+		return [][2]string{{"y", "approve the server, and treat these tools as read-only"}, {"Esc", "back"}}
 	}
 	rows := [][2]string{{"y", "let the model use the server"}, {"n", "keep it from the model"}, {"t", "let the model use it, and trust the server"}}
 	if len(c.servers) > 0 && len(c.servers[c.selected].overview.Silent) > 0 {
-		rows = append(rows, [2]string{"r", "let the model use it, and say that those of its tools only read that do not say what they do"})
+		rows = append(rows, [2]string{"r", "let the model use it, and treat its tools without annotations as read-only"})
 	}
 	if c.brief {
 		return [][2]string{{"y A", "let the model use all of them"}, {"n Esc", "keep all of them from the model"}, {"d Enter", "look at each, and answer one by one"}, {"1 2 3 …", "look at one"}}
@@ -456,7 +456,7 @@ func (c *formCard) esc() string {
 	case c.checking:
 		return "Esc edits"
 	case c.leaving:
-		return "Esc discards what you typed"
+		return "Esc discards your input"
 	}
 	return "Esc cancels the form"
 }
@@ -469,7 +469,7 @@ func (c *formCard) keys() [][2]string {
 		return [][2]string{{"y", "you visit the page"}, {"n", "decline"}, {"Esc", "cancel"}}
 	}
 	return [][2]string{{"Tab Shift+Tab", "next and previous field"}, {"Space ← →", "choose"}, {"Enter", "next field; at the end: show what would be sent"},
-		{"y Enter", "send it, once you have seen it whole"}, {"n", "decline"}, {"e Esc", "edit; before that Esc cancels, pressed twice where something was typed"}}
+		{"y Enter", "send it, after you have seen all of it"}, {"n", "decline"}, {"e Esc", "edit; before that Esc cancels (press it twice if you typed something)"}}
 }
 
 func (c *sampleCard) esc() string { return "Esc refuses" }
@@ -597,13 +597,13 @@ func (c *consentCard) lines(s *screen, width, height int) []ink.Line {
 	switch {
 	case c.noting:
 		foot = append([]ink.Line{{ink.T(ink.Muted, "what should the model do instead?")}}, typedLines(&c.note, width)...)
-		foot = append(foot, s.foot(width, "a line, or nothing", "Enter say no", "Esc back")...)
+		foot = append(foot, s.foot(width, "one line, or nothing", "Enter say no", "Esc back")...)
 	default:
 		foot = s.foot(width, "", c.offers(s.byLine)...)
 	}
 	body, end := c.fitting(width, height-1-len(foot))
 	if room := height - 1 - len(foot); !c.whole && end > room {
-		more := ink.Line{ink.T(ink.Warn, "What would be sent goes on below: see its end before you allow it.")}
+		more := ink.Line{ink.T(ink.Warn, "There is more text below: see its end before you allow it.")}
 		foot = append([]ink.Line{more.Cut(width)}, foot...)
 	}
 	lines := framed(title, body, &c.scroll, foot, width, height)

@@ -84,7 +84,7 @@ func TestAKeyThatWasMeantForTheInputConsentsToNothing(t *testing.T) {
 					t.Errorf("allowed: %v, the card waits: %v, the input is %q", got.Allow, open, st.screen.input.Text())
 				}
 				if test.open {
-					st.holds("You were typing, so this waits: press Tab or Enter, pause, then answer.")
+					st.holds("You were typing, so this question waits: press Tab or Enter, pause, then answer.")
 				}
 				cancel()
 				st.settle()

@@ -33,9 +33,9 @@ type command struct {
 func commands() []command {
 	return []command{
 		{name: "help", help: "all keys and commands", do: (*screen).showHelp},
-		{name: "mcp", argument: "VERB SERVER", help: "servers: state, tools, trust; to restart, switch off and on, trust one, and read its log", values: serverVerbs(), do: (*screen).mcp},
-		{name: "permissions", argument: "undo NUMBER", help: "rules, trust, approvals and what you allowed until chat ends; to be taken back", do: (*screen).permissions},
-		{name: "tasks", argument: "VERB NUMBER", help: "calls that run as tasks; to cancel one, or to leave it and go on", do: (*screen).tasks},
+		{name: "mcp", argument: "VERB SERVER", help: "servers: state, tools, trust; restart one, switch it off and on, trust it, or read its log", values: serverVerbs(), do: (*screen).mcp},
+		{name: "permissions", argument: "undo NUMBER", help: "rules, trust, approvals and permissions until chat ends; undo them here", do: (*screen).permissions},
+		{name: "tasks", argument: "VERB NUMBER", help: "calls that run as tasks; cancel one, or leave it running and continue", do: (*screen).tasks},
 		{name: "tools", argument: "WORD", help: "all tools, or those with a word in their name", do: func(s *screen, word string) {
 			title := "tools"
 			if word != "" {
@@ -45,25 +45,25 @@ func commands() []command {
 				return strings.Contains(strings.ToLower(t.Server+" "+t.Tool+" "+t.Title), strings.ToLower(word))
 			})
 		}},
-		{name: "review", argument: "SERVER", help: "show again what was refused or disabled of a server", do: (*screen).reviewAgain},
+		{name: "review", argument: "SERVER", help: "show the refused or disabled definitions of a server again", do: (*screen).reviewAgain},
 		{name: "context", help: "what fills the context window", do: func(s *screen, _ string) { s.panel = contextPanel() }},
-		{name: "log", help: "what servers log, and write to their standard error", do: func(s *screen, _ string) { s.panel = logPanel() }},
+		{name: "log", help: "log messages and standard error of servers", do: func(s *screen, _ string) { s.panel = logPanel() }},
 		{name: "calls", help: "calls and thoughts in full", do: func(s *screen, _ string) { s.panel = callsPanel(s) }},
 		{name: "model", argument: "NAME", help: "choose which model answers", idle: true, do: (*screen).model},
-		{name: "effort", argument: "LEVEL", help: "how hard the model thinks, where it can be asked", idle: true, do: (*screen).effort},
+		{name: "effort", argument: "LEVEL", help: "the model's effort in thinking, if the model supports it", idle: true, do: (*screen).effort},
 		{name: "keep", argument: "NOTE", help: "keep a fact in this conversation when old turns are summarized", do: (*screen).keep},
-		{name: "notes", argument: "WORDS", help: "what the model remembered in all conversations; Enter shows or deletes one", do: (*screen).listNotes},
-		{name: "plan", argument: "GOAL", help: "the model proposes steps, you edit them; alone: shows them; do, edit, drop", do: (*screen).plan},
+		{name: "notes", argument: "WORDS", help: "the model's notes from all conversations; Enter shows or deletes one", do: (*screen).listNotes},
+		{name: "plan", argument: "GOAL", help: "the model proposes steps and you edit them; without GOAL: show them; do, edit, drop", do: (*screen).plan},
 		{name: "compact", help: "summarize old turns", idle: true, do: (*screen).compact},
 		{name: "trace", help: "show or hide the steps of each run", do: func(s *screen, _ string) { s.toggleTrace() }},
 		{name: "save", argument: "TITLE", help: "give the conversation a title", do: (*screen).save},
 		{name: "resume", argument: "ID", help: "open an earlier conversation", idle: true, do: (*screen).resume},
-		{name: "rewind", help: "go on from an earlier question, in a copy", idle: true, do: (*screen).rewind},
+		{name: "rewind", help: "continue from an earlier question, in a copy", idle: true, do: (*screen).rewind},
 		{name: "fork", help: "continue in a copy of this conversation", idle: true, do: func(s *screen, _ string) { s.inBackground(s.session.Fork, (*screen).changedHere) }},
 		{name: "copy", argument: "code", help: "copy the last answer, or its last block of code", values: []string{"code"}, do: (*screen).copyAnswer},
 		{name: "export", argument: "FILE", help: "write the conversation to a file", do: (*screen).export},
 		{name: "new", help: "start a new conversation", idle: true, do: func(s *screen, _ string) { s.inBackground(s.session.New, (*screen).changed) }},
-		{name: "console", help: "see servers and messages in a browser", do: (*screen).console},
+		{name: "console", help: "show servers and messages in a browser", do: (*screen).console},
 		{name: "theme", argument: "NAME", help: "dark, light or mono", values: ink.Themes(), drawn: true, do: (*screen).chooseTheme},
 		{name: "quit", help: "quit", do: func(s *screen, _ string) { s.leave() }},
 	}
@@ -191,7 +191,7 @@ func (s *screen) save(title string) {
 	if title == "" {
 		saved := s.session.Saved()
 		if saved.ID == "" {
-			s.say(ink.Muted, "the conversation is stored with its first question")
+			s.say(ink.Muted, "the conversation is stored when you ask the first question")
 			return
 		}
 		s.say(ink.Muted, fmt.Sprintf("the conversation is stored as %s: %s", saved.ID, saved.Title))
@@ -240,7 +240,7 @@ func (s *screen) changed() {
 	}
 	s.changedHere()
 	if extra := len(entries) - maxReplay; extra > 0 {
-		s.say(ink.Muted, fmt.Sprintf("what came before the last %d entries is not shown again; /export has it", maxReplay))
+		s.say(ink.Muted, fmt.Sprintf("only the last %d entries are shown again; /export has all", maxReplay))
 		entries = entries[extra:]
 	}
 	for i := range entries {
@@ -261,7 +261,7 @@ func (s *screen) changed() {
 		}
 	}
 	if done < len(p.Steps) {
-		s.say(ink.Muted, fmt.Sprintf("Its plan is not done: %d of %s. /plan shows it, /plan do goes on.", done, plural(len(p.Steps), "step", "steps")))
+		s.say(ink.Muted, fmt.Sprintf("Its plan is not finished: %d of %s. /plan shows it, /plan do continues it.", done, plural(len(p.Steps), "step", "steps")))
 	}
 }
 
@@ -433,7 +433,7 @@ func (s *screen) rewind(string) {
 		return
 	}
 	slices.Reverse(all)
-	p := &picker{title: "go on from before which question?"}
+	p := &picker{title: "continue from before which question?"}
 	for i, q := range all {
 		detail := ""
 		if i > 0 {
@@ -455,7 +455,7 @@ func (s *screen) rewindTo(q askedQuestion) {
 	before := s.session.Saved()
 	s.inBackground(func(ctx context.Context) error { return s.session.Rewind(ctx, q.entry) }, func(s *screen) {
 		s.print(s.rule(strings.TrimSpace("conversation " + s.session.Saved().ID)))
-		text := "Rewound in a copy, to before “" + plaintext.Line(s.folded(q.text), 60) + "”. Calls that ran since are not undone."
+		text := "Went back to before “" + plaintext.Line(s.folded(q.text), 60) + "”, in a copy. Calls that ran since are not undone."
 		if before.ID != "" {
 			text += " Original: /resume " + before.ID
 		}
@@ -488,7 +488,7 @@ func (s *screen) listNotes(words string) {
 	fetch(s, find, func(s *screen, found []remember.Note) {
 		switch {
 		case len(found) == 0 && words != "":
-			s.say(ink.Muted, "nothing was remembered in these words")
+			s.say(ink.Muted, "no note has these words")
 		case len(found) == 0:
 			s.say(ink.Muted, "the model has stored no notes yet; a fact of /keep is part of its conversation")
 		default:
@@ -546,7 +546,7 @@ func (s *screen) permissions(argument string) {
 	case word != "undo" || err != nil:
 		s.hint = "expected /permissions, or /permissions undo NUMBER"
 	case n < 1 || n > len(s.permitted):
-		s.hint = "there is no number " + strconv.Itoa(n) + " in the list; /permissions shows it"
+		s.hint = "there is no number " + strconv.Itoa(n) + " in the list; /permissions shows the list"
 	default:
 		s.change(s.permitted[n-1].Undo)
 	}

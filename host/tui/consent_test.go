@@ -121,7 +121,7 @@ func TestACallIsAllowedOnceItsArgumentsWereInSight(t *testing.T) {
 	for _, key := range []string{"y", "s", "a", "t"} {
 		play(t, &scripted{}, 40, 14, func(st *stage) {
 			got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
-			st.holds("What would be sent goes on below: see")
+			st.holds("There is more text below: see its end")
 			for range 20 {
 				if strings.Contains(st.frame(), "+ - coffee") || len(st.screen.cards) == 0 {
 					break
@@ -153,9 +153,9 @@ func TestACallIsAllowedOnceItsArgumentsWereInSight(t *testing.T) {
 func TestACardSaysWhyNoRuleIsOffered(t *testing.T) {
 	play(t, &scripted{}, 80, 30, func(st *stage) {
 		card := writeCard()
-		card.Always, card.Once = nil, "a secret is asked about every time"
+		card.Always, card.Once = nil, "a secret needs a new answer each time"
 		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, card) })
-		st.holds("Only once: a secret is asked about every time.")
+		st.holds("Only once: a secret needs a new answer each time.")
 		cancel()
 	})
 }
@@ -275,10 +275,10 @@ func TestCardExplainsTrust(t *testing.T) {
 		expect(t, "the card", st.frame(), `
 ── trust files: until when? ────────────────────────────────
   1 for this session
-▸ 2 for good, as it is started now
-    This call runs. What the server claims about its tools
-    is believed, and what it defines or changes is not
-    reviewed. What comes from outside of it stays untrusted.
+▸ 2 permanently, with its present command
+    This call runs. The server's annotations are taken as
+    true, and its definitions and changes are not reviewed.
+    Text from outside of it stays untrusted.
 Enter trust · ↑↓ 1 2 3 … choose · Esc back · F1 keys
 Ctrl+C cancel
 test-model · 0/0 servers, 0 tools · F1 help`)
@@ -393,7 +393,7 @@ func TestAYesForTheQuestionIsOneKey(t *testing.T) {
 		card.Reads = true
 		widest := card.Always[len(card.Always)-1]
 		got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, card) })
-		if frame := st.frame(); !strings.Contains(frame, "You said in a review that it only reads; the server does not say what it does") {
+		if frame := st.frame(); !strings.Contains(frame, "You confirmed in a review that it only reads; the server does not declare it") {
 			t.Errorf("the card does not say why it counts as reading:\n%s", frame)
 		}
 		st.keys("f")

@@ -20,7 +20,7 @@ import (
 const maxURL = 2_000
 
 // fieldHelp describes the input for a field in line mode.
-const fieldHelp = "Type a text, the number or name of a choice, - for none, or nothing to leave it as it is; :decline, :cancel."
+const fieldHelp = "Type a text, or the number or name of a choice. Type - for none, or only Enter to keep the value. :decline and :cancel end the form."
 
 // formCard asks the user to fill in a form, or to visit a page.
 type formCard struct {
@@ -45,7 +45,7 @@ func newFormCard(a *ask, f host.Form) card {
 	if f.Request.Mode == mcp.ElicitURL {
 		page, err := url.Parse(f.Request.URL)
 		if err != nil || page.Host == "" || page.Scheme != "https" && page.Scheme != "http" || len(f.Request.URL) > maxURL {
-			c.fault = fmt.Sprintf("the address is no http or https address of at most %d bytes, so it is not shown", maxURL)
+			c.fault = fmt.Sprintf("the address is not shown, because it is not an http or https address of at most %d bytes", maxURL)
 			return c
 		}
 		c.page = page
@@ -154,7 +154,7 @@ func (c *formCard) lines(s *screen, width, height int) []ink.Line {
 	}
 	foot := s.foot(width, "", "Tab Shift+Tab field", "Space ← → choose", "Enter next", "Esc cancel")
 	if c.leaving {
-		foot = ink.Lines(ink.Warn, "Esc once more discards what you typed; any other key goes on.", width)
+		foot = ink.Lines(ink.Warn, "Esc again discards your input; any other key continues.", width)
 	}
 	body, from, to := c.body(width)
 	rows := max(1, height-1-len(foot))

@@ -87,7 +87,7 @@ func TestMissingFilesAreReported(t *testing.T) {
 	session := offering()
 	play(t, session, 80, 24, func(st *stage) {
 		st.keys("see @missing.txt, @alice<enter>")
-		st.printedText("there is no file missing.txt here, so nothing goes along for @missing.txt")
+		st.printedText("there is no file missing.txt here, so nothing is attached for @missing.txt")
 		st.keys("thanks @README.md<enter>")
 		if n := strings.Count(st.scrollback(), "there is no file"); n != 1 {
 			t.Errorf("said %d times", n)

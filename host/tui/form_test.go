@@ -202,7 +202,7 @@ func TestPages(t *testing.T) {
 		{"declined", "https://example.com/", "n", "decline", "host: example.com"},
 		{"cancelled", "https://example.com/", "<esc>", "cancel", "Junction does not open it"},
 		{"doubtful", "http://user@xn--80ak6aa92e.com/", "n", "decline", "alphabets"},
-		{"no page at all", "javascript:alert(1)", "n", "decline", "no http or https"},
+		{"no page at all", "javascript:alert(1)", "n", "decline", "not an http or https"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			play(t, &scripted{}, 80, 24, func(st *stage) {

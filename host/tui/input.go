@@ -280,7 +280,7 @@ func (s *screen) send(text string) error {
 	}
 	s.attachedLine(names)
 	for _, name := range s.absent {
-		s.say(ink.Warn, "there is no file "+plaintext.Line(name, 200)+" here, so nothing goes along for @"+plaintext.Line(name, 200))
+		s.say(ink.Warn, "there is no file "+plaintext.Line(name, 200)+" here, so nothing is attached for @"+plaintext.Line(name, 200))
 	}
 	s.history.add(text)
 	if s.ui.options.Remember != nil {
@@ -376,7 +376,7 @@ func (s *screen) enqueue(text string) {
 	}
 	w.first = false
 	if s.run == nil {
-		s.hint = fmt.Sprintf("it waits behind what was held; Enter sends the first of %d", len(w.texts))
+		s.hint = fmt.Sprintf("it waits behind held questions; Enter sends the first of %d", len(w.texts))
 	}
 	s.input.Set("")
 	s.menu.update(s)

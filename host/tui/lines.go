@@ -197,7 +197,7 @@ func (t *typist) show(ctx context.Context, panel overlay) error {
 	case *picker:
 		return t.pick(ctx, p)
 	default:
-		t.say(ink.Warn, "what this would show"+needsScreen)
+		t.say(ink.Warn, "this view"+needsScreen)
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (t *typist) pick(ctx context.Context, p *picker) error {
 		}
 		p.filter.Set(line)
 		if len(p.fitting()) == 0 {
-			t.say(ink.Warn, "nothing has these words")
+			t.say(ink.Warn, "no entry has these words")
 			p.filter.Set("")
 		}
 	}
@@ -261,7 +261,7 @@ func (c *consentCard) line(s *screen, text string) bool {
 			return c.pressScope(s, keypress{name: "enter"})
 		}
 		if text != "" {
-			s.hint = fmt.Sprintf("“%s” is none of them; expected a number from 1 to %d, or nothing to go back", plaintext.Line(text, 40), len(c.choices))
+			s.hint = fmt.Sprintf("“%s” is not a choice; expected a number from 1 to %d, or nothing to go back", plaintext.Line(text, 40), len(c.choices))
 			return false
 		}
 		return c.pressScope(s, keypress{name: "esc"})
@@ -287,7 +287,7 @@ func isAnswer(s *screen, c card, text string) bool {
 	if slices.Contains(keys, letter(text).text) {
 		return true
 	}
-	s.hint = "nothing was answered yet; expected one of " + strings.Join(keys, ", ")
+	s.hint = "that is not an answer; expected one of " + strings.Join(keys, ", ")
 	if _, isCall := c.(*consentCard); isCall {
 		s.hint += ", or n and what the model should do instead"
 	}

@@ -65,7 +65,7 @@ func TestCommandsLineByLine(t *testing.T) {
 		{"/copy", "no clipboard that can be reached here; /export writes a file", ""},
 		{"/effort low", "From the next question on", ""},
 		{"/model,large,1", "and 2 more", ""},
-		{"/model,nowhere,2", "nothing has these words", ""},
+		{"/model,nowhere,2", "no entry has these words", ""},
 		{"/tools", "── tools ", ""},
 		{"/log", "── log ", ""},
 		{"/keep", "expected /keep NOTE", ""},
@@ -97,7 +97,7 @@ func TestAPlanIsEditedLineByLine(t *testing.T) {
 	at := 0
 	for _, want := range []string{
 		"there is no plan;", "○ 1 Buy paint\n○ 2 Paint\n○ 3 Rest\n/plan do carries them out", "○ 2 Paint it green", "expected /plan edit with a step's number from 1 to 2",
-		"○ 1 Buy paint\n○ 2 Paint it green\n○ 3 Clean up\n", "▸ step 1 of 3: Buy paint", "✓ step 3 of 3: Clean up", "The plan is done.", "there is no plan any more",
+		"○ 1 Buy paint\n○ 2 Paint it green\n○ 3 Clean up\n", "▸ step 1 of 3: Buy paint", "✓ step 3 of 3: Clean up", "The plan is done.", "the plan no longer exists",
 	} {
 		next := strings.Index(out[at:], want)
 		if next < 0 {
@@ -122,12 +122,12 @@ func TestACardLineByLine(t *testing.T) {
 	}{
 		{"yes", host.Verdict{Allow: true}, false, "│ - ten\n│ + x\n"},
 		{"x,,n", host.Verdict{}, false, "y yes, once · f yes to all of files, for this question · n no · m more…"},
-		{"/model,use /tmp,2,?,Y", host.Verdict{Allow: true}, false, "nothing was answered yet; expected one of y, n, N, f, s, a, t, m, or n and"},
+		{"/model,use /tmp,2,?,Y", host.Verdict{Allow: true}, false, "that is not an answer; expected one of y, n, N, f, s, a, t, m, or n and"},
 		{"more,y", host.Verdict{Allow: true}, false, "y yes, once · f all of this server, for this question · s this session…\na always… · n no · N no, with a note · t trust this server…\n"},
 		{"n use /tmp", host.Verdict{Note: "use /tmp"}, false, ""},
 		{"No: use /tmp", host.Verdict{Note: "use /tmp"}, false, ""},
-		{"yes please,y", host.Verdict{Allow: true}, false, "nothing was answered yet"},
-		{"a,9,1", host.Verdict{Allow: true, Forever: true}, true, "“9” is none of them; expected a number from 1 to 1, or nothing to go back"},
+		{"yes please,y", host.Verdict{Allow: true}, false, "that is not an answer"},
+		{"a,9,1", host.Verdict{Allow: true, Forever: true}, true, "“9” is not a choice; expected a number from 1 to 1, or nothing to go back"},
 		{"N,use /tmp", host.Verdict{Note: "use /tmp"}, false, "what should the model do instead?"},
 		{"session,1", host.Verdict{Allow: true}, true, "Type a number, or Enter to go back"},
 		{"a,,y", host.Verdict{Allow: true}, false, "allow always: which calls?"},
@@ -159,7 +159,7 @@ func TestAReviewLineByLine(t *testing.T) {
 	}{
 		{"A,n,y", [2]host.ReviewAnswer{yes, yes}, "  memory  9 tools: 3 read, 6 write; memory-server 0.6.3\n    npx -y @modelcontextprotocol/server-memory\n"},
 		{"N", [2]host.ReviewAnswer{no, no}, "A approve all 6 without warnings · N refuse all"},
-		{"x,/model,9,N", [2]host.ReviewAnswer{no, no}, "nothing was answered yet; expected one of y, n, t, d, A"},
+		{"x,/model,9,N", [2]host.ReviewAnswer{no, no}, "that is not an answer; expected one of y, n, t, d, A"},
 		{"8,d,,t,,y,N", [2]host.ReviewAnswer{no, yes}, "Enter goes back"},
 	} {
 		var got []host.ReviewAnswer

@@ -16,7 +16,7 @@ import (
 func TestTheKeysOfTheServers(t *testing.T) {
 	session := panels()
 	session.stderr = map[string][]string{"web": {"no \x1b[2Jmodule"}}
-	session.servers[2].Remedy = "it does not know you: get a token for it"
+	session.servers[2].Remedy = "it needs a token: get one"
 	play(t, session, 80, 24, func(st *stage) {
 		st.tell(host.Event{Log: &host.Logged{Server: "web", Level: mcp.LogError, Data: object(`"broken"`)}}, host.Event{Log: &host.Logged{Server: "ev", Level: mcp.LogInfo, Data: object(`"fine"`)}})
 		st.keys("<f2><enter>")
@@ -26,12 +26,12 @@ ev · add “Add numbers”  sent
 ↑↓ scroll · Esc close
 test-model · 2/4 servers, 15 tools, 1 to review, 1 failed · 13.0k tokens`)
 		st.keys("<esc><down><down>")
-		st.holds("▸ ✗ web failed\n    exec: \\x1b[2J not found; it does not know you: get a token for it\n")
+		st.holds("▸ ✗ web failed\n    exec: \\x1b[2J not found; it needs a token: get one\n")
 		st.keys("l")
 		st.holds("── log of web ──")
 		st.holds("no \\x1b[2Jmodule\n")
 		st.holds("web broken\n")
-		st.holds("exec: \\x1b[2J not found; it does not know you: get a token for it\n")
+		st.holds("exec: \\x1b[2J not found; it needs a token: get one\n")
 		if frame := st.frame(); strings.Contains(frame, "fine") {
 			t.Errorf("it has the log of another server:\n%s", frame)
 		}
@@ -39,25 +39,25 @@ test-model · 2/4 servers, 15 tools, 1 to review, 1 failed · 13.0k tokens`)
 		st.holds("web is being restarted")
 		st.holds("▸ ✗ web failed") // the list is there still
 		st.keys("<home>o")
-		st.holds("▸ – ev off, connected, 12 tools, about 1.5k tokens\n    off in this conversation: the model has nothing of it")
+		st.holds("▸ – ev off, connected, 12 tools, about 1.5k tokens\n    off in this conversation: the model cannot use it")
 		st.keys("<down>")
 		st.holds("1/3 servers, 3 tools, 1 to review, 1 failed, 1 off")
 		st.keys("<up>o")
 		st.holds("ev is on")
 		st.holds("▸ ● ev connected, 12 tools, about 1.5k tokens\n")
 		st.keys("t")
-		st.holds("▸ until junction chat ends\n  for good  as it is started now\n")
+		st.holds("▸ until junction chat ends\n  permanently  with its present command\n")
 		st.keys("<down><enter>")
 		st.holds("▸ ● ev connected, 12 tools, about 1.5k tokens, trusted\n")
 		st.keys("t")
-		st.holds("ev is trusted; /permissions takes it back")
+		st.holds("ev is trusted; /permissions undoes it")
 		st.keys("x<esc>")
 		for _, want := range []string{"restart web", "trust ev true"} {
 			if !session.did(want) {
 				t.Errorf("it did not %s: %q", want, session.calls)
 			}
 		}
-		for _, want := range []string{"web is being restarted", "ev is off in this conversation: the model has none of its tools", "ev is on", "ev is trusted for good"} {
+		for _, want := range []string{"web is being restarted", "ev is off in this conversation: the model has none of its tools", "ev is on", "ev is trusted permanently"} {
 			st.printedText(want)
 		}
 		if st.screen.panel != nil {

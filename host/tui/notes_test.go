@@ -44,7 +44,7 @@ func TestNotesAreListedAndDeleted(t *testing.T) {
 			t.Errorf("left are %+v", notes.notes)
 		}
 		st.keys("/notes bank<enter>")
-		st.printedText("nothing was remembered in these words")
+		st.printedText("no note has these words")
 		notes.fail = errScripted
 		st.keys("/notes<enter>")
 		st.printedText("error: the provider is on holiday")

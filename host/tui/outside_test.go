@@ -107,10 +107,10 @@ func TestTheInputIsEditedInAnEditorOfTheirOwn(t *testing.T) {
 func TestAnEditorThatFailsLeavesTheInput(t *testing.T) {
 	play(t, &scripted{}, 80, 24, func(st *stage) {
 		st.keys("hello<ctrl+g>")
-		st.holds("no editor is known: set VISUAL or EDITOR")
+		st.holds("no editor is set: set VISUAL or EDITOR")
 		folder := t.TempDir()
 		st.send(edited{folder: folder, err: errScripted})
-		st.holds("the input is as it was: the editor: the provider is on holiday")
+		st.holds("the input is unchanged: the editor: the provider is on holiday")
 		st.keys("!")
 		st.holds("❯ hello!")
 		if _, err := os.Stat(folder); err == nil {

@@ -125,7 +125,7 @@ func helpPanel(byLine bool) *pager {
 		}
 	}
 	rows = append(rows, [2]string{"/SERVER:PROMPT", "a prompt of a server; NAME=VALUE for its arguments"},
-		[2]string{"@PATH", "a text file or a picture below this folder goes along; @\"a path\" with spaces"}, [2]string{"@SERVER:URI", "a resource of a server goes along"})
+		[2]string{"@PATH", "attach a text file or a picture below this folder; @\"a path\" with spaces"}, [2]string{"@SERVER:URI", "attach a resource of a server"})
 	if byLine {
 		rows = append(rows, [2]string{"Ctrl+C Ctrl+D", "interrupts the answer; quits"}, [2]string{"anything else", "is a question"})
 	}
@@ -137,10 +137,10 @@ func keys() [][2]string {
 	return [][2]string{
 		{"Enter", "send"}, {"Alt+Enter Ctrl+J", "a new line; a backslash before Enter too"},
 		{"Tab", "accept the completion"}, {"↑ ↓", "lines, then earlier input"},
-		{"Ctrl+G", "open the input in $VISUAL or $EDITOR, pastes in full"}, {"Ctrl+V", "the picture in the clipboard goes along"}, {"Ctrl+R", "search earlier input"}, {"Ctrl+F", "search what is on the screen"},
+		{"Ctrl+G", "open the input in $VISUAL or $EDITOR, pastes in full"}, {"Ctrl+V", "attach the picture in the clipboard"}, {"Ctrl+R", "search earlier input"}, {"Ctrl+F", "search what is on the screen"},
 		{"Ctrl+O", "calls and thoughts in full"}, {"Ctrl+T", "show or hide the steps of a run"},
-		{"Esc", "interrupt the answer, what came stays; close; twice: earlier questions to go on from"}, {"Enter ↑ Ctrl+X", "while an answer comes: queue a question, edit the last one, remove it"},
-		{"Ctrl+C", "cancel the run, hold what is queued; twice: quit"}, {"Ctrl+D", "quit; twice while an answer comes"},
+		{"Esc", "interrupt the answer, keeping its text; close; twice: continue from an earlier question"}, {"Enter ↑ Ctrl+X", "while an answer comes: queue a question, edit the last one, remove it"},
+		{"Ctrl+C", "cancel the run, and hold queued questions; twice: quit"}, {"Ctrl+D", "quit; twice while an answer comes"},
 		{"F1 F2 F3 F4", "help, servers, context, log"},
 		{"Ctrl+A Ctrl+E", "start and end of the line"}, {"Alt+B Alt+F", "a word back or on"},
 		{"Ctrl+W Ctrl+U Ctrl+K", "delete a word, to the start, to the end; Ctrl+Y brings it back"},
@@ -225,7 +225,7 @@ func contextPanel() *pager {
 		for _, p := range parts {
 			text := p.Name
 			if p.Deferred > 0 {
-				text += fmt.Sprintf(" (%s more are left to search)", count(p.Deferred))
+				text += fmt.Sprintf(" (%s more are found by search)", count(p.Deferred))
 			}
 			head := ink.Line{ink.T(ink.Plain, fmt.Sprintf("%8s ", count(p.Tokens))), ink.T(ink.Accent, fmt.Sprintf("%-8s ", p.Kind))}
 			lines = append(lines, append(head, ink.T(ink.Muted, plaintext.Line(text, 200))).Cut(width))

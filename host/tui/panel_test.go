@@ -41,12 +41,13 @@ func TestPanels(t *testing.T) {
 ▸ ● ev connected, 12 tools, about 1.5k tokens
   ● files connected, 5 tools, about 400 tokens
     the model cannot use 2 of them: denied by a rule,
-    disabled or not approved (/tools says which)
+    disabled or not approved (/tools lists them)
   ✗ web failed
     exec: \x1b[2J not found
   ? new unapproved, 2 tools, about 0 tokens
-    not approved yet: what is new is shown with your next
-    question, what was refused or disabled after /review new
+    not approved yet: your next question shows the new
+    definitions, and /review new shows the refused and
+    disabled ones
 Enter tools · r restart · o on/off · t trust · l log · Esc
 close
 test-model · 2/4 servers, 15 tools, 1 to review, 1 failed`},
@@ -59,7 +60,7 @@ test-model · 2/4 servers, 15 tools, 1 to review, 1 failed`},
 ── context ─────────────────────────────────────────────────
   █████████████████░░░  85%  8.5k of 10.0k tokens
 
-    8.2k tools    ev (700 more are left to search)
+    8.2k tools    ev (700 more are found by search)
      300 system   system prompt
 
 so far: 3 requests, 1 call, 12.3k tokens in (10.0k cached),
@@ -179,16 +180,15 @@ I will.
 
 kept in this conversation: a note
 
-what is above was replaced by this summary, for the model:
+for the model, this summary replaces the text above:
 
 short
 
-There is no answer to that: junction chat ended before it
-was there.`)
+This has no answer: junction chat ended too early.`)
 	})
 	session.entries = append(session.entries, host.Entry{Totals: &host.Totals{}})
 	play(t, session, 60, 24, func(st *stage) {
-		if strings.Contains(st.scrollback(), "There is no answer") {
+		if strings.Contains(st.scrollback(), "This has no answer") {
 			t.Error("an answer is missing in a run that came to its end")
 		}
 	})
@@ -351,7 +351,7 @@ func TestACallWithoutAResultIsShownAfterARestart(t *testing.T) {
 		{Call: &model.Call{ID: "1", Name: "bank__pay", Arguments: object(`{"euros":30}`)}}}}}}
 	play(t, session, 80, 24, func(st *stage) {
 		st.printedText("✗ bank · pay  {\"euros\":30}\n  junction chat ended before there was a result; it may have been carried out")
-		st.printedText("Find out\nwhether the call above was carried out before you ask for it again.")
+		st.printedText("Find out whether the call\nabove was carried out before you ask for it again.")
 		if strings.Contains(st.scrollback(), "Ask again") {
 			t.Error("it says to ask again for what may have been done")
 		}
@@ -375,7 +375,7 @@ func TestCallsOfInterruptedRunsFollowTheirQuestions(t *testing.T) {
 	play(t, session, 100, 60, func(st *stage) {
 		st.printedText("Find out")
 		text, at := st.scrollback(), 0
-		for _, want := range []string{"one", "bank · first", "it was not carried out", "There is no answer to that", "two", "bank · second", "There is no answer to that", "three", "bank · third", "it may have been carried out", "There is no answer to that"} {
+		for _, want := range []string{"one", "bank · first", "it was not carried out", "This has no answer", "two", "bank · second", "This has no answer", "three", "bank · third", "it may have been carried out", "This has no answer"} {
 			i := strings.Index(text[at:], want)
 			if i < 0 {
 				t.Fatalf("%q is not below what comes before it in\n%s", want, text)
@@ -395,7 +395,7 @@ func TestCallThatWaitedForApprovalWasNotCarriedOut(t *testing.T) {
 		{Call: &model.Call{ID: "1", Name: "bank__pay", Arguments: object(`{"euros":30}`)}}}}}, {Asking: &host.Asking{Calls: []string{"1"}}}}
 	play(t, session, 80, 24, func(st *stage) {
 		st.printedText("✗ bank · pay  {\"euros\":30}\n  junction chat ended while you were asked; it was not carried out")
-		if text := st.scrollback(); strings.Contains(text, "may have been") || strings.Contains(text, "Find out") || !strings.Contains(text, "There is no answer to that") {
+		if text := st.scrollback(); strings.Contains(text, "may have been") || strings.Contains(text, "Find out") || !strings.Contains(text, "This has no answer") {
 			t.Errorf("printed\n%s", text)
 		}
 	})
@@ -414,7 +414,7 @@ func TestResumedConversationShowsHowRunsEnded(t *testing.T) {
 	}
 	play(t, session, 80, 24, func(st *stage) {
 		text := st.scrollback()
-		for _, want := range []string{"one\n", "error: HTTP status 401: no key\n", "two\n", "cancelled\n", "three\n", "the answer is not whole: the run ended with steps\n", "four\n", "There is no answer to that: junction chat ended before it was there.\n"} {
+		for _, want := range []string{"one\n", "error: HTTP status 401: no key\n", "two\n", "cancelled\n", "three\n", "the answer is not complete: the run ended with steps\n", "four\n", "This has no answer: junction chat ended too early.\n"} {
 			_, rest, found := strings.Cut(text+"\n", want)
 			if !found {
 				t.Errorf("%q is not printed, or not in order:\n%s", want, st.scrollback())

@@ -45,7 +45,7 @@ func TestAPasteLargerThanTheWindowNeedsASecondEnter(t *testing.T) {
 		st.send(tea.PasteMsg{Content: large})
 		st.keys("<enter>")
 		st.holds("❯ [paste 1: 1.0k lines]\n")
-		st.holds("Enter again sends it: about 4.0k tokens, of the 8.0k that the model sees at a time")
+		st.holds("Press Enter again to send it: about 4.0k tokens; the model sees 8.0k at a time")
 		if len(session.calls) != 1 {
 			t.Fatalf("asked %d questions", len(session.calls))
 		}
@@ -74,7 +74,7 @@ func TestALargeLineIsSentByEnterAlone(t *testing.T) {
 	} {
 		session := &scripted{ledger: host.Ledger{Window: 1_000}}
 		out := lineByLine(t, session, nil, test.lines...)
-		if !strings.Contains(out, "> Enter again sends it: about 500 tokens, of the 1.0k that the model sees at a\ntime\n> ") || !slices.Equal(session.calls, test.want) {
+		if !strings.Contains(out, "> Press Enter again to send it: about 500 tokens; the model sees 1.0k at a time\n> ") || !slices.Equal(session.calls, test.want) {
 			t.Errorf("%s: asked %.60q\n%s", test.name, session.calls, out)
 		}
 	}

@@ -131,7 +131,7 @@ func TestALabelStandsForItsPicture(t *testing.T) {
 		st.holds("clipboard begins as a PNG picture, and is damaged")
 		st.screen.input.Set("[picture 9: cat.png (640x480, 12 KB)] and [picture 2]")
 		st.keys("<enter>")
-		st.holds("[picture 9: cat.png (640x480, 12 KB)] is not remembered any more")
+		st.holds("[picture 9: cat.png (640x480, 12 KB)] is no longer remembered")
 		if len(asked) != 2 {
 			t.Error("asked")
 		}

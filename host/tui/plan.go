@@ -26,11 +26,11 @@ func (s *screen) plan(argument string) {
 		s.panel = &pager{title: "plan", build: func(s *screen, width int) []ink.Line {
 			p := s.session.Talk().Plan()
 			if len(p.Steps) == 0 {
-				return ink.Lines(ink.Muted, "there is none; /plan GOAL has the model propose one", width)
+				return ink.Lines(ink.Muted, "there is no plan; to let the model propose one: /plan GOAL", width)
 			}
 			lines := append(ink.Lines(ink.Plain, plaintext.Line(p.Goal, 2_000), width), nil)
 			lines = append(append(lines, planLines(p, width)...), nil)
-			return append(lines, ink.Lines(ink.Muted, "/plan do carries out what is left, /plan edit changes it, /plan drop forgets it", width)...)
+			return append(lines, ink.Lines(ink.Muted, "/plan do carries out the remaining steps, /plan edit changes them, /plan drop deletes the plan", width)...)
 		}}
 	case s.run != nil:
 		s.hint = "the answer is still coming; Esc interrupts it"
@@ -41,7 +41,7 @@ func (s *screen) plan(argument string) {
 	case argument == "edit":
 		s.editPlan()
 	case argument == "drop":
-		s.inBackground(s.changePlan(func(host.Plan) (host.Plan, error) { return host.Plan{}, nil }), func(s *screen) { s.say(ink.Muted, "there is no plan any more") })
+		s.inBackground(s.changePlan(func(host.Plan) (host.Plan, error) { return host.Plan{}, nil }), func(s *screen) { s.say(ink.Muted, "the plan no longer exists") })
 	default:
 		s.propose(argument)
 	}
@@ -52,7 +52,7 @@ func (s *screen) propose(goal string) {
 	steps := s.session.Talk().Plan().Steps
 	open := slices.IndexFunc(steps, func(step host.PlanStep) bool { return step.State == host.PlanOpen })
 	if open >= 0 && slices.ContainsFunc(steps, func(step host.PlanStep) bool { return step.State != host.PlanOpen }) {
-		s.hint = "there is a plan that was begun: /plan do goes on with it, /plan drop forgets it"
+		s.hint = "a plan was begun already: /plan do continues it, /plan drop deletes it"
 		return
 	}
 	s.typed("plan: " + goal)
@@ -103,17 +103,17 @@ func (s *screen) editPlan() {
 	p := s.session.Talk().Plan()
 	switch {
 	case len(p.Steps) == 0:
-		s.hint = "there is no plan; /plan GOAL has the model propose one"
+		s.hint = "there is no plan; to let the model propose one: /plan GOAL"
 	case s.byLine:
 		s.print(planLines(p, s.width)...)
-		s.add(ink.Lines(ink.Muted, "/plan do carries them out, /plan drop forgets them. /plan edit NUMBER TEXT changes one, NUMBER alone removes it, + TEXT adds one.", s.width)...)
+		s.add(ink.Lines(ink.Muted, "/plan do carries them out, /plan drop deletes them. /plan edit NUMBER TEXT changes a step, /plan edit NUMBER removes it, /plan edit + TEXT adds one.", s.width)...)
 	case !s.input.Empty() || s.run != nil:
 		s.say(ink.Muted, "The steps are proposed: /plan edit puts them into the input, /plan do carries them out.")
 	default:
 		s.steps = p.Steps
 		s.input.Set(planDo + "\n" + strings.TrimSuffix(plan.Format(p), "\n"))
 		s.menu.update(s)
-		s.hint = "edit the steps, a line for each (Ctrl+G: in your editor); Enter carries them out, Esc leaves the plan"
+		s.hint = "edit the steps, one a line (Ctrl+G: in your editor); Enter carries them out, Esc leaves the plan"
 	}
 }
 
@@ -185,7 +185,7 @@ func (s *screen) doPlan(typed, text string) {
 		}
 	}
 	if !slices.ContainsFunc(p.Steps, isOpen) {
-		s.hint = "no step is left to be done; /plan GOAL has the model propose some"
+		s.hint = "no step is left; to let the model propose some: /plan GOAL"
 		return
 	}
 	ctx, r := s.begun()
@@ -193,7 +193,7 @@ func (s *screen) doPlan(typed, text string) {
 		err := s.session.Execute(ctx, func(p host.Plan) { s.ui.post(func(s *screen) { s.ticked(r, p) }) })
 		r.cancel()
 		return func(s *screen) {
-			s.ended(r, err, "The plan is done.", "/plan do goes on with this step, /plan edit changes what is left.")
+			s.ended(r, err, "The plan is done.", "/plan do continues with this step, /plan edit changes the remaining steps.")
 		}
 	})
 }

@@ -49,23 +49,23 @@ func TestAPlanIsProposedEditedAndCarriedOut(t *testing.T) {
 	}, "Buy paint", "Paint the wall")
 	play(t, session, 80, 24, func(st *stage) {
 		st.keys("/plan<enter>")
-		st.holds("there is none; /plan GOAL has the model propose one")
+		st.holds("there is no plan; to let the model propose one: /plan GOAL")
 		st.keys("<esc>/plan a green wall<enter>")
-		st.holds("❯ /plan do\n  - [ ] Buy paint\n  - [ ] Paint the wall\nedit the steps, a line for each")
+		st.holds("❯ /plan do\n  - [ ] Buy paint\n  - [ ] Paint the wall\nedit the steps, one a line")
 		st.keys(" twice<ctrl+j>Look at it <enter>")
 		st.wait(1500 * time.Millisecond)
 		st.holds("step 2 of 3: ")
 		st.keys("/plan<enter>")
-		st.holds("a green wall\n\n✓ 1 Buy paint\n▸ 2 Paint the wall twice\n○ 3 Look at it\n\n/plan do carries out what is left")
+		st.holds("a green wall\n\n✓ 1 Buy paint\n▸ 2 Paint the wall twice\n○ 3 Look at it\n\n/plan do carries out the remaining steps")
 		st.keys("<esc>/plan edit<enter>")
 		st.holds("the answer is still coming")
 		st.wait(3 * time.Second)
 		st.printedText("▸ step 2 of 3: Paint the wall twice\n\n✓ step 2 of 3: Paint the wall twice\n\n▸ step 3 of 3: Look at it")
 		st.printedText("The plan is done.")
 		st.keys("<ctrl+u>/plan do<enter>")
-		st.holds("no step is left to be done")
+		st.holds("no step is left")
 		st.keys("<ctrl+u>/plan drop<enter>")
-		st.printedText("there is no plan any more")
+		st.printedText("the plan no longer exists")
 	})
 	if !session.did("propose a green wall") {
 		t.Errorf("%q", session.calls)
@@ -112,7 +112,7 @@ func TestAPlanContinuesAfterAFailure(t *testing.T) {
 	play(t, session, 80, 24, func(st *stage) {
 		st.keys("/plan a green wall<enter><enter>")
 		st.printedText("✗ step 1 of 1: Buy paint\n    the shop is closed")
-		st.printedText("step 1: the step could not be done: the shop is closed\n\n/plan do goes on with this step, /plan edit changes what is left.")
+		st.printedText("step 1: the step could not be done: the shop is closed\n\n/plan do continues with this step, /plan edit changes the remaining steps.")
 		st.keys("/plan edit<enter>")
 		st.holds("❯ /plan do\n  - [!] Buy paint")
 		st.keys("<ctrl+u>- [ ]<enter>")
@@ -124,7 +124,7 @@ func TestAPlanContinuesAfterAFailure(t *testing.T) {
 	})
 	play(t, planning(nil), 80, 24, func(st *stage) {
 		st.keys("/plan edit<enter>")
-		st.holds("there is no plan; /plan GOAL")
+		st.holds("there is no plan; to let the model propose one: /plan GOAL")
 		st.keys("/plan a green wall<enter>")
 		st.printedText("the model proposed no numbered steps")
 		if !st.screen.input.Empty() {
@@ -179,7 +179,7 @@ func TestAResumedConversationStillHasItsPlan(t *testing.T) {
 	}
 	session := &scripted{entries: again.Talk().Entries(), plan: again.Talk().Plan()}
 	play(t, session, 80, 24, func(st *stage) {
-		st.printedText("Its plan is not done: 1 of 2 steps. /plan shows it, /plan do goes on.")
+		st.printedText("Its plan is not finished: 1 of 2 steps. /plan shows it, /plan do continues it.")
 		st.keys("/plan<enter>")
 		st.holds("a green wall\n\n✓ 1 Buy paint\n✗ 2 Paint\n    it rains")
 	})
@@ -211,7 +211,7 @@ func TestAPlanThatWasBegunIsNotReplaced(t *testing.T) {
 		}
 		st.holds("❯ /plan do\n  - [x] one\n  - [ ] two and a half")
 		st.keys("<ctrl+c>/plan another wall<enter>")
-		st.holds("/plan do goes on with it, /plan drop forgets it")
+		st.holds("/plan do continues it, /plan drop deletes it")
 		if session.did("propose another wall") {
 			t.Error("it was proposed anew")
 		}

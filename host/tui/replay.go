@@ -26,7 +26,7 @@ func (s *screen) replay(e *host.Entry) {
 	case e.Message != nil:
 		s.replayMessage(e.Message)
 	case e.Summary != nil:
-		s.say(ink.Muted, "what is above was replaced by this summary, for the model:")
+		s.say(ink.Muted, "for the model, this summary replaces the text above:")
 		s.printMarkdown(e.Summary.Text)
 	case e.Task != nil:
 		s.replayTask(e.Task)
@@ -38,7 +38,7 @@ func (s *screen) replay(e *host.Entry) {
 		case e.Error != "":
 			s.say(ink.Bad, "error: "+e.Error)
 		default:
-			s.say(ink.Warn, "the answer is not whole: the run ended with "+e.Stop)
+			s.say(ink.Warn, "the answer is not complete: the run ended with "+e.Stop)
 		}
 	case e.Note != "":
 		s.say(ink.Muted, keptNote+e.Note)
@@ -59,7 +59,7 @@ func unanswered(entries []host.Entry) bool {
 }
 
 // noAnswer is printed after a question whose run did not end.
-const noAnswer = "There is no answer to that: junction chat ended before it was there."
+const noAnswer = "This has no answer: junction chat ended too early."
 
 // cutOff reports that the last run of some entries did not end, and lists the calls that may have
 // been made in it. It ignores later runs, whose calls may have the same IDs.

@@ -186,14 +186,14 @@ func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 	case said.Trust && said.Forever:
 		what = " approved and trusted (saved in your policy): " + r.overview.Counts
 	case said.Reads:
-		what = fmt.Sprintf(" approved, and %s only read, as you said: %s", plural(len(r.overview.Silent), "tool", "tools"), r.overview.Counts)
+		what = fmt.Sprintf(" approved, and you confirmed that %s only read: %s", plural(len(r.overview.Silent), "tool", "tools"), r.overview.Counts)
 	case said.Trust:
 		what = " approved, and trusted for this session: " + r.overview.Counts
 	case !said.Approve:
 		mark, what = ink.T(ink.Bad, "✗ "), " refused: the model cannot use it"
 		ofServer := func(i host.ReviewItem) bool { return i.Kind == "command" || i.Kind == "version" } // refusing one of these refuses the whole server
 		if !r.First && !slices.ContainsFunc(r.Items, ofServer) {
-			what = " refused: the model goes on with the rest of it, without " + r.overview.Counts
+			what = " refused: the model uses the rest of it, without " + r.overview.Counts
 		}
 		if s.session != nil {
 			what += " (/review " + r.Server + " shows it again)"
@@ -329,7 +329,7 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 			break
 		}
 		if n == warned {
-			lines = append(lines, ink.Line{margin[0], ink.T(ink.Bad, fmt.Sprintf("! %s of another kind: d shows them", plural(len(o.Warnings)-n, "warning", "warnings")))}.Cut(width))
+			lines = append(lines, ink.Line{margin[0], ink.T(ink.Bad, fmt.Sprintf("! %s of other kinds: d shows them", plural(len(o.Warnings)-n, "warning", "warnings")))}.Cut(width))
 			break
 		}
 		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, plaintext.Line(text, excerpt), width-6), ink.Line{margin[0], ink.T(ink.Bad, "! ", ink.Bold)}, ink.Of("      "))...)
@@ -359,11 +359,11 @@ func (c *reviewCard) askFoot(s *screen, width int) []ink.Line {
 	r := &c.servers[c.selected]
 	switch {
 	case c.trusting:
-		text := "Trust “" + plaintext.Line(r.Server, 60) + "”? What it claims about its tools is believed, and what it defines or changes is not reviewed. What comes from outside of it stays untrusted."
-		return append(ink.Lines(ink.Warn, text, width), s.foot(width, "s for this session, a for good, as it is started now; Enter goes back", "s for this session", "a for good, as it is started now", "Esc back")...)
+		text := "Trust “" + plaintext.Line(r.Server, 60) + "”? Its annotations are taken as true, and its definitions and changes are not reviewed. Text from outside of it stays untrusted."
+		return append(ink.Lines(ink.Warn, text, width), s.foot(width, "s for this session, a permanently, with its present command; Enter goes back", "s for this session", "a permanently, with its present command", "Esc back")...)
 	case c.reading:
-		text := "“" + plaintext.Line(r.Server, 60) + "” does not say what these do: " + plaintext.Line(approval.Names(r.overview.Silent, maxSilent), 1_000) +
-			". Are you sure that all of them only read? Then they run unasked, as tools that say so, until one changes."
+		text := "“" + plaintext.Line(r.Server, 60) + "” does not declare what these do: " + plaintext.Line(approval.Names(r.overview.Silent, maxSilent), 1_000) +
+			". Are you sure that all of them only read? If you confirm, they run without a question, like read-only tools, until one changes."
 		return append(ink.Lines(ink.Warn, text, width), s.foot(width, "y they only read; Enter goes back", "y they only read", "Esc back")...)
 	}
 	return nil

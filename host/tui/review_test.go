@@ -85,8 +85,8 @@ func TestTheFirstReviewFitsOneScreen(t *testing.T) {
 		got, failed, cancel := asks(st, func(ctx context.Context) ([]bool, error) { return agreed(st.ui.Review(ctx, eightServers())) })
 		expect(t, "the card", st.frame(), `
 ── 8 new servers: let the model use them? ──────────────────────────────────────
-Names that tools of several servers share, or nearly: create_directory,
-git_create_branch, write_file. The model sees each behind its server's name.
+Tools of several servers have the same or similar names: create_directory,
+git_create_branch, write_file. The model sees each name after its server's name.
 ▸ everything  13 tools: 8 read, 5 write; mcp-servers/everything 2.0.0; 2
     warnings
     npx -y @modelcontextprotocol/server-everything
@@ -226,10 +226,10 @@ func TestAReviewCanSayThatToolsOnlyRead(t *testing.T) {
 		shown      string // before the last key
 		said       string
 	}{
-		{"with r and a yes", "dryn", []host.Review{quiet, loud}, []host.ReviewAnswer{reads, no}, "", "✓ db approved, and 2 tools only read, as you said: 3 tools: 1 read, 0 write,"},
-		{"named before", "ry", []host.Review{quiet}, []host.ReviewAnswer{reads}, "“db” does not say what these do: tool_1, tool_2.", ""},
-		{"back, then a plain yes", "r<esc>y", []host.Review{quiet}, []host.ReviewAnswer{yes}, "r approve, 2 only read…", "✓ db approved: 3 tools: 1 read, 0 write, 2 do not say"},
-		{"a change is read first", "rry", []host.Review{changed, loud}, nil, "do not say", ""},
+		{"with r and a yes", "dryn", []host.Review{quiet, loud}, []host.ReviewAnswer{reads, no}, "", "✓ db approved, and you confirmed that 2 tools only read: 3 tools: 1 read, 0\n  write, 2 not declared"},
+		{"named before", "ry", []host.Review{quiet}, []host.ReviewAnswer{reads}, "“db” does not declare what these do: tool_1, tool_2.", ""},
+		{"back, then a plain yes", "r<esc>y", []host.Review{quiet}, []host.ReviewAnswer{yes}, "r approve, 2 only read…", "✓ db approved: 3 tools: 1 read, 0 write, 2 not declared"},
+		{"a change is read first", "rry", []host.Review{changed, loud}, nil, "not declared", ""},
 		{"not of a server that says it all", "ry", []host.Review{loud}, nil, "y approve · n refuse · t approve and trust… · d Enter details", ""},
 		{"from the details", "dryn", []host.Review{quiet, loud}, []host.ReviewAnswer{reads, no}, "", ""},
 	} {

@@ -75,7 +75,7 @@ func (s *screen) over(r *run, err error) {
 	}
 	switch {
 	case r.interrupted:
-		s.say(ink.Muted, "You interrupted the answer. What came of it stays in the conversation.")
+		s.say(ink.Muted, "You interrupted the answer. Its text so far stays in the conversation.")
 	case r.cancelled && !r.answered:
 		s.say(ink.Muted, "cancelled")
 	}

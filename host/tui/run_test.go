@@ -68,7 +68,7 @@ test-model · 1/1 servers, 5 tools · context 800/32.0k 2% · F1 help`)
 ── may this call run? ──────────────────────────────────────────────────────────
 everything · add “Add”
 New: no rule allows it yet.
-The server does not say what this does: it may write, delete and reach other
+The server does not declare what this does: it may write, delete and reach other
 systems
 arguments:
   a: 2

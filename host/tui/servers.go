@@ -73,7 +73,7 @@ func (s *screen) failed(t *host.ServerTools) []ink.Line {
 
 // serverFailure returns the reason why a server failed, and the remedy.
 func serverFailure(t *host.ServerTools) string {
-	why := strings.TrimPrefix(orElse(t.Error, "no reason is known"), fmt.Sprintf("server %q: ", t.Server))
+	why := strings.TrimPrefix(orElse(t.Error, "the reason is not known"), fmt.Sprintf("server %q: ", t.Server))
 	if t.Remedy != "" {
 		why += "; " + t.Remedy
 	}
@@ -145,11 +145,11 @@ func serverLines(t *host.ServerTools, width int) []ink.Line {
 	case t.Remedy != "":
 		why = serverFailure(t)
 	case why == "" && t.Off:
-		why = "off in this conversation: the model has nothing of it"
+		why = "off in this conversation: the model cannot use it"
 	case why == "" && t.State == host.StateUnapproved:
-		why = "not approved yet: what is new is shown with your next question, what was refused or disabled after /review " + t.Server
+		why = "not approved yet: your next question shows the new definitions, and /review " + t.Server + " shows the refused and disabled ones"
 	case why == "" && t.Seen < t.Tools:
-		why = fmt.Sprintf("the model cannot use %d of them: denied by a rule, disabled or not approved (/tools says which)", t.Tools-t.Seen)
+		why = fmt.Sprintf("the model cannot use %d of them: denied by a rule, disabled or not approved (/tools lists them)", t.Tools-t.Seen)
 	}
 	if why != "" {
 		lines = append(lines, ink.Indent(ink.Lines(ink.Warn, why, width-2), ink.Of("  "), ink.Of("  "))...)
@@ -181,7 +181,7 @@ func (s *screen) reviewAgain(server string) {
 	if s.run != nil {
 		when = "before the model's next step"
 	}
-	s.say(ink.Muted, "You will see what "+server+" defines "+when)
+	s.say(ink.Muted, "You will see the definitions of "+server+" "+when)
 }
 
 // serverVerbs returns the verbs of /mcp.
@@ -222,7 +222,7 @@ func (s *screen) mcp(argument string) {
 	case !slices.Contains(serverVerbs(), verb) || name == "":
 		s.hint = "expected /mcp VERB SERVER with one of " + strings.Join(serverVerbs(), ", ")
 	case i < 0:
-		s.hint = fmt.Sprintf("there is no server %q; /mcp lists them. What the configuration got since the start is there after a new one, with --resume", plaintext.Line(name, 40))
+		s.hint = fmt.Sprintf("there is no server %q; /mcp lists them. To use a server that was configured since the start, restart with --resume", plaintext.Line(name, 40))
 	default:
 		s.toServer(verb, &all[i], nil)
 	}
@@ -252,11 +252,11 @@ func (s *screen) toServer(verb string, t *host.ServerTools, back panel) {
 			return
 		}
 		if t.Trusted {
-			s.hint = name + " is trusted; /permissions takes it back"
+			s.hint = name + " is trusted; /permissions undoes it"
 			return
 		}
-		p := &picker{title: "trust " + name + ": its definitions are not reviewed, its claims are believed",
-			items: []item{{label: "until junction chat ends"}, {label: "for good", detail: "as it is started now"}}}
+		p := &picker{title: "trust " + name + ": its definitions are not reviewed, and its annotations are taken as true",
+			items: []item{{label: "until junction chat ends"}, {label: "permanently", detail: "with its present command"}}}
 		p.chosen = func(s *screen, i int) {
 			s.panel = back
 			s.change(func(context.Context) (string, error) {
@@ -344,7 +344,7 @@ func (s *screen) model(name string) {
 	case name != "":
 		s.chooseModel(name)
 	default:
-		s.hint = "asking which models there are…"
+		s.hint = "listing the models…"
 		s.later(func(ctx context.Context) func(*screen) {
 			list, err := models.List(ctx)
 			return func(s *screen) {
@@ -380,13 +380,13 @@ func (s *screen) chooseModel(name string) {
 		s.say(ink.Bad, "error: "+err.Error())
 		return
 	}
-	text := "From now on answers " + s.aboutModel() + "."
+	text := "Now answering: " + s.aboutModel() + "."
 	window, planned := s.session.Model().Window, s.used.Window
 	switch {
 	case window > planned && planned > 0:
 		text += fmt.Sprintf(" This session still uses %s tokens of its context; start with --model to use all of it.", count(planned))
 	case window > 0 && window < planned:
-		text += fmt.Sprintf(" Its context is smaller than the %s tokens of this session: old turns are summarized when it refuses them.", count(planned))
+		text += fmt.Sprintf(" Its context is smaller than the %s tokens of this session: if it refuses them, old turns are summarized.", count(planned))
 	}
 	s.say(ink.Muted, text)
 }
@@ -423,7 +423,7 @@ func (s *screen) setEffort(level string) {
 		s.say(ink.Bad, "error: "+err.Error())
 		return
 	}
-	s.say(ink.Muted, "From the next question on, the model is asked for this effort: "+level)
+	s.say(ink.Muted, "From the next question on, the model uses this effort: "+level)
 }
 
 // aboutModel describes the current model.

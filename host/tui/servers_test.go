@@ -179,7 +179,7 @@ func TestReviewsCanBeAskedForAgain(t *testing.T) {
 		st.printedText("! it changes (/review web shows it to you)")
 		st.holds("expected /review SERVER, such as web")
 		st.keys("/review web<enter>")
-		st.printedText("You will see what web defines with your next question")
+		st.printedText("You will see the definitions of web with your next question")
 		session.fail = errors.New("there is nothing to be reviewed")
 		st.keys("/review old<enter>")
 		st.printedText("error: there is nothing to be reviewed")
@@ -264,7 +264,7 @@ func TestRefusalsNameTheMissingCall(t *testing.T) {
 		review host.Review
 		want   string
 	}{
-		{"tools that changed", host.Review{Server: "web", Items: []host.ReviewItem{change("tool"), change("tool")}}, "✗ web refused: the model goes on with the rest of it, without 2 tools"},
+		{"tools that changed", host.Review{Server: "web", Items: []host.ReviewItem{change("tool"), change("tool")}}, "✗ web refused: the model uses the rest of it, without 2 tools"},
 		{"another command", host.Review{Server: "web", Items: []host.ReviewItem{change("tool"), change("command")}}, "✗ web refused: the model cannot use it (/review web"},
 		{"another version", host.Review{Server: "web", Items: []host.ReviewItem{change("version")}}, "✗ web refused: the model cannot use it (/review web"},
 		{"a new server", host.Review{Server: "web", First: true, Items: []host.ReviewItem{change("tool")}}, "✗ web refused: the model cannot use it (/review web"},

@@ -38,7 +38,7 @@ func TestTasksAreListedCancelledAndLeft(t *testing.T) {
 		}
 		st.wait(time.Minute)
 		st.keys("l")
-		st.printedText("the model goes on without task 3, and learns what comes of it")
+		st.printedText("the model continues without task 3, and gets its result later")
 		st.keys("<esc>")
 		session.running = nil
 		st.keys("/tasks<enter>")
@@ -60,7 +60,7 @@ func TestTasksAreListedCancelledAndLeft(t *testing.T) {
 func TestTasksAreListedAndCancelledLineByLine(t *testing.T) {
 	session := digging(time.Now())
 	out := lineByLine(t, session, nil, "/tasks", "/tasks cancel 1", "/tasks leave 3")
-	for _, want := range []string{"task 1 works · dig  working, since ", "at the first stone", "the server is asked to cancel task 1", "the model goes on without task 3"} {
+	for _, want := range []string{"task 1 works · dig  working, since ", "at the first stone", "the server is asked to cancel task 1", "the model continues without task 3"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not printed:\n%s", want, out)
 		}
@@ -85,8 +85,8 @@ func TestTheModelContinuesWithResultsOfATask(t *testing.T) {
 		st.tell(came("gold"))
 		st.settle()
 		st.printedText("task 1 is over:\n✓ works · dig\n  gold")
-		st.printedText("Task 1 is over; the model goes on with it.")
-		if !session.did("ask Go on with what came of the task: read it, and finish what was asked for.") {
+		st.printedText("Task 1 is over; the model continues with its result.")
+		if !session.did("ask Continue with the result of the task: read it, and finish the request.") {
 			t.Errorf("done: %v", session.calls)
 		}
 		st.keys("/new<enter>")
@@ -119,7 +119,7 @@ func TestResultsOfATaskWaitForTheirTurn(t *testing.T) {
 		}
 		goOn <- struct{}{}
 		st.settle()
-		if q := <-asked; !q.Relayed || !strings.HasPrefix(q.Text, "Go on with what came") {
+		if q := <-asked; !q.Relayed || !strings.HasPrefix(q.Text, "Continue with the result") {
 			t.Errorf("asked %+v", q)
 		}
 		st.tell(came("silver"))
@@ -188,7 +188,7 @@ func TestATaskIsShownInAContinuedConversation(t *testing.T) {
 	}}
 	play(t, session, 70, 20, func(st *stage) {
 		st.printedText("✓ works · dig\n  went on as task 1")
-		st.printedText("There is no answer to that: junction chat ended before it was there.")
+		st.printedText("This has no answer: junction chat ended too early.")
 		if strings.Contains(st.scrollback(), "Find out whether") {
 			t.Errorf("the person is to find out what is known:\n%s", st.scrollback())
 		}
@@ -208,7 +208,7 @@ func TestAutomaticContinuationsAreBounded(t *testing.T) {
 		if n := len(session.calls); n != maxByItself {
 			t.Errorf("it went on %d times", n)
 		}
-		st.printedText("Task 1 is over. The model went on by itself 8 times since you asked something: ask it to go on.")
+		st.printedText("Task 1 is over. The model continued by itself 8 times since your last question: ask it to continue.")
 		st.keys("go on<enter>")
 		st.tell(came("gold"))
 		st.settle()
@@ -252,7 +252,7 @@ func TestEventsWhileTypingAreShown(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if !session.did("ask Go on with what came of the task: read it, and finish what was asked for.") {
+	if !session.did("ask Continue with the result of the task: read it, and finish the request.") {
 		t.Errorf("done: %v", session.calls)
 	}
 }

@@ -469,7 +469,7 @@ func (s *screen) openEditor() {
 		s.hint = "VISUAL or EDITOR: " + err.Error()
 		return
 	case len(words) == 0:
-		s.hint = "no editor is known: set VISUAL or EDITOR"
+		s.hint = "no editor is set: set VISUAL or EDITOR"
 		return
 	}
 	folder, err := os.MkdirTemp("", "junction-") // readable only by the user
@@ -477,7 +477,7 @@ func (s *screen) openEditor() {
 		err = os.WriteFile(draft(folder), []byte(s.unfolded(s.input.Text())+"\n"), 0o600) // editors expect a final line break
 	}
 	if err != nil {
-		s.hint = "the editor gets no file: " + plaintext.Line(err.Error(), 200)
+		s.hint = "no file could be made for the editor: " + plaintext.Line(err.Error(), 200)
 		return
 	}
 	editor := exec.Command(words[0], append(words[1:], draft(folder))...)
@@ -492,7 +492,7 @@ func (s *screen) editorClosed(e edited) {
 	s.pressed = s.now()
 	text, err := readDraft(e)
 	if err != nil {
-		s.hint = "the input is as it was: the editor: " + plaintext.Line(err.Error(), 200)
+		s.hint = "the input is unchanged: the editor: " + plaintext.Line(err.Error(), 200)
 		return
 	}
 	s.input.Set(s.folded(strings.TrimRight(text, "\r\n")))

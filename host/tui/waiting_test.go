@@ -58,7 +58,7 @@ func TestTheNextQuestionContinuesAfterEsc(t *testing.T) {
 	play(t, session, 80, 24, func(st *stage) {
 		session.ask = slow(st)
 		st.keys("one<enter>no, two<enter><esc>")
-		st.printedText("About one:\n\nYou interrupted the answer. What came of it stays in the conversation.\n\n❯ no, two")
+		st.printedText("About one:\n\nYou interrupted the answer. Its text so far stays in the conversation.\n\n❯ no, two")
 		if !session.did("ask no, two") || strings.Contains(st.scrollback(), "cancelled") {
 			t.Errorf("asked %q\n%s", session.calls, st.scrollback())
 		}
@@ -95,7 +95,7 @@ func TestHeldInputKeepsItsOrder(t *testing.T) {
 		st.wait(time.Second)
 		st.keys("four<enter>")
 		st.holds("3 questions held · Enter send · ↑ edit · Ctrl+X remove\n↳ two\n↳ three\n↳ four\n")
-		st.holds("it waits behind what was held; Enter sends the first of 3")
+		st.holds("it waits behind held questions; Enter sends the first of 3")
 		st.keys("<enter>")
 		for range 3 {
 			st.wait(11 * time.Second)

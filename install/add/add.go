@@ -107,7 +107,7 @@ func (w *addition) configured() (c Configured, err error) {
 		return c, fault
 	}
 	if err != nil {
-		return c, fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", w.name, err)
+		return c, fmt.Errorf("server %q: the settings cannot be read, which may confine it: %w", w.name, err)
 	}
 	return c, nil
 }
@@ -168,7 +168,7 @@ func (a *Adder) Add(ctx context.Context, word string, o Options) (*Result, error
 		return nil, err
 	}
 	if w.With != "" && (w.pkg == nil || !runner.Of(w.pkg.RegistryType).IsPython) {
-		return nil, commandline.Errorf("--with is for packages of PyPI, and %s is none", w.name)
+		return nil, commandline.Errorf("--with is only for packages of PyPI, and %s is not one", w.name)
 	}
 	if err := w.compareNames(ctx); err != nil {
 		return nil, err
@@ -215,7 +215,7 @@ func (w *addition) addFilled(ctx context.Context) (added *Result, err error) {
 	question, choices := "Add it?", []launch.Choice{yes}
 	if w.data != nil {
 		folder := w.Launcher.Place.Tilde(w.data.folder)
-		question = fmt.Sprintf("What it stores is lost, unless %s says where. Add it?", w.data.variable)
+		question = fmt.Sprintf("Its data is lost unless %s gives a place for it. Add it?", w.data.variable)
 		choices = append(choices, launch.Choice{Key: "data", Label: "with [d]ata in " + folder})
 	}
 	if agreed, err := w.askConsent(ctx, question, choices); err != nil || !agreed {

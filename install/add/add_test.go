@@ -68,12 +68,12 @@ func TestAddWritesWithConsent(t *testing.T) {
 		{"no", false, "npm:@x/echo@1.0.0", []string{""}, Options{}, "Nothing was changed.\n", "", "", ""},
 		{"no user", false, "npm:@x/echo@1.0.0", nil, Options{}, "echo is npm:@x/echo 1.0.0\n", "", "", "not a terminal: --yes confirms what is shown"},
 		{"in advance", false, "npm:@x/echo@1.0.0", nil, Options{Yes: true}, "  offers    2 tools\n", "echo", first, ""},
-		{"in place of another", true, "npm:@x/echo@2.0.0", []string{"replace", "yes"}, Options{}, "it takes the place of echo", "echo", second, ""},
+		{"in place of another", true, "npm:@x/echo@2.0.0", []string{"replace", "yes"}, Options{}, "it replaces echo", "echo", second, ""},
 		{"next to another", true, "npm:@x/echo@2.0.0", []string{"keep", "yes"}, Options{}, `[k]eep both, this one as "echo2"`, "echo2", second, ""},
 		{"neither", true, "npm:@x/echo@2.0.0", []string{""}, Options{}, `There is a server "echo"`, "", first, "and nothing was changed"},
 		{"a name that is taken", true, "npm:@x/echo@2.0.0", nil, Options{Yes: true}, "", "", first, `server "echo" exists already`},
-		{"it does not start", false, "npm:@x/echo@9.0.0", nil, Options{Yes: true}, "", "", "", `server "echo" does not start as its entry would be, so nothing was changed`},
-		{"no registry", false, "io.example/tracker", nil, Options{Yes: true}, "", "", "", "io.example/tracker: no registry is asked here"},
+		{"it does not start", false, "npm:@x/echo@9.0.0", nil, Options{Yes: true}, "", "", "", `server "echo" does not start with its entry, so nothing was changed`},
+		{"no registry", false, "io.example/tracker", nil, Options{Yes: true}, "", "", "", "io.example/tracker: no registry is configured here"},
 		{"no such kind", false, "gem:x", nil, Options{Yes: true}, "", "", "", "use npm:, pypi:"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestAnUpgradeShowsTheDifferencesFirst(t *testing.T) {
 		a.Launcher.Prompter = &scripted{answers: answers}
 		return a.Upgrade(t.Context(), file.Servers[0], named, Options{})
 	}
-	if u, err := upgrade(false, ""); err != nil || u.Outcome != Declined || !strings.Contains(shown(a), "echo 1.0.0 becomes 2.0.0 (npm @x/echo)\n") || !strings.Contains(shown(a), "  gone     tool put\n  2 definitions are as they were approved\n") {
+	if u, err := upgrade(false, ""); err != nil || u.Outcome != Declined || !strings.Contains(shown(a), "echo 1.0.0 becomes 2.0.0 (npm @x/echo)\n") || !strings.Contains(shown(a), "  gone     tool put\n  2 definitions are unchanged\n") {
 		t.Errorf("declined: %+v, %v, shown is\n%s", u, err, shown(a))
 	}
 	p.newest = "9.0.0"

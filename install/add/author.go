@@ -36,7 +36,7 @@ func (w *addition) checkAuthor() error {
 }
 
 func (w *addition) namesVariable(what, text string) error {
-	return fmt.Errorf("%s is not added: its author has %s name a variable or a secret of yours: %s", w.name, plaintext.Line(what, 100), plaintext.Line(text, maxReason))
+	return fmt.Errorf("%s is not added: its author uses a variable or a secret of yours in %s: %s", w.name, plaintext.Line(what, 100), plaintext.Line(text, maxReason))
 }
 
 // maxAuthor is the maximum size in bytes of the author's texts in the command line, the variables,
@@ -59,7 +59,7 @@ func (w *addition) checkLength() error {
 	if length <= maxAuthor {
 		return nil
 	}
-	return fmt.Errorf("%s is not added: its author has it start with %d bytes of arguments, variables, headers and URL, and users read at most %d before they agree", w.name, length, maxAuthor)
+	return fmt.Errorf("%s is not added: its arguments, variables, headers and URL have %d bytes, and users can review at most %d", w.name, length, maxAuthor)
 }
 
 // byAuthor records a header or variable that the author sets, not the user, so that the review

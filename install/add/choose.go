@@ -20,7 +20,7 @@ import (
 // lookUp finds a name in the registries.
 func (w *addition) lookUp(ctx context.Context, word string) error {
 	if w.Registries == nil {
-		return orPackage(word, fmt.Errorf("%s: no registry is asked here", plaintext.Line(word, 100)))
+		return orPackage(word, fmt.Errorf("%s: no registry is configured here", plaintext.Line(word, 100)))
 	}
 	e, suspicions, err := w.Registries.Find(ctx, word)
 	if err != nil {
@@ -30,7 +30,7 @@ func (w *addition) lookUp(ctx context.Context, word string) error {
 	why := plaintext.Line(e.StatusMessage, maxReason)
 	switch e.Status {
 	case registry.Deleted:
-		return fmt.Errorf("%s %s was taken out of the registry %s, so it is not added: %s", e.Server.Name, e.Server.Version, e.Source, cmp.Or(why, "none is known"))
+		return fmt.Errorf("%s %s was removed from the registry %s, so it is not added: %s", e.Server.Name, e.Server.Version, e.Source, cmp.Or(why, "none is known"))
 	case registry.Deprecated:
 		w.notes = append(w.notes, "deprecated in its registry: "+cmp.Or(why, "none is known"))
 	}
@@ -74,12 +74,12 @@ func (w *addition) chooseWay() error {
 	var missing []string
 	for i, p := range w.server.Packages {
 		if p.Transport.Type != "" && p.Transport.Type != "stdio" {
-			missing = append(missing, p.RegistryType+" (it is reached over HTTP, at an address of its own)")
+			missing = append(missing, p.RegistryType+" (it serves HTTP at its own address)")
 			continue
 		}
 		kind := runner.Of(p.RegistryType)
 		if kind.Type == "" {
-			missing = append(missing, p.RegistryType+" (add knows no such packages)")
+			missing = append(missing, p.RegistryType+" (junction cannot install such packages)")
 			continue
 		}
 		if !canRun(w.Launcher.Place, kind) {
@@ -91,11 +91,11 @@ func (w *addition) chooseWay() error {
 	}
 	switch {
 	case len(missing) > 0:
-		return fmt.Errorf("%s: none of its packages can be started here: %s", w.server.Name, plaintext.Line(strings.Join(missing, ", "), maxReason))
+		return fmt.Errorf("%s: none of its packages can start here: %s", w.server.Name, plaintext.Line(strings.Join(missing, ", "), maxReason))
 	case w.Local:
-		return fmt.Errorf("%s: it has no package; leave --local out to reach it at its URL", w.server.Name)
+		return fmt.Errorf("%s: it has no package; leave --local out to use its URL", w.server.Name)
 	}
-	return fmt.Errorf("%s: its registry names neither a package nor a URL of it", w.server.Name)
+	return fmt.Errorf("%s: the registry has neither a package nor a URL for it", w.server.Name)
 }
 
 // packageOf returns the package to install for a registry's entry.
@@ -122,7 +122,7 @@ func (w *addition) install(ctx context.Context) error {
 	err = w.resolve(ctx, store, p)
 	if errors.Is(err, install.ErrNoProgram) && p.Bin != "" {
 		w.missingProgram, p.Bin = p.Bin, ""
-		w.notes = append(w.notes, "left out is "+plaintext.Line(w.missingProgram, 100)+", which its author has stand in front of the package: it is no program of the package, and could start another one")
+		w.notes = append(w.notes, "left out is "+plaintext.Line(w.missingProgram, 100)+" was left out: its author wrote it before the package, but it is not a program of the package and could start another one")
 		err = w.resolve(ctx, store, p)
 	}
 	if err != nil {
@@ -157,9 +157,9 @@ func (w *addition) fetch(ctx context.Context, store launch.Packages) error {
 	case err != nil:
 		return notInstalled(err)
 	case unknown != nil:
-		w.notes = append(w.notes, "what its registry says of this version is not known: "+plaintext.Line(unknown.Error(), maxReason))
+		w.notes = append(w.notes, "the registry's status of this version is not known: "+plaintext.Line(unknown.Error(), maxReason))
 	case advice.Pulled:
-		return fmt.Errorf("%s %s was pulled by its author or its registry, so it is not installed; newest is %s", name, w.locked.Version, advice.Newest)
+		return fmt.Errorf("%s %s was withdrawn by its author or registry, so it is not installed; the newest is %s", name, w.locked.Version, advice.Newest)
 	case advice.Deprecated != "":
 		w.notes = append(w.notes, "deprecated: "+plaintext.Line(advice.Deprecated, maxReason))
 	}
@@ -179,7 +179,7 @@ func notInstalled(err error) error {
 func (w *addition) compareNames(ctx context.Context) error {
 	if w.entry == nil && w.pkg != nil {
 		for _, l := range w.likenesses(ctx) {
-			w.doubts = append(w.doubts, fmt.Sprintf("%s looks like the better known %s, and is another one: %s", plaintext.Line(w.pkg.Identifier, 100), plaintext.Line(l.Name, 100), l.Why))
+			w.doubts = append(w.doubts, fmt.Sprintf("%s looks like the better known %s, but is a different one: %s", plaintext.Line(w.pkg.Identifier, 100), plaintext.Line(l.Name, 100), l.Why))
 		}
 	}
 	if len(w.doubts) == 0 || w.Sure {
@@ -187,7 +187,7 @@ func (w *addition) compareNames(ctx context.Context) error {
 	}
 	doubts := strings.Join(w.doubts, "; ")
 	if !w.asks() {
-		return fmt.Errorf("not added: %s; --sure adds it all the same", doubts)
+		return fmt.Errorf("not added: %s; --sure adds it nevertheless", doubts)
 	}
 	if agreed, err := w.confirm(ctx, "CAREFUL: "+doubts+". Go on?"); err != nil || agreed {
 		return err

@@ -22,7 +22,7 @@ func (w *addition) confine() error {
 	}
 	if w.NoSandbox {
 		if w.Allowed.Hosts != nil || w.Allowed.Read != nil || w.Allowed.Write != nil {
-			return commandline.Errorf("--host, --read and --write are for a program that is confined; leave --no-sandbox out")
+			return commandline.Errorf("--host, --read and --write do not go with --no-sandbox; leave it out")
 		}
 		return nil
 	}
@@ -39,7 +39,7 @@ func (w *addition) confine() error {
 	allowArguments(w.Launcher.Place, &p, w.typedArgs())
 	w.allowVariables(&p)
 	if err := p.Check(); err != nil {
-		return commandline.Errorf("what the program may do: %w", err)
+		return commandline.Errorf("the profile of the program: %w", err)
 	}
 	w.sandbox = &p
 	return nil
@@ -114,7 +114,7 @@ func (w *addition) keepConfined(d *config.Definition, before *install.LockedServ
 	}
 	if before != nil && (before.Package != nil || before.Sandbox != nil) {
 		if w.NoSandbox {
-			return commandline.Errorf("--no-sandbox is for a server that is locked for the first time, and %q was locked before", w.name)
+			return commandline.Errorf("--no-sandbox is only for a server that is locked for the first time, and %q was locked before", w.name)
 		}
 		w.sandbox = before.Sandbox
 		return nil
@@ -133,7 +133,7 @@ func (w *addition) confinement() string {
 	p, more := w.sandbox, ""
 	if w.bySettings != nil {
 		first := launch.ProfileOf(w.bySettings)
-		p, more = &first, ", as your settings say"
+		p, more = &first, ", by your settings"
 	}
 	if missing := w.dry.unconfined; len(missing) > 0 {
 		more += "; but this system cannot confine all of that: " + strings.Join(missing, ", ")

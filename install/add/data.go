@@ -104,18 +104,18 @@ func (w *addition) keepData(ctx context.Context) error {
 			continue
 		}
 		if !w.asks() {
-			return commandline.Errorf("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.displayPath(), u.remedy(), plaintext.ShellWord(u.path))
+			return commandline.Errorf("%s gets %s, which does not exist, and files that it writes there are deleted when it ends: %s; --read %s adds it nevertheless", w.name, u.displayPath(), u.remedy(), plaintext.ShellWord(u.path))
 		}
-		question := fmt.Sprintf("Let it write into %s, to keep it?", w.Launcher.Place.Tilde(u.folder))
+		question := fmt.Sprintf("Let it write into %s, to keep its files?", w.Launcher.Place.Tilde(u.folder))
 		if u.moved != "" {
-			question = fmt.Sprintf("Others use that folder. Give it %s instead, which it may write?", w.Launcher.Place.Tilde(u.moved))
+			question = fmt.Sprintf("Other programs use that folder. Give it the writable folder %s instead?", w.Launcher.Place.Tilde(u.moved))
 		}
-		agreed, err := w.confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s", w.name, plaintext.Line(u.displayPath(), maxReason), question))
+		agreed, err := w.confirm(ctx, fmt.Sprintf("%s gets %s, which does not exist. %s", w.name, plaintext.Line(u.displayPath(), maxReason), question))
 		if err != nil {
 			return err
 		}
 		if !agreed {
-			w.notes = append(w.notes, fmt.Sprintf("what it writes to %s is thrown away when it ends: %s", u.displayPath(), u.remedy()))
+			w.notes = append(w.notes, fmt.Sprintf("files that it writes to %s are deleted when it ends: %s", u.displayPath(), u.remedy()))
 			continue
 		}
 		w.sandbox.Write = append(w.sandbox.Write, w.Launcher.Place.Tilde(u.folder))
@@ -139,9 +139,9 @@ func (u volatilePath) remedy() string {
 	case u.moved == "":
 		return write + " lets it keep that"
 	case u.variable != "":
-		return fmt.Sprintf("others use that folder, so give it one of its own, with --env %s --write %s", plaintext.ShellWord(u.variable+"="+u.moved), plaintext.ShellWord(u.folder))
+		return fmt.Sprintf("other programs use that folder, so give it its own one, with --env %s --write %s", plaintext.ShellWord(u.variable+"="+u.moved), plaintext.ShellWord(u.folder))
 	}
-	return fmt.Sprintf("others use that folder, so give it one of its own, with %s in its place, and %s", plaintext.ShellWord(u.moved), write)
+	return fmt.Sprintf("other programs use that folder, so give it its own one, with %s in its place, and %s", plaintext.ShellWord(u.moved), write)
 }
 
 // move changes the entry to the path in the new folder.
@@ -240,7 +240,7 @@ func (w *addition) noteForgetful() {
 			return
 		}
 	}
-	note := "it has nowhere to save data, so what it stores is lost; to give it a place: "
+	note := "it cannot save data, so its data is lost; to give it a place: "
 	again := w.again("--write FOLDER", "")
 	if name := w.about().DataVariable; name != "" && w.written.Env[name] == "" {
 		note += "its README names " + name + "; "
@@ -279,7 +279,7 @@ func (w *addition) makeFolders(ctx context.Context) (undo func(), err error) {
 		return undo, nil
 	}
 	for _, folder := range w.missingFolders() {
-		agreed, err := w.confirm(ctx, fmt.Sprintf("There is no folder %s, which %s is to be given. Make it?", plaintext.Line(folder, maxReason), w.name))
+		agreed, err := w.confirm(ctx, fmt.Sprintf("The folder %s, which %s needs, does not exist. Make it?", plaintext.Line(folder, maxReason), w.name))
 		if err != nil {
 			return undo, err
 		}
@@ -323,7 +323,7 @@ func (w *addition) noteMissing() {
 	for _, folder := range w.missingFolders() {
 		note := "there is no folder " + folder
 		if w.sandbox != nil {
-			note += fmt.Sprintf("; once there is, it may write into it with junction server sandbox allow %s --write FOLDER", plaintext.ShellWord(w.name))
+			note += fmt.Sprintf("; once it exists, allow writing with junction server sandbox allow %s --write FOLDER", plaintext.ShellWord(w.name))
 		}
 		w.notes = append(w.notes, note)
 	}

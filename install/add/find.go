@@ -52,7 +52,7 @@ func (w *addition) find(ctx context.Context, word string) error {
 				prefixes = append(prefixes, strings.Join(k.Prefixes, ": or ")+":")
 			}
 		}
-		return commandline.Errorf("%s: unknown kind of package %q; use %s in front of a package, a URL, or ./FOLDER", plaintext.Line(word, 100), plaintext.Line(prefix, 100), runner.Or(prefixes, ", or "))
+		return commandline.Errorf("%s: unknown kind of package %q; use %s before a package, a URL, or ./FOLDER", plaintext.Line(word, 100), plaintext.Line(prefix, 100), runner.Or(prefixes, ", or "))
 	default:
 		return w.lookUp(ctx, word)
 	}
@@ -129,7 +129,7 @@ func (w *addition) replaceOrKeep(ctx context.Context, all []*config.Definition, 
 		return err
 	case key == "replace":
 		w.replaces = d.Words()
-		w.notes = append(w.notes, "it takes the place of "+d.String())
+		w.notes = append(w.notes, "it replaces "+d.String())
 	case key == "keep":
 		w.name = other
 	default:

@@ -41,7 +41,7 @@ func (w *addition) fill(ctx context.Context) error {
 	if missing := w.missing(ctx); len(missing) > 0 && (!w.asks() || len(missing) > maxQuestions) {
 		why := "there is no terminal for questions"
 		if w.asks() {
-			why = fmt.Sprintf("that are more than %d questions", maxQuestions)
+			why = fmt.Sprintf("there are more than %d questions", maxQuestions)
 		}
 		var how []string
 		for _, n := range missing {
@@ -92,7 +92,7 @@ func (w *addition) fillRemote(ctx context.Context) error {
 		w.written.Headers[name] = strings.TrimSpace(value)
 	}
 	if len(w.Arguments) > 0 || len(w.Env) > 0 {
-		return commandline.Errorf("%s is reached at a URL, and has neither arguments nor an environment; --local installs it, where it has a package", w.name)
+		return commandline.Errorf("%s has a URL, and so neither arguments nor an environment; if it has a package, --local installs it", w.name)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (w *addition) fillPackage(ctx context.Context) error {
 		return err
 	}
 	w.notes = append(w.notes, slices.DeleteFunc(line.Notes, func(note string) bool {
-		return w.missingProgram != "" && strings.HasPrefix(note, w.missingProgram+" is taken for a program")
+		return w.missingProgram != "" && strings.HasPrefix(note, w.missingProgram+" is treated as a program")
 	})...)
 	settings, err := w.fillSettings(ctx)
 	if err != nil {
@@ -170,7 +170,7 @@ func (w *addition) fillPackage(ctx context.Context) error {
 func (w *addition) setOptions(options []string, env map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if runner.EngineReads(name) {
-			return commandline.Errorf("--env %s: docker reads this variable itself, so that the container cannot be given it in the environment", name)
+			return commandline.Errorf("--env %s: docker itself reads this variable, so it cannot be passed to the container", name)
 		}
 		if !slices.Contains(options, name) {
 			options = append([]string{"-e", name}, options...)
@@ -221,7 +221,7 @@ func (w *addition) refuseUnknown() error {
 		switch {
 		case isNeeded:
 		case known == "":
-			return commandline.Errorf(`--set %s: nothing is known that %s needs; arguments stand behind "--", and --env NAME=VALUE sets a variable of its environment`, name, w.name)
+			return commandline.Errorf(`--set %s: %s has no known values; write arguments after "--", and variables of its environment as --env NAME=VALUE`, name, w.name)
 		default:
 			return commandline.Errorf("--set %s: %s has no such value; it has %s", name, w.name, known)
 		}
@@ -363,7 +363,7 @@ func (w *addition) question(ctx context.Context, n registry.Need) (string, error
 			return "", err
 		}
 		if typed == "" {
-			return "", commandline.Errorf("nothing was typed for %s, so %s is not added", name, w.name)
+			return "", commandline.Errorf("no value was typed for %s, so %s is not added", name, w.name)
 		}
 		if err := w.check(n, typed); err != nil {
 			q.Fault = err.Error()
@@ -419,7 +419,7 @@ func (w *addition) fillSettings(ctx context.Context) (map[string]string, error) 
 		} else if values := w.program.Config[n.Name].Defaults(); len(values) > 0 && !n.IsSecret {
 			w.fixed = append(w.fixed, "the setting "+n.Name+" = "+strings.Join(values, ", "))
 			if n.Format == "filepath" && !w.NoSandbox {
-				w.notes = append(w.notes, "it may not read what its author has as "+n.Name+", "+strings.Join(values, ", ")+": --set "+n.Name+"=… gives it what you choose")
+				w.notes = append(w.notes, "it may not read its author's value of "+n.Name+", "+strings.Join(values, ", ")+": --set "+n.Name+"=… gives it what you choose")
 			}
 		}
 	}

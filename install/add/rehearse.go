@@ -82,7 +82,7 @@ func (w *addition) rehearse(ctx context.Context) error {
 	}
 	for name := range w.secrets {
 		if !slices.Contains(w.dry.definition.Variables(), "secret:"+name) {
-			return fmt.Errorf("%s is a file of %s, which cannot name secrets, and %s needs one: choose another file with --config, or junction's own", w.configuration, w.dry.definition.Format, w.name)
+			return fmt.Errorf("%s is a file of %s, which cannot refer to secrets, and %s needs one: choose another file with --config, or junction's own", w.configuration, w.dry.definition.Format, w.name)
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 			d.login = true
 			return nil
 		}
-		return w.notUsable("does not start as its entry would be", err, w.startRemedy(err))
+		return w.notUsable("does not start with its entry", err, w.startRemedy(err))
 	}
 	answered()
 	if d.client.Capabilities().Tools != nil { // some servers send a request to the client when they list tools, and fail
@@ -208,7 +208,7 @@ func (w *addition) readDefinitions(ctx context.Context, s *config.Server) error 
 	d.gateway = gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 	err := d.gateway.Add(w.name, gateway.Upstream{Dial: func(context.Context, *gateway.Start) (*mcp.Client, error) {
 		if d.client == nil {
-			return nil, fmt.Errorf("server %q ended while it was looked at", w.name)
+			return nil, fmt.Errorf("server %q ended during the check", w.name)
 		}
 		client := d.client
 		d.client = nil
@@ -227,7 +227,7 @@ func (w *addition) readDefinitions(ctx context.Context, s *config.Server) error 
 	}
 	d.host = h
 	if err := h.Settle(ctx); err != nil {
-		return fmt.Errorf("server %q does not list what it has: %w", w.name, err)
+		return fmt.Errorf("server %q does not list its tools and other offers: %w", w.name, err)
 	}
 	if d.definitions, err = h.Definitions(w.name); err != nil {
 		return err

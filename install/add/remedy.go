@@ -43,33 +43,33 @@ func (w *addition) startRemedy(err error) string {
 	}
 	said := why.Of(err, w.name)
 	if variable := why.WantedVariable(err, said); variable != "" {
-		return fmt.Sprintf("it wants the variable %[1]s: %[2]s; a secret that junction secret set keeps is given as '%[1]s=${secret:NAME}'", variable, w.again("--env "+variable+"=…", ""))
+		return fmt.Sprintf("the server needs the environment variable %[1]s: %[2]s; for a secret that junction secret set keeps, write '%[1]s=${secret:NAME}'", variable, w.again("--env "+variable+"=…", ""))
 	}
 	if missing := w.missingFolders(); len(missing) > 0 {
-		return fmt.Sprintf("there is no folder %s, which it was given: make it first, with mkdir -p %s", plaintext.Line(missing[0], maxReason), plaintext.ShellWord(missing[0]))
+		return fmt.Sprintf("the folder %s, which it got, does not exist: make it first, with mkdir -p %s", plaintext.Line(missing[0], maxReason), plaintext.ShellWord(missing[0]))
 	}
 	if why.AnswersElsewhere(err) {
 		return "it serves HTTP as it is started so: see which argument has it use standard input and output, often " + w.again("", "--stdio")
 	}
 	if extra := wantsExtra.FindStringSubmatch(said); extra != nil && runner.Of(w.locked.Type).IsPython && strings.EqualFold(extra[1], w.locked.Name) {
-		return "it wants an optional part of its package: junction server add " + plaintext.ShellWord(w.locked.Type+":"+extra[1]+"["+extra[2]+"]")
+		return "it needs an optional part of its package: junction server add " + plaintext.ShellWord(w.locked.Type+":"+extra[1]+"["+extra[2]+"]")
 	}
 	if lacksOwnFile.MatchString(said) {
-		return "its package, or one that it needs, lacks a file, which is for its author to fix: another version may have it, as " + plaintext.ShellWord(w.locked.Type+":"+w.locked.Name+"@VERSION")
+		return "its package, or one that it needs, lacks a file, which its author must fix: another version may have it, such as " + plaintext.ShellWord(w.locked.Type+":"+w.locked.Name+"@VERSION")
 	}
 	if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
-		return fmt.Sprintf("install scripts did not run, of %s, without which it may lack something: %s runs them", plaintext.Line(strings.Join(w.locked.WantScripts, ", "), maxReason), w.again("--scripts", ""))
+		return fmt.Sprintf("install scripts of %s did not run, so it may lack something: %s runs them", plaintext.Line(strings.Join(w.locked.WantScripts, ", "), maxReason), w.again("--scripts", ""))
 	}
 	text := w.withMore() + "; --verbose shows all that it writes"
 	if runner.Of(w.locked.Type).IsPython && w.With == "" {
-		text += "; where it does not know a dependency that is newer than it: --with 'mcp<2'"
+		text += "; if a dependency is too new for it: --with 'mcp<2'"
 	}
 	return text
 }
 
 // withMore returns advice for a program that fails for an unknown reason.
 func (w *addition) withMore() string {
-	return "where its author says that it needs arguments or variables: " + w.again("--env NAME=VALUE", "ARGUMENT…")
+	return "if its author documents arguments or variables: " + w.again("--env NAME=VALUE", "ARGUMENT…")
 }
 
 // again returns the command line that the user typed with an additional flag and an additional
@@ -98,7 +98,7 @@ func (w *addition) noteNothing() {
 	if w.dry.login || w.argument == "" || w.program == nil || len(w.dry.tools)+w.dry.prompts+w.dry.resources > 0 {
 		return
 	}
-	note := "it offers nothing as it was started; " + w.withMore()
+	note := "it offers nothing when started this way; " + w.withMore()
 	if refused := w.dry.refused.remedy(""); refused != "" {
 		note += "; " + refused
 	}
@@ -121,7 +121,7 @@ func (w *addition) holdOlder(ctx context.Context) error {
 	}
 	words := w.words()
 	w.written.Command, w.written.Args = words[0], append(slices.Clone(words[1:]), w.written.Args[len(before.words())-1:]...)
-	w.notes = append(before.notes[:len(before.notes):len(before.notes)], "it does not start with mcp 2, as it was made for mcp 1: it is held to "+olderMCP)
+	w.notes = append(before.notes[:len(before.notes):len(before.notes)], "it does not start with mcp 2, because it was made for mcp 1: it gets "+olderMCP)
 	return nil
 }
 

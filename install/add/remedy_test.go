@@ -28,17 +28,17 @@ func TestFailedStartNamesRemedy(t *testing.T) {
 		err    error
 		want   string
 	}{
-		{"install scripts", scripts, ended("Error: Could not locate the bindings file. Tried:\n → a"), "install scripts did not run, of sqlite3@5.1.7, without which it may lack something: junction server add word --scripts runs them"},
-		{"scripts that ran", allowed, ended("bye"), "where its author says that it needs arguments or variables: junction server add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
-		{"the first of several variables", scripts, ended("Error: No configuration found. Set X_ACCESS_TOKEN or X_ACCOUNT_TOKEN, or set X_CONFIG_FILE."), "it wants the variable X_ACCESS_TOKEN: junction server add word --env X_ACCESS_TOKEN=…; a secret that junction secret set keeps is given as 'X_ACCESS_TOKEN=${secret:NAME}'"},
-		{"a variable in the line behind", scripts, ended("Error: No access token was provided.\nRun `x auth login` first, or pass `--access-token` / `X_ACCESS_TOKEN`.\nUsage: x"), "it wants the variable X_ACCESS_TOKEN: junction server add word --env X_ACCESS_TOKEN=…; a secret that junction secret set keeps is given as 'X_ACCESS_TOKEN=${secret:NAME}'"},
-		{"a variable farther off", allowed, ended("Error: no\nbye\nset X_COLOR for colours"), "where its author says that it needs arguments or variables: junction server add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
-		{"an extra", python, ended("it needs its extra:\npip install \"x-mcp[mcp]\""), "it wants an optional part of its package: junction server add \"pypi:x-mcp[mcp]\""},
-		{"an extra of another", python, ended(`pip install "other[mcp]"`), "where its author says that it needs arguments or variables: junction server add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes; where it does not know a dependency that is newer than it: --with 'mcp<2'"},
-		{"a file that was left out", scripts, ended("Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/c/node_modules/x/dist/a.js' imported from /c/node_modules/x/dist/b.js"), "its package, or one that it needs, lacks a file, which is for its author to fix: another version may have it, as npm:x@VERSION"},
+		{"install scripts", scripts, ended("Error: Could not locate the bindings file. Tried:\n → a"), "install scripts of sqlite3@5.1.7 did not run, so it may lack something: junction server add word --scripts runs them"},
+		{"scripts that ran", allowed, ended("bye"), "if its author documents arguments or variables: junction server add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
+		{"the first of several variables", scripts, ended("Error: No configuration found. Set X_ACCESS_TOKEN or X_ACCOUNT_TOKEN, or set X_CONFIG_FILE."), "the server needs the environment variable X_ACCESS_TOKEN: junction server add word --env X_ACCESS_TOKEN=…; for a secret that junction secret set keeps, write 'X_ACCESS_TOKEN=${secret:NAME}'"},
+		{"a variable in the line behind", scripts, ended("Error: No access token was provided.\nRun `x auth login` first, or pass `--access-token` / `X_ACCESS_TOKEN`.\nUsage: x"), "the server needs the environment variable X_ACCESS_TOKEN: junction server add word --env X_ACCESS_TOKEN=…; for a secret that junction secret set keeps, write 'X_ACCESS_TOKEN=${secret:NAME}'"},
+		{"a variable farther off", allowed, ended("Error: no\nbye\nset X_COLOR for colours"), "if its author documents arguments or variables: junction server add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
+		{"an extra", python, ended("it needs its extra:\npip install \"x-mcp[mcp]\""), "it needs an optional part of its package: junction server add \"pypi:x-mcp[mcp]\""},
+		{"an extra of another", python, ended(`pip install "other[mcp]"`), "if its author documents arguments or variables: junction server add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes; if a dependency is too new for it: --with 'mcp<2'"},
+		{"a file that was left out", scripts, ended("Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/c/node_modules/x/dist/a.js' imported from /c/node_modules/x/dist/b.js"), "its package, or one that it needs, lacks a file, which its author must fix: another version may have it, such as npm:x@VERSION"},
 		{"another way to be reached", scripts, fmt.Errorf("no answer: %w; its standard error ends with:\nhello\n[INFO] HTTP server listening on port 3333", context.DeadlineExceeded), "it serves HTTP as it is started so: see which argument has it use standard input and output, often junction server add word -- --stdio"},
-		{"a server of HTTP that failed", allowed, ended("running at http://localhost:80\nbye"), "where its author says that it needs arguments or variables: junction server add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
-		{"another error", allowed, errors.New("no"), "where its author says that it needs arguments or variables: junction server add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
+		{"a server of HTTP that failed", allowed, ended("running at http://localhost:80\nbye"), "if its author documents arguments or variables: junction server add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
+		{"another error", allowed, errors.New("no"), "if its author documents arguments or variables: junction server add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
 	} {
 		w := &addition{Adder: adder(t), name: "x", argument: "word", locked: &test.locked, program: &install.Program{}}
 		if got := w.startRemedy(test.err); got != test.want {
@@ -55,7 +55,7 @@ func TestEmptyServerIsNoted(t *testing.T) {
 	w.noteNothing()
 	w.dry.prompts = 1
 	w.noteNothing()
-	const want = "it offers nothing as it was started; where its author says that it needs arguments or variables: junction server add npm:x --env NAME=VALUE -- ARGUMENT…"
+	const want = "it offers nothing when started this way; if its author documents arguments or variables: junction server add npm:x --env NAME=VALUE -- ARGUMENT…"
 	if got := strings.Join(w.notes, "\n"); got != want+"\n"+want+"; it was refused to look up a.example, which --host a.example allows" {
 		t.Errorf("got %s", got)
 	}
@@ -136,8 +136,8 @@ func TestRefusalIsNamedOnce(t *testing.T) {
 
 func TestAddedServerListsItsLimits(t *testing.T) {
 	w := &addition{Adder: adder(t), name: "x", sandbox: &sandbox.Profile{}}
-	for _, want := range []string{"It sees no files of yours, and reaches no host. ", "It sees no files of yours, and reaches no other host. ", "It sees no other files of yours, and reaches no other host. "} {
-		if got := w.howToAllow(); !strings.HasPrefix(got, want+"To let it: junction server sandbox allow x --read FOLDER, --write FOLDER or --host HOST") {
+	for _, want := range []string{"It can read no files of yours, and reaches no host. ", "It can read no files of yours, and reaches no other host. ", "It can read no other files of yours, and reaches no other host. "} {
+		if got := w.howToAllow(); !strings.HasPrefix(got, want+"To allow more: junction server sandbox allow x --read FOLDER, --write FOLDER or --host HOST") {
 			t.Errorf("got %s", got)
 		}
 		w.sandbox = &sandbox.Profile{Hosts: []string{"a.example"}, Read: w.sandbox.Hosts}

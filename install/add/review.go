@@ -108,7 +108,7 @@ func (w *addition) warnings() (lines []string) {
 // offers returns a count of a server's features.
 func (d *dryRun) offers() string {
 	if d.login {
-		return "nothing is known yet: it wants a login first"
+		return "nothing is known yet: it needs a login first"
 	}
 	reading := 0
 	for _, t := range d.tools {
@@ -118,7 +118,7 @@ func (d *dryRun) offers() string {
 	}
 	said := []string{plaintext.Count(len(d.tools), "tool")}
 	if reading > 0 {
-		said[0] += fmt.Sprintf(" (%d only read, as it says)", reading)
+		said[0] += fmt.Sprintf(" (%d declared as read-only)", reading)
 	}
 	if d.prompts > 0 {
 		said = append(said, plaintext.Count(d.prompts, "prompt"))
@@ -149,7 +149,7 @@ func (w *addition) permissions() (all []string) {
 	if u, err := url.Parse(w.written.URL); err == nil && u.Host != "" {
 		all = append(all, "what is sent to "+u.Host)
 		if u.Scheme == "http" {
-			all = append(all, "which everybody on the way can read")
+			all = append(all, "which others on the network can read")
 		}
 	}
 	if names := slices.Sorted(maps.Keys(w.written.Headers)); len(names) > 0 {
@@ -209,7 +209,7 @@ func (w *addition) askConsent(ctx context.Context, question string, choices []la
 	found := severe(w.dry.findings)
 	switch {
 	case w.Yes && len(found) > 0 && !w.Sure:
-		return false, fmt.Errorf("server %q is not added: %s: %s; look at it without --yes, or --sure adds it all the same", w.name, plaintext.Count(len(found), "warning"), found[0].Why)
+		return false, fmt.Errorf("server %q is not added: %s: %s; review it without --yes, or add it nevertheless with --sure", w.name, plaintext.Count(len(found), "warning"), found[0].Why)
 	case w.Yes:
 		return true, nil
 	case w.Launcher.User().Absent() != "":

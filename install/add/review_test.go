@@ -34,7 +34,7 @@ func TestReviewRepeatsNothing(t *testing.T) {
 		findings: []guard.Finding{same("tool put, description"), same("tool get, description"), {Severity: guard.Note, Why: "is long"}, same("tool get, title")}}
 	const want = "notes is reached at https://example.com\n" +
 		"  source     none is known\n" +
-		"  offers     2 tools (1 only read, as it says)\n" +
+		"  offers     2 tools (1 declared as read-only)\n" +
 		"    to read  get\n" +
 		"    others   put\n" +
 		"  gets       what is sent to example.com\n" +
@@ -136,11 +136,11 @@ func TestTypedFileIsRead(t *testing.T) {
 		args  string
 		want  string
 	}{
-		{sandbox.Profile{}, home + "/data/mine.db words --nothing", "is confined, but for read ~/data/mine.db, read ~/words"},
-		{sandbox.Profile{}, "./link.db", "is confined, but for read ~/link.db (which is " + elsewhere + "/real.db)"},
-		{sandbox.Profile{Write: []string{"data/mine.db"}}, "data/mine.db", "is confined, but for write ~/data/mine.db"},
-		{sandbox.Profile{Read: []string{"data"}}, "data/mine.db", "is confined, but for read ~/data"},
-		{sandbox.Profile{}, "data/mine.db data", "is confined, but for write ~/data"},
+		{sandbox.Profile{}, home + "/data/mine.db words --nothing", "is confined, except for read ~/data/mine.db, read ~/words"},
+		{sandbox.Profile{}, "./link.db", "is confined, except for read ~/link.db (which is " + elsewhere + "/real.db)"},
+		{sandbox.Profile{Write: []string{"data/mine.db"}}, "data/mine.db", "is confined, except for write ~/data/mine.db"},
+		{sandbox.Profile{Read: []string{"data"}}, "data/mine.db", "is confined, except for read ~/data"},
+		{sandbox.Profile{}, "data/mine.db data", "is confined, except for write ~/data"},
 		{sandbox.Profile{}, "nothing.db", "is confined to its own package"},
 	} {
 		w, err := filled(t, &registry.Server{Packages: []registry.Package{{}}})

@@ -182,7 +182,7 @@ func TestInstalledProgramsReplaceTheirRunner(t *testing.T) {
 		t.Errorf("%+v, %v", now, err)
 	}
 	program.Config = map[string]install.Setting{"key": {Type: "string", Required: true}}
-	if _, err := launch.Replaced(entry, 3, &install.Locked{}, program); err == nil || err.Error() != `its setting "key" is required and has no value; the variable user_config.NAME of its entry says it` {
+	if _, err := launch.Replaced(entry, 3, &install.Locked{}, program); err == nil || err.Error() != `its setting "key" is required and has no value; it comes from the variable user_config.NAME of its entry` {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -84,7 +84,7 @@ func (a *Adder) Upgrade(ctx context.Context, d *config.Definition, named bool, o
 		return Upgraded{Newest, w.locked.Version}, nil
 	}
 	if before != nil && before.Package != nil && before.Package.Version == w.locked.Version {
-		return u, fmt.Errorf("server %q: %s %s %w: %s was locked, and its registry has %s now; nothing was changed", d.Name, p.Name, w.locked.Version, install.ErrIntegrity, before.Package.Integrity, w.locked.Integrity)
+		return u, fmt.Errorf("server %q: %s %s %w: %s was locked, and its registry now has %s; nothing was changed", d.Name, p.Name, w.locked.Version, install.ErrIntegrity, before.Package.Integrity, w.locked.Integrity)
 	}
 	if err := w.fetch(ctx, store); err != nil {
 		return u, fmt.Errorf("server %q: %w", d.Name, err)
@@ -124,9 +124,9 @@ func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (w
 	p, n := packageOfWords(d.Words())
 	switch {
 	case n == 0 && runner.Fetches(d.Words()):
-		return nil, p, fmt.Errorf("server %q: %s does not say which version of which package is to be locked; write %s as junction server upgrade --help has it, without a range or other options, and it can be locked", w.name, d, d.Words()[0])
+		return nil, p, fmt.Errorf("server %q: %s does not name the exact version and package to lock; write %s as in junction server upgrade --help, without a range or other options", w.name, d, d.Words()[0])
 	case n == 0:
-		return nil, p, fmt.Errorf("server %q: %s is no command line of %s, so it is not known which package it is; junction server remove and junction server add make an entry that is locked", w.name, d, runner.Fetchers())
+		return nil, p, fmt.Errorf("server %q: %s is not a command line of %s, so its package is not known; to lock it, use junction server remove, then junction server add", w.name, d, runner.Fetchers())
 	}
 	p.Scripts = w.Scripts
 	return d.Words()[:n], p, nil
@@ -234,9 +234,9 @@ func (w *addition) differences(approved []guard.Definition, line func(format str
 		line("  gone     %s", plaintext.Line(key, 200))
 	}
 	if same == 1 {
-		line("  1 definition is as it was approved")
+		line("  1 definition is unchanged")
 	} else {
-		line("  %d definitions are as they were approved", same)
+		line("  %d definitions are unchanged", same)
 	}
 }
 

@@ -97,9 +97,9 @@ func (w *addition) howToAllow() string {
 		host = "no other host"
 	}
 	name := plaintext.ShellWord(w.name)
-	text := fmt.Sprintf("It sees %s of yours, and reaches %s. To let it: junction server sandbox allow %s --read FOLDER, --write FOLDER or --host HOST", files, host, name)
+	text := fmt.Sprintf("It can read %s of yours, and reaches %s. To allow more: junction server sandbox allow %s --read FOLDER, --write FOLDER or --host HOST", files, host, name)
 	if runtime.GOOS == "linux" {
-		text += "; junction server sandbox learn " + name + " finds out what it needs"
+		text += "; junction server sandbox learn " + name + " finds its needs"
 	}
 	return text
 }

@@ -113,7 +113,7 @@ const scenarios = {
     saw('text, picture, sound, resource and link');
 
     await call('fail');
-    await has(outcome, 'The tool says that it failed');
+    await has(outcome, 'The tool failed');
     saw('a tool that fails');
     await call('wait', {milliseconds: 60000}, null);
     await outcome.locator('progress').waitFor();

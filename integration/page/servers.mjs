@@ -181,12 +181,12 @@ const scenarios = {
     await tabTo('Reload the configuration');
     await page.keyboard.press('Enter');
     await see('[role=alert]', 'mcp.json');
-    await see('.notice', 'the servers from before keep running');
+    await see('.notice', 'the earlier servers keep running');
     await judge('a broken configuration');
     writeFileSync(settings.config, whole);
     await page.locator('button', {hasText: 'Reload the configuration'}).click();
     await see('#made-title');
-    await page.locator('.notice', {hasText: 'the servers from before keep running'}).waitFor({state: 'detached'});
+    await page.locator('.notice', {hasText: 'the earlier servers keep running'}).waitFor({state: 'detached'});
     say('that it is whole again');
   },
 

@@ -152,7 +152,7 @@ func private(path string) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return errors.New("it is no regular file; give another path")
+		return errors.New("it is not a regular file; give another path")
 	case info.Mode().Perm()&0o077 == 0 || os.PathSeparator == '\\':
 		return nil
 	}

@@ -48,8 +48,8 @@ func New(o Options) *mcp.Server {
 		return mcp.Tool{Name: name, Title: title, Description: description, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}}
 	}
 	zone := c.zoneName()
-	mcp.AddToolWith(s, tool("get_current_time", "What time is it?", "Tell the date and the time in a time zone. Without one: in "+zone+"."), c.current)
-	mcp.AddToolWith(s, tool("convert_time", "Convert a time", "Tell what time it is in one time zone when it is a given time in another. Without a date: today."), c.convert)
+	mcp.AddToolWith(s, tool("get_current_time", "What time is it?", "Return the date and time in a time zone. Without one: in "+zone+"."), c.current)
+	mcp.AddToolWith(s, tool("convert_time", "Convert a time", "Convert a time from one time zone to another. Without a date: today."), c.convert)
 	return s
 }
 
@@ -113,7 +113,7 @@ func (c *clock) parse(text string, zone *time.Location) (time.Time, error) {
 		}
 		in := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, zone)
 		if in.Hour() != t.Hour() || in.Minute() != t.Minute() {
-			return in, fmt.Errorf("time: there is no %s in %v: the clock is put forward then", text, zone)
+			return in, fmt.Errorf("time: %s does not exist in %v: the clock is put forward at that time", text, zone)
 		}
 		return in, nil
 	}
@@ -127,7 +127,7 @@ func (c *clock) zone(field, name string) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {
-		return nil, fmt.Errorf("%s: %q is no time zone; expected an IANA name such as Europe/Berlin, Asia/Shanghai or UTC", field, name)
+		return nil, fmt.Errorf("%s: %q is not a time zone; expected an IANA name such as Europe/Berlin, Asia/Shanghai or UTC", field, name)
 	}
 	return zone, nil
 }

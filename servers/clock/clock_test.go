@@ -30,14 +30,14 @@ func TestTimes(t *testing.T) {
 	for _, test := range []struct{ tool, arguments, want string }{
 		{"get_current_time", `{}`, `{"timezone":"Europe/Berlin","datetime":"2026-11-23T13:00:00+01:00","day_of_week":"Monday","week":48,"is_dst":false,"unix":1795435200}`},
 		{"get_current_time", `{"timezone":"Asia/Kolkata"}`, `"datetime":"2026-11-23T17:30:00+05:30"`},
-		{"get_current_time", `{"timezone":"Berlin"}`, `timezone: "Berlin" is no time zone`},
-		{"get_current_time", `{"timezone":"Local"}`, `timezone: "Local" is no time zone`},
-		{"get_current_time", `{"timezone":"../../etc/passwd"}`, `is no time zone`},
+		{"get_current_time", `{"timezone":"Berlin"}`, `timezone: "Berlin" is not a time zone`},
+		{"get_current_time", `{"timezone":"Local"}`, `timezone: "Local" is not a time zone`},
+		{"get_current_time", `{"timezone":"../../etc/passwd"}`, `is not a time zone`},
 		{"convert_time", `{"time":"16:30","source_timezone":"America/New_York","target_timezone":"Asia/Tokyo"}`, `"target":{"timezone":"Asia/Tokyo","datetime":"2026-11-24T06:30:00+09:00"`},
 		{"convert_time", `{"time":"16:30","target_timezone":"Asia/Kolkata"}`, `"time_difference":"+4.5h"`},
 		{"convert_time", `{"time":"2026-07-01T10:00","target_timezone":"UTC"}`, `"datetime":"2026-07-01T08:00:00Z"`},
 		{"convert_time", `{"time":"2026-07-01T10:00:00+09:00"}`, `"datetime":"2026-07-01T03:00:00+02:00"`},
-		{"convert_time", `{"time":"2026-03-29T02:30"}`, `there is no 2026-03-29T02:30 in Europe/Berlin`},
+		{"convert_time", `{"time":"2026-03-29T02:30"}`, `2026-03-29T02:30 does not exist in Europe/Berlin`},
 		{"convert_time", `{"time":"half past nine"}`, `expected HH:MM`},
 	} {
 		result, err := c.CallTool(t.Context(), test.tool, json.RawMessage(test.arguments))

@@ -30,7 +30,7 @@ func Local(tz string) (*time.Location, error) {
 	if zone := posix(name); zone != nil {
 		return zone, nil
 	}
-	return nil, fmt.Errorf("the variable TZ: %q is no time zone; expected an IANA name such as Europe/Berlin, or rules such as CET-1CEST,M3.5.0,M10.5.0/3", tz)
+	return nil, fmt.Errorf("the variable TZ: %q is not a time zone; expected an IANA name such as Europe/Berlin, or rules such as CET-1CEST,M3.5.0,M10.5.0/3", tz)
 }
 
 // posix returns the zone with POSIX rules, or nil if they are invalid. It builds a zone file (RFC

@@ -31,7 +31,7 @@ func addContentTools(s *mcp.Server) {
 		{"get-resource-link", "Link to a resource", "Return a link to a resource, which the client can read when it wants to.", func() []mcp.Content {
 			return []mcp.Content{mcp.Link(textResource())}
 		}},
-		{"get-mixed", "Mixed content", "Return every kind of content at once, with annotations that say for whom each is.", mixed},
+		{"get-mixed", "Mixed content", "Return every kind of content at once, with annotations about their audience.", mixed},
 	} {
 		mcp.AddToolWith(s, look(t.name, t.title, t.description), func(context.Context, struct{}) ([]mcp.Content, error) { return t.content(), nil })
 	}

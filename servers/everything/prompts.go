@@ -25,8 +25,8 @@ func cities() map[string][]string {
 func addPrompts(s *mcp.Server) {
 	mcp.AddPromptWith(s, mcp.Prompt{Name: "greeting", Title: "Greeting", Description: "A prompt without arguments.", Icons: icons()}, fixed(mcp.Text("Hello! Who are you, and what can you do?")))
 	mcp.AddPromptWith(s, mcp.Prompt{Name: "travel", Title: "Plan a journey", Description: "A prompt with a required and an optional argument, both with suggestions."}, travel)
-	mcp.AddPromptWith(s, mcp.Prompt{Name: "with-resource", Title: "With a resource", Description: "A prompt that brings a resource along."}, fixed(mcp.Embed(mcp.TextContents(textURI, "text/plain", resourceText)), mcp.Text("Summarize the text above.")))
-	mcp.AddPromptWith(s, mcp.Prompt{Name: "with-image", Title: "With a picture", Description: "A prompt that brings a picture along."}, fixed(mcp.Image(picture(), "image/png"), mcp.Text("What is in this picture?")))
+	mcp.AddPromptWith(s, mcp.Prompt{Name: "with-resource", Title: "With a resource", Description: "A prompt with a resource."}, fixed(mcp.Embed(mcp.TextContents(textURI, "text/plain", resourceText)), mcp.Text("Summarize the text above.")))
+	mcp.AddPromptWith(s, mcp.Prompt{Name: "with-image", Title: "With a picture", Description: "A prompt with a picture."}, fixed(mcp.Image(picture(), "image/png"), mcp.Text("What is in this picture?")))
 	s.AddCompletion(mcp.CompletionReference{Type: mcp.RefPrompt, Name: "travel"}, completeTravel)
 }
 

@@ -76,7 +76,7 @@ func useTools(content mcp.SamplingContent) mcp.SamplingContent {
 		r := &mcp.ToolResult{ToolUseID: c.ToolUse.ID}
 		var in addInput
 		if err := json.Unmarshal(c.ToolUse.Input, &in); err != nil || c.ToolUse.Name != "add" {
-			r.IsError, r.Content = true, []mcp.Content{mcp.Text(`there is only the tool "add", which takes the numbers a and b`)}
+			r.IsError, r.Content = true, []mcp.Content{mcp.Text(`the only tool is "add", which takes the numbers a and b`)}
 		} else {
 			r.Content = []mcp.Content{mcp.Textf("%g", in.A+in.B)}
 		}

@@ -54,7 +54,7 @@ func addPlainTools(s *mcp.Server) {
 		return "", errors.New("this tool always fails; there is nothing to mend")
 	})
 	mcp.AddToolWith(s, mcp.Tool{Name: "delete",
-		Title: "Delete (pretends)", Description: "Say of itself that it is destructive and reaches into the world, to see what a client does about that. Nothing is deleted.",
+		Title: "Delete (pretends)", Description: "Claim to be destructive and to reach other systems, to test the client's reaction. Nothing is deleted.",
 		Annotations: &mcp.ToolAnnotations{
 			Title: "Delete something", ReadOnlyHint: new(false), DestructiveHint: new(true), IdempotentHint: new(true), OpenWorldHint: new(true),
 		},

@@ -28,7 +28,7 @@ func transport(private bool) *http.Transport {
 				return fmt.Errorf("address %s: %w", address, err)
 			}
 			if !isPublic(at.Addr()) {
-				return fmt.Errorf("%s is an address of a private network, which pages are not read from (--private allows it)", at.Addr())
+				return fmt.Errorf("%s is an address of a private network, and fetch does not read from these (--private allows it)", at.Addr())
 			}
 			return nil
 		}

@@ -160,12 +160,12 @@ func (f *server) text(ctx context.Context, at *url.URL, kind string, body []byte
 	kind = cmp.Or(kind, http.DetectContentType(body))
 	media, _, err := mime.ParseMediaType(kind)
 	if err != nil {
-		return "", fmt.Errorf("%s: its type is %q, which is none", at, kind)
+		return "", fmt.Errorf("%s: its content type %q is not valid", at, kind)
 	}
 	html := media == "text/html" || media == "application/xhtml+xml"
 	isText := html || strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+xml") || strings.HasSuffix(media, "json") || strings.HasSuffix(media, "javascript") || media == "application/xml" || media == "application/yaml"
 	if !isText {
-		return "", fmt.Errorf("%s is %s, %d bytes, and no text", at, media, len(body))
+		return "", fmt.Errorf("%s is %s, %d bytes, not text", at, media, len(body))
 	}
 	decoded, err := charset.NewReader(bytes.NewReader(body), kind)
 	if err != nil {
@@ -177,7 +177,7 @@ func (f *server) text(ctx context.Context, at *url.URL, kind string, body []byte
 	}
 	markdown, err := f.pages.markdown(ctx, decoded, at)
 	if err != nil {
-		return "", fmt.Errorf("%s: make Markdown of it: %w; raw returns the page as it is", at, err)
+		return "", fmt.Errorf("%s: convert it to Markdown: %w; raw returns the unchanged page", at, err)
 	}
 	return strings.ToValidUTF8(markdown, "\uFFFD"), nil
 }
@@ -194,7 +194,7 @@ func part(at *url.URL, text string, from, length int) (string, error) {
 	if end := from + utf8.RuneCountInString(shown); from > 0 || end < all {
 		head += fmt.Sprintf(", characters %d to %d of %d", from, end, all)
 		if end < all {
-			shown += fmt.Sprintf("\n\n[to read on: start_index %d]", end)
+			shown += fmt.Sprintf("\n\n[to continue: start_index %d]", end)
 		}
 	}
 	return head + ":\n" + shown, nil

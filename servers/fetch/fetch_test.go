@@ -59,7 +59,7 @@ func TestPagesAreReadAsMarkdown(t *testing.T) {
 		{"a part", map[string]any{"url": at + "/long", "max_length": 4}, []string{"characters 0 to 4 of 10000:\näöü0\n", "start_index 4]"}, "1"},
 		{"the end", map[string]any{"url": at + "/long", "start_index": 9_990}, []string{"characters 9990 to 10000 of 10000:\näöü0123456"}, "read on"},
 		{"behind the end", map[string]any{"url": at + "/long", "start_index": 10_000}, []string{"error: the page has 10000 characters"}, ""},
-		{"no text", map[string]any{"url": at + "/image"}, []string{"error: is image/png, 4 bytes, and no text"}, ""},
+		{"no text", map[string]any{"url": at + "/image"}, []string{"error: is image/png, 4 bytes, not text"}, ""},
 		{"not there", map[string]any{"url": at + "/none"}, []string{"error: answered 404 Not Found"}, ""},
 		{"round and round", map[string]any{"url": at + "/around"}, []string{"error: more than 5 redirects"}, ""},
 		{"a file", map[string]any{"url": "file:///etc/passwd"}, []string{"error: expected an http or https URL"}, ""},

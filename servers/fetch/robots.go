@@ -44,7 +44,7 @@ func (f *server) mayRead(ctx context.Context, page *url.URL) error {
 		path += "?" + page.RawQuery
 	}
 	if !rules.TestAgent(path, f.options.Agent) {
-		return fmt.Errorf("%s asks programs not to read %s (robots.txt); the user can read it in a browser", page.Host, page.Path)
+		return fmt.Errorf("robots.txt of %s excludes %s for programs; the user can read it in a browser", page.Host, page.Path)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (f *server) rulesOf(ctx context.Context, page *url.URL) (*robotstxt.RobotsD
 	if failed := new(statusError); errors.As(err, &failed) {
 		status = failed.status
 	} else if err != nil {
-		return nil, fmt.Errorf("whether %s lets programs read is not known: %w", page.Host, err)
+		return nil, fmt.Errorf("cannot check robots.txt of %s: %w", page.Host, err)
 	}
 	rules, err := robotstxt.FromStatusAndBytes(status, text)
 	if err != nil {

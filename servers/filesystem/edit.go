@@ -87,7 +87,7 @@ func (p place) editable() ([]byte, error) {
 	case len(data) > maxEditSize:
 		return nil, fmt.Errorf("%s: has %d bytes; at most %d can be edited", p, info.Size(), maxEditSize)
 	case !isText(data, false):
-		return nil, fmt.Errorf("%s: is no UTF-8 text and cannot be edited; use write-file", p)
+		return nil, fmt.Errorf("%s: is not UTF-8 text and cannot be edited; use write-file", p)
 	}
 	return data, nil
 }

@@ -79,7 +79,7 @@ func (p place) entries(ctx context.Context) (entries []fs.DirEntry, truncated bo
 		return nil, false, p.wrap(err)
 	}
 	if !info.IsDir() {
-		return nil, false, fmt.Errorf("%s: is no folder", p)
+		return nil, false, fmt.Errorf("%s: is not a folder", p)
 	}
 	folder, err := p.root.fs.OpenFile(p.rel, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
@@ -176,7 +176,7 @@ func (n *node) add(e fs.DirEntry, depth int, queue []*node) []*node {
 	case kindLink:
 		child.name += "@"
 	case kindOther:
-		child.note = " (no regular file)"
+		child.note = " (not a regular file)"
 	}
 	return queue
 }

@@ -20,7 +20,7 @@ func compileGlob(pattern string) (func(rel string) bool, error) {
 	}
 	re, err := regexp.Compile(expression)
 	if err != nil {
-		return nil, fmt.Errorf("name %q: is no pattern such as *.go or docs/**/*.md", pattern)
+		return nil, fmt.Errorf("name %q: is not a pattern such as *.go or docs/**/*.md", pattern)
 	}
 	if strings.Contains(pattern, "/") {
 		return re.MatchString, nil

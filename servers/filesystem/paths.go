@@ -144,7 +144,7 @@ func (f *files) findExact(path string) (place, error) {
 	if len(f.roots) == 1 { // the path can only mean this root
 		return inside(f.roots[0], native, path)
 	}
-	return place{}, fmt.Errorf("path %q: begins with no root; %s", path, f.rootList())
+	return place{}, fmt.Errorf("path %q: does not begin with a root; %s", path, f.rootList())
 }
 
 func inside(r *root, rel, path string) (place, error) {
@@ -178,7 +178,7 @@ func (p place) wrap(err error) error {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w; list-folder shows what is there", p, err)
+		return fmt.Errorf("%s: %w; list-folder shows the existing files", p, err)
 	}
 	return fmt.Errorf("%s: %w", p, err)
 }
@@ -214,7 +214,7 @@ func (p place) regular(info fs.FileInfo) error {
 	case kindFolder:
 		return fmt.Errorf("%s: is a folder; use list-folder or tree", p)
 	default:
-		return fmt.Errorf("%s: is no regular file (%s)", p, info.Mode().Type())
+		return fmt.Errorf("%s: is not a regular file (%s)", p, info.Mode().Type())
 	}
 }
 

@@ -21,11 +21,11 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	}
 	defer socket.Close()
 	for _, name := range []string{"work/pipe", "work/socket"} {
-		f.refused("read-file", args{"path": name}, "no regular file")
-		f.refused("edit-file", args{"path": name, "edits": []args{{"old": "a", "new": "b"}}}, "no regular file")
-		f.refused("write-file", args{"path": name, "content": "x", "overwrite": true}, "no regular file")
+		f.refused("read-file", args{"path": name}, "not a regular file")
+		f.refused("edit-file", args{"path": name, "edits": []args{{"old": "a", "new": "b"}}}, "not a regular file")
+		f.refused("write-file", args{"path": name, "content": "x", "overwrite": true}, "not a regular file")
 	}
-	if got := f.text("tree", args{"path": "work"}); got != "work/\n  pipe (no regular file)\n  socket (no regular file)\n" {
+	if got := f.text("tree", args{"path": "work"}); got != "work/\n  pipe (not a regular file)\n  socket (not a regular file)\n" {
 		t.Errorf("tree: %s", got)
 	}
 	if out := must[searchOutput](f, "search", args{"path": "work", "text": "x"}); len(out.Matches) != 0 {
@@ -38,8 +38,8 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 
 func TestDevicesAreNotOpened(t *testing.T) {
 	f := serve(t, Options{Roots: []string{"/dev"}})
-	f.refused("read-file", args{"path": "dev/zero"}, "no regular file")
-	if a := f.call("read-files", args{"paths": []string{"dev/zero"}}); !strings.Contains(a.text(), "no regular file") {
+	f.refused("read-file", args{"path": "dev/zero"}, "not a regular file")
+	if a := f.call("read-files", args{"paths": []string{"dev/zero"}}); !strings.Contains(a.text(), "not a regular file") {
 		t.Errorf("got %s", a.text())
 	}
 }

@@ -118,7 +118,7 @@ func (f *files) lines(ctx context.Context, p place, file io.Reader, in readInput
 	if !more {
 		return readable(p, text.String(), "")
 	}
-	return readable(p, text.String(), fmt.Sprintf("[Lines %d to %d. There are more: go on with from_line %d.]", in.FromLine, line-1, line))
+	return readable(p, text.String(), fmt.Sprintf("[Lines %d to %d. There are more: continue with from_line %d.]", in.FromLine, line-1, line))
 }
 
 // skipLines skips n lines. It returns an error if there are fewer.
@@ -186,7 +186,7 @@ func readable(p place, text, note string) ([]mcp.Content, error) {
 		return nil, fmt.Errorf("%s: begins as UTF-8 text but is not UTF-8 throughout; it cannot be shown as text", p)
 	}
 	if text == "" && note == "" {
-		note = "[Nothing is there: the file is empty, or ends before this line.]"
+		note = "[No lines: the file is empty, or ends before this line.]"
 	}
 	content := []mcp.Content{mcp.Text(text)}
 	if note != "" {
@@ -265,7 +265,7 @@ func (f *files) readOne(path string, limit int) (string, error) {
 	case len(data) > limit:
 		return "", fmt.Errorf("has %d bytes, too many for one answer with the others; use read-file", info.Size())
 	case !isText(data, false):
-		return "", errors.New("is no text; use read-file")
+		return "", errors.New("is not text; use read-file")
 	}
 	return strings.TrimSuffix(string(data), "\n"), nil
 }

@@ -22,7 +22,7 @@ func TestAPathCanBeWrittenInSeveralWays(t *testing.T) {
 			t.Errorf("%s: %q", path, got)
 		}
 	}
-	f.refused("read-file", args{"path": "a/b.txt"}, "begins with no root")
+	f.refused("read-file", args{"path": "a/b.txt"}, "does not begin with a root")
 	one := serve(t, Options{Roots: []string{f.work}})
 	if got := one.text("read-file", args{"path": "a/b.txt"}); got != "hello" {
 		t.Errorf("below the only root: %q", got)
@@ -41,10 +41,10 @@ func TestReadFileReadsRangesOfLines(t *testing.T) {
 		want string
 	}{
 		{"a whole file", args{"path": "work/short.txt"}, "one\ntwo"},
-		{"an empty file", args{"path": "work/empty.txt"}, "[Nothing is there: the file is empty, or ends before this line.]"},
-		{"as much as fits", args{"path": "work/ten.txt"}, "1111\n2222\n3333\n4444\n5555\n6666\n7777\n8888\n[Lines 1 to 8. There are more: go on with from_line 9.]"},
+		{"an empty file", args{"path": "work/empty.txt"}, "[No lines: the file is empty, or ends before this line.]"},
+		{"as much as fits", args{"path": "work/ten.txt"}, "1111\n2222\n3333\n4444\n5555\n6666\n7777\n8888\n[Lines 1 to 8. There are more: continue with from_line 9.]"},
 		{"and the rest", args{"path": "work/ten.txt", "from_line": 9}, "9999\n0000\n"},
-		{"a range", args{"path": "work/ten.txt", "from_line": 2, "lines": 2}, "2222\n3333\n[Lines 2 to 3. There are more: go on with from_line 4.]"},
+		{"a range", args{"path": "work/ten.txt", "from_line": 2, "lines": 2}, "2222\n3333\n[Lines 2 to 3. There are more: continue with from_line 4.]"},
 		{"the last line", args{"path": "work/short.txt", "from_line": 2, "lines": 5}, "two"},
 		{"the end", args{"path": "work/ten.txt", "tail": 2}, "9999\n0000\n[The end of the file; there is more before it.]"},
 		{"more of the end than there is", args{"path": "work/short.txt", "tail": 9}, "one\ntwo"},
@@ -115,7 +115,7 @@ func TestListFolder(t *testing.T) {
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	f.refused("list-folder", args{"path": "work/b.txt"}, "is no folder")
+	f.refused("list-folder", args{"path": "work/b.txt"}, "is not a folder")
 }
 
 func TestTreeCutsOffTheDepthsFirst(t *testing.T) {

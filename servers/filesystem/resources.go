@@ -23,7 +23,7 @@ func (f *files) addResources(s *mcp.Server) error {
 	for _, r := range f.roots {
 		err := s.SetResource(mcp.Resource{
 			URI: place{r, "."}.uri(), Name: r.name, MIMEType: mimeFolder,
-			Description: "A folder that can be reached into; reading it lists what is in it.",
+			Description: "A folder that can be read; reading it lists its content.",
 		}, f.readURI)
 		if err != nil {
 			return err
@@ -31,7 +31,7 @@ func (f *files) addResources(s *mcp.Server) error {
 	}
 	return s.SetResourceTemplate(mcp.ResourceTemplate{
 		URITemplate: "file:///{+path}", Name: "file", Title: "File or folder",
-		Description: "A file below one of the roots, or a folder as the list of what is in it.",
+		Description: "A file below one of the roots, or a folder as a list of its content.",
 	}, f.readURI)
 }
 
@@ -88,7 +88,7 @@ func (p place) listing(ctx context.Context, uri string) (*mcp.ReadResourceResult
 func (f *files) findURI(uri string) (place, error) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || (u.Host != "" && u.Host != "localhost") {
-		return place{}, fmt.Errorf("%q is no file: URI of this machine", uri)
+		return place{}, fmt.Errorf("%q is not a file: URI of this machine", uri)
 	}
 	path := u.Path
 	if runtime.GOOS == "windows" {

@@ -87,7 +87,7 @@ func (f *files) search(ctx context.Context, in searchInput) (searchOutput, error
 	case err != nil:
 		return searchOutput{}, err
 	case s.skipped > 0:
-		s.out.Note = fmt.Sprintf("%d files are larger than %d bytes and were not looked into.", s.skipped, maxSearchSize)
+		s.out.Note = fmt.Sprintf("%d files are larger than %d bytes and were not searched.", s.skipped, maxSearchSize)
 	}
 	return s.out, nil
 }

@@ -69,7 +69,7 @@ func (f *files) instructions(write bool) string {
 	for _, r := range f.roots {
 		fmt.Fprintf(&b, "- %s: %s\n", r.name, r.dir)
 	}
-	b.WriteString("Write a path as an absolute one, or as the root's name and what follows: ")
+	b.WriteString("Write an absolute path, or the root's name and the rest of the path: ")
 	fmt.Fprintf(&b, "%s/folder/file.txt.", f.roots[0].name)
 	return b.String()
 }
@@ -80,11 +80,11 @@ func (f *files) addReadingTools(s *mcp.Server) {
 			ReadOnlyHint: new(true), IdempotentHint: new(true), OpenWorldHint: new(false),
 		}}
 	}
-	mcp.AddToolWith(s, look("list-folder", "List a folder", "List what is in a folder. Without a path: list the roots, which are all that can be reached."), f.listFolder)
-	mcp.AddToolWith(s, look("tree", "Show a folder tree", "Show a folder and what is below it as an indented tree. The folder .git is left out."), f.tree)
+	mcp.AddToolWith(s, look("list-folder", "List a folder", "List the content of a folder. Without a path: list the roots. Only paths below them can be used."), f.listFolder)
+	mcp.AddToolWith(s, look("tree", "Show a folder tree", "Show a folder and its content as an indented tree. The folder .git is left out."), f.tree)
 	mcp.AddToolWith(s, look("read-file", "Read a file", "Read a file: text as text, a whole file or a range of lines; a picture as a picture; other files as bytes."), f.readFile)
-	mcp.AddToolWith(s, look("read-files", "Read several files", "Read several text files at once. One that cannot be read does not keep the others from being read."), f.readFiles)
-	mcp.AddToolWith(s, look("file-info", "File information", "Tell the kind, size, time of change and permissions of a file or folder."), f.fileInfo)
+	mcp.AddToolWith(s, look("read-files", "Read several files", "Read several text files at once. If one cannot be read, the others are still returned."), f.readFiles)
+	mcp.AddToolWith(s, look("file-info", "File information", "Return the kind, size, modification time and permissions of a file or folder."), f.fileInfo)
 	mcp.AddToolWith(s, look("search", "Search files", "Find files by name, by the text in them, or by both. The folder .git is left out."), f.search)
 }
 
@@ -95,7 +95,7 @@ func (f *files) addWritingTools(s *mcp.Server) {
 		}}
 	}
 	mcp.AddToolWith(s, change("write-file", "Write a file", "Create a file, and the folders it needs. Replaces an existing file only with overwrite. To change parts of a file use edit-file.", true, true), f.writeFile)
-	mcp.AddToolWith(s, change("edit-file", "Edit a file", "Replace exact pieces of text in a file. Each old text must occur exactly once unless all is set. Answers with a diff; with dry_run nothing is changed.", true, false), f.editFile)
+	mcp.AddToolWith(s, change("edit-file", "Edit a file", "Replace exact pieces of text in a file. Each old text must occur exactly once unless all is set. Returns a diff; dry_run changes nothing.", true, false), f.editFile)
 	mcp.AddToolWith(s, change("move", "Move or rename", "Move or rename a file or folder within a root. Nothing is replaced: the new path must be free.", false, false), f.move)
 	mcp.AddToolWith(s, change("make-folder", "Make a folder", "Make a folder, and those above it that are missing.", false, true), f.makeFolder)
 	mcp.AddToolWith(s, change("delete", "Delete", "Delete a file, a link, or an empty folder. This cannot be undone.", true, true), f.delete)

@@ -126,7 +126,7 @@ func TestEditFile(t *testing.T) {
 		{"not unique", "a\nb\na\n", `[{"old":"a","new":"c"}]`, "", []string{"2 times", "lines 1, 3", "all"}},
 		{"all or none", "a\nb\n", `[{"old":"a","new":"c"},{"old":"z","new":""}]`, "", []string{"edit 2 of 2", "nothing was changed"}},
 		{"no old text", "a", `[{"old":"","new":"c"}]`, "", []string{"old"}},
-		{"no text", "a\x00", `[{"old":"a","new":"c"}]`, "", []string{"no UTF-8 text"}},
+		{"no text", "a\x00", `[{"old":"a","new":"c"}]`, "", []string{"not UTF-8 text"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := serve(t, Options{Write: true})

@@ -172,7 +172,7 @@ func TestAnswersAreThoseOfTheField(t *testing.T) {
 		"null":             {`{"data":{"user":null}}`, `null`, false},
 		"errors":           {`{"data":{"user":null},"errors":[{"message":"no such user","path":["user"]}]}`, "query user: no such user (at [\"user\"])", true},
 		"errors only":      {`{"errors":[{"message":"a"},{"message":"b"}]}`, "query user: a\nb", true},
-		"a part":           {`{"data":{"user":{"id":"1","boss":null}},"errors":[{"message":"not yours"}]}`, "{\"id\":\"1\",\"boss\":null}\nA part could not be had: not yours", false},
+		"a part":           {`{"data":{"user":{"id":"1","boss":null}},"errors":[{"message":"not yours"}]}`, "{\"id\":\"1\",\"boss\":null}\nA part is missing: not yours", false},
 		"something else":   {`[1]`, "[1]", false},
 		"a list of scalar": {`{"data":{"user":[1.50]}}`, "[1.50]", false},
 	} {
@@ -203,9 +203,9 @@ func TestErrorsAreReported(t *testing.T) {
 	}{
 		"no URL":         {Options{}, "graphql: expected the URL of the API"},
 		"a password":     {Options{URL: strings.Replace(api.URL, "//", "//me:s3cret@", 1)}, "without a password"},
-		"switched off":   {Options{URL: api.URL + "/off"}, "is introspection switched off? then save its answer"},
+		"switched off":   {Options{URL: api.URL + "/off"}, "if introspection is switched off, save an introspection result"},
 		"not authorized": {Options{URL: api.URL + "/auth"}, "introspection: POST /auth: the API answered 401 Unauthorized"},
-		"nothing picked": {Options{URL: api.URL, Include: []string{"x*"}}, "no field of the query and mutation types is picked"},
+		"nothing picked": {Options{URL: api.URL, Include: []string{"x*"}}, "no field of the query and mutation types is selected"},
 		"a depth":        {Options{URL: api.URL, Depth: 7}, "depth 7: expected 1 to 6"},
 		"a pattern":      {Options{URL: api.URL, Exclude: []string{"["}}, `the pattern "[" cannot be read`},
 	} {

@@ -99,7 +99,7 @@ func checkSelection(text string) error {
 	closing := map[byte]byte{'{': '}', '(': ')', '[': ']'}
 	for i := 0; i < len(text); i++ {
 		if len(open) == 0 && i > 0 {
-			return errors.New("something follows the selection set")
+			return errors.New("there is text after the selection set")
 		}
 		switch c := text[i]; c {
 		case '{', '(', '[':
@@ -108,7 +108,7 @@ func checkSelection(text string) error {
 			}
 		case '}', ')', ']':
 			if open[len(open)-1] != c {
-				return fmt.Errorf("%q closes nothing that is open", string(c))
+				return fmt.Errorf("%q has no matching open bracket", string(c))
 			}
 			open = open[:len(open)-1]
 		case '"':
@@ -122,7 +122,7 @@ func checkSelection(text string) error {
 		}
 	}
 	if len(open) > 0 {
-		return fmt.Errorf("a %q is missing at its end", string(open[len(open)-1]))
+		return fmt.Errorf("a %q is missing at the end", string(open[len(open)-1]))
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func (s *Server) addAll(types *schema, o *Options) error {
 				continue
 			}
 			if len(taken) >= maxTools {
-				return fmt.Errorf("more than %d fields are picked: pick some by a pattern", maxTools)
+				return fmt.Errorf("more than %d fields are selected: select fewer with a pattern", maxTools)
 			}
 			f := &fieldTool{server: s, operation: operation, field: field, name: field.Text("name"), selection: types.selection(field.Object("type"), o.Depth)}
 			name := toolName(f.name, operation, operation == "mutation" && types.asks(f.name))
@@ -162,7 +162,7 @@ func (s *Server) addAll(types *schema, o *Options) error {
 		}
 	}
 	if len(taken) == 0 {
-		return errors.New("no field of the query and mutation types is picked")
+		return errors.New("no field of the query and mutation types is selected")
 	}
 	return nil
 }
@@ -294,7 +294,7 @@ func (f *fieldTool) result(answer *httptool.Answer) *mcp.CallToolResult {
 	only.Header.Set("Content-Type", "application/json")
 	result := f.server.client.Result(&only, httptool.Shape{})
 	if len(said) > 0 {
-		result.Content = append(result.Content, mcp.Text("A part could not be had: "+strings.Join(said, "\n")))
+		result.Content = append(result.Content, mcp.Text("A part is missing: "+strings.Join(said, "\n")))
 	}
 	return result
 }

@@ -36,7 +36,7 @@ func readSchema(value any) (*schema, error) {
 	}
 	from := answer.Object("__schema")
 	if from == nil {
-		return nil, fmt.Errorf("there is no __schema: is introspection switched off? then save its answer, and give the file")
+		return nil, fmt.Errorf("there is no __schema: if introspection is switched off, save an introspection result and give the file")
 	}
 	s := &schema{types: map[string]*tree.Object{}, query: from.Object("queryType").Text("name"), mutation: from.Object("mutationType").Text("name")}
 	for _, e := range from.List("types") {

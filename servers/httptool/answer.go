@@ -109,7 +109,7 @@ func (c *Client) refusal(a *Answer, media string) *mcp.CallToolResult {
 // schema.
 func fail(result *mcp.CallToolResult, a *Answer, why error) {
 	result.IsError, result.StructuredContent = true, nil
-	said := mcp.Textf("%s: the API carried it out (status %d), but its answer is not what its description says: %v. The answer is:", a.Request.name(), a.Status, why)
+	said := mcp.Textf("%s: the API executed it (status %d), but its answer does not fit its description: %v. The answer is:", a.Request.name(), a.Status, why)
 	result.Content = append([]mcp.Content{said}, result.Content...)
 }
 
@@ -179,7 +179,7 @@ func (c *Client) linked(media string, text bool, body []byte, said string) *mcp.
 	}
 	size := int64(len(body))
 	return &mcp.CallToolResult{Content: []mcp.Content{
-		mcp.Textf("%s\nThe whole is the resource %s, for %v.", said, uri, c.options.KeptTime),
+		mcp.Textf("%s\nThe resource %s has the whole answer, for %v.", said, uri, c.options.KeptTime),
 		mcp.Link(mcp.Resource{URI: uri, Name: "answer", MIMEType: media, Size: &size}),
 	}}
 }

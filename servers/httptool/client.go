@@ -146,7 +146,7 @@ func internetTransport(proxied *http.Transport) http.RoundTripper {
 	direct.Proxy = nil
 	direct.DialContext = (&net.Dialer{Timeout: dialTime, Control: func(_, address string, _ syscall.RawConn) error {
 		if at, err := netip.ParseAddrPort(address); err != nil || !outside.Address(at.Addr()) {
-			return fmt.Errorf("%s is not an address of the internet, as the document that leads there is: if that is right, set a base URL", address)
+			return fmt.Errorf("%s is not an address of the internet, but the document that refers to it is: if that is right, set a base URL", address)
 		}
 		return nil
 	}}).DialContext
@@ -194,7 +194,7 @@ func (c *Client) Close() error {
 func (c *Client) Offer(s *mcp.Server) {
 	s.AddResourceTemplate(mcp.ResourceTemplate{
 		URITemplate: c.kept.Prefix + "{id}", Name: "answer", Title: "An answer of the API",
-		Description: "What a tool of this server was answered, whole: results link to it. It is kept for " + c.kept.Age.String() + " at most.",
+		Description: "The whole answer to a tool call, linked from the result. It is kept for " + c.kept.Age.String() + " at most.",
 	}, c.kept.Read)
 }
 

@@ -35,7 +35,7 @@ func (c Credential) Check() error {
 	case Bearer, Basic:
 	case Header, Query, Cookie:
 		if c.Name == "" || c.In != Query && !isToken(c.Name) {
-			return fmt.Errorf("credential in %s: %q is no name for one", c.In, c.Name)
+			return fmt.Errorf("credential in %s: %q is not a valid name", c.In, c.Name)
 		}
 	default:
 		return fmt.Errorf("credential in %q: expected bearer, basic, header, query or cookie", string(c.In))

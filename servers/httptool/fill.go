@@ -40,7 +40,7 @@ func parsePieces(text string) (pieces, error) {
 		case c == '{':
 			end := strings.IndexAny(text[i+1:], "{}")
 			if end <= 0 || text[i+1+end] != '}' {
-				return nil, fmt.Errorf("%q: expected {name}; a brace that is meant is written twice", text)
+				return nil, fmt.Errorf("%q: expected {name}; for a literal brace, write it twice", text)
 			}
 			if plain.Len() > 0 {
 				all = append(all, piece{text: plain.String()})
@@ -49,7 +49,7 @@ func parsePieces(text string) (pieces, error) {
 			all = append(all, piece{argument: text[i+1 : i+1+end]})
 			i += end + 1
 		case c == '}':
-			return nil, fmt.Errorf("%q: } without {; a brace that is meant is written twice", text)
+			return nil, fmt.Errorf("%q: } without {; for a literal brace, write it twice", text)
 		default:
 			plain.WriteByte(c)
 		}
@@ -275,7 +275,7 @@ func (p pair) values(given *tree.Object) ([]string, error) {
 	values := make([]string, len(list))
 	for i, e := range list {
 		if values[i], ok = tree.Plain(e); !ok {
-			return nil, fmt.Errorf("%s: an object or a list cannot stand here", name)
+			return nil, fmt.Errorf("%s: an object or a list is not possible here", name)
 		}
 	}
 	return values, nil
@@ -289,7 +289,7 @@ func fillText(p pieces, given *tree.Object, escape func(string) string) (string,
 		if one.argument != "" {
 			var ok bool
 			if text, ok = tree.Plain(given.Get(one.argument)); !ok {
-				return "", fmt.Errorf("%s: an object or a list cannot stand here", one.argument)
+				return "", fmt.Errorf("%s: an object or a list is not possible here", one.argument)
 			}
 			if escape != nil {
 				text = escape(text)

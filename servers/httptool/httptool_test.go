@@ -71,7 +71,7 @@ func TestArgumentsStayWhereTheTemplatePutsThem(t *testing.T) {
 		"a header has its value":                {Template{URL: "/x", Header: map[string]string{"X-Note": "n={a}"}}, `{"a":"1"}`, "GET /x\nX-Note: n=1\n"},
 		"a body keeps types and quotes":         {Template{URL: "/x", Body: json.RawMessage(`{"n":{"v":"{a}","t":"<{b}>","gone":"{c}"},"l":["{a}"],"{b}":"{{b}}"}`), Tool: mcp.Tool{InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{},"b":{},"c":{}}}`)}}, `{"a":{"k":[1.50]},"b":"\"},{"}`, "POST /x\nContent-Type: application/json\n" + `{"n":{"v":{"k":[1.50]},"t":"<\"},{>"},"l":[{"k":[1.50]}],"{b}":"{b}"}`},
 		"a text is as it is":                    {Template{URL: "/x", Text: "a={a}", Method: "put"}, `{"a":"1"}`, "PUT /x\nContent-Type: text/plain; charset=utf-8\na=1"},
-		"an object has no place in a query":     {Template{URL: "/x?q={a}"}, `{"a":{}}`, "a: an object or a list cannot stand here"},
+		"an object has no place in a query":     {Template{URL: "/x?q={a}"}, `{"a":{}}`, "a: an object or a list is not possible here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.template.Tool.Name = "t"
@@ -95,7 +95,7 @@ func TestTemplatesThatCannotWorkAreRefused(t *testing.T) {
 		"another scheme":                 {Template{URL: "file://x/etc/passwd"}, "expected http or https"},
 		"a path without a base":          {Template{URL: "/x"}, "there is no base URL"},
 		"an argument without a property": {Template{URL: "https://example.com/{a}", Tool: mcp.Tool{InputSchema: json.RawMessage(`{"type":"object"}`)}}, "{a} is not among the properties"},
-		"a brace without another":        {Template{URL: "https://example.com/{a"}, "a brace that is meant is written twice"},
+		"a brace without another":        {Template{URL: "https://example.com/{a"}, "for a literal brace, write it twice"},
 		"a header that cannot be set":    {Template{URL: "https://example.com/", Header: map[string]string{"Host": "x"}}, `header "Host" cannot be set`},
 		"two bodies":                     {Template{URL: "https://example.com/", Body: json.RawMessage(`1`), Text: "x"}, "expected one"},
 		"a body that is no JSON":         {Template{URL: "https://example.com/", Body: json.RawMessage(`{`)}, "body: "},

@@ -187,7 +187,7 @@ func (f *filling) readURL() error {
 		name, value, _ := strings.Cut(part, "=")
 		plain, err := url.QueryUnescape(name)
 		if err != nil || strings.ContainsAny(name, "{}") {
-			return fmt.Errorf("URL: %q is no name of a parameter", name)
+			return fmt.Errorf("URL: %q is not a valid name of a parameter", name)
 		}
 		if value, err = url.QueryUnescape(value); err != nil {
 			return fmt.Errorf("URL: the value of %s cannot be read", plain)
@@ -256,7 +256,7 @@ func (f *filling) describe() error {
 	object, _ := schema.(*tree.Object)
 	for _, name := range used {
 		if !object.Object("properties").Has(name) {
-			return fmt.Errorf("{%s} is not among the properties of the input schema; a brace that is meant is written twice", name)
+			return fmt.Errorf("{%s} is not among the properties of the input schema; for a literal brace, write it twice", name)
 		}
 	}
 	return nil

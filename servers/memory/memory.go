@@ -88,7 +88,7 @@ func Open(ctx context.Context, path string) (*Memory, error) {
 	}
 	m := &Memory{db: db, Server: mcp.NewServerWith("memory", "1.0.0", mcp.ServerOptions{
 		Title: "Memory", Description: "A knowledge graph that outlives conversations.", NoLogging: true,
-		Instructions: "Search before you answer from memory, and before you create an entity that may be there. One fact is one observation.",
+		Instructions: "Search before you answer from memory, and before you create an entity that may exist. Write one fact per observation.",
 	})}
 	m.addTools()
 	return m, nil
@@ -106,12 +106,12 @@ func (m *Memory) addTools() {
 			ReadOnlyHint: new(false), DestructiveHint: new(destructive), IdempotentHint: new(true), OpenWorldHint: new(false),
 		}}
 	}
-	mcp.AddToolWith(m.Server, read("search_nodes", "Search the memory", "Find entities by words in their names, types and observations. All words must be there."), m.search)
-	mcp.AddToolWith(m.Server, read("open_nodes", "Look up entities", "Give entities by their names, with the relations between them."), m.open)
-	mcp.AddToolWith(m.Server, read("read_graph", "Read the memory", "Give the entities that were created last. Where there are many, search."), m.read)
-	mcp.AddToolWith(m.Server, change("create_entities", "Remember things", "Create entities. One that is there keeps its type, and gets the new observations.", false), m.createEntities)
-	mcp.AddToolWith(m.Server, change("create_relations", "Remember relations", "Create relations between entities that are there.", false), m.createRelations)
-	mcp.AddToolWith(m.Server, change("add_observations", "Remember facts", "Add observations to entities that are there.", false), m.addObservations)
+	mcp.AddToolWith(m.Server, read("search_nodes", "Search the memory", "Find entities by words in their names, types and observations. All words must match."), m.search)
+	mcp.AddToolWith(m.Server, read("open_nodes", "Look up entities", "Return entities by their names, with the relations between them."), m.open)
+	mcp.AddToolWith(m.Server, read("read_graph", "Read the memory", "Return the entities that were created last. If there are many, search instead."), m.read)
+	mcp.AddToolWith(m.Server, change("create_entities", "Remember things", "Create entities. An existing one keeps its type, and gets the new observations.", false), m.createEntities)
+	mcp.AddToolWith(m.Server, change("create_relations", "Remember relations", "Create relations between existing entities.", false), m.createRelations)
+	mcp.AddToolWith(m.Server, change("add_observations", "Remember facts", "Add observations to existing entities.", false), m.addObservations)
 	mcp.AddToolWith(m.Server, change("delete_entities", "Forget things", "Delete entities with their observations and relations.", true), m.deleteEntities)
 	mcp.AddToolWith(m.Server, change("delete_observations", "Forget facts", "Delete observations of entities.", true), m.deleteObservations)
 	mcp.AddToolWith(m.Server, change("delete_relations", "Forget relations", "Delete relations.", true), m.deleteRelations)
@@ -146,7 +146,7 @@ func exists(ctx context.Context, tx *sql.Tx, name string) error {
 	var one int
 	err := tx.QueryRowContext(ctx, `SELECT 1 FROM entities WHERE name = ?`, name).Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("there is no entity %q; create_entities makes one, search_nodes finds those that there are", name)
+		return fmt.Errorf("there is no entity %q; create_entities creates one, search_nodes finds existing ones", name)
 	}
 	return err
 }

@@ -25,7 +25,7 @@ func (d *document) baseOf(from part, variables map[string]string) (*url.URL, err
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("servers: %q is no URL: set a base URL", text)
+		return nil, fmt.Errorf("servers: %q is not a URL: set a base URL", text)
 	}
 	if d.from != nil {
 		u = d.from.ResolveReference(u)
@@ -38,7 +38,7 @@ func (d *document) baseOf(from part, variables map[string]string) (*url.URL, err
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	if d.outside && !outside.Host(u.Hostname()) {
-		return nil, fmt.Errorf("servers: the document of %s leads to %s, which is inside or not a name of the internet in ASCII: if that is right, set a base URL", d.from.Host, u.Host)
+		return nil, fmt.Errorf("servers: the document of %s refers to %s, which is in a private network or not an ASCII name of the internet: if that is right, set a base URL", d.from.Host, u.Host)
 	}
 	return u, nil
 }
@@ -81,5 +81,5 @@ func (d *document) rootBase(root part, given string, variables map[string]string
 	case d.from != nil:
 		return d.from.Scheme + "://" + d.from.Host, nil // OpenAPI's default server is /
 	}
-	return "", errors.New("it names no server: set a base URL")
+	return "", errors.New("it has no servers: set a base URL")
 }

@@ -162,7 +162,7 @@ func (d *document) locate(f *file, ref string) (name, pointer string, err error)
 		}
 		u, err := base.Parse(target)
 		if err != nil || u.Scheme != d.from.Scheme || u.Host != d.from.Host {
-			return "", "", fmt.Errorf("$ref %q leads to another origin than that of the document: save both, and give the file", ref)
+			return "", "", fmt.Errorf("$ref %q leads to another origin than the document's: save both documents, and give the file", ref)
 		}
 		return u.String(), pointer, nil
 	}
@@ -194,7 +194,7 @@ func (d *document) follow(p part) (target part, key string, err error) {
 		}
 		o, ok := lookup(f.root, pointer).(*tree.Object)
 		if !ok {
-			return part{}, "", fmt.Errorf("$ref %q leads to nothing", ref)
+			return part{}, "", fmt.Errorf("$ref %q has no target", ref)
 		}
 		p, key = part{f, o}, name+"#"+pointer
 	}
@@ -235,10 +235,10 @@ func lookup(value any, pointer string) any {
 func (d *document) checkVersion() error {
 	root, ok := d.main.root.(*tree.Object)
 	if !ok {
-		return errors.New("it is no OpenAPI document: expected an object")
+		return errors.New("it is not an OpenAPI document: expected an object")
 	}
 	if root.Has("swagger") {
-		return fmt.Errorf("it is of Swagger %s: convert it to OpenAPI 3 first, with npx swagger2openapi or at https://converter.swagger.io", textOf(root.Get("swagger")))
+		return fmt.Errorf("it uses Swagger %s: convert it to OpenAPI 3 first, with npx swagger2openapi or at https://converter.swagger.io", textOf(root.Get("swagger")))
 	}
 	version := textOf(root.Get("openapi"))
 	switch {
@@ -247,9 +247,9 @@ func (d *document) checkVersion() error {
 	case strings.HasPrefix(version, "3.1."), version == "3.1", strings.HasPrefix(version, "3.2."):
 		d.version = "3.1"
 	case version == "":
-		return errors.New(`it is no OpenAPI document: there is no member "openapi"`)
+		return errors.New(`it is not an OpenAPI document: the member "openapi" is missing`)
 	default:
-		return fmt.Errorf("it is of OpenAPI %q: expected 3.0 or 3.1", version)
+		return fmt.Errorf("it uses OpenAPI %q: expected 3.0 or 3.1", version)
 	}
 	return nil
 }
@@ -271,7 +271,7 @@ func readFile(root *os.Root, name string, most int) ([]byte, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", name)
+		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
 	return readAll(f, most)
 }

@@ -398,7 +398,7 @@ func TestOutputSchemasAreLenient(t *testing.T) {
 	}
 	for q, want := range map[string]string{"wrong": "tags[1]: expected string, got number", "list": "it is no JSON object"} {
 		got := call(t, client, "op", `{"q":"`+q+`"}`)
-		if !got.IsError || !strings.Contains(got.Text(), want) || !strings.Contains(got.Text(), answers[q]) || !strings.Contains(got.Text(), "carried it out (status 200)") {
+		if !got.IsError || !strings.Contains(got.Text(), want) || !strings.Contains(got.Text(), answers[q]) || !strings.Contains(got.Text(), "executed it (status 200)") {
 			t.Errorf("%s: got %q", q, got.Text())
 		}
 	}
@@ -431,7 +431,7 @@ func TestSecretsGoWhereTheDocumentSays(t *testing.T) {
 	if schema := string(toolsOf(t, client)["both"].InputSchema); strings.Contains(schema, "X-Key") || strings.Contains(schema, "api_key") {
 		t.Errorf("a credential is an argument: %s", schema)
 	}
-	if got := call(t, client, "both", `{"o":{"api_key":"mine"}}`); !got.IsError || !strings.Contains(got.Text(), "api_key: the caller does not give it") {
+	if got := call(t, client, "both", `{"o":{"api_key":"mine"}}`); !got.IsError || !strings.Contains(got.Text(), "api_key: the call does not have it") {
 		t.Errorf("got %q", got.Text())
 	}
 }
@@ -443,20 +443,20 @@ func TestFaultsInADocumentAreReported(t *testing.T) {
 		o        Options
 		want     string
 	}{
-		"Swagger":                      {`{"swagger":"2.0","paths":{}}`, Options{}, "it is of Swagger 2.0: convert it"},
-		"another version":              {`{"openapi":"4.0.0","paths":{}}`, Options{}, `it is of OpenAPI "4.0.0": expected 3.0 or 3.1`},
-		"no document":                  {`{"a":1}`, Options{}, `there is no member "openapi"`},
+		"Swagger":                      {`{"swagger":"2.0","paths":{}}`, Options{}, "it uses Swagger 2.0: convert it"},
+		"another version":              {`{"openapi":"4.0.0","paths":{}}`, Options{}, `it uses OpenAPI "4.0.0": expected 3.0 or 3.1`},
+		"no document":                  {`{"a":1}`, Options{}, `the member "openapi" is missing`},
 		"no object":                    {`[]`, Options{}, "expected an object"},
 		"no JSON":                      {`{`, Options{}, "api.json: "},
 		"no paths":                     {documentOf("3.1.0", `{}`, ""), Options{}, "it has no paths"},
 		"a relative server":            {strings.ReplaceAll(good, "SERVER", "/v1"), Options{}, "is relative, and the document is a file: set a base URL"},
 		"a server of a file":           {strings.ReplaceAll(good, "SERVER", "file:///etc"), Options{}, "set a base URL"},
 		"a variable without":           {strings.ReplaceAll(good, "SERVER", "https://{region}.example.com"), Options{}, "a variable without a value"},
-		"nothing is picked":            {strings.ReplaceAll(good, "SERVER", "https://example.com"), Options{Include: Selection{Tags: []string{"b"}}}, "of 1 operations none is picked; tags are: a"},
+		"nothing is picked":            {strings.ReplaceAll(good, "SERVER", "https://example.com"), Options{Include: Selection{Tags: []string{"b"}}}, "none of the 1 operations is selected; the tags are: a"},
 		"a pattern":                    {good, Options{Include: Selection{Paths: []string{"/[a"}}}, "the pattern /[a cannot be read"},
 		"an unknown scheme":            {strings.ReplaceAll(good, "SERVER", "https://example.com"), Options{Secrets: map[string]string{"x": "s3cret"}}, `there is no security scheme "x"`},
 		"a secret of two lines":        {strings.ReplaceAll(good, "SERVER", "https://example.com"), Options{Secrets: map[string]string{"": "s3cret\nX: y"}}, "has a character that no header can have"},
-		"a path without its parameter": {documentOf("3.0.3", `{"/x/{id}":{"get":{}}}`, ""), Options{}, "{id} is no parameter of the path"},
+		"a path without its parameter": {documentOf("3.0.3", `{"/x/{id}":{"get":{}}}`, ""), Options{}, "{id} is not a parameter of the path"},
 		"a base with a password":       {good, Options{Requests: httptool.Options{Base: "https://me:s3cret@example.com"}}, "it has a password"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -127,7 +127,7 @@ func (o *operation) readPath() error {
 			bare, pattern, _ := strings.Cut(text, ":")
 			name := strings.Trim(bare, "+*")
 			if p = o.pathParameter(name); p == nil {
-				return fmt.Errorf("{%s} is no parameter of the path", text)
+				return fmt.Errorf("{%s} is not a parameter of the path", text)
 			}
 			p.slashes = p.slashes || name != bare || pattern == "path" || strings.Contains(pattern, ".*") || strings.Contains(pattern, ".+")
 		}

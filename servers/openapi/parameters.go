@@ -79,7 +79,7 @@ func readParameter(from part) (*parameter, error) {
 			return nil, nil
 		}
 		if (httptool.Credential{In: httptool.Header, Name: p.name, Value: "-"}).Check() != nil {
-			return nil, fmt.Errorf("parameter %q is no name of a header", p.name)
+			return nil, fmt.Errorf("parameter %q is not a valid name of a header", p.name)
 		}
 	}
 	p.style = cmp.Or(from.Text("style"), defaults[p.in])
@@ -184,7 +184,7 @@ func (o *operation) checkNames(query []string) error {
 		name, _, _ := strings.Cut(pair, "=")
 		for _, reserved := range o.secretNames {
 			if name == escape(reserved) {
-				return fmt.Errorf("%s: the caller does not give it", reserved)
+				return fmt.Errorf("%s: the call does not have it", reserved)
 			}
 		}
 	}
@@ -205,7 +205,7 @@ func fillPath(template string, values map[string]string) (string, error) {
 			}
 		}
 		if strings.ContainsAny(filled, "{}") {
-			return "", fmt.Errorf("path %s: no argument is for %s", template, segment)
+			return "", fmt.Errorf("path %s: no argument for %s", template, segment)
 		}
 		out = append(out, filled)
 	}

@@ -40,7 +40,7 @@ type Options struct {
 
 // NoTool is the log message for an operation that cannot become a tool. The attribute "error" names
 // the operation and the reason.
-const NoTool = "openapi: an operation is no tool"
+const NoTool = "openapi: an operation is not offered as a tool"
 
 // A Server is a server whose tools are the operations of a document. The caller must close it.
 type Server struct {
@@ -146,9 +146,9 @@ func (s *Server) addAll(d *document, root part, secrets *security, o *Options) e
 	}
 	switch {
 	case len(picked) == 0 && len(all) > 0:
-		return fmt.Errorf("of %d operations none is picked; tags are: %s", len(all), strings.Join(tagsOf(all), ", "))
+		return fmt.Errorf("none of the %d operations is selected; the tags are: %s", len(all), strings.Join(tagsOf(all), ", "))
 	case len(picked) > maxOperations:
-		return fmt.Errorf("%d operations are picked, more than %d: pick by tag or path", len(picked), maxOperations)
+		return fmt.Errorf("%d operations are selected, more than %d: select by tag or path", len(picked), maxOperations)
 	}
 	added := 0
 	for _, op := range picked {
@@ -167,7 +167,7 @@ func (s *Server) addAll(d *document, root part, secrets *security, o *Options) e
 	}
 	switch {
 	case added == 0 && len(s.Skipped) == 0:
-		return errors.New("it describes no operation that could be a tool")
+		return errors.New("it has no operation that can be a tool")
 	case added == 0:
 		return fmt.Errorf("no operation can be a tool: %w", errors.Join(s.Skipped[:min(3, len(s.Skipped))]...))
 	}

@@ -116,7 +116,7 @@ func TestDocumentWithoutOperations(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(documentOf("3.0.1", `{"/x":{"description":"later"}}`, ""), "SERVER", "https://api.example")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), Options{From: file}); err == nil || !strings.HasSuffix(err.Error(), "it describes no operation that could be a tool") {
+	if _, err := Open(t.Context(), Options{From: file}); err == nil || !strings.HasSuffix(err.Error(), "it has no operation that can be a tool") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -52,7 +52,7 @@ func parseDSN(dsn string, timeout time.Duration) (*target, error) {
 	}
 	u, err := url.Parse(dsn)
 	if err != nil || u.Opaque != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("the DSN cannot be read as %s://USER:PASSWORD@HOST:PORT/DATABASE; percent-encode what is no letter or digit in its password", scheme)
+		return nil, fmt.Errorf("the DSN is not of the form %s://USER:PASSWORD@HOST:PORT/DATABASE; in the password, percent-encode all characters but letters and digits", scheme)
 	}
 	t, err := open(u, timeout)
 	if err != nil {

@@ -38,10 +38,10 @@ func postgresDialect(timeout time.Duration) *dialect {
 		},
 		remedy: func(err error) string {
 			if errors.Is(err, pq.ErrSSLNotSupported) {
-				return "where the network can be trusted, add the parameter sslmode=disable to the DSN"
+				return "if you trust the network, add the parameter sslmode=disable to the DSN"
 			}
 			if strings.Contains(err.Error(), "default_transaction_read_only") {
-				return "a pooler that does not know the parameter can be set to ignore it (pgbouncer: ignore_startup_parameters)"
+				return "if a pooler does not know the parameter, set it to ignore it (pgbouncer: ignore_startup_parameters)"
 			}
 			return ""
 		},

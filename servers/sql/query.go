@@ -154,7 +154,7 @@ func (d *Database) session(ctx context.Context, write bool, f func(context.Conte
 	defer cancel()
 	done, err := d.turns.Wait(ctx, share.Of(ctx))
 	if err != nil {
-		return fmt.Errorf("%d statements run at this time; try again", maxSessions)
+		return fmt.Errorf("%d statements are running already; try again", maxSessions)
 	}
 	defer done()
 	pool := d.reading
@@ -182,7 +182,7 @@ func (d *Database) session(ctx context.Context, write bool, f func(context.Conte
 }
 
 // errTime is the cause when the time limit ends a statement.
-var errTime = errors.New("the time is over")
+var errTime = errors.New("the time limit was reached")
 
 // explain adds advice to an error of the database and removes the password.
 func (d *Database) explain(ctx context.Context, err error) error {
@@ -194,7 +194,7 @@ func (d *Database) explain(ctx context.Context, err error) error {
 		why = "the database ended the connection"
 	}
 	if errors.Is(context.Cause(ctx), errTime) || d.dialect.over != nil && d.dialect.over(err) {
-		why = fmt.Sprintf("the statement was not done after %s and was ended; ask for less, or with an index", d.timeout.Round(time.Millisecond))
+		why = fmt.Sprintf("the statement ran longer than %s and was ended; ask for less, or use an index", d.timeout.Round(time.Millisecond))
 	} else if d.dialect.remedy != nil {
 		if remedy := d.dialect.remedy(err); remedy != "" {
 			why += "; " + remedy

@@ -24,7 +24,7 @@ func (d *Database) finish(c *collector, keep bool) *Result {
 	r.CSV = d.results.Put(".csv", "text/csv; charset=utf-8", true, bytes.Clone(c.csv.Bytes()))
 	switch {
 	case c.csvFull:
-		r.Notice = fmt.Sprintf("The first %d rows are here, and the first %d in the resource %s; there are more than fit. Ask for fewer.", len(r.Rows), c.csvRows, r.CSV)
+		r.Notice = fmt.Sprintf("The first %d rows are here, and the first %d in the resource %s. The result has more; ask for fewer rows.", len(r.Rows), c.csvRows, r.CSV)
 	case c.full:
 		r.Notice = fmt.Sprintf("The first %d of %d rows are here; the resource %s has all of them as CSV for %d minutes.", len(r.Rows), c.all, r.CSV, int(keepTime.Minutes()))
 	case keep:

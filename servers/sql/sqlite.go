@@ -60,7 +60,7 @@ func sqliteTarget(path string) (*target, error) {
 		return nil, fmt.Errorf("the file of the DSN: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("the DSN names %s, which is no file", path)
+		return nil, fmt.Errorf("the DSN names %s, which is not a file", path)
 	}
 	connect := func(mode string, pragmas ...string) (driver.Connector, error) {
 		options := url.Values{"mode": {mode}, "_defensive": {"1"}, "_pragma": append(pragmas, "busy_timeout(5000)", "trusted_schema(off)")}

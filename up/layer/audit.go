@@ -162,7 +162,7 @@ func (s *Stack) countLog(registry prometheus.Registerer) error {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
-	errs := []error{registry.Register(gauge("junction_audit_writable", "1 while calls can be written down, else 0.", func() float64 {
+	errs := []error{registry.Register(gauge("junction_audit_writable", "1 while calls can be logged, otherwise 0.", func() float64 {
 		if _, err := s.Unwritable(); err != nil {
 			return 0
 		}
@@ -185,9 +185,9 @@ func (s *Stack) countLog(registry prometheus.Registerer) error {
 func (s *Stack) Remarks() (lines []string) {
 	switch refuses, err := s.Unwritable(); {
 	case refuses:
-		lines = append(lines, "Calls are refused, as they cannot be written down: "+err.Error())
+		lines = append(lines, "Calls are refused, because they cannot be logged: "+err.Error())
 	case err != nil:
-		lines = append(lines, "Calls are not written down: "+err.Error())
+		lines = append(lines, "Calls are not logged: "+err.Error())
 	}
 	for _, e := range s.exporters {
 		if waiting, lost, err := e.Waiting(); lost > 0 || err != nil {

@@ -53,7 +53,7 @@ func (s *Stack) review(p *Plan, of Server) mcp.Middleware {
 	o.Noter = reviewed{s, of, false}
 	own := o
 	own.Noter = reviewed{s, of, true}
-	own.Remedy += " (of definitions that differ by user, only those of a connection without a user can be approved)"
+	own.Remedy += " (if definitions differ between users, only those of the gateway's own connection can be approved)"
 	r := review.New(o)
 	of.upstream.Check = r.Check
 	if of.upstream.Isolation == gateway.Shared {

@@ -553,7 +553,7 @@ export default {
   'inspector.progress': 'Progress',
   'inspector.logs': 'Log messages',
   'inspector.result': 'Result',
-  'inspector.result.iserror': 'The tool says that it failed.',
+  'inspector.result.iserror': 'The tool failed.',
   'inspector.result.structured': 'Structured content',
   'inspector.result.rest': 'Further members',
   'inspector.result.empty': 'The result is empty.',

@@ -117,7 +117,7 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 		return j
 	case allowed && asked.Allowed:
 	case allowed:
-		j.Reasons = []string{"A rule allows this call. It needs approval because of what was read before. " + asked.Why}
+		j.Reasons = []string{"A rule allows this call. It needs approval because of text that was read before. " + asked.Why}
 	case asked.Allowed:
 		j.Reasons = []string{j.Rules.Reason}
 	default:
@@ -220,7 +220,7 @@ func (d *Decider) coverable(from guard.Source) bool {
 
 // denialText returns the text for the model after a rule denied a call.
 func denialText(d policy.Decision) string {
-	return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", d.Reason)
+	return fmt.Sprintf("Not allowed: %s. Do not try to do the same in another way.", d.Reason)
 }
 
 // TakenBack returns the reason why an allowed call must not start, or "". The reason is that the
@@ -232,7 +232,7 @@ func (d *Decider) TakenBack(ctx context.Context, j *Judgement, trusted bool) (re
 	case now.Effect == policy.Deny:
 		return denialText(now)
 	case policy.Strictest(now.Effect, j.Rules.Effect) != j.Rules.Effect, j.in.Trusted && !trusted, d.withdrawals.Load() != j.withdrawals:
-		return "Not allowed any more: the user withdrew the permission before the call. It was not made. Make it again if it is still needed; then it is decided anew."
+		return "No longer allowed: the user withdrew the permission before the call, so it was not made. Repeat it if it is still needed; then there is a new decision."
 	}
 	return ""
 }
@@ -423,11 +423,11 @@ func (d *Decider) saves(ctx context.Context, c *Call, rule policy.Rule) bool {
 func (d *Decider) once(asked guard.Decision, rules policy.Decision) string {
 	switch {
 	case slices.Contains(asked.Reasons, guard.CarriesSecret):
-		return "a secret is asked about every time"
+		return "a secret needs a new answer each time"
 	case slices.Contains(asked.Reasons, guard.CarriesText):
-		return "copied text is asked about every time, unless the same is sent again"
+		return "copied text needs a new answer each time, unless the same text is sent again"
 	case rules.Effect == policy.Ask && !rules.Default:
-		return "a rule says that it is asked about"
+		return "a rule requires the question"
 	}
 	for _, from := range asked.Sources {
 		if !d.coverable(from) {

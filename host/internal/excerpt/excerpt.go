@@ -76,7 +76,7 @@ func PageOf(text string, from, most int, find string) (Page, error) {
 	if find != "" {
 		at := indexFold(text[from:], find)
 		if at < 0 {
-			return Page{}, fmt.Errorf("%q does not stand in it from offset %d on (it has %d characters)", find, from, len(text))
+			return Page{}, fmt.Errorf("the text %q does not occur from offset %d on (there are %d characters)", find, from, len(text))
 		}
 		from = max(from, from+at-most/4)
 	}
@@ -114,7 +114,7 @@ func (p Page) Note(uri string) string {
 	}
 	text := fmt.Sprintf("[characters %d to %d of %d of %s", p.From, p.To, p.total, uri)
 	if !p.Last {
-		text += fmt.Sprintf("; read_resource with uri %q and offset %d has the next page, with \"find\" a place in it", uri, p.To)
+		text += fmt.Sprintf("; read_resource with uri %q and offset %d returns the next page; \"find\" finds a text in it", uri, p.To)
 	}
 	return text + "]"
 }

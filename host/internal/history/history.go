@@ -51,12 +51,12 @@ func Repair(messages []model.Message, asTask map[string][]int, unasked map[strin
 	what = "the conversation was cut off"
 	switch {
 	case answered == 1:
-		what += ": a call has no result, and got one that says so"
+		what += ": a call has no result, and got a note in its place"
 	case answered > 1:
-		what += fmt.Sprintf(": %d calls have no result, and got one that says so", answered)
+		what += fmt.Sprintf(": %d calls have no result, and got a note in its place", answered)
 	}
 	if dropped > 0 {
-		what += fmt.Sprintf("; omitted, as they belong to nothing: %d", dropped)
+		what += fmt.Sprintf("; omitted results without a call: %d", dropped)
 	}
 	return mended, what
 }
@@ -173,7 +173,7 @@ func (l *Loop) repetitions(span int) int {
 func Transcript(summary string, messages []model.Message, tokens int) string {
 	var lines []string
 	if summary != "" {
-		lines = append(lines, "[What was before]\n"+summary+"\n[End of what was before]")
+		lines = append(lines, "[Earlier conversation]\n"+summary+"\n[End of the earlier conversation]")
 	}
 	for _, m := range messages {
 		for _, p := range m.Parts {

@@ -95,11 +95,11 @@ func (v *View) textOf(summary string) string {
 	b.WriteString(SummaryMark + "\n" + summary)
 	for i, note := range v.notes {
 		if i == 0 {
-			b.WriteString("\n\n[To be kept in mind]")
+			b.WriteString("\n\n[Remember this]")
 		}
 		b.WriteString("\n- " + note)
 	}
-	b.WriteString("\n[End of what was shortened]")
+	b.WriteString("\n[End of the shortened conversation]")
 	return b.String()
 }
 

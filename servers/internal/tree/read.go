@@ -65,7 +65,7 @@ func ParseJSON(text []byte) (any, error) {
 		return nil, err
 	}
 	if _, err := d.ReadToken(); err != io.EOF {
-		return nil, errors.New("something follows the JSON value")
+		return nil, errors.New("there is text after the JSON value")
 	}
 	return value, nil
 }
@@ -126,7 +126,7 @@ func parseYAML(text []byte) (any, error) {
 		return nil, err
 	}
 	if err := d.Decode(&more); err != io.EOF {
-		return nil, errors.New("something follows the first document")
+		return nil, errors.New("there is text after the first document")
 	}
 	return (&reading{}).yaml(document.Content[0], 0)
 }
@@ -163,7 +163,7 @@ func (r *reading) mapping(n *yaml.Node, depth int) (any, error) {
 			key = key.Alias
 		}
 		if key.Kind != yaml.ScalarNode {
-			return nil, fmt.Errorf("line %d: the name of a member is no text", key.Line)
+			return nil, fmt.Errorf("line %d: the name of a member is not text", key.Line)
 		}
 		v, err := r.yaml(n.Content[i+1], depth+1)
 		if err != nil {
@@ -177,7 +177,7 @@ func (r *reading) mapping(n *yaml.Node, depth int) (any, error) {
 			}
 			merged = append(merged, list...)
 		case o.Has(key.Value):
-			return nil, fmt.Errorf("line %d: %q is there twice", key.Line, key.Value)
+			return nil, fmt.Errorf("line %d: %q occurs twice", key.Line, key.Value)
 		default:
 			o.Set(key.Value, v)
 		}

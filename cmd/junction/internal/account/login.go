@@ -23,10 +23,10 @@ import (
 // defaultLogin is the time that the user has to log in.
 const defaultLogin = 5 * time.Minute
 
-const loginHelp = `All commands, junction chat and junction up use a login, and renew it before it
-expires; only one of them at a time does. Logins are kept in state.db in junction's
-folder, sealed with a key in the keyring of your system, or, where there is none, in
-logins.key, which only you can read.`
+const loginHelp = `All commands, junction chat and junction up use a login. One of them at a time renews
+it before it expires. Logins are kept in state.db in junction's folder, encrypted. The
+key is in the keyring of your system. Without a keyring it is in logins.key, which only
+you can read.`
 
 // A LoginServer is a server where the user can log in.
 type LoginServer struct {
@@ -49,7 +49,7 @@ func findSigner(a *cli.App, cmd *cobra.Command, args []string) (LoginServer, err
 		return LoginServer{}, err
 	}
 	if t.Server == nil || !t.IsWeb() {
-		return LoginServer{}, cli.Usagef("%s: %s has no URL, so it takes no login; its credentials are in its own settings", cmd.CommandPath(), args[0])
+		return LoginServer{}, cli.Usagef("%s: %s has no URL, so it needs no login; its credentials are in its own settings", cmd.CommandPath(), args[0])
 	}
 	return LoginServer{Name: args[0], URL: t.Server.URL, auth: launch.OAuthOf(t.Server)}, nil
 }
@@ -61,13 +61,13 @@ func LoginCommand(a *cli.App) *cobra.Command {
 	var client string
 	cmd := &cobra.Command{
 		Use:   "login SERVER",
-		Short: "Log in at a server that asks for it (also: logout, whoami)",
-		Long: `Log in at a server that asks for it: your browser shows the page of the authorization
-server that the server names, and comes back to an address of this machine.
-Where no browser can be opened, open the page elsewhere, and paste the address
-that you end up at. Where the server's entry names your organization's identity
-provider, you log in there, for all servers that trust it. Scopes that you asked for with --scope and did not get are an
-error; you are logged in with the others.
+		Short: "Log in at a server that requires it (also: logout, whoami)",
+		Long: `Log in at a server that requires it. Your browser shows the page of the server's
+authorization server, and then returns to an address of this machine. If no browser can
+be opened here, open the page elsewhere, and paste the address at which you arrive.
+If the server's entry names your organization's identity provider, you log in there, for
+all servers that trust it. It is an error if you do not get a scope of --scope; you are
+logged in with the others.
 
 ` + loginHelp,
 		Example:           "  junction login https://mcp.example.com/mcp\n  junction login github --no-browser",
@@ -86,8 +86,8 @@ error; you are logged in with the others.
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&asksNoBrowser, "no-browser", false, "print the page's address, and ask for the one that you end up at")
-	flags.StringSliceVar(&scopes, "scope", nil, "a `SCOPE` to ask for in addition (repeatable)")
+	flags.BoolVar(&asksNoBrowser, "no-browser", false, "print the page's address, and ask for the address at which you arrive")
+	flags.StringSliceVar(&scopes, "scope", nil, "request this `SCOPE`, too (repeatable)")
 	flags.StringVar(&client, "client-id", "", "the `ID` of a client that you registered with the authorization server")
 	flags.DurationVar(&a.Launch.Timeout, "timeout", 0, fmt.Sprintf("how long you may take (default %v)", defaultLogin))
 	reach.ConfigFlags(a, flags)
@@ -101,7 +101,7 @@ func Login(ctx context.Context, a *cli.App, s LoginServer, browser bool) error {
 	if browser {
 		visit = oauth.Loopback(func(ctx context.Context, page string) error { return openBrowser(ctx, a, page) })
 	} else if a.Person == nil {
-		return cli.Usagef("junction login: there is neither a browser nor a terminal here: run it in a terminal")
+		return cli.Usagef("junction login: this needs a browser or a terminal, and there is neither; run it in a terminal")
 	}
 	limit := defaultLogin
 	if a.Launch.Timeout > 0 {
@@ -128,7 +128,7 @@ func Login(ctx context.Context, a *cli.App, s LoginServer, browser bool) error {
 		a.Out.Printf("%s needs no login.\n", plaintext.Line(s.Name, 200))
 		return nil
 	case err != nil && launch.LogsInAtProvider(&s.auth):
-		return fmt.Errorf("%s knows you now, and there is no token for %s: %w", plaintext.Line(s.auth.IdentityProvider, 200), plaintext.Line(s.Name, 200), err)
+		return fmt.Errorf("you are logged in at %s, but got no token for %s: %w", plaintext.Line(s.auth.IdentityProvider, 200), plaintext.Line(s.Name, 200), err)
 	case err != nil:
 		return err
 	}
@@ -145,7 +145,7 @@ func MissingScopes(l *oauth.Login, asked []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s did not give you %s, which you asked for: your user there does not have it; ask the operator of the server",
+	return fmt.Errorf("%s did not grant %s, as your user there does not have it; ask the operator of the server",
 		plaintext.Line(l.Issuer, 200), plaintext.Line(strings.Join(missing, ", "), 200))
 }
 
@@ -153,7 +153,7 @@ func MissingScopes(l *oauth.Login, asked []string) error {
 func DescribeLogin(l *oauth.Login, now time.Time) string {
 	text := plaintext.Line(l.Resource, 200) + " at " + plaintext.Line(l.Issuer, 200)
 	if l.Identity {
-		text = "who you are, at " + plaintext.Line(l.Issuer, 200)
+		text = "your identity, at " + plaintext.Line(l.Issuer, 200)
 	} else if len(l.Scopes) > 0 {
 		text += " (" + plaintext.Line(strings.Join(l.Scopes, " "), 200) + ")"
 	}
@@ -175,9 +175,9 @@ func openBrowser(ctx context.Context, a *cli.App, page string) error {
 	if err != nil {
 		return err
 	}
-	a.Screen.Printf("Your browser is to show the login of %s. If it does not, open\n  %s\n", plaintext.Line(u.Host, 200), page)
+	a.Screen.Printf("Your browser should show the login of %s now. If it does not, open\n  %s\n", plaintext.Line(u.Host, 200), page)
 	if err := StartBrowser(ctx, a.Place, page); err != nil {
-		a.Screen.Printf("It cannot be opened from here: %v\n", err)
+		a.Screen.Printf("A browser cannot be opened from here: %v\n", err)
 	}
 	return nil // on failure, the user can open the page by hand
 }
@@ -230,7 +230,7 @@ func pastedVisit(_ context.Context, a *cli.App, redirect string) (*oauth.Visit, 
 			return "", err
 		}
 		defer end()
-		a.Person.Printf("Open this page in a browser, and log in:\n\n  %s\n\nThe browser then goes to an address that begins with %s, and may\nsay that it cannot be reached. Paste that address here:\n", page, redirect)
+		a.Person.Printf("Open this page in a browser, and log in:\n\n  %s\n\nThe browser then goes to an address that begins with %s, and may\nreport that it cannot reach it. Paste that address here:\n", page, redirect)
 		back, err := a.Person.Line(ctx, "> ")
 		return strings.TrimSpace(back), err
 	}}, nil
@@ -243,8 +243,8 @@ const defaultCallback = 3118
 func LogoutCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "logout SERVER",
-		Short:             "Forget the login at a server, and have it revoked",
-		Long:              "Forget the login at a server, and have its authorization server revoke it, where that can be done.",
+		Short:             "Forget the login at a server, and revoke it",
+		Long:              "Forget the login at a server. Its authorization server revokes it, if it can.",
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := findSigner(a, cmd, args)
@@ -268,7 +268,7 @@ func LogoutCommand(a *cli.App) *cobra.Command {
 			case revoked:
 				a.Out.Printf("Logged out: %s revoked it.\n", plaintext.Line(l.Issuer, 200))
 			default:
-				a.Out.Printf("Logged out here. %s revokes nothing: the token it gave is good until it expires.\n", plaintext.Line(l.Issuer, 200))
+				a.Out.Printf("Logged out here. %s cannot revoke tokens: the old token works until it expires.\n", plaintext.Line(l.Issuer, 200))
 			}
 			return nil
 		},
@@ -296,11 +296,11 @@ func logoutAtProvider(ctx context.Context, a *cli.App, s LoginServer) error {
 	case none:
 		a.Out.Printf("The token for %s is forgotten; you are not logged in at %s.\n", plaintext.Line(s.Name, 200), plaintext.Line(s.auth.IdentityProvider, 200))
 	default:
-		how := "Logged out here: %s revokes nothing."
+		how := "Logged out here: %s cannot revoke tokens."
 		if revoked {
 			how = "Logged out: %s revoked it."
 		}
-		a.Out.Printf(how+" Tokens of other servers hold until they expire.\n", plaintext.Line(s.auth.IdentityProvider, 200))
+		a.Out.Printf(how+" Tokens of other servers work until they expire.\n", plaintext.Line(s.auth.IdentityProvider, 200))
 	}
 	return nil
 }
@@ -326,7 +326,7 @@ func WhoamiCommand(a *cli.App) *cobra.Command {
 				return a.PrintJSON(LoginsShown{logins})
 			}
 			if len(logins) == 0 {
-				a.Out.Printf("You are logged in nowhere; junction login SERVER does it.\n")
+				a.Out.Printf("You are not logged in at any server; to log in: junction login SERVER\n")
 				return nil
 			}
 			var rows [][]string
@@ -371,7 +371,7 @@ func whoami(a *cli.App, cmd *cobra.Command, args []string) ([]*oauth.Login, erro
 		all = slices.Insert(all, 0, who)
 	}
 	if errors.Is(err, oauth.ErrNoLogin) {
-		return nil, fmt.Errorf("you are not logged in at %s; junction login %s does it", plaintext.Line(at, 200), plaintext.ShellWord(s.Name))
+		return nil, fmt.Errorf("you are not logged in at %s; run junction login %s", plaintext.Line(at, 200), plaintext.ShellWord(s.Name))
 	}
 	return all, err
 }
@@ -382,7 +382,7 @@ func RenewLoginCommand(a *cli.App) *cobra.Command {
 		Use: launch.RenewCommand + " URL MARK", Short: "Renew the login at a server, for another junction", Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return cli.Usagef("expected the URL of a server, and which token is to be replaced")
+				return cli.Usagef("expected the URL of a server, and the mark of the token to replace")
 			}
 			a.Launch.Renews = true
 			tokens, err := a.Launch.Tokens(config.OAuth{}, nil, nil)

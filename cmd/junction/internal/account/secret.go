@@ -18,19 +18,19 @@ const (
 
 )
 
-const secretHelp = `A configuration names a secret as ${secret:NAME}, in env, headers, args and url:
+const secretHelp = `A configuration refers to a secret as ${secret:NAME}, in env, headers, args and url:
 
   {"mcpServers": {"tracker": {"url": "https://example.com/mcp",
     "headers": {"Authorization": "Bearer ${secret:tracker}"}}}}
 
-Secrets are kept encrypted, in state.db in junction's folder; the key is in the keyring of
-this system, or where there is none in a file that only you can read. ${file:PATH} takes
-what a file holds instead.`
+Secrets are kept encrypted, in state.db in junction's folder. The key is in the keyring of
+this system. Without a keyring it is in a file that only you can read. ${file:PATH} takes
+the value from a file instead.`
 
 // SecretCommand returns the command secret.
 func SecretCommand(a *cli.App) *cobra.Command {
 	return cli.Group("secret", "Keep passwords and tokens out of configuration files",
-		"Work with secrets that a configuration names, so that they do not stand in it.\n\n"+secretHelp,
+		"Work with secrets that a configuration refers to, so that it does not contain them.\n\n"+secretHelp,
 		secretSetCommand(a), secretListCommand(a), secretRemoveCommand(a))
 }
 
@@ -71,7 +71,7 @@ func secretSetCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set NAME",
 		Short: "Keep a secret, typed on the terminal or read from standard input",
-		Long:  "Keep a secret in place of one of this name, if there is any. It is typed on the terminal,\nand not shown, or read from standard input: never from the command line, which others see.\n\n" + secretHelp,
+		Long:  "Keep a secret. It replaces one of the same name. Type it on the terminal, which does not\nshow it, or write it to standard input. The command line takes no secret, as other users\ncan see it.\n\n" + secretHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			name, err := oneSecret(args)
@@ -83,9 +83,9 @@ func secretSetCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			if err := StoreSecret(ctx, a, name, value); err != nil {
-				return fmt.Errorf("the secret is not kept: %w", err)
+				return fmt.Errorf("the secret was not kept: %w", err)
 			}
-			a.Screen.Printf("junction: ${secret:%s} in a configuration is this secret now; servers get it when they next start or connect\n", name)
+			a.Screen.Printf("junction: ${secret:%s} in a configuration now stands for this secret; servers get it when they next start or connect\n", name)
 			return nil
 		},
 	}
@@ -118,7 +118,7 @@ type SecretsShown struct {
 
 func secretListCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the names of the secrets that are kept", Args: cli.NoArguments,
+		Use: "list", Short: "List the names of the secrets", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			names := []string{}
 			store, _, err := a.Launch.OpenSecrets(cmd.Context(), false)
@@ -136,7 +136,7 @@ func secretListCommand(a *cli.App) *cobra.Command {
 				return a.PrintJSON(SecretsShown{names})
 			}
 			if len(names) == 0 {
-				a.Screen.Printf("junction: no secret is kept; junction secret set NAME keeps one\n")
+				a.Screen.Printf("junction: there are no secrets; to keep one: junction secret set NAME\n")
 			}
 			for _, name := range names {
 				if _, err := fmt.Fprintln(a.Out, name); err != nil {
@@ -166,7 +166,7 @@ func secretRemoveCommand(a *cli.App) *cobra.Command {
 				}
 			}
 			if errors.Is(err, state.ErrNotFound) {
-				return fmt.Errorf("no secret %q is kept; junction secret list shows which are", name)
+				return fmt.Errorf("there is no secret %q; junction secret list shows their names", name)
 			}
 			return err
 		},

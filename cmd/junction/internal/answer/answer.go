@@ -108,12 +108,12 @@ func (d *Desk) Answer(ctx context.Context, f host.Form) (*mcp.ElicitResult, erro
 	isURL := req.Mode == mcp.ElicitURL
 	switch {
 	case d.Elicit == "":
-		d.report(server, req, "declined: there is no terminal to ask on (--elicit answers without one)")
+		d.report(server, req, "declined: no terminal to ask on; --elicit answers without one")
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	case d.Elicit[0] != '{':
 		what := "answered: " + d.Elicit
 		if lacks := needed(req.RequestedSchema); d.Elicit == mcp.ElicitAccept && lacks != "" {
-			what += fmt.Sprintf(`, but the form asks for %s, which has no default: --elicit '{%q: …}'`, lacks, lacks)
+			what += fmt.Sprintf(`, but the form needs %s, which has no default; give it with --elicit '{%q: …}'`, lacks, lacks)
 		}
 		d.report(server, req, what)
 		result := &mcp.ElicitResult{Action: d.Elicit}
@@ -122,7 +122,7 @@ func (d *Desk) Answer(ctx context.Context, f host.Form) (*mcp.ElicitResult, erro
 		}
 		return result, nil
 	case isURL:
-		d.report(server, req, "declined: --elicit answers forms, and this is a web page (--elicit accept consents to both)")
+		d.report(server, req, "declined: --elicit with an object answers only forms, and this is a web page; --elicit accept agrees to both")
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	}
 	d.report(server, req, "answered with --elicit")

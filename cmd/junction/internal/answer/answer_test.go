@@ -117,8 +117,8 @@ func TestFormForTheUser(t *testing.T) {
 	}
 	const want = `── weather\x1b[2J asks you ─────────────────────────────────────────────────────
 │ Fill this in.
-Type a text, the number or name of a choice, - for none, or nothing to leave it
-as it is; :decline, :cancel.
+Type a text, or the number or name of a choice. Type - for none, or only Enter
+to keep the value. :decline and :cancel end the form.
 
   Days\x1b[2J (integer, 1 to 5, required)
   How many.
@@ -229,7 +229,7 @@ func TestAnswersWithoutAUser(t *testing.T) {
 			if got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
-			if lacks := "but the form asks for name, which has no default: --elicit '{\"name\": …}'"; strings.Contains(seen.String(), lacks) != (got == "accept {}") {
+			if lacks := "but the form needs name, which has no default; give it with --elicit '{\"name\": …}'"; strings.Contains(seen.String(), lacks) != (got == "accept {}") {
 				t.Errorf("the screen says %s", seen)
 			}
 		})

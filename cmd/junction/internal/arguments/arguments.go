@@ -23,7 +23,7 @@ func Build(typing json.RawMessage, words []string, read ReadFile) (json.RawMessa
 	top := &object{schema: schema.Look(typing), typed: typing != nil}
 	for _, word := range words {
 		if strings.HasPrefix(word, "{") {
-			return nil, fmt.Errorf("argument %q: a JSON object stands alone, and holds all arguments", word)
+			return nil, fmt.Errorf("argument %q: a JSON object holds all arguments; give nothing else with it", word)
 		}
 		key, value, found := strings.Cut(word, "=")
 		if !found || key == "" || key == ":" {
@@ -101,7 +101,7 @@ func (o *object) find(key, path string) (*value, error) {
 			continue
 		}
 		if types := f.schema.Types(); len(types) > 0 && !slices.Contains(types, "object") {
-			return nil, fmt.Errorf("argument %q: %q is no object, but %s", path, f.Name, f.Type)
+			return nil, fmt.Errorf("argument %q: %q is not an object, but %s", path, f.Name, f.Type)
 		}
 		v := o.member(*f, strings.TrimSuffix(path, key[at:]))
 		if v.object == nil {
@@ -127,7 +127,7 @@ func named(fields []Field, name string) *Field {
 
 func unknown(path, key string, fields []Field) error {
 	if len(fields) == 0 {
-		return fmt.Errorf("unknown argument %q: there are no arguments", path)
+		return fmt.Errorf("unknown argument %q: the tool takes no arguments", path)
 	}
 	var names, shown []string
 	for _, f := range fields {
@@ -203,7 +203,7 @@ func (o *object) missing(path string) error {
 func (v *value) encode() (json.RawMessage, error) {
 	if v.object != nil {
 		if len(v.given) > 0 {
-			return nil, fmt.Errorf("given both as a whole and by its members")
+			return nil, fmt.Errorf("given both as a whole and by its members; use one form")
 		}
 		return v.object.encode(v.path + ".")
 	}
@@ -211,7 +211,7 @@ func (v *value) encode() (json.RawMessage, error) {
 		return v.one(v.given[0])
 	}
 	if types := v.schema.Types(); !v.typed || len(types) > 0 && !slices.Contains(types, "array") {
-		return nil, fmt.Errorf("given %d times, but it is not a list", len(v.given))
+		return nil, fmt.Errorf("given %d times, but it is not a list; give it once; give it once", len(v.given))
 	}
 	return v.list(v.given)
 }
@@ -220,7 +220,7 @@ func (v *value) encode() (json.RawMessage, error) {
 func (v *value) one(t text) (json.RawMessage, error) {
 	if t.forced {
 		if fault := jsonrpc.Valid([]byte(t.text), jsonrpc.Limits{}); fault != nil {
-			return nil, fmt.Errorf("after := stands JSON: %s", fault.Message)
+			return nil, fmt.Errorf("the value after := must be JSON: %s", fault.Message)
 		}
 		return json.RawMessage(strings.TrimSpace(t.text)), nil
 	}

@@ -23,7 +23,7 @@ import (
 func (t *Setup) OpenArchive(ctx context.Context) error {
 	var err error
 	if t.Archive, err = reach.OpenConversations(ctx, t.App.Place); err != nil {
-		return fmt.Errorf("%w (--no-save goes on without)", err)
+		return fmt.Errorf("%w (--no-save continues without storing)", err)
 	}
 	value, err := t.Archive.Memory().Get(ctx, archive.ToolQueries)
 	var remembered []toolsearch.Remembered
@@ -31,7 +31,7 @@ func (t *Setup) OpenArchive(ctx context.Context) error {
 		err = json.Unmarshal(value, &remembered)
 	}
 	if err != nil {
-		t.App.Logger().Warn("tools are searched without what earlier searches found", "error", err)
+		t.App.Logger().Warn("the tool search starts without the results of earlier searches", "error", err)
 	}
 	t.Search.Restore(remembered)
 	return nil
@@ -55,7 +55,7 @@ func (t *Setup) keepSearches() {
 		return json.Marshal(fresh)
 	})
 	if err != nil {
-		t.App.Logger().Warn("what searches found is not remembered", "error", err)
+		t.App.Logger().Warn("the results of the tool search are not remembered", "error", err)
 	}
 }
 
@@ -87,9 +87,9 @@ func (t *Setup) chosen(ctx context.Context) (id string, err error) {
 func storedFault(id string, err error) error {
 	switch {
 	case errors.Is(err, archive.ErrNotFound) && id == archive.Last:
-		return cli.Usagef("there is no conversation yet; junction chat begins one")
+		return cli.Usagef("there are no conversations yet; junction chat begins one")
 	case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrAmbiguous):
-		return cli.Usagef("%w; junction chat history list shows all", namesID(id, err))
+		return cli.Usagef("%w; junction chat history list shows all conversations", namesID(id, err))
 	case errors.Is(err, archive.ErrNoEntry):
 		return &cli.UsageError{Err: err}
 	}
@@ -200,7 +200,7 @@ func (s Store) Export(ctx context.Context, id, path string) (string, error) {
 	}
 	file, err := os.OpenFile(s.Place.Path(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("%s is there already, and is not replaced; give another name", path)
+		return "", fmt.Errorf("%s exists already and is not replaced; give another name", path)
 	}
 	if err != nil {
 		return "", err

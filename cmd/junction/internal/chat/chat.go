@@ -29,9 +29,9 @@ import (
 // ExitHelp describes the exit codes of chat.
 const ExitHelp = `Exit codes:
   0    there is an answer
-  1    none: a limit, refusal, loop or cut answer, a call or server not allowed
-  2    the command line is wrong, or no conversation or several have the ID
-  3    no connection to a server, no model configured, or a local file
+  1    no answer: a limit, refusal, loop or cut answer; a refused call or server
+  2    the command line is wrong, or the ID fits no conversation or several
+  3    no connection to a server, no model configured, or a local file failed
   4    the model's provider, or a server, answered with an error
   5    no answer in time
   130  interrupted (Ctrl-C)`
@@ -73,16 +73,16 @@ func Command(a *cli.App) *cobra.Command {
 		Use:   "chat [SERVER…] [-- COMMAND…]",
 		Short: "Talk to a language model that uses your servers; read past conversations",
 		Long: `Talk to a language model that can use the tools of all configured servers, or of
-those that are named. What may write, send or spend is done only after you said
-yes: once, for this session, or always. What servers say of themselves is shown
-to you before the model sees it.
+the servers that you name. A call that may write, send or spend needs your
+approval: once, for this session, or always. You review a server's definitions
+before the model sees them.
 
 With --prompt (-p), or a question on standard input, it prints the answer and
-ends. What is piped to it goes along with the question of -p.
+ends. Piped input is sent along with the question of -p.
 
-Without a model (--model, or JUNCTION_MODEL) it uses one that is built in, needs
-neither network nor key, and is no language model: it finds a tool by the words
-of the question.
+Without --model or JUNCTION_MODEL it uses a built-in matcher in place of a
+language model. The matcher finds a tool by the words of the question, and needs
+neither network nor key.
 
   junction chat
   junction chat -p 'add 2 and 40' --trace
@@ -98,7 +98,7 @@ of the question.
 	reach.FrozenFlag(a, cmd.Flags())
 	reach.RecordFlag(a, cmd.Flags())
 	a.JSONFlag(cmd, host.Event{})
-	cmd.Flags().StringArrayVar(&a.Desk.Roots, "root", nil, "let servers know that you work in `FOLDER` (repeatable)")
+	cmd.Flags().StringArrayVar(&a.Desk.Roots, "root", nil, "tell servers that you work in `FOLDER` (repeatable)")
 	cmd.Flags().StringVar(&a.Desk.Elicit, "elicit", "", "answer forms of servers with `ANSWER`: accept, decline, cancel or a JSON object")
 	groupFlags(cmd, chatGroups())
 	return cmd
@@ -107,31 +107,31 @@ of the question.
 // define defines the flags in a flag set.
 func (f *Flags) define(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.Prompt, "prompt", "p", "", "ask this `QUESTION`, print the answer and end; - reads it from standard input")
-	flags.StringArrayVar(&f.attach, "attach", nil, "let a text file or a picture go with the question, `FILE`, a resource, SERVER:URI, or - for standard input (repeatable)")
-	flags.StringArrayVar(&f.Instructions, "instructions", nil, "give the model the instructions in `FILE` (repeatable); those in the folder's AGENTS.md are used once you agreed to them")
-	flags.StringVar(&f.up, "up", "", "use the servers of a junction up that runs, at `URL` (default with --up alone: the one that you run)")
+	flags.StringArrayVar(&f.attach, "attach", nil, "send this with the question: a text or picture in `FILE`, a resource as SERVER:URI, or - for standard input (repeatable)")
+	flags.StringArrayVar(&f.Instructions, "instructions", nil, "give the model the instructions in `FILE` (repeatable); the folder's AGENTS.md is used once you have agreed to it")
+	flags.StringVar(&f.up, "up", "", "use the servers of a running junction up, at `URL` (--up alone: the one that you run)")
 	flags.Lookup("up").NoOptDefVal = up.AnyURL
-	flags.StringArrayVar(&f.Trust, "trust", nil, "vouch for `SERVER`: its definitions are not reviewed, its annotations are believed (repeatable)")
-	flags.StringArrayVar(&f.Approve, "approve", nil, "approve what `SERVER` defines when it is first seen, without being shown it; what has changed since needs SERVER@HASH, which the refusal names (repeatable)")
+	flags.StringArrayVar(&f.Trust, "trust", nil, "trust `SERVER`: its definitions are not reviewed, and its annotations are taken as true (repeatable)")
+	flags.StringArrayVar(&f.Approve, "approve", nil, "approve the definitions of `SERVER` without seeing them, when it is new; changed definitions need SERVER@HASH, which the refusal names (repeatable)")
 	policies.PolicyFlag(flags, &f.Policy)
-	flags.StringArrayVar(&f.Allow, "allow", nil, "let calls of `SERVER/TOOL` run without asking, until chat ends; without a terminal also after untrusted text was read; * and ? are patterns (repeatable)")
+	flags.StringArrayVar(&f.Allow, "allow", nil, "run calls of `SERVER/TOOL` without asking, until chat ends; without a terminal, even after untrusted text was read; * and ? are wildcards (repeatable)")
 	f.Model.define(flags)
 	f.Search.define(flags)
 	flags.IntVar(&f.Limits.Steps, "max-steps", 0, "end a run after `N` requests to the model (default 50)")
 	flags.DurationVar(&f.Limits.Time, "max-time", 0, "end a run after `DURATION`, such as 5m")
-	flags.IntVar(&f.Limits.Tokens, "max-tokens", 0, "end a run after `N` tokens, in and out")
-	flags.Float64Var(&f.Limits.Money, "max-cost", 0, "end a run after `DOLLARS`, where the model's price is known")
-	flags.IntVar(&f.budget.Tools, "tool-budget", 0, "leave tools to tool search when their definitions take more than `TOKENS` (-1: never)")
-	flags.StringArrayVar(&f.budget.Always, "always", nil, "never leave the tools of `SERVER` to tool search (repeatable)")
+	flags.IntVar(&f.Limits.Tokens, "max-tokens", 0, "end a run after `N` tokens, input and output together")
+	flags.Float64Var(&f.Limits.Money, "max-cost", 0, "end a run after `DOLLARS`; the model's price must be known")
+	flags.IntVar(&f.budget.Tools, "tool-budget", 0, "offer tools by search when their definitions take more than `TOKENS` (-1: never)")
+	flags.StringArrayVar(&f.budget.Always, "always", nil, "always show the model the tools of `SERVER` (repeatable)")
 	flags.IntVar(&f.budget.Result, "result-budget", 0, "show the model at most `TOKENS` of one result at a time")
 	flags.BoolVar(&f.Trace, "trace", false, "show on stderr every step, message and exchange with the model")
-	flags.StringVar(&f.traceFile, "trace-file", "", "write what happened as a sequence diagram to `FILE` (.svg, .mmd or .txt)")
-	flags.StringVar(&f.resume, "resume", "", "go on with the conversation `ID` (--resume=ID), or the last one")
+	flags.StringVar(&f.traceFile, "trace-file", "", "write a sequence diagram of the exchange to `FILE` (.svg, .mmd or .txt)")
+	flags.StringVar(&f.resume, "resume", "", "continue the conversation `ID` (--resume=ID), or the last one")
 	flags.Lookup("resume").NoOptDefVal = archive.Last
 	flags.StringVar(&f.fork, "fork", "", "begin with a copy of the conversation `ID`")
 	flags.BoolVar(&f.Unsaved, "no-save", false, "do not store the conversation")
 	flags.StringVar(&f.theme, "theme", "", "colours of the terminal: `NAME` is auto, dark, light or mono")
-	flags.BoolVar(&f.noAlerts, "no-alerts", false, "do not ring the bell, notify or change the window's title when you are waited for")
+	flags.BoolVar(&f.noAlerts, "no-alerts", false, "do not ring, notify or change the window's title when chat waits for you")
 	flags.BoolVar(&f.Plain, "plain", false, "read questions line by line and write plain text, as for screen readers")
 }
 
@@ -139,7 +139,7 @@ func (f *Flags) define(flags *pflag.FlagSet) {
 func runChat(a *cli.App, cmd *cobra.Command, args []string, f *Flags) (err error) {
 	ctx := cmd.Context()
 	if l := f.Limits; l.Steps < 0 || l.Time < 0 || l.Tokens < 0 || l.Money < 0 {
-		return cli.Usagef("--max-steps, --max-time, --max-tokens and --max-cost are not negative; 0 means the default")
+		return cli.Usagef("--max-steps, --max-time, --max-tokens and --max-cost cannot be negative; 0 means the default")
 	}
 	question, single, err := question(ctx, a, f, args)
 	if err != nil {
@@ -151,13 +151,13 @@ func runChat(a *cli.App, cmd *cobra.Command, args []string, f *Flags) (err error
 	defer reach.ShareTraffic(ctx, a, "")()
 	f.OnScreen = !single
 	if (single || f.Plain) && f.theme != "" {
-		return cli.Usagef("--theme is for the colours of the screen; with -p or --plain there is none")
+		return cli.Usagef("--theme does not go with -p or --plain, which use no colours")
 	}
 	if f.OnScreen && a.Desk.Elicit != "" {
-		return cli.Usagef("--elicit answers forms where one question is asked (-p); in a conversation you fill them in")
+		return cli.Usagef("--elicit needs a question (-p); in a conversation you fill in forms yourself")
 	}
 	if f.OnScreen && a.Flags.JSON {
-		return cli.Usagef("--json prints what happens with one question: give it with -p, or on standard input")
+		return cli.Usagef("--json needs a question: give one with -p, or on standard input")
 	}
 	if err := reach.StartRecording(a, "chat", "", false); err != nil {
 		return err
@@ -200,7 +200,7 @@ func (t *Setup) complete() error {
 	}
 	said := ""
 	if len(without) > 0 {
-		said = fmt.Sprintf("; --approve %s did not apply, as a change needs its hash", strings.Join(without, " --approve "))
+		said = fmt.Sprintf("; --approve %s did not apply, because changed definitions need their hash", strings.Join(without, " --approve "))
 	}
 	t.App.Screen.Printf("junction: warning: the answer was made without %s, which was not approved%s\n", plaintext.Line(strings.Join(servers, ", "), cli.MaxReason), plaintext.Line(said, cli.MaxReason))
 	return cli.ErrToolFailed
@@ -211,10 +211,10 @@ func (t *Setup) complete() error {
 func question(ctx context.Context, a *cli.App, f *Flags, servers []string) (q host.Question, single bool, err error) {
 	text, given := f.Prompt, f.Prompt != ""
 	if f.Prompt == "-" && slices.Contains(f.attach, "-") {
-		return q, false, cli.Usagef("-p - and --attach - would both read standard input: write the question behind -p")
+		return q, false, cli.Usagef("-p - and --attach - both read standard input: write the question after -p")
 	}
 	if !given && a.Person == nil && terminal.Reads(a.Stdin) {
-		return q, false, cli.Usagef("a conversation needs standard error to be the terminal, too: let it be, or ask one question with -p")
+		return q, false, cli.Usagef("a conversation needs standard error on the terminal: do not redirect it, or ask one question with -p")
 	}
 	if f.Prompt == "-" || !given && a.Person == nil {
 		piped, err := a.ReadFile("-")
@@ -224,7 +224,7 @@ func question(ctx context.Context, a *cli.App, f *Flags, servers []string) (q ho
 		text, given = strings.TrimSpace(string(piped)), true
 	}
 	if given && strings.TrimSpace(text) == "" && f.Prompt == "" && len(servers) > 0 {
-		return q, false, cli.Usagef("there is no question on standard input; %q is taken for the name of a server: a question stands behind -p, in quotes", servers[0])
+		return q, false, cli.Usagef("there is no question on standard input, and %q is taken for a server's name; write the question after -p, in quotes", servers[0])
 	}
 	if given && strings.TrimSpace(text) == "" {
 		return q, false, cli.Usagef("the question is empty; ask with -p, or on standard input")
@@ -254,7 +254,7 @@ func warnMentions(a *cli.App, text string) {
 	for _, word := range strings.Fields(text) {
 		name, mentioned := strings.CutPrefix(word, "@")
 		if info, err := os.Stat(a.Path(name)); mentioned && err == nil && info.Mode().IsRegular() {
-			a.Screen.Printf("junction: @%s is only a text here; --attach %s has the file go along\n", plaintext.Line(name, 200), plaintext.ShellWord(name))
+			a.Screen.Printf("junction: @%s is only text here; --attach %s sends the file\n", plaintext.Line(name, 200), plaintext.ShellWord(name))
 		}
 	}
 }
@@ -277,7 +277,7 @@ func attachment(a *cli.App, name string, f *Flags) (host.Attachment, error) {
 // attachedInput returns standard input as an attachment.
 func attachedInput(a *cli.App, f *Flags) (host.Attachment, error) {
 	if f.Prompt == "" || f.Prompt == "-" {
-		return host.Attachment{}, cli.Usagef("--attach - goes with a question of its own: give one with -p")
+		return host.Attachment{}, cli.Usagef("--attach - needs a question: give one with -p")
 	}
 	data, err := a.ReadFile("-")
 	if err != nil {
@@ -302,7 +302,7 @@ func askOnce(ctx context.Context, a *cli.App, c *host.Conversation, q host.Quest
 	case err != nil:
 		return runFault(err)
 	case answer.Stop == "time":
-		return lateError{errors.New("there was no answer in the time that --max-time allows")}
+		return lateError{errors.New("there was no answer within --max-time")}
 	case answer.Stop != "end" || answer.Refused != "":
 		return cli.ErrToolFailed // a notice has shown the reason
 	}
@@ -320,7 +320,7 @@ func runFault(err error) error {
 	case e.Status != 0 || isOfProvider(err):
 		err = &cli.ProviderError{Cause: err}
 	case errors.Is(err, syscall.ECONNREFUSED):
-		err = fmt.Errorf("%w (nothing listens there: is the model's server running?)", err)
+		err = fmt.Errorf("%w (nothing listens there; start the model's server)", err)
 	}
 	return err
 }

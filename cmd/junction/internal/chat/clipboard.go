@@ -17,8 +17,8 @@ import (
 const clipboardTime = 5 * time.Second
 
 var (
-	errNoClipboard = errors.New("the clipboard cannot be read here: it takes wl-paste (Wayland), xclip (X11) or macOS; drop the picture's file on the terminal, or name it as @PATH")
-	errNoPicture   = errors.New("there is no picture in the clipboard; text is pasted with the terminal's own key")
+	errNoClipboard = errors.New("the clipboard cannot be read here: that needs wl-paste (Wayland), xclip (X11) or macOS; drop the picture's file on the terminal, or name it as @PATH")
+	errNoPicture   = errors.New("there is no picture in the clipboard; to paste text, use the terminal's own key")
 )
 
 // ClipboardPicture returns the picture in the clipboard. It runs a program of the desktop, because
@@ -40,7 +40,7 @@ func ClipboardPicture(ctx context.Context, p place.Place) ([]byte, error) {
 	command.WaitDelay = time.Second
 	if err := command.Run(); err != nil || out.kept.Len() == 0 {
 		if ctx.Err() != nil {
-			return nil, errors.New("the clipboard was not handed over in time")
+			return nil, errors.New("the clipboard did not deliver the picture in time")
 		}
 		return nil, errNoPicture
 	}

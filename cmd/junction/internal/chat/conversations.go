@@ -18,19 +18,19 @@ import (
 
 const conversationsExitHelp = `Exit codes:
   0    done
-  2    the command line is wrong, or no conversation or several have the ID
-  3    a local file: the stored conversations, or what is imported
+  2    the command line is wrong, or the ID fits no conversation or several
+  3    a local file failed: the stored conversations, or the file to import
   130  interrupted (Ctrl-C)`
 
 const MaxTitleShown = 60 // characters of a conversation's title in a list
 
 // ConversationsCommand returns the command conversations.
 func ConversationsCommand(a *cli.App) *cobra.Command {
-	return cli.Group("conversations", "List, show, export, import, fork and remove stored conversations", `Work with the conversations of junction chat, which are stored in conversations.db in
-junction's folder of your configuration (or in the folder that JUNCTION_STATE names).
+	return cli.Group("conversations", "List, show, export, import, fork and remove stored conversations", `Work with the conversations of junction chat. They are stored in conversations.db in
+junction's folder of your configuration, or in the folder that JUNCTION_STATE names.
 
-ID is what the list shows, the beginning of it, or "last". junction chat --resume=ID goes
-on with a conversation.
+ID is an ID from the list, the beginning of one, or "last". junction chat --resume=ID
+continues a conversation.
 
 `+conversationsExitHelp,
 		conversationsListCommand(a), conversationsExportCommand(a), conversationsImportCommand(a),
@@ -56,7 +56,7 @@ func archiveCommand(a *cli.App, use, short, expected string, most int, run func(
 func conversationsListCommand(a *cli.App) *cobra.Command {
 	var filter archive.Filter
 	var here bool
-	cmd := archiveCommand(a, "list [WORD…]", "List conversations, the last one first; with words, those in which all of them stand", "", 0,
+	cmd := archiveCommand(a, "list [WORD…]", "List conversations, the last one first; with words, those that contain all of them", "", 0,
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
 			filter.Search = strings.Join(words, " ")
 			if here {
@@ -70,11 +70,11 @@ func conversationsListCommand(a *cli.App) *cobra.Command {
 		})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if filter.Limit < 0 {
-			return cli.Usagef("--limit is not negative; 0 means the default")
+			return cli.Usagef("--limit cannot be negative; 0 means the default")
 		}
 		return nil
 	}
-	cmd.Flags().BoolVar(&here, "here", false, "only those that were begun in this folder")
+	cmd.Flags().BoolVar(&here, "here", false, "list list only those that were begun in this folder")
 	cmd.Flags().IntVar(&filter.Limit, "limit", 0, "list at most `N` (default 50, at most 1000)")
 	a.JSONFlag(cmd, []archive.Meta{})
 	return cmd
@@ -93,7 +93,7 @@ func listConversations(ctx context.Context, a *cli.App, stored *archive.Archive,
 		if filter.Search+filter.Folder == "" {
 			a.Screen.Printf("No conversation is stored yet; junction chat begins one.\n")
 		} else {
-			a.Screen.Printf("There is no such conversation.\n")
+			a.Screen.Printf("No conversation matches.\n")
 		}
 		return nil
 	}
@@ -144,14 +144,14 @@ func conversationsImportCommand(a *cli.App) *cobra.Command {
 
 func conversationsForkCommand(a *cli.App) *cobra.Command {
 	var upTo int
-	cmd := archiveCommand(a, "fork ID", "Copy a conversation, so that the copy can go another way", "one ID, and --entries not negative", 1,
+	cmd := archiveCommand(a, "fork ID", "Copy a conversation, to continue the copy in another way", "one ID, and --entries of at least 0", 1,
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
 			meta, err := stored.Fork(ctx, words[0], upTo)
 			return printID(a, meta, storedFault(words[0], err))
 		})
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if upTo < 0 {
-			return cli.Usagef("%s: expected one ID, and --entries not negative", cmd.CommandPath())
+			return cli.Usagef("%s: expected one ID, and --entries of at least 0", cmd.CommandPath())
 		}
 		return nil
 	}
@@ -168,7 +168,7 @@ func printID(a *cli.App, meta archive.Meta, err error) error {
 }
 
 func conversationsRemoveCommand(a *cli.App) *cobra.Command {
-	cmd := archiveCommand(a, "remove ID…", "Remove conversations; their text is overwritten", "at least one ID", math.MaxInt,
+	cmd := archiveCommand(a, "remove ID…", "Remove conversations, and overwrite their text", "at least one ID", math.MaxInt,
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
 			for _, id := range words {
 				if err := stored.Delete(ctx, id); err != nil {

@@ -57,7 +57,7 @@ func (l localFiles) Read(name string) (a host.Attachment, found bool, err error)
 	switch {
 	case err != nil:
 		if _, linked := l.root.Lstat(name); linked == nil {
-			return a, true, fmt.Errorf("@%s is a link that leads nowhere below this folder", name)
+			return a, true, fmt.Errorf("@%s is a link that leads out of this folder, or nowhere", name)
 		}
 		return a, false, nil
 	case info.IsDir() && strings.HasSuffix(name, "/"):
@@ -129,7 +129,7 @@ func attachable(name string, data []byte) (host.Attachment, error) {
 	}
 	switch {
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
-		return host.Attachment{}, fmt.Errorf("%s is not text in UTF-8, and no picture (%s); nothing else can be attached", name, picture.Kinds)
+		return host.Attachment{}, fmt.Errorf("%s is neither text in UTF-8 nor a picture (%s), and cannot be attached", name, picture.Kinds)
 	case len(bytes.TrimSpace(data)) == 0:
 		return host.Attachment{}, fmt.Errorf("%s is empty", name)
 	}

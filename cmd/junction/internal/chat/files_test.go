@@ -38,9 +38,9 @@ func TestLocalFilesAreFoundAndReadBelowTheFolderOnly(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"main.go": "", "a b.txt": "", "docs/Manual.md": "", "picture.png": "not text", "empty": "is empty", "large": "larger than 1 MiB",
+		"main.go": "", "a b.txt": "", "docs/Manual.md": "", "picture.png": "is neither text", "empty": "is empty", "large": "larger than 1 MiB",
 		"cat": "a picture", "large.gif": "large.gif is a picture of more than 3.75 MiB", "bad.webp": "bad.webp begins as a WebP picture, and is damaged",
-		"leak.txt": "leads nowhere", outside: "not below this folder", "docs/": "is a folder", "docs": "none", "alice": "none", "../nothing": "none", "main.go/x": "none",
+		"leak.txt": "leads out of this folder, or nowhere", outside: "not below this folder", "docs/": "is a folder", "docs": "none", "alice": "none", "../nothing": "none", "main.go/x": "none",
 	} {
 		a, found, err := l.Read(name)
 		switch {

@@ -16,13 +16,13 @@ import (
 func (t *Setup) Greeting() string {
 	var parts []string
 	if !t.Options.Model.Info().Language && t.Flags.Model.Model == "" && t.App.Getenv(ModelEnv) == "" {
-		parts = append(parts, "**No language model is chosen.** The built-in matcher only picks a tool by the words of a question. For a model:\n\n"+ModelHint(t.App.Getenv)+"\n\nThe variable "+ModelEnv+" keeps the choice.")
+		parts = append(parts, "**No language model is chosen.** The built-in matcher only picks a tool by the words of a question. For a model:\n\n"+ModelHint(t.App.Getenv)+"\n\nTo keep the choice, set the variable "+ModelEnv+".")
 	}
 	switch ownServers := slices.ContainsFunc(t.Options.Servers, func(s host.Server) bool { return len(s.Origin) > 0 }); {
 	case len(t.Options.Servers) == 0:
-		parts = append(parts, "**No server is there**, so the model has no tools.")
+		parts = append(parts, "**There are no servers**, so the model has no tools.")
 	case !ownServers:
-		parts = append(parts, "The servers are those that ship with Junction. For your own, write a `.mcp.json` as other programs do, "+
+		parts = append(parts, "The servers are those that ship with Junction. To use your own, write a `.mcp.json` file, "+
 			"or begin with `junction chat -- npx -y some-server`.")
 	}
 	if len(t.instructed) > 0 {
@@ -69,5 +69,5 @@ func ModelHint(getenv func(string) string) string {
 	}
 	add("junction chat --model ollama:qwen3", "")
 	lines[len(lines)-1] += ", which runs on this machine"
-	return strings.Join(append(lines, "- `junction chat --help` lists what else there is"), "\n")
+	return strings.Join(append(lines, "- `junction chat --help` lists other providers"), "\n")
 }

@@ -21,9 +21,9 @@ func chatGroups() []flagGroup {
 		{"The question and its answer", "prompt attach instructions json trace trace-file record"},
 		{"The model", "model base-url key-env injected window max-answer price effort"},
 		{"The servers", "config frozen up root env header timeout revision elicit"},
-		{"What may be done", "allow trust approve policy"},
+		{"Permissions", "allow trust approve policy"},
 		{"Limits of a run", "max-steps max-time max-tokens max-cost"},
-		{"What the model sees at once", "tool-budget always result-budget embeddings embeddings-model embeddings-key-env"},
+		{"Size of the model's input", "tool-budget always result-budget embeddings embeddings-model embeddings-key-env"},
 		{"Conversations", "resume fork no-save"},
 		{"The terminal", "theme plain no-alerts verbose help"},
 	}

@@ -100,7 +100,7 @@ func TestGreetingWithoutServers(t *testing.T) {
 	}{
 		{"nothing is said to who has one", []host.Server{own, {Name: "everything"}}, ""},
 		{"those that ship are named as such", []host.Server{{Name: "everything"}}, "those that ship with Junction"},
-		{"none at all", nil, "No server is there"},
+		{"none at all", nil, "There are no servers"},
 	} {
 		o := host.Options{Model: scripted.New(), Servers: test.servers}
 		greeting := (&chat.Setup{App: &cli.App{Place: clitest.PlaceOf(t)}, Flags: &chat.Flags{Model: chat.ModelFlags{Model: "scripted"}}, Options: o}).Greeting()

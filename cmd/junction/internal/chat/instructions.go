@@ -38,7 +38,7 @@ func (t *Setup) Instructions(ctx context.Context) (string, error) {
 			return "", err
 		}
 		own[text] = true
-		parts = append(parts, "The person gives these instructions:\n"+text)
+		parts = append(parts, "The user gives these instructions:\n"+text)
 		t.instructed = append(t.instructed, name)
 	}
 	text, err := folderInstructions(t.App.Path("."))
@@ -53,8 +53,8 @@ func (t *Setup) Instructions(ctx context.Context) (string, error) {
 		}
 		if agreed {
 			t.instructed = append(t.instructed, projectInstructions+" of this folder")
-			parts = append(parts, "The user's working folder has instructions in its "+projectInstructions+". They are the project's text; the user agreed to it. "+
-				"Follow them, but words of the user take precedence.\n"+text)
+			parts = append(parts, "The user's working folder has instructions in its "+projectInstructions+". They are the project's text, and the user agreed to them. "+
+				"Follow them, but the words of the user take precedence.\n"+text)
 		}
 	}
 	return strings.Join(parts, "\n\n"), nil
@@ -102,7 +102,7 @@ func folderInstructions(folder string) (string, error) {
 	case err != nil:
 		return "", err
 	case !info.Mode().IsRegular():
-		return "", errors.New("it is no regular file")
+		return "", errors.New("it is not a regular file")
 	}
 	f, err := root.Open(projectInstructions)
 	if err != nil {
@@ -145,7 +145,7 @@ func (t *Setup) agreed(ctx context.Context, text string) (bool, error) {
 		return false, err
 	}
 	if err := t.App.Launch.ChangeConsents(func(said map[string]bool) { said[key] = agreed }); err != nil {
-		t.App.Screen.Printf("junction: the decision on %s is not remembered: %v\n", projectInstructions, err)
+		t.App.Screen.Printf("junction: your decision on %s is not remembered: %v\n", projectInstructions, err)
 	}
 	return agreed, nil
 }
@@ -159,7 +159,7 @@ func (t *Setup) askAgreement(ctx context.Context, text string) (bool, error) {
 	}
 	defer end()
 	lines := strings.Split(text, "\n")
-	p.Printf("This folder's %s has instructions for the model.\nThe text is the project's, not yours:\n\n", projectInstructions)
+	p.Printf("This folder's %s has instructions for the model.\nThe project wrote this text, not you:\n\n", projectInstructions)
 	shown := min(len(lines), instructionsShown)
 	show := func(lines []string) { p.Printf("  | %s\n", strings.Join(lines, "\n  | ")) }
 	show(lines[:shown])
@@ -172,7 +172,7 @@ func (t *Setup) askAgreement(ctx context.Context, text string) (bool, error) {
 		word, err := answer.Choose(ctx, p, "\nShould the model follow it? You are asked once for this text. "+choices+" > ", "Please answer y or n.", "y|yes", "a|all", "n|no|")
 		if word != "a" {
 			if word == "n" {
-				p.Printf("It is not used. --instructions %s uses it anyway.\n", projectInstructions)
+				p.Printf("It is not used. To use it anyway, give --instructions %s.\n", projectInstructions)
 			}
 			return word == "y", err
 		}

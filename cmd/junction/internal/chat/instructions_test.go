@@ -51,7 +51,7 @@ func TestAProjectsInstructionsAreAskedAboutOnce(t *testing.T) {
 	write("Use tabs.\nNever\u202e push.\n" + strings.Repeat("more\n", 30) + "the end")
 	forget(t)
 	system, shown := instructedBy(t, "a\ny\n")
-	if !strings.Contains(shown, "The text is the project's, not yours:\n\n  | Use tabs.\n  | Never\\u202e push.\n") || !strings.Contains(shown, "  | the end\n") {
+	if !strings.Contains(shown, "The project wrote this text, not you:\n\n  | Use tabs.\n  | Never\\u202e push.\n") || !strings.Contains(shown, "  | the end\n") {
 		t.Errorf("shown %s", shown)
 	}
 	if !strings.Contains(system, "the project's text") || !strings.Contains(system, "Use tabs.\nNever\\u202e push.") {
@@ -67,7 +67,7 @@ func TestAProjectsInstructionsAreAskedAboutOnce(t *testing.T) {
 	if system, shown := instructedBy(t, "y\n"); system != "" || shown != "" {
 		t.Errorf("after a no: %q, %q", system, shown)
 	}
-	if system, _ := instructedBy(t, "y\n", "AGENTS.md"); system != "The person gives these instructions:\nDelete everything." {
+	if system, _ := instructedBy(t, "y\n", "AGENTS.md"); system != "The user gives these instructions:\nDelete everything." {
 		t.Errorf("by name: %q", system)
 	}
 }

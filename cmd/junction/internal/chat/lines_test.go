@@ -65,7 +65,7 @@ func TestAConversationLineByLine(t *testing.T) {
 	for _, want := range []string{
 		"Welcome.", "/help lists commands, Ctrl+D leaves.", "kept in this conversation: the deadline is Friday", `there is no server "nowhere"`, "there is no command /none; /help lists them", "not a language model",
 		"1  The bank is closed  note 2 · 2033-05-18", "2  delete it", "note 2 is deleted", "1  Ada paints in green",
-		"1  /etc/hosts: what is it?", "Rewound in a copy, to before",
+		"1  /etc/hosts: what is it?", "Went back to before",
 	} {
 		next := strings.Index(out[at:], want)
 		if next < 0 {
@@ -95,7 +95,7 @@ func TestAnswersGoToStandardOutput(t *testing.T) {
 }
 
 func TestFlagsThatAConversationHasNoUseFor(t *testing.T) {
-	for flag, want := range map[string]string{"--json": "--json prints what happens with one question", "--elicit=accept": "in a conversation you fill them in", "--theme=dark": "with -p or --plain there is none"} {
+	for flag, want := range map[string]string{"--json": "--json needs a question", "--elicit=accept": "in a conversation you fill in forms yourself", "--theme=dark": "does not go with -p or --plain"} {
 		screen := terminal.NewScreen(&bytes.Buffer{})
 		a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: screen, Screen: screen, Person: terminal.NewPerson(strings.NewReader(""), screen)}})
 		a.Desk.Screen = screen

@@ -18,8 +18,8 @@ func TestPermissionsFromElsewhereAreNotTakenBackHere(t *testing.T) {
 	clitest.Write(t, map[string]string{own: `{"mcpServers":{"ev":{"command":"no-such-program"}}}`, "policy.json": `{"rules":[{"effect":"deny"},{"effect":"deny"}]}`})
 	p := clitest.StartPlain(t, own, &chat.Flags{Policy: "policy.json", Trust: []string{"ev"}}, "ev", "everything")
 	p.Undo("trust everything", "ships with junction and is trusted; /mcp off everything switches it off")
-	p.Undo("trust ev ", "--trust stands on the command line: start without it")
-	p.Undo("deny everything", "and one of them is left; it holds until that is removed, too")
+	p.Undo("trust ev ", "--trust comes from the command line: start without it")
+	p.Undo("deny everything", "several times and still has one copy; remove that, too")
 	p.Undo("deny everything", "removed from policy.json: deny everything")
 	if list := strings.Join(p.List(), "\n"); strings.Contains(list, "deny") {
 		t.Errorf("left are\n%s", list)
@@ -37,11 +37,11 @@ func TestTrustThatIsSaidTwiceIsTakenBackOrNamed(t *testing.T) {
 	clitest.Write(t, map[string]string{"policy.json": `{"trusted":["ev","` + bound + `","ev","two"]}`})
 	p := clitest.StartPlain(t, own, &chat.Flags{Policy: "policy.json", Trust: []string{"two"}}, "ev", "two")
 	trusted := func(s host.ServerTools) bool { return s.Trusted }
-	p.Undo("trust ev  policy.json", "removed from policy.json: trust ev; but ev is trusted still, by \"trust ev, as it was started when you trusted it\" in policy.json")
+	p.Undo("trust ev  policy.json", "removed from policy.json: trust ev; but ev is still trusted, by \"trust ev, with the command that it had when you trusted it\" in policy.json")
 	p.Server("ev", trusted)
-	p.Undo("trust two  policy.json", "removed from policy.json: trust two; but two is trusted still, by --trust on the command line")
+	p.Undo("trust two  policy.json", "removed from policy.json: trust two; but two is still trusted, by --trust on the command line")
 	p.Server("two", trusted)
-	p.Undo("trust ev, as it was started", "removed from policy.json: trust ev")
+	p.Undo("trust ev, with the command that it had", "removed from policy.json: trust ev")
 	p.Server("ev", func(s host.ServerTools) bool { return !s.Trusted })
 	if file, err := policy.Load("policy.json", policy.LoadOptions{}); err != nil || len(file.Trusted) != 0 {
 		t.Errorf("%v: left is %+v", err, file)

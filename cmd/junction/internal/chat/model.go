@@ -40,10 +40,10 @@ type ModelFlags struct {
 // define defines the flags in a flag set.
 func (f *ModelFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Model, "model", "", "ask `PROVIDER:NAME`, such as openai:gpt-5.2, responses:gpt-5.2, anthropic:claude-sonnet-4-5, ollama:qwen3; or offline (default $"+ModelEnv+", or offline)")
-	flags.StringVar(&f.BaseURL, "base-url", "", "reach the model at `URL`: any server that speaks chat completions, OpenAI's responses or Anthropic's messages")
+	flags.StringVar(&f.BaseURL, "base-url", "", "reach the model at `URL`, of a server with the API of chat completions, OpenAI's responses or Anthropic's messages")
 	flags.StringVar(&f.KeyEnv, "key-env", "", "take the model's key from the environment variable `NAME` (default: the provider's usual one)")
-	flags.BoolVar(&f.Injected, "injected", false, "describe the tools in the text, for a model without function calling")
-	flags.IntVar(&f.Window, "window", 0, "the model sees `TOKENS` at a time, where junction does not know")
+	flags.BoolVar(&f.Injected, "injected", false, "describe the tools in the prompt, for a model without function calling")
+	flags.IntVar(&f.Window, "window", 0, "size of the model's context in `TOKENS`, if junction does not know it")
 	flags.IntVar(&f.MaxAnswer, "max-answer", 0, "limit each answer of the model to `TOKENS`")
 	flags.Float64SliceVar(&f.Price, "price", nil, "the model costs `IN,OUT` dollars for a million tokens")
 	flags.StringVar(&f.Effort, "effort", "", "ask the model for this `LEVEL` of effort in thinking: low, medium or high (default: its own)")
@@ -81,7 +81,7 @@ func (f *ModelFlags) ask(at place.Place, provider, name string) (m model.Model, 
 	}
 	p, known := providers.ByName(provider)
 	if provider != "" && !known && f.BaseURL == "" {
-		return nil, cli.Usagef("--model: no provider is called %q; there are %s, and any other with --base-url", provider, strings.Join(ProviderNames(), ", "))
+		return nil, cli.Usagef("--model: no provider is called %q; known are %s; reach any other with --base-url", provider, strings.Join(ProviderNames(), ", "))
 	}
 	_, key, err := f.reach(at, p)
 	if err != nil {
@@ -125,7 +125,7 @@ func (f *ModelFlags) complete(provider, name string) error {
 	case provider == "" && f.BaseURL == "" && strings.HasPrefix(name, "claude"):
 		return cli.Usagef("--model: %s is a model of Anthropic: expected anthropic:%s", name, name)
 	case provider == "offline" && f.BaseURL == "":
-		return cli.Usagef("--model: offline is a model of its own, without a name: expected offline")
+		return cli.Usagef("--model: offline takes no name of a model: expected offline")
 	case name == "":
 		return cli.Usagef("--model: the name of the model is missing: expected PROVIDER:NAME, such as ollama:qwen3")
 	}
@@ -164,7 +164,7 @@ func (*ModelFlags) KeyHint(p providers.Provider, getenv func(string) string) str
 	if err != nil || p.KeyEnv == "" || getenv(p.KeyEnv) == "" {
 		return "name its variable with --key-env"
 	}
-	return fmt.Sprintf("%s is set, but its key goes to %s only; --key-env %s sends it here", p.KeyEnv, home.Host, p.KeyEnv)
+	return fmt.Sprintf("%s is set, but its key is sent only to %s; --key-env %s sends it here", p.KeyEnv, home.Host, p.KeyEnv)
 }
 
 // key returns the model's key from the environment. It returns the key of a known service only for
@@ -178,7 +178,7 @@ func (f *ModelFlags) key(at place.Place, usual string, needed bool) (string, err
 	}
 	key := at.Getenv(from)
 	if key == "" {
-		return "", errors.New("the model's key is missing: set " + from + ", or name another variable with --key-env; a model of another service is PROVIDER:NAME, one of your own server needs --base-url")
+		return "", errors.New("the model's key is missing: set " + from + ", or name another variable with --key-env; name a model of another service as PROVIDER:NAME, and give --base-url for your own server")
 	}
 	f.KeyFrom = from
 	return key, nil

@@ -10,8 +10,8 @@ import (
 // A key is not sent to an address that is not its service's: the message names the variable that is set.
 func TestAKeyThatWasWithheldIsNamed(t *testing.T) {
 	for _, test := range []struct{ provider, want string }{
-		{"openai", "OPENAI_API_KEY is set, but its key goes to api.openai.com only; --key-env OPENAI_API_KEY sends it here"},
-		{"", "OPENAI_API_KEY is set, but its key goes to api.openai.com only; --key-env OPENAI_API_KEY sends it here"},
+		{"openai", "OPENAI_API_KEY is set, but its key is sent only to api.openai.com; --key-env OPENAI_API_KEY sends it here"},
+		{"", "OPENAI_API_KEY is set, but its key is sent only to api.openai.com; --key-env OPENAI_API_KEY sends it here"},
 		{"anthropic", "name its variable with --key-env"},
 	} {
 		f := chat.ModelFlags{BaseURL: "http://127.0.0.1:1/v1"}

@@ -77,7 +77,7 @@ func (s *ModelSwitch) rename(f *ModelFlags, name string) error {
 		provider = "offline"
 	case found && (known || provider == current):
 	case current == "":
-		return fmt.Errorf("model %q: name its provider, too, such as ollama:%s", plaintext.Line(name, 80), plaintext.Line(name, 80))
+		return fmt.Errorf("model %q: name its provider, too, as in ollama:%s", plaintext.Line(name, 80), plaintext.Line(name, 80))
 	default:
 		provider, name = current, current+":"+name
 	}
@@ -99,7 +99,7 @@ func (s *ModelSwitch) rename(f *ModelFlags, name string) error {
 // similarProvider returns a suggestion of a provider whose name is similar to word, or "".
 func similarProvider(word string) string {
 	if near := nearest.Name(word, ProviderNames()); near != "" && near != word {
-		return " (is the provider " + near + " meant?)"
+		return " (did you mean the provider " + near + " meant?)"
 	}
 	return ""
 }

@@ -170,7 +170,7 @@ func TestAModelThatTheProviderDoesNotListIsNotAskedForAtItsAddress(t *testing.T)
 	if _, err := s.List(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"antropic:claude": "is the provider anthropic meant?", "nonsense:foo": "ollama does not list it; /model shows"} {
+	for name, want := range map[string]string{"antropic:claude": "did you mean the provider anthropic meant?", "nonsense:foo": "ollama does not list it; /model shows"} {
 		if err := s.Choose(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -55,17 +55,17 @@ func (t *Setup) rulePermissions(file *policy.File) (all []tui.Permission) {
 		p := tui.Permission{What: t.RuleText(r), Where: r.Source}
 		switch {
 		case i == len(rules)-1: // the default of the policy
-			p.Undo = fixed(`what becomes of calls without a rule is said by "default" in %s`, t.App.Short(file.Path))
+			p.Undo = fixed(`"default" in %s decides calls without a rule; change it there`, t.App.Short(file.Path))
 		case r.Source == "built-in":
 			p.Undo = fixed("this rule is built in, and cannot be removed; rules of your own that ask or deny are stricter")
 		case r.Source == person.CommandLine:
 			r.Name = "" // the name is the flag, which Where shows
 			p.What = t.RuleText(r)
-			p.Undo = fixed("this rule stands on the command line, and cannot be removed here: start without it")
+			p.Undo = fixed("this rule comes from the command line: start without it")
 		case r.Source == "session":
 			p.Where = "until junction chat ends"
 			p.Undo = func(context.Context) (string, error) {
-				return "does not hold any more: " + p.What, t.Host.RemoveRule(r)
+				return "no longer holds: " + p.What, t.Host.RemoveRule(r)
 			}
 		case ofFile(r, file.Path):
 			p.Where = "until junction chat ends, not in " + t.App.Short(file.Path)
@@ -126,7 +126,7 @@ func (t *Setup) removeRule(ctx context.Context, path string, rule policy.Rule) e
 	}
 	file, err := policy.Load(path, policy.LoadOptions{})
 	if err == nil && slices.ContainsFunc(file.Rules, func(r policy.Rule) bool { return bareRule(r) == bareRule(rule) }) {
-		return fmt.Errorf("the rule stood in %s several times, and one of them is left; it holds until that is removed, too", path)
+		return fmt.Errorf("%s had the rule several times and still has one copy; remove that, too", path)
 	}
 	var errs []error
 	for _, r := range t.Host.Rules() {
@@ -151,7 +151,7 @@ func (t *Setup) byFlag(s *host.Server) bool {
 func (t *Setup) trustText(name string) string {
 	server, bound := t.serverOfName(name)
 	if bound {
-		server += ", as it was started when you trusted it"
+		server += ", with the command that it had when you trusted it"
 	}
 	return server
 }
@@ -173,9 +173,9 @@ func (t *Setup) TrustPermissions(file *policy.File, session tui.Session) (all []
 	for _, name := range file.Public {
 		what, bound := t.serverOfName(name)
 		if bound {
-			what += ", as it was started then"
+			what += ", with the command that it had then"
 		}
-		all = append(all, tui.Permission{What: "nothing private comes from " + what, Where: t.App.Short(file.Path), Undo: fixed(`that is not taken back here: remove %q from "public" in %s`, name, file.Path)})
+		all = append(all, tui.Permission{What: "nothing private comes from " + what, Where: t.App.Short(file.Path), Undo: fixed(`this cannot be undone here: remove %q from "public" in %s`, name, file.Path)})
 	}
 	for i := range t.Options.Servers {
 		s := &t.Options.Servers[i]
@@ -186,10 +186,10 @@ func (t *Setup) TrustPermissions(file *policy.File, session tui.Session) (all []
 		case s.Origin == nil:
 			p.Where, p.Undo = "ships with junction", fixed("%s ships with junction and is trusted; /mcp off %s switches it off", s.Name, s.Name)
 		case t.byFlag(s):
-			p.Where, p.Undo = "command line", fixed("--trust stands on the command line: start without it")
+			p.Where, p.Undo = "command line", fixed("--trust comes from the command line: start without it")
 		default:
 			p.Undo = func(context.Context) (string, error) {
-				return s.Name + " is not trusted any more", session.Talk().Distrust(s.Name)
+				return s.Name + " is no longer trusted", session.Talk().Distrust(s.Name)
 			}
 		}
 		all = append(all, p)
@@ -227,7 +227,7 @@ func (t *Setup) removeTrust(ctx context.Context, path, name string, session tui.
 			errs = append(errs, session.Talk().Distrust(s.Name))
 			continue
 		}
-		done += "; but " + s.Name + " is trusted still, by " + strings.Join(still, " and ")
+		done += "; but " + s.Name + " is still trusted, by " + strings.Join(still, " and ")
 	}
 	return done, errors.Join(errs...)
 }
@@ -237,12 +237,12 @@ func (t *Setup) ApprovedPermissions() (all []tui.Permission) {
 	for _, name := range t.Options.Pins.Servers() {
 		what := fmt.Sprintf("approved: %d definitions of server %q", len(t.Options.Pins.Approved(name)), name)
 		if reading := t.Options.Pins.Reading(name); len(reading) > 0 {
-			what += "; as you said, these only read: " + strings.Join(reading, ", ")
+			what += "; you confirmed that these only read: " + strings.Join(reading, ", ")
 		}
 		all = append(all, tui.Permission{
 			What: what, Where: "approvals",
 			Undo: func(context.Context) (string, error) {
-				return "what server " + name + " defines is reviewed again before the model sees it", t.Host.Disapprove(name)
+				return "you review the definitions of server " + name + " again before the model sees them", t.Host.Disapprove(name)
 			},
 		})
 	}
@@ -270,9 +270,9 @@ func ProjectPermissions(a *cli.App) (all []tui.Permission) {
 	if err != nil || !known {
 		return all
 	}
-	what := "follow " + projectInstructions + " of this folder: no"
+	what := "do not follow " + projectInstructions + " of this folder"
 	if agreed {
-		what = "follow " + projectInstructions + " of this folder: yes"
+		what = "follow " + projectInstructions + " of this folder"
 	}
 	return append(all, tui.Permission{What: what, Where: projectInstructions, Undo: func(context.Context) (string, error) {
 		return "you are asked about " + projectInstructions + " when junction chat starts again", a.Launch.ChangeConsents(func(said map[string]bool) { delete(said, InstructionsKey(text)) })
@@ -336,7 +336,7 @@ func answered(parts []guard.Approval) string {
 	}
 	slices.Sort(carried)
 	slices.Sort(by)
-	carry := "to carry text of " + strings.Join(slices.Compact(carried), ", ")
+	carry := "to send text of " + strings.Join(slices.Compact(carried), ", ")
 	if first.Tool == "" { // the approval may be for a tool that writes
 		carry += " by " + strings.Join(slices.Compact(by), ", ")
 	}
@@ -346,9 +346,9 @@ func answered(parts []guard.Approval) string {
 	case guard.CarriesText:
 		return fmt.Sprintf("allow %s/%s %s", first.Server, first.Tool, carry)
 	case guard.WayOut:
-		what = fmt.Sprintf("allow queries to %s, though private text was read, of %s", first.Server, of)
+		what = fmt.Sprintf("allow queries to %s, although private text of %s was read", first.Server, of)
 	default:
-		what = fmt.Sprintf("allow %s/%s, though text of %s was read", first.Server, first.Tool, of)
+		what = fmt.Sprintf("allow %s/%s, although text of %s was read", first.Server, first.Tool, of)
 	}
 	if len(carried) > 0 {
 		what += ", and " + carry

@@ -32,9 +32,9 @@ func TestPermissionsUseTheUsersNames(t *testing.T) {
 		{"a package of npm", "@scope/files", "@scope/files"},
 		{"a package of npm with its version", "@scope/files@1.2.3", "@scope/files@1.2.3"},
 		{"a name with an @ that is no origin", "files@cafe", "files@cafe"},
-		{"a name with an origin", "files@" + hash, "files, as it was started when you trusted it"},
-		{"a package of npm with an origin", "@scope/files@" + hash, "@scope/files, as it was started when you trusted it"},
-		{"a server that ships", "everything@built-in", "everything, as it was started when you trusted it"},
+		{"a name with an origin", "files@" + hash, "files, with the command that it had when you trusted it"},
+		{"a package of npm with an origin", "@scope/files@" + hash, "@scope/files, with the command that it had when you trusted it"},
+		{"a server that ships", "everything@built-in", "everything, with the command that it had when you trusted it"},
 		{"a server that is called like one with an origin", "odd@" + hash, "odd@" + hash},
 		{"an origin of nothing", "@" + hash, "@" + hash},
 	} {
@@ -90,9 +90,9 @@ func TestGrantsAreOneLineAndTakenBackWhole(t *testing.T) {
 	session := agreed{approving: approving{all: &remembered}}
 	all := chat.AnswerPermissions(session)
 	want := []string{
-		"allow files/write, though text of web/fetch was read, and to carry text of memory/read, web/fetch, with the arguments that you saw",
-		"allow queries to search, though private text was read, of memory/read, web/fetch, and to carry text of memory/read by search/find, search/post, with the arguments that you saw",
-		"allow notes/look to carry text of web/fetch, with the arguments that you saw",
+		"allow files/write, although text of web/fetch was read, and to send text of memory/read, web/fetch, with the arguments that you saw",
+		"allow queries to search, although private text of memory/read, web/fetch was read, and to send text of memory/read by search/find, search/post, with the arguments that you saw",
+		"allow notes/look to send text of web/fetch, with the arguments that you saw",
 	}
 	var got []string
 	for _, p := range all {

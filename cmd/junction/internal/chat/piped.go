@@ -29,12 +29,12 @@ func PipedInput(ctx context.Context, a *cli.App, f *Flags) ([]host.Attachment, e
 	if err != nil || len(bytes.TrimSpace(data)) == 0 {
 		return nil, err
 	}
-	const without = "; with < /dev/null the question goes without it"
+	const without = "; < /dev/null sends the question without it"
 	attached, err := attachable("standard input", data)
 	if err != nil {
 		return nil, cli.Usagef("%w"+without, err)
 	}
-	a.Screen.Printf("junction: standard input goes along with the question, %d bytes"+without+"\n", len(data))
+	a.Screen.Printf("junction: standard input is sent with the question, %d bytes"+without+"\n", len(data))
 	return []host.Attachment{attached}, nil
 }
 
@@ -75,10 +75,10 @@ func readPiped(ctx context.Context, a *cli.App) ([]byte, error) {
 	case <-began:
 	case <-late.C:
 		if !a.Screen.Terminal() {
-			a.Screen.Printf("junction: nothing came on standard input in %s, so the question goes without it; --attach - waits for it, and < /dev/null does not\n", PipeTime)
+			a.Screen.Printf("junction: no input within %s, so the question is sent without any; --attach - waits for input, and < /dev/null does not\n", PipeTime)
 			return nil, nil
 		}
-		a.Screen.Printf("junction: waiting for standard input, which is no terminal; Ctrl-C ends this, and < /dev/null leaves it out\n")
+		a.Screen.Printf("junction: waiting for standard input, which is not a terminal; Ctrl-C ends this, and < /dev/null skips it\n")
 	}
 	select {
 	case err := <-over:

@@ -25,7 +25,7 @@ func TestSilentPipesAreNotWaitedForForever(t *testing.T) {
 		var stderr strings.Builder
 		a, began := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Stdin: in, Screen: terminal.NewScreen(&stderr)}}), time.Now()
 		got, err := chat.PipedInput(t.Context(), a, &chat.Flags{Prompt: "x"})
-		if took := time.Since(began); err != nil || got != nil || took != chat.PipeTime || !strings.Contains(stderr.String(), "nothing came on standard input in 5s") {
+		if took := time.Since(began); err != nil || got != nil || took != chat.PipeTime || !strings.Contains(stderr.String(), "no input within 5s") {
 			t.Errorf("after %s: %v, %v; %s", took, got, err, &stderr)
 		}
 	})

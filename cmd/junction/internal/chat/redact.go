@@ -10,7 +10,7 @@ func AskInsteadOfRedact(p *policy.Policy) (*policy.Policy, error) {
 			continue
 		}
 		p, _ = p.Without(rule)
-		rule.Effect, rule.Reason = policy.Ask, "a rule hides "+rule.Redact.String()+" of it, which junction up does and junction chat does not"
+		rule.Effect, rule.Reason = policy.Ask, "a rule hides "+rule.Redact.String()+" of it, which only junction up can do"
 		rule.Redact, rule.After = nil, ""
 		var err error
 		if p, err = p.With(rule); err != nil {

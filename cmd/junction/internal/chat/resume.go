@@ -76,10 +76,10 @@ func (t *Setup) resumeConversation(ctx context.Context) error {
 		return nil
 	}
 	if f.resume != "" && f.fork != "" {
-		return cli.Usagef("--resume and --fork exclude each other")
+		return cli.Usagef("--resume and --fork: give one of them")
 	}
 	if t.Archive == nil {
-		return cli.Usagef("--resume and --fork need the stored conversations, without --no-save")
+		return cli.Usagef("--resume and --fork do not go with --no-save")
 	}
 	t.wantsLast = f.resume == archive.Last
 	id := &f.resume
@@ -125,7 +125,7 @@ func (t *Setup) Last(ctx context.Context) (archive.Meta, error) {
 		}
 	}
 	if err == nil {
-		err = cli.Usagef("in this folder there is no conversation to go on with; junction chat history list shows those of others, and --resume=ID goes on with one")
+		err = cli.Usagef("this folder has no conversation to continue; junction chat history list shows those of other folders, and --resume=ID continues one")
 	}
 	return archive.Meta{}, err
 }

@@ -76,9 +76,9 @@ func (t *Setup) talk(ctx context.Context) error {
 	if saved := session.Saved(); saved.ID != "" && saved.Questions > 0 {
 		_, now := models.Current()
 		if e := t.Archive.SetSetup(ctx, saved.ID, t.Start(now)); e != nil {
-			t.App.Logger().Debug("the conversation goes on with the model that it began with", "error", e)
+			t.App.Logger().Debug("the conversation continues with the model that it began with", "error", e)
 		}
-		t.farewell = "To go on with this conversation: junction chat --resume=" + saved.ID + t.ResumeWords() + "\n"
+		t.farewell = "To continue this conversation: junction chat --resume=" + saved.ID + t.ResumeWords() + "\n"
 	}
 	return cli.IgnoreInterrupt(ctx, err)
 }

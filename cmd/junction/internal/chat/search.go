@@ -19,9 +19,9 @@ type searchFlags struct {
 
 // define defines the flags in a flag set.
 func (f *searchFlags) define(flags *pflag.FlagSet) {
-	flags.StringVar(&f.url, "embeddings", "", "find tools by meaning too, with the vectors of `URL`, which speaks as OpenAI's embeddings do")
-	flags.StringVar(&f.model, "embeddings-model", "", "the `NAME` of the model there")
-	flags.StringVar(&f.keyEnv, "embeddings-key-env", "", "take its key from the environment variable `NAME`")
+	flags.StringVar(&f.url, "embeddings", "", "find tools by meaning, too, with vectors from `URL`, a server with OpenAI's embeddings API")
+	flags.StringVar(&f.model, "embeddings-model", "", "use the embeddings model `NAME` there")
+	flags.StringVar(&f.keyEnv, "embeddings-key-env", "", "take the key for --embeddings from the environment variable `NAME`")
 }
 
 // Open returns a new index of tools.

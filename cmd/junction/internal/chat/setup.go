@@ -54,7 +54,7 @@ func SetUpChat(ctx context.Context, a *cli.App, cmd *cobra.Command, args []strin
 	t := &Setup{App: a, Flags: f, ownNames: map[string]bool{}, Names: args}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if dash == len(args) {
-			return nil, cli.Usagef(`after "--" stands the command of a server`)
+			return nil, cli.Usagef(`expected the command of a server after "--"`)
 		}
 		t.Names, t.Line = args[:dash], args[dash:]
 	}
@@ -254,9 +254,9 @@ func (t *Setup) checkReached() error {
 		}
 	}
 	if t.Flags.up != "" {
-		return errors.New("the junction up that --up asks for cannot be used; junction status shows those that run, --up=URL names one, and junction up starts one")
+		return errors.New("--up: the junction up cannot be used; junction status shows those that run, --up=URL names one, and junction up starts one")
 	}
-	return fmt.Errorf("no server that was named is there to be used: %s", strings.Join(names, ", "))
+	return fmt.Errorf("none of the named servers can be used: %s", strings.Join(names, ", "))
 }
 
 // addNamed adds a server that the command line names: a configured one, or a URL.
@@ -310,7 +310,7 @@ func (t *Setup) addConsented(ctx context.Context, e launch.Entry) error {
 	resolve := func(ctx context.Context) (launch.Target, error) {
 		target, err := t.App.Launch.Target(ctx, e)
 		if err == nil && !slices.Equal(launch.Origin(e.Definition, target.Server.Hash()), command) {
-			err = fmt.Errorf("the environment file of server %q is not what it was when junction chat started; start again to use it", e.Name)
+			err = fmt.Errorf("the environment file of server %q changed since junction chat started; restart junction chat to use it", e.Name)
 		}
 		return target, err
 	}

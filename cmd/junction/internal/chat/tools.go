@@ -40,5 +40,5 @@ func reserved(e launch.Entry) error {
 	if !host.Reserved(e.Name) {
 		return nil
 	}
-	return fmt.Errorf("server %q is left out of the chat, as what Junction itself brings is called that: give it another name in %s", e.Name, e.Definition.Source)
+	return fmt.Errorf("server %q is left out, because Junction's built-in tools use that name: rename it in %s", e.Name, e.Definition.Source)
 }

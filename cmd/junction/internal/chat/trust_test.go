@@ -133,7 +133,7 @@ func TestAnEnvironmentFileThatChangesIsNotStartedWith(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Server("files", func(s host.ServerTools) bool {
-		return strings.Contains(s.Error, "is not what it was when junction chat started")
+		return strings.Contains(s.Error, "changed since junction chat started")
 	})
 	p.Quit()
 }

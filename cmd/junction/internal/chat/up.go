@@ -34,7 +34,7 @@ func gatewayToUse(ctx context.Context, p place.Place, url string) (string, error
 	case 1:
 		return running[0], nil
 	}
-	return "", cli.Usagef("--up: several junction up run, at %s; say which one to use, such as --up=%s", strings.Join(running, ", "), running[0])
+	return "", cli.Usagef("--up: several junction up are running, at %s; choose one, as in --up=%s", strings.Join(running, ", "), running[0])
 }
 
 // addGateway adds a running junction up as a server.

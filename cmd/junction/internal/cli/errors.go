@@ -31,9 +31,9 @@ const (
 // ExitHelp describes the exit codes in the help of commands.
 const ExitHelp = `Exit codes:
   0    done
-  1    the tool says that it failed (isError)
+  1    the tool failed (isError)
   2    the command line is wrong, or arguments do not fit the tool
-  3    no connection: configuration, start, connection lost; or a local file
+  3    no connection: configuration, start or connection failed; or a local file failed
   4    the server answered with a protocol error
   5    the server did not answer in time
   6    refused by junction: a rule, a limit, a review, a secret, a scope, the audit log
@@ -86,7 +86,7 @@ func (e *ConnectError) Unanswered() {}
 type ExitError struct{ Code int }
 
 // Error implements [error].
-func (e *ExitError) Error() string { return fmt.Sprintf("it ended with %d", e.Code) }
+func (e *ExitError) Error() string { return fmt.Sprintf("it exited with code %d", e.Code) }
 
 // A RefusedError reports a request that a gateway refused itself.
 type RefusedError struct {
@@ -208,7 +208,7 @@ func (e *ProviderError) Error() string { return e.Cause.Error() }
 func (e *ProviderError) Unwrap() error { return e.Cause }
 
 // ErrDiffers reports that the requests of a client differ from the recording.
-var ErrDiffers = errors.New("the client did not ask what was recorded")
+var ErrDiffers = errors.New("the client did not send the recorded requests")
 
 // IgnoreInterrupt returns err, or nil if an interrupt caused it. If ctx ended for another reason,
 // it returns that cause.

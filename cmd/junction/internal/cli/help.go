@@ -56,7 +56,7 @@ func SetUpCompletion(root *cobra.Command) {
 	scripts.Hidden = true
 	scripts.Args = func(_ *cobra.Command, words []string) error {
 		if len(words) > 0 {
-			return Usagef("there is no completion for %q; expected one of %s", words[0], strings.Join(shells, ", "))
+			return Usagef("no completion for the shell %q; expected one of %s", words[0], strings.Join(shells, ", "))
 		}
 		return nil
 	}
@@ -249,7 +249,7 @@ var otherWords = map[string]string{
 // UnknownCommand returns the error for an unknown command, with a suggestion if possible.
 func UnknownCommand(root *cobra.Command, word string) error {
 	if slices.Contains([]string{"config", "configure", "settings", "init"}, word) {
-		return Usagef("unknown command %q; servers are defined in configuration files: %s list shows which files are read", word, root.Name())
+		return Usagef("unknown command %q; to define a server, write it into a configuration file: %s list shows them", word, root.Name())
 	}
 	meant := otherWords[word]
 	if meant == "" {

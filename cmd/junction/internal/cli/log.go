@@ -28,8 +28,8 @@ func logLevels() map[string]slog.Level {
 // LogFlags defines the flags of long-running commands, whose standard error another program may
 // read.
 func (a *App) LogFlags(f *pflag.FlagSet) {
-	f.StringVar(&a.Flags.logFormat, "log-format", logText, "write standard error as `text|json`: text for people, or one JSON object a line, without questions")
-	f.StringVar(&a.Flags.LowestLog, "log-level", "", "log from this `LEVEL` on: debug, info, warn or error (default warn, with --log-format json info, with -v debug)")
+	f.StringVar(&a.Flags.logFormat, "log-format", logText, "write standard error as `text|json`: text to read, or one JSON object a line, without questions")
+	f.StringVar(&a.Flags.LowestLog, "log-level", "", "log this `LEVEL` and above: debug, info, warn or error (default warn; info with --log-format json; debug with -v)")
 }
 
 // StartLog sets up standard error according to the flags. With --log-format json the user can no

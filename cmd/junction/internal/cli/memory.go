@@ -40,7 +40,7 @@ func (a *App) Store() *definitions.Store {
 			a.memory.store, err = definitions.Open(dir)
 		}
 		if err != nil {
-			a.Logger().Warn("what servers offer is not remembered", "error", err)
+			a.Logger().Warn("the offers of servers are not remembered", "error", err)
 		}
 	})
 	return a.memory.store
@@ -113,7 +113,7 @@ func (a *App) RememberLists(ctx context.Context, c *mcp.Client, s *config.Server
 				break
 			}
 			if err != nil {
-				a.Logger().Debug("what the server offers is not remembered", "server", c.Name(), "method", l.Name, "error", err)
+				a.Logger().Debug("the server's offer is not remembered", "server", c.Name(), "method", l.Name, "error", err)
 				return
 			}
 			entries = append(entries, slices.Clone(raw))
@@ -136,7 +136,7 @@ func (a *App) Remember(s *config.Server, client string, read *definitions.Defini
 		kept.Era = before.Era
 	}
 	if err := memory.Save(&kept); err != nil {
-		a.Logger().Warn("what the server offers is not remembered", "server", s.Name, "error", err)
+		a.Logger().Warn("the server's offer is not remembered", "server", s.Name, "error", err)
 	}
 }
 

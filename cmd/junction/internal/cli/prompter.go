@@ -19,7 +19,7 @@ func (p TerminalPrompter) Absent() string {
 	case p.Person == nil:
 		return launch.Nobody
 	case p.Person.Away():
-		return "there are no questions in the background"
+		return "a process in the background cannot ask questions"
 	}
 	return ""
 }

@@ -118,7 +118,7 @@ func EntryKey(folder string, makes bool) ([]byte, error) {
 	defer root.Close()
 	info, err := root.Stat(".")
 	if err == nil && !isPrivate(info) {
-		err = fmt.Errorf("%s is not this user's alone: remove what others may do there (chmod 700)", folder)
+		err = fmt.Errorf("other users can access %s: restrict it to your user (chmod 700)", folder)
 	}
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func readEntryKey(root *os.Root) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || !isPrivate(info) || info.Size() != EntryKeySize {
-		return nil, fmt.Errorf("%s is not a file of %d bytes for this user alone: remove it, and a new one is made", filepath.Join(root.Name(), EntryKeyName), EntryKeySize)
+		return nil, fmt.Errorf("%s must be a file of %d bytes that only your user can read; remove it, and junction makes a new one", filepath.Join(root.Name(), EntryKeyName), EntryKeySize)
 	}
 	file, err := root.Open(EntryKeyName)
 	if err != nil {

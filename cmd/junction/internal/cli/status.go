@@ -195,7 +195,7 @@ func (a *App) StatusCommand() *cobra.Command {
 		},
 	}
 	a.JSONFlag(cmd, running{})
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show it again when something changed; with --json one line each time")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "keep running, and show it again after each change; with --json one line each time")
 	return cmd
 }
 
@@ -383,7 +383,7 @@ func (s *ServerStatus) LoadText() (text string) {
 		text += "; " + plaintext.Count(s.Running, "request") + " running"
 	}
 	if s.Leaving > 0 {
-		text += "; " + plaintext.Count(s.Leaving, "request") + " still running on it as it was configured before"
+		text += "; " + plaintext.Count(s.Leaving, "request") + " still running with the earlier configuration"
 	}
 	return text
 }
@@ -391,10 +391,10 @@ func (s *ServerStatus) LoadText() (text string) {
 // Remarks returns lines about problems and other conditions that the user should know.
 func (i *Instance) Remarks() (lines []string) {
 	if i.ConfigError != "" {
-		lines = append(lines, "The configuration cannot be used as it is now, so the servers from before keep running: "+i.ConfigError)
+		lines = append(lines, "The configuration cannot be used, so the earlier servers keep running: "+i.ConfigError)
 	}
 	if i.Awaited != "" {
-		lines = append(lines, "The configuration changed, and its terminal asks "+i.Awaited+"; the servers from before keep running until it is answered")
+		lines = append(lines, "The configuration changed, and its terminal asks "+i.Awaited+"; the earlier servers keep running until you answer")
 	}
 	for _, problem := range i.Problems {
 		lines = append(lines, "Not used: "+problem)
@@ -405,13 +405,13 @@ func (i *Instance) Remarks() (lines []string) {
 			lines = append(lines, fmt.Sprintf("Careful, %s: %s", s.Name, s.Careful))
 		}
 		if len(s.Tolerated) > 0 {
-			lines = append(lines, fmt.Sprintf("Read although the specification has it otherwise, %s:", s.Name))
+			lines = append(lines, fmt.Sprintf("Deviations from the specification that Junction tolerates, %s:", s.Name))
 		}
 		for _, line := range s.Tolerated {
 			lines = append(lines, "  "+plaintext.Line(line, maxRemark))
 		}
 		if n := len(s.Omitted); n > 0 {
-			lines = append(lines, fmt.Sprintf("No tools of %s, as they cannot be: %s", s.Name, plaintext.Count(n, "operation")))
+			lines = append(lines, fmt.Sprintf("Not offered as tools, %s: %s", s.Name, plaintext.Count(n, "operation")))
 			for _, line := range s.Omitted[:min(n, maxOmittedShown)] {
 				lines = append(lines, "  "+line)
 			}

@@ -78,7 +78,7 @@ func (t *StderrTail) AddRefused(line string, lost bool) {
 	t.refusals++
 	switch {
 	case lost && !t.loses:
-		t.refused, t.loses = "what it writes is thrown away when it ends: "+line, true
+		t.refused, t.loses = "its output is deleted when it ends: "+line, true
 	case t.refused == "":
 		t.refused = line
 	}
@@ -117,7 +117,7 @@ func (t *StderrTail) Refusals() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.refusals > 1 {
-		return fmt.Sprintf("%s (and %d more: its log has them)", t.refused, t.refusals-1)
+		return fmt.Sprintf("%s (and %d more in its log)", t.refused, t.refusals-1)
 	}
 	return t.refused
 }
@@ -130,7 +130,7 @@ func (t *StderrTail) StrayLine() string {
 	if t.stray == "" {
 		return ""
 	}
-	return fmt.Sprintf("standard output has a line that is not JSON-RPC, on which other clients fail: %q", t.stray)
+	return fmt.Sprintf("standard output has a line that is not JSON-RPC, which other clients reject: %q", t.stray)
 }
 
 // stderrSize returns the memory that a line takes. An empty line also takes some.

@@ -34,7 +34,7 @@ func (a *App) WithTimeout(ctx context.Context) (context.Context, *Timeout, func(
 	b.Timer = idle.After(limit, func() {
 		why := ""
 		if b.starting.Load() {
-			why = `; the server was still starting, which may take as long as "startTimeout" in its entry says`
+			why = `; the server was still starting; "startTimeout" in its entry allows it more time`
 		}
 		end(fmt.Errorf("no response within %v: %w%s", limit, context.DeadlineExceeded, why))
 	})
@@ -47,7 +47,7 @@ func (a *App) WithTimeout(ctx context.Context) (context.Context, *Timeout, func(
 // AddTimeoutHint adds advice about --timeout to an error because of a deadline.
 func AddTimeoutHint(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "--timeout") {
-		return fmt.Errorf("%w; --timeout gives it longer", err)
+		return fmt.Errorf("%w; --timeout allows more time", err)
 	}
 	return err
 }

@@ -17,7 +17,7 @@ func TestStatusShortensManyNames(t *testing.T) {
 		{cli.ServerStatus{Running: 1}, "; 1 request running"},
 		{cli.ServerStatus{Running: 2, Instances: 3, Most: 16, Users: []string{"ann", "bob", "eve"}}, "; 3 of 16 instances for ann, bob, 1 more; 2 requests running"},
 		{cli.ServerStatus{Most: 1}, "; 0 of 1 instance"},
-		{cli.ServerStatus{Running: 1, Leaving: 2}, "; 1 request running; 2 requests still running on it as it was configured before"},
+		{cli.ServerStatus{Running: 1, Leaving: 2}, "; 1 request running; 2 requests still running with the earlier configuration"},
 	} {
 		if got := test.status.LoadText(); got != test.want {
 			t.Errorf("%+v: %q, want %q", test.status, got, test.want)

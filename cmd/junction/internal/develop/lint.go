@@ -33,20 +33,20 @@ func LintCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint SERVER… | lint -- COMMAND…",
 		Short: "Find mistakes in a server that you write",
-		Long: `Find what the author of a server would fix: schemas that models cannot be given, missing
+		Long: `Find faults that the author of a server can fix: schemas that models do not accept, missing
 descriptions, annotations that contradict each other, large definitions, texts that look like
 orders to a model, results that break their output schema, and breaches of the specification.
 
-What is called are the tools of which the server says that they only read, and which need
-no arguments; others only with --call. docs/lint.md has each rule, with an example.
+Lint calls the tools that the server marks as read-only and that need no arguments. It calls
+other tools only with --call. docs/lint.md has each rule, with an example.
 
-` + cli.ExitCodes("nothing was found that is as grave as --fail-on", "something was", "", "a server, or the result of a --call, could not be looked at; the others were"),
+` + cli.ExitCodes("no finding is as severe as --fail-on", "something was", "", "a server, or the result of a --call, could not be checked; the others were"),
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return lintServers(a, cmd, args, f) },
 	}
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit with 1 at a finding of this `SEVERITY` or above: note, warning or error")
-	cmd.Flags().StringArrayVar(&f.calls, "call", nil, "call a tool, too: `TOOL` or TOOL=JSON, with these arguments (repeatable)")
-	cmd.Flags().BoolVar(&f.noCall, "no-call", false, "call no tool but those of --call")
+	cmd.Flags().StringArrayVar(&f.calls, "call", nil, "also call this tool: `TOOL`, or TOOL=JSON with arguments (repeatable)")
+	cmd.Flags().BoolVar(&f.noCall, "no-call", false, "call only the tools of --call")
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "leave out findings of `RULE`, or RULE:NAME for one tool, prompt or resource (repeatable)")
 	reach.ConnectionFlags(a, cmd.Flags())
 	a.JSONFlag(cmd, cli.ServersShown[*linted]{})
@@ -119,7 +119,7 @@ type lintTarget struct {
 // lintTargets returns the servers named on the command line.
 func lintTargets(a *cli.App, cmd *cobra.Command, args []string) ([]lintTarget, error) {
 	if cmd.ArgsLenAtDash() > 0 {
-		return nil, cli.Usagef("name either servers, or the command of one behind \"--\"")
+		return nil, cli.Usagef("name either servers, or the command of one after \"--\"")
 	}
 	a.Breaches = new(lint.Breaches)
 	first, names, err := reach.Target(cmd.Context(), a, cmd, args)
@@ -166,7 +166,7 @@ func lintOne(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) *lin
 		return l
 	}
 	for _, err := range seen.Unread {
-		a.Screen.Printf("junction: not looked at: %s\n", why.Once(why.Text(cli.AddTimeoutHint(err))))
+		a.Screen.Printf("junction: not checked: %s\n", why.Once(why.Text(cli.AddTimeoutHint(err))))
 	}
 	for i, call := range seen.Calls {
 		tool := plaintext.Line(call.Tool, 200)
@@ -204,13 +204,13 @@ func unresolved(call *lint.Call, named bool) string {
 	tool := plaintext.Line(call.Tool, 200)
 	switch late := errors.Is(call.Err, context.DeadlineExceeded); {
 	case late && named:
-		return tool + " timed out; its result was not checked; --timeout gives it longer"
+		return tool + " timed out; its result was not checked; --timeout allows more time"
 	case late:
-		return fmt.Sprintf("%s timed out; its result was not checked; --call %[1]s waits as long as --timeout says", tool)
+		return fmt.Sprintf("%s timed out; its result was not checked; --call %[1]s waits for the whole --timeout", tool)
 	case errors.Is(call.Err, &mcp.Error{Code: mcp.CodeMissingCapability}):
-		return fmt.Sprintf("the result of %s was not checked: it needs a client that can do more than lint: %v", tool, call.Err)
+		return fmt.Sprintf("the result of %s was not checked: it needs a client with features that lint lacks: %v", tool, call.Err)
 	}
-	return fmt.Sprintf("%s was called and gave no result: %v", tool, call.Err)
+	return fmt.Sprintf("the call of %s gave no result: %v", tool, call.Err)
 }
 
 // showLinted prints the findings for one server.

@@ -36,12 +36,12 @@ func ProxyCommand(a *cli.App) *cobra.Command {
 		Use:   "proxy SERVER",
 		Short: "Serve one server to clients of any revision; record it (replay plays that)",
 		Long: `Connect to one server and serve it, on standard input and output (the default) or at
-an address, to clients of every revision: requests in the middle of a call,
-progress, cancellation and notifications go through. It ends when the server does.
+an address, to clients of every revision. Requests in the middle of a call,
+progress, cancellation and notifications pass through. It ends when the server does.
 
-On standard input and output there is one client: the server gets what that
-client can be asked, and started when the client has said so. At an address,
-where several clients share the server, it cannot ask for roots.`,
+On standard input and output there is one client. The server starts when the client
+has declared its capabilities, and gets them. At an address, where several clients
+share the server, it cannot ask for roots.`,
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -164,7 +164,7 @@ func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 // lost returns an error for a lost connection.
 func lost(client *mcp.Client) error {
 	if err := client.Err(); err != nil {
-		return fmt.Errorf("the connection to the server is lost: %w", err)
+		return fmt.Errorf("lost the connection to the server: %w", err)
 	}
-	return fmt.Errorf("the connection to the server %q is lost", client.Name())
+	return fmt.Errorf("lost the connection to the server %q", client.Name())
 }

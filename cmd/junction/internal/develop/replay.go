@@ -19,29 +19,30 @@ func ReplayCommand(a *cli.App) *cobra.Command {
 	o := recording.ReplayOptions{}
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
-		Short: "Serve what --record wrote, in the place of the server",
+		Short: "Serve a recording of --record in place of the server",
 		Long: `Serve a recording to clients of any revision, on standard input and output (the
 default) or at an address, as the server that was recorded: the same results,
 notifications and requests, with the recorded pauses. up, proxy, call and chat make
 recordings with --record FILE.
 
-A request is answered as the recorded one with the same method and parameters was.
-Ids and times that differ each time are not compared, nor are secrets, for which
-{{secret-N}} stands in the file. What was asked several times gets one answer
-after the other, then the last one again. What the recording does not have is an
-error, which says what it has, and is reported on standard error.
+A request gets the answer of the recorded request with the same method and
+parameters. Ids and times that differ each time are not compared. Secrets are not
+compared either; the file has {{secret-N}} in their place. A request that was
+recorded several times gets the recorded answers in order, then the last one again.
+A request that the recording lacks gets an error that lists the recorded ones.
+Standard error shows it, too.
 
-With --strict the requests must come in the recorded order, and the exit code is 1
-where anything differs, or was recorded and not asked.`,
+With --strict requests must come in the recorded order. The exit code is 1 if a
+request differs, or if a recorded one did not come.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return cli.Usagef("%s: expected one FILE, as --record wrote it", cmd.CommandPath())
+				return cli.Usagef("%s: expected one FILE that --record wrote", cmd.CommandPath())
 			}
 			if err := f.Check(); err != nil {
 				return err
 			}
 			if o.Speed < 0 {
-				return cli.Usagef("--speed: expected a number from 0 on, got %v", o.Speed)
+				return cli.Usagef("--speed: expected a number of at least 0, got %v", o.Speed)
 			}
 			if err := a.StartLog(); err != nil {
 				return err
@@ -65,10 +66,10 @@ where anything differs, or was recorded and not asked.`,
 		},
 	}
 	f.Flags(cmd.Flags(), "")
-	cmd.Flags().StringVar(&o.Server, "server", "", "play what was said to the server `NAME`; needed where the recording has several")
-	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "divide the recorded pauses by `N`; 0 makes none")
-	cmd.Flags().BoolVar(&o.Strict, "strict", false, "refuse what is not the next recorded request, and end with exit code 1 if anything differs")
-	cmd.Flags().BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "tell on stderr what goes on")
+	cmd.Flags().StringVar(&o.Server, "server", "", "replay the server `NAME`; needed if the recording has several")
+	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "divide the recorded pauses by `N`; 0 means no pauses")
+	cmd.Flags().BoolVar(&o.Strict, "strict", false, "accept only the next recorded request, and end with exit code 1 if anything differs")
+	cmd.Flags().BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "log to stderr in detail")
 	a.LogFlags(cmd.Flags())
 	return cmd
 }
@@ -85,7 +86,7 @@ func serveReplay(a *cli.App, path string, o recording.ReplayOptions) (*recording
 		return nil, err
 	}
 	if r.Lost > 0 {
-		a.Screen.Printf("junction: %s lacks %d messages: they could not be written in time, or were too long\n", path, r.Lost)
+		a.Screen.Printf("junction: %s lacks %d messages, which were too long or could not be written in time\n", path, r.Lost)
 	}
 	return recording.NewReplay(r, o)
 }

@@ -22,26 +22,26 @@ standard input and output (the default) or at an address:
   everything   one of every feature, for trying and testing
   filesystem   list, read and search files inside the folders that --root names;
                with --write also write, edit and move them
-  fetch        pages of the web as Markdown; not those that robots.txt excludes, and not
-               from addresses of private networks
+  fetch        pages of the web as Markdown; no pages that robots.txt excludes, and no
+               addresses of private networks
   memory       a knowledge graph that outlives conversations, in the file that --file
                names
   sql          query and describe a database of SQLite, MySQL, MariaDB or PostgreSQL;
-               the variable that --dsn-env names, or the file that --dsn-file names, has
-               its URL: sqlite:FILE, mysql://USER:PASSWORD@HOST/DATABASE or
+               the variable of --dsn-env, or the file of --dsn-file, has its URL:
+               sqlite:FILE, mysql://USER:PASSWORD@HOST/DATABASE or
                postgres://USER:PASSWORD@HOST/DATABASE; with --write also change it
   time         what time it is, in any time zone
   openapi      the operations of an HTTP API, by the OpenAPI document that --from names
   graphql      the queries and mutations of the GraphQL API that --url names
   http         single requests, by the templates that --tool gives
 
---tag, --path, --operation and --method pick operations of openapi, which must fit each
-kind that is given; --exclude has those that do not become tools. --operation and
---exclude operation= pick fields of graphql.
+--tag, --path, --operation and --method select operations of openapi. With several
+kinds, an operation must match each kind. --exclude leaves operations out. For graphql,
+--operation and --exclude operation= select fields.
 
-A secret is read from a variable of the environment: --auth-env TOKEN, or with where it
-goes, --auth-env WHERE=TOKEN, where WHERE is a security scheme of the document or else
-bearer, basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
+A secret is read from a variable of the environment: --auth-env TOKEN. To choose where
+it is sent, write --auth-env WHERE=TOKEN. WHERE is a security scheme of the document,
+bearer, basic (for USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 		ValidArgs: cli.ShippedNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -64,6 +64,6 @@ bearer, basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 	}
 	f.Flags(cmd.Flags(), "")
 	o.Flags(cmd.Flags())
-	cmd.Flags().BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "tell on stderr what goes on")
+	cmd.Flags().BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "log to stderr in detail")
 	return cmd
 }

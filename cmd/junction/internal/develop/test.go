@@ -37,8 +37,8 @@ func TestCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test PATH… [-- COMMAND…]",
 		Short: "Test a server by cases in files",
-		Long: `Test servers by the cases in files (.yaml, .yml, .txtar), or in all such files of folders:
-the requests to send to a server, and the responses to expect. A file is such as:
+		Long: `Test servers by the cases in files (.yaml, .yml, .txtar), or in all such files of folders.
+A case has a request to send to the server, and the response to expect. An example:
 
   server: everything
   cases:
@@ -50,12 +50,12 @@ the requests to send to a server, and the responses to expect. A file is such as
 
 More: https://github.com/junction-mcp/junction/blob/main/docs/testing.md
 
-A file says which server it tests, and how it is started; --server, or a command at the end,
-takes the place of it. Each file has a server of its own. What the files name is started, so
-test only what you would run.
+A file names the server that it tests, and how to start it. --server, or a command at the
+end, overrides that. Each file gets its own instance of the server. The commands in the
+files are run, so test only files that you trust.
 
 With --from RECORDING, junction test writes the first draft of such a file to PATH, or to
-standard output: from a recording that another command made with --record.
+standard output. Other commands make recordings with --record.
 
 Exit codes:
   0    all cases passed
@@ -71,16 +71,16 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.server, "server", "", "test `SERVER`, a name or a URL, in place of those of the files; of --from: the one that was recorded")
-	flags.StringSliceVar(&f.revisions, "revisions", nil, "run the cases at each of these `REVISIONS`, or at all that the server speaks (all); default: what the file says, or the one that is found")
-	flags.StringSliceVar(&f.transports, "transports", nil, "run the cases over each of these `TRANSPORTS`: stdio, http, sse, or all by which the server can be reached; default: what the file says, or its own")
+	flags.StringVar(&f.server, "server", "", "test `SERVER`, a name or a URL, in place of the files' servers; with --from: the recorded server to take")
+	flags.StringSliceVar(&f.revisions, "revisions", nil, "run the cases at each of these `REVISIONS`, or at all that the server speaks (all); default: those of the file, or the negotiated one")
+	flags.StringSliceVar(&f.transports, "transports", nil, "run the cases over each of these `TRANSPORTS`: stdio, http, sse, or all that the server supports; default: those of the file, or the server's own")
 	flags.StringVar(&f.names, "run", "", "run only the cases whose names match `REGEXP`")
-	flags.BoolVar(&f.o.Update, "update", false, "write snapshots that are missing or differ and, without --run, remove those whose cases are gone")
-	flags.StringVar(&f.junit, "junit", "", "write the outcome to `FILE`, as JUnit's XML")
-	flags.BoolVar(&f.all, "all", false, "list also the cases that passed or were skipped")
-	flags.BoolVar(&f.tap, "tap", false, "print the outcome in the Test Anything Protocol (TAP 14)")
+	flags.BoolVar(&f.o.Update, "update", false, "write missing and changed snapshots; without --run, also remove those of removed cases")
+	flags.StringVar(&f.junit, "junit", "", "write the results to `FILE` as JUnit XML")
+	flags.BoolVar(&f.all, "all", false, "also list the cases that passed or were skipped")
+	flags.BoolVar(&f.tap, "tap", false, "print the results in the Test Anything Protocol (TAP 14)")
 	flags.IntVar(&f.o.Parallel, "parallel", min(4, runtime.NumCPU()), "run `N` files, revisions and transports at the same time")
-	flags.StringVar(&f.from, "from", "", "write the first draft of a file from what stands in `RECORDING`")
+	flags.StringVar(&f.from, "from", "", "write the first draft of a file from `RECORDING`")
 	reach.ConfigFlags(a, flags)
 	flags.DurationVar(&a.Launch.Timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
 	flags.StringArrayVar(&a.Launch.Header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
@@ -127,7 +127,7 @@ func test(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) error {
 	}
 	if n.Passed+n.Failed == 0 && started {
 		if f.names != "" {
-			return cli.Usagef("no case was run whose name matches %q", f.names)
+			return cli.Usagef("no case has a name that matches %q", f.names)
 		}
 		return cli.Usagef("no case was run")
 	}
@@ -151,7 +151,7 @@ func testFiles(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) ([]*
 	}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if f.server != "" || dash == len(args) {
-			return nil, cli.Usagef("give a server either by --server, or as a command behind \"--\"")
+			return nil, cli.Usagef("give a server either with --server, or as a command after \"--\"")
 		}
 		f.o.Server = &cases.Server{Command: args[dash:]}
 		if len(args) == dash+1 && launch.At(args[dash]) != nil {
@@ -178,7 +178,7 @@ func testFiles(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) ([]*
 	case len(args) == 0:
 		return nil, cli.Usagef("%s: expected files of cases, or folders with such files", cmd.CommandPath())
 	case f.o.Parallel < 1:
-		return nil, cli.Usagef("--parallel: expected a number from 1 on")
+		return nil, cli.Usagef("--parallel: expected a number of at least 1")
 	}
 	paths, err := cases.Find(a.Paths(args))
 	if err != nil {
@@ -250,7 +250,7 @@ func showTested(a *cli.App, r *cases.FileReport, all bool) {
 		a.Out.Printf("wrote %s\n", path)
 	}
 	for _, path := range r.Removed {
-		a.Out.Printf("removed %s: its case is gone\n", path)
+		a.Out.Printf("removed %s, as its case no longer exists\n", path)
 	}
 	if r.Err != nil && !errors.As(r.Err, new(*cli.UsageError)) {
 		paint(red, fmt.Sprintf("FAIL  %s", r.Path))

@@ -47,7 +47,7 @@ func draft(a *cli.App, from, server string, args []string) error {
 	}
 	out, err := os.OpenFile(a.Path(args[0]), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, os.ErrExist) {
-		return cli.Usagef("--from: %s is there already; a draft replaces nothing", args[0])
+		return cli.Usagef("--from: %s exists already, and is not replaced; give another name", args[0])
 	}
 	if err != nil {
 		return err

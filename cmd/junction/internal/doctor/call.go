@@ -30,9 +30,9 @@ func authorizedBy(ctx context.Context, a *cli.App, s *config.Server) string {
 		}
 	}
 	if len(s.Headers) > 0 {
-		return "by the headers of its entry, or not wanted"
+		return "by the headers of its entry, or not required"
 	}
-	return "not wanted"
+	return "not required"
 }
 
 // IsHarmless reports whether a tool can be called as a test. It must be read-only, must not access
@@ -73,14 +73,14 @@ func callHarmless(ctx context.Context, client *mcp.Client, tools []mcp.Tool, ser
 	least := slices.MinFunc(tools, func(a, b mcp.Tool) int { return cmp.Compare(parameters(&a), parameters(&b)) })
 	name, began := least.Name, time.Now()
 	result, err := client.CallTool(ctx, name, map[string]any{})
-	remedy := "see what it says: junction call " + plaintext.ShellWord(server) + " " + plaintext.ShellWord(name) + " -v"
+	remedy := "see the details: junction call " + plaintext.ShellWord(server) + " " + plaintext.ShellWord(name) + " -v"
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		p.Fail("call", name+" did not answer within "+reach.CheckTimeout.String(), remedy)
 	case err != nil:
 		p.Fail("call", name+": "+err.Error(), remedy)
 	case result.IsError:
-		p.Fail("call", name+" says that it failed: "+result.Text(), remedy)
+		p.Fail("call", name+" failed: "+result.Text(), remedy)
 	default:
 		p.Pass("call", "%s, in %v", name, time.Since(began).Round(10*time.Microsecond))
 	}

@@ -36,16 +36,16 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER…]",
 		Short: "Find which server is broken, and how to fix it",
-		Long: `Try what lies between junction and each configured server, one link after another: its
-entry, the variables that the entry names, the program or the address, the start, who it is
-asked as, the revision, the list of tools, a ping, and a call. Of a link that is broken it says
-how to fix it. What is called is one tool of which the server says that it only reads and
-reaches no other system, and that needs no arguments; where there is none, nothing is.
+		Long: `Check each step between junction and each configured server: its entry, the variables in
+the entry, the program or address, the start, the login, the revision, the list of tools,
+a ping, and a call. For a step that fails, doctor prints how to fix it. It calls one tool
+that the server marks as read-only and closed-world, and that needs no arguments. Without
+such a tool it calls none.
 
-Without SERVER it looks at each host that junction host connect connected, too: whether what the host
-starts or calls is there, whether somebody changed the entry, and which servers go past junction.
+Without SERVER it checks each host that junction host connect connected, too: whether the
+host's program or address exists, whether the entry changed, and which servers bypass junction.
 
-` + cli.ExitCodes("every link of every server holds", "one is broken", "", "the configuration cannot be read"),
+` + cli.ExitCodes("every step of every server works", "a step fails", "", "the configuration cannot be read"),
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runDoctor(cmd.Context(), a, args) },
 	}
@@ -94,10 +94,10 @@ func (p *Report) AddRunning(r *cli.RunningServer) {
 		return
 	}
 	if last := &p.Links[len(p.Links)-1]; !last.OK {
-		last.Remedy = r.Location() + " is connected to it, which may be why a second one does not work; else " + last.Remedy
+		last.Remedy = r.Location() + " is connected to it, and the server may allow only one connection; otherwise " + last.Remedy
 		return
 	}
-	p.Pass("running", "%s is connected to it, too; doctor tried another connection", r.Location())
+	p.Pass("running", "%s is connected to it, too; doctor opened another connection", r.Location())
 }
 
 // skipped adds a link that was not tried.
@@ -144,7 +144,7 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	}
 	if a.Unread != nil && len(names) == 0 {
 		sick := &Report{Server: "configuration"}
-		sick.Fail("file", a.Unread.Error(), "correct the file at the place named; no server of it is used until then")
+		sick.Fail("file", a.Unread.Error(), "correct the file at that place; until then its servers are not used")
 		all = append(all, sick)
 		showReport(a, sick)
 	}
@@ -334,7 +334,7 @@ func examine(ctx context.Context, a *cli.App, e launch.Entry, p *Report) {
 		}
 		started, _, err := a.Launch.Started(ctx, e, s)
 		if err != nil {
-			p.Fail("lock", err.Error(), "do as it says")
+			p.Fail("lock", err.Error(), "follow that message")
 			return
 		}
 		if started != s {
@@ -403,7 +403,7 @@ func listAndPing(ctx context.Context, a *cli.App, client *mcp.Client, p *Report)
 		n := 0
 		for tool, err := range client.Tools(ctx) {
 			if err != nil {
-				return nil, p.Fail("tools", err.Error(), "the server fails at listing its tools: look at its own log, or report it to its author")
+				return nil, p.Fail("tools", err.Error(), "the server fails to list its tools: read its log, or report it to its author")
 			}
 			if n++; IsHarmless(tool) {
 				tools = append(tools, *tool)
@@ -413,7 +413,7 @@ func listAndPing(ctx context.Context, a *cli.App, client *mcp.Client, p *Report)
 	}
 	began := time.Now()
 	if err := client.Ping(ctx); err != nil {
-		return nil, p.Fail("ping", err.Error(), "the server is busy or does not answer: start it again, or report it to its author")
+		return nil, p.Fail("ping", err.Error(), "the server is busy or does not answer: restart it, or report it to its author")
 	}
 	return tools, p.Pass("ping", "%v", time.Since(began).Round(10*time.Microsecond))
 }
@@ -481,7 +481,7 @@ func reachAddress(ctx context.Context, s *config.Server, p *Report) bool {
 		return p.Fail("address", err.Error(), "change the URL")
 	}
 	if proxy, _ := http.ProxyFromEnvironment(&http.Request{URL: u}); proxy != nil {
-		return p.Pass("address", "by way of the proxy %s", proxy.Host)
+		return p.Pass("address", "through the proxy %s", proxy.Host)
 	}
 	ctx, cancel := context.WithTimeout(ctx, reach.CheckTimeout)
 	defer cancel()

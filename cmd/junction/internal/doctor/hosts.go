@@ -24,7 +24,7 @@ func examineHosts(ctx context.Context, a *cli.App) (all []*Report) {
 	records, err := journal.Records()
 	if err != nil {
 		p := &Report{Server: "hosts", Host: true}
-		p.Fail("journal", err.Error(), "remove that folder; what the host's file held is in it as \"before\"")
+		p.Fail("journal", err.Error(), "remove that folder; the host's earlier file is in it as \"before\"")
 		all = append(all, p)
 	}
 	for _, r := range records {
@@ -51,10 +51,10 @@ func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconf
 	adds := slices.ContainsFunc(r.Changes, func(c hostconfig.Change) bool { return c.Added })
 	switch {
 	case ours == nil && adds:
-		p.Fail("entry", "junction was removed from it", again)
+		p.Fail("entry", "the host's file no longer has the entry of junction", again)
 		return
 	case isChanged:
-		p.careful("entry", "it was changed since it was written")
+		p.careful("entry", "it changed since junction wrote it")
 	case adds:
 		p.Pass("entry", "as junction host connect wrote it")
 	}
@@ -84,7 +84,7 @@ func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconf
 		}
 	}
 	if len(past) > 0 {
-		p.careful("servers", "the host starts or calls these past junction: %s", strings.Join(past, ", "))
+		p.careful("servers", "the host uses these servers without junction: %s", strings.Join(past, ", "))
 	}
 }
 
@@ -94,7 +94,7 @@ func examineEntry(ctx context.Context, a *cli.App, ours *hostconfig.Entry, p *Re
 		return reachAddress(ctx, &config.Server{URL: ours.URL}, p)
 	}
 	if _, err := a.LookPath(ours.Command); err != nil {
-		return p.Fail("program", err.Error(), "put junction back there, or "+again)
+		return p.Fail("program", err.Error(), "install junction there again, or "+again)
 	}
 	p.Pass("program", "%s", a.Short(ours.Command))
 	for k, arg := range ours.Args {
@@ -104,7 +104,7 @@ func examineEntry(ctx context.Context, a *cli.App, ours *hostconfig.Entry, p *Re
 		if _, err := os.Stat(ours.Args[k+1]); err != nil {
 			reason := err
 			if errors.Is(err, os.ErrNotExist) {
-				reason = fmt.Errorf("%s is not there", a.Short(ours.Args[k+1]))
+				reason = fmt.Errorf("%s does not exist", a.Short(ours.Args[k+1]))
 			}
 			return p.Fail("configuration", reason.Error(), "junction host import writes it, or "+again)
 		}

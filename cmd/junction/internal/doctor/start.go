@@ -49,14 +49,14 @@ func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (clie
 func (p *Report) FailStart(t mcp.Transport, err error, name, stray string, limit time.Duration) bool {
 	link := "start"
 	if errors.Is(err, errNoMessage) {
-		return p.Fail(link, fmt.Sprintf("standard output has a line that is not JSON-RPC, and none followed within %v: %q", messageTime, stray), reach.RemedyStrayOutput)
+		return p.Fail(link, fmt.Sprintf("standard output has a line that is not JSON-RPC, and no message followed within %v: %q", messageTime, stray), reach.RemedyStrayOutput)
 	}
 	p.addStrayLine(stray)
 	switch {
 	case launch.WantsLogin(err):
 		link = "authorization"
 	case reach.IsWebPage(err):
-		return p.Fail("address", "it answers with a web page (text/html), not with messages of MCP: "+why.Of(err, name), reach.RemedyPath)
+		return p.Fail("address", "it answers with a web page (text/html), not with MCP messages: "+why.Of(err, name), reach.RemedyPath)
 	}
 	_, program := t.(*command.Command)
 	return p.Fail(link, why.Of(err, name), reach.StartRemedy(program, err, name, limit))
@@ -65,6 +65,6 @@ func (p *Report) FailStart(t mcp.Transport, err error, name, stray string, limit
 // addStrayLine adds a link about a line of standard output that is not a message, if there is one.
 func (p *Report) addStrayLine(line string) {
 	if line != "" {
-		p.careful("output", "standard output has a line that is not JSON-RPC, on which other clients fail: %q; %s", line, reach.RemedyStrayOutput)
+		p.careful("output", "standard output has a line that is not JSON-RPC, which other clients reject: %q; %s", line, reach.RemedyStrayOutput)
 	}
 }

@@ -48,15 +48,16 @@ func ConnectCommand(a *cli.App) *cobra.Command {
 	c := &connecting{importing: importing{App: a}}
 	cmd := &cobra.Command{
 		Use:   "connect HOST",
-		Short: "Put your servers into a host such as Cursor, through junction",
-		Long: `Take the servers of a host into junction's own file, as junction host import does, and put one entry
-in their place that serves them all: junction up --stdio, or with --url the address of a junction up
-that runs. What cannot be taken stays. It is shown first what is written; everything else in the
-host's file stays as it is, and junction host disconnect puts the file back, byte for byte.
+		Short: "Give a host such as Cursor your servers, through junction",
+		Long: `Copy the servers of a host to junction's own file, as junction host import does. One entry
+replaces them in the host's file and serves them all: junction up --stdio, or with --url the
+address of a running junction up. Servers that cannot be copied stay. The change is shown
+first. The rest of the host's file is kept, and junction host disconnect restores the file,
+byte for byte.
 
-Restart the host afterwards, unless it reads its file again by itself. junction up --stdio has the
-rules and the audit log of the settings in junction's file; --policy and --audit on the command line
-of another junction up hold for its own clients only: connect with --url to use that.
+Restart the host afterwards, unless it reads its file again by itself. junction up --stdio
+uses the rules and the audit log of the settings in junction's file. --policy and --audit of
+another junction up apply only to its own clients; connect with --url to use that one.
 
 HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction host tap --list
 knows. Files of projects are not changed, unless --file names one.
@@ -71,7 +72,7 @@ knows. Files of projects are not changed, unless --file names one.
 				return err
 			}
 			if c.stdio && c.url != "" {
-				return cli.Usagef("--stdio and --url: give one or the other")
+				return cli.Usagef("--stdio and --url: give only one")
 			}
 			if err := c.open(); err != nil {
 				return err
@@ -80,7 +81,7 @@ knows. Files of projects are not changed, unless --file names one.
 		},
 	}
 	cmd.Flags().StringVar(&c.profile, "profile", "", "serve the profile `NAME` of junction's configuration")
-	cmd.Flags().StringVar(&c.url, "url", "", "have the host call the `URL` of junction up; without one, that of the one that runs")
+	cmd.Flags().StringVar(&c.url, "url", "", "have the host call the `URL` of junction up; default: the running one")
 	cmd.Flags().Lookup("url").NoOptDefVal = up.AnyURL
 	cmd.Flags().BoolVar(&c.stdio, "stdio", false, "have the host start junction (the default)")
 	cmd.Flags().StringArrayVar(&c.files, "file", nil, "change `FILE` only, in place of your own files of the host (repeatable)")
@@ -162,7 +163,7 @@ func (c *connecting) inUse(path string, err error) error {
 		case r.Kept:
 			return fmt.Errorf("%s is tapped; junction host tap --undo %s puts it back", c.Short(path), r.Host)
 		case r.Alive:
-			return fmt.Errorf("%s is tapped by process %d; end that with Ctrl-C", c.Short(path), r.Process)
+			return fmt.Errorf("%s is tapped by process %d; end that process with Ctrl-C", c.Short(path), r.Process)
 		}
 	}
 	return err
@@ -241,7 +242,7 @@ func (c *connecting) endpoint(ctx context.Context) error {
 		}
 		at := slices.IndexFunc(all, func(i cli.Instance) bool { return launch.At(i.Endpoint) != nil })
 		if at < 0 {
-			c.Screen.Printf("junction: no junction up serves an address now; junction service install -- --http %s has one run\n", up.DefaultAddress)
+			c.Screen.Printf("junction: no junction up serves an address now; to run one: junction service install -- --http %s\n", up.DefaultAddress)
 		} else {
 			address = all[at].Endpoint
 		}
@@ -264,7 +265,7 @@ func ownProgram(p place.Place) (string, error) {
 		return "", err
 	}
 	if path := filepath.ToSlash(self); strings.Contains(path, "/go-build") && strings.Contains(path, "/exe/") {
-		return "", errors.New("this program is one of go run, which is gone when it ends: install it with go install, and run that")
+		return "", errors.New("go run deletes this program when it ends: install it with go install, and run that")
 	}
 	if found, err := p.LookPath("junction"); err == nil && filepath.IsAbs(found) && p.Real(found) == p.Real(self) {
 		return found, nil
@@ -305,7 +306,7 @@ func (c *connecting) showLinks() {
 		}
 		c.Out.Printf("%s %s\n", c.Short(l.doc.Path), plaintext.Line(what, cli.MaxReason))
 		if len(l.stay) > 0 {
-			c.Out.Printf("  These stay in it, past junction: %s\n", plaintext.Line(strings.Join(l.stay, ", "), cli.MaxReason))
+			c.Out.Printf("  These stay in it, and do not go through junction: %s\n", plaintext.Line(strings.Join(l.stay, ", "), cli.MaxReason))
 		}
 	}
 }

@@ -22,10 +22,10 @@ func DisconnectCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "disconnect HOST | --all",
 		Short: "Undo connect: put a host's file back as it was",
-		Long: `Put a host's file back as it was before junction host connect, byte for byte. Where somebody changed
-it meanwhile, only the entry of junction goes, and the servers come back that it stood for. What
-connect wrote into junction's own file stays there, and so do the secrets that it keeps: which they
-are is said, with what takes them out. Nothing is asked.
+		Long: `Restore a host's file from before junction host connect, byte for byte. If the file was
+changed meanwhile, only the entry of junction is replaced by the servers that were there.
+The servers that connect wrote into junction's own file stay there, and so do the secrets.
+disconnect lists them, with the commands that remove them. It asks no questions.
 
 ` + cli.ExitCodes("done", "", "", "a file cannot be restored, or nothing is connected"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -111,7 +111,7 @@ func printRemaining(a *cli.App, s *reach.ImportedServers, others []*reach.Import
 	which := "them"
 	if len(used) > 0 {
 		slices.Sort(users)
-		said += fmt.Sprintf(" Still connected, and in need of %s: %s.", plaintext.Line(strings.Join(used, ", "), cli.MaxReason), strings.Join(slices.Compact(users), ", "))
+		said += fmt.Sprintf(" Still connected, and using %s: %s.", plaintext.Line(strings.Join(used, ", "), cli.MaxReason), strings.Join(slices.Compact(users), ", "))
 		which = "the others"
 	}
 	if len(free) > 0 {
@@ -142,14 +142,14 @@ func putBack(a *cli.App, journal hostconfig.Journal, records ...*hostconfig.Reco
 
 // printRestored prints how a file was restored.
 func printRestored(a *cli.App, r *hostconfig.Restored) {
-	out, others, left := a.Screen, "its servers are restored", "These servers were changed, renamed or removed, too, and are left as they are now"
+	out, others, left := a.Screen, "its servers are restored", "These servers were changed, renamed or removed, too, and stay as they are now"
 	if r.Connected {
-		out, others, left = a.Out, "junction is removed, its servers are restored", "It has these again already, and they are left as they are now"
+		out, others, left = a.Out, "junction is removed, its servers are restored", "It already has these again, and they stay as they are now"
 	}
 	path := a.Short(r.Path)
 	switch {
 	case r.Gone:
-		out.Printf("%s is gone; what it held before is in %s\n", path, r.Original)
+		out.Printf("%s no longer exists; its earlier content is in %s\n", path, r.Original)
 	case r.Removed:
 		out.Printf("%s is removed: there was none before.\n", path)
 	case r.Whole:
@@ -158,7 +158,7 @@ func printRestored(a *cli.App, r *hostconfig.Restored) {
 		out.Printf("%s was edited meanwhile: %s, and the other edits are kept.\n", path, others)
 	}
 	if len(r.Left) > 0 {
-		out.Printf("%s: %s\nWhat the file held before is in %s\n", left, plaintext.Line(strings.Join(r.Left, ", "), cli.MaxReason), r.Original)
+		out.Printf("%s: %s\nThe file's earlier content is in %s\n", left, plaintext.Line(strings.Join(r.Left, ", "), cli.MaxReason), r.Original)
 	}
 	if r.Also != nil {
 		out.Printf("Its link was replaced or changed, and is restored, too.\n")

@@ -54,15 +54,15 @@ func ImportCommand(a *cli.App) *cobra.Command {
 	var files []string
 	cmd := &cobra.Command{
 		Use:   "import HOST… | --all",
-		Short: "Take the servers of hosts such as Cursor into junction's own file",
-		Long: `Take the servers that hosts have in their configuration into junction's own file, which every
-command reads. HOST is claude-desktop, claude-code, cursor, vscode, codex or another that
+		Short: "Copy the servers of hosts such as Cursor to junction's own file",
+		Long: `Copy the servers in the configuration of hosts to junction's own file, which every command
+reads. HOST is claude-desktop, claude-code, cursor, vscode, codex or another that
 junction host tap --list knows. The hosts' files are only read.
 
-Variables are written as junction writes them: what a host asks for, or keeps in a keyring of
-its own, becomes ${secret:NAME}, and so does a secret that stands in a file in plain, unless
-you say otherwise. A server that several hosts have is taken once; another one of the same name
-gets a new name. What is written is shown first, and so is what cannot be taken, with the reason.
+Variables get junction's form. A value that a host asks for, or keeps in its own keyring,
+becomes ${secret:NAME}. So does a secret in clear text, unless you decide otherwise. A server
+that several hosts have is copied once; a different one of the same name gets a new name.
+The result is shown first, with the servers that cannot be copied and the reasons.
 
 ` + cli.ExitCodes("done, or nothing is left to do", "", "", "a file cannot be read or written, or there is no terminal for questions"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,7 +82,7 @@ gets a new name. What is written is shown first, and so is what cannot be taken,
 			return i.finish(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "take those of all hosts that are found here")
+	cmd.Flags().BoolVar(&all, "all", false, "copy the servers of all hosts on this machine")
 	cmd.Flags().StringArrayVar(&files, "file", nil, "read `FILE` only, in place of the files of the host (repeatable)")
 	i.flags(cmd)
 	return cmd
@@ -99,13 +99,13 @@ func (i *importing) flags(cmd *cobra.Command) {
 // importedHosts returns the hosts named on the command line, or all hosts if all is set.
 func importedHosts(p place.Place, names []string, all bool) (hosts []hostconfig.Host, err error) {
 	if all && len(names) > 0 {
-		return nil, cli.Usagef("--all and %q: give one or the other", names[0])
+		return nil, cli.Usagef("--all and %q: give only one", names[0])
 	}
 	if all {
 		return hostconfig.Hosts(), nil
 	}
 	if len(names) == 0 {
-		return nil, missingHost(p, 0, "; --all takes all that are found, and --dry-run only shows")
+		return nil, missingHost(p, 0, "; --all takes all hosts on this machine, and --dry-run only shows the result")
 	}
 	for _, name := range names {
 		h, err := hostNamed(name)
@@ -200,7 +200,7 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 		return it
 	}
 	if f.Project != "" && i.yes && !i.named { // a project's file may come from an untrusted author
-		it.why = "it is of a project's file, which need not be yours: run junction host import without --yes, or name the file with --file"
+		it.why = "it comes from a project's file, which others may have written: run junction host import without --yes, or name the file with --file"
 		return it
 	}
 	c, err := e.Carry(f.Project)
@@ -221,7 +221,7 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 		for n := 2; i.isTaken(c.Name); n++ {
 			c.Name = fmt.Sprintf("%s-%s-%d", old, h.ID, n)
 		}
-		it.why = fmt.Sprintf("another server is called %s already, and starts or calls something else", old)
+		it.why = fmt.Sprintf("a different server is called %s already", old)
 	}
 	if err := i.check(c); err != nil {
 		it.why = err.Error()

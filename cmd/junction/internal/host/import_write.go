@@ -32,9 +32,9 @@ func (i *importing) finish(ctx context.Context) error {
 	}
 	switch {
 	case len(i.found) == 0:
-		i.Out.Printf("No server is found that could be taken.\n")
+		i.Out.Printf("No server was found to copy.\n")
 	case after == nil:
-		i.Out.Printf("Nothing is new for %s.\n", i.Short(i.path))
+		i.Out.Printf("%s has all of these servers already.\n", i.Short(i.path))
 	}
 	if after != nil && !i.dry {
 		if err := i.agree(ctx, "Write this to "+i.Short(i.path)+"?"); err != nil {
@@ -45,7 +45,7 @@ func (i *importing) finish(ctx context.Context) error {
 		}
 	}
 	if i.Unread != nil {
-		return errors.New("not all files of the hosts could be read")
+		return errors.New("some files of the hosts could not be read")
 	}
 	return nil
 }
@@ -77,13 +77,13 @@ func (i *importing) show(after []byte) {
 		name := plaintext.Line(it.entry.Name, 80)
 		switch {
 		case it.same != "" && it.same == it.entry.Name:
-			i.Out.Printf("  %s: is there already\n", name)
+			i.Out.Printf("  %s: exists already\n", name)
 			continue
 		case it.same != "":
-			i.Out.Printf("  %s: is there already as %s\n", name, plaintext.Line(it.same, 80))
+			i.Out.Printf("  %s: exists already as %s\n", name, plaintext.Line(it.same, 80))
 			continue
 		case it.as == nil:
-			i.Out.Printf("  %s: is not taken: %s\n", name, plaintext.Line(it.why, cli.MaxReason))
+			i.Out.Printf("  %s: not copied: %s\n", name, plaintext.Line(it.why, cli.MaxReason))
 			continue
 		}
 		d, err := parseOwn(i.path, after, it.as.Name)
@@ -116,7 +116,7 @@ func (i *importing) agree(ctx context.Context, question string) error {
 	}
 	is, err := askYes(ctx, i.App, question)
 	if err == nil && !is {
-		err = errors.New("nothing is changed")
+		err = errors.New("nothing was changed")
 	}
 	return err
 }
@@ -139,11 +139,11 @@ func askYes(ctx context.Context, a *cli.App, question string) (bool, error) {
 func (i *importing) write(ctx context.Context, after []byte) error {
 	for _, p := range i.plain {
 		if err := account.StoreSecret(ctx, i.App, p.Secret, p.Value); err != nil {
-			return fmt.Errorf("the secret is not kept, and nothing is written: %w", err)
+			return fmt.Errorf("the secret could not be kept, so nothing was written: %w", err)
 		}
 	}
 	if err := hostconfig.Replace(i.own, after); err != nil {
-		return fmt.Errorf("%s is not written: %w", i.path, err)
+		return fmt.Errorf("%s was not written: %w", i.path, err)
 	}
 	i.Out.Printf("Added to %s: %s\n", i.Short(i.path), plaintext.Count(len(i.carried()), "server"))
 	return i.askNeeds(ctx)
@@ -171,7 +171,7 @@ func (i *importing) askNeeds(ctx context.Context) error {
 			}
 		}
 		if value == "" {
-			i.Out.Printf("To be given before its server can start: junction secret set %s\n", name)
+			i.Out.Printf("Its server needs this before it can start: junction secret set %s\n", name)
 		} else if err := account.StoreSecret(ctx, i.App, name, value); err != nil {
 			return err
 		}

@@ -47,22 +47,22 @@ func TapCommand(a *cli.App) *cobra.Command {
 	var record string
 	cmd := &cobra.Command{
 		Use:   "tap HOST [SERVER…] [-- COMMAND [ARGS]]",
-		Short: "See what Claude, Cursor, Codex and others say to their servers",
-		Long: `Put junction proxy between a host and its servers, all or those that are named, by
-changing the host's configuration, and show what goes through until Ctrl-C. Then the
-configuration is put back, byte for byte. With a command behind "--" that is run in
-the meantime, on this terminal; junction traffic in another one shows what it says.
+		Short: "Watch the messages between Claude, Cursor, Codex and other hosts and their servers",
+		Long: `Put junction proxy between a host and its servers, all or those that you name, and show
+the messages until Ctrl-C. For this the host's configuration is changed; afterwards it is
+restored, byte for byte. A command after "--" is run meanwhile, on this terminal;
+junction traffic in another terminal shows the messages.
 
 HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction host
-tap --list names; with a command it can be left out where the command tells.
+tap --list names. It can be left out if the command after "--" identifies the host.
 
-Where a junction host tap was killed, the next one puts back what it left.
+If a junction host tap is killed, the next one restores the configuration.
 
 Exit codes:
   0    done, or ended by Ctrl-C while it showed the messages
   2    the command line is wrong
-  3    a file cannot be read or changed, or nothing in it can be tapped
-With a command it is that of the command.`,
+  3    a file cannot be read or changed, or has no server to tap
+With a command after \"--\", its exit code.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if record != "" {
 				folder, err := a.Abs(record)
@@ -78,12 +78,12 @@ With a command it is that of the command.`,
 			return p.run(cmd, args)
 		},
 	}
-	cmd.Flags().StringVar(&record, "record", "", "record what each server hears and says, to new files in the folder `DIR`, without secrets")
+	cmd.Flags().StringVar(&record, "record", "", "record the messages of each server in new files in the folder `DIR`, without secrets")
 	cmd.Flags().StringArrayVar(&p.files, "config", nil, "tap the servers of `FILE` only, in place of the files of the host (repeatable)")
-	cmd.Flags().BoolVar(&p.keep, "keep", false, "leave the configuration as it then is, and end; --undo puts it back")
+	cmd.Flags().BoolVar(&p.keep, "keep", false, "keep the changed configuration, and end; --undo restores it")
 	cmd.Flags().BoolVar(&p.undo, "undo", false, "restore what --keep changed, of HOST or of all")
-	cmd.Flags().BoolVar(&p.list, "list", false, "list the hosts that are found, their files, and which are tapped")
-	cmd.Flags().BoolVar(&p.filter.Full, "full", false, "print whole messages, below each line")
+	cmd.Flags().BoolVar(&p.list, "list", false, "list the hosts on this machine, their files, and the tapped ones")
+	cmd.Flags().BoolVar(&p.filter.Full, "full", false, "print the whole message below each line")
 	a.JSONFlag(cmd, &watch.ShownEvent{})
 	return cmd
 }
@@ -94,7 +94,7 @@ func missingHost(p place.Place, named int, more string) error {
 	if named > 1 {
 		return cli.Usagef("expected one HOST, got %d words", named)
 	}
-	found := "none is found here"
+	found := "there are none here"
 	var ids []string
 	for _, h := range hostconfig.Hosts() {
 		if len(hostconfig.Find(h, reach.HostOptions(p))) > 0 {
@@ -104,7 +104,7 @@ func missingHost(p place.Place, named int, more string) error {
 	if len(ids) > 0 {
 		found = "found here: " + strings.Join(ids, ", ")
 	}
-	return cli.Usagef("HOST is missing: one of %s; %s%s", hostIDs(), found, more)
+	return cli.Usagef("HOST is missing: give one of %s; %s%s", hostIDs(), found, more)
 }
 
 // hostIDs returns the IDs of all known hosts, separated by commas.
@@ -121,7 +121,7 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 	var command []string
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if args, command = args[:dash], args[dash:]; len(command) == 0 {
-			return cli.Usagef(`after "--" stands the command of a host`)
+			return cli.Usagef(`expected the command of a host after "--"`)
 		}
 	}
 	if p.list {
@@ -156,14 +156,14 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case p.host.ID == "" && len(command) > 0 && len(p.files) == 0:
-		return cli.Usagef("which host %q is, is not known: name it in front, as in: junction host tap claude-code -- %s", command[0], command[0])
+		return cli.Usagef("%q does not identify a host: name the host first, as in: junction host tap claude-code -- %s", command[0], command[0])
 	case p.host.ID == "" && len(p.files) == 0:
 		return missingHost(p.Place, 0, "; --list shows their files")
 	case p.host.Nowhere != "" && len(p.files) == 0:
 		return errors.New(p.host.Nowhere)
 	}
 	if p.keep && len(command) > 0 {
-		return cli.Usagef("--keep leaves nothing to restore when the command ends; give one or the other")
+		return cli.Usagef("--keep does not go with a command, after which the configuration is restored; give only one")
 	}
 	return p.tapFor(cmd.Context(), servers, command)
 }
@@ -194,7 +194,7 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 		p.Screen.Printf("To apply this in %s, %s.\n", p.host.Name, p.host.Reload)
 	}
 	if p.keep && err == nil {
-		p.Screen.Printf("It stays so; junction traffic shows what goes through. To put it back: junction host tap --undo %s\n", p.host.ID)
+		p.Screen.Printf("The change stays; junction traffic shows the messages. To undo it: junction host tap --undo %s\n", p.host.ID)
 		return nil
 	}
 	defer func() {
@@ -252,7 +252,7 @@ func (p *tap) apply(servers []string) (names []string, err error) {
 	case len(unknown) > 0:
 		return nil, fmt.Errorf("no server is called %q in %s (there are: %s)", unknown[0], strings.Join(paths, ", "), strings.Join(there, ", "))
 	case len(names) == 0:
-		return nil, fmt.Errorf("no server that could be tapped is in %s", strings.Join(paths, ", "))
+		return nil, fmt.Errorf("%s has no server that can be tapped", strings.Join(paths, ", "))
 	}
 	return names, nil
 }
@@ -278,7 +278,7 @@ func distinctFiles(paths []string) (distinct []string) {
 func (p *tap) program(path string, e *hostconfig.Entry) (hostconfig.Program, bool) {
 	says := func(what string) { p.printAbout(path, e, what) }
 	if e.Problem != nil {
-		says("is not tapped: " + e.Problem.Error())
+		says("not tapped: " + e.Problem.Error())
 		return hostconfig.Program{}, false
 	}
 	if e.Warning != "" {
@@ -286,7 +286,7 @@ func (p *tap) program(path string, e *hostconfig.Entry) (hostconfig.Program, boo
 	}
 	self, err := os.Executable()
 	if err != nil {
-		says("is not tapped: " + err.Error())
+		says("not tapped: " + err.Error())
 		return hostconfig.Program{}, false
 	}
 	program := hostconfig.Program{Command: self, Args: []string{"proxy", "--name", e.Name}}
@@ -313,11 +313,11 @@ func (p *tap) wayBack(path string) string {
 		switch {
 		case r.Path != p.Real(path):
 		case r.Connected:
-			return fmt.Sprintf("its servers are behind junction, and junction traffic shows what goes through already; %s puts them back", r.Remedy())
+			return fmt.Sprintf("its servers go through junction, so junction traffic shows their messages already; %s restores them", r.Remedy())
 		case r.Kept:
-			return fmt.Sprintf("junction host tap --undo %s puts it back; junction traffic shows what goes through", r.Host)
+			return fmt.Sprintf("junction host tap --undo %s restores it; junction traffic shows the messages", r.Host)
 		case r.Alive:
-			return fmt.Sprintf("Ctrl-C in process %d puts it back; junction traffic shows what goes through", r.Process)
+			return fmt.Sprintf("Ctrl-C in process %d restores it; junction traffic shows the messages", r.Process)
 		}
 	}
 	return "see junction host tap --list"
@@ -329,7 +329,7 @@ func (p *tap) applyTo(d *hostconfig.Document, programs map[*hostconfig.Entry]hos
 	if err != nil {
 		for e, program := range programs {
 			if _, _, err := d.Replace(map[*hostconfig.Entry]hostconfig.Program{e: program}); err != nil {
-				p.printAbout(d.Path, e, "is not tapped: "+err.Error())
+				p.printAbout(d.Path, e, "not tapped: "+err.Error())
 				delete(programs, e)
 			}
 		}

@@ -17,7 +17,7 @@ const hostTime = 10 * time.Second
 // runHost runs the command of a host on this terminal until it ends. Ctrl-C goes to the host.
 func (p *tap) runHost(ctx context.Context, command []string) error {
 	if p.record == "" {
-		p.Screen.Printf("What it says: junction traffic, in another terminal.\n")
+		p.Screen.Printf("To see its messages, run junction traffic in another terminal.\n")
 	}
 	p.Stops.Set(func() bool { return true })
 	defer p.Stops.Set(func() bool { return false })

@@ -30,7 +30,7 @@ func (p *tap) restore() error {
 		if i < 0 {
 			now, err := os.ReadFile(applied.path)
 			if err != nil || !bytes.Equal(now, applied.before) { // unchanged if another junction host tap restored it
-				faults = append(faults, fmt.Errorf("%s: there is no record any more that it is tapped; look whether its servers are as they were", applied.path))
+				faults = append(faults, fmt.Errorf("%s: the record of the tap is missing; check its servers, which may still be changed", applied.path))
 			}
 			continue
 		}
@@ -46,7 +46,7 @@ func (p *tap) recover() error {
 		if r.Connected { // the user restored it by hand
 			continue
 		}
-		p.Screen.Printf("A junction host tap was killed before it undid its change.\n")
+		p.Screen.Printf("A killed junction host tap did not undo its change.\n")
 		printRestored(p.App, r)
 	}
 	return err
@@ -75,7 +75,7 @@ func (p *tap) undoKept(hosts []string, recovered error) error {
 		}
 		undone++
 		if r.Alive {
-			faults = append(faults, fmt.Errorf("%s is tapped by process %d; end that with Ctrl-C", r.Path, r.Process))
+			faults = append(faults, fmt.Errorf("%s is tapped by process %d; end that process with Ctrl-C", r.Path, r.Process))
 			continue
 		}
 		faults = append(faults, putBack(p.App, p.journal, r)...)
@@ -109,14 +109,14 @@ func (p *tap) showHosts() error {
 			case r.Path != p.Real(path) && r.Named != path:
 				continue
 			case r.Connected:
-				state += "; connected: " + hostconfig.OwnName + " stands there until " + r.Remedy()
+				state += "; connected: it has " + hostconfig.OwnName + " until " + r.Remedy()
 				continue
 			case r.Kept:
 				state += "; tapped until --undo: "
 			case r.Alive:
 				state += fmt.Sprintf("; tapped by process %d: ", r.Process)
 			default:
-				state += "; left by a process that was killed, the next junction host tap puts it back: "
+				state += "; left by a killed process, and the next junction host tap restores it: "
 			}
 			state += strings.Join(r.Servers(), ", ")
 		}
@@ -146,7 +146,7 @@ func (p *tap) showHosts() error {
 		}
 	}
 	if len(missing) > 0 {
-		p.Screen.Printf("No file here of: %s\n", strings.Join(missing, ", "))
+		p.Screen.Printf("Not found here: %s\n", strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -322,7 +322,7 @@ func callColumns(width int) (client, what int) {
 
 func callsHeading(width int) string {
 	client, what := callColumns(width)
-	return cells(width, cell{8, "time", ""}, cell{client, "client", ""}, cell{what, "server/tool", ""}, cell{7, "outcome", ""}, cell{-7, "took", ""}, cell{width, "arguments, or why it failed", ""})
+	return cells(width, cell{8, "time", ""}, cell{client, "client", ""}, cell{what, "server/tool", ""}, cell{7, "outcome", ""}, cell{-7, "took", ""}, cell{width, "arguments, or the reason of the failure", ""})
 }
 
 // line returns the line for a call.
@@ -374,7 +374,7 @@ func (c *calls) text(key string) string {
 	defer c.mu.Unlock()
 	one := c.by[key]
 	if one == nil {
-		return "This call is forgotten: many came after it."
+		return "This call is no longer kept: many followed it."
 	}
 	var b strings.Builder
 	outcome := "ok, after " + span(one.took)
@@ -382,7 +382,7 @@ func (c *calls) text(key string) string {
 	case one.running > 0:
 		outcome = "running"
 	case one.asks:
-		outcome = "asks its client for input, after " + span(one.took)
+		outcome = "needs input from its client, after " + span(one.took)
 	case one.failed:
 		outcome = "failed, after " + span(one.took)
 	}

@@ -88,7 +88,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.notice = string(msg)
 	case openMsg:
 		if m.now() != msg.over || m.editing { // the next keys are meant for the current view
-			m.notice = "the withheld definitions of " + msg.view.subject + " came late: a shows them"
+			m.notice = "the withheld definitions of " + msg.view.subject + " have arrived: a shows them"
 			break
 		}
 		m.views = append(m.views, msg.view)
@@ -201,7 +201,7 @@ func (m *model) quit() tea.Cmd {
 		}
 	}
 	if running > 0 && !m.asked {
-		m.asked, m.notice = true, fmt.Sprintf("%s of clients running: q once more ends them, any other key goes on", plaintext.Count(running, "request"))
+		m.asked, m.notice = true, fmt.Sprintf("%s of clients running: q again ends them, any other key continues", plaintext.Count(running, "request"))
 		return nil
 	}
 	return tea.Quit
@@ -276,7 +276,7 @@ func (m *model) openHelp() tea.Cmd {
 
 func (m *model) openHosts() tea.Cmd {
 	hosts := m.gateway.Hosts()
-	return m.push(&view{kind: ofHosts, title: "Enter connects a host of this machine; other clients need this:", rows: func(width int) (rows []row) {
+	return m.push(&view{kind: ofHosts, title: "Enter connects a host on this machine. For other clients, copy this:", rows: func(width int) (rows []row) {
 		for _, h := range hosts {
 			rows = append(rows, row{h.Name, cells(width, cell{24, h.Name, ""}, cell{width, plaintext.ShellWords(h.Command[1:]), faint})})
 		}
@@ -332,7 +332,7 @@ func (m *model) openReview() tea.Cmd {
 		case err != nil:
 			return noticeMsg(err.Error())
 		case hash == "":
-			return noticeMsg("no definition of " + server + " is withheld")
+			return noticeMsg(server + " has no withheld definitions")
 		}
 		v := m.page(ofReview, "Withheld of "+server+": y approves this", server, func() string { return shown })
 		v.hash = hash
@@ -343,7 +343,7 @@ func (m *model) openReview() tea.Cmd {
 func (m *model) approve() tea.Cmd {
 	v := m.now()
 	if v.filter != "" {
-		v.filter, m.notice = "", "this is the whole text: y approves it"
+		v.filter, m.notice = "", "you have seen the whole text: y approves it"
 		return nil
 	}
 	if more := len(v.rows(m.width)) - v.drawn; more > 0 {

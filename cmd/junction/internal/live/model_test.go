@@ -312,7 +312,7 @@ func TestRunningCalls(t *testing.T) {
 	}
 	event(traffic.Response, false, "tools/call", `{"result":{"resultType":"input_required","inputRequests":{}}}`)
 	u.sees(`asks      1m15s {"from":"a"}`).misses("3 of 10")
-	u.press("enter").sees("asks its client for input").press("esc")
+	u.press("enter").sees("needs input from its client").press("esc")
 	event(traffic.Request, true, "tools/call", request)
 	u.sees("running")
 	event(traffic.Response, false, "tools/call", `{"result":{"content":[]}}`)
@@ -394,7 +394,7 @@ func TestCallsThatAreManyAreForgotten(t *testing.T) {
 	if got := ui.calls.tallies()["time"].calls; got != maxCalls+10 {
 		t.Errorf("%d calls of the server are counted", got)
 	}
-	if got := ui.calls.text("7/1"); !strings.Contains(got, "forgotten") {
+	if got := ui.calls.text("7/1"); !strings.Contains(got, "no longer kept") {
 		t.Errorf("the first call is %q", got)
 	}
 }

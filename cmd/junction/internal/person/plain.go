@@ -71,7 +71,7 @@ func (p *Plain) inAdvance(card host.Card) (host.Verdict, error) {
 	remedy := ""
 	switch {
 	case card.Secret:
-		remedy = "  (an apparent secret is sent only with a yes at a terminal)\n"
+		remedy = "  (a call with an apparent secret needs your yes at a terminal)\n"
 	case card.Resource == "":
 		remedy = fmt.Sprintf("  (--allow '%s' allows it in advance)\n", name(card))
 	}

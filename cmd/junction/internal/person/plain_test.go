@@ -18,7 +18,7 @@ import (
 func TestFlagsDecideWithoutAUser(t *testing.T) {
 	ofLine := &policy.Rule{Name: "--allow files/write", Effect: policy.Allow, Source: person.CommandLine}
 	ofFile := &policy.Rule{Name: "writing is fine", Effect: policy.Allow, Source: "policy.json:2"}
-	const remedy, onlyAsked = "--allow 'files/write'", "a yes at a terminal"
+	const remedy, onlyAsked = "--allow 'files/write'", "your yes at a terminal"
 	for _, c := range []struct {
 		name     string
 		card     host.Card

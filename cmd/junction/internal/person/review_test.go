@@ -47,8 +47,8 @@ y approve · n refuse · t approve and trust… · d Enter details
 A approve all 1 without warnings · N refuse all · 1 and so on: choose
 ? `},
 		{"a name that they share, once", []host.Review{brings("a", sameName), brings("b", sameName)}, "1,A", []bool{true, true}, `
-Names that tools of several servers share, or nearly: fetch. The model sees each
-behind its server's name.
+Tools of several servers have the same or similar names: fetch. The model sees
+each name after its server's name.
 ▸ a  1 tool: 0 read, 1 write; a 1.0.0
     npx -y a
   b  1 tool: 0 read, 1 write; b 1.0.0
@@ -119,7 +119,7 @@ func TestAReviewCanSayThatToolsOnlyRead(t *testing.T) {
 		if err != nil || !slices.Equal(got, []host.ReviewAnswer{want}) || !strings.Contains(out.String(), "r approve, 1 only read…") {
 			t.Errorf("%s: the answer is %+v, %v\n%s", typed, got, err, out.String())
 		}
-		if typed != "y" && !strings.Contains(out.String(), "does not say what these do: fetch.") {
+		if typed != "y" && !strings.Contains(out.String(), "does not declare what these do: fetch.") {
 			t.Errorf("%s: the tools are not named:\n%s", typed, out.String())
 		}
 	}

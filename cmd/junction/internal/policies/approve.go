@@ -24,13 +24,13 @@ import (
 func ApproveCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve [SERVER[@HASH]…]",
-		Short: "Approve what servers define, where junction up withholds it",
-		Long: `Show which tools and prompts of the configured servers are new or changed since somebody
-approved them, as junction up --review withholds them, and approve those of the servers
-that are named. You are asked after you saw them; SERVER@HASH approves exactly what was
-shown with that hash, without a question. A junction up that runs offers them at once.
+		Short: "Approve the definitions of servers that junction up withholds",
+		Long: `List the tools and prompts of the configured servers that are new, or changed since they
+were approved; junction up --review withholds these. With SERVER, approve the definitions
+of that server. You see them first and are asked. SERVER@HASH approves exactly the
+definitions with that hash, without a question. A running junction up offers them at once.
 
-` + cli.ExitCodes("what is shown was shown, what was named is approved, or the answer was no", "", cli.NoTerminalHelp, "no such server, a file cannot be used, or the server defines something else by now"),
+` + cli.ExitCodes("listed, or approved, or the answer was no", "", cli.NoTerminalHelp, "no such server, a file cannot be used, or the definitions changed meanwhile"),
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return approve(cmd.Context(), a, args) },
 	}
@@ -101,7 +101,7 @@ func approve(ctx context.Context, a *cli.App, args []string) error {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(u *Unapproved) bool { return u.Server == name })
 		if i < 0 {
-			a.Out.Printf("Of server %q there is nothing to approve.\n", name)
+			a.Out.Printf("Server %q has nothing to approve.\n", name)
 			continue
 		}
 		if err := approveOne(ctx, a, pins, catalogue, all[i], named[name]); err != nil {
@@ -154,7 +154,7 @@ func listUnapproved(a *cli.App, all []*Unapproved, set *config.Set) error {
 			files = append(files, a.Short(f.Path))
 		}
 		if len(files) == 0 {
-			a.Out.Printf("There is no configuration file here, and so nothing to approve; what a junction up that runs withholds, junction status shows.\n")
+			a.Out.Printf("There is no configuration file here, and so nothing to approve. junction status shows what a running junction up withholds.\n")
 		} else {
 			a.Out.Printf("Nothing in %s waits for approval. junction chat asks about a command or a version that changed.\n", strings.Join(files, ", "))
 		}
@@ -198,11 +198,11 @@ func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *gu
 			return err
 		}
 		if !agreed {
-			a.Out.Printf("Nothing of server %q was approved.\n", u.Server)
+			a.Out.Printf("No definition of server %q was approved.\n", u.Server)
 			return nil
 		}
 	} else if hash != u.Hash() {
-		return fmt.Errorf("server %q defines something else by now: %s shows it", u.Server, ApproveCommandLine(u.Server, "", u.file))
+		return fmt.Errorf("the definitions of server %q changed meanwhile: %s shows them", u.Server, ApproveCommandLine(u.Server, "", u.file))
 	}
 	if err := ApproveDefinitions(pins, u.Server, u.Definitions()); err != nil {
 		return err

@@ -19,15 +19,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const auditHelp = `Nothing is logged unless junction up runs with --audit, or its settings have "audit". Users
-have names in the log if junction up knows them: with --auth or --tls-client-ca. FOLDER is
-that of --audit=FOLDER; if left out, the one that --audit alone writes to.`
+const auditHelp = `junction up logs calls only with --audit, or with "audit" in its settings. The log has the
+names of users if junction up runs with --auth or --tls-client-ca. FOLDER is the folder of
+--audit=FOLDER. Without it, the folder of --audit alone is read.`
 
 // auditExitHelp describes the exit codes of the commands that read the log, and verifyExitHelp
 // those of audit verify.
 var (
 	auditExitHelp  = cli.ExitCodes("done", "", "", "there is no log, or it cannot be read")
-	verifyExitHelp = cli.ExitCodes("the log is as it was written", "the log was changed", "", "there is no log, or it cannot be read")
+	verifyExitHelp = cli.ExitCodes("the log is unchanged", "the log was changed", "", "there is no log, or it cannot be read")
 )
 
 // errChanged reports that the audit log was changed. The command has printed the details before it
@@ -53,11 +53,11 @@ func auditVerifyCommand(a *cli.App) *cobra.Command {
 	var public string
 	cmd := &cobra.Command{
 		Use:   "verify [FOLDER]",
-		Short: "Say whether the log is as it was written",
-		Long: `Read all of the log, and say where it was changed: a byte, lines that were added,
-removed, repeated or moved, an end that was cut off, a file that was replaced. With
---key, the public key that junction audit key prints, it can be verified elsewhere, up
-to its last checkpoint.
+		Short: "Check that the log is unchanged",
+		Long: `Read the whole log, and report where it was changed: a byte, lines that were added,
+removed, repeated or moved, an end that was cut off, a file that was replaced. On
+another machine, verify it with --key and the public key that junction audit key prints,
+up to its last checkpoint.
 
 ` + auditHelp + "\n\n" + verifyExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -75,7 +75,7 @@ to its last checkpoint.
 			return printReport(a, folder, report)
 		},
 	}
-	cmd.Flags().StringVar(&public, "key", "", "verify with the public `KEY` alone")
+	cmd.Flags().StringVar(&public, "key", "", "verify with only the public `KEY`")
 	a.JSONFlag(cmd, &audit.Report{})
 	return cmd
 }
@@ -112,10 +112,10 @@ func printReport(a *cli.App, folder string, r *audit.Report) error {
 	if more := r.Count - len(r.Faults); more > 0 {
 		fmt.Fprintf(a.Out, "and %d more\n", more)
 	}
-	outcome := "it is as it was written"
+	outcome := "it is unchanged"
 	switch {
 	case r.OtherKey:
-		outcome = "IT WAS CHANGED, OR WRITTEN WITH ANOTHER KEY than that of this installation: junction audit verify --key KEY, with the public key of that one, tells which"
+		outcome = "IT WAS CHANGED, OR WRITTEN WITH THE KEY of another installation; to find out, run junction audit verify --key KEY with its public key"
 	case r.Count > 0:
 		outcome = "IT WAS CHANGED"
 	}
@@ -124,7 +124,7 @@ func printReport(a *cli.App, folder string, r *audit.Report) error {
 	}
 	refused := ""
 	if r.Refused > 0 {
-		refused = fmt.Sprintf(", with %s that lines of refusals count", plaintext.Count(r.Refused, "request"))
+		refused = fmt.Sprintf(", plus %s that lines of refusals count", plaintext.Count(r.Refused, "request"))
 	}
 	_, err := fmt.Fprintf(a.Out, "%s: lines %d to %d in %s, %s%s; %s\n", a.Short(folder), r.First, r.Last,
 		plaintext.Count(r.Files, "file"), plaintext.Count(r.Checkpoints, "checkpoint"), refused, outcome)
@@ -143,7 +143,7 @@ var (
 func FilterError(err error) error {
 	if wrong := new(fields.ParamError); errors.As(err, &wrong) && (wrong.Got == "denied" || wrong.Got == "refused") {
 		if dashes, is := strings.CutSuffix(wrong.Name, "outcome"); is {
-			return cli.Usagef("%w; what rules refused is found with %sdecision deny", err, dashes)
+			return cli.Usagef("%w; to find calls that rules refused, use %sdecision deny", err, dashes)
 		}
 	}
 	if err != nil {
@@ -156,7 +156,7 @@ func auditTailCommand(a *cli.App) *cobra.Command {
 	var chosen func(*audit.Filter) error
 	cmd := &cobra.Command{
 		Use:   "tail [FOLDER]",
-		Short: "Print lines while they are written",
+		Short: "Print new lines as they are written",
 		Long:  "Print the lines that are written from now on, until Ctrl-C.\n\n" + auditHelp + "\n\n" + auditExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder, err := auditArgument(a.Place, cmd, args)
@@ -184,8 +184,8 @@ func auditQueryCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "query [FOLDER]",
 		Short: "Show past calls: all, or those of a server, tool, user or time",
-		Long: `Print the lines that match all flags, the oldest first; with --limit the newest of them.
-junction audit verify tells whether they were changed since they were written.
+		Long: `Print the lines that match all flags, the oldest first; with --limit only the newest.
+junction audit verify reports whether the log was changed.
 
   junction audit query --decision deny --since 24h
   junction audit query --tool write --principal ada --json

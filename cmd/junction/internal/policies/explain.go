@@ -50,12 +50,12 @@ func policyExplainCommand(a *cli.App) *cobra.Command {
 	var x explanation
 	cmd := &cobra.Command{
 		Use:   "explain [SERVER] TOOL [KEY=VALUE… | --args JSON]",
-		Short: "Say what would become of a call, by which rule and why",
-		Long: `Say what would become of a call, which rule decides, and what became of the others.
-Nothing is called. A SERVER that is configured is asked for the tool's annotations and
-input schema, unless --offline; another one is only a name. Arguments are written as for
-junction call. Without SERVER, TOOL is the name that clients of junction up see, such as
-SERVER__TOOL. With --as, the roles of the settings decide first, as in junction up.
+		Short: "Show the decision about a call, and the rule that decides",
+		Long: `Show the decision about a call, the rule that decides, and why other rules do not.
+Nothing is called. A configured SERVER is asked for the tool's annotations and input
+schema, unless you give --offline; any other SERVER is only a name. Write arguments as
+for junction call. Without SERVER, TOOL is the name that clients of junction up see, such
+as SERVER__TOOL. With --as, the roles of the settings decide first, as in junction up.
 
 ` + policyHelp + "\n\n" + policyExitHelp,
 		ValidArgsFunction: reach.SuggestTools(a),
@@ -73,17 +73,17 @@ SERVER__TOOL. With --as, the roles of the settings decide first, as in junction 
 	f := cmd.Flags()
 	PolicyFlag(f, &x.policy)
 	f.StringVar(&x.args, "args", "", "all arguments as one `JSON` object, @FILE, or - for standard input")
-	f.StringArrayVar(&x.labels, "label", nil, "the call's data is known to hold `LABEL`, such as untrusted or private (repeatable)")
-	f.StringArrayVar(&x.sources, "source", nil, "output of `SERVER` has reached the call (repeatable)")
-	f.StringSliceVar(&x.annotations, "annotations", nil, "take `HINT=BOOL` for the server's: readOnly, destructive, idempotent, openWorld")
-	f.StringVar(&x.principal, "principal", "", "as if `NAME` called, the principal.subject of rules: the name of a key, a user, or a certificate's (default: an unknown user)")
-	f.StringVar(&x.issuer, "issuer", "", "with --principal: `ISSUER` vouches for the name, the principal.issuer of rules")
-	f.StringSliceVar(&x.scopes, "scope", nil, "as if the caller were granted this `SCOPE`, one of principal.scopes (repeatable)")
-	f.StringVar(&x.as, "as", "", "as if this `CALLER` of junction up called: user:NAME, key:NAME, or client:NAME of a certificate; the roles of the settings decide first")
-	f.StringSliceVar(&x.groups, "group", nil, "with --as: the caller is in this `GROUP` (repeatable)")
-	f.StringVar(&x.profile, "profile", "", "as if the call came to this `PROFILE` of junction up, with its rules")
-	f.BoolVar(&x.trusted, "trusted", false, "as if you trusted the server's claims (default: as your policy.json says, and those that ship with junction are)")
-	f.StringVar(&x.expect, "expect", "", "end with exit code 1 unless it is decided so: `EFFECT` is allow, ask or deny; for tests of rules")
+	f.StringArrayVar(&x.labels, "label", nil, "assume that the call's data has the `LABEL` untrusted, private or another (repeatable)")
+	f.StringArrayVar(&x.sources, "source", nil, "assume that output of `SERVER` has reached the call (repeatable)")
+	f.StringSliceVar(&x.annotations, "annotations", nil, "assume the annotation `HINT=BOOL`: readOnly, destructive, idempotent, openWorld")
+	f.StringVar(&x.principal, "principal", "", "assume the caller `NAME`, the principal.subject of rules: the name of a key, a user or a certificate (default: an unknown user)")
+	f.StringVar(&x.issuer, "issuer", "", "with --principal: assume that `ISSUER` issued the name, the principal.issuer of rules")
+	f.StringSliceVar(&x.scopes, "scope", nil, "assume that the caller has this `SCOPE`, one of principal.scopes (repeatable)")
+	f.StringVar(&x.as, "as", "", "assume this `CALLER` of junction up: user:NAME, key:NAME, or client:NAME of a certificate; the roles of the settings decide first")
+	f.StringSliceVar(&x.groups, "group", nil, "with --as: assume that the caller is in this `GROUP` (repeatable)")
+	f.StringVar(&x.profile, "profile", "", "assume that the call came to this `PROFILE` of junction up, with its rules")
+	f.BoolVar(&x.trusted, "trusted", false, "assume that you trust the server's annotations (default: the choice in your policy.json; servers that ship with junction are trusted)")
+	f.StringVar(&x.expect, "expect", "", "end with exit code 1 unless the decision is this `EFFECT`: allow, ask or deny; for tests of rules")
 	f.BoolVar(&x.offline, "offline", false, "do not ask the server: the tool is only a name")
 	reach.ConnectionFlags(a, f)
 	a.JSONFlag(cmd, ExplanationShown{})
@@ -188,7 +188,7 @@ func lookUp(ctx context.Context, a *cli.App, x *explanation, in *policy.Input, k
 		return nil, err
 	}
 	if !known {
-		a.Screen.Printf("junction: no server is called %q, so nothing is known of its tools but what you say.\n", plaintext.Line(in.Server, 80))
+		a.Screen.Printf("junction: no server is called %q, so only your flags describe its tools.\n", plaintext.Line(in.Server, 80))
 		return nil, nil
 	}
 	t, err := reach.ServerTarget(ctx, a, in.Server)
@@ -213,7 +213,7 @@ func lookUp(ctx context.Context, a *cli.App, x *explanation, in *policy.Input, k
 	}
 	hint := cli.Suggestion(nearest.Name(in.Tool, names))
 	if own, exposed := strings.CutPrefix(in.Tool, in.Server+gateway.Separator); exposed && slices.Contains(names, own) {
-		hint = "; rules want the name that the server gives" + cli.Suggestion(own)
+		hint = "; rules use the server's own name" + cli.Suggestion(own)
 	}
 	return nil, cli.Usagef("server %q lists no tool %q%s (--offline explains without the server)", plaintext.Line(in.Server, 80), plaintext.Line(in.Tool, 80), hint)
 }
@@ -306,7 +306,7 @@ func showExplanation(a *cli.App, in policy.Input, d policy.Decision, hidden bool
 		fmt.Fprintf(&b, "  because: %s\n", plaintext.Line(d.Reason, cli.MaxLog))
 	}
 	if hidden {
-		b.WriteString("  It is denied whatever its arguments, so no model gets to see it.\n")
+		b.WriteString("  It is denied for all arguments, so no model sees it.\n")
 	}
 	if len(d.Trace) > 0 {
 		b.WriteString("\nRules, the strictest first:\n")

@@ -21,12 +21,12 @@ Ann's client connects to https://gw.example.com:7717/mcp. Without --http only pr
 machine can connect.`
 
 const keyHelp = `Clients send a key as "Authorization: Bearer KEY" to a junction up that runs with
---auth keys. What is kept of a key is a hash, in keys.json in junction's folder.`
+--auth keys. Only a hash of the key is stored, in keys.json in junction's folder.`
 
 // KeyCommand returns the command key.
 func KeyCommand(a *cli.App) *cobra.Command {
-	return cli.Group("key", "Let colleagues and programs use your junction up, each by a key",
-		"Let colleagues and programs use your junction up, each by a key:\n\n"+keyExample+"\n\n"+keyHelp,
+	return cli.Group("key", "Let colleagues and programs use your junction up, each with a key",
+		"Let colleagues and programs use your junction up, each with a key:\n\n"+keyExample+"\n\n"+keyHelp,
 		keyCreateCommand(a), keyListCommand(a), keyRemoveCommand(a))
 }
 
@@ -39,7 +39,7 @@ func keyCreateCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create USER",
 		Short: "Create a key for a user, and print it",
-		Long:  "Create a key for a user, as rules and the audit log name them, and print it. It is shown\nonce and cannot be read again.\n\n" + keyHelp,
+		Long:  "Create a key for a user, and print it. Rules and the audit log use the name USER. The key\nis shown once and cannot be read again.\n\n" + keyHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return cli.Usagef("expected one USER, got %d words", len(args))
@@ -64,13 +64,13 @@ func keyCreateCommand(a *cli.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "a `SCOPE` that rules see in principal.scopes (repeatable)")
-	cmd.Flags().DurationVar(&lasts, "expires", 0, "how long the key holds, such as `720h` (default for ever)")
+	cmd.Flags().DurationVar(&lasts, "expires", 0, "how long the key is valid, such as `720h` (default: forever)")
 	return cmd
 }
 
 func keyListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the keys, without what is secret of them", Args: cli.NoArguments,
+		Use: "list", Short: "List the keys, without their secret part", Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			k, err := Keys(a.Place)
 			if err != nil {
@@ -102,8 +102,8 @@ func keyRemoveCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "remove ID|USER",
 		Aliases: []string{"revoke"},
-		Short:   "Remove a key, or all of a user",
-		Long:    "Remove the key with this id, or all keys of this user. A junction up that runs refuses them\nwithin a second.",
+		Short:   "Remove a key, or all keys of a user",
+		Long:    "Remove the key with this id, or all keys of this user. A running junction up refuses them\nwithin a second.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return cli.Usagef("expected the id of a key or the name of a user; junction key list lists them")
@@ -117,7 +117,7 @@ func keyRemoveCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			if len(revoked) == 0 {
-				return fmt.Errorf("there is no key of %q; junction key list lists them", args[0])
+				return fmt.Errorf("there is no key %q, and no user of that name has one; junction key list lists them", args[0])
 			}
 			a.Out.Printf("Removed: %s.\n", plaintext.Count(len(revoked), "key"))
 			return nil

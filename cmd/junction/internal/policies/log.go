@@ -26,11 +26,11 @@ func policyTestCommand(a *cli.App) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
 		Use:   "test [FOLDER]",
-		Short: "Decide anew about the calls in an audit log",
-		Long: `Decide anew about the calls that junction up --audit wrote down, and say what would become
-of them: at their time, by the rules of their profile, with the annotations that the tools
-had then, and with the servers as they are configured now. The log keeps no secrets, long
-texts and titles; where that makes a difference it cannot tell, and says why.
+		Short: "Apply the current rules to the calls in an audit log",
+		Long: `Apply the current rules to the calls in the log of junction up --audit, and print the
+decisions. Each call is judged at its time, by the rules of its profile, with the tools'
+annotations of that time, and with the servers as they are configured now. The log has no
+secrets, long texts or titles. If that matters for a call, the reason is printed instead.
 ` + "\n" + auditHelp + "\n\n" + policyHelp + "\n\n" + policyExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder, err := auditArgument(a.Place, cmd, args)
@@ -179,7 +179,7 @@ func (l *auditLine) judge(d policy.Decision, tool string) verdict {
 	case l.Method != "tools/call" && d.Default: // the default applies only to tools, in a gateway too
 		v.Effect = policy.Allow
 	case len(d.Unknown) > 0:
-		v.Effect, v.Reason = Undecided, "the rule looks at "+strings.Join(d.Unknown, ", ")+", which the log does not tell as it was"
+		v.Effect, v.Reason = Undecided, "the rule reads "+strings.Join(d.Unknown, ", ")+", which the log does not keep in full"
 	}
 	return v
 }
@@ -215,7 +215,7 @@ func showVerdicts(a *cli.App, counts map[verdict]int) error {
 	}
 	untold := ""
 	if n := total[Undecided]; n > 0 {
-		untold = fmt.Sprintf("; of %s the log does not tell enough", plaintext.Count(n, "call"))
+		untold = fmt.Sprintf("; the log has too little about %s", plaintext.Count(n, "call"))
 	}
 	_, err := fmt.Fprintf(a.Out, "%s%d allowed, %d asked about, %d denied%s\n", a.Table(rows, 2), total[policy.Allow], total[policy.Ask], total[policy.Deny], untold)
 	return err

@@ -25,24 +25,24 @@ A file of rules is JSON, with comments allowed:
     "public": ["search"],
   }
 
-"tool" is the name that the server itself gives the tool, without the server's name in
-front. Of the rules that match a call the strictest decides, in any order: deny, then
-ask, then allow. A call that no rule matches gets "default"; if left out, that is "ask".
+"tool" is the server's own name for the tool, without the server's name in front. The
+strictest rule that matches a call decides, in any order: deny, then ask, then allow.
+"default" decides calls that no rule matches; without it they are asked about.
 "when" is a condition in CEL.
 
   junction up    reads --policy FILE, or the file that "policy" in its settings names;
                  without either it has no rules
   junction chat  reads --policy FILE, or junction/policy.json in your configuration folder
 
-The other commands of junction policy read --policy FILE, or the file of junction up, or
-if the settings name none, that of junction chat. Rules of a project, in
+The other commands of junction policy read --policy FILE, or the file of junction up. If
+the settings name no file, they read that of junction chat. Rules of a project, in
 ` + rules.ProjectFile + `, can only deny and ask.`
 
 const policyExitHelp = `Exit codes:
   0    done
   1    explain: the call is decided otherwise than --expect says
   2    the command line is wrong
-  3    a file cannot be read or holds mistakes; no connection to the server
+  3    a file cannot be read or has mistakes; no connection to the server
   4    the server answered with a protocol error
   5    the server did not answer in time
   130  interrupted (Ctrl-C)`
@@ -56,7 +56,7 @@ func PolicyCommand(a *cli.App) *cobra.Command {
 
 // PolicyFlag defines the flag --policy.
 func PolicyFlag(f *pflag.FlagSet, path *string) {
-	f.StringVar(path, "policy", "", "take the rules of `FILE` in place of those that the settings name or your own policy.json")
+	f.StringVar(path, "policy", "", "read the rules from `FILE`, not from the settings or your policy.json")
 }
 
 // ReadRules reads the policy rules of the user and of the project. If paths are given, it reads

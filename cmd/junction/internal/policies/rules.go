@@ -22,11 +22,12 @@ func policyListCommand(a *cli.App) *cobra.Command {
 	var path, profile string
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the rules, the strictest first, or say what is wrong with them",
+		Short: "List the rules, the strictest first, or the mistakes in them",
 		Args:  cli.NoArguments,
-		Long: `List the rules that hold here, the strictest first, with what is built in, or say everything
-that is wrong with their files, with its place. A server that is named and not configured
-may be a slip, and so may a tool that the server did not list when it was last connected to.
+		Long: `List the rules that apply here, the strictest first, with the built-in ones, or all mistakes
+in their files, with their places. A rule may have a slip if it names a server that is not
+configured, or a tool that the server did not list at its last connection. These are
+listed, too.
 
 ` + policyHelp + "\n\n" + policyExitHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -17,7 +17,7 @@ func CheckProfile(s *settings.Settings, name string) error {
 	if _, there := s.Profiles[name]; name == "" || there {
 		return nil
 	}
-	return cli.Usagef("--profile: there is no %q; the configuration has %s", name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(s.Profiles)), ", "), "none"))
+	return cli.Usagef("--profile: there is no profile %q; the configuration has %s", name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(s.Profiles)), ", "), "none"))
 }
 
 // A policySource selects the rules for the policy commands. These are the rules that junction up
@@ -80,8 +80,8 @@ func (p *policySource) report(profile string) {
 		if profile != "" {
 			where = " in the profile " + profile
 		}
-		p.app.Screen.Printf("junction: these are the rules that junction up has%s by %s: %s\n", where, p.app.Short(p.from), strings.Join(files, " and "))
+		p.app.Screen.Printf("junction: these are the rules of junction up%s, set in %s: %s\n", where, p.app.Short(p.from), strings.Join(files, " and "))
 	case err == nil && (p.from != "" || len(p.app.Launch.Config) > 0):
-		p.app.Screen.Printf("junction: the configuration names no policy, so junction up has no rules without --policy; these are your own, of %s\n", p.app.Short(own))
+		p.app.Screen.Printf("junction: the configuration names no policy, so junction up has rules only with --policy; these are your own rules, from %s\n", p.app.Short(own))
 	}
 }

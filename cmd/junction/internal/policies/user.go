@@ -22,14 +22,14 @@ import (
 // maxPasswordLine limits the bytes read from standard input for a password.
 const maxPasswordLine = 4 << 10
 
-const userHelp = `Users log in to a junction up that runs with --auth local. What is kept of a password
-is a hash (argon2id), in users.json in junction's folder. It is asked for on the
-terminal, or read as the first line of standard input.`
+const userHelp = `Users log in to a junction up that runs with --auth local. Only a hash (argon2id) of a
+password is stored, in users.json in junction's folder. You type the password on the
+terminal, or write it as the first line of standard input.`
 
 // UserCommand returns the command user.
 func UserCommand(a *cli.App) *cobra.Command {
-	return cli.Group("user", "Let colleagues use your junction up, each by a password",
-		"Let colleagues use your junction up, each by a password:\n\n  junction user add ann\n  junction up --auth local\n\n"+userHelp,
+	return cli.Group("user", "Let colleagues use your junction up, each with a password",
+		"Let colleagues use your junction up, each with a password:\n\n  junction user add ann\n  junction up --auth local\n\n"+userHelp,
 		UserAddCommand(a), userListCommand(a), userLogoutCommand(a), userRemoveCommand(a), UserPasswdCommand(a))
 }
 
@@ -94,7 +94,7 @@ func UserAddCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add USER",
 		Short: "Add a user, with a password",
-		Long:  "Add a user, as rules and the audit log name them, with a password.\n\n" + userHelp,
+		Long:  "Add a user with a password. Rules and the audit log use the name USER.\n\n" + userHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return changeUser(a, args, "Added", func(u *authserver.Users, name string) error {
 				password, err := passwordFor(cmd.Context(), a, u, name, true)
@@ -105,14 +105,14 @@ func UserAddCommand(a *cli.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "a `SCOPE` that the user has, which tools may need and rules see in principal.scopes (repeatable); it counts where a client asks for it at the login, as clients do for those that the settings name")
+	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "a `SCOPE` of the user, which tools may need and rules see in principal.scopes (repeatable); a login gets it if the client requests it, and clients request those that the settings name")
 	return cmd
 }
 
 func userListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the users, and who is logged in", Args: cli.NoArguments,
-		Long: "List the users with their scopes, and the logins that hold, also of users of an OpenID provider.",
+		Long: "List the users with their scopes, and the valid logins, also of users of an OpenID provider.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			u, err := Users(a.Place)
 			if err != nil {
@@ -178,8 +178,8 @@ func userLogoutCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout USER",
 		Short: "End all logins of a user",
-		Long: "End all logins of a user, also of one who logged in at an OpenID provider. A junction up that runs\n" +
-			"refuses the user's tokens within some seconds. The user may log in again; junction user remove, or\nthe provider, sees to that.",
+		Long: "End all logins of a user, also of one who logged in at an OpenID provider. A running junction up\n" +
+			"refuses the user's tokens within some seconds. The user may log in again.\nTo prevent that, use junction user remove, or block the user at the provider.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := oneUser(args)
 			if err != nil {
@@ -187,7 +187,7 @@ func userLogoutCommand(a *cli.App) *cobra.Command {
 			}
 			ended, err := logout(cmd.Context(), a, name)
 			if err == nil && ended == 0 {
-				err = fmt.Errorf("%s is not logged in; junction user list lists who is", plaintext.Line(name, 200))
+				err = fmt.Errorf("%s is not logged in; junction user list shows the logins", plaintext.Line(name, 200))
 			}
 			if err != nil {
 				return err
@@ -202,7 +202,7 @@ func userRemoveCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove USER",
 		Short: "Remove a user, and end the logins",
-		Long:  "Remove a user. A junction up that runs refuses the user's tokens within some seconds. Of a user of an\nOpenID provider the logins end.",
+		Long:  "Remove a user. A running junction up refuses the user's tokens within some seconds. For a user of\nan OpenID provider this ends the logins.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return changeUser(a, args, "Removed", func(u *authserver.Users, name string) error {
 				err := u.Remove(cmd.Context(), name)
@@ -222,7 +222,7 @@ func UserPasswdCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "passwd USER",
 		Short: "Give a user another password, and end the logins",
-		Long:  "Give a user another password. Logins with the one before end within some seconds.\n\n" + userHelp,
+		Long:  "Give a user another password. Logins with the old one end within some seconds.\n\n" + userHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return changeUser(a, args, "Changed", func(u *authserver.Users, name string) error {
 				password, err := passwordFor(cmd.Context(), a, u, name, false)

@@ -90,7 +90,7 @@ func Find(name string, set *config.Set, entries []launch.Entry) (launch.Entry, e
 func FindEnabled(name string, set *config.Set, entries []launch.Entry) (launch.Entry, error) {
 	e, err := Find(name, set, entries)
 	if err == nil && e.IsDisabled() {
-		err = fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.Definition.Source)
+		err = fmt.Errorf("server %q is disabled; enable it in %s", name, e.Definition.Source)
 	}
 	return e, err
 }
@@ -326,7 +326,7 @@ func WarnConnected(a *cli.App, file, name string) {
 	records, _ := journal.Records() // unreadable records are skipped
 	for _, r := range records {
 		if s := FindImported(a.Place, r); r.Connected && a.Real(s.File) == file {
-			a.Screen.Printf("junction: warning: %s no longer has %q, which it got through junction; %s restores its own servers\n", s.Title(a.Place), plaintext.Line(name, 100), r.Remedy())
+			a.Screen.Printf("junction: warning: %s used %q through junction and no longer has it; %s restores the host's own servers\n", s.Title(a.Place), plaintext.Line(name, 100), r.Remedy())
 		}
 	}
 }

@@ -137,7 +137,7 @@ func TestStatusShowsTheQuestionOfTheTerminal(t *testing.T) {
 		t.Errorf("while it asks: %q, want %q; afterwards %v", awaited, want, a.Awaited.Load())
 	}
 	i := cli.Instance{Awaited: awaited}
-	if got, want := i.Remarks()[0], "The configuration changed, and its terminal asks whether a, b may be started; the servers from before keep running until it is answered"; got != want {
+	if got, want := i.Remarks()[0], "The configuration changed, and its terminal asks whether a, b may be started; the earlier servers keep running until you answer"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

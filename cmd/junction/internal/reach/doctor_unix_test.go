@@ -28,11 +28,11 @@ func TestARemedyIsForTheKindOfServer(t *testing.T) {
 		err     error
 		want    string
 	}{
-		{"of a URL", false, errors.New("the server answered with a status of 405"), "is the address right?"},
+		{"of a URL", false, errors.New("the server answered with a status of 405"), "check the address"},
 		{"of a program", true, errors.New("it exited with status 1"), "run its command yourself"},
 		{"of a folder", true, errors.New(`working directory "/none" does not exist`), `change "cwd"`},
-		{"of a name that is nowhere", true, fmt.Errorf("start: %w", exec.ErrNotFound), "install it, or write its whole path"},
-		{"of a file that is not there", true, fmt.Errorf("start: %w", fs.ErrNotExist), `change "command" of the entry`},
+		{"of a name that is nowhere", true, fmt.Errorf("start: %w", exec.ErrNotFound), `install it, or set "command" to its absolute path`},
+		{"of a file that is not there", true, fmt.Errorf("start: %w", fs.ErrNotExist), `set "command" of the entry`},
 		{"of a variable", false, fmt.Errorf("env.K: %w", config.ErrNotSet), "set the variable"},
 		{"of a slow one", true, launch.StartTimeoutError(time.Second, ""), `a longer "startTimeout"`},
 		{"of a server of HTTP", true, fmt.Errorf("not connected within 1s: %w; its standard error ends with:\nlistening at http://127.0.0.1:3", context.DeadlineExceeded), "often --stdio"},
@@ -44,7 +44,7 @@ func TestARemedyIsForTheKindOfServer(t *testing.T) {
 		{"of a handshake without TLS", false, fmt.Errorf("initialize: %w", tls.RecordHeaderError{Msg: "no"}), `begin "url" of the entry with http://`},
 		{"of a port", false, fmt.Errorf("dial: %w", syscall.ECONNREFUSED), "nothing listens there"},
 		{"of a login", false, &mcp.StatusError{Status: 401}, "sign in: junction login s"},
-		{"of a path", false, &mcp.StatusError{Status: 404}, "there is nothing at this path"},
+		{"of a path", false, &mcp.StatusError{Status: 404}, "the server has nothing at this path"},
 	} {
 		if got := reach.StartRemedy(c.program, c.err, "s", 0); !strings.Contains(got, c.want) {
 			t.Errorf("%s it says %q, want %q", c.name, got, c.want)

@@ -64,7 +64,7 @@ func ReportStopping(ctx context.Context, a *cli.App) (stopped func()) {
 		select {
 		case <-over:
 		case <-time.After(stopPause):
-			a.Screen.Printf("junction: stopping; Ctrl-C again kills what is still running\n")
+			a.Screen.Printf("junction: stopping; Ctrl-C again kills the processes that still run\n")
 		}
 	})
 	return func() {
@@ -91,7 +91,7 @@ func WithholdVariables(a *cli.App, flags *pflag.FlagSet) {
 // ConfigFlags defines the flags that select configuration files, and --verbose.
 func ConfigFlags(a *cli.App, f *pflag.FlagSet) {
 	f.StringArrayVar(&a.Launch.Config, "config", nil, "read servers from `FILE` only (repeatable)")
-	f.BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "tell on stderr what goes on: debug log, servers' stderr, progress")
+	f.BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "log to stderr in detail: debug log, servers' stderr, progress")
 }
 
 // ConnectionFlags defines the flags of every command that connects to a server.
@@ -110,14 +110,14 @@ func RequestFlags(a *cli.App, f *pflag.FlagSet) {
 	OwnFlag(a, f)
 	f.StringVar(&a.Desk.Elicit, "elicit", "", "answer forms with accept, decline, cancel or a `JSON` object; default: ask on the terminal")
 	f.StringVar(&a.Desk.Sample, "sample", "", "answer in place of a language model with `TEXT`; default: refuse")
-	f.StringArrayVar(&a.Desk.Roots, "root", nil, "tell the server that it may work in `DIR` (repeatable); default: refuse")
+	f.StringArrayVar(&a.Desk.Roots, "root", nil, "let the server work in `DIR` (repeatable); default: refuse")
 	f.StringVar(&a.Flags.LogLevel, "log-level", "info", "show log messages of this `LEVEL` and above: debug to emergency, or none")
 	f.StringVarP(&a.Flags.Output, "output", "o", "", "save images, audio and other data as `FILE`, or in a folder (DIR/)")
 }
 
 // FrozenFlag defines the flag --frozen, which allows only programs that are locked and installed.
 func FrozenFlag(a *cli.App, f *pflag.FlagSet) {
-	f.BoolVar(&a.Launch.Frozen, "frozen", false, "start only programs that junction.lock has and that are installed (junction server install does that); for CI and teams")
+	f.BoolVar(&a.Launch.Frozen, "frozen", false, "start only programs that are in junction.lock and installed, as junction server install does; for CI and teams")
 }
 
 // Ready prepares an App to connect to servers, and returns it.

@@ -26,29 +26,29 @@ import (
 // Remedies for problems of servers. The commands doctor and up print them.
 const (
 	// RemedyStrayOutput is for a program whose standard output has lines that are not messages.
-	RemedyStrayOutput = "the server must log to standard error, as its standard output is for messages of JSON-RPC only: look for an option that has it do so, or report it to its author"
+	RemedyStrayOutput = "the server must log to standard error, because its standard output is only for JSON-RPC messages: look for an option that does this, or report it to its author"
 	// RemedyVariable is for a variable that is not set.
-	RemedyVariable = "set the variable where junction is started, or give it a default: ${NAME:-default}"
+	RemedyVariable = "set the variable in the environment of junction, or give it a default: ${NAME:-default}"
 	// RemedySecret is for a missing secret.
-	RemedySecret = "junction secret set NAME keeps a secret; a file must be where the entry says"
+	RemedySecret = "to keep the secret, run junction secret set NAME; for a file, correct the path in the entry"
 	// RemedyPath is for a URL whose path may be wrong.
-	RemedyPath = "is the path right? it is often /mcp or /sse"
+	RemedyPath = "check the path of the URL; it is often /mcp or /sse"
 	// RemedyNoListener is for an address where no program listens.
-	RemedyNoListener = "nothing listens there: is the server started, and is that its port?"
+	RemedyNoListener = "nothing listens there: start the server, or correct the port"
 	// RemedyHostName is for a host name that cannot be resolved.
-	RemedyHostName = "the name is not known: is it written rightly, and is there a network?"
-	trustedTLS     = `the certificate is not trusted here, or not for this name: "tls": {"ca": FILE} in its entry names the authority, or SSL_CERT_FILE for all`
+	RemedyHostName = "the host name is not known: check its spelling, and the network connection"
+	trustedTLS     = `the certificate is not trusted, or is for another name: name its authority with "tls": {"ca": FILE} in the entry, or for all servers with SSL_CERT_FILE`
 	// RemedyPlainHTTP is for an https URL whose server uses no TLS.
-	RemedyPlainHTTP = `it speaks http at this port, and no https: begin "url" of the entry with http://`
+	RemedyPlainHTTP = `the server uses http at this port, not https: begin "url" of the entry with http://`
 )
 
 // ProgramRemedy returns the remedy for a program that cannot be started because of err.
 func ProgramRemedy(name string, err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return "make it a program: chmod +x " + plaintext.ShellWord(name)
+		return "make it executable: chmod +x " + plaintext.ShellWord(name)
 	case errors.Is(err, syscall.EISDIR):
-		return `it is a folder: write the path of the program in it as "command" of the entry`
+		return `it is a folder: set "command" of the entry to the path of the program in it`
 	}
 	return InstallRemedy(name)
 }
@@ -63,7 +63,7 @@ func TLSRemedy(err error) string {
 
 // InstallRemedy returns the remedy for a missing program.
 func InstallRemedy(name string) string {
-	return fmt.Sprintf("install %s, or write its whole path as the command: a program that you start from the desktop often has another PATH than your shell", name)
+	return fmt.Sprintf("install %s, or set \"command\" to its absolute path: programs started from the desktop often have another PATH than your shell", name)
 }
 
 // Remedy returns the remedy for a server of up that fails, or "".
@@ -72,9 +72,9 @@ func Remedy(s gateway.Status) string {
 	case s.Err == nil:
 		return ""
 	case s.State == gateway.Connected:
-		return "the server fails at listing what it has: look at what it writes, or report it to its author"
+		return "the server fails to list its tools and other offers: read its log, or report it to its author"
 	case s.State == gateway.Idle || s.State == gateway.Unresponsive:
-		return "restart it; if that happens again, look at what it writes, and report it to its author"
+		return "restart it; if it fails again, read its log, and report it to its author"
 	}
 	return StartRemedy(s.Program, s.Err, s.Name, 0)
 }
@@ -92,13 +92,13 @@ func StartRemedy(program bool, err error, name string, limit time.Duration) stri
 	case errors.Is(err, exec.ErrNotFound):
 		return InstallRemedy("it")
 	case ofEntry && problem.Field != "":
-		return fmt.Sprintf("change %q of the entry, or what it names", problem.Field)
+		return fmt.Sprintf("change %q of the entry, or the file, folder or variable that it names", problem.Field)
 	case program && why.AnswersElsewhere(err):
-		return `it serves HTTP as it is started so: see which argument has it use standard input and output, often --stdio, for "args" of its entry`
+		return `the server started in HTTP mode: add its argument for standard input and output, often --stdio, to "args" of the entry`
 	case errors.Is(err, context.DeadlineExceeded) && limit > 0:
-		return fmt.Sprintf(`it takes longer than %v: start it once by hand, or give its entry "startTimeout"`, limit)
+		return fmt.Sprintf(`the start takes longer than %v: start it once by hand, or set "startTimeout" in its entry`, limit)
 	case errors.Is(err, context.DeadlineExceeded):
-		return `start it once by hand to see what it waits for, or give its entry a longer "startTimeout", such as "5m"`
+		return `start it once by hand to see why it waits, or set a longer "startTimeout" in its entry, such as "5m"`
 	case errors.Is(err, oauth.ErrLogin):
 		return text[strings.LastIndex(text, "junction login"):]
 	case IsWebPage(err):
@@ -106,9 +106,9 @@ func StartRemedy(program bool, err error, name string, limit time.Duration) stri
 	case status == http.StatusUnauthorized:
 		return "sign in: junction login " + plaintext.ShellWord(name) + `; or give its entry "headers", such as {"Authorization": "Bearer ${TOKEN}"}`
 	case status == http.StatusForbidden:
-		return "it refuses these credentials: ask for others, or for the right to use it"
+		return "the server refuses these credentials: use others, or ask its operator for access"
 	case status == http.StatusNotFound:
-		return `there is nothing at this path: the address often ends with /mcp or /sse`
+		return `the server has nothing at this path: the address often ends with /mcp or /sse`
 	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(tls.RecordHeaderError)), errors.Is(err, http.ErrSchemeMismatch):
 		return TLSRemedy(err)
 	case errors.As(err, new(*net.DNSError)):
@@ -116,20 +116,20 @@ func StartRemedy(program bool, err error, name string, limit time.Duration) stri
 	case !program && cli.NotListening(err):
 		return RemedyNoListener
 	case noRevision.MatchString(text):
-		return "it and junction have no revision of the protocol in common: update the older of the two; where a revision was chosen, leave the choice to junction"
+		return "the server and junction have no protocol revision in common: update the older one; if you chose a revision, remove that choice"
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return `install it, or change "command" of the entry to where it is`
+		return `install it, or set "command" of the entry to its path`
 	}
 	if !program {
-		return "is the address right? it is often one that ends with /mcp or /sse: open it with curl -i, and ask its operator"
+		return "check the address, which often ends with /mcp or /sse: open it with curl -i, or ask its operator"
 	}
 	if strings.Contains(text, "working directory") {
 		return `change "cwd" of the entry to a folder that exists`
 	}
 	said := why.Of(err, name)
 	if variable := why.WantedVariable(err, said); variable != "" {
-		return fmt.Sprintf(`it wants the variable %[1]s of the environment: give its entry "env": {"%[1]s": …}`, variable)
+		return fmt.Sprintf(`the server needs the environment variable %[1]s: add "env": {"%[1]s": …} to its entry`, variable)
 	}
 	if noFile.MatchString(said) {
 		return `a file in "args" does not exist: use an absolute path`

@@ -79,7 +79,7 @@ func PrintAnswer(a *cli.App, method string, r mcp.Result, into any, text func(wi
 		return err
 	}
 	if err := schema.DecodeLoose(body, into); err != nil && !a.Flags.JSON {
-		return fmt.Errorf("%s: the server's answer cannot be read (--json prints it as it is): %w", method, err)
+		return fmt.Errorf("%s: the server's answer cannot be read; --json prints it unchanged: %w", method, err)
 	}
 	if !a.Flags.JSON {
 		words, err := text(a.Out.Width(), show.SaveTo(a.Path(a.Flags.Output)))
@@ -128,7 +128,7 @@ func ReadCalls(words []string) ([]lint.Call, error) {
 		call := lint.Call{Tool: tool, Arguments: json.RawMessage("{}")}
 		if given {
 			if _, fault := jsonrpc.Index([]byte(arguments), jsonrpc.Limits{}); fault != nil {
-				return nil, cli.Usagef("--call %s: expected a JSON object behind the =: %s", tool, fault.Message)
+				return nil, cli.Usagef("--call %s: expected a JSON object after the =: %s", tool, fault.Message)
 			}
 			call.Arguments = json.RawMessage(arguments)
 		}

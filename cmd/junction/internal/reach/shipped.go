@@ -46,10 +46,10 @@ func (o *Shipping) Flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.write, "write", false, "let filesystem change files, and sql its database")
 	flags.StringVar(&o.file, "file", "", "let memory keep its graph in `FILE` (default: memory.db in junction's folder of your configuration)")
 	flags.BoolVar(&o.fetch.AllowPrivate, "private", false, "let fetch read from addresses of private networks and of this machine")
-	flags.BoolVar(&o.fetch.IgnoreRobots, "ignore-robots", false, "let fetch read pages that robots.txt asks programs not to read")
+	flags.BoolVar(&o.fetch.IgnoreRobots, "ignore-robots", false, "let fetch read pages that robots.txt excludes")
 	o.API.flags(flags)
-	flags.StringVar(&o.dsnEnv, "dsn-env", "", "let sql read where its database is from the environment variable `NAME`")
-	flags.StringVar(&o.dsnFile, "dsn-file", "", "let sql read where its database is from `FILE`")
+	flags.StringVar(&o.dsnEnv, "dsn-env", "", "let sql read the URL of its database from the environment variable `NAME`")
+	flags.StringVar(&o.dsnFile, "dsn-file", "", "let sql read the URL of its database from `FILE`")
 }
 
 // CheckFlags returns an error if the user gave a flag that belongs to another server.
@@ -132,11 +132,11 @@ const maxDSNFile = 16 << 10
 func (o Shipping) dsn(p place.Place) (string, error) {
 	switch {
 	case (o.dsnEnv == "") == (o.dsnFile == ""):
-		return "", cli.Usagef("sql: --dsn-env NAME or --dsn-file FILE of junction serve gives the database; other commands need an entry with the command junction serve sql")
+		return "", cli.Usagef("sql: junction serve needs --dsn-env NAME or --dsn-file FILE for the database; other commands need an entry with the command junction serve sql")
 	case o.dsnEnv != "":
 		dsn := p.Getenv(o.dsnEnv)
 		if dsn == "" {
-			return "", cli.Usagef("sql: the variable %s that --dsn-env names is not set; an entry of a configuration sets it in its env", o.dsnEnv)
+			return "", cli.Usagef("sql: the variable %s of --dsn-env is not set; in a configuration, set it in \"env\" of the entry", o.dsnEnv)
 		}
 		return dsn, nil
 	}
@@ -163,17 +163,17 @@ type APIShipping struct {
 
 // flags defines the flags for o in a flag set.
 func (o *APIShipping) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.From, "from", "", "let openapi read the document in a `FILE` or at a URL; graphql its types, from a file with the answer to introspection")
-	flags.StringVar(&o.Base, "base", "", "let openapi and http send requests below this `URL`, in place of the document's server")
+	flags.StringVar(&o.From, "from", "", "let openapi read its document from a `FILE` or URL; let graphql read its types from a file with an introspection result")
+	flags.StringVar(&o.Base, "base", "", "let openapi and http send requests to this base `URL`, in place of the document's server")
 	flags.StringArrayVar(&o.tools, "tool", nil, "let http have a tool that sends the request of this `TEMPLATE`: JSON, or a file with it (repeatable)")
 	flags.StringVar(&o.URL, "url", "", "let graphql use the API at this `URL`")
 	flags.StringArrayVar(&o.Tags, "tag", nil, "offer operations with this `TAG` (repeatable)")
-	flags.StringArrayVar(&o.paths, "path", nil, "offer operations of paths that match `PATTERN`: * is one segment, ** any number (repeatable)")
+	flags.StringArrayVar(&o.paths, "path", nil, "offer operations with paths that match `PATTERN`: * is one segment, ** any number (repeatable)")
 	flags.StringArrayVar(&o.names, "operation", nil, "offer operations whose name matches `PATTERN` (repeatable)")
 	flags.StringArrayVar(&o.verbs, "method", nil, "offer operations of this `METHOD`, such as GET (repeatable)")
-	flags.StringArrayVar(&o.Exclude, "exclude", nil, "offer none that match `KIND=PATTERN`, where KIND is tag, path, operation or method (repeatable)")
+	flags.StringArrayVar(&o.Exclude, "exclude", nil, "offer no operations that match `KIND=PATTERN`; KIND is tag, path, operation or method (repeatable)")
 	flags.StringArrayVar(&o.Auth, "auth-env", nil, "send the secret in the variable `[WHERE=]NAME` of the environment (repeatable)")
-	flags.IntVar(&o.depth, "depth", 0, "let graphql ask for so many `LEVELS` of a result where a call does not say which fields (default 2)")
+	flags.IntVar(&o.depth, "depth", 0, "let graphql request `LEVELS` of nested fields if a call does not choose fields (default 2)")
 }
 
 // openAPI returns the server for an OpenAPI document.
@@ -214,7 +214,7 @@ func openAPI(ctx context.Context, a *cli.App, o *APIShipping) (mcp.Handler, erro
 	}
 	a.Launch.AtEnd(s)
 	if len(s.Skipped) > 0 && a.Person != nil {
-		a.Screen.Printf("%d operations are no tools; --verbose says why.\n", len(s.Skipped))
+		a.Screen.Printf("%d operations are not offered as tools; --verbose shows the reasons.\n", len(s.Skipped))
 	}
 	return s, nil
 }
@@ -254,7 +254,7 @@ func (o *APIShipping) credentials(p place.Place) (all []httptool.Credential, err
 		}
 		c, ok := credentialIn(cmp.Or(where, string(httptool.Bearer)), secret)
 		if !ok {
-			return nil, cli.Usagef("--auth-env %s: expected bearer, basic, header:NAME, query:NAME or cookie:NAME in front of =", text)
+			return nil, cli.Usagef("--auth-env %s: expected bearer, basic, header:NAME, query:NAME or cookie:NAME before the =", text)
 		}
 		all = append(all, c)
 	}
@@ -319,7 +319,7 @@ func httpTools(a *cli.App, o *APIShipping) (mcp.Handler, error) {
 		templates = append(templates, some...)
 	}
 	if n := len(templates); n == 0 || n > maxHTTPTools {
-		return nil, cli.Usagef("http needs a tool, and has at most %d, got %d: junction serve http --tool '{\"name\": \"forecast\", \"url\": \"https://example.com/{city}\"}'", maxHTTPTools, n)
+		return nil, cli.Usagef("http takes 1 to %d tools, got %d: junction serve http --tool '{\"name\": \"forecast\", \"url\": \"https://example.com/{city}\"}'", maxHTTPTools, n)
 	}
 	s, err := httptool.New("http", options, templates...)
 	if err != nil {

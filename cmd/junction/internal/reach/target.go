@@ -42,14 +42,14 @@ func Target(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string) 
 	}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if len(args) == dash {
-			return launch.Target{}, nil, cli.Usagef(`after "--" stands the command of a server`)
+			return launch.Target{}, nil, cli.Usagef(`expected the command of a server after "--"`)
 		}
 		if len(args) == dash+1 && launch.At(args[dash]) != nil {
 			t, err := ServerTarget(ctx, a, args[dash])
 			return t, args[:dash], err
 		}
 		if a.Launch.Frozen {
-			return launch.Target{}, nil, cli.Usagef("--frozen is for the servers of a configuration: no lock has a command that is typed")
+			return launch.Target{}, nil, cli.Usagef("--frozen does not go with a command: only servers of a configuration are locked")
 		}
 		t, err := a.Launch.Command(args[dash], args[dash+1:])
 		return t, args[:dash], err
@@ -59,7 +59,7 @@ func Target(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string) 
 	}
 	t, err := ServerTarget(ctx, a, args[0])
 	if at := slices.IndexFunc(args, func(arg string) bool { return launch.At(arg) != nil }); err != nil && at > 0 && cmd.Name() == "call" {
-		err = cli.Usagef("the server comes first: %s %s %s", cmd.CommandPath(), args[at], args[0])
+		err = cli.Usagef("write the server first: %s %s %s", cmd.CommandPath(), args[at], args[0])
 	}
 	return t, args[1:], err
 }
@@ -70,7 +70,7 @@ func CheckFlags(a *cli.App) error {
 		return cli.Usagef("--timeout: expected a positive duration, such as 30s")
 	}
 	if name := a.Launch.Revision; name != "" && revision.Lookup(name) == nil {
-		return cli.Usagef("--revision: junction does not speak %q, but %s", name, strings.Join(append(revision.Modern(), revision.Legacy()...), ", "))
+		return cli.Usagef("--revision: junction does not support %q, only %s", name, strings.Join(append(revision.Modern(), revision.Legacy()...), ", "))
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func askedOptions(a *cli.App, t launch.Target) (mcp.ClientOptions, error) {
 func AddRemedy(a *cli.App, t launch.Target, err error) error {
 	address := t.Title()
 	if t.Server != nil && errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "startTimeout") {
-		return &cli.ConnectError{Cause: fmt.Errorf(`%w; "startTimeout" in its entry, or --timeout, gives it longer`, err)}
+		return &cli.ConnectError{Cause: fmt.Errorf(`%w; "startTimeout" in its entry, or --timeout, allows more time`, err)}
 	}
 	if err == nil || t.Server != nil || launch.At(address) == nil {
 		return err
@@ -163,11 +163,11 @@ func AddRemedy(a *cli.App, t launch.Target, err error) error {
 	case errors.Is(err, oauth.ErrLogin): // its text has a remedy
 		return err
 	case statusOf(err) == http.StatusUnauthorized && slices.ContainsFunc(a.Launch.Header, authorizes):
-		err = fmt.Errorf("%w; it does not accept the Authorization of --header", err)
+		err = fmt.Errorf("%w; the server does not accept the Authorization of --header", err)
 	case statusOf(err) == http.StatusUnauthorized:
-		err = fmt.Errorf("%w; --header 'Authorization: Bearer KEY' gives a key, such as one of junction key create", err)
+		err = fmt.Errorf("%w; give a key, such as one from junction key create, with --header 'Authorization: Bearer KEY'", err)
 	case cli.NotListening(err) && (at.Host == "" || outside.IsHere(at.Hostname())):
-		err = fmt.Errorf("%w; nothing listens there: junction status shows the gateways that run, and junction up starts one; a junction proxy ends when its server does not start, and says why", err)
+		err = fmt.Errorf("%w; nothing listens there: junction status shows the running gateways, and junction up starts one; a junction proxy ends with a message if its server does not start", err)
 	case cli.NotListening(err):
 		err = fmt.Errorf("%w; %s", err, RemedyNoListener)
 	default:
@@ -213,7 +213,7 @@ func NoServersError(why string, set *config.Set, entries []launch.Entry) error {
 	case len(set.Problems()) > 0 || len(files) == 0:
 		return errors.New(why) // the problems have been printed
 	default:
-		return fmt.Errorf(`%s: %s defines none; expected {"mcpServers": {NAME: {…}}}`, why, in)
+		return fmt.Errorf(`%s: %s defines no servers; expected {"mcpServers": {NAME: {…}}}`, why, in)
 	}
 }
 
@@ -303,7 +303,7 @@ func connectCaller(ctx context.Context, a *cli.App, t launch.Target, within *cli
 			if era == definitions.Legacy {
 				name = revision.LatestLegacy().Name
 			}
-			return "The server may be able to ask with --revision " + name + ": call again if nothing speaks against that."
+			return "With --revision " + name + " the server may be able to ask: repeat the call if that is safe."
 		},
 	})
 	if err := server.Connect(ctx, nil); err != nil {
@@ -357,7 +357,7 @@ func shared(ctx context.Context, a *cli.App, e launch.Entry) (t launch.Target, i
 
 // OwnFlag defines the flag --own, for commands that may use the servers of a running junction up.
 func OwnFlag(a *cli.App, f *pflag.FlagSet) {
-	f.BoolVar(&a.Flags.Own, "own", false, "start the server for this command, also where a junction up has it that runs")
+	f.BoolVar(&a.Flags.Own, "own", false, "start the server for this command, even if a running junction up has it")
 }
 
 // StartingPause is the time after which the user sees that a server is still starting.
@@ -374,9 +374,9 @@ func StillStarting(starting []string, waiting int) string {
 	case 0:
 		return text
 	case 1:
-		return text + "; 1 waits for its turn"
+		return text + "; 1 waits to start"
 	}
-	return fmt.Sprintf("%s; %d wait for their turn", text, waiting)
+	return fmt.Sprintf("%s; %d wait to start", text, waiting)
 }
 
 // StoredDefinitions returns the stored definitions of a server, or nil if there are none.

@@ -182,7 +182,7 @@ func ShowTraffic(ctx context.Context, log *traffic.Log, serves string, conn net.
 
 // RecordFlag defines the flag --record of commands whose messages can be recorded.
 func RecordFlag(a *cli.App, f *pflag.FlagSet) {
-	f.StringVar(&a.Flags.Record, "record", "", "write what is said between client and server to `FILE`, or to a new file in a folder (DIR/), without secrets; junction replay serves it again")
+	f.StringVar(&a.Flags.Record, "record", "", "record the messages between client and server in `FILE`, or in a new file in a folder (DIR/), without secrets; junction replay serves the recording")
 }
 
 // StartRecording opens the file of --record, if the flag is set. The file is closed when the
@@ -234,11 +234,11 @@ func openRecording(path, name string, now time.Time) (*filelock.File, error) {
 		path = filepath.Join(path, fmt.Sprintf("%s-%s-%d.jsonl", name, now.UTC().Format("20060102-150405"), os.Getpid()))
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file; end it with a slash if it is a folder for a file of each run", path)
+		return nil, fmt.Errorf("%s is not a file; for a folder with a file for each run, end it with a slash", path)
 	}
 	f, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrLocked) {
-		return nil, fmt.Errorf("another process records to %s; name a folder (DIR/) for a file of each", path)
+		return nil, fmt.Errorf("another process records to %s; name a folder (DIR/) for a file of each process", path)
 	}
 	if err != nil {
 		return nil, err
@@ -246,7 +246,7 @@ func openRecording(path, name string, now time.Time) (*filelock.File, error) {
 	beginning := make([]byte, len(`{"recording":`))
 	n, err := io.ReadFull(f, beginning)
 	if n > 0 && !bytes.Equal(beginning[:n], []byte(`{"recording":`)) {
-		err = fmt.Errorf("%s is there, and is no recording; it is not replaced", path)
+		err = fmt.Errorf("%s exists, is not a recording, and is not replaced", path)
 	} else if errors.Is(err, io.EOF) {
 		err = nil
 	}

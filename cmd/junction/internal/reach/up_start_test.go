@@ -19,7 +19,7 @@ import (
 
 func TestOutputOfASlowStartIsShownOnce(t *testing.T) {
 	err := fmt.Errorf("server %q: %w", "x", launch.StartTimeoutError(time.Minute, "its standard error ends with: fetching"))
-	want := `server "x": no handshake within 1m0s; its operator's log has more; "startTimeout" in its entry gives it longer`
+	want := `server "x": no handshake within 1m0s; its operator's log has more; "startTimeout" in its entry allows more time`
 	if got := mcp.PublicError(err).Error(); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -91,7 +91,7 @@ func TestAStartMayTakeLongerWhileAPackageRunnerWorks(t *testing.T) {
 				}
 				if used, lines := tt.does(time.Minute); used == 0 && lines == 0 && tt.runner != "" {
 					time.Sleep(10 * time.Second)
-					if s := g.Status()[0]; s.Note != "it shows no work" {
+					if s := g.Status()[0]; s.Note != "it shows no progress" {
 						t.Errorf("after twenty seconds without work: %q", s.Note)
 					}
 				}
@@ -155,7 +155,7 @@ func TestFailedStartsQuoteStandardError(t *testing.T) {
 		t.Errorf("after %d lines it says %q", lines, said)
 	}
 	w.OnSkipped(nil)("{]")
-	if _, _, said := w.Progress(); said != "its standard output has what is no message: {]" {
+	if _, _, said := w.Progress(); said != "its standard output has text that is not a message: {]" {
 		t.Errorf("it says %q", said)
 	}
 }

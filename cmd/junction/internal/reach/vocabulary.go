@@ -110,7 +110,7 @@ func (w *Vocabulary) UnknownTool(r *policy.Rule) string {
 	}
 	said := fmt.Sprintf("no tool of %s is called %q", of, plaintext.Line(r.Tool, 80))
 	if len(own) > 0 {
-		return said + "; rules want the name that the server gives" + cli.Suggestion(own...)
+		return said + "; rules use the server's own name" + cli.Suggestion(own...)
 	}
 	return said + cli.Suggestion(nearest.Name(r.Tool, tools))
 }
@@ -148,7 +148,7 @@ func (w *Vocabulary) UnmatchedSettings(s *settings.Settings) (lines []string) {
 		}
 		for list, patterns := range map[string][]string{"only": own.Only, "hide": own.Hide} {
 			for _, text := range settings.Unmatched(patterns, o.tools, o.prompts, own.AllTags()) {
-				say(at+"."+list, "%q matches nothing that the server has%s", text, o.likely(text))
+				say(at+"."+list, "%q matches no tool, resource or prompt of the server%s", text, o.likely(text))
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func (w *Vocabulary) UnmatchedSettings(s *settings.Settings) (lines []string) {
 		}
 		for list, patterns := range lists {
 			for _, text := range settings.Unmatched(patterns, tools, prompts, tags) {
-				say(at+"."+list, "%q matches no name that clients see of what its servers have%s", text, cli.Suggestion(nearest.Name(text, tools)))
+				say(at+"."+list, "%q matches no name that clients see%s", text, cli.Suggestion(nearest.Name(text, tools)))
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func (w *Vocabulary) UnmatchedSettings(s *settings.Settings) (lines []string) {
 // a similar one.
 func (o *Offering) likely(tool string) string {
 	if own := o.Exposed[tool]; own != "" {
-		return "; the name that the server gives is wanted" + cli.Suggestion(own)
+		return "; use the server's own name" + cli.Suggestion(own)
 	}
 	return cli.Suggestion(nearest.Name(tool, o.tools))
 }

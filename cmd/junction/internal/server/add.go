@@ -22,11 +22,11 @@ func AddCommand(a *cli.App) *cobra.Command {
 	var project bool
 	cmd := &cobra.Command{
 		Use:   "add NAME|PACKAGE|URL|FOLDER [-- ARGUMENT…]",
-		Short: "Install a server, show what it is, and write it into the configuration",
-		Long: `Add a server to the configuration. It is installed, started once, and shown: what runs, what
-it offers, and what looks wrong with that. If you agree, its entry is written, in a form that
-any host understands, and junction.lock next to it says what was installed, to the byte. From
-then on exactly that is started, without a package manager and without a network.
+		Short: "Install a server, show it, and add it to the configuration",
+		Long: `Add a server to the configuration. junction installs it, starts it once, and shows the command,
+the tools, and anything suspicious. If you agree, junction writes its entry, in a form that any
+host understands. junction.lock next to it records the installed files, to the byte. From then
+on exactly these are started, without a package manager and without a network.
 
   junction server add io.github.owner/server            # by its name in the registry
   junction server add npm:@modelcontextprotocol/server-everything
@@ -35,16 +35,17 @@ then on exactly that is started, without a package manager and without a network
   junction server add ./folder
   junction server add npm:@modelcontextprotocol/server-filesystem -- /home/me/notes
 
-It goes into your own configuration, junction/mcp.json; --project writes junction.json of the
-project, and --config any file. Values that a server needs are asked for; --set gives them.
-Secrets are kept as junction secret does. Its program is confined: it reads the system and its own
-package, reads the files and writes into the folders that you name, also with --env, and reaches
-the hosts of addresses among its arguments and of --host. junction server sandbox allow NAME gives more.
+The entry goes into your own configuration, junction/mcp.json; --project writes junction.json of
+the project, and --config any file. junction asks for values that the server needs; --set gives
+them. Secrets are kept as junction secret keeps them. The program is confined. It reads the system
+and its own package. It reads the files and writes into the folders that you name, also with
+--env. It reaches the hosts in its arguments and of --host. junction server sandbox allow NAME
+allows more.
 
 Exit codes:
   0    it was added, or the answer was no
-  2    the command line is wrong, or something must be asked and nobody can be
-  3    it was not added: the package, its start, or a file; nothing was changed
+  2    the command line is wrong, or a question has no terminal
+  3    it was not added: the package, its start, or a file failed; nothing was changed
   5    it did not answer in time
   130  interrupted (Ctrl-C)`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,7 +54,7 @@ Exit codes:
 				args, more = args[:dash], args[dash:]
 			}
 			if len(args) != 1 {
-				return cli.Usagef("%s: expected one server, got %d; arguments of the server stand behind \"--\"", cmd.CommandPath(), len(args))
+				return cli.Usagef("%s: expected one server, got %d; write the server's arguments after \"--\"", cmd.CommandPath(), len(args))
 			}
 			file, err := AddFile(a, project)
 			if err != nil {
@@ -70,15 +71,15 @@ Exit codes:
 		},
 	}
 	cmd.Flags().StringVar(&o.Name, "name", "", "call the server `NAME` in the configuration")
-	cmd.Flags().BoolVar(&project, "project", false, "write into junction.json of the project that is worked in")
-	cmd.Flags().BoolVar(&o.Local, "local", false, "install a package where the server can be reached at a URL, too")
+	cmd.Flags().BoolVar(&project, "project", false, "write into junction.json of the current project")
+	cmd.Flags().BoolVar(&o.Local, "local", false, "install a package, even if the server has a URL, too")
 	cmd.Flags().BoolVar(&o.Sure, "sure", false, "add it in spite of warnings, such as a name close to a better known one")
-	cmd.Flags().BoolVar(&o.Scripts, "scripts", false, "let the package run its install scripts, as it cannot be installed without")
-	cmd.Flags().StringVar(&o.With, "with", "", "hold a package of PyPI to one more `REQUIREMENT`, such as 'mcp<2' for one that knows no newer mcp")
+	cmd.Flags().BoolVar(&o.Scripts, "scripts", false, "let the package run its install scripts, if it cannot be installed without them")
+	cmd.Flags().StringVar(&o.With, "with", "", "install a package of PyPI with one more `REQUIREMENT`, such as 'mcp<2'")
 	cmd.Flags().StringArrayVar(&o.Set, "set", nil, "give the value `KEY=VALUE` that the server needs (repeatable)")
 	cmd.Flags().StringArrayVar(&o.Env, "env", nil, "write `NAME=VALUE` into the entry's environment (repeatable); a value can be ${secret:NAME}")
 	cmd.Flags().StringArrayVar(&o.Header, "header", nil, "write the header `'NAME: VALUE'` into the entry of a URL (repeatable)")
-	cmd.Flags().BoolVar(&o.NoSandbox, "no-sandbox", false, "let the server's program do what you may")
+	cmd.Flags().BoolVar(&o.NoSandbox, "no-sandbox", false, "do not confine the server's program")
 	cmd.Flags().StringArrayVar(&o.Allowed.Hosts, "host", nil, "let the confined program reach `HOST` at ports 443 and 80, or HOST:PORT (repeatable)")
 	cmd.Flags().StringArrayVar(&o.Allowed.Read, "read", nil, "let the confined program read `PATH` (repeatable)")
 	cmd.Flags().StringArrayVar(&o.Allowed.Write, "write", nil, "let the confined program read and write `PATH` (repeatable)")
@@ -94,7 +95,7 @@ Exit codes:
 func showAdded(a *cli.App, added *add.Result, file string) {
 	a.Out.Printf("Added %q to %s.\n", added.Name, a.Short(file))
 	if added.NeedsLogin {
-		a.Out.Printf("It wants a login: junction login %s\n", plaintext.ShellWord(added.Name))
+		a.Out.Printf("It needs a login: junction login %s\n", plaintext.ShellWord(added.Name))
 	} else if added.FirstCall != "" {
 		a.Out.Printf("Try it: %s\n", added.FirstCall)
 	}
@@ -113,9 +114,9 @@ func yesFlag(f *pflag.FlagSet, yes *bool) {
 func AddFile(a *cli.App, project bool) (string, error) {
 	switch {
 	case len(a.Launch.Config) > 1:
-		return "", cli.Usagef("--config: servers are written to one file, got %d", len(a.Launch.Config))
+		return "", cli.Usagef("--config: expected one file to write to, got %d", len(a.Launch.Config))
 	case len(a.Launch.Config) == 1 && project:
-		return "", cli.Usagef("--project and --config both say which file is written into; leave one out")
+		return "", cli.Usagef("--project and --config both name the file to write; leave one out")
 	case len(a.Launch.Config) == 1:
 		return a.Real(a.Launch.Config[0]), nil
 	case project:

@@ -19,12 +19,12 @@ import (
 func AuditDepsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit-deps [SERVER…]",
-		Short: "List known vulnerabilities of locked servers and what they need",
+		Short: "List known vulnerabilities of locked servers and of their packages",
 		Long: `Ask the package managers' own commands, such as npm audit, for known vulnerabilities of the
-servers that junction.lock has, and of all packages that those need. Of a project's file you are
-asked first, as where its servers are installed; --config FILE agrees to it.
+servers in junction.lock, and of all packages that they need. For a project's file junction asks
+you first, as it does before it installs its servers; --config FILE agrees to it.
 
-` + cli.ExitCodes("none is known", "some are", "", "something could not be audited, and of the rest none is known"),
+` + cli.ExitCodes("none is known", "some are", "", "some could not be audited; the rest have no known vulnerabilities"),
 		ValidArgsFunction: suggestLocked(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return auditDeps(cmd.Context(), a, args) },
 	}

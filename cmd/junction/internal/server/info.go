@@ -27,14 +27,14 @@ func InfoCommand(a *cli.App) *cobra.Command {
 	var f RegistryFlags
 	cmd := &cobra.Command{
 		Use:   "info NAME[@VERSION]",
-		Short: "Show a server of the registries, and what looks wrong with it",
-		Long: `Show a server of the registries: its versions, packages and remotes, what has to be given,
-the command line that other hosts start it with, its repository and licence. What it says is
-scanned for hidden orders, and its name and packages are compared with better known ones.
+		Short: "Show a server of the registries, and suspicious points",
+		Long: `Show a server of the registries: its versions, packages and remotes, the values it needs,
+the command line for other hosts, its repository and licence. Its texts are scanned for
+hidden orders, and its name and packages are compared with better known ones.
 
-Part of a name is enough where only one server has it. See junction server search for the registries.
-Of a server of your configuration that they do not have, or where they cannot be read, and of
-its package, such as npm:NAME, it shows what junction.lock says.
+Part of a name is enough if only one server has it. See junction server search for the
+registries. If the registries lack the server or cannot be read, info shows the data in
+junction.lock, for a server of your configuration or its package, such as npm:NAME.
 
 ` + cli.ExitHelp,
 		ValidArgsFunction: suggestRegistered(a),
@@ -57,7 +57,7 @@ func info(ctx context.Context, a *cli.App, word string, f RegistryFlags) error {
 		if found, err := infoLocked(a, word); found || err != nil {
 			return err
 		}
-		return cli.Usagef("%s is a package, and none that is locked; the registries know servers by other names: junction server search finds them, and junction server add %s shows what it is before it is added", plaintext.Line(word, 200), plaintext.ShellWord(word))
+		return cli.Usagef("%s is a package, and it is not locked; registries use other names: junction server search finds servers, and junction server add %s shows the package before it is added", plaintext.Line(word, 200), plaintext.ShellWord(word))
 	}
 	m, _, err := SyncMirror(ctx, a, f)
 	var e registry.Entry
@@ -67,7 +67,7 @@ func info(ctx context.Context, a *cli.App, word string, f RegistryFlags) error {
 	if err != nil && ctx.Err() == nil {
 		found, failed := infoLocked(a, word)
 		if found {
-			a.Screen.Printf("junction: %s; that is what is locked\n", why.Once(why.Text(err)))
+			a.Screen.Printf("junction: %s; this is the locked version\n", why.Once(why.Text(err)))
 			return failed
 		}
 	}
@@ -110,7 +110,7 @@ func registered(ctx context.Context, a *cli.App, m *registry.Mirror, word string
 		return e, err
 	}
 	if len(names) == 1 {
-		a.Screen.Printf("junction: taken for %s\n", names[0])
+		a.Screen.Printf("junction: showing %s\n", names[0])
 		return m.LookupVersion(ctx, names[0], version)
 	}
 	var own []string
@@ -120,7 +120,7 @@ func registered(ctx context.Context, a *cli.App, m *registry.Mirror, word string
 		}
 	}
 	if len(own) > 0 {
-		return e, cli.Usagef("several servers are called %s; name one of %s", name, strings.Join(own[:min(len(own), 10)], ", "))
+		return e, cli.Usagef("several servers match %s; name one of %s", name, strings.Join(own[:min(len(own), 10)], ", "))
 	}
 	alike, err := m.Names(ctx, name[:min(len(name), 2)])
 	if err != nil {

@@ -96,12 +96,13 @@ func OutdatedCommand(a *cli.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "outdated [SERVER…]",
-		Short: "List locked servers that have newer versions, or were pulled",
-		Long: `Ask the package registries about the servers that junction.lock has, and list those that have
-a newer version, and those whose version was pulled or deprecated. junction server upgrade changes them.
-Of a project's file you are asked first, as where its servers are installed; --config FILE agrees to it.
+		Short: "List locked servers that have newer versions, or were withdrawn",
+		Long: `Ask the package registries about the servers in junction.lock. List those that have a newer
+version, and those whose version was withdrawn or deprecated. junction server upgrade changes
+them. For a project's file junction asks you first, as it does before it installs its servers;
+--config FILE agrees to it.
 
-` + cli.ExitCodes("done, whatever was found", "", "", "a registry could not be asked; the others were"),
+` + cli.ExitCodes("done, with or without results", "", "", "a registry could not be asked; the others were"),
 		ValidArgsFunction: suggestLocked(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return outdated(cmd.Context(), a, args, all) },
 	}
@@ -156,7 +157,7 @@ func showOutdated(a *cli.App, list []add.Outdated, locked int, failed bool) erro
 		case o.Error != "":
 			note = "not known: " + o.Error
 		case o.Pulled:
-			note = "PULLED by its author or registry"
+			note = "WITHDRAWN by its author or registry"
 		case o.Deprecated != "":
 			note = "deprecated: " + o.Deprecated
 		}
@@ -171,16 +172,16 @@ func InstallCommand(a *cli.App) *cobra.Command {
 	var scripts bool
 	cmd := &cobra.Command{
 		Use:   "install [SERVER…]",
-		Short: "Install everything that junction.lock has, exactly so",
-		Long: `Install the servers that junction.lock has, or those that are named: exactly these bytes, which are
-checked. An entry of the configuration that says something else than the lock is an error. It is for
-a machine that is new, such as one of CI; junction up --frozen then starts what is installed only.
+		Short: "Install exactly the servers in junction.lock",
+		Long: `Install the servers in junction.lock, or those that you name: exactly these bytes, which are
+checked. An entry of the configuration that differs from the lock is an error. Use it on a
+new machine, such as one of CI; junction up --frozen then starts only installed programs.
 
 ` + cli.ExitCodes("all is installed", "", "", "something is not"),
 		ValidArgsFunction: suggestLocked(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return installAll(cmd.Context(), a, args, scripts) },
 	}
-	cmd.Flags().BoolVar(&scripts, "scripts", false, "let packages run their install scripts where a project's lock says so")
+	cmd.Flags().BoolVar(&scripts, "scripts", false, "let packages run their install scripts if a project's lock asks for it")
 	reach.ConfigFlags(a, cmd.Flags())
 	return cmd
 }
@@ -219,7 +220,7 @@ func installAll(ctx context.Context, a *cli.App, names []string, scripts bool) e
 		}
 		switch isMissing := errors.Is(err, install.ErrNotInstalled); {
 		case isMissing && p.Scripts && !scripts && l.OfProject(): // others wrote the lock of a project
-			a.Screen.Printf("junction: server %q is not installed: %s has its package run install scripts; --scripts allows it\n", l.Name, a.Short(install.LockPath(l.Definition.Source)))
+			a.Screen.Printf("junction: server %q is not installed: %s lets its package run install scripts; --scripts allows that\n", l.Name, a.Short(install.LockPath(l.Definition.Source)))
 			return false
 		case isMissing:
 			was = "is installed"

@@ -43,24 +43,25 @@ func PublishCommand(a *cli.App) *cobra.Command {
 		Use:   "publish [-- COMMAND…]",
 		Short: "Make, check and publish the server.json of a Go server",
 		Long: `Print the server.json of a server, checked against the schema and the rules of the official
-registry. With COMMAND, the program of a Go server, it is made: its name and repository are
-those of the module that the program was built from, its version that of the module, or the
-one that the server tells when it is started, like its title, description and tools. What
-stands in server.json already, such as variables of packages, stays; packages that had the
-version before get the new one.
+registry. With COMMAND, the program of a Go server, junction makes the file. The name and
+repository are those of the program's module. The version is that of the module, or the one
+that the started server reports, like its title, description and tools. Other fields in an
+existing server.json stay, such as variables of packages. Packages with the earlier version
+get the new one.
 
   junction server publish --package oci:ghcr.io/owner/weather:1.2.0 -- ./weather
   junction server publish --remote https://weather.example.com/mcp --write -- ./weather
   junction server publish --to https://registry.modelcontextprotocol.io --github-token '${GITHUB_TOKEN}'
 
-Nothing is published without --to. A registry wants a token: --token refers to one of its
-own, and --github-token to one of GitHub that it is exchanged for: ${secret:NAME}, ${VARIABLE}
-or ${file:PATH}, never the token itself, which others would see on the command line.
+Nothing is published without --to. A registry needs a token. --token refers to one of the
+registry; --github-token refers to one of GitHub, which the registry exchanges for its own.
+A reference is ${secret:NAME}, ${VARIABLE} or ${file:PATH}, never the token itself, because
+others can see the command line.
 
 ` + cli.ExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 {
-				return cli.Usagef(`%s: unexpected %q; the server's command stands after "--"`, cmd.CommandPath(), args[0])
+				return cli.Usagef(`%s: unexpected %q; write the server's command after "--"`, cmd.CommandPath(), args[0])
 			}
 			return publishServer(cmd.Context(), a, cmd, args, &p)
 		},
@@ -69,8 +70,8 @@ or ${file:PATH}, never the token itself, which others would see on the command l
 	reach.ConnectionFlags(a, f)
 	f.StringVar(&p.file, "file", "server.json", "read and write this `FILE`")
 	f.StringVar(&p.name, "name", "", "call the server `NAME`, such as io.github.owner/weather")
-	f.StringVar(&p.title, "title", "", "its title for people")
-	f.StringVar(&p.description, "description", "", "what it does, in up to 100 characters")
+	f.StringVar(&p.title, "title", "", "its title, shown to users")
+	f.StringVar(&p.description, "description", "", "its description, in up to 100 characters")
 	f.StringVar(&p.version, "server-version", "", "publish this `VERSION`")
 	f.StringArrayVar(&p.packages, "package", nil, "offer a package: "+packageForms()+" (repeatable, in place of those in the file)")
 	f.StringArrayVar(&p.remotes, "remote", nil, "offer it at a `URL` (repeatable, in place of those in the file)")
@@ -98,7 +99,7 @@ func packageForms() string {
 // publishServer makes a server.json, checks it, and prints, writes or publishes it.
 func publishServer(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string, p *publishing) error {
 	if p.to == "" && p.token+p.github != "" || p.token != "" && p.github != "" {
-		return cli.Usagef("--token or --github-token, one of them, goes with --to")
+		return cli.Usagef("--token and --github-token go with --to; give only one of them")
 	}
 	old, err := readServerFile(a.Path(p.file))
 	if err != nil {
@@ -118,7 +119,7 @@ func publishServer(ctx context.Context, a *cli.App, cmd *cobra.Command, args []s
 			return err
 		}
 	} else if old == nil {
-		return cli.Usagef(`%s is not there; name the program of the server after "--", such as %s -- ./server`, p.file, cmd.CommandPath())
+		return cli.Usagef(`%s does not exist; name the program of the server after "--", such as %s -- ./server`, p.file, cmd.CommandPath())
 	}
 	if err := p.into(a.Place, s, old); err != nil {
 		return err
@@ -127,11 +128,11 @@ func publishServer(ctx context.Context, a *cli.App, cmd *cobra.Command, args []s
 		for _, f := range faults {
 			a.Screen.Printf("junction: %s\n", plaintext.Line(f.String(), 500))
 		}
-		return cli.Usagef("%s of server.json is wrong; flags of this command and %s say what it is", plaintext.Count(len(faults), "member"), p.file)
+		return cli.Usagef("%s of server.json is wrong; correct it with the flags of this command, or in %s", plaintext.Count(len(faults), "member"), p.file)
 	}
 	for i := range s.Packages {
 		for _, note := range s.Packages[i].Notes() {
-			a.Screen.Printf("junction: packages[%d]: when it is added, %s\n", i, plaintext.Line(note, 500))
+			a.Screen.Printf("junction: packages[%d]: for users who add it: %s\n", i, plaintext.Line(note, 500))
 		}
 	}
 	text, err := s.Encode(rest)
@@ -156,7 +157,7 @@ func publishServer(ctx context.Context, a *cli.App, cmd *cobra.Command, args []s
 		if _, err := a.Stdout.Write(shown.Bytes()); err != nil {
 			return err
 		}
-		a.Screen.Printf("junction: nothing is published; --to REGISTRY does that, and --write writes %s\n", p.file)
+		a.Screen.Printf("junction: nothing was published; --to REGISTRY publishes it, and --write writes %s\n", p.file)
 	}
 	return nil
 }
@@ -233,7 +234,7 @@ func publishTo(ctx context.Context, a *cli.App, p *publishing, text json.RawMess
 		return err
 	}
 	if sources[0].Folder != "" {
-		return cli.Usagef("--to %s: in a folder, --write writes the file", p.to)
+		return cli.Usagef("--to %s: this registry is a folder; use --write to write the file", p.to)
 	}
 	token := sources[0].Token
 	given, err := tokenReference(a, "--token", p.token)
@@ -260,7 +261,7 @@ func publishTo(ctx context.Context, a *cli.App, p *publishing, text json.RawMess
 			return c.LoginGitHub(ctx, t)
 		}
 	case token == nil:
-		return cli.Usagef("--to %s: a registry wants to know who publishes: --token or --github-token refers to a token", p.to)
+		return cli.Usagef("--to %s: the registry needs a token: give a reference with --token or --github-token", p.to)
 	}
 	c, err := registry.NewClient(sources[0].URL, registry.ClientOptions{Token: token})
 	if err != nil {
@@ -282,7 +283,7 @@ func tokenReference(a *cli.App, flag, reference string) (func(context.Context) (
 	}
 	kind, name := settings.Reference(reference)
 	if kind == "" {
-		return nil, cli.Usagef("%s: expected ${secret:NAME}, ${VARIABLE} or ${file:PATH}: others see what stands on the command line", flag)
+		return nil, cli.Usagef("%s: expected ${secret:NAME}, ${VARIABLE} or ${file:PATH}, because others can see the command line", flag)
 	}
 	return func(ctx context.Context) (string, error) { return reach.Referenced(ctx, a, kind, name, "") }, nil
 }

@@ -54,7 +54,7 @@ func examineProgram(ctx context.Context, a *cli.App, cmd *cobra.Command, args []
 	}
 	switch info, err := buildinfo.ReadFile(file); {
 	case err != nil:
-		a.Screen.Printf("junction: %s is no program of Go, so its module is not known: give --name\n", args[0])
+		a.Screen.Printf("junction: %s is not a Go program, so its module is not known: give --name\n", args[0])
 	default:
 		x.module, x.main = info.Main.Path, info.Path
 		if v := info.Main.Version; v != "(devel)" && !strings.Contains(v, "+dirty") && v != "" && !pseudo().MatchString(v) {
@@ -179,7 +179,7 @@ func packageFrom(at place.Place, word string) (*registry.Package, error) {
 	p := &registry.Package{RegistryType: kind, Identifier: rest, Transport: registry.Remote{Type: "stdio"}}
 	switch k := runner.Of(kind); {
 	case k.Prefixes == nil:
-		return nil, cli.Usagef("--package %s: expected %s in front of the colon", word, runner.Or(runner.Listed(), " or "))
+		return nil, cli.Usagef("--package %s: expected %s before the colon", word, runner.Or(runner.Listed(), " or "))
 	case k.IsContainer:
 	case k.Suffix != "":
 		address, file, found := strings.Cut(rest, "#")

@@ -36,8 +36,8 @@ type RegistryFlags struct {
 // Define defines the flags in a flag set.
 func (f *RegistryFlags) Define(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Registries, "registry", nil, "look in this `REGISTRY` only: a URL, a folder of server.json files, or a name of the configuration (repeatable, the first one counts)")
-	flags.BoolVar(&f.sync, "sync", false, "read what changed in the registries first, however young the copy is")
-	flags.BoolVar(&f.offline, "offline", false, "do not ask the registries: use the copy of them as it is")
+	flags.BoolVar(&f.sync, "sync", false, "first update the copy of the registries, even if it is recent")
+	flags.BoolVar(&f.offline, "offline", false, "do not contact the registries: use the copy as it is")
 }
 
 // OpenMirror opens the copy of the registries that the configuration or the command line selects.
@@ -73,7 +73,7 @@ func OpenMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mir
 // prints the registries that cannot be read. It returns an error if it has no data of any registry.
 func SyncMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mirror, []registry.SourceState, error) {
 	if f.sync && f.offline {
-		return nil, nil, cli.Usagef("--sync reads the registries, and --offline does not; give one of them")
+		return nil, nil, cli.Usagef("--sync and --offline exclude each other; give only one")
 	}
 	m, err := OpenMirror(ctx, a, f)
 	if err != nil {
@@ -111,7 +111,7 @@ func reportSources(a *cli.App, states []registry.SourceState) error {
 		any = any || !s.Synced.IsZero() || s.Servers > 0
 		switch {
 		case s.Fault != "" && s.Servers > 0 && !s.Synced.IsZero():
-			a.Screen.Printf("junction: %s; what is known of it is %s old\n", s.Fault, age(time.Since(s.Synced)))
+			a.Screen.Printf("junction: %s; the copy of it is %s old\n", s.Fault, age(time.Since(s.Synced)))
 		case s.Fault != "":
 			faults = append(faults, errors.New(s.Fault))
 			if len(states) > 1 || s.Servers > 0 {

@@ -21,17 +21,17 @@ func RemoveCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove SERVER…",
 		Short: "Undo add: remove servers from the configuration, its lock and the cache",
-		Long: `Take the entries of servers out of the files that define them, and out of junction.lock next to
-those; what was approved of them is forgotten, and packages that no lock has any more are
-removed from the cache. The rest of the files stays as it is. Secrets stay kept: those that
-an entry names are said, and so is which connected host had the server through junction.
-Nothing is asked: junction server add adds a server again.
+		Long: `Remove the entries of servers from the files that define them, and from junction.lock next to
+these files. Approvals of the servers are deleted, and so are packages in the cache that no
+lock has any longer. The rest of the files stays as it is. Secrets are kept; remove lists the
+ones that an entry uses, and the connected hosts that used the server through junction.
+It asks no questions: junction server add adds a server again.
 
 ` + cli.ExitCodes("done", "", "", "no such server, or a file cannot be changed"),
 		ValidArgsFunction: suggestLocked(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.Usagef("%s: NAME is missing; junction list shows which servers there are", cmd.CommandPath())
+				return cli.Usagef("%s: NAME is missing; junction list shows the servers", cmd.CommandPath())
 			}
 			return remove(cmd.Context(), a, args)
 		},
@@ -55,7 +55,7 @@ func remove(ctx context.Context, a *cli.App, names []string) error {
 			return err
 		}
 		if e.Definition == nil {
-			return fmt.Errorf("server %q ships with junction; there is no entry to remove", name)
+			return fmt.Errorf("server %q ships with junction and has no entry to remove", name)
 		}
 		if !slices.ContainsFunc(named, func(one launch.Entry) bool { return one.Name == e.Name }) {
 			named = append(named, e)
@@ -76,7 +76,7 @@ func remove(ctx context.Context, a *cli.App, names []string) error {
 	}
 	freed, err := store.Prune(ctx, keep, 0)
 	if err != nil {
-		return fmt.Errorf("the configuration is changed, and the cache could not be cleared: %w", err)
+		return fmt.Errorf("the configuration was changed, but the cache could not be cleared: %w", err)
 	}
 	if freed > 0 {
 		a.Out.Printf("The cache is %s smaller.\n", show.Size(freed))

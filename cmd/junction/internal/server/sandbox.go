@@ -16,23 +16,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const sandboxHelp = `A confined server's program reads the system's programs and libraries and its own package, and
-writes into a home folder and a temporary folder that end with it; it reaches no host, and gets
-no variable that holds a secret. Its profile says what it may do in addition. What it is refused
-is named in the log of junction, with the command that allows it.`
+const sandboxHelp = `A confined program reads the system's programs and libraries and its own package. It writes into
+a home folder and a temporary folder, which are deleted when it ends. It reaches no host, and
+gets no variable that holds a secret. Its profile allows more. The log of junction names each
+refusal, with the command that allows it.`
 
 // SandboxCommand returns the command server sandbox.
 func SandboxCommand(a *cli.App) *cobra.Command {
-	return cli.Group("sandbox", "Show, learn and change what servers' programs may do on this machine",
-		"Work with the profiles of the servers whose programs are confined.\n\n"+sandboxHelp,
+	return cli.Group("sandbox", "Show, learn and change the permissions of servers' programs on this machine",
+		"Work with the profiles of confined servers.\n\n"+sandboxHelp,
 		sandboxShowCommand(a), sandboxLearnCommand(a), sandboxChangeCommand(a, true), sandboxChangeCommand(a, false))
 }
 
 func sandboxShowCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "show [SERVER]",
-		Short:             "Show what servers' programs may do",
-		Long:              "Show what a server's program may do, and where that is written; without SERVER, a line for each\nserver that is started by a command.\n\n" + sandboxHelp,
+		Short:             "Show the permissions of servers' programs",
+		Long:              "Show the permissions of a server's program, and the file that has them; without SERVER, a line\nfor each server that is started by a command.\n\n" + sandboxHelp,
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -43,7 +43,7 @@ func sandboxShowCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			if k.Profile == nil {
-				a.Out.Printf("%s is not confined: its program may do what you may. junction server sandbox learn %s proposes a profile.\n", k.Entry.Name, plaintext.ShellWord(k.Entry.Name))
+				a.Out.Printf("%s is not confined: its program has all of your permissions. junction server sandbox learn %s proposes a profile.\n", k.Entry.Name, plaintext.ShellWord(k.Entry.Name))
 				return nil
 			}
 			ShowProfile(a, k, sandbox.Available())
@@ -74,7 +74,7 @@ func ShowProfile(a *cli.App, k *StoredProfile, state sandbox.State) {
 		a.Out.Printf("  %s\n", line)
 	}
 	if missing := state.Missing(*k.Profile); weaker && len(missing) > 0 {
-		a.Out.Printf("It starts all the same where this system cannot confine all of that. Missing here:\n")
+		a.Out.Printf("It starts even if this system cannot confine all of that. Missing here:\n")
 		for _, line := range missing {
 			a.Out.Printf("  %s\n", plaintext.Line(line, cli.MaxReason))
 		}
@@ -145,8 +145,8 @@ func sandboxChangeCommand(a *cli.App, allows bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "allow SERVER",
 		Short: "Allow a confined server folders, hosts and variables",
-		Long: `Add folders, files, hosts and names of variables to the profile of a confined server. It holds
-from the server's next start on.
+		Long: `Add folders, files, hosts and names of variables to the profile of a confined server. The change
+applies from the server's next start.
 
 ` + sandboxHelp,
 		ValidArgsFunction: reach.SuggestServers(a),
@@ -155,16 +155,16 @@ from the server's next start on.
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&c.read, "read", nil, "a folder or file that it may read, at `PATH` (repeatable)")
-	f.StringArrayVar(&c.write, "write", nil, "a folder or file that it may read and write, at `PATH` (repeatable)")
-	f.StringArrayVar(&c.hosts, "host", nil, "a `HOST` that it may reach at ports 443 and 80: api.example.com, *.example.com or an address; HOST:PORT for another port (repeatable)")
-	f.StringArrayVar(&c.env, "env", nil, "a variable that it gets from junction's environment, by its `NAME` (repeatable)")
+	f.StringArrayVar(&c.read, "read", nil, "let it read the folder or file at `PATH` (repeatable)")
+	f.StringArrayVar(&c.write, "write", nil, "let it read and write the folder or file at `PATH` (repeatable)")
+	f.StringArrayVar(&c.hosts, "host", nil, "let it reach `HOST` at ports 443 and 80: api.example.com, *.example.com or an address; HOST:PORT for another port (repeatable)")
+	f.StringArrayVar(&c.env, "env", nil, "pass the variable `NAME` of junction's environment to it (repeatable)")
 	if allows {
-		f.StringVar(&c.memory, "memory", "", "how much memory it may use: `SIZE`, such as 2GB")
-		f.IntVar(&c.processes, "processes", 0, "how many processes and threads it may have: `N`")
+		f.StringVar(&c.memory, "memory", "", "limit its memory to `SIZE`, such as 2GB")
+		f.IntVar(&c.processes, "processes", 0, "limit its processes and threads to `N`")
 	} else {
-		cmd.Use, cmd.Short = "deny SERVER", "Take folders, hosts and variables from a confined server"
-		cmd.Long = "Take folders, files, hosts and names of variables out of the profile of a confined server, as\njunction sandbox show has them. It holds from the server's next start on.\n\n" + sandboxHelp
+		cmd.Use, cmd.Short = "deny SERVER", "Remove folders, hosts and variables from a confined server's profile"
+		cmd.Long = "Remove folders, files, hosts and names of variables from the profile of a confined server, as\njunction server sandbox show lists them. The change applies from the server's next start.\n\n" + sandboxHelp
 	}
 	reach.ConfigFlags(a, f)
 	return cmd
@@ -182,7 +182,7 @@ func changeProfile(ctx context.Context, a *cli.App, args []string, c profileChan
 		return err
 	}
 	if k.Profile == nil {
-		return fmt.Errorf("server %q is not confined, and may do what you may; junction server sandbox learn %s confines it", k.Entry.Name, plaintext.ShellWord(k.Entry.Name))
+		return fmt.Errorf("server %q is not confined, and has all of your permissions; junction server sandbox learn %s confines it", k.Entry.Name, plaintext.ShellWord(k.Entry.Name))
 	}
 	now, err := c.of(a.Place, k, allows)
 	if err != nil {
@@ -208,7 +208,7 @@ func changeProfile(ctx context.Context, a *cli.App, args []string, c profileChan
 func (c profileChange) remarks(p place.Place) (lines []string) {
 	for _, path := range c.read {
 		if _, err := os.Stat(p.Expand(path)); os.IsNotExist(err) {
-			lines = append(lines, fmt.Sprintf("There is no %s now: the program sees it from its first start on after it is there.", p.Tilde(path)))
+			lines = append(lines, fmt.Sprintf("%s does not exist now: the program sees it once it exists and the program starts again.", p.Tilde(path)))
 		}
 	}
 	return append(lines, aloneRemarks(p, c.write)...)
@@ -225,9 +225,9 @@ func aloneRemarks(p place.Place, paths []string) (lines []string) {
 		}
 		how := "with --write " + plaintext.ShellWord(folder)
 		if shared {
-			how = "which others use, too: give the file a folder of its own"
+			how = "which other programs use, too: move the file to a folder of its own"
 		}
-		lines = append(lines, fmt.Sprintf("%s can be written, but not replaced: a program that writes a file next to it and moves that over it needs their folder, %s.", p.Tilde(path), how))
+		lines = append(lines, fmt.Sprintf("%s can be written, but not replaced. A program that replaces it by a new file needs access to the folder, %s.", p.Tilde(path), how))
 	}
 	return lines
 }
@@ -271,7 +271,7 @@ func (c profileChange) of(p place.Place, k *StoredProfile, allows bool) (sandbox
 		now.Processes = c.processes
 	}
 	if len(c.read)+len(c.write)+len(c.hosts)+len(c.env)+c.processes == 0 && c.memory == "" {
-		return now, cli.Usagef("expected what to change: --read, --write, --host or --env")
+		return now, cli.Usagef("expected a permission to change: --read, --write, --host or --env")
 	}
 	return now, nil
 }

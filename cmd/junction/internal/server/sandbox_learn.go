@@ -43,26 +43,26 @@ func sandboxLearnCommand(a *cli.App) *cobra.Command {
 	var l learnFlags
 	cmd := &cobra.Command{
 		Use:   "learn SERVER",
-		Short: "Find out what a server's program uses, and propose the smallest profile",
-		Long: `Start a server's program, use it, and see which files and hosts it wants. The smallest profile
-with which it can do the same is shown, tried, and written when you say yes.
+		Short: "Watch what a server's program uses, and propose the smallest profile",
+		Long: `Start a server's program, use it, and watch which files and hosts it uses. The smallest profile
+that allows the same is shown and tried. It is written if you agree.
 
-While it is learned from, the program may read and write your files, but where keys and logins
-are kept, and reach the internet, but no address of this machine or its networks. Of its tools
-those are called that say that they only read and that need no arguments; --call calls others,
-and --http lets clients use it until you press Enter.
+Meanwhile the program may read and write your files, except those with keys and logins. It may
+reach the internet, but no address of this machine or its networks. learn calls the tools that
+the server marks as read-only and that need no arguments. --call calls others, and --http lets
+clients use the server until you press Enter.
 
-What the profile has already stays in it; --forget takes out what is not used. Names of
-variables cannot be seen: junction server sandbox allow SERVER --env NAME.
+The profile keeps its earlier permissions; --forget removes unused ones. learn cannot see the
+variables that a program reads; add them: junction server sandbox allow SERVER --env NAME.
 
-` + cli.ExitCodes("the profile is written, is right as it is, or the answer was no", "the same, and a call of --call failed, so what it uses may be missing", cli.NoTerminalHelp, "no such server, or it cannot be started or watched"),
+` + cli.ExitCodes("the profile was written or needs no change, or the answer was no", "the same, but a call of --call failed, so permissions may be missing", cli.NoTerminalHelp, "no such server, or it cannot be started or watched"),
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return learnProfile(cmd.Context(), a, args, l) },
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&l.calls, "call", nil, "call a tool: `TOOL` or TOOL=JSON, with these arguments (repeatable)")
 	f.StringVar(&l.http, "http", "", "let clients use it at `HOST:PORT`, path "+launch.EndpointPath+", until you press Enter")
-	f.BoolVar(&l.forget, "forget", false, "remove what is not used from the profile")
+	f.BoolVar(&l.forget, "forget", false, "remove unused permissions from the profile")
 	f.BoolVarP(&l.yes, "yes", "y", false, "write the profile without a question, if the server starts with it")
 	reach.ConfigFlags(a, f)
 	return cmd
@@ -83,7 +83,7 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 		return err
 	}
 	if runtime.GOOS != "linux" {
-		return errors.New("a program can be learned from on Linux only; junction server sandbox allow changes a profile here")
+		return errors.New("learn works only on Linux; change the profile with junction server sandbox allow")
 	}
 	if err := a.Launch.Consent(ctx, k.Entry); err != nil {
 		return err
@@ -129,7 +129,7 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 	if err := WriteLearned(ctx, a, args, k, now); err != nil {
 		return err
 	}
-	a.Out.Printf("Written to %s. It holds from the next start of %s on.\n", k.where(a.Place), k.Entry.Name)
+	a.Out.Printf("Written to %s. It applies from the next start of %s.\n", k.where(a.Place), k.Entry.Name)
 	return reportCalls(a, failed, remedies)
 }
 
@@ -140,13 +140,13 @@ func reportCalls(a *cli.App, failed, remedies []string) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	a.Screen.Printf("junction: these calls failed, so what they use may be missing: %s\n", plaintext.FirstNames(failed))
+	a.Screen.Printf("junction: these calls failed, so permissions for them may be missing: %s\n", plaintext.FirstNames(failed))
 	switch len(remedies) {
 	case 0:
 	case 1:
-		a.Screen.Printf("junction: it used what is not proposed; to allow that: %s\n", remedies[0])
+		a.Screen.Printf("junction: it used something that is not proposed; to allow that: %s\n", remedies[0])
 	default:
-		a.Screen.Printf("junction: it used what is not proposed; each line above that says so has the command that allows it\n")
+		a.Screen.Printf("junction: it used things that are not proposed; the lines above have the commands that allow them\n")
 	}
 	return cli.ErrToolFailed
 }
@@ -224,7 +224,7 @@ func showProposal(a *cli.App, k *StoredProfile, was, now sandbox.Profile, p sand
 		a.Out.Printf("Not proposed: %s: %s.%s\n", plaintext.Line(o.Path, 500), o.Reason, remedy)
 	}
 	if !r.Complete() {
-		a.Out.Printf("It used more than could be recorded; what is missing is named in the log when it is refused.\n")
+		a.Out.Printf("It used more than could be recorded. When a missing permission is refused, the log names it.\n")
 	}
 	return remedies
 }
@@ -321,9 +321,9 @@ func exercise(ctx context.Context, a *cli.App, client *mcp.Client, calls []lint.
 	if len(left) > 0 && isSaid {
 		not := "Not called"
 		if len(all)+len(calls) == 0 {
-			not = "No tool was called, as none says that it only reads and needs no arguments"
+			not = "No tool was called, because none is marked as read-only without needing arguments"
 		}
-		a.Screen.Printf("%s: %s. What they use is not learned; --call TOOL=JSON calls one.\n", not, plaintext.FirstNames(left))
+		a.Screen.Printf("%s: %s. Their permissions are not learned; --call TOOL=JSON calls one.\n", not, plaintext.FirstNames(left))
 	}
 	return failed, nil
 }
@@ -340,7 +340,7 @@ func callOnce(ctx context.Context, client *mcp.Client, call lint.Call) (said str
 	case err != nil:
 		return fmt.Sprintf("Called %s, which failed: %s", name, plaintext.Line(err.Error(), 300)), false, nil
 	case result.IsError:
-		return fmt.Sprintf("Called %s, which says that it failed: %s", name, plaintext.Line(result.Text(), 300)), false, nil
+		return fmt.Sprintf("Called %s, which reported a failure: %s", name, plaintext.Line(result.Text(), 300)), false, nil
 	}
 	return fmt.Sprintf("Called %s.", name), true, nil
 }

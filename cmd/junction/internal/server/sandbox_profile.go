@@ -36,7 +36,7 @@ type StoredProfile struct {
 // profileKept returns the profile of a server from the user's settings, or else from junction.lock.
 func profileKept(a *cli.App, set *config.Set, e launch.Entry) (*StoredProfile, error) {
 	if e.Definition == nil || !launch.IsProgram(e.Definition.Kind) {
-		return nil, fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.Name)
+		return nil, fmt.Errorf("server %q is not started by a command, so it has no program to confine here", e.Name)
 	}
 	k := &StoredProfile{Entry: e}
 	s, err := e.Sandbox()

@@ -29,19 +29,19 @@ func SearchCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search WORD…",
 		Short: "Find servers in the registries",
-		Long: `Find servers by words, in any language. Those that have all words come first, and of
-these the ones that have them in their names, changed lately, and show signs of care;
-deprecated servers come last.
+		Long: `Find servers by words, in any language. Servers with all words come first. Among these
+the order is by matches in the name, recent changes, and signs of maintenance.
+Deprecated servers come last.
 
-The registries are copied once, and what changed is read when the copy is an hour old:
-searching itself needs no network. Which registries, the configuration says:
+The registries are copied once, and the copy is updated when it is an hour old. The
+search itself needs no network. The configuration names the registries:
 
   {"junction": {"registries": [
     {"url": "https://registry.example.com", "token": "${secret:registry}"},
     {"folder": "our-servers"},
     {"name": "official", "url": "` + OfficialRegistry + `"}]}}
 
-By default it is the last of these alone. Of a server that several have, the first counts.
+The default is only the last of these. If several have a server, the first one counts.
 
 ` + cli.ExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,7 +79,7 @@ func searchRegistries(ctx context.Context, a *cli.App, words string, limit int, 
 		for _, s := range states {
 			servers += s.Servers
 		}
-		a.Screen.Printf("junction: none of %s has %q\n", plaintext.Count(servers, "server"), words)
+		a.Screen.Printf("junction: nothing found in %s for %q\n", plaintext.Count(servers, "server"), words)
 		return nil
 	}
 	if _, err := fmt.Fprint(a.Out, show.Found(found.Entries, len(states) > 1, a.Out.Width())); err != nil {
@@ -89,7 +89,7 @@ func searchRegistries(ctx context.Context, a *cli.App, words string, limit int, 
 	if found.Total > len(found.Entries) {
 		more = fmt.Sprintf("%d of %d servers; --limit shows more. ", len(found.Entries), found.Total)
 	}
-	a.Screen.Printf("(%sjunction server info NAME shows all about one.)\n", more)
+	a.Screen.Printf("(%sjunction server info NAME shows one in full.)\n", more)
 	return nil
 }
 

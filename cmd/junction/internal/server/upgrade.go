@@ -23,24 +23,24 @@ func UpgradeCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upgrade [SERVER…]",
 		Short: "Install newer versions, after showing what changes; --check only lists them",
-		Long: `Install the newest version of servers that junction.lock has, or of those that are named. Each
-is started once, and what it defines is shown with what you approved, before anything is
-changed. What fails leaves the configuration and the lock as they were.
+		Long: `Install the newest version of the servers in junction.lock, or of those that you name. Each is
+started once, and its definitions are shown next to the approved ones, before anything changes.
+If that fails, the configuration and the lock stay as they were.
 
-A server that is named and not locked, or whose entry was changed by hand, is locked as its
-entry says: npx -y PACKAGE@VERSION, uvx PACKAGE==VERSION, or dnx PACKAGE@VERSION. Its program
-stays confined as it was, and one that was never locked is confined from then on.
+A named server that is not locked, or whose entry was changed by hand, is locked as in its
+entry: npx -y PACKAGE@VERSION, uvx PACKAGE==VERSION, or dnx PACKAGE@VERSION. A locked program
+keeps its profile, and one that was never locked is confined from then on.
 
-With --check nothing is changed: locked servers that have a newer version are listed, and those
-whose version was pulled or deprecated. With --vulnerable, likewise, known vulnerabilities of
-them and of all packages that they need are listed, as commands such as npm audit find them.
+--check only lists locked servers that have a newer version, or whose version was withdrawn or
+deprecated. --vulnerable only lists known vulnerabilities of the servers and of all packages
+that they need. It asks commands such as npm audit.
 
-` + cli.ExitCodes("done, or nothing is newer, or the answer was no", "--vulnerable: some are known", cli.NoTerminalHelp, "one could not be upgraded; the others were"),
+` + cli.ExitCodes("done, nothing to upgrade, or the answer was no", "--vulnerable: some are known", cli.NoTerminalHelp, "one could not be upgraded; the others were"),
 		ValidArgsFunction: suggestLocked(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"yes", "sure", "scripts", "no-sandbox", "timeout"} {
 				if (check || vulnerable) && cmd.Flags().Changed(name) {
-					return cli.Usagef("%s: --%s is about upgrades, and with --check and --vulnerable there are none", cmd.CommandPath(), name)
+					return cli.Usagef("%s: --%s does not go with --check and --vulnerable, which upgrade nothing", cmd.CommandPath(), name)
 				}
 			}
 			switch {
@@ -54,13 +54,13 @@ them and of all packages that they need are listed, as commands such as npm audi
 			return upgrade(cmd.Context(), a, args, o)
 		},
 	}
-	cmd.Flags().BoolVar(&check, "check", false, "list what is newer, pulled or deprecated, and change nothing")
+	cmd.Flags().BoolVar(&check, "check", false, "list newer, withdrawn and deprecated versions, and change nothing")
 	cmd.Flags().BoolVar(&vulnerable, "vulnerable", false, "list known vulnerabilities, and change nothing")
 	cmd.Flags().BoolVar(&all, "all", false, "with --check: list those that are up to date, too")
 	a.JSONFlag(cmd, cli.ServersShown[add.Outdated]{}, cli.ServersShown[add.Audited]{}) // for --check and for --vulnerable
-	cmd.Flags().BoolVar(&o.Sure, "sure", false, "upgrade although something looks harmful")
-	cmd.Flags().BoolVar(&o.Scripts, "scripts", false, "let the packages run their install scripts, as they cannot be installed without")
-	cmd.Flags().BoolVar(&o.NoSandbox, "no-sandbox", false, "let the program of a server that was never locked do what you may")
+	cmd.Flags().BoolVar(&o.Sure, "sure", false, "upgrade in spite of findings that look harmful")
+	cmd.Flags().BoolVar(&o.Scripts, "scripts", false, "let packages run their install scripts, if they cannot be installed without them")
+	cmd.Flags().BoolVar(&o.NoSandbox, "no-sandbox", false, "do not confine the program of a server that was never locked")
 	yesFlag(cmd.Flags(), &o.Yes)
 	reach.ConfigFlags(a, cmd.Flags())
 	cmd.Flags().DurationVar(&a.Launch.Timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
@@ -125,11 +125,11 @@ func upgrade(ctx context.Context, a *cli.App, names []string, o add.Options) err
 		}
 		switch version := plaintext.Line(u.Version, 60); {
 		case u.Outcome == add.Newest:
-			a.Out.Printf("%s %s is the newest.\n", e.Name, version)
+			a.Out.Printf("%s: %s is the newest version.\n", e.Name, version)
 		case u.Outcome == add.Changed && version != "":
-			a.Out.Printf("%s is %s now.\n", e.Name, version)
+			a.Out.Printf("%s: upgraded to %s.\n", e.Name, version)
 		case u.Outcome == add.Changed:
-			a.Out.Printf("%s is locked as it is now.\n", e.Name)
+			a.Out.Printf("%s: locked in its present version.\n", e.Name)
 		}
 	}
 	reportLoose(a, loose, seen > 0 || failed)
@@ -144,9 +144,9 @@ func upgrade(ctx context.Context, a *cli.App, names []string, o add.Options) err
 func reportLoose(a *cli.App, loose []string, others bool) {
 	switch {
 	case len(loose) > 0:
-		a.Out.Printf("Started by %s and never locked: %s; junction server upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n", runner.Fetchers(), strings.Join(loose, ", "))
+		a.Out.Printf("Started by %s and never locked: %s; junction server upgrade NAME installs and locks one, and later upgrades include it.\n", runner.Fetchers(), strings.Join(loose, ", "))
 	case !others:
-		a.Out.Printf("Nothing is locked, so there is nothing to upgrade; junction server upgrade NAME locks a server that is there.\n")
+		a.Out.Printf("Nothing is locked, so there is nothing to upgrade; junction server upgrade NAME locks an existing server.\n")
 	}
 }
 

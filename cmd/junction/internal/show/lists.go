@@ -156,7 +156,7 @@ func Resources(resources []*mcp.Resource, width int) string {
 // Skills formats skills with their descriptions.
 func Skills(all []*skills.Skill, width int) string {
 	return each(all, func(out *strings.Builder, s *skills.Skill) {
-		size, files := int64(0), "made when it is read"
+		size, files := int64(0), "made at each read"
 		for _, f := range s.Files {
 			size += f.Size
 		}

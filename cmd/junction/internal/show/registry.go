@@ -87,7 +87,7 @@ func Registered(e *registry.Entry, licence string, suspicions []Suspicion, width
 	}
 	add("Website", s.WebsiteURL)
 	if licence == "" {
-		licence = "the registry does not say"
+		licence = "the registry does not state it"
 	}
 	add("Licence", licence)
 	out.WriteString(terminal.Table(rows, 0, width))
@@ -100,7 +100,7 @@ func Registered(e *registry.Entry, licence string, suspicions []Suspicion, width
 		inputs(&out, remoteInputs(r), width)
 	}
 	if len(suspicions) > 0 {
-		out.WriteString("\nLook at this before you add it\n")
+		out.WriteString("\nCheck this before you add it\n")
 		rows = nil
 		for _, f := range suspicions {
 			rows = append(rows, []string{f.Severity.String(), plaintext.Line(f.Where, maxName), plaintext.Line(f.Why, 2*maxName)})
@@ -156,7 +156,7 @@ func registeredPackage(out *strings.Builder, p *registry.Package, width int) {
 		}
 		out.WriteString(strings.Repeat(" ", indent) + "runs " + plaintext.Line(strings.Join(words, " "), 10*maxName) + "\n")
 	} else if runner.Of(p.RegistryType).Prefixes == nil {
-		out.WriteString(strings.Repeat(" ", indent) + "runs nothing here: this kind of package is not known\n")
+		out.WriteString(strings.Repeat(" ", indent) + "cannot run here: this kind of package is not known\n")
 	}
 	for _, note := range notes {
 		paragraph(out, plaintext.Line(note, maxText), width)

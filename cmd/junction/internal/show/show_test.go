@@ -66,7 +66,7 @@ poll  (for views only)
 a  (skill://a/SKILL.md, 2 files, 0 bytes)
     For\x1b[2J it.
 
-b  (skill://b/SKILL.md, made when it is read)
+b  (skill://b/SKILL.md, made at each read)
     d
 `
 	if got != want {

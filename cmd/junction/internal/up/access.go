@@ -217,7 +217,7 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 		return nil, err
 	}
 	if at.Scheme != "https" && !outside.IsHere(at.Hostname()) {
-		return nil, cli.Usagef("--auth local: passwords and tokens go over https: give --tls-cert, or, behind a proxy that encrypts, its address with --public-url, not %s", x.Origins[0])
+		return nil, cli.Usagef("--auth local sends passwords and tokens, so it needs https, not %s: give --tls-cert, or --public-url with the https address of a proxy", x.Origins[0])
 	}
 	store, key, err := a.Launch.OpenLogins(true)(ctx)
 	if err != nil {
@@ -298,7 +298,7 @@ func SayUnnamed(a *cli.App, x *Access) {
 		}
 		a.Screen.Printf(format, plaintext.Line(text, MaxUnnamed*100)+more)
 	}
-	say("junction: neither needs, tools nor scopes of authorization name %s: logins do not get these scopes, and of keys only rules see them\n", x.unknown)
+	say("junction: needs, tools and scopes of authorization do not name %s: logins do not get these scopes, and only rules see those of keys\n", x.unknown)
 	say("junction: roles name callers that do not exist yet, or that --auth does not let in: %s\n", x.unheldBy)
 }
 

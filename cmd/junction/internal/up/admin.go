@@ -30,7 +30,7 @@ func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	}
 	registry := v.metrics
 	if err := errors.Join(v.access.count(registry), registry.Register(collectors.NewGoCollector()), v.countCertificate(registry),
-		registry.Register(&states{v.Gateway.Members(), prometheus.NewDesc("junction_servers", "Servers by what they do.", []string{"server", "state"}, nil)})); err != nil {
+		registry.Register(&states{v.Gateway.Members(), prometheus.NewDesc("junction_servers", "Servers by state.", []string{"server", "state"}, nil)})); err != nil {
 		return nil, err
 	}
 	token, from, err := adminToken(v.App.Place)
@@ -52,7 +52,7 @@ func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	case EncryptedNetwork:
 		v.App.Screen.Printf("Metrics are at %s/metrics; the token for them and for /api is in %s.\n", at, v.App.Short(from))
 	case BareNetwork:
-		v.App.Screen.Printf("Metrics are at %s/metrics, for everybody who reaches that; /api is not served there.\n", at)
+		v.App.Screen.Printf("Metrics are at %s/metrics, for every client that can reach it; /api is not served there.\n", at)
 	}
 	return func() { server.Close(); <-ended }, nil
 }
@@ -63,7 +63,7 @@ func (v *Served) countCertificate(registry prometheus.Registerer) error {
 	for _, l := range []net.Listener{v.listener, v.admin} {
 		if e, is := l.(*Encrypted); is {
 			return registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "junction_certificate_expiry_seconds", Help: "Seconds until the certificate of --tls-cert, or one that signed it, expires; negative when it has."},
+				Name: "junction_certificate_expiry_seconds", Help: "Seconds until the certificate of --tls-cert, or one that signed it, expires; negative if it has expired."},
 				func() float64 { return e.Certificate.Left().Seconds() }))
 		}
 	}
@@ -93,7 +93,7 @@ func (o *Options) AdminReach() (Audience, error) {
 	case o.BareAdmin:
 		return BareNetwork, nil
 	}
-	return 0, cli.Usagef("--admin %s is not on a loopback address, so that everybody in the network could read along: give --tls-cert and --tls-key, or --admin-insecure for metrics without /api", o.Admin)
+	return 0, cli.Usagef("--admin %s is not a loopback address, and others in the network could read the data: give --tls-cert and --tls-key, or --admin-insecure for metrics without /api", o.Admin)
 }
 
 // listenAdmin listens at --admin. Without that flag the listener is nil.
@@ -182,7 +182,7 @@ func (v *Served) NotReady(ctx context.Context) string {
 		return "it ends"
 	}
 	if refuses, err := v.Gateway.Layers().Unwritable(); refuses {
-		return "calls are refused, as they cannot be written down: " + err.Error()
+		return "calls are refused, because they cannot be logged: " + err.Error()
 	}
 	return v.untried()
 }

@@ -252,7 +252,7 @@ func Standing(s gateway.Status, full bool) string {
 		return fmt.Sprintf("connected%s: %s%s", spoken, offers(s), fault)
 	case gateway.Idle:
 		if fault != "" {
-			return "ended" + fault + "; it starts again when it is used"
+			return "ended" + fault + "; it starts again at its next use"
 		}
 		return stateWord(s) + ": " + offers(s)
 	case gateway.Connecting:

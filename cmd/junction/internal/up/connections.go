@@ -35,7 +35,7 @@ func (r *RefusalCounter) Add(req *http.Request, why error) {
 	r.All++
 	r.unsaid++
 	if now := time.Now(); now.Sub(r.said) >= cli.RefusalInterval {
-		r.Log.Warn("junction: a client was not let in", "from", req.RemoteAddr, "error", why, "requests", r.unsaid)
+		r.Log.Warn("junction: a client was refused", "from", req.RemoteAddr, "error", why, "requests", r.unsaid)
 		r.said, r.unsaid = now, 0
 	}
 }

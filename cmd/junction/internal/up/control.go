@@ -46,7 +46,7 @@ func adminToken(p place.Place) (token, from string, err error) {
 	}
 	text, err := os.ReadFile(path)
 	if token = strings.TrimSpace(string(text)); err == nil && token == "" {
-		err = fmt.Errorf("%s is empty; remove it, and a new one is made", path)
+		err = fmt.Errorf("%s is empty; remove it, and junction makes a new one", path)
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("the token for --admin: %w", err)
@@ -61,7 +61,7 @@ func demands(token string) func(http.Handler) http.HandlerFunc {
 			given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 			if subtle.ConstantTimeCompare([]byte(given), []byte(token)) == 0 {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="junction"`)
-				reply.Error(w, http.StatusUnauthorized, errors.New("expected the token of --admin as Authorization: Bearer TOKEN"))
+				reply.Error(w, http.StatusUnauthorized, errors.New("expected the header Authorization: Bearer TOKEN, with the token of --admin"))
 				return
 			}
 			h.ServeHTTP(w, r)
@@ -105,13 +105,13 @@ func (v *Served) reloadNow(w http.ResponseWriter, r *http.Request) {
 	select {
 	case v.again <- read:
 	case <-ctx.Done():
-		reply.Error(w, http.StatusServiceUnavailable, errors.New("servers are started and ended as it was read last; try again in a moment"))
+		reply.Error(w, http.StatusServiceUnavailable, errors.New("the last reload still starts and ends servers; try again in a moment"))
 		return
 	}
 	select {
 	case err := <-read:
 		if err != nil {
-			reply.Error(w, http.StatusUnprocessableEntity, fmt.Errorf("the configuration cannot be used, so the servers from before keep running: %w", err))
+			reply.Error(w, http.StatusUnprocessableEntity, fmt.Errorf("the configuration cannot be used, so the earlier servers keep running: %w", err))
 			return
 		}
 	case <-ctx.Done(): // the configuration is still being read
@@ -200,11 +200,11 @@ func (v *Served) approveExactly(ctx context.Context, name, hash string) (status 
 	i := slices.IndexFunc(all, func(u *policies.Unapproved) bool { return u.Server == name })
 	switch {
 	case i < 0:
-		return http.StatusNotFound, errors.New("of this server there is nothing to approve")
+		return http.StatusNotFound, errors.New("this server has nothing to approve")
 	case hash == "":
-		return http.StatusBadRequest, errors.New("expected ?hash=HASH, as GET /api/unapproved has it")
+		return http.StatusBadRequest, errors.New("expected ?hash=HASH, with the hash of GET /api/unapproved")
 	case hash != all[i].Hash():
-		return http.StatusConflict, errors.New("the server defines something else by now; GET /api/unapproved shows it")
+		return http.StatusConflict, errors.New("the server's definitions changed meanwhile; GET /api/unapproved shows them")
 	}
 	return http.StatusInternalServerError, policies.ApproveDefinitions(approved, name, all[i].Definitions())
 }

@@ -44,8 +44,8 @@ type Drain struct {
 
 // Flags defines the flags for d in a flag set.
 func (d *Drain) Flags(flags *pflag.FlagSet) {
-	flags.DurationVar(&d.Delay, "drain-delay", 0, "with --http: go on for this `TIME` after SIGTERM, in which /readyz says 503 (default "+DefaultDrainDelay.String()+" with --admin)")
-	flags.DurationVar(&d.Time, "drain-time", mcp.DefaultDrainTimeout, "with --http: let requests that run end within this `TIME` when it ends")
+	flags.DurationVar(&d.Delay, "drain-delay", 0, "with --http: keep serving for this `TIME` after SIGTERM, while /readyz returns 503 (default "+DefaultDrainDelay.String()+" with --admin)")
+	flags.DurationVar(&d.Time, "drain-time", mcp.DefaultDrainTimeout, "with --http: at the end, give running requests this `TIME` to finish")
 }
 
 // Check returns an error if a flag is out of range.
@@ -67,7 +67,7 @@ func WaitBeforeDrain(ctx context.Context, a *cli.App, d Drain) {
 	if d.Delay <= 0 || !errors.Is(context.Cause(ctx), cli.ErrTerminated) {
 		return
 	}
-	a.Screen.Printf("junction: it ends in %v\n", d.Delay)
+	a.Screen.Printf("junction: junction up ends in %v\n", d.Delay)
 	select {
 	case <-time.After(d.Delay):
 	case <-a.Kill:

@@ -88,13 +88,13 @@ func (v *Served) exchange(e launch.Entry) (*Exchanging, error) {
 	isolation := v.Gateway.Layers().Plan().Settings.Servers[e.Name].Isolation
 	switch {
 	case !launch.Of(e.Definition.Kind).IsWeb:
-		return fault("is for a server with a url")
+		return fault("needs a server with a url")
 	case v.Options.Stdio:
 		return fault("needs the tokens of users, which standard input does not have; serve over HTTP, with --auth URL")
 	case !v.Options.takesTokens():
-		return fault("needs the tokens with which users come; start junction up with --auth URL, their authorization server")
+		return fault("needs the tokens of users; start junction up with --auth URL, the URL of their authorization server")
 	case isolation != "" && isolation != "user":
-		return fault(`has a connection for each user, as its token is for nobody else, and junction.servers.%s.isolation is %q; make it "user", or remove it`, e.Name, isolation)
+		return fault(`needs a connection for each user, but junction.servers.%s.isolation is %q; make it "user", or remove it`, e.Name, isolation)
 	}
 	return &Exchanging{app: v.App, entry: e}, nil
 }
@@ -140,9 +140,9 @@ func (x *Exchanging) CallerOf(ctx context.Context, req *mcp.Request) (any, error
 	p := req.Principal
 	switch {
 	case !found || p == nil:
-		return nil, fmt.Errorf("it is used with a token that is got in exchange for that of the user, and %w: log in at the gateway, in place of a key", oauth.ErrNoCaller)
+		return nil, fmt.Errorf("the server needs a token exchanged for the user's, and %w: log in at the gateway, and do not use a key", oauth.ErrNoCaller)
 	case p.Subject != caller.Subject || p.Issuer != caller.Issuer || !slices.Equal(p.Scopes, caller.Scopes):
-		return nil, errors.New("the request came with another token than its stream; connect again, or over Streamable HTTP")
+		return nil, errors.New("the request has another token than its stream; connect again, or use Streamable HTTP")
 	}
 	made, err := x.exchange(ctx)
 	if err != nil {
@@ -152,13 +152,13 @@ func (x *Exchanging) CallerOf(ctx context.Context, req *mcp.Request) (any, error
 	refused, isRefused := errors.AsType[*oauth.Error](err)
 	switch {
 	case errors.Is(err, oauth.ErrIssuer):
-		err = fmt.Errorf("%w; if it may have them, name it as oauth.issuer in the entry of %s", err, x.entry.Name)
+		err = fmt.Errorf("%w; if it may have the tokens, name it as oauth.issuer in the entry of %s", err, x.entry.Name)
 	case errors.Is(err, oauth.ErrCallerEnded):
 		err = fmt.Errorf("%w; log in again", err)
 	case isRefused && refused.Code == "invalid_client":
-		err = fmt.Errorf("%w; see to oauth.clientId and its secret in the entry of %s", err, x.entry.Name)
+		err = fmt.Errorf("%w; correct oauth.clientId and its secret in the entry of %s", err, x.entry.Name)
 	case isRefused:
-		err = fmt.Errorf("%w; the authorization server has to let oauth.clientId of %s exchange this user's tokens (RFC 8693), and they have to be for that client, too", err, x.entry.Name)
+		err = fmt.Errorf("%w; the authorization server must let oauth.clientId of %s exchange this user's tokens (RFC 8693), and the tokens must be issued for that client, too", err, x.entry.Name)
 	}
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ type asGateway struct {
 func (g asGateway) RoundTrip(req *http.Request) (*http.Response, error) {
 	response, err := g.RoundTripper.RoundTrip(req)
 	if _, refused := errors.AsType[*oauth.Error](err); refused {
-		err = fmt.Errorf("what the server offers is read with a token of the gateway's own: %w; the authorization server has to give oauth.clientId of %s one, too (client_credentials)", err, g.server)
+		err = fmt.Errorf("the gateway needs its own token to list the server's offers: %w; the authorization server must also give one to oauth.clientId of %s (client_credentials)", err, g.server)
 	}
 	return response, err
 }

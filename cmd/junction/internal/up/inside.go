@@ -222,7 +222,7 @@ func (v *Served) explainCall(w http.ResponseWriter, r *http.Request) {
 	now := v.Gateway.Layers().Plan()
 	book := now.Books[asked.Profile]
 	if book == nil {
-		reply.Error(w, http.StatusNotFound, errors.New("there are no rules here: junction up --policy FILE, or policy in the settings, has them"))
+		reply.Error(w, http.StatusNotFound, errors.New("there are no rules here: set them with junction up --policy FILE, or policy in the settings"))
 		return
 	}
 	e, is := v.named(w, asked.Server)
@@ -249,7 +249,7 @@ func (v *Served) explainCall(w http.ResponseWriter, r *http.Request) {
 // listAudit responds with the last lines of the audit log that match the query.
 func (v *Served) listAudit(w http.ResponseWriter, r *http.Request) {
 	if v.Gateway.Layers().Log == nil {
-		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))
+		reply.Error(w, http.StatusNotFound, errors.New("there is no log: to write one, run junction up --audit"))
 		return
 	}
 	q := r.URL.Query()
@@ -289,13 +289,13 @@ func (v *Served) listAudit(w http.ResponseWriter, r *http.Request) {
 // verifyAudit responds with the result of verifying the audit log.
 func (v *Served) verifyAudit(w http.ResponseWriter, _ *http.Request) {
 	if v.Gateway.Layers().Log == nil {
-		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))
+		reply.Error(w, http.StatusNotFound, errors.New("there is no log: to write one, run junction up --audit"))
 		return
 	}
 	report, err := policies.VerifyAudit(v.App.Place, v.Gateway.Layers().Folder, "")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		reply.Error(w, http.StatusNotFound, fmt.Errorf("the log is gone: %w", err))
+		reply.Error(w, http.StatusNotFound, fmt.Errorf("the log no longer exists: %w", err))
 	case err != nil:
 		reply.Error(w, http.StatusInternalServerError, err)
 	default:

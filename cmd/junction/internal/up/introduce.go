@@ -46,7 +46,7 @@ func introduction(l net.Listener, f Front, args []string) string {
 		text += fmt.Sprintf("For a client that takes a URL, paste\n  %s\n\n", entry(byURL))
 	}
 	if _, is := WildcardAddr(l); is && len(f.Hosts) == 0 && url == f.origin(l)+launch.EndpointPath {
-		text += "From other machines it is reached by an address of this one in place of 127.0.0.1.\n\n"
+		text += "Other machines use an address of this machine in place of 127.0.0.1.\n\n"
 	}
 	return text
 }

@@ -124,7 +124,7 @@ func (l *LiveUp) Unapproved(ctx context.Context, server string) (text, hash stri
 func (l *LiveUp) Approve(ctx context.Context, server, hash string) error {
 	status, err := l.approveExactly(ctx, server, hash)
 	if status == http.StatusConflict {
-		return fmt.Errorf("%s defines something else by now; a shows it", server)
+		return fmt.Errorf("the definitions of %s changed meanwhile; a shows them", server)
 	}
 	return err
 }

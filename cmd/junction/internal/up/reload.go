@@ -232,7 +232,7 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 	v.found(r.set, err)
 	was(err)
 	if err != nil {
-		v.App.Screen.Printf("junction: the changed configuration cannot be used, so the servers from before keep running: %v\n", err)
+		v.App.Screen.Printf("junction: the changed configuration cannot be used, so the earlier servers keep running: %v\n", err)
 		return
 	}
 	v.Options.shared.replace(r.shares)
@@ -258,7 +258,7 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 		return
 	}
 	changed := v.report(d)
-	v.App.Screen.Printf("%s  Configuration reloaded: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(changed, "; "), "nothing changed that is served"))
+	v.App.Screen.Printf("%s  Configuration reloaded: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(changed, "; "), "no change to the servers"))
 	v.reportUnmatched()
 }
 
@@ -270,6 +270,6 @@ func (v *Served) ReportWaiting(next *settings.Settings) {
 		waiting = append(waiting, v.Gateway.Layers().Opened.Waiting(next, settings.RestartTokens)...)
 	}
 	if len(waiting) > 0 {
-		v.App.Screen.Printf("junction: until junction up starts again this stays as it was: %s\n", strings.Join(waiting, ", "))
+		v.App.Screen.Printf("junction: these changes apply when junction up starts again: %s\n", strings.Join(waiting, ", "))
 	}
 }

@@ -54,7 +54,7 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 			v.ReportWaiting(next)
 			want := ""
 			if c.want != "" {
-				want = "junction: until junction up starts again this stays as it was: " + c.want + "\n"
+				want = "junction: these changes apply when junction up starts again: " + c.want + "\n"
 			}
 			if got := out.String(); got != want {
 				t.Errorf("%q, want %q", got, want)

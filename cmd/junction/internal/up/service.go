@@ -27,10 +27,10 @@ func ServiceCommand(a *cli.App) *cobra.Command {
 	var show bool
 	install := &cobra.Command{
 		Use:   "install [-- UP-FLAGS…]",
-		Short: "Have systemd or launchd run junction up now, and whenever you log in",
+		Short: "Let systemd or launchd run junction up now, and whenever you log in",
 		Long: `Write a systemd user unit (Linux) or a launchd agent (macOS) that runs junction up with the
-flags behind --, in this folder and with this PATH, and start it. No other variable of the
-environment is written into it: keep secrets in files, or name them in the unit yourself.
+flags after --, in this folder and with this PATH, and start it. It has no other variable of
+your environment: keep secrets in files, or add variables to the unit yourself.
 
   junction up service install -- --http 127.0.0.1:7717 --audit`,
 		RunE: func(cmd *cobra.Command, args []string) error { return installService(cmd.Context(), a, args, show) },
@@ -38,7 +38,7 @@ environment is written into it: keep secrets in files, or name them in the unit 
 	install.Flags().BoolVar(&show, "print", false, "print what would be written, and change nothing")
 	uninstall := &cobra.Command{
 		Use:   "uninstall",
-		Short: "End it, and do not run it any more",
+		Short: "End the service, and remove it",
 		Args:  cli.NoArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return uninstallService(cmd.Context(), a) },
 	}
@@ -70,7 +70,7 @@ func serviceFile(p place.Place, system string) (string, error) {
 		home, err := p.UserHomeDir()
 		return filepath.Join(home, "Library", "LaunchAgents", agentName+".plist"), err
 	}
-	return "", fmt.Errorf("junction service knows systemd and launchd, and none of %s: have its own scheduler run \"junction up\" when you log in", system)
+	return "", fmt.Errorf("junction service supports only systemd and launchd, not %s: let its scheduler run \"junction up\" when you log in", system)
 }
 
 func installService(ctx context.Context, a *cli.App, flags []string, show bool) error {
@@ -102,16 +102,16 @@ func installService(ctx context.Context, a *cli.App, flags []string, show bool) 
 		if err := control(ctx, a.Place, "launchctl", "bootstrap", domain(), file); err != nil {
 			return err
 		}
-		a.Out.Printf("It runs, and will when you log in. It writes to %s.\n", a.Short(logFile(a.Place)))
+		a.Out.Printf("It is running, and starts when you log in. Its log is %s.\n", a.Short(logFile(a.Place)))
 		return nil
 	}
 	for _, args := range [][]string{{"daemon-reload"}, {"enable", serviceName}, {"restart", serviceName}} {
 		if err := control(ctx, a.Place, "systemctl", slices.Concat([]string{"--user"}, args)...); err != nil {
-			return fmt.Errorf("%w; it does not run. Where no systemd runs for this user, such as in a container or behind su, log in again, or have root do \"loginctl enable-linger %s\"; junction service uninstall removes the file", err, cmp.Or(a.Getenv("USER"), "USER"))
+			return fmt.Errorf("%w; it does not run. If this user has no running systemd, as in a container or after su, log in again, or run \"loginctl enable-linger %s\" as root; junction service uninstall removes the file", err, cmp.Or(a.Getenv("USER"), "USER"))
 		}
 	}
-	a.Out.Printf("It runs, and will when you log in; \"loginctl enable-linger\" lets it run without that.\n"+
-		"systemctl --user status %s shows how it is, journalctl --user -u %s what it says.\n", serviceName, serviceName)
+	a.Out.Printf("It is running, and starts when you log in; with \"loginctl enable-linger\" also without a login.\n"+
+		"systemctl --user status %s shows its state, journalctl --user -u %s its log.\n", serviceName, serviceName)
 	return nil
 }
 
@@ -121,7 +121,7 @@ func uninstallService(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not there: junction service install writes it", a.Short(file))
+		return fmt.Errorf("%s does not exist: junction service install writes it", a.Short(file))
 	}
 	if runtime.GOOS == "darwin" {
 		err = control(ctx, a.Place, "launchctl", "bootout", domain()+"/"+agentName)
@@ -139,14 +139,14 @@ func uninstallService(ctx context.Context, a *cli.App) error {
 func newService(p place.Place, flags []string) (*Service, error) {
 	up := Command((&cli.App{}))
 	if err := up.ParseFlags(flags); err != nil {
-		return nil, cli.Usagef("behind --: %v", err)
+		return nil, cli.Usagef("after --: %v", err)
 	}
 	if stdio, _ := up.Flags().GetBool("stdio"); stdio {
 		return nil, cli.Usagef("after --: a service has no client on standard input and output; leave --stdio out")
 	}
 	own, err := p.LookPath(program())
 	if err != nil {
-		return nil, errors.New("this program is gone when \"go run\" ends: build it first, such as with go install ./cmd/junction")
+		return nil, errors.New("\"go run\" deletes this program when it ends: build it first, for example with go install ./cmd/junction")
 	}
 	folder, err := p.Getwd()
 	if err != nil {

@@ -60,13 +60,13 @@ type Front struct {
 
 func (f *Front) Flags(flags *pflag.FlagSet, byDefault string) {
 	flags.StringVar(&f.HTTP, "http", "", "serve at `HOST:PORT` or unix:FILE, path "+launch.EndpointPath+" ("+OlderPath+" for clients that know only HTTP+SSE)"+byDefault)
-	flags.StringSliceVar(&f.Hosts, "allow-host", nil, "with --http: let clients reach it by this `NAME`, in addition to localhost and its address")
+	flags.StringSliceVar(&f.Hosts, "allow-host", nil, "with --http: let clients use this host `NAME`, in addition to localhost and its address")
 	flags.StringSliceVar(&f.Origins, "allow-origin", nil, "with --http: let web pages of this `ORIGIN` use it, such as https://example.com")
 	f.Security.flags(flags)
 	f.drain.Flags(flags)
-	flags.StringVar(&f.Auth, "auth", AuthNone, "with --http: let clients in by `none|keys|local|URL`: all; those that send a key of junction key; or a token: of the users of junction user, who log in here (local), or of the authorization server at a URL; or several of these, with commas")
-	flags.StringVar(&f.Public, "public-url", "", "with --auth: the `ORIGIN` by which clients and browsers reach it, such as https://tools.example.com (default its address)")
-	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "with --http: take the address of a client from X-Forwarded-For or Forwarded of proxies in this `NETWORK`, such as 10.0.0.0/8, at this address, or, with unix, at the socket")
+	flags.StringVar(&f.Auth, "auth", AuthNone, "with --http: admit clients by `none|keys|local|URL`: all clients; those with a key of junction key; users of junction user, who log in here (local); or those with a token of the authorization server at a URL; several with commas")
+	flags.StringVar(&f.Public, "public-url", "", "with --auth: the `ORIGIN` that clients and browsers use, such as https://tools.example.com (default its address)")
+	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "with --http: take the address of a client from X-Forwarded-For or Forwarded of proxies in this `NETWORK`, such as 10.0.0.0/8, at this address, or with unix at the socket")
 	flags.BoolVar(&f.Stdio, "stdio", false, "serve on standard input and output")
 }
 
@@ -76,7 +76,7 @@ func (f *Front) Check() error {
 		return err
 	}
 	if f.Stdio && f.Auth != AuthNone {
-		return cli.Usagef("--auth goes with --http: on standard input and output there is only the program that started it")
+		return cli.Usagef("--auth goes with --http: on standard input and output the only client is the program that started it")
 	}
 	if err := cmp.Or(f.Security.check(), f.drain.Check()); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (f *Front) Check() error {
 		return nil
 	}
 	if f.Stdio {
-		return cli.Usagef("--http and --stdio exclude each other")
+		return cli.Usagef("--http and --stdio: give only one")
 	}
 	path, isFile := strings.CutPrefix(f.HTTP, unixPrefix)
 	if isFile && path != "" {
@@ -152,9 +152,9 @@ func listen(ctx context.Context, a *cli.App, f Front) (net.Listener, error) {
 func warnOfNetwork(a *cli.App, l net.Listener, f Front) {
 	switch _, secure := l.(*Encrypted); {
 	case f.Auth == AuthNone && f.ClientCA == "":
-		a.Screen.Printf("warning: %s is not a loopback address: everyone who can reach it may call the tools; --auth keys lets in who has a key (junction key), --auth local who logs in (junction user).\n", l.Addr())
+		a.Screen.Printf("warning: %s is not a loopback address: every client that can reach it may call the tools; --auth keys requires a key (junction key), --auth local a login (junction user).\n", l.Addr())
 	case !secure && !strings.HasPrefix(f.Public, "https:"):
-		a.Screen.Printf("warning: what goes to %s is not encrypted: keys, tokens and results can be read on their way; give --tls-cert and --tls-key, or, behind a proxy that encrypts, its address with --public-url.\n", l.Addr())
+		a.Screen.Printf("warning: traffic to %s is not encrypted, and others can read keys, tokens and results; give --tls-cert and --tls-key, or --public-url with the https address of a proxy.\n", l.Addr())
 	}
 	if len(f.Hosts) == 0 && f.Public == "" {
 		a.Screen.Printf("Clients reach it by its IP address; to let them use a name, add --allow-host NAME.\n")
@@ -233,7 +233,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	}
 	<-ended
 	if errors.Is(err, context.DeadlineExceeded) {
-		a.Screen.Printf("junction: some requests were still running, and were cancelled\n")
+		a.Screen.Printf("junction: some requests were still running and were cancelled\n")
 	}
 	return nil
 }
@@ -343,7 +343,7 @@ type nothingAt struct {
 
 func (n nothingAt) Error() string {
 	if name, found := strings.CutPrefix(n.path, launch.EndpointPath+"/"); found && n.profiles {
-		return fmt.Sprintf("there is no profile %q; the endpoint is %s, and that of a profile of the configuration %s/NAME", name, launch.EndpointPath, launch.EndpointPath)
+		return fmt.Sprintf("there is no profile %q; the endpoint is %s, or %s/NAME for a profile of the configuration", name, launch.EndpointPath, launch.EndpointPath)
 	}
 	return "there is nothing at this path; the endpoint is " + launch.EndpointPath
 }
@@ -436,7 +436,7 @@ func serveStdio(ctx context.Context, a *cli.App, h mcp.Handler) error {
 // terminal.
 func HintStdio(a *cli.App, f Front) {
 	if f.Stdio && a.Person != nil {
-		a.Screen.Printf("Serving on standard input and output, for a client to start; --http 127.0.0.1:7717 serves at an address.\n")
+		a.Screen.Printf("Serving on standard input and output, for a client that starts this command; to serve at an address: --http 127.0.0.1:7717\n")
 	}
 }
 
@@ -459,11 +459,11 @@ func usedBy(ctx context.Context, a *cli.App, f Front) string {
 	o := mcp.ClientOptions{Name: url, Revision: revision.Latest().Name, ConnectTimeout: cli.StatusTimeout, Logger: a.Logger()}
 	c, err := mcp.DialWith(ctx, streamable.ClientWith(url, streamable.ClientOptions{Logger: a.Logger()}), o)
 	if err != nil {
-		return ", perhaps by another junction (junction status lists those that run)"
+		return ", perhaps by another junction (junction status lists the running ones)"
 	}
 	defer c.Close()
 	if s := c.Server(); s == nil || s.Name != "junction" {
 		return " by another server of the Model Context Protocol, at " + url
 	}
-	return " by another junction at " + url + ", which junction status does not list, as it was started with another home folder or as another user"
+	return " by another junction at " + url + ", which runs with another home folder or as another user, so junction status does not list it"
 }

@@ -147,7 +147,7 @@ func TestPathsOfEndpoints(t *testing.T) {
 		}
 		return mcp.NewServer("s", "1")
 	}
-	const none, noProfile = "404 there is nothing at this path; the endpoint is /mcp", "404 there is no profile %q; the endpoint is /mcp, and that of a profile of the configuration /mcp/NAME"
+	const none, noProfile = "404 there is nothing at this path; the endpoint is /mcp", "404 there is no profile %q; the endpoint is /mcp, or /mcp/NAME for a profile of the configuration"
 	for _, test := range []struct{ method, path, want string }{
 		{"POST", "/mcp", "200"},
 		{"POST", "/mcp/", "200"},

@@ -139,7 +139,7 @@ func (f *SettingFlags) Apply(s *settings.Settings) (*settings.Settings, error) {
 	case given("pin") && given("tools") && merged.Tools == string(search.All):
 		return nil, cli.Usagef("--pin goes with --tools search or --tools auto: all tools are listed")
 	case given("shadow") && merged.Shadow && merged.Policy == "":
-		return nil, cli.Usagef("--shadow goes with --policy FILE, the rules that it tries")
+		return nil, cli.Usagef("--shadow goes with --policy FILE, the rules to try")
 	}
 	return &merged, nil
 }

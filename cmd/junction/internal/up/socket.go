@@ -102,7 +102,7 @@ func (v *Served) sendProof(w http.ResponseWriter, r *http.Request) {
 		key, err = cli.EntryKey(folder, true)
 	}
 	if err != nil {
-		v.App.Logger().Debug("commands use only servers whose entries are shown as a whole", "error", err)
+		v.App.Logger().Debug("commands can use only servers with fully known entries", "error", err)
 		reply.Error(w, http.StatusNotFound, err)
 		return
 	}

@@ -35,9 +35,9 @@ type Security struct {
 }
 
 func (s *Security) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&s.Cert, "tls-cert", "", "with --http: serve https with the certificate (and those that signed it) in `FILE`, PEM; it is read again when it changes")
+	flags.StringVar(&s.Cert, "tls-cert", "", "with --http: serve https with the certificate and its chain in `FILE`, PEM; a changed file is read again")
 	flags.StringVar(&s.Key, "tls-key", "", "the key of --tls-cert, in `FILE`, PEM")
-	flags.StringVar(&s.ClientCA, "tls-client-ca", "", "let only clients connect whose certificate an authority in `FILE` signed, PEM; its common name is who they are; it is read again when it changes")
+	flags.StringVar(&s.ClientCA, "tls-client-ca", "", "admit only clients with a certificate that an authority in `FILE` signed, PEM; its common name is the user; a changed file is read again")
 }
 
 // check returns an error if the flags are not valid.
@@ -164,7 +164,7 @@ func (c *Certificate) before(err error) (*tls.Config, error) {
 	}
 	if why := err.Error(); why != c.fault { // log once and not for each connection
 		c.fault = why
-		c.Log.Error("junction: the new certificate cannot be used; the one before is", "error", err)
+		c.Log.Error("junction: the new certificate cannot be used; the earlier one stays in use", "error", err)
 	}
 	return c.now, nil
 }
@@ -183,11 +183,11 @@ func (c *Certificate) checkExpiry(now time.Time) {
 func (c *Certificate) warnExpiry(now time.Time) {
 	switch {
 	case now.After(c.ends):
-		c.Log.Error("junction: the certificate has expired, so that clients refuse it: give --tls-cert a new one", "file", c.Cert, "ended", c.ends)
+		c.Log.Error("junction: the certificate has expired, so clients refuse it: give --tls-cert a new one", "file", c.Cert, "ended", c.ends)
 	case now.Add(certificateWarnTime).After(c.ends):
 		c.Log.Warn("junction: the certificate expires soon: give --tls-cert a new one", "file", c.Cert, "ends", c.ends)
 	case now.Before(c.begins):
-		c.Log.Warn("junction: the certificate does not hold yet, so that clients refuse it", "file", c.Cert, "begins", c.begins)
+		c.Log.Warn("junction: the certificate is not valid yet, so clients refuse it", "file", c.Cert, "begins", c.begins)
 	}
 }
 

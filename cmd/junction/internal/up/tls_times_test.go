@@ -57,7 +57,7 @@ func TestTheEndOfACertificateIsSaid(t *testing.T) {
 		{"it ends soon", -day, 13 * day, "the certificate expires soon", 20, 13 * day},
 		{"it will end soon", -day, 30 * day, "", 4, 30 * day},
 		{"it has ended", -90 * day, -day, "the certificate has expired", 20, -day},
-		{"it begins tomorrow", day - time.Minute, 90 * day, "does not hold yet", 0, 90 * day},
+		{"it begins tomorrow", day - time.Minute, 90 * day, "is not valid yet", 0, 90 * day},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()

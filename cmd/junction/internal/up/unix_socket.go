@@ -32,11 +32,11 @@ func listenUnix(path string) (net.Listener, error) {
 	case err != nil:
 		return nil, err
 	case info.Mode()&fs.ModeSocket == 0:
-		return nil, fmt.Errorf("%s is there, and no socket; name another file", path)
+		return nil, fmt.Errorf("%s exists and is not a socket; name another file", path)
 	default:
 		if conn, err := net.Dial("unix", path); err == nil {
 			_ = conn.Close()
-			return nil, fmt.Errorf("%s is in use, perhaps by another junction (junction status lists those that run)", path)
+			return nil, fmt.Errorf("%s is in use, perhaps by another junction (junction status lists the running ones)", path)
 		}
 	}
 	l, err := cli.ListenPrivate(path)

@@ -58,18 +58,18 @@ func Command(a *cli.App) *cobra.Command {
 those named, at one endpoint, to clients of every revision. The names of tools and
 prompts get the server's name in front: SERVER__TOOL.
 
-What servers offer is remembered: it is there at once, and a server is started when it
-is first used. Servers that were never seen are started in the background, some at a
-time. "start": "eager" in a server's entry starts it at once; "startTimeout" says how
-long that may take (default 2m, longer while npx and the like install something).
+junction remembers what servers offer. Clients see it at once, and a server starts at
+its first use. New servers start in the background, a few at a time. "start": "eager"
+in a server's entry starts it at once. "startTimeout" limits the start (default 2m,
+longer while npx and similar programs install packages).
 
-With no configuration it serves what ships with junction: everything, and filesystem
-on the current folder, read-only. Servers that a project's file defines are started
-only if you agree, on the terminal or by naming the file with --config.`,
+Without a configuration it serves the servers that ship with junction: everything, and
+filesystem on the current folder, read-only. Servers of a project's file start only if
+you agree, on the terminal or by naming the file with --config.`,
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() >= 0 {
-				return cli.Usagef("%s: serves configured servers; for the command of one, see %s proxy", cmd.CommandPath(), cmd.Root().Name())
+				return cli.Usagef("%s serves only configured servers; to serve a command, use %s proxy", cmd.CommandPath(), cmd.Root().Name())
 			}
 			if err := o.Front.Check(); err != nil {
 				return err
@@ -78,7 +78,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 				return err
 			}
 			if o.profile != "" && !o.Stdio {
-				return cli.Usagef("--profile goes with --stdio; over HTTP profiles are at %s/NAME", launch.EndpointPath)
+				return cli.Usagef("--profile goes with --stdio; over HTTP, profiles are at %s/NAME", launch.EndpointPath)
 			}
 			if o.BareAdmin && o.Admin == "" {
 				return cli.Usagef("--admin-insecure goes with --admin")
@@ -98,11 +98,11 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	o.Flags = NewSettingFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.otlp, "otlp", "", "send traces to the collector of OpenTelemetry at `URL`, such as http://localhost:4318")
 	cmd.Flags().BoolVar(&o.NoPrefix, "no-prefix", false,
-		"offer tools and prompts under the servers' own names; a name that another server has gets a suffix")
-	cmd.Flags().StringVar(&o.Admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`; off this machine with --tls-cert")
-	cmd.Flags().BoolVar(&o.BareAdmin, "admin-insecure", false, "let the address of --admin be one of a network without --tls-cert: /metrics is readable for everybody there, and /api is not served")
+		"offer tools and prompts under the servers' own names; a name that is taken gets a suffix")
+	cmd.Flags().StringVar(&o.Admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`; for other machines with --tls-cert")
+	cmd.Flags().BoolVar(&o.BareAdmin, "admin-insecure", false, "let --admin use an address of a network without --tls-cert: every client there can read /metrics, and /api is not served")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+launch.EndpointPath+"/NAME")
-	cmd.Flags().BoolVar(&o.console, "console", false, "serve a web page, on this machine only, that shows servers and messages; the link that is printed lets one browser in")
+	cmd.Flags().BoolVar(&o.console, "console", false, "serve a web page, on this machine only, with servers and messages; the printed link admits one browser")
 	reach.ConfigFlags(a, cmd.Flags())
 	reach.FrozenFlag(a, cmd.Flags())
 	reach.RecordFlag(a, cmd.Flags())
@@ -135,6 +135,11 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 		return err
 	}
 	o.Front.authorization, o.Front.folder, o.Front.roles, o.Front.drain = s.Authorization, filepath.Dir(from), s.Roles, drain
+	shares, err := o.sharing(ctx, a, s, from)
+	if err != nil {
+		return err
+	}
+	o.Front.shared = newShared(shares)
 	v, err := listenUp(ctx, a, o)
 	if err != nil {
 		return err
@@ -264,12 +269,12 @@ func (v *Served) introduceLayers() string {
 		text = fmt.Sprintf("Callers need one of these roles: %s.\n", plaintext.FirstNames(roles))
 	}
 	if s := v.Gateway.Layers().Plan().Settings; s.Policy != "" && s.Shadow {
-		text += fmt.Sprintf("Rules of %s are tried, and nothing is refused.\n", a.Short(s.Policy))
+		text += fmt.Sprintf("Rules of %s are only tried, and refuse nothing.\n", a.Short(s.Policy))
 	} else if s.Policy != "" {
 		text += fmt.Sprintf("Rules of %s decide which calls may run.\n", a.Short(s.Policy))
 	}
 	if v.Gateway.Layers().Log != nil {
-		text += fmt.Sprintf("Calls are written down in %s.\n", a.Short(v.Gateway.Layers().Folder))
+		text += fmt.Sprintf("Calls are logged in %s.\n", a.Short(v.Gateway.Layers().Folder))
 	}
 	return text
 }

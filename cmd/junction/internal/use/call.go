@@ -26,19 +26,19 @@ func CallCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call SERVER TOOL [KEY=VALUE… | JSON | --args JSON]",
 		Short: "Call a tool of a server",
-		Long: `Call a tool of a server, and print what it answers.
+		Long: `Call a tool of a server, and print its result.
 
 Arguments are typed by the tool's input schema:
 
   city=Oslo        text, a number, true or false
   tags=a tags=b    a list; or tags='["a","b"]', or tags= for an empty one
   where.lat=59.9   a member of an object; or where='{"lat":59.9}'
-  days:=3          JSON as it is written, whatever the schema says
-  text=@note.txt   what a file holds; @- is standard input, @@ begins with an @
+  days:=3          JSON, sent unchanged
+  text=@note.txt   the content of a file; @- is standard input, @@ begins with an @
 
-A single argument that begins with { is all arguments as one JSON object; --args takes
-one as well, or @FILE, or - (standard input). They are sent as they are. With a
-command at the end SERVER is omitted:
+A single argument that begins with { holds all arguments as one JSON object. --args
+takes such an object, @FILE, or - for standard input. They are sent unchanged. With a
+command at the end, leave out SERVER:
 
   junction call TOOL KEY=VALUE -- npx -y some-server
 
@@ -115,7 +115,7 @@ func callTool(ctx context.Context, a *cli.App, client *mcp.Client, tool string, 
 	}
 	err = reach.PrintAnswer(a, "tools/call", answer, &result, func(width int, save show.Save) (string, error) {
 		if result.IsError {
-			a.Screen.Printf("The tool %s says that it failed:\n", tool)
+			a.Screen.Printf("The tool %s failed:\n", tool)
 		}
 		return show.CallResult(&result, width, save)
 	})
@@ -190,7 +190,7 @@ func toolArguments(ctx context.Context, a *cli.App, client *mcp.Client, tool str
 	var schema json.RawMessage
 	for t, err := range client.Tools(ctx) {
 		if err != nil {
-			return nil, []string{tool}, fmt.Errorf("the schema of the tool is needed (--args works without it): %w", err)
+			return nil, []string{tool}, fmt.Errorf("the tool's schema cannot be read; --args works without it: %w", err)
 		}
 		names = append(names, t.Name)
 		if t.Name == tool {

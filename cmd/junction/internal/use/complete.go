@@ -16,10 +16,10 @@ import (
 func CompleteCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "complete SERVER PROMPT|TEMPLATE ARGUMENT=TEXT [KEY=VALUE…]",
-		Short: "Ask how an argument of a prompt or resource template could go on",
-		Long: `Ask a server how the text of an argument could go on, and print a suggestion a line.
-What holds a ":" is taken for a resource template, all else for a prompt. The values
-that other arguments have already can follow.
+		Short: "Complete an argument of a prompt or resource template",
+		Long: `Ask a server to complete the text of an argument, and print one suggestion a line.
+A word with a ":" is a resource template, any other is a prompt. Values of other
+arguments can follow.
 
 ` + cli.ExitHelp,
 		ValidArgsFunction: reach.SuggestServers(a),

@@ -478,7 +478,7 @@ func DescribeTool(ctx context.Context, client *mcp.Client, name string) (json.Ra
 	}
 	definition := json.RawMessage(text)
 	if jsonrpc.Valid(definition, jsonrpc.Limits{}) != nil || definition[0] != '{' {
-		return nil, fmt.Errorf("describe_tool gave no definition of %q", name)
+		return nil, fmt.Errorf("describe_tool returned no definition of %q", name)
 	}
 	return definition, nil
 }

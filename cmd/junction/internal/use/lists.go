@@ -43,8 +43,8 @@ type listFlags struct{ all, refresh, long bool }
 // define defines the flags of a list command.
 func (f *listFlags) define(a *cli.App, cmd *cobra.Command, written ...any) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.all, "all", false, "list those of all servers, as without SERVER")
-	flags.BoolVar(&f.refresh, "refresh", false, "ask all servers, also those whose lists are remembered")
+	flags.BoolVar(&f.all, "all", false, "list those of all servers; the same as without SERVER")
+	flags.BoolVar(&f.refresh, "refresh", false, "ask all servers, even those with remembered lists")
 	reach.ConnectionFlags(a, flags)
 	a.JSONFlag(cmd, append([]any{ListsShown{}, ListedShown{}}, written...)...)
 	reach.OwnFlag(a, flags)
@@ -62,7 +62,7 @@ func NewListCommand(a *cli.App, l List) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               l.Command + " [SERVER | -- COMMAND…]",
 		Short:             "List the " + l.Nouns() + " of a server, or of all servers",
-		Long:              "List the " + l.Nouns() + " of a server; without one, those of every configured server.\n\n" + listHelp(),
+		Long:              "List the " + l.Nouns() + " of a server; without SERVER, those of every configured server.\n\n" + listHelp(),
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return listServers(a, cmd, l, args, f) },
 	}
@@ -76,9 +76,9 @@ func toolsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools [SERVER [TOOL…] | [TOOL…] -- COMMAND…]",
 		Short: "List the tools of a server, or of all servers",
-		Long: `List the tools of a server; without one, those of every configured server. A terminal
-shows a line for each; with TOOL, or with --long, descriptions and arguments are shown
-in full, as they are where no terminal is.
+		Long: `List the tools of a server; without SERVER, those of every configured server. A terminal
+shows one line for each. With TOOL or --long, and where there is no terminal,
+descriptions and arguments are shown in full.
 
 ` + listHelp(),
 		ValidArgsFunction: reach.SuggestToolNames(a),
@@ -91,8 +91,8 @@ in full, as they are where no terminal is.
 
 // listHelp returns the help text that all list commands share.
 func listHelp() string {
-	return "Lists of all servers are as they were when each was last connected to; servers that\n" +
-		"were never connected to are started, and so are all with --refresh."
+	return "Lists of all servers are remembered from the last connection to each server. Servers\n" +
+		"without a remembered list are started, and with --refresh all are."
 }
 
 // texts adapts a function for typed entries to entries in raw JSON. The adapted function omits
@@ -134,7 +134,7 @@ func listServers(a *cli.App, cmd *cobra.Command, l List, args []string, f listFl
 // listTarget returns the server named on the command line, and the words after it.
 func listTarget(a *cli.App, cmd *cobra.Command, args []string, f listFlags) (launch.Target, []string, error) {
 	if f.all {
-		return launch.Target{}, nil, cli.Usagef("%s: --all lists those of all servers, so name none", cmd.CommandPath())
+		return launch.Target{}, nil, cli.Usagef("%s: --all lists those of all servers; leave out SERVER", cmd.CommandPath())
 	}
 	return reach.Target(cmd.Context(), a, cmd, args)
 }
@@ -198,7 +198,7 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 		return some, nil
 	}
 	if IsToolSearch(all) {
-		missing = append(missing, "call describe_tool for one that search_tools found")
+		missing = append(missing, "call describe_tool for a tool that search_tools found")
 	}
 	return some, cli.Usagef("%s", strings.Join(missing, "; "))
 }

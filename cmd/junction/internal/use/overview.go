@@ -16,21 +16,21 @@ func ListCommand(a *cli.App) *cobra.Command {
 		Long: `List every configured server, or those named: the file that defines it, and its tools
 with the first sentence of each description.
 
-What servers offer is remembered when they are connected to; those that are remembered
-are not started. Others are connected to. The commands below list one kind of what
-they offer, in full, of one server or all. A server with the name of one comes first.
+junction remembers what servers offered at their last connection. It starts only
+servers that it does not remember. The commands below list one kind in full, for one
+server or all. If a server and a command have the same name, the server wins.
 `,
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() >= 0 {
-				return cli.Usagef(`%s: lists configured servers; for the command of one, see %s list tools -- COMMAND`, cmd.CommandPath(), cmd.Root().Name())
+				return cli.Usagef(`%s lists only configured servers; for a command, use %s list tools -- COMMAND`, cmd.CommandPath(), cmd.Root().Name())
 			}
 			l := ToolList()
 			l.Text, l.Brief = l.Brief, nil
 			return listAll(cmd.Context(), a, l, args, refresh, true)
 		},
 	}
-	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask all servers, also those whose tools are remembered")
+	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask all servers, even those with remembered tools")
 	reach.ConnectionFlags(a, cmd.Flags())
 	a.JSONFlag(cmd, ListsShown{})
 	return cmd

@@ -16,8 +16,8 @@ import (
 func PingCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "ping SERVER",
-		Short:             "Ask whether a server is reachable, and what it is",
-		Long:              "Connect to a server, ask whether it is reachable, and say what it is.\n\n" + cli.ExitHelp,
+		Short:             "Check that a server is reachable, and show its name and version",
+		Long:              "Connect to a server, check that it responds, and print its name and version.\n\n" + cli.ExitHelp,
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: reach.RunWithServer(a, func(cmd *cobra.Command, words []string) (reach.Action, error) {
 			return func(ctx context.Context, client *mcp.Client) error { return ping(ctx, a, client) }, cli.NoArguments(cmd, words)

@@ -19,8 +19,8 @@ func PromptCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prompt SERVER NAME [KEY=VALUE…]",
 		Short: "Fill in a prompt and print its messages",
-		Long: `Fill in a prompt of a server and print its messages. Arguments are text always;
-KEY=@FILE takes it from a file.
+		Long: `Fill in a prompt of a server and print its messages. Arguments are always text;
+KEY=@FILE reads the text from a file.
 
 ` + cli.ExitHelp,
 		ValidArgsFunction: reach.CompleteFrom(a, reach.ListNames((*mcp.Client).Prompts, func(p *mcp.Prompt) (name, what string) { return p.Name, p.Description })),

@@ -15,8 +15,8 @@ func ReadCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read SERVER URI",
 		Short: "Read a resource",
-		Long: `Read a resource of a server. Text is printed as it is; of other contents the type
-and size are printed, and --output saves them.
+		Long: `Read a resource of a server. Text is printed unchanged. For other contents the type
+and size are printed; --output saves them.
 
 ` + cli.ExitHelp,
 		ValidArgsFunction: reach.CompleteFrom(a, reach.ListNames((*mcp.Client).Resources, func(r *mcp.Resource) (name, what string) { return r.URI, r.Name })),

@@ -29,10 +29,10 @@ func skillsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "skills [SERVER [SKILL [FILE]] | [SKILL [FILE]] -- COMMAND…]",
 		Short: "List the skills of a server, or of all servers, or print one",
-		Long: `List the skills of a server; without one, those of every configured server. With SKILL,
-a name or the URI of a SKILL.md, print its SKILL.md; with FILE, such as
-references/guide.md, that file of it. What is not what the server's list says of it,
-by size, digest or frontmatter, is not printed.
+		Long: `List the skills of a server; without SERVER, those of every configured server. With
+SKILL, a name or the URI of a SKILL.md, print that SKILL.md. With FILE, such as
+references/guide.md, print that file of the skill. A file is not printed if its size,
+digest or frontmatter differs from the server's list.
 
 ` + listHelp(),
 		ValidArgsFunction: reach.CompleteFrom(a, addSkills),

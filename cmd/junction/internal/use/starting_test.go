@@ -28,8 +28,8 @@ func TestServersThatStillStartAreNamed(t *testing.T) {
 	s.Print()
 	s.Note("d", "", false)
 	s.Print()
-	if want := "junction: still starting: b, c; 2 wait for their turn\n" +
-		"junction: still starting: b (npx installs x); 2 wait for their turn\njunction: still starting: d; 1 waits for its turn\n"; seen.String() != want {
+	if want := "junction: still starting: b, c; 2 wait to start\n" +
+		"junction: still starting: b (npx installs x); 2 wait to start\njunction: still starting: d; 1 waits to start\n"; seen.String() != want {
 		t.Errorf("got %q, want %q", seen, want)
 	}
 }

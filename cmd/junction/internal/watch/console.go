@@ -38,9 +38,9 @@ func ConsoleCommand(a *cli.App) *cobra.Command {
 		Use:   "console",
 		Short: "Watch messages, calls and servers in a browser",
 		Long: `Serve a web page on this machine that shows every junction up, proxy and chat of this
-user: their servers, and the messages that go through them while they go. Junction
-prints a link to it, which lets one browser in, once, and opens it where there is a
-browser; Enter in the terminal prints another one.
+user, with their servers and live messages. Junction prints a link, which admits one
+browser, once. If there is a browser here, junction opens the link. Enter in the
+terminal prints another link.
 
 Exit codes:
   0    ended by Ctrl-C
@@ -95,7 +95,7 @@ func serveConsole(ctx context.Context, a *cli.App, o consoleOptions) (err error)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if a.Person != nil && !a.Person.Away() {
-		a.Screen.Printf("The link lets one browser in. Enter prints another one, Ctrl-C ends the console.\n")
+		a.Screen.Printf("The link admits one browser. Enter prints another one, Ctrl-C ends the console.\n")
 		asking.Go(func() { printLinks(ctx, a, func() string { return c.Link(origin, view) }) })
 	}
 	return c.Serve(ctx, l, a.ServerLog())
@@ -108,7 +108,7 @@ func (o *consoleOptions) listen() (net.Listener, error) {
 		return nil, cli.Usagef("--http: expected HOST:PORT, such as 127.0.0.1:8000: %w", err)
 	}
 	if !at.IP.IsLoopback() {
-		return nil, cli.Usagef("--http %s is not a loopback address; the console shows everything that is said, so it is for this machine only (ssh -L brings a port of it to yours)", o.http)
+		return nil, cli.Usagef("--http %s is not a loopback address; the console shows all messages, so it serves this machine only (use ssh -L to reach it from another)", o.http)
 	}
 	l, err := net.ListenTCP("tcp", at)
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -123,11 +123,11 @@ func (in *inspected) unopened(err error) error {
 	fault := inspect.Fault{Link: "entry", Cause: why.Text(err), Remedy: "change the entry"}
 	switch {
 	case errors.As(err, new(*url.Error)): // the text of a url.Error quotes the URL, which may contain a secret
-		fault.Cause, fault.Remedy = "the URL cannot be read", "write it as https://HOST/PATH, with % before two hexadecimal digits only"
+		fault.Cause, fault.Remedy = "the URL cannot be read", "write it as https://HOST/PATH; each % must come before two hexadecimal digits"
 	case errors.Is(err, config.ErrNotSet), errors.Is(err, config.ErrSecret):
 		fault.Link, fault.Remedy = "variables", doctor.VariablesRemedy(err)
 	case !in.known:
-		fault.Remedy = "see what there is: junction list"
+		fault.Remedy = "list the servers: junction list"
 	}
 	return &inspect.FaultError{Fault: fault}
 }
@@ -171,7 +171,7 @@ func (in *inspected) explain(ctx context.Context, err error, stray string) inspe
 	sound := s == nil || answered || doctor.CheckReachable(ctx, in.app, s, p)
 	switch {
 	case sound && stray != "" && errors.Is(err, context.DeadlineExceeded):
-		p.Fail("output", fmt.Sprintf("standard output has a line that is not JSON-RPC, and no message came: %q", stray), reach.RemedyStrayOutput)
+		p.Fail("output", fmt.Sprintf("standard output has a line that is not JSON-RPC, and no message followed: %q", stray), reach.RemedyStrayOutput)
 	case sound:
 		p.FailStart(t.Transport, err, t.Title(), stray, launch.StartLimit(in.target.StartTimeout))
 	}

@@ -63,18 +63,18 @@ func TestTheInspectorSaysTheCauseAndTheRemedyOfTenFaults(t *testing.T) {
 		link, cause, remedy string
 	}{
 		{"a program that is not there", inspect.Server{Command: "no-such-program-here"}, "program", "not found", "install no-such-program-here"},
-		{"a variable that the entry names", inspect.Server{Name: "unset"}, "variables", "JUNCTION_TEST_UNSET", "set the variable where junction is started"},
+		{"a variable that the entry names", inspect.Server{Name: "unset"}, "variables", "JUNCTION_TEST_UNSET", "set the variable in the environment of junction"},
 		{"a variable that the program wants", inspect.Server{Command: "sh", Args: []string{"-c", "echo 'Error: GITHUB_TOKEN is required' >&2; exit 1"}},
-			"start", "it exited with status 1: Error: GITHUB_TOKEN is required", `give its entry "env": {"GITHUB_TOKEN": …}`},
+			"start", "it exited with status 1: Error: GITHUB_TOKEN is required", `add "env": {"GITHUB_TOKEN": …} to its entry`},
 		{"a file that is not there", inspect.Server{Command: "sh", Args: []string{"./no-such-server.sh"}}, "start", "no-such-server.sh", `a file in "args" does not exist`},
 		{"a folder that is not there", inspect.Server{Command: "sh", Dir: "/no-such-folder"}, "start", "/no-such-folder", `change "cwd" of the entry`},
 		{"a path that is not there", inspect.Server{URL: nothing.URL + "/nope"}, "start", "404", "the address often ends with /mcp or /sse"},
 		{"a certificate that nobody knows", inspect.Server{URL: untrusted.URL + "/mcp"}, "TLS", "certificate", "SSL_CERT_FILE"},
 		{"a login that is needed", inspect.Server{URL: locked.URL + "/mcp"}, "authorization", "401", "sign in: junction login"},
 		{"a revision that nobody speaks", inspect.Server{Command: "sh", Args: script("", `*'"initialize"'*) say '"result":{"protocolVersion":"1999-01-01","capabilities":{}}' ;;`)},
-			"start", "1999-01-01", "have no revision of the protocol in common"},
-		{"a revision that the server does not speak", inspect.Server{Command: "sh", Args: script("", ""), Revision: "2026-07-28"}, "start", "does not speak 2026-07-28", "leave the choice to junction"},
-		{"a start that takes long", inspect.Server{Name: "slow"}, "start", "within 1s", `it takes longer than 1s: start it once by hand, or give its entry "startTimeout"`},
+			"start", "1999-01-01", "have no protocol revision in common"},
+		{"a revision that the server does not speak", inspect.Server{Command: "sh", Args: script("", ""), Revision: "2026-07-28"}, "start", "does not speak 2026-07-28", "if you chose a revision, remove that choice"},
+		{"a start that takes long", inspect.Server{Name: "slow"}, "start", "within 1s", `the start takes longer than 1s: start it once by hand, or set "startTimeout" in its entry`},
 		{"text where messages should be", inspect.Server{Name: "noisy"}, "output", `"Listening for you!"`, "the server must log to standard error"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -17,11 +17,11 @@ func InspectCommand(a *cli.App) *cobra.Command {
 	var o consoleOptions
 	cmd := &cobra.Command{
 		Use:   "inspect SERVER | -- COMMAND…",
-		Short: "Try a server by hand in a browser: its tools, questions and messages",
-		Long: `Serve the console's page on this machine, as junction console does, and connect to a
-server there: a name from a configuration, a URL, or a command at the end. The page shows
-how it is connected, what it offers, and every message; its tools can be called, and its
-questions answered there.
+		Short: "Try a server in a browser: its tools, questions and messages",
+		Long: `Serve the console's page on this machine, as junction console does, and connect to one
+server: a name from a configuration, a URL, or a command at the end. The page shows the
+connection, the offers of the server, and every message. You can call its tools and answer
+its questions there.
 
   junction inspect https://example.com/mcp
   junction inspect -- npx -y some-server
@@ -59,7 +59,7 @@ func wanted(a *cli.App, cmd *cobra.Command, args []string) (*inspect.Server, err
 	dash := cmd.ArgsLenAtDash()
 	switch s := (&inspect.Server{Revision: a.Launch.Revision}); {
 	case len(args) == 0 && dash >= 0:
-		return nil, cli.Usagef(`after "--" stands the command of a server`)
+		return nil, cli.Usagef(`expected the command of a server after "--"`)
 	case len(args) == 0:
 		return nil, cli.Usagef(`%s: SERVER is missing: a name from a configuration, a URL, or "--" and a command at the end`, cmd.CommandPath())
 	case dash > 0 || dash < 0 && len(args) > 1:

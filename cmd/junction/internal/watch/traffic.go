@@ -36,7 +36,7 @@ type TrafficFilter struct {
 	Text    string   `name:"grep" doc:"show only messages that contain TEXT"`
 	Errors  bool     `doc:"show only errors, results with isError, and requests without a response"`
 	Notes   bool     `doc:"show notes, too: HTTP headers, decisions of rules and other facts that messages lack"`
-	Full    bool     `doc:"print whole messages, below each line"`
+	Full    bool     `doc:"print the whole message below each line"`
 	Count   int      `doc:"end after N messages"` // 0 means no limit
 }
 
@@ -50,19 +50,20 @@ func TrafficCommand(a *cli.App) *cobra.Command {
 		Use:     "traffic [PID…]",
 		Aliases: []string{"watch"},
 		Short:   "Watch messages that go through Junction (for other hosts: host tap)",
-		Long: `Show what goes through junction up, proxy and chat, while it goes: of all that run
-under this user and of those that begin, or only of the processes with these numbers.
+		Long: `Show the live messages of junction up, proxy and chat: of all processes of this user, also
+new ones, or only of the processes with these numbers.
 
-On a terminal it is one line a call; Enter opens one, q quits, ? shows the keys. Else, and
-with --json, --full or --count, it is one line a message, until Ctrl-C. The number in front is the same for everything that
-belongs to one request of a client. Secrets are hidden, as far as names and looks tell.
+A terminal shows one line a call. Enter opens a call, q quits, ? shows the keys. Without a
+terminal, and with --json, --full or --count, junction prints one line a message, until
+Ctrl-C. Messages of one client request have the same number in front. Secrets are hidden
+if their names or forms show them.
 
-Messages of hosts that do not use Junction are shown by junction host tap. Nothing is kept:
-junction up --audit logs calls.`,
+For messages of hosts that do not use Junction, run junction host tap. traffic stores
+nothing; to log calls, run junction up --audit.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, pid := range args {
 				if _, err := strconv.ParseUint(pid, 10, 31); err != nil {
-					return cli.Usagef("expected the number of a process, got %q; without one, all of them are watched", pid)
+					return cli.Usagef("expected the number of a process, got %q; without a number, junction watches all processes", pid)
 				}
 			}
 			var f TrafficFilter
@@ -160,9 +161,9 @@ func reportWatching(a *cli.App, pids []string, tapped, processes int) error {
 	case tapped > 0:
 		a.Screen.Printf("Watching 0 of %s; they appear when the host starts them. Ctrl-C ends.\n", plaintext.Count(tapped, "tapped server"))
 	case processes < len(pids):
-		return fmt.Errorf("not all of %s are a junction up, proxy or chat that runs; without a number, all of them are watched", strings.Join(pids, ", "))
+		return fmt.Errorf("some of %s are not a running junction up, proxy or chat; without a number, junction watches all of them", strings.Join(pids, ", "))
 	case processes == 0:
-		a.Screen.Printf("No junction up, proxy or chat runs; waiting for one.\n")
+		a.Screen.Printf("No junction up, proxy or chat is running; waiting for one.\n")
 	default:
 		a.Screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(processes, "process"))
 	}
@@ -175,7 +176,7 @@ func printBusy(a *cli.App, pid int) {
 }
 
 // errEnough ends [PrintTraffic].
-var errEnough = errors.New("enough was shown")
+var errEnough = errors.New("all requested messages were shown")
 
 // Shows reports whether the filter selects a message.
 func (f *TrafficFilter) Shows(e *ShownEvent) bool {

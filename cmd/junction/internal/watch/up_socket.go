@@ -50,13 +50,13 @@ func ForwardHandler(p place.Place) http.Handler {
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			reply.Error(w, http.StatusNotFound, fmt.Errorf("no junction up has process %s; GET instances lists those that run", pid))
+			reply.Error(w, http.StatusNotFound, fmt.Errorf("no junction up has process %s; GET instances lists the running ones", pid))
 			return
 		case err != nil && hasEnded(r.Context(), filepath.Join(dir, pid+cli.ControlSuffix)):
 			reply.Error(w, http.StatusGone, err)
 			return
 		case err != nil || resp.StatusCode < http.StatusOK:
-			reply.Error(w, http.StatusBadGateway, cmp.Or(err, errors.New("the process gives no answer of HTTP")))
+			reply.Error(w, http.StatusBadGateway, cmp.Or(err, errors.New("the process does not answer in HTTP")))
 			return
 		}
 		kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
