@@ -99,14 +99,20 @@ func Canonical(uri string) string {
 }
 
 // Resolved returns a URI in the form of [Canonical], with . and .. in its path resolved. It is used
-// for servers that resolve paths. The braces of a template are preserved.
+// for servers that resolve paths. Many of them decode a path first, so an encoded slash also ends a
+// .. in it, as a backslash does on Windows. The braces of a template are preserved.
 func Resolved(uri string) string {
 	resolved := Canonical(uri)
+	if strings.Contains(resolved, "..%") || strings.Contains(resolved, "%2F..") || strings.Contains(resolved, "%5C..") {
+		resolved = encodedSlashes.Replace(resolved)
+	}
 	if u, err := url.Parse(resolved); err == nil && u.Opaque == "" && strings.Contains(u.EscapedPath(), "/.") {
 		resolved = u.JoinPath().String()
 	}
 	return braces.Replace(resolved)
 }
+
+var encodedSlashes = strings.NewReplacer("%2F", "/", "%5C", "/")
 
 var braces = strings.NewReplacer("%7B", "{", "%7D", "}", "%7b", "{", "%7d", "}")
 

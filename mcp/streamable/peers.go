@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/share"
 )
 
 const (
@@ -20,6 +21,7 @@ const (
 	peerTime     = 5 * time.Second // for a peer to take a message
 	peerIdleTime = time.Minute     // for an unused connection
 	maxPeerBody  = 64 << 10        // bytes of a peer's response, which is dropped
+	maxPassed    = 1 << 10         // messages on their way to peers at the same time; one caller may have a quarter
 )
 
 // peers pass on requests to the other replicas of an endpoint. A nil peers has none. It is safe for
@@ -27,14 +29,16 @@ const (
 type peers struct {
 	urls   func() []string
 	client http.Client
+	passed *share.Budget // messages on their way
 }
 
 func newPeers(urls func() []string) *peers {
 	if urls == nil {
 		return nil
 	}
-	transport := &http.Transport{TLSHandshakeTimeout: peerTime, ResponseHeaderTimeout: peerTime, IdleConnTimeout: peerIdleTime, DisableCompression: true, ForceAttemptHTTP2: true}
-	return &peers{urls: urls, client: http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	dialer := &net.Dialer{Timeout: peerTime}
+	transport := &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: peerTime, ResponseHeaderTimeout: peerTime, IdleConnTimeout: peerIdleTime, DisableCompression: true, ForceAttemptHTTP2: true}
+	return &peers{urls: urls, passed: share.New(maxPassed), client: http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
 // any reports whether there is a peer.
@@ -80,11 +84,18 @@ func (x *exchange) take(s *session, m *jsonrpc.Message) error {
 }
 
 // tellPeers sends the client's request to all peers at once, with another body. It waits for them,
-// or, if the request is for one only, until that accepted it. It reports whether one did.
+// or, if the request is for one only, until that accepted it. It reports whether one did. It sends
+// nothing if too many messages are on their way.
 func (x *exchange) tellPeers(body []byte, forOne bool) bool {
 	if !x.asksPeers() {
 		return false
 	}
+	passed, caller := x.endpoint.peers.passed, x.Caller()
+	if !passed.Take(caller) {
+		x.endpoint.log.Debug("mcp: too many messages are on their way to peers", "limit", maxPassed)
+		return false
+	}
+	defer passed.Give(caller)
 	ctx, cancel := context.WithTimeout(x.r.Context(), peerTime)
 	defer cancel()
 	var sending sync.WaitGroup
@@ -160,5 +171,6 @@ func (x *exchange) copyStream(resp *http.Response) {
 		if control.Flush() != nil || err != nil {
 			return
 		}
+		_ = control.SetWriteDeadline(time.Time{}) // HTTP/2 ends streams whose deadline passes, even silent ones
 	}
 }

@@ -156,8 +156,16 @@ func (x *exchange) recall(id string) *session {
 	if kept != s {
 		protocol.Close()
 	}
-	if kept == nil {
+	switch {
+	case kept == nil:
 		x.unavailable("", "too many sessions in use: at most %d", e.options.MaxSessions)
+	case e.sharing.ended.Has(c.key, time.Now()): // a DELETE came after the check of the id, and did not find it
+		if e.sessions.remove(kept, 0) {
+			kept.end(errDeleted)
+		}
+		e.sessions.release(kept)
+		x.refuseSession()
+		return nil
 	}
 	return kept
 }

@@ -183,10 +183,12 @@ func readRoles(s *Stack, p *Plan) error {
 	return nil
 }
 
-// keepSight ends subscriptions if roles or their profiles changed, as callers may see less.
+// keepSight ends subscriptions if roles, their profiles, or the names or tags that they select by
+// may have changed, as callers may see less.
 func keepSight(next, before *Plan) {
 	a, b := before.Settings, next.Settings
-	if len(a.Roles)+len(b.Roles) == 0 || reflect.DeepEqual(a.Roles, b.Roles) && reflect.DeepEqual(a.Profiles, b.Profiles) {
+	same := a.Names == b.Names && reflect.DeepEqual(a.Roles, b.Roles) && reflect.DeepEqual(a.Profiles, b.Profiles) && reflect.DeepEqual(a.Servers, b.Servers)
+	if same || len(a.Roles)+len(b.Roles) == 0 {
 		next.sight = before.sight
 		return
 	}
