@@ -26,7 +26,7 @@ type step struct {
 type capture struct {
 	name, pointer string
 	parts         []string
-	matches       string // pattern that selects its first group, or else its match; empty means the whole value
+	matches       string // regular expression; its first group is stored, or the whole match if it has no group; empty stores the whole value
 }
 
 // An expectation describes the expected outcome of a step. Nil and zero fields expect nothing.

@@ -21,8 +21,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// New returns a host that reads the servers' features in the background. The error names the wrong
-// option.
+// New returns a host that reads the servers' features in the background. The error names the option
+// or the server that is not valid.
 func New(o Options) (*Host, error) {
 	if o.Model == nil {
 		return nil, errors.New("host: Options.Model is missing: set a model (package model/offline needs neither network nor key)")

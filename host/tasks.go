@@ -44,8 +44,8 @@ type Task struct {
 	Left bool
 }
 
-// TaskUnseen is the status of a task that was not queried yet, because its server is not connected,
-// not approved, or off.
+// TaskUnseen is the status of a task that has not been queried yet, because its server is not
+// connected, not approved, or off.
 const TaskUnseen = "not reached"
 
 // Tasks returns the calls that run as tasks of their servers, in the order in which they began.

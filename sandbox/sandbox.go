@@ -122,8 +122,9 @@ func (s *Sandbox) Failed(texts ...string) {
 	}
 }
 
-// mentions passes paths in the texts of a failed request to name: paths that the program does not see
-// and, if the request failed because something is read-only, paths that the program must not write.
+// A mentions calls name for paths that occur in the texts of a failed request. These are the paths
+// that the program does not see and, if the request failed because something is read-only, those
+// that the program must not write.
 type mentions struct {
 	name func(path string, isReadOnly bool)
 }

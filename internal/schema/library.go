@@ -111,7 +111,7 @@ func refused(err error, raw []byte) Violation {
 	}
 	keyword, _, _ = strings.Cut(keyword, ":")
 	if keyword != "not" && !strings.Contains(keyword, " ") || at == "" {
-		at = strings.TrimPrefix(at+"/"+keyword, "/") // the library treats the schema false as a not
+		at = strings.TrimPrefix(at+"/"+keyword, "/") // the library reports a failure of the schema false as one of the keyword "not"
 	}
 	var path string
 	tokens := strings.Split(at, "/")
