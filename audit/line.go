@@ -77,7 +77,7 @@ type Filter struct {
 	Principal string `match:"equal" doc:"lines about this USER"`
 	Server    string `match:"equal" doc:"lines about this SERVER"`
 	Call      string `match:"equal" doc:"all lines about the call with this ID"`
-	Role      string `match:"equal" doc:"calls that users made by this ROLE"`
+	Role      string `match:"equal" doc:"calls that users made in this ROLE"`
 	// Name and Client must be substrings of the line's value. Case is ignored.
 	Name   string `name:"tool" match:"part" member:"name" doc:"lines whose tool, prompt or resource has this TEXT in its name"`
 	Client string `match:"part" doc:"lines whose client has this TEXT in its name"`

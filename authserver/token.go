@@ -127,7 +127,7 @@ func (s *Server) claims(ctx context.Context, token string) (*claims, error) {
 	}
 	c := new(claims)
 	if err := json.Unmarshal(text, c); err != nil || c.Issuer != s.options.Issuer {
-		return nil, fmt.Errorf("%w: %.200q gave it, not %s", auth.ErrToken, c.Issuer, s.options.Issuer)
+		return nil, fmt.Errorf("%w: it was issued by %.200q, not by %s", auth.ErrToken, c.Issuer, s.options.Issuer)
 	}
 	return c, nil
 }

@@ -92,7 +92,7 @@ func (p *parser) elicited(n *yaml.Node) (any, error) {
 	err := p.mapping(n, "elicit", members{"accept": func(n *yaml.Node) error {
 		v, err := p.value(n)
 		if _, ok := v.(map[string]any); !ok && err == nil {
-			err = p.errorf(n, "accept: expected the members of the form")
+			err = p.errorf(n, "accept: expected a mapping with the form's fields")
 		}
 		reply["content"] = v
 		return err

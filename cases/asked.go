@@ -53,7 +53,7 @@ func (c *connection) sampled(_ context.Context, req mcp.CreateMessageRequest) (*
 	result := new(mcp.CreateMessageResult)
 	if err := schema.DecodeLoose(encode(v), result); err != nil {
 		c.mu.Lock()
-		c.complain("sample: the answer is no result of a model: " + err.Error())
+		c.complain("sample: the answer is not a result of a model: " + err.Error())
 		c.mu.Unlock()
 		return nil, err
 	}

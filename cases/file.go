@@ -162,7 +162,7 @@ func (f *File) archive(text []byte, p *parser) (cases []byte, err error) {
 		case file.Name == inArchive:
 			cases, p.before = file.Data, line
 		case !filepath.IsLocal(name):
-			return nil, fmt.Errorf("line %d: %q is no name within the server's folder", line, file.Name)
+			return nil, fmt.Errorf("line %d: %q is not a name within the server's folder", line, file.Name)
 		default:
 			f.files = append(f.files, file)
 		}

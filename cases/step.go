@@ -158,7 +158,7 @@ func (r *stepReader) finish(n *yaml.Node) error {
 func (r *stepReader) capture(key, n *yaml.Node) (err error) {
 	c := capture{name: key.Value}
 	if !placeholder.MatchString("{{"+c.name+"}}") || c.name == placeDir || c.name == placeHere {
-		return r.errorf(key, "capture: %q is no name: expected letters, digits and _, and neither %s nor %s", c.name, placeDir, placeHere)
+		return r.errorf(key, "capture: %q is not a valid name: expected letters, digits and _, and neither %s nor %s", c.name, placeDir, placeHere)
 	}
 	from := n
 	if n.Kind == yaml.MappingNode {

@@ -11,7 +11,7 @@ import (
 type OAuth struct {
 	ClientID     string   `json:"clientId,omitempty" expand:"yes" shown:"1" identity:"1" doc:"what you registered with the authorization server beforehand; without it Junction registers itself"`
 	ClientSecret string   `json:"-" secret:"clientSecret" expand:"yes" identity:"1" doc:"the secret of clientId, as ${VARIABLE}"`
-	KeyFile      string   `json:"privateKey,omitempty" file:"yes" shown:"4" identity:"1" doc:"a file in PEM: the key of clientId, in place of a secret"` // absolute
+	KeyFile      string   `json:"privateKey,omitempty" file:"yes" shown:"4" identity:"1" doc:"a PEM file with the key of clientId, in place of a secret"` // absolute
 	Scopes       []string `json:"scopes,omitempty" shown:"6" identity:"1" doc:"to ask for in addition to those that the server names"`
 	// Grant is "" for a user who logs in, "client_credentials" for a program that acts for itself,
 	// and "jwt-bearer" for a program with a signed statement in AssertionFile. "enterprise" is for

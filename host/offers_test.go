@@ -249,7 +249,7 @@ func TestAToolThatNoProviderTakesDoesNotSpoilTheRest(t *testing.T) {
 			t.Errorf("%s has the schema %s", sent.Name, sent.Schema)
 		}
 	}
-	if states[ToolSent] != 4 || states[ToolSetAside] != 4 || len(notices) != 4 || notices[0].Notice.Tool != "odd0" || !strings.Contains(notices[0].Notice.Text, "no JSON object") {
+	if states[ToolSent] != 4 || states[ToolSetAside] != 4 || len(notices) != 4 || notices[0].Notice.Tool != "odd0" || !strings.Contains(notices[0].Notice.Text, "not a JSON object") {
 		t.Errorf("states %v, %d notices: %+v", states, len(notices), notices)
 	}
 }

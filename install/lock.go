@@ -92,7 +92,7 @@ func ReadLock(path string) (*Lock, error) {
 func openRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file", path)
+		err = fmt.Errorf("%s is not a file", path)
 	}
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func openRegular(path string) (*os.File, error) {
 		return nil, err
 	}
 	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file", path)
+		err = fmt.Errorf("%s is not a file", path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

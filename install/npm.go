@@ -374,7 +374,7 @@ func (e npmEntry) check(folder string, isBundled bool) error {
 	for _, wanted := range []map[string]string{e.Dependencies, e.OptionalDependencies, e.PeerDependencies} {
 		for of, version := range wanted {
 			if err := checkRange(version); err != nil {
-				return fmt.Errorf("its dependency %s wants %.100s as %.100q: %w", name, of, version, err)
+				return fmt.Errorf("its dependency %s requires %.100s in the version %.100q: %w", name, of, version, err)
 			}
 		}
 	}

@@ -79,9 +79,9 @@ func TestALockThatSaysNotEnoughIsRefused(t *testing.T) {
 		{`"version":"2.0.0"`, `"version":"^2.0.0"`, `its dependency sharp has the version "^2.0.0", which is not an exact one`},
 		{`"version":"2.0.0"`, `"version":"2.0.0","name":"x@git+ssh://example.com/x"`, `its dependency at node_modules/sharp has the name "x@git+ssh://example.com/x", which is not one of npm`},
 		{`"node_modules/sharp"`, `"node_modules/a b"`, `npm's lock has a package at "node_modules/a b", which is not a folder of a package`},
-		{`"dependencies":{"sharp":"1"}`, `"dependencies":{"sharp":"github:a/b"}`, `its dependency @a/server wants sharp as "github:a/b": only packages of a registry can be locked`},
-		{`"dependencies":{"sharp":"1"}`, `"optionalDependencies":{"sharp":"a/b"}`, `its dependency @a/server wants sharp as "a/b": only packages of a registry can be locked`},
-		{`"dependencies":{"sharp":"1"}`, `"peerDependencies":{"sharp":"npm:sharp@https://example.com/x"}`, `its dependency @a/server wants sharp as "npm:sharp@https://example.com/x": only packages of a registry can be locked`},
+		{`"dependencies":{"sharp":"1"}`, `"dependencies":{"sharp":"github:a/b"}`, `its dependency @a/server requires sharp in the version "github:a/b": only packages of a registry can be locked`},
+		{`"dependencies":{"sharp":"1"}`, `"optionalDependencies":{"sharp":"a/b"}`, `its dependency @a/server requires sharp in the version "a/b": only packages of a registry can be locked`},
+		{`"dependencies":{"sharp":"1"}`, `"peerDependencies":{"sharp":"npm:sharp@https://example.com/x"}`, `its dependency @a/server requires sharp in the version "npm:sharp@https://example.com/x": only packages of a registry can be locked`},
 		{`"version":"2.0.0"`, `"version":2`, "npm's lock: node_modules/sharp: json: cannot unmarshal number into Go struct field npmEntry.version of type string"},
 		{`{"name"`, `["name"`, "npm's lock: invalid character ':' after array element"},
 	} {

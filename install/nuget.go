@@ -217,7 +217,7 @@ func (k nuget) resolve(ctx context.Context, p Package, dir string) (*Locked, err
 func nugetProgram(files fs.FS, bin string) ([]string, error) {
 	found, err := fs.Glob(files, "tools/*/any/DotnetToolSettings.xml")
 	if err != nil || len(found) == 0 {
-		return nil, errors.New("is not a tool of .NET for any system: it has no tools/…/any/DotnetToolSettings.xml")
+		return nil, errors.New("is not a .NET tool that runs on every platform: it has no tools/…/any/DotnetToolSettings.xml")
 	}
 	slices.SortFunc(found, func(a, b string) int { return slices.Compare(frameworkOf(a), frameworkOf(b)) })
 	file := found[len(found)-1]

@@ -70,7 +70,7 @@ func openZip(archive io.ReaderAt, size int64) (*zip.Reader, error) {
 // checkFiles checks the files of an archive before any of them is written.
 func checkFiles(files []*zip.File, size int64) error {
 	if len(files) > maxArchiveFiles {
-		return fmt.Errorf("the archive has %d files, and %d are the limit", len(files), maxArchiveFiles)
+		return fmt.Errorf("the archive has %d files, but the limit is %d", len(files), maxArchiveFiles)
 	}
 	fold := cases.Fold()
 	seen := make(map[string]string, len(files))

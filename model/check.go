@@ -82,7 +82,7 @@ func checkSchema(schema json.RawMessage) error {
 	}
 	members, fault := jsonrpc.Index(schema, jsonrpc.Limits{})
 	if fault != nil {
-		return fmt.Errorf("the schema is no JSON object: %s", fault.Message)
+		return fmt.Errorf("the schema is not a JSON object: %s", fault.Message)
 	}
 	if kind := members.Get("type"); kind != nil && string(kind) != `"object"` {
 		return fmt.Errorf("the schema is of type %s, and arguments are an object", kind)
@@ -148,7 +148,7 @@ func checkPart(role Role, p *Part) error {
 			return fmt.Errorf("call %q: not every provider takes the name %q", p.Call.ID, p.Call.Name)
 		}
 		if _, fault := jsonrpc.Index(p.Call.Arguments, jsonrpc.Limits{}); fault != nil {
-			return fmt.Errorf("call %q: the arguments are no JSON object: %s", p.Call.ID, fault.Message)
+			return fmt.Errorf("call %q: the arguments are not a JSON object: %s", p.Call.ID, fault.Message)
 		}
 		return checkExtra(p.Call.Extra)
 	case p.Result != nil:

@@ -111,7 +111,7 @@ func parsePath(system, text string) (path, error) {
 func hostOf(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Hostname() == "" || strings.ContainsAny(text, "\\ ") {
-		return "", fmt.Errorf("host: %s is no URL with a host", quote(text))
+		return "", fmt.Errorf("host: %s is not a URL with a host", quote(text))
 	}
 	name := u.Hostname()
 	if ip, err := netip.ParseAddr(name); err == nil {
@@ -128,7 +128,7 @@ func hostOf(text string) (string, error) {
 		}
 	}
 	if name == "" {
-		return "", fmt.Errorf("host: %s is no URL with a host", quote(text))
+		return "", fmt.Errorf("host: %s is not a URL with a host", quote(text))
 	}
 	return name, nil
 }

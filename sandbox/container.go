@@ -42,7 +42,7 @@ func container(l outsourced, by, image string) (argv []string, err error) {
 		return nil, fmt.Errorf(`a container needs an image that has what %s is made for: "image": "node:22-slim" in its sandbox`, filepath.Base(l.argv[0]))
 	}
 	if strings.HasPrefix(image, "-") {
-		return nil, fmt.Errorf("%q is no image", image)
+		return nil, fmt.Errorf("%q is not an image", image)
 	}
 	p := l.profile
 	argv = []string{by, "run", "--interactive", "--rm", "--init", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges",

@@ -67,7 +67,7 @@ func TestUnsupportedProfilesOfContainersAreRefused(t *testing.T) {
 		}
 	}
 	if _, err := container(outsourced{argv: []string{"node"}}, "docker", "--privileged"); err == nil {
-		t.Error("an option is no image")
+		t.Error("an option is not an image")
 	}
 }
 

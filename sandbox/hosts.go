@@ -202,7 +202,7 @@ func (r *reach) to(ctx context.Context, host string, port uint16) (net.Conn, err
 	name := strings.TrimSuffix(strings.ToLower(host), ".")
 	switch {
 	case len(name) > 253 || !hostName.MatchString(name):
-		return nil, fmt.Errorf("%.300q is no host name", host)
+		return nil, fmt.Errorf("%.300q is not a host name", host)
 	case !r.allowed.hasName(name):
 		return nil, r.reject(name, port, "it is not among the hosts of the profile")
 	case !r.allowed.allowsName(name, port):
@@ -221,7 +221,7 @@ func (r *reach) resolved(ctx context.Context, name string, port uint16) (net.Con
 	for i, a := range addresses {
 		a = a.Unmap().WithZone("")
 		if !isPublic(a) && !r.allowed.allowsAddress(a, port) {
-			failure = r.reject(a.String(), port, fmt.Sprintf("%s has this address, which is none of the internet", name))
+			failure = r.reject(a.String(), port, fmt.Sprintf("%s has this address, which is not on the internet or belongs to this machine or its networks", name))
 			continue
 		}
 		conn, err := r.dialOneOf(ctx, len(addresses)-i, netip.AddrPortFrom(a, port))

@@ -249,7 +249,7 @@ func (p Profile) Check() error {
 			if !filepath.IsAbs(path) && path != "~" && !strings.HasPrefix(path, "~/") {
 				faults = append(faults, fmt.Errorf("%s: %q: expected an absolute path, or one that begins with ~/", at, path))
 			} else if filepath.Clean(path) == "/" && p.By == "" {
-				faults = append(faults, fmt.Errorf("%s: %q: this is everything; name the folders that it needs, such as /srv", at, path))
+				faults = append(faults, fmt.Errorf("%s: %q: this is the whole file system; name the folders that the program needs, such as /srv", at, path))
 			}
 		}
 	}

@@ -73,7 +73,7 @@ type Exporter struct {
 func New(target string, o Options) (*Exporter, error) {
 	u, err := url.Parse(target)
 	if err != nil {
-		return nil, fmt.Errorf("the target of exported lines is no URL: %w", err)
+		return nil, fmt.Errorf("the target of exported lines is not a URL: %w", err)
 	}
 	o.Service = cmp.Or(o.Service, "junction")
 	if o.Logger == nil {

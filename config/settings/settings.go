@@ -160,10 +160,10 @@ type Server struct {
 	Retries   int             `json:"retries,omitempty" min:"1" max:"10" doc:"how often a call without a response is repeated, if the tool is declared read-only or idempotent; by default never. A server that ended is started again. Junction repeats a lost call of this kind once in any case; retries come on top, and each may be repeated once, too"`
 	MaxResult int             `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result; a larger text becomes a resource, and the result a preview of it"`
 	Sandbox   *Sandbox        `json:"sandbox,omitempty" restart:"server" doc:"confine the server's program: it reads the system, its own package, and the paths listed here"`
-	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"settings of single tools, by the server's names"`
+	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"settings of individual tools, by the names that the server gives them"`
 
-	Prompts   map[string]Entry `json:"prompts,omitempty" max:"1000" doc:"settings of single prompts, by the server's names"`
-	Resources map[string]Entry `json:"resources,omitempty" max:"1000" doc:"settings of single resources and templates, by URI and URI template"`
+	Prompts   map[string]Entry `json:"prompts,omitempty" max:"1000" doc:"settings of individual prompts, by the names that the server gives them"`
+	Resources map[string]Entry `json:"resources,omitempty" max:"1000" doc:"settings of individual resources and templates, by URI and URI template"`
 }
 
 // An Entry holds the settings of one feature of a server.

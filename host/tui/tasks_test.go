@@ -208,7 +208,7 @@ func TestAutomaticContinuationsAreBounded(t *testing.T) {
 		if n := len(session.calls); n != maxByItself {
 			t.Errorf("it went on %d times", n)
 		}
-		st.printedText("Task 1 is over. The model continued by itself 8 times since your last question: ask it to continue.")
+		st.printedText("Task 1 is over. The model has already continued by itself 8 times since your last question, so it waits: ask it to\ncontinue.")
 		st.keys("go on<enter>")
 		st.tell(came("gold"))
 		st.settle()

@@ -137,11 +137,11 @@ func (u volatilePath) remedy() string {
 	write := "--write " + plaintext.ShellWord(u.folder)
 	switch {
 	case u.moved == "":
-		return write + " lets it keep that"
+		return write + " lets the server keep its data"
 	case u.variable != "":
-		return fmt.Sprintf("other programs use that folder, so give it its own one, with --env %s --write %s", plaintext.ShellWord(u.variable+"="+u.moved), plaintext.ShellWord(u.folder))
+		return fmt.Sprintf("other programs use that folder, so give the server a folder of its own, with --env %s --write %s", plaintext.ShellWord(u.variable+"="+u.moved), plaintext.ShellWord(u.folder))
 	}
-	return fmt.Sprintf("other programs use that folder, so give it its own one, with %s in its place, and %s", plaintext.ShellWord(u.moved), write)
+	return fmt.Sprintf("other programs use that folder, so give the server a folder of its own: write %s in place of that path, and add %s", plaintext.ShellWord(u.moved), write)
 }
 
 // move changes the entry to the path in the new folder.

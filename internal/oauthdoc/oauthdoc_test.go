@@ -124,12 +124,12 @@ func TestReadGoesOnToTheNextPlace(t *testing.T) {
 		want string // error if both places respond so
 		none bool   // whether that means that there is no document
 	}{
-		{"a page", answer(http.StatusOK, "text/html; charset=utf-8", "<!doctype html>"), `a response of type "text/html" that is no JSON object`, true},
+		{"a page", answer(http.StatusOK, "text/html; charset=utf-8", "<!doctype html>"), `a response of type "text/html" that is not a JSON object`, true},
 		{"404", answer(http.StatusNotFound, "text/plain", "no"), "HTTP status 404", true},
 		{"502", answer(http.StatusBadGateway, "text/html", "<html>"), "HTTP status 502", false},
 		{"204", answer(http.StatusNoContent, "", ""), "HTTP status 204", false},
 		{"an error object", answer(http.StatusOK, "application/json", `{"error":"not_found","error_description":"no \u001b[31mroute"}`), `the error not_found no \x1b[31mroute`, true},
-		{"an array", answer(http.StatusOK, "application/json", `[]`), "that is no JSON object", true},
+		{"an array", answer(http.StatusOK, "application/json", `[]`), "that is not a JSON object", true},
 		{"another document", answer(http.StatusOK, "application/json", `{"status":"ok"}`), "", true},
 		{"one of somebody else", answer(http.StatusOK, "application/json", `{"name":"other"}`), `it is "other"`, false},
 		{"one without an end", answer(http.StatusOK, "application/json", `{"name":"`+strings.Repeat("x", maxDocument)+`"}`), "has more than 256 KiB", false},

@@ -100,7 +100,7 @@ func get(ctx context.Context, client *http.Client, place string) (text []byte, a
 	var object map[string]any
 	if Decode(text, &object) != nil {
 		kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-		return nil, true, fmt.Errorf("%s: a response of type %.60q that is no JSON object: %w", place, kind, ErrNone)
+		return nil, true, fmt.Errorf("%s: a response of type %.60q that is not a JSON object: %w", place, kind, ErrNone)
 	}
 	if fault := FaultOf(text); fault.Code != "" {
 		return nil, true, fmt.Errorf("%s: the error %s: %w", place, plaintext.Line(fault.Code+" "+fault.Description, maxWords), ErrNone)

@@ -69,7 +69,7 @@ const (
 
 var rows = [...]Row{
 	HalfSurrogate:    {"half-surrogate", "half of a surrogate pair in a string", "U+FFFD in its place", "strings are Unicode text: a surrogate escape is one of a pair (RFC 8259)"},
-	NotUTF8:          {"not-utf8", "bytes in a string that are no UTF-8", "U+FFFD in place of each; the message is refused where one of its backslashes could belong to such a character", "messages are UTF-8 (basic)"},
+	NotUTF8:          {"not-utf8", "bytes in a string that are not UTF-8", "U+FFFD in place of each byte; the message is refused if a backslash before a quote could be part of a character in another encoding", "messages are UTF-8 (basic)"},
 	ControlCharacter: {"control-character", "a control character in a string, such as a tab", "the character", "control characters in strings are escaped (RFC 8259)"},
 	NotANumber:       {"not-a-number", "NaN or Infinity as a value", "null in its place", "numbers of JSON are finite (RFC 8259)"},
 	ByteOrderMark:    {"byte-order-mark", "a byte order mark before a message", "the message behind it", "JSON text begins without a byte order mark (RFC 8259)"},
@@ -92,7 +92,7 @@ var rows = [...]Row{
 	MissingMember:    {"missing-member", "a member that is missing where it can only have one value", "that value: no text, the URI as the name of a resource, the URI that was read, an empty version or model, the role assistant", "members have the types of schema.ts"},
 	Base64Form:       {"base64-form", "bytes as a data URL, in base64 of another alphabet, in lines or without padding, or as an array", "its bytes", "data and blob are base64 of RFC 4648, section 4 (schema.ts)"},
 	MediaType:        {"media-type", "bytes without a mimeType", "the type of the data URL, else the one that the first bytes tell, else application/octet-stream", "image and audio content has a mimeType (schema.ts)"},
-	BlockForm:        {"block-form", "a text or number as content, a block without a type, or several blocks in one message", "the block that it can only be, and a message for each", "content has the types of schema.ts"},
+	BlockForm:        {"block-form", "a text or number as content, a block without a type, or several blocks in one message", "a block of the only type that fits; several blocks become one message each", "content has the types of schema.ts"},
 	LevelUnknown:     {"level-unknown", "a log message of an unknown level", "the message, as info", "levels are those of RFC 5424 (server/utilities/logging)"},
 	MessageLeftOut:   {"message-left-out", "a notification that cannot be read", "the other messages", "notifications have the types of schema.ts"},
 	BlockLeftOut:     {"block-left-out", "a block of content that cannot be read", "the other blocks, and a text block in its place that says so", "content has the types of schema.ts"},

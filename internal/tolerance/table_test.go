@@ -91,18 +91,18 @@ func TestMet(t *testing.T) {
 	NotUTF8.Met(t.Context(), records.Logger(next, "b"), "https://b.example", "")
 	NotUTF8.Met(t.Context(), records.Logger(next, "b"), "https://b.example", "later")
 	HalfSurrogate.Met(t.Context(), records.Logger(slog.New(slog.DiscardHandler), "b"), "", "tools/list")
-	if want := `level=DEBUG msg="mcp: bytes in a string that are no UTF-8" server=a tolerance=not-utf8 where=tools/call breach="messages are UTF-8 (basic)"` + "\n"; !strings.HasPrefix(log.String(), want) {
+	if want := `level=DEBUG msg="mcp: bytes in a string that are not UTF-8" server=a tolerance=not-utf8 where=tools/call breach="messages are UTF-8 (basic)"` + "\n"; !strings.HasPrefix(log.String(), want) {
 		t.Errorf("log:\n%s\nwant\n%s", log.String(), want)
 	}
 	row := Table()[NotUTF8]
 	used, _ := json.Marshal(row.Used)
-	if want := `tolerance {"name":"not-utf8","comes":"bytes in a string that are no UTF-8","used":` + string(used) + `,"where":"tools/call"}`; len(seen) != 1 || seen[0] != want {
+	if want := `tolerance {"name":"not-utf8","comes":"bytes in a string that are not UTF-8","used":` + string(used) + `,"where":"tools/call"}`; len(seen) != 1 || seen[0] != want {
 		t.Errorf("notes %q, want %q", seen, want)
 	}
-	if got, want := records.Of("a"), []string{"not-utf8: bytes in a string that are no UTF-8, in tools/call"}; !slices.Equal(got, want) {
+	if got, want := records.Of("a"), []string{"not-utf8: bytes in a string that are not UTF-8, in tools/call"}; !slices.Equal(got, want) {
 		t.Errorf("records of a: %q, want %q", got, want)
 	}
-	want := []string{"half-surrogate: half of a surrogate pair in a string, in tools/list", "not-utf8: bytes in a string that are no UTF-8"}
+	want := []string{"half-surrogate: half of a surrogate pair in a string, in tools/list", "not-utf8: bytes in a string that are not UTF-8"}
 	if got := records.Of("b"); !slices.Equal(got, want) {
 		t.Errorf("records of b: %q, want %q", got, want)
 	}

@@ -276,7 +276,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 		{"of no audience", g.token(map[string]any{"aud": nil}), "not for " + resource},
 		{"of another authorization server", other.token(nil), "did not sign it"},
 		{"of one that claims to be ours", other.token(map[string]any{"iss": g.URL}), "did not sign it"},
-		{"of another issuer", g.token(map[string]any{"iss": "https://evil.example"}), "gave it"},
+		{"of another issuer", g.token(map[string]any{"iss": "https://evil.example"}), "it was issued by"},
 		{"expired", g.token(map[string]any{"exp": time.Now().Add(-time.Second).Unix()}), "expired"},
 		{"without an end", g.token(map[string]any{"exp": nil}), "not when it expires"},
 		{"not yet", g.token(map[string]any{"nbf": time.Now().Add(time.Hour).Unix()}), "holds from"},

@@ -144,7 +144,7 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 		i.refused.Add(hash, i.now())
 		return nil, fmt.Errorf("%w: %s says so", ErrInactive, i.options.Issuer)
 	case said.Issuer != "" && !oauthdoc.Same(said.Issuer, i.options.Issuer):
-		return nil, fmt.Errorf("%w: %.200q gave it, not %s", ErrToken, said.Issuer, i.options.Issuer)
+		return nil, fmt.Errorf("%w: it was issued by %.200q, not by %s", ErrToken, said.Issuer, i.options.Issuer)
 	case said.From != nil && said.From.Time().After(began.Add(skew)):
 		return nil, fmt.Errorf("%w: it holds from %s only", ErrToken, said.From.Time().UTC().Format(time.RFC3339))
 	}

@@ -125,7 +125,7 @@ func (j *jwt) Verify(ctx context.Context, token, _ string) (*Token, error) {
 	now := j.now()
 	switch {
 	case !oauthdoc.Same(c.Issuer, j.options.Issuer):
-		return nil, fmt.Errorf("%w: %.200q gave it, not %s", ErrToken, c.Issuer, j.options.Issuer)
+		return nil, fmt.Errorf("%w: it was issued by %.200q, not by %s", ErrToken, c.Issuer, j.options.Issuer)
 	case c.Expires == nil:
 		return nil, fmt.Errorf("%w: it says not when it expires", ErrToken)
 	case c.From != nil && c.From.Time().After(now.Add(skew)):
@@ -245,7 +245,7 @@ func (j *jwt) readKeys(ctx context.Context) (jws.Keys, error) {
 func published(ctx context.Context, client *http.Client, issuer, member string) (at string, err error) {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" {
-		return "", fmt.Errorf("%.200q is no URL of an authorization server", issuer)
+		return "", fmt.Errorf("%.200q is not the URL of an authorization server", issuer)
 	}
 	err = oauthdoc.Read(ctx, client, oauthdoc.Issuer(u), func(text []byte) error {
 		var found map[string]any
@@ -258,7 +258,7 @@ func published(ctx context.Context, client *http.Client, issuer, member string) 
 		case name == "":
 			return oauthdoc.ErrNone
 		case !oauthdoc.Same(name, issuer):
-			return fmt.Errorf("it is of the authorization server %.200q", name)
+			return fmt.Errorf("it names the issuer %.200q", name)
 		case at == "":
 			return fmt.Errorf("it names no %s", member)
 		}

@@ -23,9 +23,9 @@ const maxExchanged = 1_000
 
 var (
 	// ErrNoCaller reports that a request has no caller with a token to exchange.
-	ErrNoCaller = errors.New("the caller did not come with an access token")
+	ErrNoCaller = errors.New("the caller did not send an access token")
 	// ErrCallerEnded reports that the caller's token is no longer valid.
-	ErrCallerEnded = errors.New("the access token with which the caller came has expired or was revoked")
+	ErrCallerEnded = errors.New("the caller's access token has expired or was revoked")
 
 	// ErrIssuer reports that the authorization server of a server must not get the tokens of
 	// callers.

@@ -124,7 +124,7 @@ func TestErrorNamesEachPlaceOfMetadata(t *testing.T) {
 	s := newSite(t)
 	instead{issuerPlace: text(http.StatusOK, "text/html", "<html>"), openIDPlace: text(http.StatusBadGateway, "text/html", "<html>")}.of(s)
 	_, err := s.get(s.client(nil), "/mcp")
-	for _, want := range []string{issuerPlace + `: a response of type "text/html" that is no JSON object`, openIDPlace + ": HTTP status 502"} {
+	for _, want := range []string{issuerPlace + `: a response of type "text/html" that is not a JSON object`, openIDPlace + ": HTTP status 502"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
@@ -167,13 +167,13 @@ func TestTokenResponses(t *testing.T) {
 
 		{"another type", "application/json", `{"access_token":"a","token_type":"mac"}`, accessToken{}, 0, "only Bearer is sent"},
 		{"a token as a number", "application/json", `{"access_token":5}`, accessToken{}, 0, "no access_token"},
-		{"two tokens in a form", "application/x-www-form-urlencoded", "access_token=a&access_token=b", accessToken{}, 0, "no JSON object"},
+		{"two tokens in a form", "application/x-www-form-urlencoded", "access_token=a&access_token=b", accessToken{}, 0, "not a JSON object"},
 		{"an error with 200", "application/json", `{"error":"bad_verification_code","error_description":"The code is incorrect"}`, accessToken{}, 0, "bad_verification_code: The code is incorrect"},
 		{"an error in a form with 200", "application/x-www-form-urlencoded", "error=bad_verification_code&error_description=The+code+is+incorrect", accessToken{}, 0, "bad_verification_code: The code is incorrect"},
 		{"an error as an object", "application/json", `{"error":{"code":"E1","message":"It was used"}}`, accessToken{}, 0, "E1: It was used"},
-		{"a page", "text/html", "<html>", accessToken{}, 0, "no JSON object"},
-		{"an array", "application/json", "[]", accessToken{}, 0, "no JSON object"},
-		{"nothing", "", "", accessToken{}, 0, "no JSON object"},
+		{"a page", "text/html", "<html>", accessToken{}, 0, "not a JSON object"},
+		{"an array", "application/json", "[]", accessToken{}, 0, "not a JSON object"},
+		{"nothing", "", "", accessToken{}, 0, "not a JSON object"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(text(http.StatusOK, test.kind, test.body)))

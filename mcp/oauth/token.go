@@ -236,7 +236,7 @@ func (c *Client) post(ctx context.Context, to string, header http.Header, body s
 		return nil
 	}
 	if err := oauthdoc.Decode(text, into); err != nil {
-		return fmt.Errorf("the response is no JSON object: %w", err)
+		return fmt.Errorf("the response is not a JSON object: %w", err)
 	}
 	return nil
 }

@@ -215,7 +215,7 @@ func manual(tools []model.Tool) (string, []model.Note) {
 		t := &tools[i]
 		schema := compact(t.Schema)
 		if schema == nil {
-			notes = append(notes, model.Note{Tool: t.Name, SetAside: true, Text: "its schema is no JSON object"})
+			notes = append(notes, model.Note{Tool: t.Name, SetAside: true, Text: "its schema is not a JSON object"})
 			continue
 		}
 		line := entry(t.Name, t.Description, schema)

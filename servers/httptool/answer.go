@@ -76,7 +76,7 @@ func (c *Client) Result(a *Answer, shape Shape) *mcp.CallToolResult {
 		result = c.linked(media, false, a.Body, fmt.Sprintf("%d bytes of %s.", len(a.Body), media))
 	}
 	if shape.Object && result.StructuredContent == nil {
-		fail(result, a, errors.New("it is no JSON object"))
+		fail(result, a, errors.New("it is not a JSON object"))
 	}
 	if headers := headersOf(a.Header, shape.Headers); headers != "" {
 		result.Content = append(result.Content, mcp.Text(headers))
@@ -131,7 +131,7 @@ func (c *Client) json(a *Answer, body []byte, shape Shape) *mcp.CallToolResult {
 	case err != nil:
 		fail(result, a, err)
 	case !ok:
-		fail(result, a, errors.New("it is no JSON object"))
+		fail(result, a, errors.New("it is not a JSON object"))
 	default:
 		if shape.Check != nil {
 			err = shape.Check(object)

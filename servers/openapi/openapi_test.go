@@ -396,7 +396,7 @@ func TestOutputSchemasAreLenient(t *testing.T) {
 			t.Errorf("%s: got %.200s and %.200q", q, got.StructuredContent, got.Text())
 		}
 	}
-	for q, want := range map[string]string{"wrong": "tags[1]: expected string, got number", "list": "it is no JSON object"} {
+	for q, want := range map[string]string{"wrong": "tags[1]: expected string, got number", "list": "it is not a JSON object"} {
 		got := call(t, client, "op", `{"q":"`+q+`"}`)
 		if !got.IsError || !strings.Contains(got.Text(), want) || !strings.Contains(got.Text(), answers[q]) || !strings.Contains(got.Text(), "executed it (status 200)") {
 			t.Errorf("%s: got %q", q, got.Text())

@@ -89,7 +89,7 @@ func TestQueriesAreAnsweredAsTableAndAsData(t *testing.T) {
 		{"too many parameters", object{"sql": "SELECT 1", "parameters": []any{[]any{1}}}, []string{"failed: ", "parameters[0]: expected a text, a number, a boolean or null"}},
 		{"a missing table", object{"sql": "SELECT * FROM nuts"}, []string{"failed: ", "no such table: nuts"}},
 		{"nothing", object{"sql": " ; "}, []string{"failed: ", "there is no statement"}},
-		{"bytes", object{"sql": "SELECT '\x00'"}, []string{"failed: ", "bytes that are no text"}},
+		{"bytes", object{"sql": "SELECT '\x00'"}, []string{"failed: ", "bytes that are not text"}},
 	} {
 		got, _ := said(t, c, "query", step.arguments)
 		for _, want := range step.want {

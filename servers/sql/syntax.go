@@ -48,7 +48,7 @@ var errOpen = errors.New("a string, a quoted name or a comment does not end")
 // database or refuses the statement.
 func (y syntax) scan(statement string) ([]token, error) {
 	if !utf8.ValidString(statement) || strings.ContainsRune(statement, 0) {
-		return nil, errors.New("the statement has bytes that are no text")
+		return nil, errors.New("the statement contains bytes that are not text")
 	}
 	s := &scanner{syntax: y, in: statement}
 	for s.at < len(s.in) {
@@ -200,7 +200,7 @@ func (s *scanner) word() error {
 			s.at = end
 			return s.quote(text, '\'', true)
 		case upper == "U" && strings.HasPrefix(rest, "&"):
-			return fmt.Errorf("%s&'…' and %s&\"…\" are not taken here; write the characters themselves", w, w)
+			return fmt.Errorf("%s&'…' and %s&\"…\" are not supported; write the characters themselves", w, w)
 		}
 	}
 	s.add(word, w, len(w))

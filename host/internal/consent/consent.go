@@ -425,7 +425,7 @@ func (d *Decider) once(asked guard.Decision, rules policy.Decision) string {
 	case slices.Contains(asked.Reasons, guard.CarriesSecret):
 		return "a secret needs a new answer each time"
 	case slices.Contains(asked.Reasons, guard.CarriesText):
-		return "copied text needs a new answer each time, unless the same text is sent again"
+		return "text copied from another server needs a new answer for each call, unless the arguments are exactly the same"
 	case rules.Effect == policy.Ask && !rules.Default:
 		return "a rule requires the question"
 	}
