@@ -79,7 +79,7 @@ func (h *Host) connect(s Server, own bool) error {
 	switch {
 	case own:
 	case s.Name == "":
-		return errors.New("host: a server without a name")
+		return errors.New("host: a server has no name")
 	case Reserved(s.Name):
 		return fmt.Errorf("host: a server is called %q, a name that the host uses for its own texts; give it another name", s.Name)
 	case slices.ContainsFunc(h.servers, func(other *server) bool { return other.Name == s.Name }):

@@ -34,7 +34,7 @@ const (
 )
 
 // ErrNotReplaced reports that the entry of a server in a configuration differs from the locked one.
-var ErrNotReplaced = errors.New("has another command line than the lock")
+var ErrNotReplaced = errors.New("does not have the command line that is in the lock")
 
 // A Lock is the content of the file junction.lock.
 type Lock struct {

@@ -184,7 +184,7 @@ func (k nuget) registration(ctx context.Context, s nugetSource, name, version st
 
 func (k nuget) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
 	if !nugetName().MatchString(p.Name) || p.Version != "" && p.Version != "latest" && !nugetVersion().MatchString(p.Version) {
-		return nil, errors.New("is not a name of NuGet with an exact version")
+		return nil, errors.New("is not the name of a NuGet package with an exact version")
 	}
 	s, err := k.source(ctx, p)
 	if err != nil {

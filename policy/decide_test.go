@@ -153,7 +153,7 @@ func TestConditionsThatFailLetNothingThrough(t *testing.T) {
 		{"a condition of another type", `args.path`, `{"path":"x"}`, "the condition is string, not true or false"},
 		{"a path that goes up", `under(args.path, "/etc")`, `{"path":"/tmp/../etc/passwd"}`, `has ".." in it`},
 		{"a path that goes up backwards", `under(args.path, "/etc")`, `{"path":"/tmp\\..\\etc"}`, `has a backslash in it`},
-		{"a path of nowhere certain", `under(args.path, "/etc")`, `{"path":"etc/passwd"}`, "one is relative"},
+		{"a path of nowhere certain", `under(args.path, "/etc")`, `{"path":"etc/passwd"}`, "is relative, and the other is not"},
 		{"a path with a zero byte", `under(args.path, "/etc")`, `{"path":"/tmp\u0000/etc"}`, "zero byte"},
 		{"an empty path", `under(args.path, "/etc")`, `{"path":""}`, "is empty"},
 		{"a network path", `under(args.path, "C:\\secret")`, `{"path":"\\\\?\\C:\\secret"}`, "is on a network or a device"},

@@ -303,7 +303,7 @@ func (c *check) members(at string, value json.RawMessage, o *object) {
 		case o.any != nil:
 			c.members(where, member, o.any)
 		case !slices.Contains(o.members, name):
-			c.fail(where, "unknown member: the schema has none of that name here")
+			c.fail(where, "unknown member: the schema has no member with that name here")
 		case o.objects[name] != nil:
 			c.members(where, member, o.objects[name])
 		}

@@ -161,7 +161,7 @@ func imageOf(rest []string) (options []string, image string, command []string, e
 			if err != nil && !errors.Is(err, runner.ErrNoImage) {
 				return nil, "", nil, err
 			}
-			return nil, "", nil, fmt.Errorf("%s is an option of the container that its sandbox does not know; take it away, and allow folders and hosts in the sandbox", o.Typed)
+			return nil, "", nil, fmt.Errorf("%s is an option of the container that its sandbox does not know; remove the option, and allow folders and hosts in the sandbox", o.Typed)
 		}
 	}
 	if err != nil {

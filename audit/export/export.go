@@ -189,7 +189,7 @@ func (e *Exporter) run() {
 			pause = firstPause
 			continue
 		}
-		e.log.Warn("audit: lines are not exported, and sent again", "to", e.target, "error", err, "pause", pause)
+		e.log.Warn("audit: lines could not be exported, and will be sent again", "to", e.target, "error", err, "pause", pause)
 		select {
 		case <-time.After(pause):
 		case <-e.ctx.Done():

@@ -12,7 +12,7 @@ import (
 
 // To a server that writes where it may not keep it all is well, until it starts again: so add says it before.
 func TestAddKeepsWritablePathsOrReportsThem(t *testing.T) {
-	const given, lost = "graph gets ", ", which does not exist, and files that it writes there are deleted when it ends: "
+	const given, lost = "graph gets ", ", which does not exist, and files that the server writes there are deleted when the server ends: "
 	for _, c := range []struct {
 		name  string
 		typed string // "": with --yes
@@ -77,7 +77,7 @@ func TestAddKeepsWritablePathsOrReportsThem(t *testing.T) {
 			if moved := home + "/graph-data/memory.jsonl"; strings.Contains(c.name, "moves") && (!strings.Contains(configuration, moved) || strings.Contains(configuration, home+"/memory.jsonl")) {
 				t.Errorf("the entry names another file: %s", configuration)
 			}
-			if noted := strings.Contains(strings.Join(strings.Fields(got.stdout), " "), "are deleted when it ends: --write "+home+"/own lets the server keep its data"); noted != strings.HasPrefix(c.typed, "n") {
+			if noted := strings.Contains(strings.Join(strings.Fields(got.stdout), " "), "are deleted when the server ends: --write "+home+"/own lets the server keep its data"); noted != strings.HasPrefix(c.typed, "n") {
 				t.Errorf("noted is %v: %s", noted, got.stdout)
 			}
 		})

@@ -240,7 +240,7 @@ func TestEventsWhileTypingAreShown(t *testing.T) {
 	}
 	until("> ")
 	ui.Event(came("gold"))
-	until("\n(task 1 is over; Enter shows what came of it)\n> ")
+	until("\n(task 1 is over; Enter shows its outcome)\n> ")
 	if strings.Contains(out.String(), "gold") {
 		t.Errorf("it is shown where a line is typed: %s", out.String())
 	}

@@ -104,7 +104,7 @@ func (w *addition) keepData(ctx context.Context) error {
 			continue
 		}
 		if !w.asks() {
-			return commandline.Errorf("%s gets %s, which does not exist, and files that it writes there are deleted when it ends: %s; --read %s adds it nevertheless", w.name, u.displayPath(), u.remedy(), plaintext.ShellWord(u.path))
+			return commandline.Errorf("%s gets %s, which does not exist, and files that the server writes there are deleted when the server ends: %s; --read %s adds it nevertheless", w.name, u.displayPath(), u.remedy(), plaintext.ShellWord(u.path))
 		}
 		question := fmt.Sprintf("Let it write into %s, to keep its files?", w.Launcher.Place.Tilde(u.folder))
 		if u.moved != "" {
@@ -115,7 +115,7 @@ func (w *addition) keepData(ctx context.Context) error {
 			return err
 		}
 		if !agreed {
-			w.notes = append(w.notes, fmt.Sprintf("files that it writes to %s are deleted when it ends: %s", u.displayPath(), u.remedy()))
+			w.notes = append(w.notes, fmt.Sprintf("files that the server writes to %s are deleted when the server ends: %s", u.displayPath(), u.remedy()))
 			continue
 		}
 		w.sandbox.Write = append(w.sandbox.Write, w.Launcher.Place.Tilde(u.folder))

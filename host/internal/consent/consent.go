@@ -167,7 +167,7 @@ func (d *Decider) Grant(rule policy.Rule) error {
 	defer d.granting.Unlock()
 	granted := append(slices.Clip(d.granted), rule)
 	if _, err := d.rules().With(granted...); err != nil {
-		return fmt.Errorf("the rule does not hold: %w", err)
+		return fmt.Errorf("the rule is not in effect: %w", err)
 	}
 	d.granted = granted
 	return nil
@@ -399,7 +399,7 @@ func (d *Decider) helpful(ctx context.Context, c *Call, asked guard.Decision) []
 	var rules []Suggestion
 	for _, a := range alwaysRules(c.Input) {
 		if a.Rule.After = after; after != "" {
-			a.Label += ", also after text of " + strings.Join(shown, ", ")
+			a.Label += ", also after text from " + strings.Join(shown, ", ")
 		}
 		if d.saves(ctx, c, a.Rule) {
 			rules = append(rules, a)
@@ -431,7 +431,7 @@ func (d *Decider) once(asked guard.Decision, rules policy.Decision) string {
 	}
 	for _, from := range asked.Sources {
 		if !d.coverable(from) {
-			return "no rule covers text of " + from.String()
+			return "no rule covers text from " + from.String()
 		}
 	}
 	return "no rule covers text that seems to give the model orders"
