@@ -158,7 +158,7 @@ func (f *File) archive(text []byte, p *parser) (cases []byte, err error) {
 		line++ // counts the line with the name
 		switch name := filepath.FromSlash(file.Name); {
 		case file.Name == inArchive && cases != nil:
-			return nil, fmt.Errorf("line %d: %s is there twice", line, inArchive)
+			return nil, fmt.Errorf("line %d: %s occurs twice", line, inArchive)
 		case file.Name == inArchive:
 			cases, p.before = file.Data, line
 		case !filepath.IsLocal(name):

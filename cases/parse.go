@@ -239,7 +239,7 @@ func (p *parser) scalar(n *yaml.Node) (any, error) {
 	case "!!str", "!!timestamp":
 		return n.Value, p.placeholders(n)
 	}
-	return nil, p.errorf(n, "the tag %s is not read", n.ShortTag())
+	return nil, p.errorf(n, "the tag %s is not supported", n.ShortTag())
 }
 
 // placeholders returns an error if a string contains an undefined placeholder.

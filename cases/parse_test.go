@@ -25,7 +25,7 @@ func TestAWrongFileIsRefusedWithItsLine(t *testing.T) {
 		"no request":            {head + "- {case: a}\n", "line 3: expected one of tool, read, prompt, list, complete and request, got 0"},
 		"two requests":          {head + "- {case: a, tool: b, read: 'x://y'}\n", "got 2"},
 		"steps and a step":      {head + "- {case: a, tool: b, steps: [{tool: b}]}\n", `line 3: the case "a" has steps, and is a step itself`},
-		"an object":             {head + "- case: a\n  tool: b\n  expect:\n    structured: {sum: 3}\n", `line 6: a condition (an object to compare with stands below equals or contains) has no member "sum"`},
+		"an object":             {head + "- case: a\n  tool: b\n  expect:\n    structured: {sum: 3}\n", `line 6: a condition (write an object to compare with under equals or contains) has no member "sum"`},
 		"arguments of a list":   {head + "- {case: a, list: tools, arguments: {}}\n", "line 3: arguments does not go with this"},
 		"params of a tool":      {head + "- {case: a, tool: b, params: {}}\n", "line 3: params does not go with this"},
 		"arguments are a list":  {head + "- {case: a, tool: b, arguments: [1]}\n", "line 3: arguments: expected a mapping"},
@@ -46,7 +46,7 @@ func TestAWrongFileIsRefusedWithItsLine(t *testing.T) {
 		"captured elsewhere":    {head + "- {case: a, tool: b, capture: {id: /x}}\n- {case: c, tool: b, arguments: {x: 'n{{id}}'}}\n", "line 4: nothing before this captures {{id}}"},
 		"capture without path":  {head + "- {case: a, tool: b, capture: {id: {matches: x}}}\n", "line 3: capture: at is missing"},
 		"capture of dir":        {head + "- {case: a, tool: b, capture: {dir: /x}}\n", `line 3: capture: "dir" is not a valid name`},
-		"mask of nothing":       {head + "- {case: a, tool: b, expect: {snapshot: true, mask: 'x*'}}\n", "line 3: mask: x* matches where there is nothing"},
+		"mask of nothing":       {head + "- {case: a, tool: b, expect: {snapshot: true, mask: 'x*'}}\n", "line 3: mask: x* matches the empty text"},
 		"answer":                {head + "- {case: a, tool: b, answers: {elicit: maybe}}\n", `line 3: elicit: expected accept, decline, cancel`},
 		"alias":                 {"server: &s x\ncases:\n- {case: a, tool: b, arguments: {x: *s}}\n", "line 3: aliases (*) are not supported"},
 		"no number":             {head + "- {case: a, tool: b, arguments: {x: .inf}}\n", "line 3: .inf is not a JSON number"},
@@ -69,7 +69,7 @@ func TestAnArchiveHasItsOwnLinesAndItsFilesStayInTheFolder(t *testing.T) {
 		"YAML's line": {"-- a.txt --\none\n-- cases.yaml --\nserver: x\ncases: [\n", "line 5: "},
 		"no cases":    {"-- a.txt --\none\n", "the archive has no -- cases.yaml --"},
 		"outside":     {"-- ../a.txt --\none\n-- cases.yaml --\n", `line 1: "../a.txt" is not a name within the server's folder`},
-		"twice":       {"-- cases.yaml --\n-- cases.yaml --\n", "line 2: cases.yaml is there twice"},
+		"twice":       {"-- cases.yaml --\n-- cases.yaml --\n", "line 2: cases.yaml occurs twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse("x.txtar", []byte(test.text))

@@ -21,7 +21,7 @@ func (t *TLS) ReadFile(path string) ([]byte, error) { return readNamed(t.workspa
 // check returns an error if members contradict each other.
 func (t *TLS) check() error {
 	if t.KeyFile != "" && t.CertFile == "" {
-		return errors.New("cert is missing: the file of the certificate that key is for")
+		return errors.New("cert is missing: it names the file with the certificate for key")
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 	}
 	configure("${secret:house}")
 	search("--offline").expect(t, cli.ExitConnection, "", "there is no copy of registry house yet; run this once without --offline")
-	search().expect(t, cli.ExitConnection, "", "junction secret set house keeps it")
+	search().expect(t, cli.ExitConnection, "", "to keep it: junction secret set house")
 	runs(t, "wrong", "secret", "set", "house").expect(t, cli.ExitOK, "", "")
 	search().expect(t, cli.ExitConnection, "", "needs a token with access; it answers 401 Unauthorized")
 	search("--offline").expect(t, cli.ExitConnection, "", "there is no copy of registry house yet; run this once without --offline") // and not why it was not read then

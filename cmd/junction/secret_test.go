@@ -56,7 +56,7 @@ func TestSecretsReachServersAndNothingElse(t *testing.T) {
 
 	runs(t, "", "secret", "remove", "api").expect(t, cli.ExitOK, "", "")
 	runs(t, "", "secret", "remove", "api").expect(t, cli.ExitConnection, "", `there is no secret "api"`)
-	runs(t, "", "call", "files", "list-folder", "path=.", "--config", "servers.json").expect(t, cli.ExitConnection, "", "junction secret set api keeps it")
+	runs(t, "", "call", "files", "list-folder", "path=.", "--config", "servers.json").expect(t, cli.ExitConnection, "", "to keep it: junction secret set api")
 	runs(t, "", "doctor", "--config", "servers.json").expect(t, cli.ExitToolFailed, "fix: to keep the secret, run junction secret set NAME", "")
 	for _, args := range [][]string{{"set"}, {"set", "a b"}, {"set", "a/b"}, {"set", "empty"}, {"remove"}, {"set", "a", "b"}} {
 		runs(t, "", append([]string{"secret"}, args...)...).expect(t, cli.ExitUsage, "", "")

@@ -76,5 +76,5 @@ func TestARehearsalIsConfinedAsTheSettingsSay(t *testing.T) {
 	config("")
 	s.runs(t, "", "add", "npm:@x/files@1.0.0", "--yes", "--", "--root", folder).expect(t, cli.ExitConnection, "", "does not start")
 	config(`"read": [` + quoteJSON(folder) + `]`)
-	s.runs(t, "", "add", "npm:@x/files@1.0.0", "--yes", "--", "--root", folder).expect(t, cli.ExitOK, "as your settings say", "")
+	s.runs(t, "", "add", "npm:@x/files@1.0.0", "--yes", "--", "--root", folder).expect(t, cli.ExitOK, "by your settings", "")
 }

@@ -57,7 +57,7 @@ type Provider struct {
 	Issuer string `json:"issuer" doc:"its URL"`
 	Credential
 	Domains  []string `json:"domains,omitempty" max:"100" doc:"domains of verified e-mail addresses whose owners may log in; their names are these addresses"`
-	Subjects []string `json:"subjects,omitempty" max:"10000" doc:"further users who may log in, by the provider's ID of them (sub)"`
+	Subjects []string `json:"subjects,omitempty" max:"10000" doc:"further users who may log in, by the provider's ID for them (sub)"`
 	Scopes   []string `json:"scopes,omitempty" max:"100" doc:"scopes of all these users"`
 
 	Groups map[string][]string `json:"groups,omitempty" max:"1000" doc:"further scopes of the users of a group, by the group's name at the provider"`

@@ -43,7 +43,7 @@ func addChanges(s *mcp.Server) {
 	}, c.updateResource)
 	s.AddResource(mcp.Resource{
 		URI: counterURI, Name: "counter", Title: "Counter", MIMEType: "text/plain",
-		Description: "How often the tool update-resource was called. Subscribe to it to hear of each change.",
+		Description: "How often the tool update-resource was called. Subscribe to it to be notified of each change.",
 	}, c.readCounter)
 }
 
@@ -55,7 +55,7 @@ func (c *changes) toggleTool(context.Context, struct{}) (toggleOutput, error) {
 		c.server.RemoveTool(extraTool)
 		return toggleOutput{false}, nil
 	}
-	mcp.AddToolWith(c.server, look(extraTool, "Extra", "Only there after toggle-tool was called."), func(context.Context, struct{}) (string, error) {
+	mcp.AddToolWith(c.server, look(extraTool, "Extra", "Present only after toggle-tool was called."), func(context.Context, struct{}) (string, error) {
 		return "The tool that comes and goes is here.", nil
 	})
 	return toggleOutput{true}, nil

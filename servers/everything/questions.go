@@ -146,7 +146,7 @@ type rootsOutput struct {
 
 type rootOutput struct {
 	URI  string `json:"uri" doc:"Where it is, as a file: URI."`
-	Name string `json:"name,omitempty" doc:"What the client calls it."`
+	Name string `json:"name,omitempty" doc:"The client's name for it."`
 }
 
 func listRoots(ctx context.Context, _ struct{}) (rootsOutput, error) {

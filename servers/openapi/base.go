@@ -34,7 +34,7 @@ func (d *document) baseOf(from part, variables map[string]string) (*url.URL, err
 	case u.Host == "":
 		return nil, fmt.Errorf("servers: %q is relative, and the document is a file: set a base URL", text)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("servers: %q is not of http or https: set a base URL", text)
+		return nil, fmt.Errorf("servers: %q is not an http or https URL: set a base URL", text)
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	if d.outside && !outside.Host(u.Hostname()) {

@@ -204,7 +204,7 @@ func (d *Database) addResources(ctx context.Context) error {
 	}
 	err = d.SetResourceTemplate(mcp.ResourceTemplate{
 		URITemplate: d.uri + "results/{result}", Name: "result", Title: "Result", MIMEType: "text/csv",
-		Description: "The whole result of a query as CSV. query says the URI.",
+		Description: "The whole result of a query as CSV. query returns the URI.",
 	}, d.results.Read)
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func sqliteDialect() *dialect {
 		begin:  beginSQLite,
 		remedy: func(err error) string {
 			if strings.Contains(err.Error(), "(14)") { // SQLITE_CANTOPEN
-				return "a database in WAL mode can be read only where its folder can be written to, or while another program has it open"
+				return "a database in WAL mode can be read only if its folder is writable, or while another program has it open"
 			}
 			return ""
 		},

@@ -58,7 +58,7 @@ func (y syntax) scan(statement string) ([]token, error) {
 	}
 	for i, t := range s.tokens {
 		if y.dollar && t.kind == text && i > 0 && s.tokens[i-1].kind == text {
-			return nil, errors.New("a string that goes on on another line is not taken here: the first part decides what a backslash means in the second; write one string")
+			return nil, errors.New("a string that continues on another line is not supported: the first part decides what a backslash means in the second; write one string")
 		}
 	}
 	return s.tokens, nil
@@ -124,7 +124,7 @@ func (s *scanner) line() {
 func (s *scanner) comment() error {
 	rest := s.in[s.at+2:]
 	if s.mysql && (strings.HasPrefix(rest, "!") || strings.HasPrefix(rest, "M!") || strings.HasPrefix(rest, "+")) {
-		return errors.New("a comment that begins with /*!, /*M! or /*+ is code of MySQL and is not taken here")
+		return errors.New("a comment that begins with /*!, /*M! or /*+ is MySQL code, which is not supported")
 	}
 	s.at += 2
 	for depth := 1; depth > 0; {
