@@ -32,7 +32,7 @@ func (s *Sandbox) bare(o order, why error) (_ order, remove func(), err error) {
 		missing = append(missing, "files: the system has no Landlock, or an old one")
 	}
 	if len(s.profile.Hosts) > 0 {
-		missing = append(missing, "hosts: without namespaces they cannot be told apart")
+		missing = append(missing, "hosts: without namespaces they cannot be distinguished")
 	}
 	if len(missing) > 0 && !s.o.Weaker {
 		return o, nil, fmt.Errorf("%w: %s (%w)", ErrUnconfined, strings.Join(missing, "; "), why)

@@ -126,7 +126,7 @@ func (t *Setup) removeRule(ctx context.Context, path string, rule policy.Rule) e
 	}
 	file, err := policy.Load(path, policy.LoadOptions{})
 	if err == nil && slices.ContainsFunc(file.Rules, func(r policy.Rule) bool { return bareRule(r) == bareRule(rule) }) {
-		return fmt.Errorf("%s had the rule several times and still has one copy; remove that, too", path)
+		return fmt.Errorf("%s had the rule several times and still has one copy; remove that copy, too", path)
 	}
 	var errs []error
 	for _, r := range t.Host.Rules() {

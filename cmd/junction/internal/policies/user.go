@@ -81,7 +81,7 @@ func passwordFor(ctx context.Context, a *cli.App, u *authserver.Users, name stri
 	case err != nil:
 		return "", err
 	case is && isNew:
-		return "", fmt.Errorf("there is a user %q already; junction user passwd gives another password", name)
+		return "", fmt.Errorf("there is a user %q already; junction user passwd changes the password", name)
 	case !is && !isNew:
 		return "", fmt.Errorf("%w: %q", authserver.ErrNoUser, name)
 	}
