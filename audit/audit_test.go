@@ -128,15 +128,15 @@ func TestEveryChangeIsFound(t *testing.T) {
 		{"lines swapped", func(l [][]byte) [][]byte { l[5], l[6] = l[6], l[5]; return l }, ":6: line 7 follows line 5"},
 		{"a line added", func(l [][]byte) [][]byte {
 			return append(append(l[:5:5], []byte(`{"kind":"call","name":"x"}`+"\n")), l[5:]...)
-		}, ":6: this is no line of a log"},
+		}, ":6: this is not a complete line of an audit log"},
 		{"a line added at the end", func(l [][]byte) [][]byte { return forged(append(l, l[5]), len(l), false) }, "the last 1 lines are not a complete group"},
 		{"a line added at the end, with a mac of another", func(l [][]byte) [][]byte { return forged(append(l, l[5]), len(l), true) }, "mac does not fit the key"},
 		{"the end cut off", func(l [][]byte) [][]byte { return l[:6] }, "the last one when the log was written, is missing; the last one here is 6"},
-		{"half a line cut off", func(l [][]byte) [][]byte { l[len(l)-1] = l[len(l)-1][:40]; return l }, "this is no line of a log"},
+		{"half a line cut off", func(l [][]byte) [][]byte { l[len(l)-1] = l[len(l)-1][:40]; return l }, "this is not a complete line of an audit log"},
 		{"the last line break cut off", func(l [][]byte) [][]byte {
 			l[len(l)-1] = bytes.TrimSuffix(l[len(l)-1], []byte("\n"))
 			return l
-		}, "this is no line of a log"},
+		}, "this is not a complete line of an audit log"},
 		{"the beginning cut off", func(l [][]byte) [][]byte { return l[3:] }, "the first lines, 1 to 3, are missing"},
 		{"the first line", func(l [][]byte) [][]byte { l[0] = bytes.Replace(l[0], []byte("tool-0"), []byte("tool-1"), 1); return l }, "the first line, 1, was changed"},
 		{"everything", func([][]byte) [][]byte { return nil }, "is missing; the last one here is 0"},

@@ -158,7 +158,7 @@ func (d *disk) openLast(known bool) (notes []string, err error) {
 	}
 	d.file, d.size, d.torn, d.wrote = file, whole, whole < total, end.time()
 	if d.first, err = strconv.ParseUint(strings.TrimSuffix(name, fileSuffix), 10, 63); err != nil {
-		return nil, fmt.Errorf("%s is no name of a file of a log: %w", name, err)
+		return nil, fmt.Errorf("%s is not the name of a log file: %w", name, err)
 	}
 	return notes, d.mend()
 }

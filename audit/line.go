@@ -31,7 +31,7 @@ type Record struct {
 	Method      string          `json:"method,omitzero" export:"attribute" doc:"the method of the request"`
 	Name        string          `json:"name,omitzero" export:"attribute" doc:"the tool or prompt as the client named it, or the URI without user information and query"`
 	Server      string          `json:"server,omitzero" export:"attribute" doc:"the server of a tool behind a gateway"`
-	Tool        string          `json:"tool,omitzero" export:"attribute" doc:"the server's name of the tool"`
+	Tool        string          `json:"tool,omitzero" export:"attribute" doc:"the server's own name for the tool"`
 	Hash        string          `json:"definition,omitzero" doc:"the hash of the tool's definition"`
 	Annotations json.RawMessage `json:"annotations,omitempty" doc:"hints of the tool's definition: 'readOnly', 'destructive', 'idempotent', 'openWorld'"` // see [HintsOf]
 	Round       int             `json:"round,omitzero" doc:"the number of the round of a call that asked its client"`
@@ -47,7 +47,7 @@ type Record struct {
 	Rule     string `json:"rule,omitzero" column:"rule %s" export:"attribute" doc:"the rule, limit or check that decided"`
 	Reason   string `json:"reason,omitzero" column:"reason %s" doc:"the reason of a decision or failure; the text of a note"`
 
-	Refused   int             `json:"refused,omitzero" column:"%s refused" doc:"the number of refused requests of this kind since the previous line about them; this is the newest"`
+	Refused   int             `json:"refused,omitzero" column:"%s refused" doc:"the number of refused requests of this kind since the previous line about them; this line is about the newest"`
 	Outcome   string          `json:"outcome,omitzero" export:"attribute" doc:"the outcome of a call: 'ok', 'tool_error', 'input_required', 'cancelled' or 'error'"` // see mcp.Outcome
 	Code      int             `json:"code,omitzero" doc:"the code of a protocol error"`
 	Resent    int             `json:"resent,omitzero" column:"sent again %s×" doc:"how often it was repeated because no response came"`
@@ -77,7 +77,7 @@ type Filter struct {
 	Principal string `match:"equal" doc:"lines about this USER"`
 	Server    string `match:"equal" doc:"lines about this SERVER"`
 	Call      string `match:"equal" doc:"all lines about the call with this ID"`
-	Role      string `match:"equal" doc:"calls that users made by this ROLE"`
+	Role      string `match:"equal" doc:"calls that users made in this ROLE"`
 	// Name and Client must be substrings of the line's value. Case is ignored.
 	Name   string `name:"tool" match:"part" member:"name" doc:"lines whose tool, prompt or resource has this TEXT in its name"`
 	Client string `match:"part" doc:"lines whose client has this TEXT in its name"`

@@ -171,7 +171,7 @@ func (v *verification) line(text []byte) {
 		if v.key == nil || ok {
 			v.open++
 		}
-		v.fault("this is no line of a log")
+		v.fault("this is not a complete line of an audit log")
 		return
 	}
 	if v.report.Lines++; v.report.Lines == 1 {

@@ -152,7 +152,7 @@ func eachLogin(ctx context.Context, store state.Store, do func(key string, a *au
 		for _, e := range entries {
 			a := new(authentication)
 			if err := json.Unmarshal(e.Value, a); err != nil {
-				return fmt.Errorf("a login that is stored: %w", err)
+				return fmt.Errorf("a stored login cannot be read: %w", err)
 			}
 			if err := do(e.Key, a); err != nil {
 				return err

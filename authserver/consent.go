@@ -171,7 +171,7 @@ func (s *Server) touch(ctx context.Context, id string) {
 		err = s.changeClient(ctx, c, func(c *client) { c.Used = time.Now() })
 	}
 	if err != nil {
-		s.options.Logger.WarnContext(ctx, "the use of a client cannot be noted", "error", err)
+		s.options.Logger.WarnContext(ctx, "could not record that a client was used", "error", err)
 	}
 }
 

@@ -84,7 +84,7 @@ func (p *Provider) partyFor(ctx context.Context, callback string) (*party, error
 	verifier := func(options ...rp.VerifierOption) *rp.IDTokenVerifier {
 		return rp.NewIDTokenVerifier(found.Issuer, p.ClientID, keys, append(options, rp.WithSupportedSigningAlgorithms("RS256", "ES256", "PS256", "EdDSA"), rp.WithISSVerifier(func(iss string) error {
 			if !oauthdoc.Same(iss, found.Issuer) {
-				return fmt.Errorf("it is of %.200q, not of %s", iss, found.Issuer)
+				return fmt.Errorf("it names the issuer %.200q, not %s", iss, found.Issuer)
 			}
 			return nil
 		}))...)
@@ -165,7 +165,7 @@ func (p *Provider) renew(ctx context.Context, callback string, known confirmedUs
 			return nil, false, fmt.Errorf("%s: the ID token: %w", p.Issuer, err)
 		}
 		if who.Subject != known.subject {
-			return nil, false, fmt.Errorf("%w: the ID token is of %.200q, not of %.200q", ErrNoUser, who.Subject, known.subject)
+			return nil, false, fmt.Errorf("%w: the ID token names the user %.200q, not %.200q", ErrNoUser, who.Subject, known.subject)
 		}
 		claims = who.Claims
 	}
@@ -291,7 +291,7 @@ func (p *Provider) askUserinfo(ctx context.Context, t *party, token *oauth2.Toke
 		return nil, fault("%w", err)
 	}
 	if claims["sub"] != subject {
-		return nil, fault("it is of %.200q, not of %.200q", fmt.Sprint(claims["sub"]), subject)
+		return nil, fault("it names the user %.200q, not %.200q", fmt.Sprint(claims["sub"]), subject)
 	}
 	return claims, nil
 }
@@ -317,7 +317,7 @@ func (t *party) signed(ctx context.Context, text string) ([]byte, error) {
 		return nil, err
 	}
 	if !oauthdoc.Same(c.Issuer, t.issuer) || !slices.Contains(c.Audience, t.config.ClientID) {
-		return nil, fmt.Errorf("it is of %.200q for %.200q, not of %s for %s", c.Issuer, c.Audience, t.issuer, t.config.ClientID)
+		return nil, fmt.Errorf("it was issued by %.200q for %.200q, not by %s for %s", c.Issuer, c.Audience, t.issuer, t.config.ClientID)
 	}
 	return payload, nil
 }

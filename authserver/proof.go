@@ -62,9 +62,9 @@ func checkKey(what, thumbprint string, p *jws.Proof) error {
 	case thumbprint == "":
 		return nil
 	case p == nil:
-		return proofFault(what + " is bound to a key, and came without a proof")
+		return proofFault(what + " is bound to a key, but was sent without a proof")
 	case !p.IsOfKey(thumbprint):
-		return oidc.ErrInvalidGrant().WithDescription("%s is bound to another key than that of the proof (DPoP)", what)
+		return oidc.ErrInvalidGrant().WithDescription("%s is bound to a key that is not the key of the proof (DPoP)", what)
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func TestAProofBindsTokensToItsKey(t *testing.T) {
 		fault, why string
 	}{
 		"without a key":    {nil, "invalid_dpop_proof", "the refresh token is bound to a key"},
-		"with another key": {[]string{eve.proof(nil)}, "invalid_grant", "bound to another key"},
+		"with another key": {[]string{eve.proof(nil)}, "invalid_grant", "bound to a key that is not the key of the proof"},
 	} {
 		status, got := s.with(test.proofs...).refresh(id, l.refresh)
 		isRefused(t, "a refresh "+name, status, got, 400, test.fault, test.why)
@@ -258,7 +258,7 @@ func TestACodeThatIsBoundNeedsItsKey(t *testing.T) {
 		fault, why string
 	}{
 		"without a key":    {nil, "invalid_dpop_proof", "the code is bound to a key"},
-		"with another key": {[]string{eve.proof(nil)}, "invalid_grant", "bound to another key"},
+		"with another key": {[]string{eve.proof(nil)}, "invalid_grant", "bound to a key that is not the key of the proof"},
 	} {
 		code := s.code(s.browser("ann"), ask(id, callback, "dpop_jkt", ada.thumbprint()), callback)
 		status, got := s.with(test.proofs...).redeem(id, callback, code)

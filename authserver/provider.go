@@ -29,8 +29,7 @@ type Provider struct {
 	// Subjects lists further users who may log in, by the provider's identifier (sub). It becomes
 	// the user's name.
 	Subjects []string
-	// Scopes are the scopes of all users. Groups maps a group to the additional scopes of its
-	// users.
+	// Scopes are given to every user. Groups maps a group to the additional scopes of its users.
 	Scopes []string
 	Groups map[string][]string
 	// AllGroups keeps all groups of a user, which are those of the principal, and not only those that

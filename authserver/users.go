@@ -156,7 +156,7 @@ func matches(password, kept string) (bool, error) {
 	var memory, passes uint32
 	var threads uint8
 	if len(parts) != 6 || parts[1] != "argon2id" {
-		return false, errors.New("the hash of a password is not of argon2id")
+		return false, errors.New("the hash of a password is not an argon2id hash")
 	}
 	_, err := fmt.Sscanf(parts[2], "v=%d", &version)
 	if err == nil {

@@ -86,13 +86,13 @@ func (p *parser) elicited(n *yaml.Node) (any, error) {
 		case mcp.ElicitAccept, mcp.ElicitDecline, mcp.ElicitCancel:
 			return map[string]any{"action": n.Value}, nil
 		}
-		return nil, p.errorf(n, "elicit: expected accept, decline, cancel, or accept with what is filled in, got %q", n.Value)
+		return nil, p.errorf(n, "elicit: expected accept, decline, cancel, or accept with the form's fields, got %q", n.Value)
 	}
 	reply := map[string]any{"action": mcp.ElicitAccept}
 	err := p.mapping(n, "elicit", members{"accept": func(n *yaml.Node) error {
 		v, err := p.value(n)
 		if _, ok := v.(map[string]any); !ok && err == nil {
-			err = p.errorf(n, "accept: expected the members of the form")
+			err = p.errorf(n, "accept: expected a mapping with the form's fields")
 		}
 		reply["content"] = v
 		return err

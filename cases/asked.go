@@ -53,7 +53,7 @@ func (c *connection) sampled(_ context.Context, req mcp.CreateMessageRequest) (*
 	result := new(mcp.CreateMessageResult)
 	if err := schema.DecodeLoose(encode(v), result); err != nil {
 		c.mu.Lock()
-		c.complain("sample: the answer is no result of a model: " + err.Error())
+		c.complain("sample: the answer is not a result of a model: " + err.Error())
 		c.mu.Unlock()
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (c *connection) unused() []string {
 	faults := c.unanswered
 	for kind, r := range map[string]*replies{kindElicit: c.answers.elicit, kindSample: c.answers.sample} {
 		if r != nil && !r.all && c.replied[kind] < len(r.each) {
-			faults = append(faults, fmt.Sprintf("answers: %s has %d, and the server asked for %d", kind, len(r.each), c.replied[kind]))
+			faults = append(faults, fmt.Sprintf("answers: %s has %d, but the server asked for %d", kind, len(r.each), c.replied[kind]))
 		}
 	}
 	return faults

@@ -45,7 +45,7 @@ func (p *parser) conditionAt(c *condition, n *yaml.Node, depth int) error {
 	if n.Kind != yaml.MappingNode {
 		return add(&c.equals)(n)
 	}
-	return p.mapping(n, "a condition (an object to compare with stands below equals or contains)", members{
+	return p.mapping(n, "a condition (write an object to compare with under equals or contains)", members{
 		"equals": add(&c.equals), "contains": add(&c.contains), "lacks": add(&c.lacks),
 		"absent": p.bool(&c.absent),
 		"matches": func(n *yaml.Node) error {

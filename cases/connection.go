@@ -222,7 +222,7 @@ func (c *connection) listen(ctx context.Context) error {
 	case err := <-ended:
 		return fmt.Errorf("the server does not notify: %w", err)
 	case <-late.C:
-		return fmt.Errorf("the server did not acknowledge within %v that it notifies", listenTime)
+		return fmt.Errorf("the server did not acknowledge the subscription within %v", listenTime)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

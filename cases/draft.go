@@ -58,11 +58,11 @@ func Draft(r *recording.Recording, source, server string) ([]byte, error) {
 		file.Content = append(file.Content, text("capabilities"), node(declared))
 	}
 	file.Content = append(file.Content, text("cases"), d.list)
-	file.HeadComment = "The first draft, of a recording. To test the server itself, name it here, such as\n" +
+	file.HeadComment = "The first draft, made from a recording. To test the server itself, name it here, such as\n" +
 		"  server: NAME\n  server: {command: [node, build/index.js]}\n" +
-		"Snapshots are written by junction test --update; what differs each time is said by mask."
+		"Snapshots are written by junction test --update; mask names the values that differ each time."
 	for _, name := range d.omitted {
-		file.HeadComment += "\nLeft out, as what looks like a placeholder stands in it: " + name
+		file.HeadComment += "\nLeft out, because it contains text that looks like a placeholder: " + name
 	}
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)

@@ -158,11 +158,11 @@ func (f *File) archive(text []byte, p *parser) (cases []byte, err error) {
 		line++ // counts the line with the name
 		switch name := filepath.FromSlash(file.Name); {
 		case file.Name == inArchive && cases != nil:
-			return nil, fmt.Errorf("line %d: %s is there twice", line, inArchive)
+			return nil, fmt.Errorf("line %d: %s occurs twice", line, inArchive)
 		case file.Name == inArchive:
 			cases, p.before = file.Data, line
 		case !filepath.IsLocal(name):
-			return nil, fmt.Errorf("line %d: %q is no name within the server's folder", line, file.Name)
+			return nil, fmt.Errorf("line %d: %q is not a name within the server's folder", line, file.Name)
 		default:
 			f.files = append(f.files, file)
 		}

@@ -33,7 +33,7 @@ func (p *parser) masks(into *[]mask) func(*yaml.Node) error {
 				if m.pattern, err = regexp.Compile(n.Value); err != nil {
 					err = p.errorf(n, "mask: %w", err)
 				} else if m.pattern.MatchString("") {
-					err = p.errorf(n, "mask: %s matches where there is nothing", n.Value)
+					err = p.errorf(n, "mask: %s matches the empty text", n.Value)
 				}
 			}
 			*into = append(*into, m)

@@ -100,7 +100,7 @@ func (p *parser) each(n *yaml.Node, what string, f func(key, value *yaml.Node) e
 		key := n.Content[i]
 		switch {
 		case key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge":
-			return p.errorf(key, "%s: the name of a member is no text", what)
+			return p.errorf(key, "%s: the name of a member is not text", what)
 		case seen[key.Value]:
 			return p.errorf(key, "%s has %q twice", what, key.Value)
 		}
@@ -212,7 +212,7 @@ func (p *parser) valueAt(n *yaml.Node, depth int) (any, error) {
 	case yaml.ScalarNode:
 		return p.scalar(n)
 	}
-	return nil, p.errorf(n, "aliases (*) are not read; write it out")
+	return nil, p.errorf(n, "aliases (*) are not supported; write the value out")
 }
 
 func (p *parser) scalar(n *yaml.Node) (any, error) {
@@ -233,13 +233,13 @@ func (p *parser) scalar(n *yaml.Node) (any, error) {
 		}
 		var f float64
 		if err := n.Decode(&f); err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-			return nil, p.errorf(n, "%s is no number of JSON", n.Value)
+			return nil, p.errorf(n, "%s is not a JSON number", n.Value)
 		}
 		return json.Number(strconv.FormatFloat(f, 'g', -1, 64)), nil
 	case "!!str", "!!timestamp":
 		return n.Value, p.placeholders(n)
 	}
-	return nil, p.errorf(n, "the tag %s is not read", n.ShortTag())
+	return nil, p.errorf(n, "the tag %s is not supported", n.ShortTag())
 }
 
 // placeholders returns an error if a string contains an undefined placeholder.

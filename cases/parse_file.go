@@ -80,7 +80,7 @@ func (p *parser) file(f *File, n *yaml.Node) error {
 			return err
 		}
 		if before := taken[slug(c.name)]; before > 0 {
-			return p.errorf(entry, "the case of line %d has this name, too, or one that makes the same file name: %q", before, c.name)
+			return p.errorf(entry, "case %q: the case on line %d has the same name, or a name that gives the same file name", c.name, before)
 		}
 		taken[slug(c.name)] = c.line
 		f.cases = append(f.cases, c)

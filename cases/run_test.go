@@ -239,7 +239,7 @@ func TestUnexpectedResultsFailWithTheReason(t *testing.T) {
 		"tool: work, expect: {notifications: [{log: {at: {/level: error}}}]}":                       "tool work: notifications: expected log that fits, and there came only\n{\"data\":{\"n\":7},\"level\":\"warning\"}",
 		"tool: work, expect: {notifications: [{changed: tools}]}":                                   "tool work: notifications: expected changed tools, and none came",
 		"tool: greet, answers: {elicit: []}":                                                        "tool greet: the tool failed (isError): ",
-		"tool: greet, answers: {elicit: [decline, cancel]}":                                         "answers: elicit has 2, and the server asked for 1",
+		"tool: greet, answers: {elicit: [decline, cancel]}":                                         "answers: elicit has 2, but the server asked for 1",
 		"tool: work, expect: {asked: {elicit: null}}":                                               "tool work: asked: expected elicit, and none came",
 		"tool: work, capture: {id: /structuredContent/id}":                                          "tool work: capture id: there is nothing at /structuredContent/id in {\"content\":",
 		"tool: work, capture: {id: {at: /content/0/text, matches: '\\d'}}":                          `tool work: capture id: "done" does not match \d`,

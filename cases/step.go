@@ -26,7 +26,7 @@ type step struct {
 type capture struct {
 	name, pointer string
 	parts         []string
-	matches       string // pattern that selects its first group, or else its match; empty means the whole value
+	matches       string // regular expression; its first group is stored, or the whole match if it has no group; empty stores the whole value
 }
 
 // An expectation describes the expected outcome of a step. Nil and zero fields expect nothing.
@@ -158,7 +158,7 @@ func (r *stepReader) finish(n *yaml.Node) error {
 func (r *stepReader) capture(key, n *yaml.Node) (err error) {
 	c := capture{name: key.Value}
 	if !placeholder.MatchString("{{"+c.name+"}}") || c.name == placeDir || c.name == placeHere {
-		return r.errorf(key, "capture: %q is no name: expected letters, digits and _, and neither %s nor %s", c.name, placeDir, placeHere)
+		return r.errorf(key, "capture: %q is not a valid name: expected letters, digits and _, and neither %s nor %s", c.name, placeDir, placeHere)
 	}
 	from := n
 	if n.Kind == yaml.MappingNode {

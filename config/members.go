@@ -397,7 +397,7 @@ func Schema() json.RawMessage {
 	w.End()
 	w.Object("mcpServers")
 	w.String("type", "object")
-	w.String("description", "the servers, as other MCP hosts have them")
+	w.String("description", "the servers, in the format of other MCP hosts")
 	w.Object("additionalProperties")
 	w.Object("properties")
 	for _, f := range tables()[reflect.TypeFor[Entry]()] {

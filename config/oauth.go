@@ -9,34 +9,34 @@ import (
 // OAuth configures how to get access tokens for a server. It holds only settings that the server
 // does not publish itself.
 type OAuth struct {
-	ClientID     string   `json:"clientId,omitempty" expand:"yes" shown:"1" identity:"1" doc:"what you registered with the authorization server beforehand; without it Junction registers itself"`
+	ClientID     string   `json:"clientId,omitempty" expand:"yes" shown:"1" identity:"1" doc:"the ID of the client that you registered with the authorization server; without it, Junction registers itself"`
 	ClientSecret string   `json:"-" secret:"clientSecret" expand:"yes" identity:"1" doc:"the secret of clientId, as ${VARIABLE}"`
-	KeyFile      string   `json:"privateKey,omitempty" file:"yes" shown:"4" identity:"1" doc:"a file in PEM: the key of clientId, in place of a secret"` // absolute
-	Scopes       []string `json:"scopes,omitempty" shown:"6" identity:"1" doc:"to ask for in addition to those that the server names"`
+	KeyFile      string   `json:"privateKey,omitempty" file:"yes" shown:"4" identity:"1" doc:"a PEM file with the key of clientId, in place of a secret"` // absolute
+	Scopes       []string `json:"scopes,omitempty" shown:"6" identity:"1" doc:"scopes to request in addition to those that the server names"`
 	// Grant is "" for a user who logs in, "client_credentials" for a program that acts for itself,
 	// and "jwt-bearer" for a program with a signed statement in AssertionFile. "enterprise" is for
 	// a user whose permissions come from an organization's IdentityProvider; the user logs in
 	// there, or AssertionFile has the ID token. "token-exchange" is for a gateway, which exchanges
 	// the token of each of its users for a token of the server.
-	Grant         string `json:"grant,omitempty" shown:"3" identity:"1" enum:"client_credentials,jwt-bearer,enterprise,token-exchange" expected:"client_credentials, jwt-bearer, enterprise or token-exchange, or none for a user who logs in" doc:"on what grounds there are tokens without a user who logs in; token-exchange: junction up gets one for each of its users in exchange for theirs"`
-	AssertionFile string `json:"assertion,omitempty" file:"yes" shown:"5" identity:"1" doc:"a file with the signed statement of jwt-bearer, or the user's ID token of enterprise, where junction login does not get it; it is read each time"` // absolute
+	Grant         string `json:"grant,omitempty" shown:"3" identity:"1" enum:"client_credentials,jwt-bearer,enterprise,token-exchange" expected:"client_credentials, jwt-bearer, enterprise or token-exchange, or none for a user who logs in" doc:"how Junction gets tokens without a user who logs in; token-exchange: junction up exchanges the token of each of its users for one of this server"`
+	AssertionFile string `json:"assertion,omitempty" file:"yes" shown:"5" identity:"1" doc:"a file with the signed statement for jwt-bearer, or the user's ID token for enterprise, if junction login does not get it; the file is read each time"` // absolute
 	CallbackPort  int    `json:"callbackPort,omitempty" min:"1" max:"65535" expected:"a port, 1 to 65535" doc:"the port that was registered: the browser comes back to http://127.0.0.1:PORT/callback"`
 	// Hosts lists authorization servers that may have private addresses.
 	Hosts []string `json:"hosts,omitempty" shown:"6" identity:"1" doc:"authorization servers that may have private addresses"`
 	// Document is the URL of a metadata document that identifies the client to authorization
 	// servers that read such documents.
-	Document string `json:"clientMetadataUrl,omitempty" shown:"2" identity:"3" doc:"the https URL of a metadata document by which authorization servers know the client, in place of clientId"`
+	Document string `json:"clientMetadataUrl,omitempty" shown:"2" identity:"3" doc:"the https URL of a metadata document that identifies the client to authorization servers, in place of clientId"`
 	// IdentityProvider is the issuer of an organization's identity provider. The next two fields
 	// are the client's registration there.
-	IdentityProvider     string `json:"identityProvider,omitempty" expand:"yes" shown:"7" identity:"2 at" doc:"of enterprise: the issuer of the organization's identity provider, at which junction login logs in for all servers that trust it"`
-	IdentityClientID     string `json:"identityClientId,omitempty" expand:"yes" shown:"7" identity:"2" doc:"what the client is at the identity provider"`
-	IdentityClientSecret string `json:"-" secret:"identityClientSecret" expand:"yes" identity:"2" doc:"its secret there, as ${VARIABLE}"`
+	IdentityProvider     string `json:"identityProvider,omitempty" expand:"yes" shown:"7" identity:"2 at" doc:"for enterprise: the issuer of the organization's identity provider, at which junction login logs in for all servers that trust it"`
+	IdentityClientID     string `json:"identityClientId,omitempty" expand:"yes" shown:"7" identity:"2" doc:"the client's ID at the identity provider"`
+	IdentityClientSecret string `json:"-" secret:"identityClientSecret" expand:"yes" identity:"2" doc:"the client's secret there, as ${VARIABLE}"`
 	// Issuer is the only authorization server that gets ClientID. With token-exchange it also gets
 	// the tokens that another server issued to users.
-	Issuer string `json:"issuer,omitempty" expand:"yes" shown:"7" identity:"4 for" doc:"the only authorization server that clientId is for; with token-exchange it may get tokens of users that another one gave"`
+	Issuer string `json:"issuer,omitempty" expand:"yes" shown:"7" identity:"4 for" doc:"the only authorization server that clientId is for; with token-exchange, it may receive users' tokens that another authorization server issued"`
 	// Audience is the server's name at the authorization server, for token-exchange. It is empty if
 	// the authorization server identifies the server by its URL.
-	Audience string `json:"audience,omitempty" expand:"yes" shown:"7" identity:"4" doc:"of token-exchange: what the authorization server calls the server, where it goes by names and not by resources"`
+	Audience string `json:"audience,omitempty" expand:"yes" shown:"7" identity:"4" doc:"for token-exchange: the authorization server's name for the server, if it uses names and not resources"`
 
 	workspace string // folder of a project's definition, which must contain the files
 }

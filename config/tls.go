@@ -8,9 +8,9 @@ import (
 
 // TLS configures the connection to an https server. Each member is a PEM file of up to 64 KiB.
 type TLS struct {
-	CertFile string `json:"cert,omitempty" file:"yes" shown:"1" identity:"1 tls" doc:"a file in PEM: the certificate by which the server knows the client"`                             // absolute; includes intermediate certificates
-	KeyFile  string `json:"key,omitempty" file:"yes" shown:"1" identity:"1" doc:"a file in PEM: the key of cert; without it the file of cert has that, too"`                            // absolute
-	CAFile   string `json:"ca,omitempty" file:"yes" shown:"1" identity:"1" doc:"a file in PEM: the authorities by which the server's certificate is trusted, in place of the system's"` // absolute
+	CertFile string `json:"cert,omitempty" file:"yes" shown:"1" identity:"1 tls" doc:"a PEM file with the certificate that identifies the client to the server"`                          // absolute; includes intermediate certificates
+	KeyFile  string `json:"key,omitempty" file:"yes" shown:"1" identity:"1" doc:"a PEM file with the certificate's key; without it, the file of the certificate contains the key, too"`   // absolute
+	CAFile   string `json:"ca,omitempty" file:"yes" shown:"1" identity:"1" doc:"a PEM file with the authorities that may have issued the server's certificate, in place of the system's"` // absolute
 
 	workspace string // folder of the project that defines the server, which must contain the files; else empty
 }
@@ -21,7 +21,7 @@ func (t *TLS) ReadFile(path string) ([]byte, error) { return readNamed(t.workspa
 // check returns an error if members contradict each other.
 func (t *TLS) check() error {
 	if t.KeyFile != "" && t.CertFile == "" {
-		return errors.New("cert is missing: the file of the certificate that key is for")
+		return errors.New("cert is missing: it names the file with the certificate for key")
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (is *instances) mayUse(of identity, limit int) error {
 		}
 	}
 	if most := limit - share.Reserve(limit); used >= most {
-		return fmt.Errorf("the user has %d of its %d instances in use, and the others are for other users", used, limit)
+		return fmt.Errorf("the user is using %d of the server's %d instances, and the rest are reserved for other users", used, limit)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func TestInstancesPerClientAreShared(t *testing.T) {
 				go func() { _, _ = call("eve", i, "wait") }()
 			}
 			running.Wait()
-			if _, err := call("eve", 100, "count"); err == nil || !strings.Contains(err.Error(), "the user has 12 of its 16 instances in use") {
+			if _, err := call("eve", 100, "count"); err == nil || !strings.Contains(err.Error(), "the user is using 12 of the server's 16 instances") {
 				t.Errorf("eve makes one call more: %v", err)
 			}
 			if got, err := call("ada", 0, "count"); err != nil || !strings.Contains(got, "2") {

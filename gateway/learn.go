@@ -247,7 +247,7 @@ func (m *member) entry(k kind, raw json.RawMessage) (listed, bool) {
 	e := listed{name: name, raw: raw}
 	if k.Name == skillKind.Name { // a skill decides which member has the files in its folder
 		if err := new(skills.Skill).UnmarshalJSON(raw); err != nil {
-			m.gateway.log.Warn("gateway: an entry that is no skill is omitted", "server", m.name, "error", err)
+			m.gateway.log.Warn("gateway: an entry that is not a valid skill is omitted", "server", m.name, "error", err)
 			return listed{}, false
 		}
 	}

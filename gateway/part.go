@@ -54,7 +54,7 @@ func (p *part) has(m *member) bool {
 	return len(p.selection.Servers) == 0 || slices.Contains(p.selection.Servers, m.name)
 }
 
-// offers returns the presence of a member's entry in the part.
+// offers reports whether the part lists the member's entry, has it unlisted, or lacks it.
 func (p *part) offers(k kind, exposed string, m *member, name string) presence {
 	e := Entry{k.Noun, m.name, name, exposed}
 	switch {

@@ -179,7 +179,7 @@ func TestNamesFollowTheOptions(t *testing.T) {
 	}
 }
 
-// The suffixes of version, of servers b and a.
+// The suffixes in the names of the tool "version": hashed for server b, ofA for server a.
 const (
 	hashed = "089838cf"
 	ofA    = "1177d30c"

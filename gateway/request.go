@@ -136,9 +136,10 @@ func (m *member) usable() mcp.Handler {
 	return m.handler
 }
 
-// ready returns the Handler of the member. It starts a member that is idle or failed once, and
-// waits for the start as long as ctx allows. It sends progress notifications to a client that asked
-// for them. After several failures in a row, ready fails at once until the next attempt is due.
+// ready returns the Handler of the member. If the member is idle or has failed, ready starts it,
+// but only once, and waits for the start as long as ctx allows. It sends progress notifications to
+// a client that asked for them. After several failures in a row, ready fails at once until the next
+// attempt is due.
 func (m *member) ready(ctx context.Context, req *mcp.Request) (h mcp.Handler, err error) {
 	err = m.await(ctx, req, func() bool { h = m.usable(); return h != nil })
 	return h, err

@@ -99,8 +99,7 @@ func (m *member) watchOwn(ctx context.Context, l *changes.Listener, req *mcp.Req
 	}
 }
 
-// takesRound returns an error if a further round of a request responds to a server other than this
-// member.
+// takesRound returns an error if req responds to a request of a server other than this member.
 func (m *member) takesRound(req *mcp.Request) error {
 	asker := takeAsker(req)
 	if asker == "" || asker == m.asker {

@@ -17,9 +17,9 @@ type ownTasksKey struct{}
 // the gateway's client at once. The wrapper then answers requests about the task, under an id of
 // its own. A restarted gateway continues to wait for the task.
 //
-// A gateway that keeps no tasks gives none to clients, even if they declare support, as their
-// owners would not be known. But a client of [Gateway.Server] gets the tasks of that server, and
-// its requests about them are passed on.
+// A gateway that keeps no tasks gives clients none, even if they declare support, because it would
+// not know who owns a task. But a client of [Gateway.Server] gets the tasks of that server, and its
+// requests about them are passed on.
 func waitForTasks(member mcp.Handler) mcp.Handler {
 	options := tasks.WaitOptions{OnTask: func(ctx context.Context, _, _ string, over bool) {
 		if !over {

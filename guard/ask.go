@@ -200,9 +200,9 @@ func (d Decision) why() string {
 		from := named(d.call, sources)
 		switch reason {
 		case CarriesSecret:
-			parts = append(parts, fmt.Sprintf("The data for %s has a secret or names a file of secrets (%s).", call, d.Secrets[0].Excerpt))
+			parts = append(parts, fmt.Sprintf("The data for %s contains a secret or names a file of secrets (%s).", call, d.Secrets[0].Excerpt))
 		case CarriesText:
-			parts = append(parts, fmt.Sprintf("The data for %s may have text of %s.", call, from))
+			parts = append(parts, fmt.Sprintf("The data for %s may contain text from %s.", call, from))
 		case Tainted:
 			parts = append(parts, fmt.Sprintf("Untrusted text may have led the model to call %s; it came from %s.", call, from))
 		case WayOut:

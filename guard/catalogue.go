@@ -109,7 +109,7 @@ func (c *Catalogue) addReferences(s *scan) {
 		return
 	}
 	if len(c.missed) > 0 {
-		s.report.cutShort(s.at.Field, "too many tools to know the names of all")
+		s.report.cutShort(s.at.Field, "too many tools to check all names")
 	}
 	names := theLanguage().names
 	ordered := s.means(0, len(s.words), names["must"]|names["before"]|names["use"]|names["instead"]|names["away"])

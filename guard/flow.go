@@ -59,9 +59,9 @@ type state struct {
 	Alarms int `json:"alarms,omitempty"` // number of texts that looked like an order
 }
 
-// holds reports whether an approval given in state s still applies in state now. The number of
-// reads may grow with the reads so far, so that users are not asked often and no approval lasts for
-// ever.
+// holds reports whether an approval given in state s still applies in state now. The approval ends
+// with any further alarm, or when the reads exceed twice those at the approval, plus a few. So
+// users are rarely asked, but no approval lasts forever.
 func (s state) holds(now state) bool {
 	const few = 8
 	return s.Alarms == now.Alarms && now.Reads <= 2*s.Reads+few

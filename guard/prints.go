@@ -121,7 +121,7 @@ func (p *prints) UnmarshalText(text []byte) error {
 		return fmt.Errorf("fingerprints: %w", err)
 	}
 	if len(raw)%8 != 0 {
-		return fmt.Errorf("fingerprints: %d bytes are no multiple of 8", len(raw))
+		return fmt.Errorf("fingerprints: %d bytes are not a multiple of 8", len(raw))
 	}
 	*p = make(prints, 0, len(raw)/8)
 	for ; len(raw) > 0; raw = raw[8:] {

@@ -44,7 +44,7 @@ func (s *server) pinned(d guard.Definition) bool {
 
 // notAccepted returns the text of an error about a server that is not approved yet.
 func (s *server) notAccepted() string {
-	return fmt.Sprintf("server %q is not approved, or changed since; the user must approve it first", s.Name)
+	return fmt.Sprintf("server %q is not approved, or has changed since its approval; the user must approve it first", s.Name)
 }
 
 // withdrawn returns the reason why a call must not be made although the user allowed it, or "". The
@@ -191,7 +191,7 @@ func (h *Host) approve(s *server, definitions, reading []guard.Definition) error
 		return nil
 	}
 	if err := h.pins.Save(); err != nil {
-		h.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("the approval of server %q holds only until the program ends: %v", s.Name, err)})
+		h.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("the approval of server %q is valid only until the program ends: %v", s.Name, err)})
 	}
 	return nil
 }
@@ -264,7 +264,7 @@ func (h *Host) Rule(rule policy.Rule, forever bool) error {
 	}
 	h.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("the rule does not hold: %w", err)
+		return fmt.Errorf("the rule is not in effect: %w", err)
 	}
 	if !forever {
 		return nil
@@ -274,7 +274,7 @@ func (h *Host) Rule(rule policy.Rule, forever bool) error {
 		err = h.options.Remember(rule)
 	}
 	if err != nil {
-		return fmt.Errorf("the rule holds only until the program ends: %w", err)
+		return fmt.Errorf("the rule is in effect only until the program ends: %w", err)
 	}
 	return nil
 }

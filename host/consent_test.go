@@ -100,7 +100,7 @@ func TestEarlyGrantsDoNotCoverPrivateText(t *testing.T) {
 	for _, card := range s.desk.cards {
 		asked = append(asked, card.Server+"/"+card.Tool)
 	}
-	if want := []string{"files/write", "files/write"}; !slices.Equal(asked, want) || !strings.HasSuffix(s.desk.cards[0].Always[0].Label, ", also after text of web") {
+	if want := []string{"files/write", "files/write"}; !slices.Equal(asked, want) || !strings.HasSuffix(s.desk.cards[0].Always[0].Label, ", also after text from web") {
 		t.Errorf("asked about %q, want %q, with %+v", asked, want, s.desk.cards)
 	}
 }

@@ -682,7 +682,7 @@ func (a *account) step() (stop, why string) {
 		most, tokens := a.limits, a.totals.Usage.Input+a.totals.Usage.Output
 		switch {
 		case a.steps >= cmp.Or(most.Steps, defaultSteps):
-			stop, why = stopSteps, fmt.Sprintf("the run was ended at its limit of requests to the model, %d; ask it to go on", a.steps)
+			stop, why = stopSteps, fmt.Sprintf("the run was ended at its limit of %d requests to the model; ask the model to continue", a.steps)
 		case most.Tokens > 0 && tokens >= most.Tokens:
 			stop, why = stopTokens, fmt.Sprintf("the run was ended after %d tokens, of %d allowed", tokens, most.Tokens)
 		case most.Money > 0 && a.totals.Cost >= most.Money:

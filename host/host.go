@@ -21,8 +21,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// New returns a host that reads the servers' features in the background. The error names the wrong
-// option.
+// New returns a host that reads the servers' features in the background. The error names the option
+// or the server that is not valid.
 func New(o Options) (*Host, error) {
 	if o.Model == nil {
 		return nil, errors.New("host: Options.Model is missing: set a model (package model/offline needs neither network nor key)")
@@ -79,7 +79,7 @@ func (h *Host) connect(s Server, own bool) error {
 	switch {
 	case own:
 	case s.Name == "":
-		return errors.New("host: a server without a name")
+		return errors.New("host: a server has no name")
 	case Reserved(s.Name):
 		return fmt.Errorf("host: a server is called %q, a name that the host uses for its own texts; give it another name", s.Name)
 	case slices.ContainsFunc(h.servers, func(other *server) bool { return other.Name == s.Name }):

@@ -77,7 +77,7 @@ func TestARuleThatCannotBeKeptHoldsAndSaysUntilWhen(t *testing.T) {
 		return errors.New("the disk is full")
 	}}, scripted.Call("keeper__write", `{}`), scripted.Call("keeper__write", `{}`), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "write twice")
-	if got := s.notices(NoticeServer); len(got) != 1 || got[0] != "the rule holds only until the program ends: the disk is full" || len(s.desk.cards) != 1 {
+	if got := s.notices(NoticeServer); len(got) != 1 || got[0] != "the rule is in effect only until the program ends: the disk is full" || len(s.desk.cards) != 1 {
 		t.Errorf("reported %q, asked %d times", got, len(s.desk.cards))
 	}
 }

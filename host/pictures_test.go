@@ -51,7 +51,7 @@ func TestAPictureThatIsAttachedIsShownToTheModel(t *testing.T) {
 		"damaged":       {[]Attachment{{URI: "a.png", Picture: cat[:20]}}, "a.png begins as a PNG picture, and is damaged"},
 		"too large":     {[]Attachment{{URI: "a.png", Picture: drawing(t, 3, 4, picture.MaxBytes)}}, "more than 3.75 MiB"},
 		"too many":      {[]Attachment{{Picture: drawing(t, 3, 4, 3<<20)}, {Picture: drawing(t, 3, 4, 3<<20)}, {Picture: drawing(t, 3, 4, 3<<20)}, {Picture: drawing(t, 3, 4, 3<<20)}}, "more than 12 MiB"},
-		"too many tall": {[]Attachment{{URI: "a.png", Picture: drawing(t, 1, picture.MaxSide+1, 0)}}, "at most 8000 on a side"},
+		"too many tall": {[]Attachment{{URI: "a.png", Picture: drawing(t, 1, picture.MaxSide+1, 0)}}, "each side may have at most 8000"},
 	} {
 		if _, err := c.Ask(t.Context(), Question{Text: "and this?", Attach: test.attach}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", what, err)

@@ -116,7 +116,7 @@ func (r *run) readResource(ctx context.Context, call *model.Call) outcome.Outcom
 		return outcome.Failed("%s", refusal)
 	}
 	if r.c.isOff(s.Name) { // the server may have been switched off while the user was asked
-		return outcome.Failed("server %q was switched off; it was not read", s.Name)
+		return outcome.Failed("server %q was switched off, so the resource was not read", s.Name)
 	}
 	if !r.h.accepted(s) {
 		return outcome.Failed("%s", s.notAccepted())
@@ -201,7 +201,7 @@ func (h *Host) serverOf(name, uri string) (s *server, why string) {
 	case name != "":
 		return nil, fmt.Sprintf("there is no server %q", name)
 	}
-	return nil, fmt.Sprintf("no server lists %s; name the server, if you know that it has it", uri)
+	return nil, fmt.Sprintf("no server lists %s; if you know which server has it, name that server", uri)
 }
 
 // argument decodes the arguments of a built-in tool.

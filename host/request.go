@@ -324,7 +324,7 @@ func (r *run) fitAfter(ctx context.Context, err error) error {
 		most, why = failure.Window, "according to its provider"
 	}
 	r.c.view.Learn(r.h.options.Model.Info().Name, most)
-	r.notice(NoticeCompact, "the model takes %d tokens at most, %s", most, why)
+	r.notice(NoticeCompact, "the model accepts at most %d tokens, %s", most, why)
 	moved := r.deferred() && !deferred
 	if moved {
 		r.makePrefix()

@@ -141,7 +141,7 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	used := 0
 	defer func() { c.run.c.sampledBy(s.Name, used-tokens) }()
 	if tokens > left {
-		return refuse("the server may use %d more tokens in this conversation, and this would be up to %d", max(0, left), tokens)
+		return refuse("the server may use %d more tokens in this conversation, but this request could use up to %d", max(0, left), tokens)
 	}
 	if refusal := s.mayNotAsk(c); refusal != "" {
 		return refuse("%s", refusal)

@@ -44,8 +44,8 @@ type Task struct {
 	Left bool
 }
 
-// TaskUnseen is the status of a task that was not queried yet, because its server is not connected,
-// not approved, or off.
+// TaskUnseen is the status of a task that has not been queried yet, because its server is not
+// connected, not approved, or off.
 const TaskUnseen = "not reached"
 
 // Tasks returns the calls that run as tasks of their servers, in the order in which they began.
@@ -133,7 +133,7 @@ func (s *server) onTask(ctx context.Context, _, id string, over bool) {
 	case err != nil:
 		c.leave(fmt.Errorf("%w: %w", errNotRecorded, err)) // the same error will end the run at the next entry
 	case t == nil:
-		c.run.notice(NoticeTask, "%s/%s runs as a task, which is lost if junction ends: %d are running already", c.tool.ref.Server, c.tool.ref.Tool, maxTasks)
+		c.run.notice(NoticeTask, "%s/%s runs as a task, which is lost if junction ends: %d tasks are running already", c.tool.ref.Server, c.tool.ref.Tool, maxTasks)
 	default:
 		c.task = t
 		c.run.tell(Event{Notice: &Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("runs as task %d of its server", t.number)}})
@@ -296,7 +296,7 @@ func (c *Conversation) watchTask(ctx context.Context, t *pendingTask) *arrival {
 	}
 	s, why := c.host.serverOfTask(t)
 	if s == nil {
-		tell("%s; it is not waited for", why)
+		tell("%s; junction does not wait for it", why)
 		return nil
 	}
 	ctx = withCall(ctx, &calling{id: t.CallID, server: s, tool: c.toolOfTask(t), task: t, taskOf: c})
@@ -326,7 +326,7 @@ func (c *Conversation) watchTask(ctx context.Context, t *pendingTask) *arrival {
 		if time.Since(since) > maxUnanswered {
 			return &arrival{err: fmt.Errorf("its state could not be read for %v, so junction stops waiting for it: %w", maxUnanswered, err)}
 		}
-		c.host.log.Debug("host: a task could not be asked about", "server", s.Name, "task", t.number, "error", err)
+		c.host.log.Debug("host: the status of a task could not be queried", "server", s.Name, "task", t.number, "error", err)
 		if !wait(ctx, pause) {
 			return nil
 		}

@@ -39,7 +39,7 @@ func TestTasksArePolledAtTheirServer(t *testing.T) {
 			stop := watch(t, c)
 			time.Sleep(time.Minute)
 			stop()
-			if notices := s.notices(NoticeTask); asked.Load() != 0 || len(notices) != 1 || !strings.Contains(notices[0], "it is not waited for") {
+			if notices := s.notices(NoticeTask); asked.Load() != 0 || len(notices) != 1 || !strings.Contains(notices[0], "junction does not wait for it") {
 				t.Errorf("asked %d times, reported %q", asked.Load(), notices)
 			}
 			if len(c.Tasks()) != 1 {

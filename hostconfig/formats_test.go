@@ -19,7 +19,7 @@ type sample struct {
 
 func crlf(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 
-// tapped returns the replacement of an entry by junction host tap.
+// tapped returns the program that junction host tap writes in place of an entry.
 func tapped(e *Entry) Program {
 	if e.URL != "" {
 		return Program{Command: "J", Args: []string{"proxy", e.Name}}

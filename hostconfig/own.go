@@ -14,7 +14,7 @@ var (
 	// ErrNoEntry reports that a file has no entry with the given name.
 	ErrNoEntry = errors.New("there is no such entry")
 	// ErrDuplicate reports that a file already has an entry with the given name.
-	ErrDuplicate = errors.New("there is a server of that name already")
+	ErrDuplicate = errors.New("there is already a server with that name")
 )
 
 // A NewServer is an entry to write into a file of Junction's. It is either a program with its

@@ -91,7 +91,7 @@ func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, e
 		Package []crate `toml:"package"`
 	}
 	if err := toml.Unmarshal(lock, &read); err != nil {
-		return crate{}, fmt.Errorf("the Cargo.lock of it: %w", err)
+		return crate{}, fmt.Errorf("its Cargo.lock: %w", err)
 	}
 	exact, pinned := strings.CutPrefix(version, "=")
 	for _, c := range read.Package {
@@ -127,7 +127,7 @@ func (k cargo) resolve(ctx context.Context, p Package, dir string) (*Locked, err
 	}
 	p.Version = c.Version
 	if !p.Scripts {
-		return nil, fmt.Errorf("%w: version %s is compiled here, with the build scripts of it and its dependencies", ErrScripts, c.Version)
+		return nil, fmt.Errorf("%w: version %s is compiled here, with its own build scripts and those of its dependencies", ErrScripts, c.Version)
 	}
 	l := &Locked{Package: p, Integrity: "sha256:" + c.Checksum, Program: []string{"./bin/" + cmp.Or(p.Bin, p.Name)}}
 	if text := k.ownLock(ctx, p); text != nil {

@@ -80,7 +80,7 @@ func TestAFolderThatCannotBeStartedSaysWhy(t *testing.T) {
 		{map[string]string{"pyproject.toml": "[project]\nname = \"x\""}, `pyproject.toml has no script "x" under project.scripts, but []: choose the one that starts the server`},
 		{map[string]string{"go.mod": "module example.com/x"}, "is a Go module without its program: build it first with go build -C DIR -o x"},
 		{map[string]string{"server.json": `{"packages":[{"registryType":"npm","identifier":"@a/b"}]}`}, "has no manifest.json, package.json, pyproject.toml, or go.mod with its program"},
-		{map[string]string{"manifest.json": "{}"}, "manifest.json has no manifest_version, so it may not be of an mcpb bundle"},
+		{map[string]string{"manifest.json": "{}"}, "manifest.json has no manifest_version, so it may not belong to an mcpb bundle"},
 	} {
 		dir := folderOf(t, test.files)
 		_, err := s.Resolve(t.Context(), Package{Type: Folder, Name: dir})

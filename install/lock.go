@@ -34,7 +34,7 @@ const (
 )
 
 // ErrNotReplaced reports that the entry of a server in a configuration differs from the locked one.
-var ErrNotReplaced = errors.New("has another command line than the lock")
+var ErrNotReplaced = errors.New("does not have the command line that is in the lock")
 
 // A Lock is the content of the file junction.lock.
 type Lock struct {
@@ -92,7 +92,7 @@ func ReadLock(path string) (*Lock, error) {
 func openRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file", path)
+		err = fmt.Errorf("%s is not a file", path)
 	}
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func openRegular(path string) (*os.File, error) {
 		return nil, err
 	}
 	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file", path)
+		err = fmt.Errorf("%s is not a file", path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -30,7 +30,7 @@ func TestLocksMustBeFiles(t *testing.T) {
 		}()
 		select {
 		case err := <-ended:
-			if err == nil || !strings.HasSuffix(err.Error(), "is no file") {
+			if err == nil || !strings.HasSuffix(err.Error(), "is not a file") {
 				t.Errorf("%s: error %v", path, err)
 			}
 		case <-time.After(2 * time.Minute):

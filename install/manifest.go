@@ -73,7 +73,7 @@ func readManifest(text []byte) (*manifest, error) {
 	switch v := cmp.Or(m.ManifestVersion, m.DXTVersion); v {
 	case "0.1", "0.2", "0.3", "0.4":
 	case "":
-		return nil, errors.New("manifest.json has no manifest_version, so it may not be of an mcpb bundle")
+		return nil, errors.New("manifest.json has no manifest_version, so it may not belong to an mcpb bundle")
 	default:
 		return nil, fmt.Errorf("manifest.json has the version %.20q, but this Junction supports 0.1 to 0.4: update Junction", v)
 	}
@@ -83,7 +83,7 @@ func readManifest(text []byte) (*manifest, error) {
 	s := m.Server
 	switch {
 	case s.Type == "uv":
-		return nil, errors.New("manifest.json has a server of type uv, which installs its dependencies at the start, so they cannot be locked: use the server's package of PyPI")
+		return nil, errors.New("manifest.json has a server of type uv, which installs its dependencies at the start, so they cannot be locked: use the server's PyPI package")
 	case !slices.Contains([]string{"node", "python", "binary"}, s.Type):
 		return nil, fmt.Errorf("manifest.json has a server of type %.20q, which is not node, python or binary", s.Type)
 	case s.EntryPoint == "" || !filepath.IsLocal(filepath.FromSlash(s.EntryPoint)) || strings.Contains(s.EntryPoint, `\`):

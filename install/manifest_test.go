@@ -111,10 +111,10 @@ func TestAManifestThatCannotBeStartedIsRefused(t *testing.T) {
 	}
 	for _, test := range []struct{ text, want string }{
 		{"{", "manifest.json: unexpected end of JSON input"},
-		{"{}", "manifest.json has no manifest_version, so it may not be of an mcpb bundle"},
+		{"{}", "manifest.json has no manifest_version, so it may not belong to an mcpb bundle"},
 		{change(`"0.3"`, `"1.0"`), `manifest.json has the version "1.0", but this Junction supports 0.1 to 0.4: update Junction`},
 		{change(`"version": "1.2.0"`, `"version": ""`), "manifest.json must have a name, and a version of at most 100 characters"},
-		{change(`"type": "node"`, `"type": "uv"`), "manifest.json has a server of type uv, which installs its dependencies at the start, so they cannot be locked: use the server's package of PyPI"},
+		{change(`"type": "node"`, `"type": "uv"`), "manifest.json has a server of type uv, which installs its dependencies at the start, so they cannot be locked: use the server's PyPI package"},
 		{change(`"type": "node"`, `"type": "perl"`), `manifest.json has a server of type "perl", which is not node, python or binary`},
 		{change(`"entry_point": "server/index.js"`, `"entry_point": "../x.js"`), `manifest.json has the entry_point "../x.js", which is not a file of the bundle`},
 		{change(`"entry_point": "server/index.js"`, `"entry_point": "/bin/sh"`), `manifest.json has the entry_point "/bin/sh", which is not a file of the bundle`},

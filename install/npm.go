@@ -52,7 +52,7 @@ type npmEntry struct {
 
 func (npm) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
 	if !npmName().MatchString(p.Name) {
-		return nil, fmt.Errorf("is not a name of npm")
+		return nil, fmt.Errorf("is not the name of an npm package")
 	}
 	if !npmVersion().MatchString(p.Version) {
 		return nil, fmt.Errorf("is not a version, a range or a tag; addresses and folders are other types of packages")
@@ -276,7 +276,7 @@ func (npm) install(ctx context.Context, l *Locked, dir string) error {
 	// A lock may come from anyone, so it must have the form that resolve writes.
 	switch {
 	case !npmName().MatchString(l.Name):
-		return errors.New("is not a name of npm")
+		return errors.New("is not the name of an npm package")
 	case !npmExact().MatchString(l.Version):
 		return errors.New("has no exact version in the lock")
 	case l.Registry != "":
@@ -355,18 +355,18 @@ const nodeModules = "/node_modules/"
 func (e npmEntry) check(folder string, isBundled bool) error {
 	name := nameOfNPM(folder, e)
 	if e.Link || e.Integrity == "" && !isBundled {
-		return fmt.Errorf("its dependency %s comes from %s, without a hash: only packages of a registry can be locked", name, cmp.Or(e.Resolved, "a folder"))
+		return fmt.Errorf("its dependency %s comes from %s, without a hash: only packages from a registry can be locked", name, cmp.Or(e.Resolved, "a folder"))
 	}
 	if e.Integrity != "" && !npmIntegrity().MatchString(e.Integrity) {
 		return fmt.Errorf("its dependency %s has the hash %.100q: expected sha256, sha384 or sha512", name, e.Integrity)
 	}
 	for part := range strings.SplitSeq("/"+folder, nodeModules) {
 		if part != "" && !npmName().MatchString(part) {
-			return fmt.Errorf("npm's lock has a package at %.100q, which is not a folder of a package", folder)
+			return fmt.Errorf("npm's lock has a package at %.100q, which is not the folder of a package", folder)
 		}
 	}
 	if !npmName().MatchString(name) {
-		return fmt.Errorf("its dependency at %s has the name %.100q, which is not one of npm", folder, name)
+		return fmt.Errorf("its dependency at %s has the name %.100q, which is not that of an npm package", folder, name)
 	}
 	if !npmExact().MatchString(e.Version) {
 		return fmt.Errorf("its dependency %s has the version %.100q, which is not an exact one", name, e.Version)
@@ -374,7 +374,7 @@ func (e npmEntry) check(folder string, isBundled bool) error {
 	for _, wanted := range []map[string]string{e.Dependencies, e.OptionalDependencies, e.PeerDependencies} {
 		for of, version := range wanted {
 			if err := checkRange(version); err != nil {
-				return fmt.Errorf("its dependency %s wants %.100s as %.100q: %w", name, of, version, err)
+				return fmt.Errorf("its dependency %s requires %.100s in the version %.100q: %w", name, of, version, err)
 			}
 		}
 	}
@@ -390,7 +390,7 @@ func checkRange(version string) error {
 	alias, ok := strings.CutPrefix(version, "npm:")
 	at := strings.LastIndexByte(alias, '@')
 	if !ok || at <= 0 || !npmName().MatchString(alias[:at]) || !npmVersion().MatchString(alias[at+1:]) {
-		return errors.New("only packages of a registry can be locked")
+		return errors.New("only packages from a registry can be locked")
 	}
 	return nil
 }
@@ -487,7 +487,7 @@ type npmView struct {
 
 func viewNPM(ctx context.Context, neutral string, p Package, spec string) (v npmView, err error) {
 	if !npmName().MatchString(p.Name) {
-		return v, fmt.Errorf("is not a name of npm")
+		return v, fmt.Errorf("is not the name of an npm package")
 	}
 	out, err := runNPM(ctx, p, neutral, "view", spec, "version", "dist.integrity", "deprecated", "versions", "dist-tags")
 	if err != nil {

@@ -63,25 +63,25 @@ func TestMissingOptionalDependenciesAreSkipped(t *testing.T) {
 func TestALockThatSaysNotEnoughIsRefused(t *testing.T) {
 	for _, test := range []struct{ old, new, want string }{
 		{`"lockfileVersion":3`, `"lockfileVersion":1`, "npm's lock has version 1, expected 3: use npm 7 or later"},
-		{`"integrity":"sha512-BB=="`, `"resolved":"git+ssh://git@example.com/x"`, "its dependency sharp comes from git+ssh://git@example.com/x, without a hash: only packages of a registry can be locked"},
-		{`"integrity":"sha512-BB=="`, `"link":true,"integrity":"sha512-BB=="`, "its dependency sharp comes from a folder, without a hash: only packages of a registry can be locked"},
+		{`"integrity":"sha512-BB=="`, `"resolved":"git+ssh://git@example.com/x"`, "its dependency sharp comes from git+ssh://git@example.com/x, without a hash: only packages from a registry can be locked"},
+		{`"integrity":"sha512-BB=="`, `"link":true,"integrity":"sha512-BB=="`, "its dependency sharp comes from a folder, without a hash: only packages from a registry can be locked"},
 		{`"node_modules/sharp"`, `"../sharp"`, `npm's lock has a package at "../sharp", which is outside of node_modules`},
 		{`"node_modules/sharp"`, `"node_modules/../../sharp"`, `npm's lock has a package at "node_modules/../../sharp", which is outside of node_modules`},
 		{`"bin":{"server":"dist/index.js"},`, ``, "has no program to start: it is a library"},
 		{`dist/index.js`, `../../../../bin/sh`, `its program server lies at "../../../../bin/sh", outside of the package`},
-		{`"integrity":"sha512-BB=="`, `"inBundle":true`, "its dependency sharp comes from a folder, without a hash: only packages of a registry can be locked"},
-		{`"bundleDependencies":["x"]`, `"bundleDependencies":["y"]`, "its dependency real-name comes from a folder, without a hash: only packages of a registry can be locked"},
-		{`"bundleDependencies":["x"]`, `"license":"x"`, "its dependency real-name comes from a folder, without a hash: only packages of a registry can be locked"},
+		{`"integrity":"sha512-BB=="`, `"inBundle":true`, "its dependency sharp comes from a folder, without a hash: only packages from a registry can be locked"},
+		{`"bundleDependencies":["x"]`, `"bundleDependencies":["y"]`, "its dependency real-name comes from a folder, without a hash: only packages from a registry can be locked"},
+		{`"bundleDependencies":["x"]`, `"license":"x"`, "its dependency real-name comes from a folder, without a hash: only packages from a registry can be locked"},
 		{`"integrity":"sha512-BB=="`, `"integrity":"sha1-BB=="`, `its dependency sharp has the hash "sha1-BB==": expected sha256, sha384 or sha512`},
 		{`"integrity":"sha512-BB=="`, `"integrity":"sha512-!"`, `its dependency sharp has the hash "sha512-!": expected sha256, sha384 or sha512`},
 		{`"integrity":"sha512-BB=="`, `"integrity":"sha"`, `its dependency sharp has the hash "sha": expected sha256, sha384 or sha512`},
 		{`"version":"2.0.0"`, `"version":"https://example.com/x.tgz"`, `its dependency sharp has the version "https://example.com/x.tgz", which is not an exact one`},
 		{`"version":"2.0.0"`, `"version":"^2.0.0"`, `its dependency sharp has the version "^2.0.0", which is not an exact one`},
-		{`"version":"2.0.0"`, `"version":"2.0.0","name":"x@git+ssh://example.com/x"`, `its dependency at node_modules/sharp has the name "x@git+ssh://example.com/x", which is not one of npm`},
-		{`"node_modules/sharp"`, `"node_modules/a b"`, `npm's lock has a package at "node_modules/a b", which is not a folder of a package`},
-		{`"dependencies":{"sharp":"1"}`, `"dependencies":{"sharp":"github:a/b"}`, `its dependency @a/server wants sharp as "github:a/b": only packages of a registry can be locked`},
-		{`"dependencies":{"sharp":"1"}`, `"optionalDependencies":{"sharp":"a/b"}`, `its dependency @a/server wants sharp as "a/b": only packages of a registry can be locked`},
-		{`"dependencies":{"sharp":"1"}`, `"peerDependencies":{"sharp":"npm:sharp@https://example.com/x"}`, `its dependency @a/server wants sharp as "npm:sharp@https://example.com/x": only packages of a registry can be locked`},
+		{`"version":"2.0.0"`, `"version":"2.0.0","name":"x@git+ssh://example.com/x"`, `its dependency at node_modules/sharp has the name "x@git+ssh://example.com/x", which is not that of an npm package`},
+		{`"node_modules/sharp"`, `"node_modules/a b"`, `npm's lock has a package at "node_modules/a b", which is not the folder of a package`},
+		{`"dependencies":{"sharp":"1"}`, `"dependencies":{"sharp":"github:a/b"}`, `its dependency @a/server requires sharp in the version "github:a/b": only packages from a registry can be locked`},
+		{`"dependencies":{"sharp":"1"}`, `"optionalDependencies":{"sharp":"a/b"}`, `its dependency @a/server requires sharp in the version "a/b": only packages from a registry can be locked`},
+		{`"dependencies":{"sharp":"1"}`, `"peerDependencies":{"sharp":"npm:sharp@https://example.com/x"}`, `its dependency @a/server requires sharp in the version "npm:sharp@https://example.com/x": only packages from a registry can be locked`},
 		{`"version":"2.0.0"`, `"version":2`, "npm's lock: node_modules/sharp: json: cannot unmarshal number into Go struct field npmEntry.version of type string"},
 		{`{"name"`, `["name"`, "npm's lock: invalid character ':' after array element"},
 	} {
@@ -121,10 +121,10 @@ func TestNPMInstallsTheResolvedVersions(t *testing.T) {
 		p    Package
 		want string
 	}{
-		{Package{Name: "a@x/b", Version: "1.0.0"}, "is not a name of npm"},
+		{Package{Name: "a@x/b", Version: "1.0.0"}, "is not the name of an npm package"},
 		{Package{Name: "a", Version: "latest"}, "has no exact version in the lock"},
 		{Package{Name: "a", Version: "1.0.0", Registry: "http://example.com"}, "is not https"},
-		{Package{Name: "a", Version: "1.0.0", Registry: "https://me:secret@example.com"}, "has a password in it"},
+		{Package{Name: "a", Version: "1.0.0", Registry: "https://me:secret@example.com"}, "contains a password"},
 	} {
 		test.p.Type = NPM
 		l := &Locked{Package: test.p, Integrity: "sha512-AA==", Program: []string{"node", "./x.js"},

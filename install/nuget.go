@@ -184,7 +184,7 @@ func (k nuget) registration(ctx context.Context, s nugetSource, name, version st
 
 func (k nuget) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
 	if !nugetName().MatchString(p.Name) || p.Version != "" && p.Version != "latest" && !nugetVersion().MatchString(p.Version) {
-		return nil, errors.New("is not a name of NuGet with an exact version")
+		return nil, errors.New("is not the name of a NuGet package with an exact version")
 	}
 	s, err := k.source(ctx, p)
 	if err != nil {
@@ -217,7 +217,7 @@ func (k nuget) resolve(ctx context.Context, p Package, dir string) (*Locked, err
 func nugetProgram(files fs.FS, bin string) ([]string, error) {
 	found, err := fs.Glob(files, "tools/*/any/DotnetToolSettings.xml")
 	if err != nil || len(found) == 0 {
-		return nil, errors.New("is not a tool of .NET for any system: it has no tools/…/any/DotnetToolSettings.xml")
+		return nil, errors.New("is not a .NET tool that runs on every platform: it has no tools/…/any/DotnetToolSettings.xml")
 	}
 	slices.SortFunc(found, func(a, b string) int { return slices.Compare(frameworkOf(a), frameworkOf(b)) })
 	file := found[len(found)-1]

@@ -118,7 +118,7 @@ func TestNuGetPackagesWithoutAToolAreRefused(t *testing.T) {
 		files []member
 		want  string
 	}{
-		"a library":          {[]member{{name: "lib/net8.0/x.dll"}}, "is not a tool of .NET for any system"},
+		"a library":          {[]member{{name: "lib/net8.0/x.dll"}}, "is not a .NET tool that runs on every platform"},
 		"another runner":     {[]member{{name: "tools/net8.0/any/DotnetToolSettings.xml", text: strings.Replace(toolSettings, `"dotnet"`, `"executable"`, 1)}}, `is run by "executable", which is not dotnet`},
 		"a program above it": {[]member{{name: "tools/net8.0/any/DotnetToolSettings.xml", text: strings.Replace(toolSettings, "My.Server.dll", "../../../x.dll", 1)}}, "which is not dotnet"},
 		"no program":         {[]member{{name: "tools/net8.0/any/DotnetToolSettings.xml", text: "<DotNetCliTool/>"}}, `has no program "at all"`},

@@ -54,7 +54,7 @@ func splitImage(p Package) (image, reference string, err error) {
 		reference = "latest"
 	}
 	if !imageTag().MatchString(reference) && !imageDigest().MatchString(reference) {
-		return "", "", fmt.Errorf("has the tag or digest %.100q, which is not one", reference)
+		return "", "", fmt.Errorf("has the tag or digest %.100q, which is not valid", reference)
 	}
 	if p.Registry != "" && !hasHost(image) {
 		image = strings.TrimPrefix(strings.TrimPrefix(strings.TrimRight(p.Registry, "/"), "https://"), "http://") + "/" + image
@@ -194,7 +194,7 @@ func (k oci) install(ctx context.Context, l *Locked, dir string) error {
 // could take it for a flag.
 func lockedImage(l *Locked) (string, error) {
 	if !imageName().MatchString(l.Name) || !imageDigest().MatchString(l.Integrity) {
-		return "", fmt.Errorf("the lock has the image %.100q with the digest %.100q, which is not one", l.Name, l.Integrity)
+		return "", fmt.Errorf("the lock has the image %.100q with the digest %.100q, which is not valid", l.Name, l.Integrity)
 	}
 	return l.Name + "@" + l.Integrity, nil
 }
@@ -256,7 +256,7 @@ func (k oci) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
 }
 
 func (oci) audit(_ context.Context, l *Locked, _ string) ([]Vulnerability, error) {
-	return nil, fmt.Errorf("%w here: use a scanner of images, for example trivy image %s@%s", ErrNoAudit, l.Name, l.Integrity)
+	return nil, fmt.Errorf("%w here: use an image scanner, for example trivy image %s@%s", ErrNoAudit, l.Name, l.Integrity)
 }
 
 var hexHash = lazy.Regexp(`^[0-9a-f]{64}$`)

@@ -108,7 +108,7 @@ func TestADigestThatIsNoneIsRefused(t *testing.T) {
 		{Package: Package{Type: OCI, Name: "a"}, Integrity: "latest"},
 	} {
 		fakeProgram(t, "docker", "exit 0")
-		if _, err := newStore(t).Install(t.Context(), &l); err == nil || !strings.Contains(err.Error(), "which is not one") {
+		if _, err := newStore(t).Install(t.Context(), &l); err == nil || !strings.Contains(err.Error(), "which is not valid") {
 			t.Errorf("%+v: error %v", l, err)
 		}
 	}

@@ -290,10 +290,10 @@ func newWeb() *http.Client {
 func checkAddress(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return errors.New("has an address of a registry or an archive that is not one")
+		return errors.New("has an invalid address of a registry or an archive")
 	}
 	if u.User != nil {
-		return fmt.Errorf("%s has a password in it, which would be in the lock: use the package manager's own login", u.Redacted())
+		return fmt.Errorf("%s contains a password, which would be written into the lock: use the package manager's own login", u.Redacted())
 	}
 	if u.Scheme == "https" || u.Scheme == "http" && outside.IsHere(u.Hostname()) {
 		return nil

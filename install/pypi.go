@@ -149,7 +149,7 @@ func readReport(text []byte) (*pypiLock, error) {
 			hash = old
 		}
 		if i.Direct || hash == "" {
-			return nil, fmt.Errorf("its dependency %s comes from an address, without a hash: only packages of an index can be locked", i.Metadata.Name)
+			return nil, fmt.Errorf("its dependency %s comes from an address, without a hash: only packages from an index can be locked", i.Metadata.Name)
 		}
 		if i.Yanked && i.Asked {
 			return nil, fmt.Errorf("version %s %w", i.Metadata.Version, ErrPulled)

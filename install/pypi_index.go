@@ -395,7 +395,7 @@ func splitExtras(name string) (plain, extras string, err error) {
 		extras = "[" + rest
 	}
 	if !pypiName().MatchString(plain) || found && !pypiExtras().MatchString(extras) {
-		return "", "", errors.New("is not a name of PyPI")
+		return "", "", errors.New("is not the name of a PyPI package")
 	}
 	return plain, extras, nil
 }
@@ -414,14 +414,14 @@ func wanted(p Package) (all []string, err error) {
 	case pypiRange().MatchString(p.Version):
 		all = []string{plain + extras + " " + p.Version}
 	default:
-		return nil, errors.New("is not a version or a range of PyPI")
+		return nil, errors.New("is not a PyPI version or range")
 	}
 	if p.With == "" {
 		return all, nil
 	}
 	name := strings.TrimSpace(p.With[:strings.IndexAny(p.With+"=", "<>=!~")])
 	if limits := p.With[len(name):]; !pypiName().MatchString(name) || limits != "" && !pypiRange().MatchString(strings.TrimSpace(limits)) {
-		return nil, fmt.Errorf("has the requirement %.100q: expected a name of PyPI with versions, such as mcp<2", p.With)
+		return nil, fmt.Errorf("has the requirement %.100q: expected the name of a PyPI package with versions, such as mcp<2", p.With)
 	}
 	return append(all, p.With), nil
 }
@@ -488,7 +488,7 @@ func parseRequirements(text string) ([]requirement, error) {
 		head, marker, _ := strings.Cut(head, ";")
 		name, version, ok := strings.Cut(strings.TrimSpace(head), "==")
 		if !ok || rest == "" {
-			return nil, fmt.Errorf("uv's line %.100q is not an exact version with a hash: only packages of an index can be locked", line)
+			return nil, fmt.Errorf("uv's line %.100q is not an exact version with a hash: only packages from an index can be locked", line)
 		}
 		name, _, _ = strings.Cut(name, "[") // packages of an extra have their own lines
 		r := requirement{Name: name, Version: version, Marker: strings.TrimSpace(marker)}

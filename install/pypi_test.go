@@ -302,7 +302,7 @@ func TestRequirementsAreNoFlagsOfPip(t *testing.T) {
 		}
 	}
 	for _, with := range []string{"--index-url=https://evil.example", "-r x", "mcp @ https://evil.example/a.whl", "mcp\n--pre", "<2", "mcp<2;x", " mcp<2", "./mcp", "mcp[cli]<2"} {
-		if all, err := wanted(Package{Name: "x", With: with}); err == nil || !strings.Contains(err.Error(), "expected a name of PyPI with versions") {
+		if all, err := wanted(Package{Name: "x", With: with}); err == nil || !strings.Contains(err.Error(), "expected the name of a PyPI package with versions") {
 			t.Errorf("%q: %q, %v", with, all, err)
 		}
 	}

@@ -119,7 +119,7 @@ func (s *Store) Resolve(ctx context.Context, p Package) (*Locked, error) {
 	var l *Locked
 	err := s.inEmptyFolder(p, "resolve", func(k kind, dir string) (err error) {
 		if l, err = k.resolve(ctx, p, dir); err == nil && len(l.Dependencies) > maxDependencies {
-			err = fmt.Errorf("its list of dependencies has %d bytes, and %d are the limit", len(l.Dependencies), maxDependencies)
+			err = fmt.Errorf("its list of dependencies has %d bytes, but the limit is %d", len(l.Dependencies), maxDependencies)
 		}
 		return err
 	})

@@ -218,8 +218,8 @@ func TestBundlesThatAreNoneAreRefused(t *testing.T) {
 		{Package{Type: MCPB, Name: address + "/missing"}, "is not in the registry: " + address + "/missing answers 404 Not Found"},
 		{Package{Type: MCPB, Name: "http://example.com/a"}, "http://example.com/a is not https, so others on the network could change the download"},
 		{Package{Type: MCPB, Name: "ftp://example.com/a"}, "ftp://example.com/a is not https, so others on the network could change the download"},
-		{Package{Type: MCPB, Name: "https://user:pass@example.com/a"}, "https://user:xxxxx@example.com/a has a password in it, which would be in the lock: use the package manager's own login"},
-		{Package{Type: MCPB, Name: address + "/none", SHA256: "12"}, `has the SHA-256 "12", which is not one`},
+		{Package{Type: MCPB, Name: "https://user:pass@example.com/a"}, "https://user:xxxxx@example.com/a contains a password, which would be written into the lock: use the package manager's own login"},
+		{Package{Type: MCPB, Name: address + "/none", SHA256: "12"}, `has the SHA-256 "12", which is not valid`},
 	} {
 		_, err := s.Resolve(t.Context(), test.p)
 		if want := "mcpb:" + strings.Replace(test.p.Name, "pass", "xxxxx", 1) + ": " + test.want; err == nil || err.Error() != want {

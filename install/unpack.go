@@ -70,7 +70,7 @@ func openZip(archive io.ReaderAt, size int64) (*zip.Reader, error) {
 // checkFiles checks the files of an archive before any of them is written.
 func checkFiles(files []*zip.File, size int64) error {
 	if len(files) > maxArchiveFiles {
-		return fmt.Errorf("the archive has %d files, and %d are the limit", len(files), maxArchiveFiles)
+		return fmt.Errorf("the archive has %d files, but the limit is %d", len(files), maxArchiveFiles)
 	}
 	fold := cases.Fold()
 	seen := make(map[string]string, len(files))
@@ -174,7 +174,7 @@ func unpackFile(root *os.Root, f *zip.File, name string) (uint64, error) {
 	buffer := make([]byte, min(f.UncompressedSize64+1, writtenAtOnce))
 	n, err := io.CopyBuffer(out, io.LimitReader(in, int64(f.UncompressedSize64)+1), buffer) // one byte more, so that a longer file fails its checksum
 	if err == nil && uint64(n) != f.UncompressedSize64 {
-		err = fmt.Errorf("has another size than the listed %d bytes", f.UncompressedSize64)
+		err = fmt.Errorf("does not have the listed size of %d bytes", f.UncompressedSize64)
 	}
 	return uint64(n), err
 }
@@ -213,7 +213,7 @@ type mcpb struct {
 func (k mcpb) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
 	p.SHA256 = strings.ToLower(p.SHA256)
 	if p.SHA256 != "" && !hexHash().MatchString(p.SHA256) {
-		return nil, fmt.Errorf("has the SHA-256 %.100q, which is not one", p.SHA256)
+		return nil, fmt.Errorf("has the SHA-256 %.100q, which is not valid", p.SHA256)
 	}
 	if !strings.Contains(p.Name, "://") {
 		path, err := filepath.Abs(p.Name)
@@ -334,5 +334,5 @@ func (k mcpb) advice(ctx context.Context, l *Locked, dir string) (Advice, error)
 }
 
 func (mcpb) audit(context.Context, *Locked, string) ([]Vulnerability, error) {
-	return nil, fmt.Errorf("%w: there is no list of vulnerabilities of bundles", ErrNoAudit)
+	return nil, fmt.Errorf("%w: there is no list of vulnerabilities in bundles", ErrNoAudit)
 }

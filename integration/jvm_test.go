@@ -34,7 +34,7 @@ func java(t testing.TB) []string {
 // A jvmClient is a probing client of the JVM.
 type jvmClient struct {
 	probeClient
-	over  []string // its transports; on each change it is tried over the first one
+	over  []string // transports of the server; the tests of a change use only the first
 	skips []string // steps of shapeSteps that its library has no way for
 	fails []string // steps that fail directly, in addition to those of refused
 }
@@ -326,7 +326,7 @@ var knownResources = expectedDifference{way: "up", text: regexp.MustCompile(`^re
 // A jvmServer is a server of the JVM with tools like those of shapesServer.
 type jvmServer struct {
 	name  string
-	over  []string // its transports; on each change it is tried over the first one
+	over  []string // transports of the server; the tests of a change use only the first
 	skips []string // steps that its library has no way for
 	// start returns the entry of a configuration for the server, and the flags that lead a client to it.
 	start  func(t *testing.T, over string) (entry object, target []string)

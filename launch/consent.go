@@ -310,7 +310,7 @@ func (l *Launcher) LockText(e Entry) string {
 		if locked, _ = l.FindLock(e.Definition); locked == nil {
 			return ""
 		}
-		return "of which junction.lock has another command line; junction server upgrade locks it again, and then it " + l.lockedRights(e, locked)
+		return "for which junction.lock has another command line; junction server upgrade locks it again, and then it " + l.lockedRights(e, locked)
 	}
 	which := "which by junction.lock "
 	if locked == nil {

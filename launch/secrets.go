@@ -145,7 +145,7 @@ func readLoginKey(ctx context.Context, path string) ([]byte, error) {
 	}
 	key, err := hex.DecodeString(text)
 	if err != nil || len(key) < seal.KeySize {
-		return nil, fmt.Errorf("%s has no key in it; remove it, and log in again", path)
+		return nil, fmt.Errorf("%s contains no key; remove the file, and log in again", path)
 	}
 	return key, nil
 }

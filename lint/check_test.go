@@ -79,9 +79,9 @@ func TestEachRuleFindsItsFaultOnly(t *testing.T) {
 			"error: template a://{b, uriTemplate: it is not a URI template: ", &Seen{Templates: raws(`{"uriTemplate":"a://{b}","name":"b"}`)}},
 		{Protocol, &Seen{Breaches: []Breach{{"it shouted", "whisper (basic)"}}}, "error: server: it shouted (protocol)", &Seen{}},
 		{Protocol, output("2025-11-25", "", `{}`), "error: tool t, result.content: it is missing (protocol)", output("2025-11-25", "", `{"content":[]}`)},
-		{Protocol, output("2025-11-25", "", `{"content":[],"isError":"no"}`), "error: tool t, result: it is none that the specification allows: ", output("2025-11-25", "", `{"content":[],"isError":false}`)},
+		{Protocol, output("2025-11-25", "", `{"content":[],"isError":"no"}`), "error: tool t, result: the specification does not allow it: ", output("2025-11-25", "", `{"content":[],"isError":false}`)},
 		{Protocol, output("2025-11-25", "", `{"content":[{"type":"text","text":"[1]"}],"structuredContent":[1]}`),
-			"error: tool t, result.structuredContent: it is not an object, as revision 2025-11-25 has it (protocol)",
+			"error: tool t, result.structuredContent: it is not an object, as revision 2025-11-25 requires (protocol)",
 			output("2026-07-28", "", `{"content":[{"type":"text","text":"[1]"}],"structuredContent":[1]}`)},
 
 		{DuplicateName, tools(goodTool, goodTool), "error: tool forecast, name: more than one entry of the list has it, so calls reach only one of them (duplicate-name)",

@@ -28,7 +28,7 @@ type result struct {
 // readResult parses the result of a call and checks it with all rules.
 func (r *report) readResult(call *Call, into *result, revision string) {
 	if err := schema.DecodeLoose(call.Result, &into.CallToolResult); err != nil {
-		r.add(Protocol, Error, "result", "it is none that the specification allows: "+err.Error(), "return content as a list of blocks (server/tools)")
+		r.add(Protocol, Error, "result", "the specification does not allow it: "+err.Error(), "return content as a list of blocks (server/tools)")
 		return
 	}
 	content := jsonrpc.Get(call.Result, "content")
@@ -38,7 +38,7 @@ func (r *report) readResult(call *Call, into *result, revision string) {
 	}
 	structured := into.StructuredContent
 	if into.isMistyped = !into.IsError && structured != nil && structuredObjects(revision) && !isObject(structured); into.isMistyped {
-		r.add(Protocol, Error, "result.structuredContent", fmt.Sprintf("it is not an object, as revision %s has it", revision), "return an object, such as {\"result\": …}")
+		r.add(Protocol, Error, "result.structuredContent", fmt.Sprintf("it is not an object, as revision %s requires", revision), "return an object, such as {\"result\": …}")
 	}
 	r.check(into)
 }

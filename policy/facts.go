@@ -75,7 +75,7 @@ func (f *facts) checkArguments() error {
 	if len(raw) > maxArguments {
 		f.fault = fmt.Errorf("the arguments have %d bytes, more than conditions can check (%d)", len(raw), maxArguments)
 	} else if _, fault := jsonrpc.Index(raw, jsonrpc.Limits{Depth: maxArgumentDepth}); fault != nil {
-		f.fault = fmt.Errorf("the arguments are no JSON object: %s", fault.Message)
+		f.fault = fmt.Errorf("the arguments are not a JSON object: %s", fault.Message)
 	}
 	return f.fault
 }

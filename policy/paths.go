@@ -25,7 +25,7 @@ func underOn(system, path, root string) (bool, error) {
 		return false, fmt.Errorf("under: the folder %s %w", quote(root), err)
 	}
 	if p.absolute != r.absolute {
-		return false, fmt.Errorf("under: of %s and %s one is relative and one is not", quote(path), quote(root))
+		return false, fmt.Errorf("under: one of %s and %s is relative, and the other is not", quote(path), quote(root))
 	}
 	if p.volume != r.volume || len(p.names) < len(r.names) {
 		return false, nil
@@ -111,7 +111,7 @@ func parsePath(system, text string) (path, error) {
 func hostOf(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Hostname() == "" || strings.ContainsAny(text, "\\ ") {
-		return "", fmt.Errorf("host: %s is no URL with a host", quote(text))
+		return "", fmt.Errorf("host: %s is not a URL with a host", quote(text))
 	}
 	name := u.Hostname()
 	if ip, err := netip.ParseAddr(name); err == nil {
@@ -119,7 +119,7 @@ func hostOf(text string) (string, error) {
 	}
 	name = strings.TrimSuffix(strings.ToLower(norm.NFKC.String(name)), ".") // full-width letters become ordinary letters
 	if strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
-		return "", fmt.Errorf("host: of %s: the name has letters beyond ASCII; write its xn-- form", quote(text))
+		return "", fmt.Errorf("host: the name in %s has letters beyond ASCII; write its xn-- form", quote(text))
 	}
 	parts := strings.Split(name, ".")
 	if last := parts[len(parts)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
@@ -128,7 +128,7 @@ func hostOf(text string) (string, error) {
 		}
 	}
 	if name == "" {
-		return "", fmt.Errorf("host: %s is no URL with a host", quote(text))
+		return "", fmt.Errorf("host: %s is not a URL with a host", quote(text))
 	}
 	return name, nil
 }

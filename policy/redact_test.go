@@ -70,8 +70,8 @@ func TestRulesThatCannotHideAreFaults(t *testing.T) {
 		"a rule that denies": {Rule{Effect: Deny, Redact: &Redact{Results: []string{"/a"}}}, "redact: goes only with allow and ask"},
 		"nothing":            {Rule{Effect: Allow, Redact: &Redact{}}, `redact: expected "arguments" or "results"`},
 		"no place":           {Rule{Effect: Allow, Redact: &Redact{Results: []string{"/"}}}, `redact: "/" names no place`},
-		"no first slash":     {Rule{Effect: Allow, Redact: &Redact{Results: []string{"entities.*.observations"}}}, `redact: "entities.*.observations" is no path: one begins with "/", such as /user/email`},
-		"no path":            {Rule{Effect: Allow, Redact: &Redact{Arguments: []string{"/a~"}}}, `redact: "/a~" is no path`},
+		"no first slash":     {Rule{Effect: Allow, Redact: &Redact{Results: []string{"entities.*.observations"}}}, `redact: "entities.*.observations" is not a path: one begins with "/", such as /user/email`},
+		"no path":            {Rule{Effect: Allow, Redact: &Redact{Arguments: []string{"/a~"}}}, `redact: "/a~" is not a path`},
 		"too many":           {Rule{Effect: Allow, Redact: &Redact{Arguments: many}}, "more than 100 paths"},
 	} {
 		if _, err := Compile([]Rule{test.rule}, Options{}); err == nil || !strings.Contains(err.Error(), test.want) {

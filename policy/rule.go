@@ -101,7 +101,7 @@ func (r *Rule) subject() string {
 		words += " when " + r.When
 	}
 	if r.After != "" {
-		words += ", also after text of " + r.After
+		words += ", also after text from " + r.After
 	}
 	if r.Redact != nil {
 		words += ", hiding " + r.Redact.String()

@@ -87,7 +87,7 @@ func Suggest(in Input, s Scope) (Rule, error) {
 		return rule, notSuggested("%v", err)
 	}
 	if d := p.Decide(context.Background(), in); d.Default || d.Effect != rule.Effect {
-		return rule, notSuggested("its condition is not true of this call: %s", rule.When)
+		return rule, notSuggested("its condition is not true for this call: %s", rule.When)
 	}
 	return rule, nil
 }

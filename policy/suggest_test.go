@@ -50,12 +50,12 @@ func TestSuggestRefusesUnsafeRules(t *testing.T) {
 		s    Scope
 		why  string
 	}{
-		{"a tool that may write is none that reads", read, Scope{Reach: ReadOnlyTools}, "its condition is not true of this call"},
+		{"a tool that may write is none that reads", read, Scope{Reach: ReadOnlyTools}, "its condition is not true for this call"},
 		{"a path that is not in the folder", read, Scope{Under: map[string]string{"path": "/etc"}}, "its condition is not true"},
 		{"a path that goes up", Input{Server: "s", Tool: "t", Arguments: []byte(`{"path":"/etc/../x"}`)}, Scope{Under: map[string]string{"path": "/etc"}}, "its condition is not true"},
 		{"more arguments than a condition holds", Input{Server: "s", Tool: "t", Arguments: []byte(`{"text":"` + strings.Repeat("a", maxCondition) + `"}`)}, Scope{}, "split it into several"},
 		{"a number out of range", Input{Server: "s", Tool: "t", Arguments: []byte(`{"n":1e999}`)}, Scope{}, "out of range"},
-		{"arguments that are none", Input{Server: "s", Tool: "t", Arguments: []byte(`7`)}, Scope{}, "no JSON object"},
+		{"arguments that are none", Input{Server: "s", Tool: "t", Arguments: []byte(`7`)}, Scope{}, "not a JSON object"},
 		{"an effect that is none", read, Scope{Reach: ThisTool, Effect: "maybe"}, "unknown effect"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

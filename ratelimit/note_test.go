@@ -70,7 +70,7 @@ func TestObserversSeeCallsThatGaveUpInTheQueue(t *testing.T) {
 			t.Error("it was let through")
 		}
 		<-over
-		if want := (notes{`limit {"whose":"client","waited":1000000000,"refused":"waited for its turn, as 1 calls may run at the same time for client: context deadline exceeded"}`}); !slices.Equal(heard, want) {
+		if want := (notes{`limit {"whose":"client","waited":1000000000,"refused":"waited for its turn, as at most 1 calls may run at the same time for client: context deadline exceeded"}`}); !slices.Equal(heard, want) {
 			t.Errorf("%s", heard)
 		}
 	})

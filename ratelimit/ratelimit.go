@@ -144,7 +144,7 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 			case b.running <- struct{}{}:
 				l.note(ctx, time.Since(began), "")
 			case <-ctx.Done():
-				err := fmt.Errorf("waited for its turn, as %d calls may run at the same time for %s: %w", l.options.Concurrent, l.options.Whose, context.Cause(ctx))
+				err := fmt.Errorf("waited for its turn, as at most %d calls may run at the same time for %s: %w", l.options.Concurrent, l.options.Whose, context.Cause(ctx))
 				l.note(ctx, time.Since(began), err.Error())
 				return mcp.Result{}, err
 			}

@@ -192,7 +192,7 @@ func TestRefusalIsNoted(t *testing.T) {
 		calls.Wait()
 		want := []note.Decision{
 			{Effect: "deny", Rule: "the limit of each caller", Reason: "too many calls: 1 in an hour are allowed for you; try again in 1h0m0s", Refused: true, Whatever: true},
-			{Effect: "deny", Rule: "the limit of server files", Reason: "waited for its turn, as 1 calls may run at the same time for server files: context deadline exceeded", Refused: true, Whatever: true},
+			{Effect: "deny", Rule: "the limit of server files", Reason: "waited for its turn, as at most 1 calls may run at the same time for server files: context deadline exceeded", Refused: true, Whatever: true},
 		}
 		if !slices.Equal(noted, want) {
 			t.Errorf("noted %+v\nwant %+v", noted, want)

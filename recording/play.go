@@ -40,7 +40,7 @@ func (p *Replay) resumed(req *mcp.Request) (c *call, from int, pairs []pair) {
 	return nil, 0, nil
 }
 
-// play performs the server's steps of a call from step from on, and returns the response.
+// play performs the server's steps of a call, beginning at index from, and returns the response.
 func (p *Replay) play(ctx context.Context, req *mcp.Request, c *call, from int, pairs []pair) (mcp.Result, error) {
 	p.note(p.begun, c)
 	said := substitute(pairs)

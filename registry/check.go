@@ -183,7 +183,7 @@ func (c *check) arguments(at string, all []Argument) (names []string) {
 			}
 			for _, text := range []string{a.Value, a.Default} {
 				if strings.HasPrefix(text, a.Name) {
-					c.fail(where, "expected a value and a default without the argument's name %s, got %q", a.Name, text)
+					c.fail(where, "expected a value or default that does not begin with the argument's name %s, got %q", a.Name, text)
 				}
 			}
 		case "positional":
@@ -239,7 +239,7 @@ func (c *check) transport(at string, r *Remote, names []string) {
 	}
 	for _, found := range rules().braces.FindAllStringSubmatch(r.URL, -1) {
 		if !slices.Contains(names, found[1]) {
-			c.fail(at+".url", "{%s} is no variable or argument", found[1])
+			c.fail(at+".url", "{%s} is neither a variable nor an argument", found[1])
 		}
 	}
 	host := rules().port.ReplaceAllString(r.URL, ":1")
@@ -303,7 +303,7 @@ func (c *check) members(at string, value json.RawMessage, o *object) {
 		case o.any != nil:
 			c.members(where, member, o.any)
 		case !slices.Contains(o.members, name):
-			c.fail(where, "unknown member: the schema has none of that name here")
+			c.fail(where, "unknown member: the schema has no member with that name here")
 		case o.objects[name] != nil:
 			c.members(where, member, o.objects[name])
 		}

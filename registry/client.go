@@ -161,8 +161,8 @@ func (p *Page) add(e *Entry, err error) {
 	}
 }
 
-// Encode returns a server.json: the members of s, followed by the members of the object rest that s
-// has no field for. _meta comes from rest.
+// Encode returns a server.json. It has the members of s, and then those members of the JSON object
+// rest for which s has no field. _meta comes from rest.
 func (s *Server) Encode(rest json.RawMessage) (json.RawMessage, error) {
 	text, err := schema.Encode(nil, s)
 	if err != nil {

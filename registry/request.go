@@ -96,7 +96,7 @@ func (c *Client) once(ctx context.Context, method, path string, q url.Values, se
 	if c.options.Token != nil {
 		token, err := c.options.Token(ctx)
 		if err == nil && (token == "" || len(token) > maxTokenLength || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })) {
-			err = errors.New("it is empty, too long, or has characters that no header has")
+			err = errors.New("it is empty, too long, or contains a space or a character that is not printable ASCII")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("registry %s: its token: %w", c, err)

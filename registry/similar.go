@@ -200,9 +200,9 @@ func looksLike(a, b fame, namesakes int) string {
 	}
 	switch differing(a.own, b.own) {
 	case 0:
-		return "the same name of another owner"
+		return "the same name, but another owner"
 	case 1, 2:
-		return "almost the same name of another owner"
+		return "almost the same name, but another owner"
 	}
 	return ""
 }

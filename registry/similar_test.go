@@ -24,8 +24,8 @@ func TestNamesThatCanBeTakenForBetterKnownOnesAreFound(t *testing.T) {
 	for name, want := range map[string]string{
 		"io.github.githud/github-mcp-server":        "[{io.github.github/github-mcp-server one letter differs}]",
 		"io.github.g1thub/github-mcp-server":        "[{io.github.github/github-mcp-server one letter differs}]",
-		"io.github.evil/github-mcp-server":          "[{io.github.github/github-mcp-server the same name of another owner}]",
-		"net.evil/playwrigth":                       "[{com.microsoft/playwright almost the same name of another owner}]",
+		"io.github.evil/github-mcp-server":          "[{io.github.github/github-mcp-server the same name, but another owner}]",
+		"net.evil/playwrigth":                       "[{com.microsoft/playwright almost the same name, but another owner}]",
 		"com.microsoft/playwright2":                 "[]", // the same owner
 		"io.github.github/github-mcp-server":        "[]", // itself the better known one
 		"io.github.w9/weather":                      "[]", // generic names

@@ -32,7 +32,7 @@ func (s *Sandbox) bare(o order, why error) (_ order, remove func(), err error) {
 		missing = append(missing, "files: the system has no Landlock, or an old one")
 	}
 	if len(s.profile.Hosts) > 0 {
-		missing = append(missing, "hosts: without namespaces there is no telling them apart")
+		missing = append(missing, "hosts: without namespaces they cannot be distinguished")
 	}
 	if len(missing) > 0 && !s.o.Weaker {
 		return o, nil, fmt.Errorf("%w: %s (%w)", ErrUnconfined, strings.Join(missing, "; "), why)
@@ -129,7 +129,7 @@ func Available() State {
 	state.set(partCalls, calls)
 	memory, number := lacking["memory"], ""
 	if memory != "" {
-		memory = "that of each process is limited, not that of all together: " + memory
+		memory = "the limit is for each process, not for all together: " + memory
 	}
 	if lacking["pids"] != "" && (lacking["namespaces"] != "" || os.Getuid() == 0) {
 		number = lacking["pids"]

@@ -42,7 +42,7 @@ func container(l outsourced, by, image string) (argv []string, err error) {
 		return nil, fmt.Errorf(`a container needs an image that has what %s is made for: "image": "node:22-slim" in its sandbox`, filepath.Base(l.argv[0]))
 	}
 	if strings.HasPrefix(image, "-") {
-		return nil, fmt.Errorf("%q is no image", image)
+		return nil, fmt.Errorf("%q is not an image", image)
 	}
 	p := l.profile
 	argv = []string{by, "run", "--interactive", "--rm", "--init", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges",
@@ -161,7 +161,7 @@ func imageOf(rest []string) (options []string, image string, command []string, e
 			if err != nil && !errors.Is(err, runner.ErrNoImage) {
 				return nil, "", nil, err
 			}
-			return nil, "", nil, fmt.Errorf("%s is an option of the container that its sandbox does not know; take it away, and allow folders and hosts in the sandbox", o.Typed)
+			return nil, "", nil, fmt.Errorf("%s is an option of the container that its sandbox does not know; remove the option, and allow folders and hosts in the sandbox", o.Typed)
 		}
 	}
 	if err != nil {

@@ -52,9 +52,9 @@ func TestUnsupportedProfilesOfContainersAreRefused(t *testing.T) {
 		want string
 	}{
 		{outsourced{argv: []string{"node"}}, `a container needs an image that has what node is made for: "image": "node:22-slim" in its sandbox`},
-		{outsourced{argv: []string{"docker", "run", "-v", "/:/host", "img"}}, "-v is an option of the container that its sandbox does not know; take it away, and allow folders and hosts in the sandbox"},
-		{outsourced{argv: []string{"docker", "run", "--privileged", "img"}}, "--privileged is an option of the container that its sandbox does not know; take it away, and allow folders and hosts in the sandbox"},
-		{outsourced{argv: []string{"docker", "run", "--network=host", "img"}}, "--network is an option of the container that its sandbox does not know; take it away, and allow folders and hosts in the sandbox"},
+		{outsourced{argv: []string{"docker", "run", "-v", "/:/host", "img"}}, "-v is an option of the container that its sandbox does not know; remove the option, and allow folders and hosts in the sandbox"},
+		{outsourced{argv: []string{"docker", "run", "--privileged", "img"}}, "--privileged is an option of the container that its sandbox does not know; remove the option, and allow folders and hosts in the sandbox"},
+		{outsourced{argv: []string{"docker", "run", "--network=host", "img"}}, "--network is an option of the container that its sandbox does not know; remove the option, and allow folders and hosts in the sandbox"},
 		{outsourced{argv: []string{"docker", "run", "-i"}}, "the container has no image"},
 		{outsourced{argv: []string{"docker", "run", "-i", "-e"}}, "-e has no value"},
 		{outsourced{argv: []string{"docker", "run", "img"}, profile: Profile{Hosts: []string{"a.example.com"}}},
@@ -67,7 +67,7 @@ func TestUnsupportedProfilesOfContainersAreRefused(t *testing.T) {
 		}
 	}
 	if _, err := container(outsourced{argv: []string{"node"}}, "docker", "--privileged"); err == nil {
-		t.Error("an option is no image")
+		t.Error("an option is not an image")
 	}
 }
 

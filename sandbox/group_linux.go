@@ -160,7 +160,7 @@ func (g *group) limit(controller string, o order, cpu float64) error {
 	const period = 100_000 // microseconds
 	dir := g.folders[controller]
 	if dir == "" {
-		return errors.New("it is not handed on to this group")
+		return errors.New("it is not delegated to this group")
 	}
 	set := func(name, value string) error {
 		return cause(os.WriteFile(filepath.Join(dir, name), []byte(value), 0))

@@ -59,7 +59,7 @@ func parseHost(text string) (host, error) {
 	if port != "" {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return host{}, fmt.Errorf("%q: expected a port from 1 to 65535 behind the colon", text)
+			return host{}, fmt.Errorf("%q: expected a port from 1 to 65535 after the colon", text)
 		}
 		h.ports = []uint16{uint16(n)}
 	}
@@ -71,7 +71,7 @@ func parseHost(text string) (host, error) {
 	if rest, wild := strings.CutPrefix(h.name, "*."); wild {
 		h.name, h.suffix = rest, true
 		if !strings.Contains(rest, ".") {
-			return host{}, fmt.Errorf("%q: expected at least two labels behind the *", text)
+			return host{}, fmt.Errorf("%q: expected at least two labels after the *", text)
 		}
 	}
 	if len(h.name) > 253 || !hostName.MatchString(h.name) {
@@ -202,11 +202,11 @@ func (r *reach) to(ctx context.Context, host string, port uint16) (net.Conn, err
 	name := strings.TrimSuffix(strings.ToLower(host), ".")
 	switch {
 	case len(name) > 253 || !hostName.MatchString(name):
-		return nil, fmt.Errorf("%.300q is no host name", host)
+		return nil, fmt.Errorf("%.300q is not a host name", host)
 	case !r.allowed.hasName(name):
 		return nil, r.reject(name, port, "it is not among the hosts of the profile")
 	case !r.allowed.allowsName(name, port):
-		return nil, r.reject(name, port, "the profile has other ports of this host only")
+		return nil, r.reject(name, port, "the profile allows only other ports of this host")
 	}
 	return r.resolved(ctx, name, port)
 }
@@ -221,7 +221,7 @@ func (r *reach) resolved(ctx context.Context, name string, port uint16) (net.Con
 	for i, a := range addresses {
 		a = a.Unmap().WithZone("")
 		if !isPublic(a) && !r.allowed.allowsAddress(a, port) {
-			failure = r.reject(a.String(), port, fmt.Sprintf("%s has this address, which is none of the internet", name))
+			failure = r.reject(a.String(), port, fmt.Sprintf("%s has this address, which is not on the internet or belongs to this machine or its networks", name))
 			continue
 		}
 		conn, err := r.dialOneOf(ctx, len(addresses)-i, netip.AddrPortFrom(a, port))

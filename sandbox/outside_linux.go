@@ -200,7 +200,7 @@ func (n *network) admit(address netip.Addr, port uint16) (name string, err error
 	case name == "" && !n.allowed.allowsAddress(address, port):
 		return "", n.reject(address.String(), port, "it is not among the hosts of the profile")
 	case name != "" && !n.allowed.allowsName(name, port):
-		return "", n.reject(name, port, "the profile has other ports of this host only")
+		return "", n.reject(name, port, "the profile allows only other ports of this host")
 	}
 	return name, nil
 }
@@ -245,12 +245,12 @@ func (u *unreachable) see(a watch.Access) {
 	}
 	host, reason := address.String(), "it is not among the hosts of the profile"
 	if name := u.network.names.name(address); name != "" {
-		host, reason = name, "the profile has other ports of this host only"
+		host, reason = name, "the profile allows only other ports of this host"
 	} else if address.IsLoopback() {
 		if listensIn(u.launcher, at.Port()) { // the program's own server
 			return
 		}
-		reason = "the services of this machine are not there"
+		reason = "the services of this machine cannot be reached"
 	}
 	u.network.reject(host, at.Port(), reason)
 }

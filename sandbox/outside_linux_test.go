@@ -106,14 +106,14 @@ func TestConnectionsGoWhereTheProfileSays(t *testing.T) {
 		{name: "a host", addresses: []string{"1.2.3.4"}, allowed: []string{"api.example.com:PORT"}, got: "hello", dialled: []string{"1.2.3.4:PORT"}},
 		{name: "one with an address that does not answer", addresses: []string{"1.0.0.0", "1.2.3.4"}, allowed: []string{"api.example.com:PORT"}, got: "hello", dialled: []string{"1.0.0.0:PORT", "1.2.3.4:PORT"}},
 		{name: "another port", addresses: []string{"1.2.3.4"}, allowed: []string{"api.example.com:1"}, got: "nothing",
-			refused: []string{"connect to api.example.com:PORT: the profile has other ports of this host only"}},
+			refused: []string{"connect to api.example.com:PORT: the profile allows only other ports of this host"}},
 		{name: "a name for this machine", addresses: []string{"127.0.0.1"}, allowed: []string{"api.example.com:PORT"}, got: "nothing",
-			refused: []string{"connect to 127.0.0.1:PORT: api.example.com has this address, which is none of the internet"}},
+			refused: []string{"connect to 127.0.0.1:PORT: api.example.com has this address, which is not on the internet or belongs to this machine or its networks"}},
 		{name: "a name for the metadata service", addresses: []string{"::ffff:169.254.169.254"}, allowed: []string{"api.example.com:PORT"}, got: "nothing",
-			refused: []string{"connect to 169.254.169.254:PORT: api.example.com has this address, which is none of the internet"}},
+			refused: []string{"connect to 169.254.169.254:PORT: api.example.com has this address, which is not on the internet or belongs to this machine or its networks"}},
 		{name: "a private address that the profile has, too", addresses: []string{"10.0.0.5"}, allowed: []string{"api.example.com:PORT", "10.0.0.5:PORT"}, got: "hello", dialled: []string{"10.0.0.5:PORT"}},
 		{name: "a private address of which it has another port", addresses: []string{"10.0.0.5"}, allowed: []string{"api.example.com:PORT", "10.0.0.5"}, got: "nothing",
-			refused: []string{"connect to 10.0.0.5:PORT: api.example.com has this address, which is none of the internet"}},
+			refused: []string{"connect to 10.0.0.5:PORT: api.example.com has this address, which is not on the internet or belongs to this machine or its networks"}},
 		{name: "a name without addresses", allowed: []string{"api.example.com:PORT"}, got: "nothing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

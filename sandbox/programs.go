@@ -50,7 +50,7 @@ func (s *Sandbox) programPlaces(cmd *exec.Cmd) (path, dir string, folders, own [
 	if cmd.Dir != "" && s.o.Folder {
 		switch names := namesOf(dir); {
 		case inSecret(dir) && !slices.ContainsFunc(names, func(name string) bool { return isWithinAny(name, s.allowedFiles()) }):
-			return "", "", nil, nil, fmt.Errorf("%s is where keys, logins or histories are kept, and no folder for a program to start in that its profile does not name", dir)
+			return "", "", nil, nil, fmt.Errorf("%s holds keys, logins or histories: a program may start there only if its profile names the folder", dir)
 		case !holdsPrivate(dir):
 			folders = append(folders, dir)
 		}

@@ -90,7 +90,7 @@ func (p *proposing) use(path string, u uses) {
 	writes := u.has(watch.Write, watch.Change)
 	if u.has(watch.Connect, watch.Listen) || isSocket(path) {
 		if u != 1<<watch.Look && exists(path) && !isSystemPath(path) {
-			p.omit(path, true, "it is a socket, behind which is another program")
+			p.omit(path, true, "it is a socket of another program")
 		}
 		return
 	}
@@ -116,7 +116,7 @@ func (p *proposing) use(path string, u uses) {
 	}
 	at := p.around(path, u)
 	if at == "" && slices.Contains(p.kept, path) {
-		p.omit(path, true, "no such file is there yet, and what is made in this folder ends with the program; make it, or name one in a folder of its own, and learn again")
+		p.omit(path, true, "the file does not exist yet, and files that are created in this folder are deleted when the program ends; create the file, or name one in a folder of its own, and learn again")
 	}
 	switch path = at; {
 	case path == "":
@@ -125,7 +125,7 @@ func (p *proposing) use(path string, u uses) {
 	case isWithinAny(path, p.secret):
 		p.omit(path, writes, ofSecrets)
 	case p.isShared(path):
-		p.omit(path, writes, "it has what belongs to all programs")
+		p.omit(path, writes, "it contains files of all programs")
 	default:
 		if dir := p.settings(path); !p.isShared(dir) {
 			path = dir

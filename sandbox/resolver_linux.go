@@ -80,7 +80,7 @@ func (n *names) answer(question []byte) []byte {
 	switch _, err := netip.ParseAddr(name); {
 	case err == nil || len(name) > 253 || !hostName.MatchString(name): // not a plain name: as a host in a profile, *.example.com for example has another meaning
 		code = dnsmessage.RCodeNameError
-		n.refuse(Refusal{What: "look up " + quoteName(name), Reason: "it is no host name"})
+		n.refuse(Refusal{What: "look up " + quoteName(name), Reason: "it is not a host name"})
 	case name == "localhost":
 		address = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	case !n.allowed.hasName(name):

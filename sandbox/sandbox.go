@@ -122,8 +122,9 @@ func (s *Sandbox) Failed(texts ...string) {
 	}
 }
 
-// mentions passes paths in the texts of a failed request to name: paths that the program does not see
-// and, if the request failed because something is read-only, paths that the program must not write.
+// A mentions calls name for paths that occur in the texts of a failed request. These are the paths
+// that the program does not see and, if the request failed because something is read-only, those
+// that the program must not write.
 type mentions struct {
 	name func(path string, isReadOnly bool)
 }
@@ -248,7 +249,7 @@ func (p Profile) Check() error {
 			if !filepath.IsAbs(path) && path != "~" && !strings.HasPrefix(path, "~/") {
 				faults = append(faults, fmt.Errorf("%s: %q: expected an absolute path, or one that begins with ~/", at, path))
 			} else if filepath.Clean(path) == "/" && p.By == "" {
-				faults = append(faults, fmt.Errorf("%s: %q: this is everything; name the folders that it needs, such as /srv", at, path))
+				faults = append(faults, fmt.Errorf("%s: %q: this is the whole file system; name the folders that the program needs, such as /srv", at, path))
 			}
 		}
 	}

@@ -74,7 +74,7 @@ func seatbelt(l outsourced) (argv []string, env []string, err error) {
 	if l.proxy != "" {
 		host, port, err := net.SplitHostPort(l.proxy)
 		if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() || strings.Trim(port, "0123456789") != "" || port == "" {
-			return nil, nil, fmt.Errorf("the proxy %q is no address and port of this machine", l.proxy)
+			return nil, nil, fmt.Errorf("the proxy %q is not an address and port of this machine", l.proxy)
 		}
 		fmt.Fprintf(&text, "(allow network-outbound (remote tcp \"localhost:%s\"))\n", port)
 	}

@@ -247,7 +247,7 @@ func (r *refusing) mentioned(path string, isReadOnly bool) {
 // keeps is the verb of a Refusal about lost data.
 const keeps = "keep what it writes to"
 
-const homeEnds = "its home folder is a temporary one, which ends with it"
+const homeEnds = "its home folder is temporary, and is deleted when the program ends"
 
 // lose reports a file that the program made in its temporary home folder.
 func (r *refusing) lose(path string) {

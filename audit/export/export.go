@@ -73,7 +73,7 @@ type Exporter struct {
 func New(target string, o Options) (*Exporter, error) {
 	u, err := url.Parse(target)
 	if err != nil {
-		return nil, fmt.Errorf("the target of exported lines is no URL: %w", err)
+		return nil, fmt.Errorf("the target of exported lines is not a URL: %w", err)
 	}
 	o.Service = cmp.Or(o.Service, "junction")
 	if o.Logger == nil {
@@ -189,7 +189,7 @@ func (e *Exporter) run() {
 			pause = firstPause
 			continue
 		}
-		e.log.Warn("audit: lines are not exported, and sent again", "to", e.target, "error", err, "pause", pause)
+		e.log.Warn("audit: lines could not be exported, and will be sent again", "to", e.target, "error", err, "pause", pause)
 		select {
 		case <-time.After(pause):
 		case <-e.ctx.Done():

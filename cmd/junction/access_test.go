@@ -67,7 +67,7 @@ func TestUselessPasswordsAreNotRequested(t *testing.T) {
 		name    string
 		want    string // empty: it can be used
 	}{
-		{policies.UserAddCommand, "ann", `there is a user "ann" already; junction user passwd gives another password`},
+		{policies.UserAddCommand, "ann", `there is a user "ann" already; junction user passwd changes the password`},
 		{policies.UserPasswdCommand, "ben", `there is no such user: "ben"; junction user list lists them`},
 		{policies.UserPasswdCommand, "ann", ""},
 		{policies.UserAddCommand, "ben", ""},

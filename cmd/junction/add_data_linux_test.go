@@ -12,7 +12,7 @@ import (
 
 // To a server that writes where it may not keep it all is well, until it starts again: so add says it before.
 func TestAddKeepsWritablePathsOrReportsThem(t *testing.T) {
-	const given, lost = "graph gets ", ", which does not exist, and files that it writes there are deleted when it ends: "
+	const given, lost = "graph gets ", ", which does not exist, and files that the server writes there are deleted when the server ends: "
 	for _, c := range []struct {
 		name  string
 		typed string // "": with --yes
@@ -23,13 +23,13 @@ func TestAddKeepsWritablePathsOrReportsThem(t *testing.T) {
 		says  string // on standard error
 	}{
 		{"a variable, with a file in a folder that all use", "", "--env DATA_FILE=HOME/memory.jsonl", "", cli.ExitUsage, "",
-			given + "DATA_FILE=HOME/memory.jsonl" + lost + "other programs use that folder, so give it its own one, with --env DATA_FILE=HOME/graph-data/memory.jsonl --write HOME/graph-data; --read HOME/memory.jsonl adds it nevertheless"},
+			given + "DATA_FILE=HOME/memory.jsonl" + lost + "other programs use that folder, so give the server a folder of its own, with --env DATA_FILE=HOME/graph-data/memory.jsonl --write HOME/graph-data; --read HOME/memory.jsonl adds it nevertheless"},
 		{"as that says", "", "--env DATA_FILE=HOME/graph-data/memory.jsonl --write HOME/graph-data", "", cli.ExitOK, "~/graph-data", ""},
-		{"in a folder of its own", "", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitUsage, "", given + "DATA_FILE=HOME/own/memory.jsonl" + lost + "--write HOME/own lets it keep that; "},
-		{"in one that is not there", "", "--env DATA_FILE=HOME/no/such/memory.jsonl", "", cli.ExitUsage, "", "--write HOME/no/such lets it keep that; "},
-		{"a folder that is not there", "", "--env DATA_DIR=HOME/data", "", cli.ExitUsage, "", given + "DATA_DIR=HOME/data" + lost + "--write HOME/data lets it keep that; "},
+		{"in a folder of its own", "", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitUsage, "", given + "DATA_FILE=HOME/own/memory.jsonl" + lost + "--write HOME/own lets the server keep its data; "},
+		{"in one that is not there", "", "--env DATA_FILE=HOME/no/such/memory.jsonl", "", cli.ExitUsage, "", "--write HOME/no/such lets the server keep its data; "},
+		{"a folder that is not there", "", "--env DATA_DIR=HOME/data", "", cli.ExitUsage, "", given + "DATA_DIR=HOME/data" + lost + "--write HOME/data lets the server keep its data; "},
 		{"a folder that is there", "", "--env DATA_DIR=HOME/own", "", cli.ExitOK, "~/own", ""},
-		{"an argument", "", "", "--file HOME/memory.jsonl", cli.ExitUsage, "", given + "HOME/memory.jsonl" + lost + "other programs use that folder, so give it its own one, with HOME/graph-data/memory.jsonl in its place, and --write HOME/graph-data; "},
+		{"an argument", "", "", "--file HOME/memory.jsonl", cli.ExitUsage, "", given + "HOME/memory.jsonl" + lost + "other programs use that folder, so give the server a folder of its own: write HOME/graph-data/memory.jsonl in place of that path, and add --write HOME/graph-data; "},
 		{"a file that it may write", "", "--env DATA_FILE=HOME/memory.jsonl --write HOME/memory.jsonl", "", cli.ExitOK, "~/memory.jsonl", ""},
 		{"a file that it only reads", "", "--env DATA_FILE=HOME/memory.jsonl --read HOME/memory.jsonl", "", cli.ExitOK, "", ""},
 		{"without a sandbox", "", "--env DATA_FILE=HOME/memory.jsonl --no-sandbox", "", cli.ExitOK, "", ""},
@@ -77,7 +77,7 @@ func TestAddKeepsWritablePathsOrReportsThem(t *testing.T) {
 			if moved := home + "/graph-data/memory.jsonl"; strings.Contains(c.name, "moves") && (!strings.Contains(configuration, moved) || strings.Contains(configuration, home+"/memory.jsonl")) {
 				t.Errorf("the entry names another file: %s", configuration)
 			}
-			if noted := strings.Contains(strings.Join(strings.Fields(got.stdout), " "), "are deleted when it ends: --write "+home+"/own lets it keep that"); noted != strings.HasPrefix(c.typed, "n") {
+			if noted := strings.Contains(strings.Join(strings.Fields(got.stdout), " "), "are deleted when the server ends: --write "+home+"/own lets the server keep its data"); noted != strings.HasPrefix(c.typed, "n") {
 				t.Errorf("noted is %v: %s", noted, got.stdout)
 			}
 		})

@@ -25,8 +25,8 @@ func TestMissingFoldersOfAServerAreCreatedOrReported(t *testing.T) {
 	}{
 		{"it is made", "y\ny\n", []string{"serve", "filesystem"}, cli.ExitOK, `Added "files" to`, "The folder FOLDER, which files needs, does not exist. Make it?", true},
 		{"it is made, and the server is not added", "y\nn\n", []string{"serve", "filesystem"}, cli.ExitOK, "Nothing was changed.", "Make it?", false},
-		{"it is not made, and needed", "n\n", []string{"serve", "filesystem"}, cli.ExitConnection, "", "the folder FOLDER, which it got, does not exist: make it first, with mkdir -p FOLDER", false},
-		{"the user is not asked, and it is needed", "", []string{"serve", "filesystem"}, cli.ExitConnection, "", "the folder FOLDER, which it got, does not exist: make it first, with mkdir -p FOLDER", false},
+		{"it is not made, and needed", "n\n", []string{"serve", "filesystem"}, cli.ExitConnection, "", "the folder FOLDER, which the server was given, does not exist: create it first, with mkdir -p FOLDER", false},
+		{"the user is not asked, and it is needed", "", []string{"serve", "filesystem"}, cli.ExitConnection, "", "the folder FOLDER, which the server was given, does not exist: create it first, with mkdir -p FOLDER", false},
 		{"the user is not asked, and the server starts", "", []string{"serve", "memory"}, cli.ExitOK, "there is no folder FOLDER; once it exists, allow writing with junction server sandbox allow files --write", "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -305,8 +305,8 @@ func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
 	}
 	write(path, strings.Replace(configuration, "@1.0.0", "@2.0.0", 1))
 	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "junction server upgrade echo")
-	s.runs(t, "", "install").expect(t, cli.ExitConnection, "", "has another command line than the lock")
-	s.runs(t, "", "outdated").expect(t, cli.ExitConnection, "", "has another command line than the lock")
+	s.runs(t, "", "install").expect(t, cli.ExitConnection, "", "does not have the command line that is in the lock")
+	s.runs(t, "", "outdated").expect(t, cli.ExitConnection, "", "does not have the command line that is in the lock")
 	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, cli.ExitOK, "echo: upgraded to 2.0.0.", "")
 	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, cli.ExitOK, "UTC", "")
 

@@ -41,7 +41,7 @@ func TestSeenDefinitionsAreNotApproved(t *testing.T) {
 	listed := runs(t, "", "approve", "kept", "--config", config).stderr
 	_, rest, _ := strings.Cut(listed, "junction server approve kept@")
 	hash, _, _ := strings.Cut(rest, " ")
-	runs(t, "", "approve", "kept@"+hash, "--config", config).expect(t, cli.ExitOK, "Approved of server \"kept\"", "")
+	runs(t, "", "approve", "kept@"+hash, "--config", config).expect(t, cli.ExitOK, "Approved for server \"kept\"", "")
 	runs(t, "", "approve", "--config", config).expect(t, cli.ExitOK, "waits for approval.", "")
 	if n := newDefinitions(runs(t, "", "chat", "kept", "--config", config, "--no-save", "-p", "hello").stderr); n >= tools {
 		t.Errorf("approved, and %d definitions are new", n)

@@ -54,7 +54,7 @@ func TestAServerWithASandboxIsConfinedByEveryCommand(t *testing.T) {
 	}
 
 	for sandbox, want := range map[string]string{
-		`{"write": ["/"]}`:             `server "files": junction.servers.files.sandbox: write: "/": this is everything; name the folders that it needs, such as /srv`,
+		`{"write": ["/"]}`:             `server "files": junction.servers.files.sandbox: write: "/": this is the whole file system; name the folders that the program needs, such as /srv`,
 		`{"read": ["notes"]}`:          `server "files": junction.servers.files.sandbox: read: "notes": expected an absolute path, or one that begins with ~/`,
 		`{"hosts": ["https://a.org"]}`: `hosts: "https://a.org": expected a host name without a scheme or a path`,
 		`{"processes": -1}`:            "processes",

@@ -34,7 +34,7 @@ func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
 		{"a conversation to show that is not there", "conversations|export|nope", cli.ExitUsage, "junction: no conversation has the ID \"nope\"; junction chat history list shows all conversations\n"},
 		{"a conversation to copy that is not there", "conversations|fork|nope", cli.ExitUsage, "junction: no conversation has the ID \"nope\"; junction chat history list shows all conversations\n"},
 		{"a conversation to delete that is not there", "conversations|delete|nope", cli.ExitUsage, "junction: no conversation has the ID \"nope\"; junction chat history list shows all conversations\n"},
-		{"a copy of more than there is", "conversations|fork|last|--entries|999", cli.ExitUsage, "give a number from 1 to that"},
+		{"a copy of more than there is", "conversations|fork|last|--entries|999", cli.ExitUsage, "give a number from 1 to "},
 		{"a list of less than nothing", "conversations|list|--limit|-1", cli.ExitUsage, "--limit"},
 		{"a format that there is not", "conversations|export|last|--format|pdf", cli.ExitUsage, "--format"},
 		{"no ID", "conversations|export", cli.ExitUsage, "expected one ID"},

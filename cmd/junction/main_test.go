@@ -90,7 +90,7 @@ func TestCommands(t *testing.T) {
 		{"a tool is called with typed arguments", "call everything add a=1 b=2.5", cli.ExitOK, "{\"sum\":3.5}\n", ""},
 		{"a tool is called with JSON", `call everything echo --args {"message":"hi"}`, cli.ExitOK, "hi\n", ""},
 		{"a tool is called with JSON of standard input", "call everything echo --args -", cli.ExitOK, "from stdin\n", ""},
-		{"a tool that fails is marked", "call everything fail", cli.ExitToolFailed, "nothing to mend\n", "The tool fail failed:\n"},
+		{"a tool that fails is marked", "call everything fail", cli.ExitToolFailed, "nothing needs to be fixed\n", "The tool fail failed:\n"},
 		{"an unknown tool is the server's error, with a hint", "call everything ecco", cli.ExitProtocol, "", `junction: the server lists no tool "ecco"; did you mean "echo"?`},
 		{"an unknown prompt is the server's error, with a hint", "prompt everything travl country=x", cli.ExitProtocol, "", `junction: the server lists no prompt "travl"; did you mean "travel"?`},
 		{"what is there of the tools that are named is shown", "tools everything nosuch add", cli.ExitUsage, "add  (", `junction: the server lists no tool "nosuch"`},

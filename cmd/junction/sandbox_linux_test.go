@@ -72,7 +72,7 @@ func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 	} {
 		runs(t, "", append(append([]string{"sandbox"}, strings.Fields(c.args)...), "--config", "mcp.json")...).expect(t, cli.ExitUsage, "", c.want)
 	}
-	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "*.com").expect(t, cli.ExitConnection, "", `"*.com": expected at least two labels behind the *`)
+	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "*.com").expect(t, cli.ExitConnection, "", `"*.com": expected at least two labels after the *`)
 	// A link to a file that is kept elsewhere, as with others' settings, stays one.
 	if err := errors.Join(os.Rename(clitest.In(t, "mcp.json"), clitest.In(t, "kept.json")), os.Symlink("kept.json", clitest.In(t, "mcp.json"))); err != nil {
 		t.Fatal(err)
@@ -187,10 +187,10 @@ func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
   "loose": ` + program + `"memory", "--file", ` + quoteJSON(loose) + `]}}}`})
 	const ada = `create_entities={"entities": [{"name": "Ada", "entityType": "person", "observations": []}]}`
 	const nothing = "With this profile it starts, does the same, and is refused nothing.\n"
-	missing := "Not proposed: " + loose + ": no such file is there yet, and what is made in this folder ends with the program; make it, or name one in a folder of its own, and learn again.\n"
+	missing := "Not proposed: " + loose + ": the file does not exist yet, and files that are created in this folder are deleted when the program ends; create the file, or name one in a folder of its own, and learn again.\n"
 	for _, c := range []struct{ server, call, want string }{
 		{"files", `read-file={"path": "a.md"}`, "files needs:\n+ read   " + project + "\n" + nothing},
-		{"all", `read-file={"path": ` + quoteJSON(project+"/a.md") + `}`, "all needs:\n+ read   " + project + "\nNot proposed: /: it has what belongs to all programs. If it needs that: junction server sandbox allow all --read /\n" + nothing},
+		{"all", `read-file={"path": ` + quoteJSON(project+"/a.md") + `}`, "all needs:\n+ read   " + project + "\nNot proposed: /: it contains files of all programs. If it needs that: junction server sandbox allow all --read /\n" + nothing},
 		{"memory", ada, "memory needs:\n+ write  " + elsewhere + "\n" + nothing},
 		{"loose", ada, "loose needs:\n  nothing beyond the system's programs and its own package, and no host\n" + missing + nothing},
 	} {

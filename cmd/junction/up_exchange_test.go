@@ -180,7 +180,7 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 	}
 	s.mu.Unlock()
 	call("eve", s.give("eve", time.Hour, "", r.url), "modern").expect(t, cli.ExitConnection, "", "access_denied; the authorization server must let oauth.clientId of modern exchange this user's tokens")
-	call("robot", key, "modern").expect(t, cli.ExitConnection, "", "the caller has no access token: log in at the gateway, and do not use a key")
+	call("robot", key, "modern").expect(t, cli.ExitConnection, "", "the caller did not send an access token: log in at the gateway, and do not use a key")
 
 	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d", code)

@@ -287,7 +287,7 @@ func TestUpAppliesRedactionAndBounds(t *testing.T) {
 		t.Errorf("exported is %s", text)
 	}
 	for config, want := range map[string]string{
-		`"servers": {"everything": {"redact": {"results": ["/a~"]}}}`:                  `junction: servers.everything.redact.results: "/a~" is no path`,
+		`"servers": {"everything": {"redact": {"results": ["/a~"]}}}`:                  `junction: servers.everything.redact.results: "/a~" is not a path`,
 		`"servers": {"everything": {"tools": {"x": {"redact": {"arguments": [""]}}}}}`: `junction: servers.everything.tools.x.redact.arguments: "" names no place`,
 		`"audit": {"redact": ["/"]}`:                                                   `junction: audit.redact: "/" names no place`,
 	} {

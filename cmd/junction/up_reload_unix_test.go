@@ -270,7 +270,7 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 	_, hash, _ := strings.Cut(shown.stderr, "junction server approve ")
 	hash, _, _ = strings.Cut(hash, " ")
 	runs(t, "", "approve", "a@"+strings.Repeat("0", 32), "--config", config).expect(t, cli.ExitConnection, "", "changed meanwhile")
-	runs(t, "", "approve", hash, "--config", config).expect(t, cli.ExitOK, `Approved of server "a": 1 changed`, "")
+	runs(t, "", "approve", hash, "--config", config).expect(t, cli.ExitOK, `Approved for server "a": 1 changed`, "")
 	waitFor(t, "it is offered again", func() bool { return strings.Contains(toolsAt(t, r.url), "a__echo") })
 	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, cli.ExitOK, "hi", "")
 	runs(t, "", "approve", "--config", config).expect(t, cli.ExitOK, "Nothing in "+config+" waits for approval", "")
@@ -290,7 +290,7 @@ func TestEditedToolsAreApprovedAsTheServerDefinesThem(t *testing.T) {
 	shown.expect(t, cli.ExitUsage, "outputSchema", "there is no terminal for questions; junction server approve a@")
 	_, hash, _ := strings.Cut(shown.stderr, "junction server approve ")
 	hash, _, _ = strings.Cut(hash, " ")
-	runs(t, "", "approve", hash, "--config", config).expect(t, cli.ExitOK, `Approved of server "a"`, "")
+	runs(t, "", "approve", hash, "--config", config).expect(t, cli.ExitOK, `Approved for server "a"`, "")
 	waitFor(t, "all is offered", func() bool {
 		all := toolsAt(t, r.url)
 		return strings.Contains(all, "a__echo") && strings.Contains(all, "a__add") && strings.Contains(all, "Adds 1 to a number.")

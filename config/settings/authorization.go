@@ -31,7 +31,7 @@ type Authorization struct {
 	Tools          map[string][]string `json:"tools,omitempty" max:"1000" doc:"scopes of tools, by patterns of the names that clients see; without all of them a caller neither sees nor calls a tool"`
 	Scopes         []string            `json:"scopes,omitempty" max:"100" restart:"tokens" doc:"further scopes, such as those of rules"`
 	TokenTime      time.Duration       `json:"tokenTime,omitempty" default:"15m" restart:"tokens" doc:"the lifetime of access tokens of --auth local; up to 24h"`
-	LoginTime      time.Duration       `json:"loginTime,omitempty" default:"2160h" restart:"tokens" doc:"the longest time of a login with --auth local, with all renewals; up to 8760h. Without a refresh token of the provider it is at most 12h"`
+	LoginTime      time.Duration       `json:"loginTime,omitempty" default:"2160h" restart:"tokens" doc:"the maximum duration of a login with --auth local, including renewals; up to 8760h. If the provider issues no refresh token, at most 12h"`
 	TrustedProxies []string            `json:"trustedProxies,omitempty" max:"100" restart:"gateway" doc:"proxies in front of the gateway whose X-Forwarded-For or Forwarded names the client, as --trusted-proxy: networks such as 10.0.0.0/8, addresses, or unix for a socket"`
 	Proofs         string              `json:"proofs,omitempty" enum:"taken,needed,nonce" default:"taken" restart:"tokens" doc:"whether access tokens are bound to a key of their client (DPoP), which makes stolen tokens useless: if the client does so; always; or always with a nonce of the gateway, so that proofs cannot be prepared. Junction's own client binds its tokens if needed; many clients cannot"`
 	RegisteredOnly bool                `json:"registeredOnly,omitempty" restart:"tokens" doc:"clients must register with --auth local: for a gateway without internet, which cannot read the documents that clients such as Codex publish"`
@@ -57,7 +57,7 @@ type Provider struct {
 	Issuer string `json:"issuer" doc:"its URL"`
 	Credential
 	Domains  []string `json:"domains,omitempty" max:"100" doc:"domains of verified e-mail addresses whose owners may log in; their names are these addresses"`
-	Subjects []string `json:"subjects,omitempty" max:"10000" doc:"further users who may log in, by the provider's ID of them (sub)"`
+	Subjects []string `json:"subjects,omitempty" max:"10000" doc:"further users who may log in, by the provider's ID for them (sub)"`
 	Scopes   []string `json:"scopes,omitempty" max:"100" doc:"scopes of all these users"`
 
 	Groups map[string][]string `json:"groups,omitempty" max:"1000" doc:"further scopes of the users of a group, by the group's name at the provider"`

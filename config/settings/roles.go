@@ -82,7 +82,7 @@ func (s *Settings) checkRoles() (faults []error) {
 		}
 		for i, text := range r.Tools {
 			if _, err := path.Match(parsePattern(text).text, ""); err != nil {
-				faults = append(faults, fmt.Errorf("%s.tools[%d]: %q is no pattern: %w", at, i, text, err))
+				faults = append(faults, fmt.Errorf("%s.tools[%d]: %q is not a valid pattern: %w", at, i, text, err))
 			}
 		}
 		for member, list := range map[string][]string{"profiles": r.Profiles, "tools": r.Tools} {

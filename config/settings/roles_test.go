@@ -16,7 +16,7 @@ func TestRolesAreChecked(t *testing.T) {
 		{`{"who": ["user:"]}`, `got "user:"`},
 		{`{"who": ["**"]}`, `got "**"`},
 		{`{}`, `roles.r.who`},
-		{`{"who": ["*"], "tools": ["["]}`, `roles.r.tools[0]: "[" is no pattern`},
+		{`{"who": ["*"], "tools": ["["]}`, `roles.r.tools[0]: "[" is not a valid pattern`},
 		{`{"who": ["*"], "tools": []}`, `roles.r.tools: the list is empty; leave it out for all`},
 		{`{"who": ["*"], "profiles": []}`, `roles.r.profiles: the list is empty`},
 		{`{"who": ["*"], "rate": "60"}`, `roles.r.rate`},

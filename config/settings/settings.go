@@ -29,18 +29,18 @@ type Settings struct {
 	Conflicts     string             `json:"conflicts,omitempty" enum:"suffix,priority,error" default:"suffix" doc:"the treatment of a name or URI of two servers: the later one gets a suffix (a URI becomes junction:SERVER/URI); the first one keeps it; or neither has it, the error of a call names both, and a resource can still be read as junction:SERVER/URI"`
 	Tools         string             `json:"tools,omitempty" enum:"auto,all,search" default:"auto" flag:"tools" doc:"the tools that clients see: all; search_tools, describe_tool and call_tool instead; or these three if all tools cost more than 10,000 tokens"`
 	Pin           []string           `json:"pin,omitempty" max:"100" flag:"pin PATTERN" doc:"patterns of tools that are always listed, such as files__*"`
-	Policy        string             `json:"policy,omitempty" flag:"policy FILE" usage:"rules that decide which calls may run; what they ask about, the client's user is asked" doc:"a file of rules that decide which calls may run; a relative path is from this file's folder"`
+	Policy        string             `json:"policy,omitempty" flag:"policy FILE" usage:"rules that decide which calls may run; if a rule says ask, the client's user is asked" doc:"a file of rules that decide which calls may run; a relative path is from this file's folder"`
 	Shadow        bool               `json:"shadow,omitempty" flag:"shadow" doc:"let every call run; the audit log has the decisions of the rules"`
 	Review        string             `json:"review,omitempty" enum:"none,changes,all" default:"none" flag:"review" restart:"server" doc:"withhold tools and prompts whose definitions changed since they were first seen or approved; or all that were not approved: junction server approve"`
 	Audit         *Audit             `json:"audit,omitempty" doc:"write every call to a log before its result leaves"`
 	Authorization Authorization      `json:"authorization,omitzero" doc:"access tokens and logins, with junction up --auth"`
 	Limits        Limits             `json:"limits,omitzero" doc:"limits of each user, or of each client without a known user"`
 	MaxResult     int                `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result of servers without their own limit; a larger text becomes a resource, and the result a preview of it; by default results stay as they are"`
-	Drain         *Drain             `json:"drain,omitempty" doc:"its end after SIGTERM, as --drain-delay and --drain-time"`
+	Drain         *Drain             `json:"drain,omitempty" doc:"how it ends after SIGTERM, as with --drain-delay and --drain-time"`
 	StateKeys     []string           `json:"stateKeys,omitempty" max:"10" doc:"secrets of at least 32 bytes that all replicas of a gateway have, so that each can serve every client over HTTP: ${file:PATH}, ${secret:NAME}, ${VARIABLE}, or the text itself. The first one seals what clients carry between requests, and all open it. Adding the first key, or removing the last one, waits until junction up starts again"`
 	Peers         []string           `json:"peers,omitempty" max:"100" doc:"the origins of the replicas, such as http://10.0.0.2:7717, with stateKeys. A replica passes on to them what belongs to another one, with the credentials of the client"`
 	Registries    []Registry         `json:"registries,omitempty" max:"100" doc:"registries in which servers are searched; the first one with a server defines it; by default the official registry of MCP"`
-	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"settings of single servers, by name"`
+	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"settings of individual servers, by name"`
 	Roles         map[string]Role    `json:"roles,omitempty" max:"100" doc:"what callers may do, by names of roles; with at least one, a caller without a role may do nothing"`
 	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of the offer, each at its endpoint /mcp/NAME, or with --stdio --profile NAME; rules see the name as profile"`
 }
@@ -116,7 +116,7 @@ type Audit struct {
 	Keep      string        `json:"keep,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" example:"1GB" flag:"audit-keep SIZE" restart:"gateway" doc:"bytes of all files, 1 GiB by default; the oldest ones are removed"`
 	KeepFor   time.Duration `json:"keepFor,omitempty" example:"2160h" flag:"audit-keep-for DURATION" restart:"gateway" doc:"the time after its last call at which a file is removed; by default its age does not count"`
 
-	Redact []string `json:"redact,omitempty" max:"1000" doc:"further values hidden in both, next to apparent secrets: paths such as /user/email or /items/*/price"`
+	Redact []string `json:"redact,omitempty" max:"1000" doc:"further values hidden in arguments and results, in addition to apparent secrets: paths such as /user/email or /items/*/price"`
 }
 
 // MaxDrain is the longest time that each member of a Drain may have.
@@ -125,7 +125,7 @@ const MaxDrain = 10 * time.Minute
 // A Drain configures how an HTTP address shuts down.
 type Drain struct {
 	Delay *time.Duration `json:"delay,omitempty" example:"10s" restart:"gateway" doc:"the time after SIGTERM in which it still takes requests, while /readyz reports 503 to balancers; by default 3s with --admin, else 0"`
-	Time  *time.Duration `json:"time,omitempty" default:"5s" restart:"gateway" doc:"the time that running requests have after that; later they get an error"`
+	Time  *time.Duration `json:"time,omitempty" default:"5s" restart:"gateway" doc:"the time that running requests then have to finish; after it they get an error"`
 }
 
 // check returns an error for faults that the schema cannot express.
@@ -149,21 +149,21 @@ type Limits struct {
 type Server struct {
 	Prefix    *string         `json:"prefix,omitempty" pattern:"^[a-zA-Z0-9_-]{0,40}$" doc:"the prefix of its tools and prompts in place of its name; empty for none"`
 	Isolation string          `json:"isolation,omitempty" enum:"shared,user,client" default:"shared" restart:"server" doc:"whether each user or client has an instance of the server, such as a program with its state"`
-	Instances int             `json:"instances,omitempty" min:"1" max:"1000" default:"16" doc:"the most instances"`
+	Instances int             `json:"instances,omitempty" min:"1" max:"1000" default:"16" doc:"the maximum number of instances"`
 	Idle      time.Duration   `json:"idle,omitempty" default:"10m" doc:"the time for which an unused instance is kept"`
 	Tags      []string        `json:"tags,omitempty" max:"20" doc:"words for its whole offer, for patterns such as tag:WORD"`
 	Only      []string        `json:"only,omitempty" max:"1000" doc:"patterns of its offered tools, by the server's names, such as read_*; prompt:PATTERN, resource:PATTERN of URIs and tag:WORD are for others; all by default"`
-	Hide      []string        `json:"hide,omitempty" max:"1000" doc:"such patterns of hidden tools and others"`
+	Hide      []string        `json:"hide,omitempty" max:"1000" doc:"patterns of the same form for hidden tools and others"`
 	Limits    Limits          `json:"limits,omitzero" doc:"limits of all clients together"`
 	Secrets   string          `json:"secrets,omitempty" enum:"pass,arguments,results,both" default:"pass" doc:"refuse calls with an apparent key or token in their arguments, withhold such results, or both; examples such as ghp_abcdefghijklmnop do not count"`
 	Redact    Redact          `json:"redact,omitzero" doc:"values hidden in the calls of all its tools"`
 	Retries   int             `json:"retries,omitempty" min:"1" max:"10" doc:"how often a call without a response is repeated, if the tool is declared read-only or idempotent; by default never. A server that ended is started again. Junction repeats a lost call of this kind once in any case; retries come on top, and each may be repeated once, too"`
 	MaxResult int             `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result; a larger text becomes a resource, and the result a preview of it"`
 	Sandbox   *Sandbox        `json:"sandbox,omitempty" restart:"server" doc:"confine the server's program: it reads the system, its own package, and the paths listed here"`
-	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"settings of single tools, by the server's names"`
+	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"settings of individual tools, by the names that the server gives them"`
 
-	Prompts   map[string]Entry `json:"prompts,omitempty" max:"1000" doc:"settings of single prompts, by the server's names"`
-	Resources map[string]Entry `json:"resources,omitempty" max:"1000" doc:"settings of single resources and templates, by URI and URI template"`
+	Prompts   map[string]Entry `json:"prompts,omitempty" max:"1000" doc:"settings of individual prompts, by the names that the server gives them"`
+	Resources map[string]Entry `json:"resources,omitempty" max:"1000" doc:"settings of individual resources and templates, by URI and URI template"`
 }
 
 // An Entry holds the settings of one feature of a server.
@@ -195,7 +195,7 @@ type Redact struct {
 type Profile struct {
 	Servers []string `json:"servers,omitempty" max:"1000" doc:"its servers; all by default"`
 	Only    []string `json:"only,omitempty" max:"1000" doc:"patterns of its tools, by the names that clients see, such as files__*; prompt:PATTERN, resource:PATTERN of URIs and tag:WORD are for others; all by default"`
-	Hide    []string `json:"hide,omitempty" max:"1000" doc:"such patterns of tools and others that it omits"`
+	Hide    []string `json:"hide,omitempty" max:"1000" doc:"patterns of the same form for tools and others that it omits"`
 	Tools   string   `json:"tools,omitempty" enum:"auto,all,search" doc:"the tools that clients see; by default as without a profile"`
 	Pin     []string `json:"pin,omitempty" max:"100" doc:"patterns of tools that are always listed"`
 	Policy  string   `json:"policy,omitempty" doc:"a file of further rules"`
@@ -377,11 +377,11 @@ type Sandbox struct {
 	Read      []string `json:"read,omitempty" max:"200" doc:"folders and files that it may read, absolute or below ~/"`
 	Write     []string `json:"write,omitempty" max:"200" doc:"folders and files that it may read and write; a missing one is created, as a file if the name has an extension, such as notes.db"`
 	Hosts     []string `json:"hosts,omitempty" max:"200" doc:"hosts that it may connect to at ports 443 and 80: api.example.com, *.example.com (not example.com itself), 10.0.0.5 or localhost; HOST:PORT for another port"`
-	Env       []string `json:"env,omitempty" max:"200" doc:"names of variables of Junction's environment that it gets, next to those of its entry"`
-	Processes int      `json:"processes,omitempty" min:"1" max:"100000" default:"512" doc:"the most processes and threads"`
-	Memory    string   `json:"memory,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" default:"4GB" doc:"the most memory"`
-	CPU       float64  `json:"cpu,omitempty" min:"0.01" max:"1000" example:"0.5" doc:"the most cores; all by default"`
-	Files     int      `json:"files,omitempty" min:"16" max:"1000000" default:"4096" doc:"the most open files of each process"`
+	Env       []string `json:"env,omitempty" max:"200" doc:"names of variables from Junction's environment that it gets, in addition to those of its entry"`
+	Processes int      `json:"processes,omitempty" min:"1" max:"100000" default:"512" doc:"the maximum number of processes and threads"`
+	Memory    string   `json:"memory,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" default:"4GB" doc:"the maximum memory"`
+	CPU       float64  `json:"cpu,omitempty" min:"0.01" max:"1000" example:"0.5" doc:"the maximum number of cores; all by default"`
+	Files     int      `json:"files,omitempty" min:"16" max:"1000000" default:"4096" doc:"the maximum number of open files of each process"`
 	By        string   `json:"by,omitempty" enum:"docker,podman" doc:"run it in a container of this engine instead of the system's own means; the container reaches no host, or all with the host *"`
 	Image     string   `json:"image,omitempty" max:"500" example:"node:22-slim" doc:"the image of the container; not for entries that run docker or podman, which name their own"`
 	Watch     bool     `json:"watch,omitempty" doc:"log refused reads of every start, which makes each opened file some 20 µs slower; by default only until one use without a refusal"`

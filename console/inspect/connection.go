@@ -527,7 +527,7 @@ const (
 // A subscription is the subscription of a connection.
 type subscription struct {
 	Filter mcp.SubscriptionFilter `json:"filter"`
-	// Agreed is the part of Filter that the server acknowledged, or nil until it did.
+	// Agreed is the part of Filter that the server has acknowledged. It is nil until then.
 	Agreed *mcp.SubscriptionFilter `json:"agreed,omitempty"`
 
 	stop context.CancelCauseFunc

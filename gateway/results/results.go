@@ -92,7 +92,7 @@ func (k *keeper) template(w *jsonrpc.Writer) {
 	w.ObjectElement()
 	w.String("uriTemplate", k.prefix+"{id}{/page}")
 	w.String("name", "long results of "+k.options.Server)
-	w.String("description", "the whole text, or a page, of a result that was too long; the result has the URI")
+	w.String("description", "a result that was too long, as a whole or one page of it; the shortened result contains the URI")
 	w.End()
 }
 

@@ -197,7 +197,7 @@ func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 	}
 	r.mu.RUnlock()
 	if listed && !passed && !withheld { // a server may hide a tool, or define it so that it cannot be read
-		return true, mcp.Errorf(mcp.CodeInvalidParams, "%s %q is not called: server %q does not list it, or its definition cannot be read, so it cannot be approved by the operator", noun, req.Name, r.options.Server)
+		return true, mcp.Errorf(mcp.CodeInvalidParams, "%s %q was refused: the operator cannot approve it, because server %q does not list it or its definition cannot be read", noun, req.Name, r.options.Server)
 	}
 	if withheld {
 		fault := mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld until it is approved: it is %s; the operator of the gateway can %s", noun, req.Name, w.Why(), r.options.Remedy)

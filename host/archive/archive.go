@@ -95,7 +95,7 @@ var (
 	// ErrNoEntry reports that a conversation has fewer entries than requested.
 	ErrNoEntry = errors.New("there is no such entry")
 	// ErrContinued reports that another program appended to the conversation after it was loaded.
-	ErrContinued = errors.New("the conversation was continued elsewhere since it was loaded; load it again, or fork it to go on from here")
+	ErrContinued = errors.New("the conversation was continued elsewhere since it was loaded; load it again, or fork it to continue from here")
 	// ErrTooLarge reports that a limit of the archive is exceeded.
 	ErrTooLarge = errors.New("it is larger than the archive allows")
 	// ErrFull reports that the disk is full.

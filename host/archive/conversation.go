@@ -459,7 +459,7 @@ func eachEntry(ctx context.Context, tx *sql.Tx, id string, upto int, f func(numb
 			damage = fmt.Errorf("entry %d is missing", next)
 		}
 		if damage != nil {
-			damage = fmt.Errorf("entry %d of %s: %w (%w); fork it at %d to go on with what comes before", next, id, ErrDamaged, damage, next-1)
+			damage = fmt.Errorf("entry %d of %s: %w (%w); fork the conversation at %d to continue with the entries before it", next, id, ErrDamaged, damage, next-1)
 		}
 		if err := f(number, &e, text, damage); err != nil {
 			return err

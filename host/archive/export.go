@@ -88,7 +88,7 @@ func lateResult(e *host.Entry) *host.Kept {
 
 func titleOfTask(e *host.Entry) string {
 	kept := lateResult(e)
-	return fmt.Sprintf("What came of task %d, %s/%s", e.Task.Number, kept.Server, kept.Tool)
+	return fmt.Sprintf("Outcome of task %d, %s/%s", e.Task.Number, kept.Server, kept.Tool)
 }
 
 // facts returns a line of facts about the conversation.

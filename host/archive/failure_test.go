@@ -125,7 +125,7 @@ func TestADamagedEntrySaysHowFarTheRestGoes(t *testing.T) {
 		id := record(t, a, Meta{}, script()...).Meta().ID
 		exec(t, a, statement)
 		_, _, err := a.Load(t.Context(), id)
-		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "entry 3 of "+id) || !strings.Contains(err.Error(), "fork it at 2") {
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "entry 3 of "+id) || !strings.Contains(err.Error(), "fork the conversation at 2") {
 			t.Errorf("%s: %v", name, err)
 		}
 		fork, err := a.Fork(t.Context(), id, 2)

@@ -27,7 +27,7 @@ func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 		case err != nil:
 			return err
 		case upto < 0 || upto > from.Entries:
-			return fmt.Errorf("entry %d: %w: the conversation has %d; give a number from 1 to that", upto, ErrNoEntry, from.Entries)
+			return fmt.Errorf("entry %d: %w; give a number from 1 to %d", upto, ErrNoEntry, from.Entries)
 		case upto == 0:
 			upto = from.Entries
 		}

@@ -32,7 +32,7 @@ func TestTasksOfAConversationThatLeaves(t *testing.T) {
 		if err := a.Export(t.Context(), c.Meta().ID, format, &out); err != nil {
 			t.Fatal(err)
 		}
-		if text := out.String(); strings.Contains(text, "the-secret-id") || !strings.Contains(text, "a pot of gold") || format != JSON && !strings.Contains(text, "What came of task 1, works/dig") {
+		if text := out.String(); strings.Contains(text, "the-secret-id") || !strings.Contains(text, "a pot of gold") || format != JSON && !strings.Contains(text, "Outcome of task 1, works/dig") {
 			t.Errorf("as %s: %s", format, text)
 		}
 		if format != JSON {

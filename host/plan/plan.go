@@ -28,7 +28,7 @@ func Propose(ctx context.Context, c *host.Conversation, goal string) (host.Plan,
 	if goal = strings.TrimSpace(goal); goal == "" {
 		return host.Plan{}, errors.New("plan: the goal is empty; give a goal")
 	}
-	text := fmt.Sprintf("Make a plan for the goal below, and do nothing of it yet. First look up what you need to know. "+
+	text := fmt.Sprintf("Make a plan for the goal below, but do not carry out any of it yet. First look up what you need to know. "+
 		"Then answer only with the steps, at most %d: one numbered line each. Each step can be done and checked by itself.\n\nGoal: %s", maxProposed, goal)
 	answer, err := c.Ask(ctx, host.Question{Text: text, Shown: "plan: " + goal, Tools: func(t host.ToolInfo) bool { return t.ReadOnly }})
 	if err != nil {

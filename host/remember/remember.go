@@ -47,7 +47,7 @@ type Store interface {
 }
 
 type rememberInput struct {
-	Text string `json:"text" doc:"one fact, in words that say by themselves what they are about"`
+	Text string `json:"text" doc:"one fact, in words that are clear without this conversation"`
 }
 
 type recallInput struct {

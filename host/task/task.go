@@ -29,9 +29,9 @@ type Options struct {
 
 // A work is a task for a sub-agent.
 type work struct {
-	Task  string   `json:"task" doc:"what is to be done and what the answer must hold; the sub-agent knows nothing else of this conversation"`
-	Tools []string `json:"tools,omitempty" doc:"the only tools that it may use: SERVER for all of a server, or SERVER__TOOL; without it, all but this one"`
-	Name  string   `json:"name,omitempty" doc:"a word or two for what it does, which the user sees"`
+	Task  string   `json:"task" doc:"what is to be done and what the answer must contain; the sub-agent knows nothing else about this conversation"`
+	Tools []string `json:"tools,omitempty" doc:"the only tools that the sub-agent may use: SERVER for all tools of a server, or SERVER__TOOL; by default all but this one"`
+	Name  string   `json:"name,omitempty" doc:"one or two words that tell the user what the sub-agent does"`
 }
 
 // Add adds the tool to the server for [host.Options].Tools. The tool counts as read-only, because

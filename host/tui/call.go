@@ -529,7 +529,7 @@ func (s *screen) goOnWithTask() {
 		return
 	}
 	if s.taskRuns >= maxByItself {
-		s.say(ink.Muted, fmt.Sprintf("Task %d is over. The model continued by itself %d times since your last question: ask it to continue.", s.came, s.taskRuns))
+		s.say(ink.Muted, fmt.Sprintf("Task %d is over. The model has already continued by itself %d times since your last question, so it waits: ask it to continue.", s.came, s.taskRuns))
 		s.came = 0
 		return
 	}

@@ -455,7 +455,7 @@ func (s *screen) rewindTo(q askedQuestion) {
 	before := s.session.Saved()
 	s.inBackground(func(ctx context.Context) error { return s.session.Rewind(ctx, q.entry) }, func(s *screen) {
 		s.print(s.rule(strings.TrimSpace("conversation " + s.session.Saved().ID)))
-		text := "Went back to before “" + plaintext.Line(s.folded(q.text), 60) + "”, in a copy. Calls that ran since are not undone."
+		text := "Went back to before “" + plaintext.Line(s.folded(q.text), 60) + "”, in a copy. Calls that have run since then are not undone."
 		if before.ID != "" {
 			text += " Original: /resume " + before.ID
 		}
@@ -490,7 +490,7 @@ func (s *screen) listNotes(words string) {
 		case len(found) == 0 && words != "":
 			s.say(ink.Muted, "no note has these words")
 		case len(found) == 0:
-			s.say(ink.Muted, "the model has stored no notes yet; a fact of /keep is part of its conversation")
+			s.say(ink.Muted, "the model has stored no notes yet; a fact stored with /keep belongs to its conversation")
 		default:
 			p := &picker{title: "what is remembered"}
 			for i := range found {

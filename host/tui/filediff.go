@@ -121,7 +121,7 @@ func editIn(object []byte) (e edit, ok bool) {
 		after, isText := texts[partner]
 		if isText && seen[name] == 1 && seen[partner] == 1 {
 			if ok {
-				return edit{}, false // with two edits, none is the obvious one
+				return edit{}, false // with two edits, neither is the obvious one
 			}
 			e, ok = edit{before, after}, true
 		}

@@ -62,7 +62,7 @@ func TestPicturesThatAreDroppedBecomeLabels(t *testing.T) {
 		{"a text file", "/p/notes.txt", ""},
 		{"a text file next to a picture", "/p/cat.png /p/notes.txt", ""},
 		{"a picture in a sentence", "see /p/cat.png", ""},
-		{"a name that is no path", "cat.png", ""},
+		{"a name that is not a path", "cat.png", ""},
 		{"damaged", "/p/bad.png", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func TestAConversationContinuesFromAnEarlierQuestion(t *testing.T) {
 		st.holds("continue from before which question?")
 		st.holds("▸ typed three\n  plan: tea  omits 1 later question\n  typed one  omits 2 later questions")
 		st.keys("<down><enter>")
-		st.printedText("Went back to before “plan: tea”, in a copy. Calls that ran since are not undone.\nOriginal: /resume abcd")
+		st.printedText("Went back to before “plan: tea”, in a copy. Calls that have run since then are\nnot undone. Original: /resume abcd")
 		if !session.did("rewind 6") || !st.screen.input.Empty() {
 			t.Errorf("%q; the input holds %q", session.calls, st.screen.input.Text())
 		}

@@ -208,7 +208,7 @@ func TestAutomaticContinuationsAreBounded(t *testing.T) {
 		if n := len(session.calls); n != maxByItself {
 			t.Errorf("it went on %d times", n)
 		}
-		st.printedText("Task 1 is over. The model continued by itself 8 times since your last question: ask it to continue.")
+		st.printedText("Task 1 is over. The model has already continued by itself 8 times since your last question, so it waits: ask it to\ncontinue.")
 		st.keys("go on<enter>")
 		st.tell(came("gold"))
 		st.settle()
@@ -240,7 +240,7 @@ func TestEventsWhileTypingAreShown(t *testing.T) {
 	}
 	until("> ")
 	ui.Event(came("gold"))
-	until("\n(task 1 is over; Enter shows what came of it)\n> ")
+	until("\n(task 1 is over; Enter shows its outcome)\n> ")
 	if strings.Contains(out.String(), "gold") {
 		t.Errorf("it is shown where a line is typed: %s", out.String())
 	}

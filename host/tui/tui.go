@@ -141,7 +141,7 @@ func (u *UI) getenv(name string) string {
 // Before Run it drops events that exceed the inbox.
 func (u *UI) Event(e host.Event) {
 	if e.Returned != nil && e.Returned.Task > 0 {
-		u.hint(fmt.Sprintf("task %d is over; Enter shows what came of it", e.Returned.Task))
+		u.hint(fmt.Sprintf("task %d is over; Enter shows its outcome", e.Returned.Task))
 	}
 	if u.running.Load() {
 		u.post(e)
@@ -477,7 +477,7 @@ func (s *screen) openEditor() {
 		err = os.WriteFile(draft(folder), []byte(s.unfolded(s.input.Text())+"\n"), 0o600) // editors expect a final line break
 	}
 	if err != nil {
-		s.hint = "no file could be made for the editor: " + plaintext.Line(err.Error(), 200)
+		s.hint = "no file could be created for the editor: " + plaintext.Line(err.Error(), 200)
 		return
 	}
 	editor := exec.Command(words[0], append(words[1:], draft(folder))...)

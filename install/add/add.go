@@ -168,7 +168,7 @@ func (a *Adder) Add(ctx context.Context, word string, o Options) (*Result, error
 		return nil, err
 	}
 	if w.With != "" && (w.pkg == nil || !runner.Of(w.pkg.RegistryType).IsPython) {
-		return nil, commandline.Errorf("--with is only for packages of PyPI, and %s is not one", w.name)
+		return nil, commandline.Errorf("--with is only for packages from PyPI, and %s is not one", w.name)
 	}
 	if err := w.compareNames(ctx); err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func (w *addition) checkAuthor() error {
 }
 
 func (w *addition) namesVariable(what, text string) error {
-	return fmt.Errorf("%s is not added: its author uses a variable or a secret of yours in %s: %s", w.name, plaintext.Line(what, 100), plaintext.Line(text, maxReason))
+	return fmt.Errorf("%s is not added: its author uses one of your variables or secrets in %s: %s", w.name, plaintext.Line(what, 100), plaintext.Line(text, maxReason))
 }
 
 // maxAuthor is the maximum size in bytes of the author's texts in the command line, the variables,

@@ -43,7 +43,7 @@ func (w *addition) lookUp(ctx context.Context, word string) error {
 func orPackage(word string, err error) error {
 	switch {
 	case strings.HasPrefix(word, "@"):
-		return fmt.Errorf("%w; a package of npm is added as %s", err, plaintext.ShellWord("npm:"+word))
+		return fmt.Errorf("%w; a package from npm is added as %s", err, plaintext.ShellWord("npm:"+word))
 	case !strings.Contains(word, "/"):
 		return fmt.Errorf("%w; a package is added as %s or %s", err, plaintext.ShellWord("npm:"+word), plaintext.ShellWord("pypi:"+word))
 	}
@@ -157,7 +157,7 @@ func (w *addition) fetch(ctx context.Context, store launch.Packages) error {
 	case err != nil:
 		return notInstalled(err)
 	case unknown != nil:
-		w.notes = append(w.notes, "the registry's status of this version is not known: "+plaintext.Line(unknown.Error(), maxReason))
+		w.notes = append(w.notes, "the status of this version in the registry is not known: "+plaintext.Line(unknown.Error(), maxReason))
 	case advice.Pulled:
 		return fmt.Errorf("%s %s was withdrawn by its author or registry, so it is not installed; the newest is %s", name, w.locked.Version, advice.Newest)
 	case advice.Deprecated != "":

@@ -22,7 +22,7 @@ func (w *addition) confine() error {
 	}
 	if w.NoSandbox {
 		if w.Allowed.Hosts != nil || w.Allowed.Read != nil || w.Allowed.Write != nil {
-			return commandline.Errorf("--host, --read and --write do not go with --no-sandbox; leave it out")
+			return commandline.Errorf("--host, --read and --write do not go with --no-sandbox; leave --no-sandbox out")
 		}
 		return nil
 	}

@@ -104,7 +104,7 @@ func (w *addition) keepData(ctx context.Context) error {
 			continue
 		}
 		if !w.asks() {
-			return commandline.Errorf("%s gets %s, which does not exist, and files that it writes there are deleted when it ends: %s; --read %s adds it nevertheless", w.name, u.displayPath(), u.remedy(), plaintext.ShellWord(u.path))
+			return commandline.Errorf("%s gets %s, which does not exist, and files that the server writes there are deleted when the server ends: %s; --read %s adds it nevertheless", w.name, u.displayPath(), u.remedy(), plaintext.ShellWord(u.path))
 		}
 		question := fmt.Sprintf("Let it write into %s, to keep its files?", w.Launcher.Place.Tilde(u.folder))
 		if u.moved != "" {
@@ -115,7 +115,7 @@ func (w *addition) keepData(ctx context.Context) error {
 			return err
 		}
 		if !agreed {
-			w.notes = append(w.notes, fmt.Sprintf("files that it writes to %s are deleted when it ends: %s", u.displayPath(), u.remedy()))
+			w.notes = append(w.notes, fmt.Sprintf("files that the server writes to %s are deleted when the server ends: %s", u.displayPath(), u.remedy()))
 			continue
 		}
 		w.sandbox.Write = append(w.sandbox.Write, w.Launcher.Place.Tilde(u.folder))
@@ -137,11 +137,11 @@ func (u volatilePath) remedy() string {
 	write := "--write " + plaintext.ShellWord(u.folder)
 	switch {
 	case u.moved == "":
-		return write + " lets it keep that"
+		return write + " lets the server keep its data"
 	case u.variable != "":
-		return fmt.Sprintf("other programs use that folder, so give it its own one, with --env %s --write %s", plaintext.ShellWord(u.variable+"="+u.moved), plaintext.ShellWord(u.folder))
+		return fmt.Sprintf("other programs use that folder, so give the server a folder of its own, with --env %s --write %s", plaintext.ShellWord(u.variable+"="+u.moved), plaintext.ShellWord(u.folder))
 	}
-	return fmt.Sprintf("other programs use that folder, so give it its own one, with %s in its place, and %s", plaintext.ShellWord(u.moved), write)
+	return fmt.Sprintf("other programs use that folder, so give the server a folder of its own: write %s in place of that path, and add %s", plaintext.ShellWord(u.moved), write)
 }
 
 // move changes the entry to the path in the new folder.

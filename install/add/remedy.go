@@ -46,10 +46,10 @@ func (w *addition) startRemedy(err error) string {
 		return fmt.Sprintf("the server needs the environment variable %[1]s: %[2]s; for a secret that junction secret set keeps, write '%[1]s=${secret:NAME}'", variable, w.again("--env "+variable+"=…", ""))
 	}
 	if missing := w.missingFolders(); len(missing) > 0 {
-		return fmt.Sprintf("the folder %s, which it got, does not exist: make it first, with mkdir -p %s", plaintext.Line(missing[0], maxReason), plaintext.ShellWord(missing[0]))
+		return fmt.Sprintf("the folder %s, which the server was given, does not exist: create it first, with mkdir -p %s", plaintext.Line(missing[0], maxReason), plaintext.ShellWord(missing[0]))
 	}
 	if why.AnswersElsewhere(err) {
-		return "it serves HTTP as it is started so: see which argument has it use standard input and output, often " + w.again("", "--stdio")
+		return "started this way, it serves HTTP: find the argument that makes it use standard input and output; often this works: " + w.again("", "--stdio")
 	}
 	if extra := wantsExtra.FindStringSubmatch(said); extra != nil && runner.Of(w.locked.Type).IsPython && strings.EqualFold(extra[1], w.locked.Name) {
 		return "it needs an optional part of its package: junction server add " + plaintext.ShellWord(w.locked.Type+":"+extra[1]+"["+extra[2]+"]")

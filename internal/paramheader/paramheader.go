@@ -227,9 +227,9 @@ func Decode(value string) (string, error) {
 		text, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(inner, sentinelEnd))
 		switch {
 		case err != nil:
-			return "", errors.New("what stands between =?base64? and ?= is no base64")
+			return "", errors.New("the value between =?base64? and ?= is not base64")
 		case !utf8.Valid(text):
-			return "", errors.New("what stands between =?base64? and ?= is no UTF-8")
+			return "", errors.New("the value between =?base64? and ?= is not UTF-8")
 		}
 		return string(text), nil
 	}

@@ -18,7 +18,7 @@ func FuzzEncode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if decoded, err := Decode(text); err == nil && !utf8.ValidString(decoded) {
-			t.Fatalf("%q decodes to %q, which is no UTF-8", text, decoded)
+			t.Fatalf("%q decodes to %q, which is not UTF-8", text, decoded)
 		}
 		if !utf8.ValidString(text) {
 			t.Skip() // JSON strings, the source of texts, are UTF-8

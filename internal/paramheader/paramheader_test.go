@@ -39,11 +39,11 @@ func TestTextIsEncodedAsTheSpecificationSays(t *testing.T) {
 
 func TestHeaderValueThatStandsForNothingIsAnError(t *testing.T) {
 	for value, want := range map[string]string{
-		"=?base64?YQ=?=":    "no base64",
-		"=?base64?YR==?=":   "no base64", // bits left over
-		"=?base64?Y Q==?=":  "no base64",
-		"=?base64?-_==?=":   "no base64", // the other alphabet
-		"=?base64?/w==?=":   "no UTF-8",
+		"=?base64?YQ=?=":    "not base64",
+		"=?base64?YR==?=":   "not base64", // bits left over
+		"=?base64?Y Q==?=":  "not base64",
+		"=?base64?-_==?=":   "not base64", // the other alphabet
+		"=?base64?/w==?=":   "not UTF-8",
 		"世界":                "must be base64-encoded",
 		"a\x00b":            "must be base64-encoded",
 		"=?base64?YQ\n==?=": "must be base64-encoded",
@@ -143,7 +143,7 @@ func TestArgumentsAndHeadersAreCompared(t *testing.T) {
 		{"text in another case", `{"s":"us"}`, one("S", "US"), "differs"},
 		{"no header", `{"s":"us"}`, nil, "header Mcp-Param-S is missing; it must repeat the argument s"},
 		{"two headers", `{"s":"us"}`, headers{"Mcp-Param-S": {"us", "us"}}, "occurs 2 times"},
-		{"a header that cannot be read", `{"s":"us"}`, one("S", "=?base64?!?="), "no base64"},
+		{"a header that cannot be read", `{"s":"us"}`, one("S", "=?base64?!?="), "not base64"},
 		{"an unknown header", `{}`, one("X", "1"), ""},
 		{"an integer", `{"o":{"n":-7}}`, one("N", "-7"), ""},
 		{"an integer written otherwise", `{"o":{"n":42}}`, one("N", "42.0"), ""},

@@ -67,7 +67,7 @@ func Read(data []byte) (Picture, error) {
 		return Picture{}, fmt.Errorf("begins as a %s picture, and is damaged", kinds[mime])
 	}
 	if size.Width > MaxSide || size.Height > MaxSide {
-		return Picture{}, fmt.Errorf("is a picture of %dx%d pixels: at most %d on a side can be sent, make it smaller", size.Width, size.Height, MaxSide)
+		return Picture{}, fmt.Errorf("is a picture of %dx%d pixels, but each side may have at most %d: make it smaller", size.Width, size.Height, MaxSide)
 	}
 	return Picture{mime, size.Width, size.Height, len(data)}, nil
 }

@@ -60,7 +60,7 @@ func TestPicturesAreRecognizedByTheirContent(t *testing.T) {
 		"png cut off":      {drawn(t, "png", 9, 9)[:20], "begins as a PNG picture, and is damaged"},
 		"jpeg cut off":     {drawn(t, "jpeg", 9, 9)[:20], "begins as a JPEG picture, and is damaged"},
 		"too many bytes":   {append(drawn(t, "png", 9, 9), make([]byte, MaxBytes)...), "more than 3.75 MiB"},
-		"too wide":         {drawn(t, "png", MaxSide+1, 1), "8001x1 pixels: at most 8000"},
+		"too wide":         {drawn(t, "png", MaxSide+1, 1), "8001x1 pixels, but each side may have at most 8000"},
 		"as wide as it is": {drawn(t, "gif", MaxSide, 1), "image/gif 8000x1"},
 	} {
 		p, err := Read(test.data)

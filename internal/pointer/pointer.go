@@ -14,12 +14,12 @@ func Split(path string) ([]string, error) {
 	case path == "" || path == "/":
 		return nil, fmt.Errorf("%q names no place; expected a path such as /user/email or /items/*/price", path)
 	case !found:
-		return nil, fmt.Errorf(`%q is no path: one begins with "/", such as /user/email or /items/*/price`, path)
+		return nil, fmt.Errorf(`%q is not a path: one begins with "/", such as /user/email or /items/*/price`, path)
 	}
 	parts := strings.Split(text, "/")
 	for i, part := range parts {
 		if strings.Count(part, "~") != strings.Count(part, "~0")+strings.Count(part, "~1") {
-			return nil, fmt.Errorf("%q is no path: behind ~ is neither 0 nor 1", path)
+			return nil, fmt.Errorf("%q is not a path: ~ must be followed by 0 or 1", path)
 		}
 		parts[i] = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
 	}

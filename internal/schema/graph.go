@@ -198,7 +198,7 @@ func (g *graph) name(n *node) error {
 	default:
 		uri, err := n.base.Parse(id)
 		if err != nil || uri.Fragment != "" {
-			return fmt.Errorf("schema has an $id that is no URI without fragment: %q", clip(id))
+			return fmt.Errorf("schema has an $id that is not a valid URI or has a fragment: %q", clip(id))
 		}
 		n.base = uri
 		if err := g.enter(uri.String(), n); err != nil {

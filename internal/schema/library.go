@@ -111,7 +111,7 @@ func refused(err error, raw []byte) Violation {
 	}
 	keyword, _, _ = strings.Cut(keyword, ":")
 	if keyword != "not" && !strings.Contains(keyword, " ") || at == "" {
-		at = strings.TrimPrefix(at+"/"+keyword, "/") // the library treats the schema false as a not
+		at = strings.TrimPrefix(at+"/"+keyword, "/") // the library reports a failure of the schema false as one of the keyword "not"
 	}
 	var path string
 	tokens := strings.Split(at, "/")
@@ -221,16 +221,16 @@ func checkKeywords(s *jsonschema.Schema) error {
 	}
 	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf} {
 		if list != nil && len(list) == 0 {
-			return invalid("allOf, anyOf or oneOf", "expected array of at least 1 item")
+			return invalid("allOf, anyOf or oneOf", "expected an array of at least 1 item")
 		}
 	}
 	for _, n := range []*int{s.MinLength, s.MaxLength, s.MinItems, s.MaxItems, s.MinProperties, s.MaxProperties} {
 		if n != nil && *n < 0 {
-			return invalid("a length or count", fmt.Sprintf("expected number at least 0, got %d", *n))
+			return invalid("a length or count", fmt.Sprintf("expected a number of at least 0, got %d", *n))
 		}
 	}
 	if s.MultipleOf != nil && *s.MultipleOf <= 0 {
-		return invalid("multipleOf", fmt.Sprintf("expected number greater than 0, got %v", *s.MultipleOf))
+		return invalid("multipleOf", fmt.Sprintf("expected a number greater than 0, got %v", *s.MultipleOf))
 	}
 	return nil
 }

@@ -27,11 +27,11 @@ type Validator struct {
 // other drafts.
 //
 // Compile never fetches a schema: it returns an error if a $ref leads out of the schema or to a
-// part that does not exist. The text of a schema may have at most 1 MiB, 64 levels, and 16384
-// schemas inside it. If it contains keywords that [For] does not write, the limits are 256 KiB and
-// 4096 schemas. A pattern is not checked if Go's regular expressions (RE2) cannot express it, such
-// as one with a lookahead, or if it compiles to more than 2000 instructions. Formats are not
-// checked either, as they are annotations in 2020-12.
+// part that does not exist. A schema's text may be at most 1 MiB, nested at most 64 levels deep,
+// and contain at most 16384 schemas. If it contains keywords that [For] does not write, the limits
+// are 256 KiB and 4096 schemas. A pattern is not checked if Go's regular expressions (RE2) cannot
+// express it, such as one with a lookahead, or if it compiles to more than 2000 instructions.
+// Formats are not checked either, as they are annotations in 2020-12.
 func Compile(schema json.RawMessage) (*Validator, error) {
 	if len(schema) > maxSchemaBytes {
 		return nil, fmt.Errorf("schema of %d bytes is larger than the limit of %d", len(schema), maxSchemaBytes)

@@ -125,8 +125,8 @@ func (f *File) Change(ctx context.Context, what string, do func(*sql.Tx) error) 
 	return f.Fail(what, tx.Commit())
 }
 
-// Read runs do in a transaction that sees a single state of the file and blocks no changes. what
-// describes the operation in errors.
+// Read calls do within a transaction that sees a single state of the file and blocks no changes. In
+// errors, what names the operation.
 func (f *File) Read(ctx context.Context, what string, do func(*sql.Tx) error) error {
 	tx, err := f.DB.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {

@@ -69,7 +69,7 @@ const (
 
 var rows = [...]Row{
 	HalfSurrogate:    {"half-surrogate", "half of a surrogate pair in a string", "U+FFFD in its place", "strings are Unicode text: a surrogate escape is one of a pair (RFC 8259)"},
-	NotUTF8:          {"not-utf8", "bytes in a string that are not UTF-8", "U+FFFD in place of each; the message is refused if one of its backslashes could belong to such a character", "messages are UTF-8 (basic)"},
+	NotUTF8:          {"not-utf8", "bytes in a string that are not UTF-8", "U+FFFD in place of each byte; the message is refused if a backslash before a quote could be part of a character in another encoding", "messages are UTF-8 (basic)"},
 	ControlCharacter: {"control-character", "a control character in a string, such as a tab", "the character", "control characters in strings are escaped (RFC 8259)"},
 	NotANumber:       {"not-a-number", "NaN or Infinity as a value", "null in its place", "numbers of JSON are finite (RFC 8259)"},
 	ByteOrderMark:    {"byte-order-mark", "a message that begins with a byte order mark", "the message after it", "JSON text begins without a byte order mark (RFC 8259)"},

@@ -258,7 +258,7 @@ func published(ctx context.Context, client *http.Client, issuer, member string) 
 		case name == "":
 			return oauthdoc.ErrNone
 		case !oauthdoc.Same(name, issuer):
-			return fmt.Errorf("it is of the authorization server %.200q", name)
+			return fmt.Errorf("it names the issuer %.200q", name)
 		case at == "":
 			return fmt.Errorf("it names no %s", member)
 		}

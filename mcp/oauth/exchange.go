@@ -23,7 +23,7 @@ const maxExchanged = 1_000
 
 var (
 	// ErrNoCaller reports that a request has no caller with a token to exchange.
-	ErrNoCaller = errors.New("the caller has no access token")
+	ErrNoCaller = errors.New("the caller did not send an access token")
 	// ErrCallerEnded reports that the caller's token is no longer valid.
 	ErrCallerEnded = errors.New("the caller's access token has expired or was revoked")
 

@@ -84,7 +84,7 @@ func (c *Client) resourceOf(ctx context.Context, server *url.URL, at string) (*r
 func (c *Client) issuerOf(ctx context.Context, name string) (*issuer, error) {
 	u, err := url.Parse(name)
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("the authorization server %.200q is not a valid URL", name)
+		return nil, fmt.Errorf("%.200q is not the URL of an authorization server", name)
 	}
 	found := new(issuer)
 	err = oauthdoc.Read(ctx, c.http, oauthdoc.Issuer(u), func(text []byte) error {
@@ -95,7 +95,7 @@ func (c *Client) issuerOf(ctx context.Context, name string) (*issuer, error) {
 		case found.Issuer == "":
 			return oauthdoc.ErrNone
 		case !oauthdoc.Same(found.Issuer, name):
-			return fmt.Errorf("it is of the authorization server %.200q, not of %q", found.Issuer, name)
+			return fmt.Errorf("it names the issuer %.200q, not %q", found.Issuer, name)
 		}
 		return found.check()
 	})

@@ -151,7 +151,7 @@ func TestSuspiciousResponsesAreRefused(t *testing.T) {
 		{"a code that was injected", func(s *site) { s.back = func(q url.Values) { q.Set("code", "injected") } }, "invalid_grant"},
 		{"no proof of who asked for the code", func(s *site) { s.issuer = map[string]any{"code_challenge_methods_supported": nil} }, "another client could use the code"},
 		{"a proof that everybody reads", func(s *site) { s.issuer = map[string]any{"code_challenge_methods_supported": []string{"plain"}} }, "another client could use the code"},
-		{"metadata of another issuer", func(s *site) { s.issuer = map[string]any{"issuer": "https://evil.example"} }, "is of the authorization server"},
+		{"metadata of another issuer", func(s *site) { s.issuer = map[string]any{"issuer": "https://evil.example"} }, "it names the issuer"},
 		{"metadata of another resource", func(s *site) { s.resource = map[string]any{"resource": "https://evil.example/mcp"} }, "not of " + "http"},
 		{"metadata of a part of the name", func(s *site) { s.resource = map[string]any{"resource": s.URL + "/m"} }, "not of http"},
 		{"a page that is a script", func(s *site) { s.issuer = map[string]any{"authorization_endpoint": "javascript:alert(1)"} }, "is not a web page"},

@@ -38,7 +38,7 @@ func parse(file []byte) (*yaml.Node, error) {
 	text := bytes.ReplaceAll(bytes.TrimPrefix(file, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n"))
 	rest, found := bytes.CutPrefix(text, []byte("---\n"))
 	if !found {
-		return nil, errors.New("the file does not begin with a line ---")
+		return nil, errors.New(`the file does not begin with the line "---"`)
 	}
 	text = rest[:min(len(rest), maxFrontmatter+1)]
 	end := 0

@@ -168,7 +168,7 @@ func TestReloadServesTheCurrentTree(t *testing.T) {
 		t.Errorf("%+v, %v", contents, err)
 	}
 	files["git-workflow/SKILL.md"] = &fstest.MapFile{Data: []byte("no frontmatter")}
-	if err := set.Reload(); err == nil || !strings.Contains(err.Error(), `skill "git-workflow": the frontmatter: the file does not begin with a line ---`) {
+	if err := set.Reload(); err == nil || !strings.Contains(err.Error(), `skill "git-workflow": the frontmatter: the file does not begin with the line "---"`) {
 		t.Errorf("the error is %v", err)
 	}
 	if _, err := all[0].Read(t.Context(), c, all[0].URI); err != nil {
@@ -250,7 +250,7 @@ func TestFilesThatDifferFromTheirEntryAreNotRead(t *testing.T) {
 		{"one field more", strings.Replace(good, `"d"`, `"d","allowed-tools":"Bash"`, 1), text, uri, "its frontmatter differs"},
 		{"dynamic", honest, text, uri, ""},
 		{"dynamic with another description", strings.Replace(honest, `"d"`, `"e"`, 1), text, uri, "its frontmatter differs"},
-		{"dynamic and no frontmatter", honest, "Body.", uri, "does not begin with a line ---"},
+		{"dynamic and no frontmatter", honest, "Body.", uri, `does not begin with the line "---"`},
 	} {
 		c := lying(t, test.entry, map[string]string{uri: test.text, "skill://a/other.md": "x", "skill://b/SKILL.md": "x"})
 		s, err := skills.Get(t.Context(), c, uri)

@@ -3,7 +3,7 @@
 // existing connections ([Over], [ServeConn]). [Pipe] connects a client to a Handler in the same
 // process with encoded messages.
 //
-// The package neither authenticates nor encrypts. The permissions of its file protect a Unix
-// socket. To protect a TCP socket, listen on the loopback address, or pass a net.Listener and
-// net.Conn that authenticate and encrypt.
+// The package neither authenticates nor encrypts. A Unix socket is protected only by the
+// permissions of its file. To protect a TCP socket, listen on the loopback address, or pass a
+// net.Listener and net.Conn that authenticate and encrypt.
 package stream

@@ -144,7 +144,7 @@ func (c *clientLink) deliverEach(data []byte, deliver func(*jsonrpc.Message)) {
 		case fault != nil:
 			c.met(tolerance.NotAMessage)
 		case m.Kind == jsonrpc.Response:
-			c.log.Debug("mcp: a response on the stream for other messages", "server", c.endpoint.Name, "id", string(m.ID),
+			c.log.Debug("mcp: ignored a response on the GET stream, which is for other messages", "server", c.endpoint.Name, "id", string(m.ID),
 				mcp.LogBreach, "a server must not send a response on the stream of a GET, unless it resumes that of a request (basic/transports)")
 		default:
 			m.Odd |= odd

@@ -91,7 +91,8 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// modern sends a modern request whose description of the client has the maximum size, or more.
+// modern sends a modern request in which the client's name and its capabilities each contain a
+// string of described bytes.
 func (h *hostile) modern(method, name, params string, described int) {
 	about := strings.Repeat("d", described)
 	h.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"},"io.modelcontextprotocol/clientCapabilities":{"experimental":{"x":%q}}}}}`, method, params, about, about),

@@ -74,7 +74,7 @@ func (h *sharing) context(principal *mcp.Principal) []byte {
 }
 
 // open returns the content of an id. It returns false for an id that is not valid, belongs to
-// another principal or endpoint, or ended.
+// another principal or endpoint, or has ended.
 func (h *sharing) open(id string, principal *mcp.Principal, now time.Time) (c sharedContent, valid bool) {
 	if len(id) > maxSharedID {
 		return c, false

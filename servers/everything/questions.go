@@ -79,7 +79,7 @@ func refusalAsResult(answer string, err error) (string, error) {
 }
 
 func ask(ctx context.Context, _ struct{}) (string, error) {
-	p, err := mcp.Elicit[profile](ctx, "Please tell something about yourself. The server does not keep it.")
+	p, err := mcp.Elicit[profile](ctx, "Please tell us something about yourself. Your answer is not stored.")
 	if err != nil {
 		return refusalAsResult("", err)
 	}

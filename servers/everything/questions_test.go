@@ -57,7 +57,7 @@ func model(_ context.Context, req mcp.CreateMessageRequest) (*mcp.CreateMessageR
 	return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "parrot", Content: mcp.SamplingContent{said}}, nil
 }
 
-const about = "Please tell something about yourself. The server does not keep it."
+const about = "Please tell us something about yourself. Your answer is not stored."
 
 func TestAskHasEveryKindOfField(t *testing.T) {
 	asking(t, map[string]string{about: `{"name":"Ada","days":["mon"],"toppings":["olives"],"colour":"#d00","news":false}`}, func(t *testing.T, c *mcp.Client, u *user) {

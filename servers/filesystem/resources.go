@@ -88,7 +88,7 @@ func (p place) listing(ctx context.Context, uri string) (*mcp.ReadResourceResult
 func (f *files) findURI(uri string) (place, error) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || (u.Host != "" && u.Host != "localhost") {
-		return place{}, fmt.Errorf("%q is not a file: URI of this machine", uri)
+		return place{}, fmt.Errorf("%q is not a local file URI", uri)
 	}
 	path := u.Path
 	if runtime.GOOS == "windows" {

@@ -118,7 +118,7 @@ func checkSelection(text string) error {
 			}
 			i = end
 		case '#', '$':
-			return fmt.Errorf("%q cannot stand in it", string(c))
+			return fmt.Errorf("%q is not allowed in it", string(c))
 		}
 	}
 	if len(open) > 0 {
@@ -130,7 +130,7 @@ func checkSelection(text string) error {
 // skipString returns the offset after the string that begins at i.
 func skipString(text string, i int) (int, error) {
 	if strings.HasPrefix(text[i:], `"""`) {
-		return 0, errors.New(`""" cannot stand in it`)
+		return 0, errors.New(`""" is not allowed in it`)
 	}
 	for i++; i < len(text); i++ {
 		switch text[i] {

@@ -146,7 +146,7 @@ func internetTransport(proxied *http.Transport) http.RoundTripper {
 	direct.Proxy = nil
 	direct.DialContext = (&net.Dialer{Timeout: dialTime, Control: func(_, address string, _ syscall.RawConn) error {
 		if at, err := netip.ParseAddrPort(address); err != nil || !outside.Address(at.Addr()) {
-			return fmt.Errorf("%s is not an address of the internet, but the document that refers to it is: if that is right, set a base URL", address)
+			return fmt.Errorf("%s is not an address on the internet, but that of the document that refers to it is: if that is right, set a base URL", address)
 		}
 		return nil
 	}}).DialContext
@@ -253,7 +253,7 @@ func (c *Client) resolve(u *url.URL) (*url.URL, error) {
 	case u.IsAbs() || u.Host != "":
 		return nil, errors.New("expected an http or https URL without a password")
 	case c.base == nil:
-		return nil, errors.New("there is no base URL that a path is relative to: set one")
+		return nil, errors.New("a path needs a base URL, and there is none: set one")
 	}
 	joined := *c.base
 	escaped := strings.TrimSuffix(c.base.EscapedPath(), "/") + "/" + strings.TrimPrefix(u.EscapedPath(), "/")

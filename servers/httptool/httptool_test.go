@@ -99,7 +99,7 @@ func TestTemplatesThatCannotWorkAreRefused(t *testing.T) {
 		"a header that cannot be set":    {Template{URL: "https://example.com/", Header: map[string]string{"Host": "x"}}, `header "Host" cannot be set`},
 		"two bodies":                     {Template{URL: "https://example.com/", Body: json.RawMessage(`1`), Text: "x"}, "expected one"},
 		"a body that is no JSON":         {Template{URL: "https://example.com/", Body: json.RawMessage(`{`)}, "body: "},
-		"a method that is none":          {Template{URL: "https://example.com/", Method: "GET X"}, "is not one of HTTP"},
+		"a method that is none":          {Template{URL: "https://example.com/", Method: "GET X"}, "is not an HTTP method"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.template.Tool.Name = "t"

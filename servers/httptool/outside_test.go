@@ -16,7 +16,7 @@ func TestOutsideOnlyRefusesNamesThatLeadInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Send(t.Context(), &Request{Method: http.MethodGet, URL: &url.URL{Path: "/x"}, Header: http.Header{}}); err == nil || !strings.Contains(err.Error(), "is not an address of the internet") {
+	if _, err := c.Send(t.Context(), &Request{Method: http.MethodGet, URL: &url.URL{Path: "/x"}, Header: http.Header{}}); err == nil || !strings.Contains(err.Error(), "is not an address on the internet") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -146,7 +146,7 @@ func prepare(t Template) (*filling, error) {
 		}
 	}
 	if !isToken(f.method) {
-		return nil, fmt.Errorf("method %q is not one of HTTP", t.Method)
+		return nil, fmt.Errorf("%q is not an HTTP method", t.Method)
 	}
 	for _, step := range []func() error{f.readURL, f.readHeader, f.readBody, f.describe} {
 		if err := step(); err != nil {

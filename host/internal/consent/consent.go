@@ -167,7 +167,7 @@ func (d *Decider) Grant(rule policy.Rule) error {
 	defer d.granting.Unlock()
 	granted := append(slices.Clip(d.granted), rule)
 	if _, err := d.rules().With(granted...); err != nil {
-		return fmt.Errorf("the rule does not hold: %w", err)
+		return fmt.Errorf("the rule is not in effect: %w", err)
 	}
 	d.granted = granted
 	return nil
@@ -399,7 +399,7 @@ func (d *Decider) helpful(ctx context.Context, c *Call, asked guard.Decision) []
 	var rules []Suggestion
 	for _, a := range alwaysRules(c.Input) {
 		if a.Rule.After = after; after != "" {
-			a.Label += ", also after text of " + strings.Join(shown, ", ")
+			a.Label += ", also after text from " + strings.Join(shown, ", ")
 		}
 		if d.saves(ctx, c, a.Rule) {
 			rules = append(rules, a)
@@ -425,13 +425,13 @@ func (d *Decider) once(asked guard.Decision, rules policy.Decision) string {
 	case slices.Contains(asked.Reasons, guard.CarriesSecret):
 		return "a secret needs a new answer each time"
 	case slices.Contains(asked.Reasons, guard.CarriesText):
-		return "copied text needs a new answer each time, unless the same text is sent again"
+		return "text copied from another server needs a new answer for each call, unless the arguments are exactly the same"
 	case rules.Effect == policy.Ask && !rules.Default:
 		return "a rule requires the question"
 	}
 	for _, from := range asked.Sources {
 		if !d.coverable(from) {
-			return "no rule covers text of " + from.String()
+			return "no rule covers text from " + from.String()
 		}
 	}
 	return "no rule covers text that seems to give the model orders"

@@ -157,7 +157,7 @@ func (b *Inbox) Lost(err error) {
 		c.done <- response{err: fmt.Errorf("the response to %s cannot be read: %w", c.method, err)}
 		return
 	}
-	b.log.Warn("mcp: a message of the server cannot be read", "server", b.name, "error", err)
+	b.log.Warn("mcp: a message from the server cannot be read", "server", b.name, "error", err)
 }
 
 // Receive passes the messages that belong to no call to deliver, in order. It returns when ctx is

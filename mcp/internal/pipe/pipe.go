@@ -110,7 +110,8 @@ func (s *streams) Send(ctx context.Context, out link.Out) error {
 	return nil
 }
 
-// An outgoing is a message that waits to be written. The sender of a large one keeps it until then.
+// An outgoing is a message that waits to be written. The sender of a large one waits until writing
+// begins, and can withdraw the message before.
 type outgoing struct {
 	small []byte
 	large *large

@@ -36,7 +36,7 @@ type serverRequest struct {
 	turn    bool // set if the era's turn was taken for it, and its call does not have the turn yet
 
 	// The goroutine that owns the call owns the following fields.
-	askKey  string             // key of the request to the client, as a server may use an id again
+	askKey  string             // key of the request to the client; the server's id alone would not do, because a server may reuse it
 	stop    context.CancelFunc // ends the request to the client; nil if there is none
 	blocked *round             // the round in which the client could not respond, or nil
 }

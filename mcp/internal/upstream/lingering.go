@@ -44,7 +44,7 @@ func (l *linger) extend(d time.Duration) {
 	}
 }
 
-// abandoned records that a client gave up a call before its response.
+// abandoned records that a client gave up on a call before the response arrived.
 func (c *conn) abandoned(k *call) {
 	if !k.acceptsRequests || !mayAsk(k.method) {
 		return

@@ -354,10 +354,10 @@ func (i *IDs) Unique(id string) string {
 	return id
 }
 
-// ShortID returns the id of a call, shortened for a provider that accepts at most most bytes. The
-// call may come from another provider.
-func ShortID(id string, most int) string {
-	if len(id) <= most {
+// ShortID returns the id of a call. An id of more than limit bytes, the provider's limit, is
+// replaced by a short hash, because the id may come from another provider.
+func ShortID(id string, limit int) string {
+	if len(id) <= limit {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))

@@ -71,7 +71,7 @@ func secretSetCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set NAME",
 		Short: "Keep a secret, typed on the terminal or read from standard input",
-		Long:  "Keep a secret. It replaces one of the same name. Type it on the terminal, which does not\nshow it, or write it to standard input. The command line takes no secret, as other users\ncan see it.\n\n" + secretHelp,
+		Long:  "Keep a secret. It replaces a secret with the same name. Type it on the terminal, which does not\nshow it, or write it to standard input. The command line takes no secret, as other users\ncan see it.\n\n" + secretHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			name, err := oneSecret(args)

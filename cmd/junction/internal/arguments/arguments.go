@@ -211,7 +211,7 @@ func (v *value) encode() (json.RawMessage, error) {
 		return v.one(v.given[0])
 	}
 	if types := v.schema.Types(); !v.typed || len(types) > 0 && !slices.Contains(types, "array") {
-		return nil, fmt.Errorf("given %d times, but it is not a list; give it once; give it once", len(v.given))
+		return nil, fmt.Errorf("given %d times, but it is not a list; give it once", len(v.given))
 	}
 	return v.list(v.given)
 }

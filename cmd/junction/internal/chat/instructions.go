@@ -63,7 +63,7 @@ func (t *Setup) Instructions(ctx context.Context) (string, error) {
 // situation returns a text about the date, the system and the folder. It changes only once a day,
 // so that providers can cache it.
 func situation(p place.Place, now time.Time) string {
-	said := "It is " + now.Format("Monday, 2 January 2006") + ", as the conversation begins or goes on. The person's system is " + runtime.GOOS + "."
+	said := "It is " + now.Format("Monday, 2 January 2006") + ", as the conversation begins or goes on. The user's system is " + runtime.GOOS + "."
 	if folder, err := p.Getwd(); err == nil {
 		said += " They are in the folder " + plaintext.Line(folder, 500) + "."
 	}

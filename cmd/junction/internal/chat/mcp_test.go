@@ -19,7 +19,7 @@ func TestPermissionsFromElsewhereAreNotTakenBackHere(t *testing.T) {
 	p := clitest.StartPlain(t, own, &chat.Flags{Policy: "policy.json", Trust: []string{"ev"}}, "ev", "everything")
 	p.Undo("trust everything", "ships with junction and is trusted; /mcp off everything switches it off")
 	p.Undo("trust ev ", "--trust comes from the command line: start without it")
-	p.Undo("deny everything", "several times and still has one copy; remove that, too")
+	p.Undo("deny everything", "several times and still has one copy; remove that copy, too")
 	p.Undo("deny everything", "removed from policy.json: deny everything")
 	if list := strings.Join(p.List(), "\n"); strings.Contains(list, "deny") {
 		t.Errorf("left are\n%s", list)

@@ -126,7 +126,7 @@ func (t *Setup) removeRule(ctx context.Context, path string, rule policy.Rule) e
 	}
 	file, err := policy.Load(path, policy.LoadOptions{})
 	if err == nil && slices.ContainsFunc(file.Rules, func(r policy.Rule) bool { return bareRule(r) == bareRule(rule) }) {
-		return fmt.Errorf("%s had the rule several times and still has one copy; remove that, too", path)
+		return fmt.Errorf("%s had the rule several times and still has one copy; remove that copy, too", path)
 	}
 	var errs []error
 	for _, r := range t.Host.Rules() {
@@ -336,7 +336,7 @@ func answered(parts []guard.Approval) string {
 	}
 	slices.Sort(carried)
 	slices.Sort(by)
-	carry := "to send text of " + strings.Join(slices.Compact(carried), ", ")
+	carry := "to send text from " + strings.Join(slices.Compact(carried), ", ")
 	if first.Tool == "" { // the approval may be for a tool that writes
 		carry += " by " + strings.Join(slices.Compact(by), ", ")
 	}
@@ -346,9 +346,9 @@ func answered(parts []guard.Approval) string {
 	case guard.CarriesText:
 		return fmt.Sprintf("allow %s/%s %s", first.Server, first.Tool, carry)
 	case guard.WayOut:
-		what = fmt.Sprintf("allow queries to %s, although private text of %s was read", first.Server, of)
+		what = fmt.Sprintf("allow queries to %s, although private text from %s was read", first.Server, of)
 	default:
-		what = fmt.Sprintf("allow %s/%s, although text of %s was read", first.Server, first.Tool, of)
+		what = fmt.Sprintf("allow %s/%s, although text from %s was read", first.Server, first.Tool, of)
 	}
 	if len(carried) > 0 {
 		what += ", and " + carry

@@ -90,9 +90,9 @@ func TestGrantsAreOneLineAndTakenBackWhole(t *testing.T) {
 	session := agreed{approving: approving{all: &remembered}}
 	all := chat.AnswerPermissions(session)
 	want := []string{
-		"allow files/write, although text of web/fetch was read, and to send text of memory/read, web/fetch, with the arguments that you saw",
-		"allow queries to search, although private text of memory/read, web/fetch was read, and to send text of memory/read by search/find, search/post, with the arguments that you saw",
-		"allow notes/look to send text of web/fetch, with the arguments that you saw",
+		"allow files/write, although text from web/fetch was read, and to send text from memory/read, web/fetch, with the arguments that you saw",
+		"allow queries to search, although private text from memory/read, web/fetch was read, and to send text from memory/read by search/find, search/post, with the arguments that you saw",
+		"allow notes/look to send text from web/fetch, with the arguments that you saw",
 	}
 	var got []string
 	for _, p := range all {

@@ -310,7 +310,7 @@ func (t *Setup) addConsented(ctx context.Context, e launch.Entry) error {
 	resolve := func(ctx context.Context) (launch.Target, error) {
 		target, err := t.App.Launch.Target(ctx, e)
 		if err == nil && !slices.Equal(launch.Origin(e.Definition, target.Server.Hash()), command) {
-			err = fmt.Errorf("the environment file of server %q changed since junction chat started; restart junction chat to use it", e.Name)
+			err = fmt.Errorf("the environment file of server %q has changed since junction chat started; restart junction chat to use it", e.Name)
 		}
 		return target, err
 	}

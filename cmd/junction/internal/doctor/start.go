@@ -20,7 +20,7 @@ import (
 const messageTime = 10 * time.Second
 
 // errNoMessage is the cause of a start that ended after [messageTime].
-var errNoMessage = errors.New("no message came")
+var errNoMessage = errors.New("no message arrived")
 
 // dialDoctor connects like [reach.Dial]. stray is the first line of a program's standard output
 // that is not a message. After it, a message must follow within [messageTime].

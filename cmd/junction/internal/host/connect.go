@@ -84,7 +84,7 @@ knows. Files of projects are not changed, unless --file names one.
 	cmd.Flags().StringVar(&c.url, "url", "", "have the host call the `URL` of junction up; default: the running one")
 	cmd.Flags().Lookup("url").NoOptDefVal = up.AnyURL
 	cmd.Flags().BoolVar(&c.stdio, "stdio", false, "have the host start junction (the default)")
-	cmd.Flags().StringArrayVar(&c.files, "file", nil, "change `FILE` only, in place of your own files of the host (repeatable)")
+	cmd.Flags().StringArrayVar(&c.files, "file", nil, "change only `FILE`, instead of the host's configuration files (repeatable)")
 	c.flags(cmd)
 	return cmd
 }

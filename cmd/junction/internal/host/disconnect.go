@@ -44,7 +44,7 @@ disconnect lists them, with the commands that remove them. It asks no questions.
 	}
 	cmd.Flags().BoolP("yes", "y", false, "accepted and ignored: disconnect asks nothing")
 	cmd.Flags().BoolVar(&all, "all", false, "restore those of all hosts")
-	cmd.Flags().StringArrayVar(&files, "file", nil, "put `FILE` back only (repeatable)")
+	cmd.Flags().StringArrayVar(&files, "file", nil, "restore only `FILE` (repeatable)")
 	return cmd
 }
 

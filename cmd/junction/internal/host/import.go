@@ -83,7 +83,7 @@ The result is shown first, with the servers that cannot be copied and the reason
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "copy the servers of all hosts on this machine")
-	cmd.Flags().StringArrayVar(&files, "file", nil, "read `FILE` only, in place of the files of the host (repeatable)")
+	cmd.Flags().StringArrayVar(&files, "file", nil, "read only `FILE`, instead of the host's files (repeatable)")
 	i.flags(cmd)
 	return cmd
 }
@@ -93,7 +93,7 @@ func (i *importing) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&i.dry, "dry-run", false, "show what would be written, and write nothing")
 	cmd.Flags().BoolVar(&i.keep, "keep-secrets", false, "leave secrets as they are in the hosts' files")
-	cmd.Flags().StringArrayVar(&i.App.Launch.Config, "config", nil, "write to junction's configuration `FILE`, in place of that of your own")
+	cmd.Flags().StringArrayVar(&i.App.Launch.Config, "config", nil, "write to the configuration `FILE`, instead of your own file")
 }
 
 // importedHosts returns the hosts named on the command line, or all hosts if all is set.

@@ -79,9 +79,9 @@ With a command after \"--\", its exit code.`,
 		},
 	}
 	cmd.Flags().StringVar(&record, "record", "", "record the messages of each server in new files in the folder `DIR`, without secrets")
-	cmd.Flags().StringArrayVar(&p.files, "config", nil, "tap the servers of `FILE` only, in place of the files of the host (repeatable)")
+	cmd.Flags().StringArrayVar(&p.files, "config", nil, "tap only the servers in `FILE`, instead of those in the host's files (repeatable)")
 	cmd.Flags().BoolVar(&p.keep, "keep", false, "keep the changed configuration, and end; --undo restores it")
-	cmd.Flags().BoolVar(&p.undo, "undo", false, "restore what --keep changed, of HOST or of all")
+	cmd.Flags().BoolVar(&p.undo, "undo", false, "restore what --keep changed, for HOST or for all hosts")
 	cmd.Flags().BoolVar(&p.list, "list", false, "list the hosts on this machine, their files, and the tapped ones")
 	cmd.Flags().BoolVar(&p.filter.Full, "full", false, "print the whole message below each line")
 	a.JSONFlag(cmd, &watch.ShownEvent{})

@@ -374,7 +374,7 @@ func (c *calls) text(key string) string {
 	defer c.mu.Unlock()
 	one := c.by[key]
 	if one == nil {
-		return "This call is no longer kept: many followed it."
+		return "This call is no longer kept, because many calls followed it."
 	}
 	var b strings.Builder
 	outcome := "ok, after " + span(one.took)

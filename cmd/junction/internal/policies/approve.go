@@ -207,7 +207,7 @@ func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *gu
 	if err := ApproveDefinitions(pins, u.Server, u.Definitions()); err != nil {
 		return err
 	}
-	a.Out.Printf("Approved of server %q: %s.\n", u.Server, u.summary())
+	a.Out.Printf("Approved for server %q: %s.\n", u.Server, u.summary())
 	return nil
 }
 

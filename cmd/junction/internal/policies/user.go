@@ -28,8 +28,8 @@ terminal, or write it as the first line of standard input.`
 
 // UserCommand returns the command user.
 func UserCommand(a *cli.App) *cobra.Command {
-	return cli.Group("user", "Let colleagues use your junction up, each with a password",
-		"Let colleagues use your junction up, each with a password:\n\n  junction user add ann\n  junction up --auth local\n\n"+userHelp,
+	return cli.Group("user", "Let colleagues use the servers of your \"junction up\", each with a password",
+		"Let colleagues use the servers of your \"junction up\", each with a password:\n\n  junction user add ann\n  junction up --auth local\n\n"+userHelp,
 		UserAddCommand(a), userListCommand(a), userLogoutCommand(a), userRemoveCommand(a), UserPasswdCommand(a))
 }
 
@@ -81,7 +81,7 @@ func passwordFor(ctx context.Context, a *cli.App, u *authserver.Users, name stri
 	case err != nil:
 		return "", err
 	case is && isNew:
-		return "", fmt.Errorf("there is a user %q already; junction user passwd gives another password", name)
+		return "", fmt.Errorf("there is a user %q already; junction user passwd changes the password", name)
 	case !is && !isNew:
 		return "", fmt.Errorf("%w: %q", authserver.ErrNoUser, name)
 	}

@@ -75,7 +75,7 @@ Exit codes:
 	cmd.Flags().BoolVar(&o.Local, "local", false, "install a package, even if the server has a URL, too")
 	cmd.Flags().BoolVar(&o.Sure, "sure", false, "add it in spite of warnings, such as a name close to a better known one")
 	cmd.Flags().BoolVar(&o.Scripts, "scripts", false, "let the package run its install scripts, if it cannot be installed without them")
-	cmd.Flags().StringVar(&o.With, "with", "", "install a package of PyPI with one more `REQUIREMENT`, such as 'mcp<2'")
+	cmd.Flags().StringVar(&o.With, "with", "", "install a package from PyPI with one more `REQUIREMENT`, such as 'mcp<2'")
 	cmd.Flags().StringArrayVar(&o.Set, "set", nil, "give the value `KEY=VALUE` that the server needs (repeatable)")
 	cmd.Flags().StringArrayVar(&o.Env, "env", nil, "write `NAME=VALUE` into the entry's environment (repeatable); a value can be ${secret:NAME}")
 	cmd.Flags().StringArrayVar(&o.Header, "header", nil, "write the header `'NAME: VALUE'` into the entry of a URL (repeatable)")

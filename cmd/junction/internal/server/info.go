@@ -240,7 +240,7 @@ func infoLocked(a *cli.App, word string) (found bool, err error) {
 			continue
 		}
 		if shown[l.Name] = l.locked; !a.Flags.JSON {
-			a.Out.Printf("%s, %s\n", plaintext.Line(l.Name, 200), plaintext.Unbroken(cmp.Or(a.Launch.LockText(l.Entry), "of which junction.lock has the definitions")))
+			a.Out.Printf("%s, %s\n", plaintext.Line(l.Name, 200), plaintext.Unbroken(cmp.Or(a.Launch.LockText(l.Entry), "whose definitions junction.lock has")))
 		}
 	}
 	if a.Flags.JSON && len(shown) > 0 {

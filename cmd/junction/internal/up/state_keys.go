@@ -148,7 +148,7 @@ func readStateKeys(path string) (keys []stateKey, err error) {
 		return nil, fmt.Errorf("%s: %w; remove it, and junction makes a new one", path, err)
 	}
 	if slices.ContainsFunc(keys, func(k stateKey) bool { return len(k.Key) < seal.KeySize }) {
-		return nil, fmt.Errorf("%s: a key has less than %d bytes; remove it, and junction makes a new one", path, seal.KeySize)
+		return nil, fmt.Errorf("%s: a key has fewer than %d bytes; remove it, and junction makes a new one", path, seal.KeySize)
 	}
 	slices.SortFunc(keys, func(a, b stateKey) int { return a.Since.Compare(b.Since) })
 	return keys, nil

@@ -99,7 +99,7 @@ you agree, on the terminal or by naming the file with --config.`,
 	cmd.Flags().StringVar(&o.otlp, "otlp", "", "send traces to the collector of OpenTelemetry at `URL`, such as http://localhost:4318")
 	cmd.Flags().BoolVar(&o.NoPrefix, "no-prefix", false,
 		"offer tools and prompts under the servers' own names; a name that is taken gets a suffix")
-	cmd.Flags().StringVar(&o.Admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`; for other machines with --tls-cert")
+	cmd.Flags().StringVar(&o.Admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`; an address that other machines can reach needs --tls-cert or --admin-insecure")
 	cmd.Flags().BoolVar(&o.BareAdmin, "admin-insecure", false, "let --admin use an address of a network without --tls-cert: every client there can read /metrics, and /api is not served")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+launch.EndpointPath+"/NAME")
 	cmd.Flags().BoolVar(&o.console, "console", false, "serve a web page, on this machine only, with servers and messages; the printed link admits one browser")

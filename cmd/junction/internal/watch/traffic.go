@@ -31,7 +31,7 @@ const (
 
 // A TrafficFilter selects messages. The tags are those of [fields.Params].
 type TrafficFilter struct {
-	Servers []string `name:"server" doc:"show only messages of the server NAME; of a proxy for it both sides (repeatable)"`
+	Servers []string `name:"server" doc:"show only messages of the server NAME, and both sides of a proxy for it (repeatable)"`
 	Method  string   `doc:"show only messages of this METHOD, such as tools/call, and their responses"`
 	Text    string   `name:"grep" doc:"show only messages that contain TEXT"`
 	Errors  bool     `doc:"show only errors, results with isError, and requests without a response"`

@@ -221,12 +221,13 @@ func (b *Buffer) rows(width int) []Row {
 	solid := b.solidPlaces()
 	from := 0
 	for line := range strings.SplitSeq(b.text, "\n") {
-		start, cells := from, 0         // start and width of the row
-		fits, fitting := from, 0        // last place to break the row, and the width up to there
-		end := from + len(line)         // end of the line
-		cut := func(at, to, left int) { // ends the row at at; the next one begins at to and has left cells so far
-			rows = append(rows, Row{displayText(b.text[start:at]), start, at})
-			start, cells, fits, fitting = to, left, to, 0
+		start, cells := from, 0  // start and width of the row
+		fits, fitting := from, 0 // last place to break the row, and the width up to there
+		end := from + len(line)  // end of the line
+		// cut ends the row at offset last. The next row begins at offset next and is already filled cells wide.
+		cut := func(last, next, filled int) {
+			rows = append(rows, Row{displayText(b.text[start:last]), start, last})
+			start, cells, fits, fitting = next, filled, next, 0
 		}
 		for at := from; at < end; {
 			n := min(ink.First(b.text[at:end]), end-at)
