@@ -171,7 +171,7 @@ func TestVisit(t *testing.T) {
 		{"asks again", "https://example.com/", "what\nno", "decline", ""},
 		{"Enter is no consent", "https://example.com/", "\n:cancel", "cancel", ""},
 		{"the end of the input cancels", "https://example.com/", "", "cancel", ""},
-		{"warns of user names", "https://bank.example@evil.example/", "n", "decline", "! what stands before the @ is not the host"},
+		{"warns of user names", "https://bank.example@evil.example/", "n", "decline", "! the part before the @ is not the host"},
 		{"warns of other alphabets", "https://xn--pple-43d.com/", "n", "decline", "! the host has letters of other alphabets"},
 		{"warns of no encryption", "http://example.com/", "n", "decline", "! the connection to it is not encrypted"},
 		{"shows what nobody sees", "https://example.com/\u202egnp", "n", "decline", `\u202e`},
