@@ -162,7 +162,10 @@ func (g *Gateway) add(name string, u Upstream, inPlaceOf *member) (*member, erro
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if m.asker = name; inPlaceOf != nil || g.removed {
+	switch m.asker = name; {
+	case u.Identity != "":
+		m.asker += askerMark + u.Identity
+	case inPlaceOf != nil || g.removed:
 		m.asker += askerMark + rand.Text()
 	}
 	others := slices.DeleteFunc(slices.Clone(g.members), func(m *member) bool { return m == inPlaceOf })
@@ -333,8 +336,8 @@ func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers *c
 // round. If that member is a gateway in this process, its own member follows in the list.
 const stateAskers = "gateway"
 
-// askerMark is appended to the name of an asker if another member has, or may have, had the same
-// name before.
+// askerMark is appended to the name of an asker, before its Identity, or before a random text if
+// another member has, or may have, had the same name before.
 const askerMark = "\x00"
 
 // takeAsker removes and returns the member that asked in the previous round, or an empty string in

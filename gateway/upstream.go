@@ -28,6 +28,10 @@ type Upstream struct {
 	// the same for prompts. Names that are not in the maps get the prefix.
 	Names       map[string]string
 	PromptNames map[string]string
+	// Identity, if not empty, identifies the definition of the server. A call that waits for input
+	// of its client can continue at each gateway whose server has the same name and Identity, such
+	// as a replica. Otherwise it can continue only until the server is replaced or removed.
+	Identity string
 	// Program is set if Dial starts a program on this machine. The gateway limits the number of
 	// programs that start at the same time.
 	Program bool

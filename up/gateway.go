@@ -2,6 +2,8 @@ package up
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -241,6 +243,10 @@ func (g *Gateway) add(ctx context.Context, s Server, replace bool) error {
 	u, err := s.Open(ctx)
 	if err != nil {
 		return err
+	}
+	if s.Print != "" { // a hash, because clients carry it in their state
+		sum := sha256.Sum256([]byte(s.Print))
+		u.Identity = hex.EncodeToString(sum[:16])
 	}
 	g.surround(s, &u)
 	if replace {
