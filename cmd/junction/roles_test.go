@@ -4,11 +4,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
@@ -132,5 +134,56 @@ func TestCertificatesHaveRoles(t *testing.T) {
 	}
 	if _, err := dial("ben"); err == nil || !strings.Contains(err.Error(), "you are client:ben") {
 		t.Errorf("ben gets %v", err)
+	}
+}
+
+// TestClientsLearnThatRolesChangedTheirTools keeps clients of both eras connected while a role gives
+// them another tool.
+func TestClientsLearnThatRolesChangedTheirTools(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	argv, _ := json.Marshal(self(t, "serve", "time"))
+	config := func(tools string) {
+		w.write("mcp.json", `{"mcpServers": {"time": {"command": "env", "args": `+string(argv)+`, "start": "eager"}}, "junction": {"tools": "all", "roles": {"r": {"who": ["key:ann"], "tools": ["`+tools+`"]}}}}`)
+	}
+	config("time__get_*")
+	header := http.Header{"Authorization": {"Bearer " + strings.TrimSpace(w.run("key", "create", "ann"))}}
+	up := w.start("up", "--config", "mcp.json", "--http", "127.0.0.1:0", "--auth", "keys")
+	url := up.find(`http://127\.0\.0\.1:\d+/mcp`)
+	up.find(`1 connected`)
+	sees := map[string]chan int{"2025-06-18": make(chan int, 99), "2026-07-28": make(chan int, 99)}
+	for revision, counts := range sees {
+		c, err := mcp.DialWith(w.Context(), streamable.ClientWith(url, streamable.ClientOptions{Header: header}), mcp.ClientOptions{Revision: revision})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		go func() {
+			for w.Context().Err() == nil { // a change of roles ends the watch of a modern client, which then subscribes again
+				for tools, err := range c.WatchTools(w.Context()) {
+					if err == nil {
+						counts <- len(tools)
+					}
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		}()
+		if n := <-counts; n != 1 {
+			t.Fatalf("a client of %s sees %d tools", revision, n)
+		}
+	}
+	config("time__*")
+	up.find(`onfiguration reloaded`)
+	for revision, counts := range sees {
+		late := time.After(10 * time.Second)
+		for n := 1; n != 2; {
+			select {
+			case n = <-counts:
+				continue
+			case <-late:
+				t.Errorf("a client of %s does not learn of its new tool", revision)
+				n = 2
+			}
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/apikey"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/internal/oauthdoc"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -195,16 +196,24 @@ func keepSight(next, before *Plan) {
 	before.sight.end()
 }
 
-// inSight responds to a subscription until roles or profiles change. Clients then subscribe again.
+// inSight responds to a subscription until roles or profiles change. Clients then learn that the
+// lists changed, and subscribe again.
 func (p *Plan) inSight(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
-	ctx, end := context.WithCancelCause(ctx)
+	seeing, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer context.AfterFunc(p.sight, func() { end(errSight) })()
-	result, err := next.Handle(ctx, req)
-	if errors.Is(err, errSight) {
-		err = nil
+	result, err := next.Handle(seeing, req)
+	if !errors.Is(err, errSight) {
+		return result, err
 	}
-	return result, err
+	var filter mcp.SubscriptionFilter
+	_ = json.Unmarshal(jsonrpc.Get(req.Params, "notifications"), &filter) // next has read it
+	for _, method := range filter.Lists() {
+		if err := req.Peer.Notify(ctx, method, nil); err != nil {
+			return result, err
+		}
+	}
+	return result, nil
 }
 
 // A usedRole is the role by which a request uses an entry.
