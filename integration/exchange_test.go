@@ -76,7 +76,7 @@ func exchanges(t *testing.T, address string, mux *http.ServeMux, site string) {
 	}
 	mu.Unlock()
 	// A client that may not exchange tokens: what to do stands in the error.
-	if said, err := call(tokens["ada"], "weak"); err == nil || !strings.Contains(said, "has to let oauth.clientId of weak exchange this user's tokens") {
+	if said, err := call(tokens["ada"], "weak"); err == nil || !strings.Contains(said, "must let oauth.clientId of weak exchange this user's tokens") {
 		t.Errorf("a client that may not: %v, %s", err, said)
 	}
 	if said, err := call(fmt.Sprint(tokens["ada"], "x"), "files"); err == nil {

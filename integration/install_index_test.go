@@ -294,7 +294,7 @@ func TestLocksOfAnotherPythonMissPackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.Install(t.Context(), needs)
-	if want := "it was locked for cpython 3.1 linux x86_64, and here is " + of.For + ": lock it again (junction server upgrade), with uv for all systems"; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "words") {
+	if want := "it was locked for cpython 3.1 linux x86_64, but this system is " + of.For + ": lock it again (junction server upgrade), with uv for all systems"; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "words") {
 		t.Errorf("got %v, want %s, and that words is missing", err, want)
 	}
 }

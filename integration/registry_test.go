@@ -467,7 +467,7 @@ func TestAPrivateRegistryWantsItsToken(t *testing.T) {
 	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers": {"x": {"command": "true"}}, "junction": {"registries": [{"name": "house", "url": %q, "token": "${secret:house}"}]}}`, r.proxy.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, err := tryRun(t, u.env, u.program, "search", "server", "--config", file); err == nil || !strings.Contains(stderr, "junction secret set house keeps it") {
+	if _, stderr, err := tryRun(t, u.env, u.program, "search", "server", "--config", file); err == nil || !strings.Contains(stderr, "to keep it: junction secret set house") {
 		t.Errorf("without a secret: %v: %s", err, stderr)
 	}
 	if _, stderr, err := tryRun(t, u.env, u.program, "search", "server", "--registry", r.proxy.URL); err == nil || !strings.Contains(stderr, "needs a token with access") {

@@ -27,7 +27,7 @@ import (
 var faulty = map[string]string{
 	"silent":  "no handshake within",
 	"crash":   "it never worked",
-	"garbage": "what is no message",
+	"garbage": "text that is not a message",
 	"flood":   "",
 }
 
