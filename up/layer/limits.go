@@ -82,9 +82,12 @@ func (p *Plan) userLimits() []limitOf {
 	return all
 }
 
+// limitKinds is the number of kinds of limits.
+const limitKinds = 3
+
 // kindsOf returns limits of one kind each: the rate, the bytes, and the concurrent calls.
-func kindsOf(l settings.Limits) [3]settings.Limits {
-	return [3]settings.Limits{{Rate: l.Rate}, {Bytes: l.Bytes}, {Concurrent: l.Concurrent}}
+func kindsOf(l settings.Limits) [limitKinds]settings.Limits {
+	return [limitKinds]settings.Limits{{Rate: l.Rate}, {Bytes: l.Bytes}, {Concurrent: l.Concurrent}}
 }
 
 // limitUser limits each user.
@@ -96,7 +99,7 @@ func limitUser(_ *Stack, p *Plan, _ Part) mcp.Middleware {
 		return nil
 	}
 	return func(next mcp.Handler) mcp.Handler {
-		for kind := range kindsOf(settings.Limits{}) {
+		for kind := range limitKinds {
 			unlimited := next
 			limited := map[limitOf]mcp.Handler{}
 			for of, l := range p.limits {
