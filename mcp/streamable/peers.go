@@ -3,7 +3,9 @@ package streamable
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -21,6 +23,7 @@ const (
 	peerTime     = 5 * time.Second // for a peer to take a message
 	peerIdleTime = time.Minute     // for an unused connection
 	maxPeerBody  = 64 << 10        // bytes of a peer's response, which is dropped
+	peerWarning  = time.Minute     // between warnings about peers that cannot be reached
 	maxPassed    = 1 << 10         // messages on their way to peers at the same time; one caller may have a quarter
 )
 
@@ -30,6 +33,7 @@ type peers struct {
 	urls   func() []string
 	client http.Client
 	passed *share.Budget // messages on their way
+	warned atomic.Int64  // time of the last warning, in Unix nanoseconds
 }
 
 func newPeers(urls func() []string) *peers {
@@ -71,6 +75,19 @@ func (x *exchange) toPeer(ctx context.Context, url string, body []byte) (*http.R
 	return x.endpoint.peers.client.Do(r)
 }
 
+// warnOfPeer logs that a peer cannot be reached, as a warning at most once in peerWarning. A request
+// that was withdrawn is no reason.
+func (x *exchange) warnOfPeer(ctx context.Context, err error) {
+	if errors.Is(context.Cause(ctx), context.Canceled) {
+		return
+	}
+	level, now, last := slog.LevelDebug, time.Now().UnixNano(), &x.endpoint.peers.warned
+	if before := last.Load(); now-before >= int64(peerWarning) && last.CompareAndSwap(before, now) {
+		level = slog.LevelWarn
+	}
+	x.endpoint.log.Log(ctx, level, "mcp: a peer cannot be reached: messages for clients of that replica are lost", "error", err)
+}
+
 // take handles a notification or a response of the client, here or at the peer that it is for.
 func (x *exchange) take(s *session, m *jsonrpc.Message) error {
 	err := s.handle(m)
@@ -104,7 +121,7 @@ func (x *exchange) tellPeers(body []byte, forOne bool) bool {
 		sending.Go(func() {
 			resp, err := x.toPeer(ctx, url, body)
 			if err != nil {
-				x.endpoint.log.Debug("mcp: a peer cannot be reached", "error", err)
+				x.warnOfPeer(ctx, err)
 				return
 			}
 			defer resp.Body.Close()
@@ -134,7 +151,7 @@ func (x *exchange) resumeAtPeer() bool {
 	for _, url := range x.endpoint.peers.urls() {
 		resp, err := x.toPeer(ctx, url, nil)
 		if err != nil {
-			x.endpoint.log.Debug("mcp: a peer cannot be reached", "error", err)
+			x.warnOfPeer(ctx, err)
 			continue
 		}
 		if resp.StatusCode == http.StatusOK {
