@@ -112,7 +112,7 @@ func explain(ctx context.Context, a *cli.App, x *explanation, args []string) err
 		x.profile = by.Profile
 	}
 	book, err := source.book(x.profile)
-	if by != nil && len(source.files(x.profile)) == 0 { // as junction up then has no rules
+	if x.as != "" && len(source.files(x.profile)) == 0 { // as junction up then has no rules
 		book, err = withoutRules()
 	}
 	if err != nil {
@@ -142,7 +142,7 @@ func explain(ctx context.Context, a *cli.App, x *explanation, args []string) err
 	if err := annotate(&in.Annotations, x.annotations); err != nil {
 		return err
 	}
-	if by == nil || len(book.Files) > 0 {
+	if x.as == "" || len(book.Files) > 0 {
 		source.report(x.profile)
 	}
 	decision := book.Explain(ctx, in)
