@@ -45,7 +45,7 @@ type Provider struct {
 	party *party // nil until the provider's metadata is read
 }
 
-// find returns the user with a name, with the scopes of the groups. It returns [ErrNoUser] if the
+// find returns the user with this name and the scopes that the groups give. It returns [ErrNoUser] if the
 // user may not log in.
 func (p *Provider) find(name string, groups []string) (User, error) {
 	at := strings.LastIndex(name, "@")

@@ -28,7 +28,8 @@ type Options struct {
 	// it.
 	Gateway *gateway.Gateway
 	// Servers lists the servers whose tools the model can use, in the order in which the model sees
-	// them. Servers of Gateway have their names there, and servers with a Handler are added to it.
+	// them. A server of Gateway is listed by its name in Gateway; a server with a
+	// Handler is added to Gateway.
 	Servers []Server
 	// Tools holds the program's own tools, which [mcp.AddTool] adds; nil means none. They come
 	// before those of the servers, as tools of the server [OwnServer], and are always sent with the

@@ -320,9 +320,9 @@ func (s *Store) checkMark(dir, key string) error {
 // staleTime is the age at which Prune removes a temporary folder of a killed process.
 const staleTime = 24 * time.Hour
 
-// Prune removes packages that are not in keep and were not opened for the duration unused. It
-// returns the number of freed bytes. Lock files that the caller does not know may refer to other
-// packages in the store; unused protects these.
+// Prune removes packages that are not in keep and have not been opened for at least the given
+// duration. It returns the number of freed bytes. The duration protects packages that only lock files
+// unknown to the caller refer to.
 func (s *Store) Prune(ctx context.Context, keep []*Locked, unused time.Duration) (freed int64, err error) {
 	kept := map[string]bool{}
 	for _, l := range keep {

@@ -198,8 +198,8 @@ func (g *group) add(pid int) error {
 // groupTime is the time that processes of an ended sandbox have for leaving the group.
 const groupTime = time.Second
 
-// close reports the limits that were reached, and removes the group. The processes of the program
-// have ended.
+// close reports the limits that were reached, and removes the group. It must be called after all
+// processes of the program have ended.
 func (g *group) close(o order, refuse func(Refusal)) {
 	if g.count("memory", "memory.events", "oom_kill") > 0 || g.count("memory", "memory.oom_control", "oom_kill") > 0 {
 		refuse(Refusal{What: fmt.Sprintf("use more than %d MiB of memory", o.Memory>>20), Reason: "its profile says so, and the system ended it", Allow: []string{"--memory", fmt.Sprintf("%dMB", 2*o.Memory/1e6)}})

@@ -36,8 +36,8 @@ func TestQuotationsAreFound(t *testing.T) {
 	}
 }
 
-// pens returns a catalogue with two tools that a query can mean, and one whose words are in its
-// quotations.
+// pens returns a catalogue with two tools that a query can mean, and one that matches only the quoted
+// words of the query.
 func pens() *Index {
 	x := catalogue(50)
 	x.SetServer("pens", "", []Tool{

@@ -83,8 +83,8 @@ func TestSchemaIsListedVerbatim(t *testing.T) {
 	})
 }
 
-// The tools whose requests the suite responds to in rounds answer a client that
-// waits as well: they are written once.
+// Some tools send requests that the suite answers over several rounds. The same tools also work for a
+// client that waits.
 func TestServerRequestsAreSentInBothEras(t *testing.T) {
 	o := mcp.ClientOptions{
 		OnElicit: func(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {

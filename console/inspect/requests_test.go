@@ -83,7 +83,7 @@ func TestAListIsLimitedInMemory(t *testing.T) {
 	}
 }
 
-// A reader of a description holds no lock, while the server acknowledges the subscription.
+// Reading a description must hold no lock while the server acknowledges the subscription.
 func TestADescriptionDoesNotChange(t *testing.T) {
 	inspector := New(Options{})
 	defer inspector.Close()

@@ -174,7 +174,7 @@ func (s *Server) addAll(d *document, root part, secrets *security, o *Options) e
 	return nil
 }
 
-// cuts lists values of cut for [operation.input], in the order in which add tries them.
+// cuts are the values that add passes as cut to [operation.input], in this order.
 var cuts = []int{0, 10, 7, 5, 4, 3, 2}
 
 // add registers the tool of an operation with as much of its input schema as fits the limits.

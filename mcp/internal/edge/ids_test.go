@@ -9,8 +9,9 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// TestIDsWithFractions sends requests whose ids are integers in another form. They are repeated as
-// they came, cancelled by value, and no two equal ones run at once.
+// TestIDsWithFractions sends requests whose ids are integers written in another way, such as 1.0. A
+// response repeats the id as it was sent, a cancellation matches it by value, and two requests with
+// equal ids never run at once.
 func TestIDsWithFractions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := make(chan string, 1)

@@ -170,8 +170,8 @@ func WriteLearned(ctx context.Context, a *cli.App, args []string, shown *StoredP
 	return k.write(ctx, a, now)
 }
 
-// merged returns a copy of the profile was, with the learned permissions added. With forget, the
-// learned paths and hosts replace those in was.
+// merged returns a copy of the earlier profile with the learned permissions added. If forget is set,
+// the learned paths and hosts replace the earlier ones.
 func merged(was, learned sandbox.Profile, forget bool) sandbox.Profile {
 	now := was
 	if forget {
