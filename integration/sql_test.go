@@ -274,7 +274,7 @@ func (b *base) changes(t *testing.T) {
 		{"INSERT INTO changed VALUES (3, 'three'), (1, 'again')", nil, "failed: "},
 		{"UPDATE changed SET b = NULL WHERE a = " + first, []any{2}, "Rows changed: 1."},
 		{"DELETE FROM changed WHERE a < 3 RETURNING a, b", nil, "| 2 | NULL |"},
-		{"COMMIT", nil, "failed: execute runs one statement in a transaction of its own"},
+		{"COMMIT", nil, "failed: execute runs one statement in its own transaction"},
 		{"INSERT INTO changed VALUES (4, 'four'); COMMIT", nil, "failed: sql: there is more than one statement"},
 		{"INSERT INTO changed VALUES (5, 'five')", nil, "Rows changed: 1."},
 	} {

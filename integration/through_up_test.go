@@ -242,8 +242,10 @@ func (m *meetings) compare(t *testing.T) {
 // page is what was seen, as tables.
 func (m *meetings) page() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nEach of %d clients (every revision over stdio, Streamable HTTP and HTTP+SSE, with the official SDKs) met each of %d\n", len(sides()), len(sides()))
-	fmt.Fprintf(&b, "servers (the same, with the Go SDK and, modern, that of TypeScript) through `junction up`, next to a server that makes noise: %d pairs, %d cases each.\n", len(m.cells), len(bridgeCases))
+	fmt.Fprintf(&b, "\nThe tests paired each of %d clients with each of %d servers through `junction up`. The clients use\n", len(sides()), len(sides()))
+	b.WriteString("the official SDKs at every revision over stdio, Streamable HTTP and HTTP+SSE. The servers do the\n" +
+		"same with the Go SDK, and for the modern revision with that of TypeScript. Another server sent\n")
+	fmt.Fprintf(&b, "unrelated messages meanwhile. That makes %d pairs with %d cases each.\n", len(m.cells), len(bridgeCases))
 	b.WriteString("\n| case | works | |\n|---|---|---|\n")
 	for _, c := range bridgeCases {
 		reasons := map[string][]string{}

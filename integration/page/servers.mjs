@@ -80,7 +80,7 @@ const scenarios = {
     await look('server-unapproved');
     await tabTo('Approve exactly this');
     await page.keyboard.press('Enter');
-    await see('[role=status]', 'What weather defines now is approved.');
+    await see('[role=status]', 'The present definitions of weather are approved.');
     await page.waitForFunction(() => document.querySelector('[aria-labelledby=approvals-title]').hidden);
     await see('.server-own', 'weather__weather');
 
@@ -107,7 +107,7 @@ const scenarios = {
       await go(`servers/${pid}/${name}`);
       await see('h1', name);
       await page.locator('button', {hasText: 'Approve exactly this'}).click();
-      await see('[role=status]', `What ${name} defines now is approved.`);
+      await see('[role=status]', `The present definitions of ${name} are approved.`);
     }
     // what it offers, and the filter
     await go(`servers/${pid}/filesystem`);
@@ -276,7 +276,7 @@ const scenarios = {
     await judge('a hostile server');
     await picture('hostile-server');
     await page.locator('button', {hasText: 'Approve exactly this'}).click();
-    await see('[role=status]', 'is approved');
+    await see('[role=status]', 'are approved');
     for (const one of payloads) {
       await page.locator('[data-filter]').fill(one);
     }
