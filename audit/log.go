@@ -305,7 +305,7 @@ func (l *Log) commit(g *group) error {
 	return g.err
 }
 
-// gather waits a moment for the lines of other running requests, and goes on waiting while they
+// gather waits briefly for the lines of other running requests, and continues to wait while they
 // arrive. One wait for the disk costs the same for many lines as for one.
 func (l *Log) gather() {
 	const steps = 4

@@ -180,7 +180,7 @@ func (d *disk) drop(e entry) error {
 const (
 	// maxJump is the largest jump of the clock that does not stop the removal of files by age.
 	maxJump = time.Hour
-	// jumpTime is how long removal by age stops after a larger jump, so that the clock can be
+	// jumpTime is how long removal by age pauses after a larger jump, so that the clock can be
 	// corrected. A tenth of KeepFor is used instead if it is shorter.
 	jumpTime = 24 * time.Hour
 )

@@ -187,7 +187,7 @@ func TestProviderSaysNothingAtRenewal(t *testing.T) {
 				if test.endures {
 					s.tokensIn(id, status, got)
 				} else {
-					isRefused(t, "groups that nobody said for long", status, got, http.StatusBadRequest, "invalid_grant", "has ended")
+					isRefused(t, "groups that were not confirmed for long", status, got, http.StatusBadRequest, "invalid_grant", "has ended")
 				}
 			})
 		})
