@@ -30,9 +30,12 @@ type event struct {
 }
 
 const (
-	maxTail = 60 // lines of a failure that are shown
+	maxHead = 30 // first lines of a failure that are shown: its error is there, before what the clean-up prints
+	maxTail = 40 // last lines that are shown
 	maxSlow = 8  // of the slowest tests that are named
 	slow    = 20 // seconds; a test below is not slow
+
+	omitted = "[…]\n" // stands for the lines between
 )
 
 // A report is what became of all tests.
@@ -82,11 +85,12 @@ func (r *report) take(line []byte) {
 	k := key(&e)
 	switch e.Action {
 	case "output", "build-output":
-		if kept := append(r.output[k], e.Output); len(kept) > maxTail {
-			r.output[k] = kept[1:]
-		} else {
-			r.output[k] = kept
+		kept := append(r.output[k], e.Output)
+		if len(kept) > maxHead+maxTail {
+			kept = slices.Delete(kept, maxHead, maxHead+1)
+			kept[maxHead] = omitted
 		}
+		r.output[k] = kept
 	case "run":
 		for name := e.Test; strings.Contains(name, "/"); {
 			name = name[:strings.LastIndexByte(name, '/')]

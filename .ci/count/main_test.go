@@ -64,6 +64,13 @@ func TestCount(t *testing.T) {
 {"Action":"pass","Package":"p","Test":"B","Elapsed":3}`,
 			passed: 3, says: "slow p A: 71 s\n",
 		},
+		"a long failure keeps its first and its last lines": {
+			lines: strings.Repeat(`{"Action":"output","Package":"p","Test":"A","Output":"first\n"}`+"\n", maxHead) +
+				strings.Repeat(`{"Action":"output","Package":"p","Test":"A","Output":"between\n"}`+"\n", 3*maxTail) +
+				strings.Repeat(`{"Action":"output","Package":"p","Test":"A","Output":"last\n"}`+"\n", maxTail-1) +
+				`{"Action":"fail","Package":"p","Test":"A"}`,
+			failed: 1, says: "    first\n    […]\n    last\n",
+		},
 		"a package without tests": {lines: `{"Action":"skip","Package":"p"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
