@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/tolerance"
 	"github.com/junction-mcp/junction/mcp"
@@ -109,7 +110,8 @@ type clientLink struct {
 
 var _ link.Fallback = (*clientLink)(nil)
 
-// Send implements [link.Link].
+// Send implements [link.Link]. It repeats a response to the server until that took it, as the
+// request of the server waits for the response. A server ignores further responses.
 func (c *clientLink) Send(ctx context.Context, out link.Out) error {
 	if ctx.Err() != nil {
 		return c.failure(ctx, "send a message", nil)
@@ -117,12 +119,16 @@ func (c *clientLink) Send(ctx context.Context, out link.Out) error {
 	s := new(clientScope)
 	s.begin(ctx, c, link.Out{})
 	defer s.end()
-	resp, _, err := c.post(s.ctx, out)
-	if err != nil {
-		return c.failure(s.ctx, "send a message", err)
+	for pause := firstBackoff; ; pause = min(2*pause, maxResponsePause) {
+		resp, _, err := c.post(s.ctx, out)
+		if err == nil {
+			httplink.Discard(resp)
+			return nil
+		}
+		if out.Method != "" || !passes(err) || idle.Wait(s.ctx, pause) != nil {
+			return c.failure(s.ctx, "send a message", err)
+		}
 	}
-	httplink.Discard(resp)
-	return nil
 }
 
 // post sends a message. It returns the response, whose status means success, and the session that

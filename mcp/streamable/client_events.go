@@ -19,8 +19,11 @@ const (
 	maxRetry     = 5 * time.Minute        // maximum of a pause that the server sets
 	firstBackoff = 100 * time.Millisecond // minimum pause after a failure
 	maxBackoff   = 24 * time.Second       // maximum pause after failures, plus up to a quarter at random
-	maxEventID   = 1 << 10                // maximum bytes; a longer id cannot be used to resume
-	maxSeen      = 512                    // maximum number of remembered ids
+
+	maxResponsePause = time.Second // maximum pause before a response to the server is sent again
+
+	maxEventID = 1 << 10 // maximum bytes; a longer id cannot be used to resume
+	maxSeen    = 512     // maximum number of remembered ids
 )
 
 // clientEvents holds the state of a stream over all of its connections.

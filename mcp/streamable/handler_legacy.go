@@ -32,7 +32,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 	defer x.endpoint.sessions.release(s)
 	if m.Kind != jsonrpc.Request {
 		if err := x.take(s, m); err != nil {
-			x.refuse(http.StatusBadRequest, "%v", err)
+			x.refuseUntaken(err)
 			return
 		}
 		x.accepted()
@@ -196,7 +196,7 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 		return out.request(nil, m, ordered).Message
 	})
 	if err := foreign.Load(); err != nil && responses == nil {
-		x.refuse(http.StatusBadRequest, "%v", *err)
+		x.refuseUntaken(*err)
 		return
 	}
 	out.finish(batchStatus(responses), responses)

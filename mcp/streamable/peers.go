@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -91,8 +93,13 @@ func (x *exchange) warnOfPeer(ctx context.Context, err error) {
 // take handles a notification or a response of the client, here or at the peer that it is for.
 func (x *exchange) take(s *session, m *jsonrpc.Message) error {
 	err := s.handle(m)
-	if err != nil && x.tellPeers(m.Raw(), true) {
-		return nil
+	if err != nil {
+		switch accepted, away := x.tellPeers(m.Raw(), true); {
+		case accepted:
+			return nil
+		case away:
+			return fmt.Errorf("%w, and %w", err, errPeerAway)
+		}
 	}
 	if m.Method == notifyCancelled && s.isShared() {
 		x.tellPeers(m.Raw(), false)
@@ -100,27 +107,46 @@ func (x *exchange) take(s *session, m *jsonrpc.Message) error {
 	return err
 }
 
+// errPeerAway is the error for a message that may be for a peer that cannot be reached.
+var errPeerAway = errors.New("a replica cannot be reached now")
+
+// refuseUntaken refuses a message that [exchange.take] did not take. The client may repeat a
+// message for a replica that cannot be reached.
+func (x *exchange) refuseUntaken(err error) {
+	status := http.StatusBadRequest
+	if errors.Is(err, errPeerAway) {
+		status = http.StatusServiceUnavailable
+	}
+	x.refuse(status, "%v", err)
+}
+
+// isAway reports whether a peer that could not be reached may still run. One that refuses
+// connections has ended.
+func isAway(err error) bool { return !errors.Is(err, syscall.ECONNREFUSED) }
+
 // tellPeers sends the client's request to all peers at once, with another body. It waits for them,
-// or, if the request is for one only, until that accepted it. It reports whether one did. It sends
-// nothing if too many messages are on their way.
-func (x *exchange) tellPeers(body []byte, forOne bool) bool {
+// or, if the request is for one only, until that accepted it. It reports whether one accepted it,
+// and whether one may run that could not be reached. It sends nothing if too many messages are on
+// their way.
+func (x *exchange) tellPeers(body []byte, forOne bool) (anyAccepted, anyAway bool) {
 	if !x.asksPeers() {
-		return false
+		return false, false
 	}
 	passed, caller := x.endpoint.peers.passed, x.Caller()
 	if !passed.Take(caller) {
 		x.endpoint.log.Debug("mcp: too many messages are on their way to peers", "limit", maxPassed)
-		return false
+		return false, true
 	}
 	defer passed.Give(caller)
 	ctx, cancel := context.WithTimeout(x.r.Context(), peerTime)
 	defer cancel()
 	var sending sync.WaitGroup
-	var accepted atomic.Bool
+	var accepted, away atomic.Bool
 	for _, url := range x.endpoint.peers.urls() {
 		sending.Go(func() {
 			resp, err := x.toPeer(ctx, url, body)
 			if err != nil {
+				away.CompareAndSwap(false, isAway(err))
 				x.warnOfPeer(ctx, err)
 				return
 			}
@@ -134,11 +160,12 @@ func (x *exchange) tellPeers(body []byte, forOne bool) bool {
 		})
 	}
 	sending.Wait()
-	return accepted.Load()
+	return accepted.Load(), away.Load()
 }
 
 // resumeAtPeer answers a GET with the stream of a peer that knows it. It reports false if none does.
-func (x *exchange) resumeAtPeer() bool {
+// The stream of a call may be at a peer that cannot be reached; then the client is to come again.
+func (x *exchange) resumeAtPeer(fromGET bool) bool {
 	if !x.asksPeers() {
 		return false
 	}
@@ -147,10 +174,12 @@ func (x *exchange) resumeAtPeer() bool {
 	if err != nil {
 		return false
 	}
+	away := false
 	defer x.endpoint.end(c)
 	for _, url := range x.endpoint.peers.urls() {
 		resp, err := x.toPeer(ctx, url, nil)
 		if err != nil {
+			away = away || isAway(err)
 			x.warnOfPeer(ctx, err)
 			continue
 		}
@@ -160,6 +189,10 @@ func (x *exchange) resumeAtPeer() bool {
 			return true
 		}
 		resp.Body.Close()
+	}
+	if away && !fromGET {
+		x.refuse(http.StatusServiceUnavailable, "no replica knows the stream of this event, and %v", errPeerAway)
+		return true
 	}
 	return false
 }

@@ -170,3 +170,41 @@ func TestASilentPeerDelaysNoResponse(t *testing.T) {
 	}
 	asks.want(`"ada"`)
 }
+
+// TestMessagesForPeersThatAreAway has another replica that does not respond, and then one that has ended.
+func TestMessagesForPeersThatAreAway(t *testing.T) {
+	t.Parallel()
+	away, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { // until it is closed
+		for {
+			c, err := away.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	f := newFixture(t)
+	o := sharedOptions(oneKey)
+	o.Peers = func() []string { return []string{"http://" + away.Addr().String()} }
+	s := newSite(t, f.Server, o)
+	session := []string{"Mcp-Session-Id", s.handshake("2025-11-25"), "MCP-Protocol-Version", "2025-11-25"}
+	want := func(when string, status int) {
+		t.Helper()
+		for name, resp := range map[string]*http.Response{
+			"a response":           s.do("POST", `{"jsonrpc":"2.0","id":"x.junction-1","result":{}}`, session...),
+			"the stream of a call": s.do("GET", "", append(session, "Last-Event-ID", "p7-1")...),
+		} {
+			body := s.read(resp)
+			if resp.StatusCode != status || (status == http.StatusServiceUnavailable) != (resp.Header.Get("Retry-After") != "") {
+				t.Errorf("%s: %s: status %d, %s", when, name, resp.StatusCode, body)
+			}
+		}
+	}
+	want("a peer that is away", http.StatusServiceUnavailable)
+	away.Close()
+	want("a peer that has ended", http.StatusBadRequest)
+}

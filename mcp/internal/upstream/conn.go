@@ -30,7 +30,8 @@ const (
 	maxPages      = 1_000                  // pages of a list that is read for its headers
 	closeTime     = 5 * time.Second        // how long Close waits for clients that accept no notification
 	levelTime     = 100 * time.Millisecond // time for a server to accept a log level before a call
-	sendTime      = 5 * time.Second        // time for sending a notification or a response to the server
+	sendTime      = 5 * time.Second        // time for sending a notification to the server
+	respondTime   = 30 * time.Second       // time for sending a response to the server, with repetitions
 	connectTime   = 2 * time.Minute        // time for connecting
 	probeTime     = 5 * time.Second        // wait for the response to server/discover
 	lateTime      = 250 * time.Millisecond // wait for a late response to server/discover after a response to initialize

@@ -137,7 +137,7 @@ func (c *conn) respond(s *session, id jsonrpc.ID, message []byte) {
 	}
 	c.spawn(func() {
 		defer over()
-		ctx, cancel := context.WithTimeout(c.ctx, sendTime)
+		ctx, cancel := context.WithTimeout(c.ctx, respondTime)
 		defer cancel()
 		if err := c.link.Send(ctx, out); err != nil {
 			c.log.Debug("mcp: a response did not reach the server", "server", c.options.Name, "error", err)

@@ -1,0 +1,64 @@
+package history
+
+import (
+	"testing"
+)
+
+// sound is a history without anomalies.
+func sound() *History {
+	h := New(3)
+	h.Audited = map[string][]Audited{}
+	for _, op := range []Op{
+		{ID: "a", Kind: Read, Outcome: Answered, Value: "a"},
+		{ID: "b", Kind: Effect, Outcome: Answered, Value: "b", Final: true},
+		{ID: "c", Kind: Ask, Outcome: Unknown},
+		{ID: "d", Kind: Steps, Outcome: Answered, Value: "d", Steps: []int{1, 2, 3}},
+		{ID: "e", Kind: Effect, Outcome: Refused},
+	} {
+		h.Add(op)
+		if op.Outcome == Answered {
+			h.Ran(op.ID)
+			h.Arrived(op.ID)
+			h.Audited[op.ID] = []Audited{{"r1", "ok"}}
+		}
+	}
+	h.Ran("a") // what only reads may run again
+	h.Ran("c") // its response was lost
+	return h
+}
+
+// Each rule finds the fault that is planted for it, and no other rule reports that.
+func TestPlantedFaultsAreFound(t *testing.T) {
+	t.Parallel()
+	if all := sound().Check(); len(all) != 0 {
+		t.Fatalf("the sound history has anomalies: %v", all)
+	}
+	planted := map[string]func(h *History){
+		"a result is that of its own call":                            func(h *History) { h.ops[0].Value = "b" },
+		"a call has one response":                                     func(h *History) { h.Arrived("b") },
+		"an answered call ran":                                        func(h *History) { delete(h.runs, "b") },
+		"a call that is not idempotent runs once":                     func(h *History) { h.Ran("c") },
+		"an audit log has each answered call":                         func(h *History) { h.Audited["a"] = []Audited{{"r1", "error"}} },
+		"an audit log has a call once for each time that it was sent": func(h *History) { h.Audited["b"] = append(h.Audited["b"], Audited{"r2", "ok"}) },
+		"steps arrive once and in order":                              func(h *History) { h.ops[3].Steps = []int{1, 2, 2, 3} },
+		"every call is answered once the faults have ended":           func(h *History) { h.ops[1].Outcome = Unknown },
+	}
+	for _, r := range rules {
+		h := sound()
+		plant := planted[r.name]
+		if plant == nil {
+			t.Errorf("no fault is planted for the rule %q", r.name)
+			continue
+		}
+		plant(h)
+		all := h.Check()
+		if len(all) != 1 || all[0].Rule != r.name {
+			t.Errorf("%s: found %v", r.name, all)
+		}
+	}
+	h := sound()
+	h.ops[3].Steps = []int{1, 3}
+	if all := h.Check(); len(all) != 1 {
+		t.Errorf("a lost step: found %v", all)
+	}
+}
