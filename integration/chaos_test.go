@@ -39,7 +39,11 @@ var faults = []struct {
 	{"all its connections are cut", func(r *replica) { r.front.cut() }},
 	{"it cannot be reached by the balancer", func(r *replica) { r.front.set(true, 0); time.Sleep(3 * time.Second); r.front.set(false, 0) }},
 	{"it cannot be reached by the other replicas", func(r *replica) { r.peers.set(true, 0); time.Sleep(3 * time.Second); r.peers.set(false, 0) }},
-	{"its network is slow", func(r *replica) { r.front.set(false, 100*time.Millisecond); time.Sleep(3 * time.Second); r.front.set(false, 0) }},
+	{"its network is slow", func(r *replica) {
+		r.front.set(false, 100*time.Millisecond)
+		time.Sleep(3 * time.Second)
+		r.front.set(false, 0)
+	}},
 }
 
 // TestReplicasUnderFaults has clients of every revision call through three replicas while two of them
@@ -101,8 +105,14 @@ func chaosServer(t *testing.T, h *history.History) string {
 	}
 	s := mcp.NewServer("chaos", "1")
 	for kind, run := range map[history.Kind]func(ctx context.Context, id string) error{
-		history.Read:   func(context.Context, string) error { time.Sleep(time.Duration(rand.IntN(30)) * time.Millisecond); return nil },
-		history.Effect: func(context.Context, string) error { time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond); return nil },
+		history.Read: func(context.Context, string) error {
+			time.Sleep(time.Duration(rand.IntN(30)) * time.Millisecond)
+			return nil
+		},
+		history.Effect: func(context.Context, string) error {
+			time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond)
+			return nil
+		},
 		history.Ask: func(ctx context.Context, id string) error {
 			answer, err := mcp.Elicit[call](ctx, id)
 			if err == nil && answer.ID != id {
