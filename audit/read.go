@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -26,6 +27,68 @@ func Read(dir string, f Filter) iter.Seq2[json.RawMessage, error] {
 			yield(nil, err)
 		}
 	}
+}
+
+// ReadAll returns the matching lines of several logs, such as those of replicas, in the order of
+// their times. Lines of one log stay in their order. If there are several logs, each line has the
+// folder of its log as the member "log". An error ends the sequence.
+func ReadAll(dirs []string, f Filter) iter.Seq2[json.RawMessage, error] {
+	if len(dirs) == 1 {
+		return Read(dirs[0], f)
+	}
+	return func(yield func(json.RawMessage, error) bool) {
+		logs := make([]pulled, 0, len(dirs))
+		for _, dir := range dirs {
+			next, stop := iter.Pull2(Read(dir, f))
+			defer stop()
+			p := pulled{dir: dir, next: next}
+			if p.advance() {
+				logs = append(logs, p)
+			}
+		}
+		for len(logs) > 0 {
+			first := 0
+			for i := range logs {
+				if logs[i].err != nil {
+					yield(nil, logs[i].err)
+					return
+				}
+				if logs[i].at.Before(logs[first].at) {
+					first = i
+				}
+			}
+			w := jsonrpc.NewObject(nil)
+			line := logs[first].line
+			_ = w.EncodedMembers(func(dst []byte) ([]byte, error) { return append(dst, line...), nil }) // cannot fail, as the line is an object
+			w.String("log", logs[first].dir)
+			if !yield(w.Bytes(), nil) {
+				return
+			}
+			if !logs[first].advance() {
+				logs = slices.Delete(logs, first, first+1)
+			}
+		}
+	}
+}
+
+// A pulled is a log whose lines are read one by one.
+type pulled struct {
+	dir  string
+	next func() (json.RawMessage, error, bool)
+	line json.RawMessage // the next line
+	at   time.Time       // its time, or that of an earlier line if that is later
+	err  error
+}
+
+// advance reads the next line. It reports false at the end of the log.
+func (p *pulled) advance() (ok bool) {
+	if p.line, p.err, ok = p.next(); !ok || p.err != nil {
+		return ok
+	}
+	if at := (&line{object: p.line}).time(); at.After(p.at) { // clocks may have gone back
+		p.at = at
+	}
+	return true
 }
 
 // Follow returns the matching lines that are written from now on, until ctx is done.

@@ -41,6 +41,22 @@ func AuditCommand(a *cli.App) *cobra.Command {
 		auditQueryCommand(a), auditTailCommand(a), auditVerifyCommand(a), auditKeyCommand(a))
 }
 
+// auditArguments returns the folders of logs given on the command line, or the default folder.
+func auditArguments(p place.Place, args []string) ([]string, error) {
+	if len(args) == 0 {
+		args = []string{""}
+	}
+	folders := make([]string, 0, len(args))
+	for _, arg := range args {
+		folder, err := layer.AuditFolder(p, arg)
+		if err != nil {
+			return nil, err
+		}
+		folders = append(folders, folder)
+	}
+	return folders, nil
+}
+
 // auditArgument returns the log folder given on the command line, or the default folder.
 func auditArgument(p place.Place, cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 1 {
@@ -50,32 +66,43 @@ func auditArgument(p place.Place, cmd *cobra.Command, args []string) (string, er
 }
 
 func auditVerifyCommand(a *cli.App) *cobra.Command {
-	var public string
+	var keys []string
 	cmd := &cobra.Command{
-		Use:   "verify [FOLDER]",
+		Use:   "verify [FOLDER…]",
 		Short: "Check that the log is unchanged",
 		Long: `Read the whole log, and report where it was changed: a byte, lines that were added,
 removed, repeated or moved, an end that was cut off, a file that was replaced. On
 another machine, verify it with --key and the public key that junction audit key prints,
-up to its last checkpoint.
+up to its last checkpoint. Replicas have a log each; with several folders, each log is
+verified, by that of the keys which fits, and --json prints a line for each.
 
 ` + auditHelp + "\n\n" + verifyExitHelp,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			folder, err := auditArgument(a.Place, cmd, args)
+		RunE: func(_ *cobra.Command, args []string) error {
+			folders, err := auditArguments(a.Place, args)
 			if err != nil {
 				return err
 			}
-			report, err := VerifyAudit(a.Place, folder, public)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				return fmt.Errorf("%w; junction up --audit writes one", err)
-			case err != nil:
-				return err
+			var changed error
+			for _, folder := range folders {
+				report, err := verifyWith(a.Place, folder, keys)
+				switch {
+				case errors.Is(err, fs.ErrNotExist):
+					return fmt.Errorf("%w; junction up --audit writes one", err)
+				case err != nil:
+					return err
+				}
+				if err := printReport(a, folder, report); !errors.Is(err, errChanged) {
+					if err != nil {
+						return err
+					}
+					continue
+				}
+				changed = errChanged
 			}
-			return printReport(a, folder, report)
+			return changed
 		},
 	}
-	cmd.Flags().StringVar(&public, "key", "", "verify with only the public `KEY`")
+	cmd.Flags().StringSliceVar(&keys, "key", nil, "verify with only the public `KEY` (repeatable, for logs of several installations)")
 	a.JSONFlag(cmd, &audit.Report{})
 	return cmd
 }
@@ -95,6 +122,24 @@ func VerifyAudit(p place.Place, folder, public string) (*audit.Report, error) {
 		return nil, err
 	}
 	return audit.Verify(folder, key)
+}
+
+// verifyWith verifies a log with each of some public keys. It returns the report with the fewest
+// faults, which is that of the key that the log was written with.
+func verifyWith(p place.Place, folder string, keys []string) (best *audit.Report, err error) {
+	if len(keys) == 0 {
+		keys = []string{""}
+	}
+	for _, key := range keys {
+		report, err := VerifyAudit(p, folder, key)
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || report.Count < best.Count {
+			best = report
+		}
+	}
+	return best, nil
 }
 
 // printReport prints the outcome of a verification. It returns errChanged if the log was changed.
@@ -182,17 +227,18 @@ func auditQueryCommand(a *cli.App) *cobra.Command {
 	var chosen func(*audit.Filter) error
 	var most int
 	cmd := &cobra.Command{
-		Use:   "query [FOLDER]",
+		Use:   "query [FOLDER…]",
 		Short: "Show past calls: all, or those of a server, tool, user or time",
 		Long: `Print the lines that match all flags, the oldest first; with --limit only the newest.
-junction audit verify reports whether the log was changed.
+With several folders, such as those of replicas, the lines of all logs are in the order of
+their times, and each has its folder as "log". junction audit verify reports whether the log was changed.
 
   junction audit query --decision deny --since 24h
   junction audit query --tool write --principal ada --json
 
 ` + auditHelp + "\n\n" + auditExitHelp,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			folder, err := auditArgument(a.Place, cmd, args)
+		RunE: func(_ *cobra.Command, args []string) error {
+			folders, err := auditArguments(a.Place, args)
 			if err != nil {
 				return err
 			}
@@ -200,7 +246,7 @@ junction audit verify reports whether the log was changed.
 			if err := FilterError(chosen(&f)); err != nil {
 				return err
 			}
-			n, err := printLines(a, LastLines(audit.Read(folder, f), most))
+			n, err := printLines(a, LastLines(audit.ReadAll(folders, f), most))
 			if err == nil && n == 0 && most != 0 && !a.Flags.JSON {
 				a.Screen.Printf("No line matches.\n")
 			}
@@ -298,6 +344,9 @@ func FormatLine(line json.RawMessage) string {
 		default:
 			words = append(words, fmt.Sprintf(form, value))
 		}
+	}
+	if log := text("log"); log != "" {
+		numbers = append(numbers, "in "+log)
 	}
 	return plaintext.Line(strings.Join(append(words, numbers...), "  "), 2_000)
 }
