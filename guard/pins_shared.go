@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/junction-mcp/junction/state"
+	kept "github.com/junction-mcp/junction/state"
 	"github.com/junction-mcp/junction/state/replicas"
 )
 
@@ -40,8 +40,8 @@ func (k pinKey) sharedKey() string {
 }
 
 // readShared returns the pins, and their entries by key.
-func readShared(ctx context.Context, store state.KV) (pinned, map[string]state.Entry, error) {
-	pins, all := newPinned(), map[string]state.Entry{}
+func readShared(ctx context.Context, store kept.KV) (pinned, map[string]kept.Entry, error) {
+	pins, all := newPinned(), map[string]kept.Entry{}
 	for after := ""; ; {
 		entries, err := store.List(ctx, sharedPrefix, after, sharedPage)
 		if err != nil {
@@ -76,7 +76,7 @@ func (p *Pins) saveShared(ctx context.Context) error {
 			return err
 		}
 		err = replaceShared(ctx, p.shared, before, after)
-		if errors.Is(err, state.ErrConflict) {
+		if errors.Is(err, kept.ErrConflict) {
 			continue // another process changed a definition
 		}
 		if err != nil {
@@ -119,12 +119,12 @@ func (p pinned) entries() (map[string][]byte, error) {
 
 // replaceShared writes the values that differ from the entries before, and removes those that are
 // missing.
-func replaceShared(ctx context.Context, store state.KV, before map[string]state.Entry, after map[string][]byte) error {
+func replaceShared(ctx context.Context, store kept.KV, before map[string]kept.Entry, after map[string][]byte) error {
 	for key, value := range after {
 		if bytes.Equal(before[key].Value, value) {
 			continue
 		}
-		if _, err := store.CompareAndSwap(ctx, key, before[key].Version, value, state.Write{}); err != nil {
+		if _, err := store.CompareAndSwap(ctx, key, before[key].Version, value, kept.Write{}); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func replaceShared(ctx context.Context, store state.KV, before map[string]state.
 		if _, stays := after[key]; stays {
 			continue
 		}
-		if err := store.Delete(ctx, key, state.Hold{}); err != nil {
+		if err := store.Delete(ctx, key, kept.Hold{}); err != nil {
 			return err
 		}
 	}
