@@ -18,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/internal/listfile"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/state/replicas"
 )
 
 const (
@@ -52,6 +53,13 @@ func Open(path string) (*Keys, error) {
 	return &Keys{file}, err
 }
 
+// OpenShared returns the keys in the store of replicas. A Group that runs makes each replica refuse a
+// revoked key within two seconds. If the store is away for longer than 5 minutes, no key is accepted.
+func OpenShared(ctx context.Context, g *replicas.Group) (*Keys, error) {
+	file, err := listfile.OpenShared(ctx, g, "apikey/keys", "keys", func(k Key) string { return k.ID })
+	return &Keys{file}, err
+}
+
 // Create creates a key for a user and returns it; the key itself is not stored. It expires at
 // expires, or never if that is zero.
 func (k *Keys) Create(ctx context.Context, user string, scopes []string, expires time.Time) (key string, kept Key, err error) {
@@ -72,6 +80,7 @@ func (k *Keys) Create(ctx context.Context, user string, scopes []string, expires
 // Revoke removes the key with an id, or all keys of a user. It returns the removed keys.
 func (k *Keys) Revoke(ctx context.Context, idOrUser string) (revoked []Key, err error) {
 	err = k.file.Change(ctx, func(keys []Key) ([]Key, error) {
+		revoked = nil
 		return slices.DeleteFunc(keys, func(key Key) bool {
 			gone := key.ID == idOrUser || key.User == idOrUser
 			if gone {
@@ -95,10 +104,25 @@ func (k *Keys) Principal(r *http.Request) (*mcp.Principal, error) {
 		given = strings.TrimSpace(token)
 	}
 	key, err := k.find(given)
+	if errors.Is(err, listfile.ErrStale) {
+		return nil, unavailable{err}
+	}
 	if err != nil {
 		return nil, streamable.Unauthorized("junction", err)
 	}
 	return &mcp.Principal{Subject: key.User, Issuer: Issuer, ClientID: key.ID, Scopes: key.Scopes}, nil
+}
+
+// unavailable is the error for a key that cannot be checked now.
+type unavailable struct{ error }
+
+// Unwrap returns the reason.
+func (u unavailable) Unwrap() error { return u.error }
+
+// ServeHTTP makes the endpoint respond with 503.
+func (u unavailable) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Retry-After", "5")
+	http.Error(w, "keys cannot be checked now", http.StatusServiceUnavailable)
 }
 
 // find returns the stored key for a given one. It finds the key by the id, and compares the hash in

@@ -130,6 +130,9 @@ func Logins(ctx context.Context, store state.Store) (all []Login, err error) {
 	return all, err
 }
 
+// SharedLogins is the subject of [replicas.Group.Follow] for logins that ended.
+const SharedLogins = "authserver/logins"
+
 // Logout ends all logins of a user in the store of a Server and returns their number. Access tokens
 // derived from them are refused within 10 seconds.
 func Logout(ctx context.Context, store state.Store, user string) (ended int, err error) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/listfile"
+	"github.com/junction-mcp/junction/state/replicas"
 	"golang.org/x/crypto/argon2"
 )
 
@@ -69,6 +70,15 @@ type Users struct{ file *listfile.File[User] }
 // cannot be read.
 func OpenUsers(path string) (*Users, error) {
 	file, err := listfile.Open(path, "users", func(u User) string { return u.Name })
+	return &Users{file}, err
+}
+
+// SharedUsers is the subject of [replicas.Group.Follow] for the users in a store.
+const SharedUsers = "authserver/users"
+
+// OpenSharedUsers returns the users in the store of replicas.
+func OpenSharedUsers(ctx context.Context, g *replicas.Group) (*Users, error) {
+	file, err := listfile.OpenShared(ctx, g, SharedUsers, "users", func(u User) string { return u.Name })
 	return &Users{file}, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/state/replicas"
 )
 
 const (
@@ -34,11 +35,13 @@ var ErrTooManyPins = errors.New("too many approved definitions")
 
 // Pins stores the approved definitions with their content. It stores separately the definitions
 // that were accepted without being shown to a user. The zero value is empty and in memory only;
-// [Load] returns Pins that are stored in a file. It is safe for concurrent use.
+// [Load] returns Pins that are stored in a file, and [LoadShared] those in a store. It is safe for
+// concurrent use.
 type Pins struct {
-	mu   sync.Mutex
-	path string
-	kept pinned
+	mu     sync.Mutex
+	path   string
+	shared *replicas.Group // has the pins in place of a file; nil for a file
+	kept   pinned
 
 	// forgotten and fresh are the changes since the file was read. Servers in forgotten were
 	// removed before the pins in fresh were added.

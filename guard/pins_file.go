@@ -50,6 +50,9 @@ func Load(path string) (*Pins, error) {
 func (p *Pins) Save() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.shared != nil {
+		return p.saveShared(context.Background())
+	}
 	if p.path == "" {
 		return errors.New("approved definitions: there is no file to save to: use guard.Load")
 	}
@@ -65,6 +68,22 @@ func (p *Pins) Save() error {
 	if err != nil {
 		return err
 	}
+	if err := p.merge(pins); err != nil {
+		return fmt.Errorf("save %s: %w", p.path, err)
+	}
+	err = writePins(p.path, pins)
+	for errors.Is(err, ErrTooManyPins) && pins.spareServer() {
+		err = writePins(p.path, pins)
+	}
+	if err != nil {
+		return err
+	}
+	p.kept, p.fresh, p.forgotten = pins, pinned{}, nil
+	return nil
+}
+
+// merge makes the changes since the pins were read in pins.
+func (p *Pins) merge(pins pinned) error {
 	pins.forget(func(server string) bool { return p.forgotten[server] })
 	for key, pin := range p.fresh.seen {
 		pins.see(key, pin) // see fails if other processes used the space
@@ -75,16 +94,8 @@ func (p *Pins) Save() error {
 		}
 	}
 	if n := pins.size(); n > maxPins {
-		return fmt.Errorf("save %s: %w: %d, at most %d; remove servers that are no longer used", p.path, ErrTooManyPins, n, maxPins)
+		return fmt.Errorf("%w: %d, at most %d; remove servers that are no longer used", ErrTooManyPins, n, maxPins)
 	}
-	err = writePins(p.path, pins)
-	for errors.Is(err, ErrTooManyPins) && pins.spareServer() {
-		err = writePins(p.path, pins)
-	}
-	if err != nil {
-		return err
-	}
-	p.kept, p.fresh, p.forgotten = pins, pinned{}, nil
 	return nil
 }
 
@@ -112,14 +123,19 @@ func readPins(path string) (pinned, error) {
 	if file.Version != 1 {
 		return pins, fmt.Errorf("%s: approved definitions of version %d, which this program does not know; use a newer one", path, file.Version)
 	}
+	pins.add(file)
+	return pins, nil
+}
+
+// add adds the pins of a file.
+func (p pinned) add(file pinsFile) {
 	for _, pin := range file.Pins {
 		key := pin.Definition.key()
-		pins.approved[key] = pins.approved[key].with(pin)
+		p.approved[key] = p.approved[key].with(pin)
 	}
 	for _, pin := range file.Seen {
-		pins.see(pin.Definition.key(), pin)
+		p.see(pin.Definition.key(), pin)
 	}
-	return pins, nil
 }
 
 // writePins writes a new file in the same folder and renames it over the old one. The caller holds

@@ -54,7 +54,10 @@ func (l *Launcher) Read() (Configuration, error) {
 	l.Own.AddSettings(set)
 	err = withImport(err)
 	c := Configuration{Set: set}
-	own := sync.OnceValues(func() (*settings.Settings, error) { return l.QuietSettings(set) })
+	own := sync.OnceValues(func() (*settings.Settings, error) {
+		s, _, err := l.QuietSettings(set)
+		return s, err
+	})
 	for _, d := range set.Servers {
 		c.Entries = append(c.Entries, Entry{Name: d.Name, Definition: d, Sandbox: func() (*settings.Sandbox, error) {
 			s, err := own()
@@ -194,15 +197,15 @@ func (l *Launcher) Settings(set *config.Set) (*settings.Settings, string, error)
 }
 
 // QuietSettings is like [Launcher.Settings], but prints nothing and does not check sandboxes.
-func (l *Launcher) QuietSettings(set *config.Set) (*settings.Settings, error) {
+func (l *Launcher) QuietSettings(set *config.Set) (*settings.Settings, string, error) {
 	for _, f := range set.Files {
-		if s, _, err := f.Settings(); err != nil {
-			return nil, err
+		if s, file, err := f.Settings(); err != nil {
+			return nil, "", err
 		} else if s != nil && (len(l.Config) > 0 || !f.Project) {
-			return s, nil
+			return s, file.Path, nil
 		}
 	}
-	return &settings.Settings{}, nil
+	return &settings.Settings{}, "", nil
 }
 
 // members returns the names of the settings that s has.

@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/junction-mcp/junction/recording"
+	"github.com/junction-mcp/junction/state/replicas"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -79,6 +80,9 @@ type Launcher struct {
 
 	secrets keptSecrets
 	logins  map[bool]*oauth.Store // stores of ShareLogins, by create; nil before ShareLogins
+
+	shared    *replicas.Group // of UseShared
+	sharedKey []byte          // secret key of its store
 
 	closing sync.Mutex
 	closers []io.Closer // closed by Close; guarded by closing

@@ -29,9 +29,17 @@ const (
 	maxIdleConns = 512      // to one server
 )
 
-// OpenLogins returns a function that opens the store of this user's logins. A missing store is
-// created only if create is set.
-func (l *Launcher) OpenLogins(create bool) func(ctx context.Context) (state.Store, []byte, error) {
+// OpenLogins opens the store of the logins of a gateway's users: the shared one of UseShared, or else
+// that of this user's logins. A missing store is created only if create is set.
+func (l *Launcher) OpenLogins(ctx context.Context, create bool) (state.Store, []byte, error) {
+	if l.shared != nil {
+		return l.shared, l.sharedKey, nil
+	}
+	return l.openOwn(create)(ctx)
+}
+
+// openOwn returns a function that opens the store of this user's logins and secrets.
+func (l *Launcher) openOwn(create bool) func(ctx context.Context) (state.Store, []byte, error) {
 	return func(ctx context.Context) (state.Store, []byte, error) {
 		path, err := l.Place.State("state.db")
 		if err != nil {
@@ -64,13 +72,13 @@ func (l *Launcher) loginStore(create bool) *oauth.Store {
 	if s := l.logins[create]; s != nil {
 		return s
 	}
-	return oauth.OpenStore(l.OpenLogins(create))
+	return oauth.OpenStore(l.openOwn(create))
 }
 
 // ShareLogins makes all connections of l use the same two stores of logins, one that creates a
 // missing file and one that does not. Long-running commands with many connections call it.
 func (l *Launcher) ShareLogins() {
-	l.logins = map[bool]*oauth.Store{false: oauth.OpenStore(l.OpenLogins(false)), true: oauth.OpenStore(l.OpenLogins(true))}
+	l.logins = map[bool]*oauth.Store{false: oauth.OpenStore(l.openOwn(false)), true: oauth.OpenStore(l.openOwn(true))}
 }
 
 // A SeeHTTP wraps next for an observer of its requests. authorization is set for requests to an

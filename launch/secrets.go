@@ -48,7 +48,7 @@ func (l *Launcher) OpenSecrets(ctx context.Context, create bool) (state.Store, *
 	if s.store != nil {
 		return s.store, s.ring, nil
 	}
-	store, key, err := l.OpenLogins(create)(ctx)
+	store, key, err := l.openOwn(create)(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/share"
+	"github.com/junction-mcp/junction/state/internal/topics"
 )
 
 const (
@@ -21,13 +22,15 @@ const (
 	entryCost = 128
 )
 
-// Memory is a [Store] in this process.
+// Memory is a [Shared] store in this process.
 type Memory struct {
 	maxBytes int
+	topics   topics.Topics
 
 	mu     sync.Mutex
 	values map[string]memoryValue
 	leases map[string]memoryLease
+	logs   map[string]*memoryLog
 	count  uint64 // number of the last version or token
 	bytes  int
 	held   *share.Held // bytes of values that may be evicted, by owner
@@ -51,7 +54,7 @@ func NewMemory(maxBytes int) *Memory {
 	if maxBytes == 0 {
 		maxBytes = DefaultMaxBytes
 	}
-	return &Memory{maxBytes: maxBytes, values: map[string]memoryValue{}, leases: map[string]memoryLease{}, held: share.NewHeld(), swept: time.Now()}
+	return &Memory{maxBytes: maxBytes, values: map[string]memoryValue{}, leases: map[string]memoryLease{}, logs: map[string]*memoryLog{}, held: share.NewHeld(), swept: time.Now()}
 }
 
 // Get implements [KV].
@@ -144,6 +147,11 @@ func (m *Memory) sweep(but string) {
 			delete(m.leases, name)
 		}
 	}
+	for key, l := range m.logs {
+		if key != but && isOver(l.expires) {
+			m.removeLog(key)
+		}
+	}
 }
 
 // makeRoom evicts values that have owners until cost more bytes of an owner fit, and reports
@@ -161,10 +169,15 @@ func (m *Memory) makeRoom(cost int, owner, but string) bool {
 				oldest = key
 			}
 		}
-		if from == "" || oldest == "" {
+		log := m.oldestLog(from)
+		switch {
+		case from == "" || oldest == "" && log == nil:
 			return false
+		case oldest == "" || log != nil && log.records[0].Position < m.values[oldest].version:
+			m.cut(log, 1)
+		default:
+			m.remove(oldest)
 		}
-		m.remove(oldest)
 	}
 	return true
 }
@@ -178,10 +191,14 @@ func (m *Memory) remove(key string) {
 
 // hold adds the size of a value to the totals. With a sign of -1 it subtracts the size.
 func (m *Memory) hold(key string, v memoryValue, sign int) {
-	n := sign * (len(key) + len(v.value) + entryCost)
+	m.charge(v.owner, sign*(len(key)+len(v.value)+entryCost))
+}
+
+// charge adds n bytes to the totals.
+func (m *Memory) charge(owner string, n int) {
 	m.bytes += n
-	if v.owner != "" {
-		m.held.Add(v.owner, n)
+	if owner != "" {
+		m.held.Add(owner, n)
 	}
 }
 

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/state"
-	"github.com/junction-mcp/junction/state/internal/suite"
+	"github.com/junction-mcp/junction/state/statetest"
 )
 
 func TestMemory(t *testing.T) {
-	suite.Run(t, func(*testing.T) func() state.Store {
+	statetest.Run(t, func(*testing.T) func() state.Shared {
 		m := state.NewMemory(0)
-		return func() state.Store { return m }
+		return func() state.Shared { return m }
 	})
 }
 
@@ -94,5 +94,60 @@ func TestMemoryIsDividedAmongOwners(t *testing.T) {
 				t.Errorf("there are %s, want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestMemoryDividesLogsAmongOwners checks that the oldest record of the owner with most bytes goes
+// first, whether it is a value or in a log.
+func TestMemoryDividesLogsAmongOwners(t *testing.T) {
+	ctx, m := t.Context(), state.NewMemory(12_000)
+	add := func(owner, log string) uint64 {
+		position, err := m.Append(ctx, log, make([]byte, 2_000), state.Write{Owner: owner})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return position
+	}
+	if _, err := m.Put(ctx, "v", make([]byte, 2_000), state.Write{Owner: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	first := add("a", "a/1")
+	add("a", "a/1")
+	add("b", "b")
+	add("b", "b") // the fifth
+	count := func(log string) int {
+		records, err := m.Read(ctx, log, 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(records)
+	}
+	add("b", "b")
+	if _, err := m.Get(ctx, "v"); !errors.Is(err, state.ErrNotFound) {
+		t.Errorf("the oldest value of a stays: %v", err)
+	}
+	add("b", "b")
+	if got := []int{count("a/1"), count("b")}; got[0] != 2 || got[1] != 3 {
+		t.Errorf("there are %d and %d records, want 2 and 3", got[0], got[1])
+	}
+	if _, err := m.Put(ctx, "of nobody", make([]byte, 6_000), state.Write{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := []int{count("a/1"), count("b")}; got[0] != 1 || got[1] != 1 {
+		t.Errorf("there are %d and %d records, want 1 and 1", got[0], got[1])
+	}
+	if _, err := m.Read(ctx, "a/1", first-1, 10); !errors.Is(err, state.ErrTrimmed) {
+		t.Errorf("a reader does not see that a record was evicted: %v", err)
+	}
+	if _, err := m.Append(ctx, "l", make([]byte, 7_000), state.Write{}); !errors.Is(err, state.ErrFull) {
+		t.Errorf("got %v, want %v", err, state.ErrFull)
+	}
+	for _, log := range []string{"a/1", "b"} {
+		if err := m.Trim(ctx, log, state.Keep{Count: -1}, state.Hold{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := m.Append(ctx, "l", make([]byte, 5_000), state.Write{}); err != nil {
+		t.Errorf("after the logs were removed: %v", err)
 	}
 }

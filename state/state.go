@@ -1,7 +1,8 @@
 // Package state stores data that outlives a request or that several processes share. A [KV] stores
-// values under keys, and a [Lease] gives exclusive rights. A [Memory] has both in this process;
-// package state/sqlite has both in a file, for the processes of one machine. Features build their
-// own stores on these.
+// values under keys, a [Lease] gives exclusive rights, a [Log] keeps records in order, and a
+// [Signal] tells other processes to look again. A [Shared] store has all four. A [Memory] is one in
+// this process; package state/sqlite has one in a file, for the processes of one machine. Package
+// state/dial opens a store by its URL. Features build their own stores on these.
 //
 // Callers must encrypt secrets before they store them here.
 package state
@@ -14,10 +15,12 @@ import (
 )
 
 const (
-	// MaxKey is the largest length in bytes of a key or of the name of a lease.
+	// MaxKey is the largest length in bytes of a key, of the name of a lease, or of a topic.
 	MaxKey = 512
 	// MaxValue is the largest size of a value in bytes.
 	MaxValue = 17 << 20
+	// MaxRead is the size of values at which one call of [Log.Read] ends early.
+	MaxRead = 32 << 20
 )
 
 // Errors for errors.Is.
@@ -35,7 +38,27 @@ var (
 	ErrTooLarge = errors.New("the key or the value is too large")
 	// ErrFull means that the store has no room for the value.
 	ErrFull = errors.New("there is no room left")
+	// ErrTrimmed means that records after the position were removed, or that the log has ended.
+	ErrTrimmed = errors.New("the log has lost records after this position")
+	// ErrUnavailable means that the store cannot be reached now. The operation has had no effect,
+	// unless the error is also [ErrUncertain]. A later attempt may succeed.
+	ErrUnavailable = errors.New("the store cannot be reached")
+	// ErrUncertain means that the connection to the store was lost during a write, which may or may
+	// not have had its effect. A Put, a Delete, a Renew, a Release and a Trim can be repeated. After
+	// a CompareAndSwap, Get shows which value the key has. A repeated Append may add the record
+	// twice. A lease that was acquired so ends after its ttl.
+	ErrUncertain = errors.New("the write may have been done")
 )
+
+// A Shared store has everything that features share through it. Implementations are safe for
+// concurrent use.
+type Shared interface {
+	Store
+	Log
+	Signal
+	// Close ends all subscriptions and closes the store.
+	Close() error
+}
 
 // A Store has values and leases together, so that a lease can protect values. Implementations are
 // safe for concurrent use.
@@ -92,6 +115,45 @@ type Lease interface {
 	Renew(ctx context.Context, hold Hold, ttl time.Duration) error
 	// Release ends a lease. It returns nil if the lease has already ended.
 	Release(ctx context.Context, hold Hold) error
+}
+
+// A Log keeps records in order under keys, which are other keys than those of a [KV]. Positions of
+// a key grow, are never issued twice, and are never 0. A reader that continues after the last
+// position that it has seen misses no record and sees none twice.
+type Log interface {
+	// Append adds a record at the end of a log, and returns its position. After w.TTL without
+	// another Append, the log loses all records.
+	Append(ctx context.Context, key string, value []byte, w Write) (position uint64, err error)
+	// Read returns up to limit records after a position, in order; it may return fewer, but at least
+	// one if there is one, where values exceed [MaxRead]. Position 0 is before the first record. For
+	// another position, Read returns [ErrTrimmed] if a record after it was removed.
+	Read(ctx context.Context, key string, after uint64, limit int) ([]Record, error)
+	// Trim removes the oldest records until the log exceeds no limit of keep. hold is as in [Write].
+	Trim(ctx context.Context, key string, keep Keep, hold Hold) error
+}
+
+// A Record is a value in a [Log].
+type Record struct {
+	Position uint64
+	Value    []byte // owned by the caller
+}
+
+// Keep limits the records of a log. Zero fields set no limit.
+type Keep struct {
+	Count int           // number of records; a negative number removes the log
+	Bytes int           // size of the values together
+	Age   time.Duration // time since Append
+}
+
+// A Signal carries hints to look again. Hints may be lost: who relies on a change also looks from
+// time to time.
+type Signal interface {
+	// Publish sends a hint to the subscribers of a topic in all processes.
+	Publish(ctx context.Context, topic string) error
+	// Subscribe returns a channel that receives a value when the topic has a hint, or when hints may
+	// have been lost. Hints that nobody has received yet become one. The channel is closed when ctx
+	// is done or the store is closed.
+	Subscribe(ctx context.Context, topic string) (<-chan struct{}, error)
 }
 
 // A Hold is an acquired lease.

@@ -29,6 +29,7 @@ type replicas struct {
 	origins []string
 	server  string       // URL of the server behind them
 	url     string       // of the balancer
+	next    atomic.Int64 // counts requests of the balancer
 	refused atomic.Int64 // responses with an error
 	last    atomic.Value // describes one of them
 }
@@ -40,17 +41,27 @@ func startReplicas(t *testing.T, keys string) *replicas {
 	w.write("new", strings.Repeat("n", 32)+"\n")
 	w.write("short", "short\n")
 	w.configure(keys)
-	var proxies []*httputil.ReverseProxy
 	for range 3 {
 		one := newWorld(t).start("up", "--config", filepath.Join(w.dir, "mcp.json"), "--http", "127.0.0.1:0")
 		w.all = append(w.all, one)
 	}
 	for _, one := range w.all {
-		at, err := url.Parse(strings.TrimSuffix(strings.Fields(one.find(`junction serves at http\S+`))[3], "/mcp"))
+		w.origins = append(w.origins, strings.TrimSuffix(strings.Fields(one.find(`junction serves at http\S+`))[3], "/mcp"))
+	}
+	proxies := w.proxies()
+	balancer := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.serveByTurns(proxies, rw, r) }))
+	t.Cleanup(balancer.Close)
+	w.url = balancer.URL + "/mcp"
+	return w
+}
+
+// proxies returns a proxy for each replica.
+func (w *replicas) proxies() (proxies []*httputil.ReverseProxy) {
+	for _, origin := range w.origins {
+		at, err := url.Parse(origin)
 		if err != nil {
-			t.Fatal(err)
+			w.Fatal(err)
 		}
-		w.origins = append(w.origins, at.String())
 		proxy := httputil.NewSingleHostReverseProxy(at)
 		proxy.FlushInterval, proxy.ErrorLog = -1, log.New(io.Discard, "", 0) // clients leave streams early
 		proxy.ErrorHandler = func(rw http.ResponseWriter, r *http.Request, err error) {
@@ -61,13 +72,12 @@ func startReplicas(t *testing.T, keys string) *replicas {
 		}
 		proxies = append(proxies, proxy)
 	}
-	var next atomic.Int64
-	balancer := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		proxies[int(next.Add(1))%len(proxies)].ServeHTTP(&refusals{rw, w, r.Method}, r)
-	}))
-	t.Cleanup(balancer.Close)
-	w.url = balancer.URL + "/mcp"
-	return w
+	return proxies
+}
+
+// serveByTurns serves a request by the next replica.
+func (w *replicas) serveByTurns(proxies []*httputil.ReverseProxy, rw http.ResponseWriter, r *http.Request) {
+	proxies[int(w.next.Add(1))%len(proxies)].ServeHTTP(&refusals{rw, w, r.Method}, r)
 }
 
 // configure writes the configuration.

@@ -43,6 +43,21 @@ type Settings struct {
 	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"settings of individual servers, by name"`
 	Roles         map[string]Role    `json:"roles,omitempty" max:"100" doc:"what callers may do, by names of roles; with at least one, a caller without a role may do nothing"`
 	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of the offer, each at its endpoint /mcp/NAME, or with --stdio --profile NAME; rules see the name as profile"`
+	State         *State             `json:"state,omitempty" doc:"a store that all replicas of a gateway share, with stateKeys"`
+}
+
+// A State is the store that replicas share.
+type State struct {
+	URL string `json:"url" restart:"gateway" doc:"the store: sqlite:PATH for processes of one machine; or ${file:PATH}, ${secret:NAME} or ${VARIABLE} with a URL. It has the logins, keys, users, approvals, tasks and counts of limits of all replicas in place of files of each"`
+}
+
+// StoreURL returns the URL of the store that replicas share, or a reference to it. It returns ""
+// without such a store.
+func (s *Settings) StoreURL() string {
+	if s.State == nil {
+		return ""
+	}
+	return s.State.URL
 }
 
 // Locate makes relative paths relative to folder, the folder of the file with the settings.
@@ -90,7 +105,7 @@ func (s *Settings) SecretVariables() (names []string) {
 			names = append(names, c.SecretEnv)
 		}
 	}
-	references := slices.Clone(s.StateKeys)
+	references := append(slices.Clone(s.StateKeys), s.StoreURL())
 	for _, r := range s.Registries {
 		references = append(references, r.Token)
 	}
@@ -284,7 +299,7 @@ func (s *Settings) check() error {
 	if s.Drain != nil {
 		faults = append(faults, s.Drain.check())
 	}
-	faults = append(faults, s.checkStateKeys(), s.checkPeers())
+	faults = append(faults, s.checkStateKeys(), s.checkPeers(), s.checkState())
 	faults = append(faults, s.checkRedact()...)
 	for i := range s.Registries {
 		faults = append(faults, s.Registries[i].check(i))

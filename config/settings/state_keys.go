@@ -46,3 +46,17 @@ func (s *Settings) checkPeers() error {
 	}
 	return nil
 }
+
+// checkState returns an error for a store without keys. Its content is sealed, so that readers of the
+// store can use none of its secrets.
+func (s *Settings) checkState() error {
+	switch {
+	case s.State == nil:
+		return nil
+	case s.State.URL == "":
+		return errors.New("state.url: expected the URL of a store, such as sqlite:/srv/junction/shared.db")
+	case len(s.StateKeys) == 0:
+		return errors.New("state.url: it needs stateKeys, which seal the secrets in the store; openssl rand -hex 32 makes one")
+	}
+	return nil
+}

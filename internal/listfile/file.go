@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/state/replicas"
 )
 
 const (
@@ -31,7 +32,7 @@ type File[T any] struct {
 // A source is the part of a File without a type parameter: every package that imports a File
 // compiles its methods again.
 type source struct {
-	path string
+	path string                  // of the file, or the key in a store
 	what string                  // describes the content of the file in errors
 	take func(text []byte) error // makes text the list; nil if there is no file
 
@@ -39,6 +40,10 @@ type source struct {
 	looked time.Time
 	stamp  string // stamp of the file that was read
 	fault  error  // error of the last check
+
+	shared  *replicas.Group // has the list in place of a file; nil for a file
+	reading sync.Mutex      // held while the list is read from shared
+	taken   bool            // whether the list was read from shared
 }
 
 // Open returns the list in a file, which may be missing. name returns the name of an element;
@@ -104,13 +109,17 @@ func (s *source) readChanged() error {
 }
 
 // Change replaces the list by the result of change. It holds the lock of the file, so changes by
-// other processes are not lost.
+// other processes are not lost. For a list in a store it calls change again after a change by
+// another process.
 func (f *File[T]) Change(ctx context.Context, change func([]T) ([]T, error)) error {
 	return f.change(ctx, func() (any, error) { return change(slices.Clone(f.all)) })
 }
 
 // change writes the JSON of the list that changed returns.
 func (s *source) change(ctx context.Context, changed func() (any, error)) error {
+	if s.shared != nil {
+		return s.changeShared(ctx, changed)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	unlock, err := filelock.Wait(ctx, s.path+".lock")
@@ -139,14 +148,24 @@ func (s *source) change(ctx context.Context, changed func() (any, error)) error 
 
 // All returns the list in the order of the file.
 func (f *File[T]) All() ([]T, error) {
+	if f.shared != nil {
+		if err := f.Reread(context.Background()); err != nil {
+			return nil, err
+		}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	err := f.read()
-	return slices.Clone(f.all), err
+	if f.shared == nil {
+		if err := f.read(); err != nil {
+			return slices.Clone(f.all), err
+		}
+	}
+	return slices.Clone(f.all), nil
 }
 
-// Find returns the element with a name. It notices changes by other processes within a second.
-// While the file cannot be read, Find returns the error of reading it.
+// Find returns the element with a name. It notices changes of a file by other processes within a
+// second. While the file cannot be read, Find returns the error of reading it. It reads no store:
+// there it finds the elements of the last [File.Reread].
 func (f *File[T]) Find(name string) (one T, found bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -163,6 +182,9 @@ func (f *File[T]) Find(name string) (one T, found bool, err error) {
 // current reads the file unless it did so within the last second. It returns the error of the last
 // check.
 func (s *source) current() error {
+	if s.shared != nil {
+		return s.currentShared()
+	}
 	if time.Since(s.looked) >= lookPause {
 		_ = s.read() // its error is stored
 	}

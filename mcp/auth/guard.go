@@ -175,6 +175,10 @@ func PrincipalOf(ctx context.Context) *mcp.Principal {
 	return p
 }
 
+// Forget makes the Guard check tokens again that it has checked before. Call it when a token may have
+// been revoked.
+func (g *Guard) Forget() { g.cache.drop() }
+
 // First returns a function that tries several functions in order, for example one for keys and one
 // for tokens. It returns the first principal, or the error of the last function.
 func First(all ...func(*http.Request) (*mcp.Principal, error)) func(*http.Request) (*mcp.Principal, error) {
@@ -198,7 +202,7 @@ func (g *Guard) check(r *http.Request) (*Token, *Refusal) {
 	}
 	now := g.now()
 	hash := hashOf(text)
-	t := g.cache.get(hash, now)
+	t, turn := g.cache.get(hash, now)
 	if t == nil {
 		var err error
 		t, err = g.options.Verifier.Verify(share.With(r.Context(), share.Key("", "", r.RemoteAddr)), text, g.options.Resource)
@@ -208,7 +212,7 @@ func (g *Guard) check(r *http.Request) (*Token, *Refusal) {
 		if err != nil {
 			return nil, g.refuseToken(err)
 		}
-		g.cache.put(hash, t, now)
+		g.cache.put(hash, t, now, turn)
 	}
 	if !t.Expires.IsZero() && !now.Before(t.Expires) {
 		return nil, g.refuseToken(fmt.Errorf("%w: it expired", ErrToken))

@@ -106,6 +106,7 @@ func hashOf(token string) tokenHash {
 type cache struct {
 	mu     sync.Mutex
 	tokens map[tokenHash]remembered
+	turn   uint64 // increases when all tokens are dropped
 }
 
 type remembered struct {
@@ -113,23 +114,32 @@ type remembered struct {
 	until time.Time
 }
 
-func (c *cache) get(hash tokenHash, now time.Time) *Token {
+// get returns the token with a hash, or nil and the turn for put.
+func (c *cache) get(hash tokenHash, now time.Time) (t *Token, turn uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r, found := c.tokens[hash]
 	if !found {
-		return nil
+		return nil, c.turn
 	}
 	if !now.Before(r.until) {
 		delete(c.tokens, hash)
-		return nil
+		return nil, c.turn
 	}
-	return r.token
+	return r.token, c.turn
 }
 
-// put adds a token. If the cache is full, put drops some other tokens, which are then checked
-// again.
-func (c *cache) put(hash tokenHash, t *Token, now time.Time) {
+// drop removes all tokens, and those that are being checked.
+func (c *cache) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tokens = nil
+	c.turn++
+}
+
+// put adds a token, unless the turn in which its check began is over. If the cache is full, put drops
+// some other tokens, which are then checked again.
+func (c *cache) put(hash tokenHash, t *Token, now time.Time, turn uint64) {
 	until := t.Expires
 	if until.IsZero() {
 		until = now.Add(maxRemembered)
@@ -139,6 +149,9 @@ func (c *cache) put(hash tokenHash, t *Token, now time.Time) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if turn != c.turn {
+		return
+	}
 	if c.tokens == nil {
 		c.tokens = map[tokenHash]remembered{}
 	}

@@ -9,10 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/sqlitefile"
 	"github.com/junction-mcp/junction/state"
+	"github.com/junction-mcp/junction/state/internal/topics"
 )
 
 // mark is the SQLite application ID of state files: "jstt".
@@ -38,13 +40,40 @@ var migrations = []string{`
 		count INTEGER NOT NULL
 	) STRICT;
 	INSERT INTO given VALUES (1, 0);
+`, `
+	CREATE TABLE logs (
+		key BLOB PRIMARY KEY,
+		trimmed INTEGER NOT NULL, -- position of the last removed record, or the one before the first record
+		expires INTEGER
+	) STRICT, WITHOUT ROWID;
+	CREATE INDEX logs_expires ON logs (expires) WHERE expires IS NOT NULL;
+	CREATE TABLE records (
+		key BLOB NOT NULL,
+		position INTEGER NOT NULL,
+		value BLOB NOT NULL,
+		time INTEGER NOT NULL,
+		UNIQUE (key, position)
+	) STRICT;
+	CREATE TABLE hints (
+		topic BLOB PRIMARY KEY,
+		count INTEGER NOT NULL,
+		time INTEGER NOT NULL
+	) STRICT, WITHOUT ROWID;
 `}
 
-// maxSwept is the largest number of expired entries that one write removes.
+// maxSwept is the largest number of expired entries, or of records of expired logs, that one write
+// removes.
 const maxSwept = 100
 
-// A Store is a [state.Store] in a file.
-type Store struct{ file *sqlitefile.File }
+// A Store is a [state.Shared] store in a file.
+type Store struct {
+	file   *sqlitefile.File
+	topics topics.Topics
+
+	poll   sync.Mutex // held while polling starts or ends
+	stop   func()     // ends polling; nil before it has started
+	polled sync.WaitGroup
+}
 
 // Open opens the file at path. If necessary it creates the file and its folder, with access for
 // their owner only.
@@ -53,11 +82,21 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{file}, nil
+	return &Store{file: file}, nil
 }
 
-// Close closes the file.
-func (s *Store) Close() error { return s.file.Close() }
+// Close ends all subscriptions and closes the file.
+func (s *Store) Close() error {
+	s.topics.Close()
+	s.poll.Lock()
+	defer s.poll.Unlock()
+	if s.stop == nil {
+		s.stop = func() {} // polling does not start any more
+	}
+	s.stop()
+	s.polled.Wait()
+	return s.file.Close()
+}
 
 // Get implements [state.KV].
 func (s *Store) Get(ctx context.Context, key string) (state.Entry, error) {
@@ -133,7 +172,7 @@ func (s *Store) write(ctx context.Context, key string, value []byte, w state.Wri
 // fail returns the corresponding error of package state for an error of the file, if there is one,
 // and otherwise err.
 func (s *Store) fail(err error) error {
-	for _, promised := range []error{state.ErrConflict, state.ErrHeld, state.ErrLost} {
+	for _, promised := range []error{state.ErrConflict, state.ErrHeld, state.ErrLost, state.ErrTrimmed} {
 		if errors.Is(err, promised) {
 			return promised
 		}

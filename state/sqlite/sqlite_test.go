@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/state"
-	"github.com/junction-mcp/junction/state/internal/suite"
 	"github.com/junction-mcp/junction/state/sqlite"
+	"github.com/junction-mcp/junction/state/statetest"
 )
 
 func TestSQLite(t *testing.T) {
-	suite.Run(t, func(t *testing.T) func() state.Store {
+	statetest.Run(t, func(t *testing.T) func() state.Shared {
 		path := filepath.Join(t.TempDir(), "state.db")
-		return func() state.Store { return open(t, path) }
+		return func() state.Shared { return open(t, path) }
 	})
 }
 

@@ -121,6 +121,8 @@ type Options struct {
 	// OpenState opens the file of tasks when the first task begins. If it is nil, tasks are kept in
 	// memory.
 	OpenState func(ctx context.Context, path string) (state.Store, error)
+	// LoadPins reads the approved definitions; the default is the file pins.json.
+	LoadPins func() (*guard.Pins, error)
 	// Ignored, if not nil, is called with an error for each rule in a project's file that is
 	// ignored because it does not tighten.
 	Ignored func(error)

@@ -73,7 +73,10 @@ func (u *Unapproved) Hash() string {
 
 // approve prints the unapproved definitions of all servers, or approves those of the named servers.
 func approve(ctx context.Context, a *cli.App, args []string) error {
-	pins, err := cli.Pins(a.Place)
+	if err := reach.UseConfiguredShared(ctx, a); err != nil {
+		return err
+	}
+	pins, err := reach.Pins(ctx, a)
 	if err != nil {
 		return err
 	}

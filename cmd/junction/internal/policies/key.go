@@ -1,13 +1,14 @@
 package policies
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/apikey"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
@@ -21,17 +22,32 @@ Ann's client connects to https://gw.example.com:7717/mcp. Without --http only pr
 machine can connect.`
 
 const keyHelp = `Clients send a key as "Authorization: Bearer KEY" to a junction up that runs with
---auth keys. Only a hash of the key is stored, in keys.json in junction's folder.`
+--auth keys. Only a hash of the key is stored, in keys.json in junction's folder, or in the
+store that "state" in the settings names, for all replicas.`
 
 // KeyCommand returns the command key.
 func KeyCommand(a *cli.App) *cobra.Command {
-	return cli.Group("key", "Let colleagues and programs use your junction up, each with a key",
+	return withStateFlag(a, cli.Group("key", "Let colleagues and programs use your junction up, each with a key",
 		"Let colleagues and programs use your junction up, each with a key:\n\n"+keyExample+"\n\n"+keyHelp,
-		keyCreateCommand(a), keyListCommand(a), keyRemoveCommand(a))
+		keyCreateCommand(a), keyListCommand(a), keyRemoveCommand(a)))
 }
 
-// Keys opens the API keys of this installation.
-func Keys(p place.Place) (*apikey.Keys, error) { return cli.OpenState(p, "keys.json", apikey.Open) }
+// withStateFlag defines --config for the subcommands of a group, which use the shared state that a
+// configuration names.
+func withStateFlag(a *cli.App, group *cobra.Command) *cobra.Command {
+	for _, c := range group.Commands() {
+		c.Flags().StringArrayVar(&a.Launch.Config, "config", nil, "use the shared state, if any, of the configuration in `FILE` only (repeatable)")
+	}
+	return group
+}
+
+// openKeys opens the keys of this installation, or of the replicas that the configuration describes.
+func openKeys(ctx context.Context, a *cli.App) (*apikey.Keys, error) {
+	if err := reach.UseConfiguredShared(ctx, a); err != nil {
+		return nil, err
+	}
+	return reach.Keys(ctx, a)
+}
 
 func keyCreateCommand(a *cli.App) *cobra.Command {
 	var scopes []string
@@ -47,7 +63,7 @@ func keyCreateCommand(a *cli.App) *cobra.Command {
 			if lasts < 0 || lasts == 0 && cmd.Flags().Changed("expires") {
 				return cli.Usagef("--expires: expected a time such as 720h, got %v", lasts)
 			}
-			k, err := Keys(a.Place)
+			k, err := openKeys(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -71,8 +87,8 @@ func keyCreateCommand(a *cli.App) *cobra.Command {
 func keyListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the keys, without their secret part", Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error {
-			k, err := Keys(a.Place)
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			k, err := openKeys(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -103,12 +119,12 @@ func keyRemoveCommand(a *cli.App) *cobra.Command {
 		Use:     "remove ID|USER",
 		Aliases: []string{"revoke"},
 		Short:   "Remove a key, or all keys of a user",
-		Long:    "Remove the key with this id, or all keys of this user. A running junction up refuses them\nwithin a second.",
+		Long:    "Remove the key with this id, or all keys of this user. A running junction up refuses them\nwithin a second, or all replicas within two.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return cli.Usagef("expected the id of a key or the name of a user; junction key list lists them")
 			}
-			k, err := Keys(a.Place)
+			k, err := openKeys(cmd.Context(), a)
 			if err != nil {
 				return err
 			}

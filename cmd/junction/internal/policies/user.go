@@ -13,7 +13,7 @@ import (
 
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/state"
 	"github.com/spf13/cobra"
@@ -23,19 +23,24 @@ import (
 const maxPasswordLine = 4 << 10
 
 const userHelp = `Users log in to a junction up that runs with --auth local. Only a hash (argon2id) of a
-password is stored, in users.json in junction's folder. You type the password on the
-terminal, or write it as the first line of standard input.`
+password is stored, in users.json in junction's folder, or in the store that "state" in the
+settings names, for all replicas. You type the password on the terminal, or write it as the
+first line of standard input.`
 
 // UserCommand returns the command user.
 func UserCommand(a *cli.App) *cobra.Command {
-	return cli.Group("user", "Let colleagues use the servers of your \"junction up\", each with a password",
+	return withStateFlag(a, cli.Group("user", "Let colleagues use the servers of your \"junction up\", each with a password",
 		"Let colleagues use the servers of your \"junction up\", each with a password:\n\n  junction user add ann\n  junction up --auth local\n\n"+userHelp,
-		UserAddCommand(a), userListCommand(a), userLogoutCommand(a), userRemoveCommand(a), UserPasswdCommand(a))
+		UserAddCommand(a), userListCommand(a), userLogoutCommand(a), userRemoveCommand(a), UserPasswdCommand(a)))
 }
 
-// Users opens the list of users of this installation.
-func Users(p place.Place) (*authserver.Users, error) {
-	return cli.OpenState(p, "users.json", authserver.OpenUsers)
+// openUsers opens the users of this installation, or of the replicas that the configuration
+// describes.
+func openUsers(ctx context.Context, a *cli.App) (*authserver.Users, error) {
+	if err := reach.UseConfiguredShared(ctx, a); err != nil {
+		return nil, err
+	}
+	return reach.Users(ctx, a)
 }
 
 // oneUser returns the user name on a command line with exactly one word.
@@ -96,7 +101,7 @@ func UserAddCommand(a *cli.App) *cobra.Command {
 		Short: "Add a user, with a password",
 		Long:  "Add a user with a password. Rules and the audit log use the name USER.\n\n" + userHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeUser(a, args, "Added", func(u *authserver.Users, name string) error {
+			return changeUser(cmd.Context(), a, args, "Added", func(u *authserver.Users, name string) error {
 				password, err := passwordFor(cmd.Context(), a, u, name, true)
 				if err != nil {
 					return err
@@ -114,7 +119,7 @@ func userListCommand(a *cli.App) *cobra.Command {
 		Use: "list", Short: "List the users, and who is logged in", Args: cli.NoArguments,
 		Long: "List the users with their scopes, and the valid logins, also of users of an OpenID provider.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			u, err := Users(a.Place)
+			u, err := openUsers(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -139,7 +144,7 @@ func userListCommand(a *cli.App) *cobra.Command {
 // localLogins returns the store of logins with --auth local. It returns nil if no login was ever
 // stored.
 func localLogins(ctx context.Context, a *cli.App) (state.Store, error) {
-	store, _, err := a.Launch.OpenLogins(false)(ctx)
+	store, _, err := a.Launch.OpenLogins(ctx, false)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil, nil
 	}
@@ -171,7 +176,11 @@ func logout(ctx context.Context, a *cli.App, name string) (int, error) {
 	if err != nil || store == nil {
 		return 0, err
 	}
-	return authserver.Logout(ctx, store, name)
+	ended, err := authserver.Logout(ctx, store, name)
+	if g := a.Launch.Shared(); err == nil && g != nil {
+		err = g.Changed(ctx, authserver.SharedLogins)
+	}
+	return ended, err
 }
 
 func userLogoutCommand(a *cli.App) *cobra.Command {
@@ -183,6 +192,9 @@ func userLogoutCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := oneUser(args)
 			if err != nil {
+				return err
+			}
+			if err := reach.UseConfiguredShared(cmd.Context(), a); err != nil {
 				return err
 			}
 			ended, err := logout(cmd.Context(), a, name)
@@ -204,7 +216,7 @@ func userRemoveCommand(a *cli.App) *cobra.Command {
 		Short: "Remove a user, and end the logins",
 		Long:  "Remove a user. A running junction up refuses the user's tokens within some seconds. For a user of\nan OpenID provider this ends the logins.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeUser(a, args, "Removed", func(u *authserver.Users, name string) error {
+			return changeUser(cmd.Context(), a, args, "Removed", func(u *authserver.Users, name string) error {
 				err := u.Remove(cmd.Context(), name)
 				ended, fault := logout(cmd.Context(), a, name)
 				if errors.Is(err, authserver.ErrNoUser) && ended > 0 {
@@ -224,7 +236,7 @@ func UserPasswdCommand(a *cli.App) *cobra.Command {
 		Short: "Give a user another password, and end the logins",
 		Long:  "Give a user another password. Logins with the old one end within some seconds.\n\n" + userHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeUser(a, args, "Changed", func(u *authserver.Users, name string) error {
+			return changeUser(cmd.Context(), a, args, "Changed", func(u *authserver.Users, name string) error {
 				password, err := passwordFor(cmd.Context(), a, u, name, false)
 				if err != nil {
 					return err
@@ -237,12 +249,12 @@ func UserPasswdCommand(a *cli.App) *cobra.Command {
 
 // changeUser calls change for the user on the command line. On success, it prints the word done
 // with the user name.
-func changeUser(a *cli.App, args []string, done string, change func(u *authserver.Users, name string) error) error {
+func changeUser(ctx context.Context, a *cli.App, args []string, done string, change func(u *authserver.Users, name string) error) error {
 	name, err := oneUser(args)
 	if err != nil {
 		return err
 	}
-	u, err := Users(a.Place)
+	u, err := openUsers(ctx, a)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func configuredForAdd(a *cli.App) (c add.Configured, err error) {
 			c.Servers = append(c.Servers, e.Definition)
 		}
 	}
-	c.Settings, err = a.Launch.QuietSettings(set)
+	c.Settings, _, err = a.Launch.QuietSettings(set)
 	return c, err
 }
 

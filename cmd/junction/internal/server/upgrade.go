@@ -90,7 +90,7 @@ func upgrade(ctx context.Context, a *cli.App, names []string, o add.Options) err
 	var loose []string // servers that a runner starts and that were never locked
 	adder := adder(a)
 	adder.Configured = func() (c add.Configured, err error) {
-		c.Settings, err = a.Launch.QuietSettings(set)
+		c.Settings, _, err = a.Launch.QuietSettings(set)
 		return c, err
 	}
 	refused := refusedUpgrades(ctx, a, chosen, len(names) > 0)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -135,7 +135,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 	var verifiers []auth.Verifier
 	for _, way := range ways {
 		if way == AuthKeys {
-			k, err := policies.Keys(a.Place)
+			k, err := reach.Keys(ctx, a)
 			if err != nil {
 				return nil, err
 			}
@@ -219,7 +219,7 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 	if at.Scheme != "https" && !outside.IsHere(at.Hostname()) {
 		return nil, cli.Usagef("--auth local sends passwords and tokens, so it needs https, not %s: give --tls-cert, or --public-url with the https address of a proxy", x.Origins[0])
 	}
-	store, key, err := a.Launch.OpenLogins(true)(ctx)
+	store, key, err := a.Launch.OpenLogins(ctx, true)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 			x.Unnamed(p.Groups[group], "the group "+group)
 		}
 	} else {
-		if o.Users, err = policies.Users(a.Place); err != nil {
+		if o.Users, err = reach.Users(ctx, a); err != nil {
 			return nil, err
 		}
 		all, err := o.Users.All()
@@ -344,6 +344,19 @@ func (x *Access) guard(host, path string) (*auth.Guard, error) {
 		x.Guards[resource] = g
 	}
 	return g, err
+}
+
+// forgetTokens makes the guards check all tokens again, as a login may have ended. It does nothing for
+// a nil Access.
+func (x *Access) forgetTokens() {
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, g := range x.Guards {
+		g.Forget()
+	}
 }
 
 // At returns functions for the endpoint at a path. principal authenticates requests. challenge

@@ -29,7 +29,7 @@ func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
 		return func() {}, nil
 	}
 	registry := v.metrics
-	if err := errors.Join(v.access.count(registry), registry.Register(collectors.NewGoCollector()), v.countCertificate(registry),
+	if err := errors.Join(v.access.count(registry), registry.Register(collectors.NewGoCollector()), v.countCertificate(registry), v.countShared(registry),
 		registry.Register(&states{v.Gateway.Members(), prometheus.NewDesc("junction_servers", "Servers by state.", []string{"server", "state"}, nil)})); err != nil {
 		return nil, err
 	}

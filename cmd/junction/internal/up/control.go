@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/console/reply"
@@ -122,7 +121,7 @@ func (v *Served) reloadNow(w http.ResponseWriter, r *http.Request) {
 // unapproved returns the definitions of the current servers that are not approved, and the pins on
 // disk. It returns no definitions if the settings disable review.
 func (v *Served) unapproved(ctx context.Context) (all []*policies.Unapproved, catalogue *guard.Catalogue, approved *guard.Pins, err error) {
-	if approved, err = cli.Pins(v.App.Place); err != nil {
+	if approved, err = reach.Pins(ctx, v.App); err != nil {
 		return nil, nil, nil, err
 	}
 	mode := v.Gateway.Layers().Plan().Settings.Review

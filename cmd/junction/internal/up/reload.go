@@ -147,13 +147,24 @@ func stamp(a *cli.App, named []string) map[string]string {
 // all servers.
 func (v *Served) rereadPins() {
 	stamp, changed := stampOfState(v.App.Place, "pins.json", v.pins)
-	if !changed || !v.Gateway.Layers().Plan().Reviews() || v.Gateway.Layers().ReadPins() != nil { // after an error, the next call tries again
-		return
+	if changed && v.App.Launch.Shared() == nil && v.usePins() == nil { // after an error, the next call tries again
+		v.pins = stamp
 	}
-	v.pins = stamp
+}
+
+// usePins reads the approved definitions if the settings need them, and then the definitions of all
+// servers.
+func (v *Served) usePins() error {
+	if !v.Gateway.Layers().Plan().Reviews() {
+		return nil
+	}
+	if err := v.Gateway.Layers().ReadPins(); err != nil {
+		return err
+	}
 	for _, s := range v.Gateway.Members().Status() {
 		_ = v.Gateway.Members().Reread(s.Name) // cannot fail, because the server exists
 	}
+	return nil
 }
 
 // retryLogins connects again to the servers that lack a login or a secret, if a login or a secret

@@ -2,12 +2,18 @@ package up
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"sync"
 	"sync/atomic"
 
+	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/state"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // A sharing is what settings say about other replicas.
@@ -50,27 +56,60 @@ func (h *shared) replace(s sharing) {
 }
 
 // sharing reads the state keys of settings from their places. from is the file of the settings.
-// Nothing is shared on standard input and output.
+// Sessions are not shared on standard input and output.
 func (o *Options) sharing(ctx context.Context, a *cli.App, s *settings.Settings, from string) (sharing, error) {
-	if o.Stdio {
+	if o.Stdio && s.StoreURL() == "" {
 		return sharing{}, nil
 	}
-	shares := sharing{peers: s.Peers}
-	for i, text := range s.StateKeys {
-		if kind, name := settings.Reference(text); kind != "" {
-			var err error
-			if text, err = reach.Referenced(ctx, a, kind, name, from); err != nil {
-				return sharing{}, fmt.Errorf("%s: junction.stateKeys[%d]: %w", a.Short(from), i, err)
+	keys, err := reach.StateKeys(ctx, a, s, from)
+	return sharing{keys, s.Peers}, err
+}
+
+// openTasks returns the function that opens the store of tasks: a file, or the shared store in use.
+func openTasks(a *cli.App) func(ctx context.Context, path string) (state.Store, error) {
+	if g := a.Launch.Shared(); g != nil {
+		return func(context.Context, string) (state.Store, error) { return g, nil }
+	}
+	return a.Launch.OpenState
+}
+
+// follow notices the changes of other replicas in the shared store until stop is called.
+func (v *Served) follow(ctx context.Context) (stop func()) {
+	g := v.App.Launch.Shared()
+	if g == nil {
+		return func() {}
+	}
+	g.Follow("the key of the store", func(ctx context.Context) error {
+		_, err := launch.SealShared(ctx, g, v.Options.shared.keys())
+		return err
+	})
+	g.Follow(guard.SharedPins, func(context.Context) error { return v.usePins() })
+	for _, subject := range []string{authserver.SharedLogins, authserver.SharedUsers} { // after the users themselves were read
+		g.Follow(subject, func(context.Context) error {
+			v.access.forgetTokens()
+			return nil
+		})
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	following.Go(func() { g.Run(ctx) })
+	return func() { cancel(); following.Wait() }
+}
+
+// countShared registers metrics of the shared store. It does nothing without one.
+func (v *Served) countShared(registry prometheus.Registerer) error {
+	g := v.App.Launch.Shared()
+	if g == nil {
+		return nil
+	}
+	return errors.Join(
+		registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "junction_shared_state_up", Help: "1 if the store of state.url could be reached at the last check, else 0."}, func() float64 {
+			if g.Away() != nil {
+				return 0
 			}
-		} else {
-			a.Launch.Hide(text)
-		}
-		shares.keys = append(shares.keys, []byte(text))
-	}
-	if err := settings.CheckStateKeys(shares.keys); err != nil {
-		return sharing{}, fmt.Errorf("%s: junction.%w", a.Short(from), err)
-	}
-	return shares, nil
+			return 1
+		})),
+		registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "junction_replicas", Help: "Replicas with the same shared state."}, func() float64 { return float64(g.Count()) })))
 }
 
 // keyFiles returns the files with state keys.

@@ -140,6 +140,9 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 		return err
 	}
 	o.Front.shared = newShared(shares)
+	if err := reach.UseShared(ctx, a, s, from, shares.keys); err != nil {
+		return err
+	}
 	v, err := listenUp(ctx, a, o)
 	if err != nil {
 		return err
@@ -290,6 +293,7 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 	}
 	defer stopAdmin()
 	defer v.watch(ctx)()
+	defer v.follow(ctx)()
 	if o := v.Options; !o.Stdio {
 		return v.live.Run(ctx, func(ctx context.Context) error {
 			board.Start(v.Gateway.Members())

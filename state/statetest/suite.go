@@ -1,5 +1,4 @@
-// Package suite tests implementations of [state.Store].
-package suite
+package statetest
 
 import (
 	"bytes"
@@ -17,8 +16,8 @@ import (
 
 // Run runs the tests of a store. Each call of open returns another view of the same store, as if
 // from another process.
-func Run(t *testing.T, begin func(t *testing.T) (open func() state.Store)) {
-	for name, test := range map[string]func(*testing.T, func() state.Store){
+func Run(t *testing.T, begin func(t *testing.T) (open func() state.Shared)) {
+	for name, test := range map[string]func(*testing.T, func() state.Shared){
 		"what is put is got, by others too":                      putAndGet,
 		"a version never comes back":                             versions,
 		"of many who swap at once one wins each time":            swaps,
@@ -34,6 +33,15 @@ func Run(t *testing.T, begin func(t *testing.T) (open func() state.Store)) {
 		"a lease outlives its time as long as the work goes on":  renews,
 		"a value that is changed can be given another time":      extends,
 		"what a caller does with a value stays its own business": copies,
+		"a log is read in order, and goes on after":              logs,
+		"a log keeps what it should":                             trims,
+		"a log loses everything when its time is over":           logEnds,
+		"who lost a lease cannot append or trim":                 logFences,
+		"readers miss no record of many who append":              appends,
+		"a read ends at so many bytes":                           readEnds,
+		"subscribers get the hints of their topic":               signals,
+		"a subscription ends with its context or its store":      signalsEnd,
+		"views with prefixes do not meet":                        prefixes,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { test(t, begin(t)) })
@@ -59,7 +67,7 @@ func is(t *testing.T, what string, err, want error) {
 	}
 }
 
-func putAndGet(t *testing.T, open func() state.Store) {
+func putAndGet(t *testing.T, open func() state.Shared) {
 	ctx, a, b := t.Context(), open(), open()
 	_, err := a.Get(ctx, "k")
 	is(t, "get nothing", err, state.ErrNotFound)
@@ -78,7 +86,7 @@ func putAndGet(t *testing.T, open func() state.Store) {
 	must[state.Entry](t)(a.Get(ctx, "nothing"))
 }
 
-func versions(t *testing.T, open func() state.Store) {
+func versions(t *testing.T, open func() state.Shared) {
 	ctx, s := t.Context(), open()
 	seen := map[state.Version]bool{"": true}
 	for range 5 {
@@ -91,7 +99,7 @@ func versions(t *testing.T, open func() state.Store) {
 	}
 }
 
-func swaps(t *testing.T, open func() state.Store) {
+func swaps(t *testing.T, open func() state.Shared) {
 	ctx := t.Context()
 	first := open()
 	_, err := first.CompareAndSwap(ctx, "n", "1", []byte("x"), state.Write{})
@@ -127,7 +135,7 @@ func swaps(t *testing.T, open func() state.Store) {
 	}
 }
 
-func expires(t *testing.T, open func() state.Store) {
+func expires(t *testing.T, open func() state.Shared) {
 	ctx, s := t.Context(), open()
 	must[state.Version](t)(s.Put(ctx, "short", []byte("x"), state.Write{TTL: time.Second}))
 	must[state.Version](t)(s.Put(ctx, "long", []byte("x"), state.Write{TTL: time.Hour}))
@@ -149,7 +157,7 @@ func expires(t *testing.T, open func() state.Store) {
 	}
 }
 
-func extends(t *testing.T, open func() state.Store) {
+func extends(t *testing.T, open func() state.Shared) {
 	ctx, s := t.Context(), open()
 	v := must[state.Version](t)(s.Put(ctx, "k", nil, state.Write{TTL: time.Second}))
 	must[state.Version](t)(s.CompareAndSwap(ctx, "k", v, nil, state.Write{TTL: time.Minute}))
@@ -160,7 +168,7 @@ func extends(t *testing.T, open func() state.Store) {
 	must[state.Entry](t)(s.Get(ctx, "k"))
 }
 
-func list(t *testing.T, open func() state.Store) {
+func list(t *testing.T, open func() state.Shared) {
 	ctx, s := t.Context(), open()
 	for _, key := range []string{"b/2", "a", "b/10", "b/", "b/\xff", "b/\xff\xff", "c", "b%_", "B/1"} {
 		must[state.Version](t)(s.Put(ctx, key, []byte("of "+key), state.Write{}))
@@ -192,7 +200,7 @@ func list(t *testing.T, open func() state.Store) {
 	}
 }
 
-func limits(t *testing.T, open func() state.Store) {
+func limits(t *testing.T, open func() state.Shared) {
 	ctx, s := t.Context(), open()
 	key, value := strings.Repeat("\x00\xff", state.MaxKey/2), bytes.Repeat([]byte{0, 255}, state.MaxValue/2)
 	must[state.Version](t)(s.Put(ctx, key, value, state.Write{}))
@@ -212,7 +220,7 @@ func limits(t *testing.T, open func() state.Store) {
 	}
 }
 
-func copies(t *testing.T, open func() state.Store) {
+func copies(t *testing.T, open func() state.Shared) {
 	ctx, s := t.Context(), open()
 	value := []byte("abc")
 	must[state.Version](t)(s.Put(ctx, "k", value, state.Write{}))
@@ -223,7 +231,7 @@ func copies(t *testing.T, open func() state.Store) {
 	}
 }
 
-func leases(t *testing.T, open func() state.Store) {
+func leases(t *testing.T, open func() state.Shared) {
 	ctx, a, b := t.Context(), open(), open()
 	first := must[state.Hold](t)(a.Acquire(ctx, "l", time.Minute))
 	_, err := b.Acquire(ctx, "l", time.Minute)
@@ -241,7 +249,7 @@ func leases(t *testing.T, open func() state.Store) {
 	is(t, "acquire what is held again", err, state.ErrHeld)
 }
 
-func leaseEnds(t *testing.T, open func() state.Store) {
+func leaseEnds(t *testing.T, open func() state.Shared) {
 	ctx, a, b := t.Context(), open(), open()
 	first := must[state.Hold](t)(a.Acquire(ctx, "l", time.Minute))
 	time.Sleep(50 * time.Second)
@@ -254,7 +262,7 @@ func leaseEnds(t *testing.T, open func() state.Store) {
 	must[state.Hold](t)(b.Acquire(ctx, "l", time.Minute))
 }
 
-func fences(t *testing.T, open func() state.Store) {
+func fences(t *testing.T, open func() state.Shared) {
 	ctx, a, b := t.Context(), open(), open()
 	first := must[state.Hold](t)(a.Acquire(ctx, "l", time.Second))
 	must[state.Version](t)(a.Put(ctx, "k", []byte("of a"), state.Write{Hold: first}))
@@ -274,7 +282,7 @@ func fences(t *testing.T, open func() state.Store) {
 	}
 }
 
-func turns(t *testing.T, open func() state.Store) {
+func turns(t *testing.T, open func() state.Shared) {
 	ctx := t.Context()
 	inside := make(chan struct{}, 1)
 	var all sync.WaitGroup
@@ -304,7 +312,7 @@ func turns(t *testing.T, open func() state.Store) {
 	}
 }
 
-func renews(t *testing.T, open func() state.Store) {
+func renews(t *testing.T, open func() state.Shared) {
 	ctx, a, b := t.Context(), open(), open()
 	err := state.While(ctx, a, "l", time.Minute, func(ctx context.Context, hold state.Hold) error {
 		time.Sleep(time.Hour)
@@ -316,7 +324,7 @@ func renews(t *testing.T, open func() state.Store) {
 	must[state.Hold](t)(b.Acquire(ctx, "l", time.Minute))
 }
 
-func lost(t *testing.T, open func() state.Store) {
+func lost(t *testing.T, open func() state.Shared) {
 	ctx, a, b := t.Context(), open(), open()
 	err := state.While(ctx, a, "l", time.Minute, func(ctx context.Context, hold state.Hold) error {
 		is(t, "release by another", b.Release(ctx, hold), nil)
@@ -330,7 +338,7 @@ func lost(t *testing.T, open func() state.Store) {
 	is(t, "the work", err, state.ErrLost)
 }
 
-func stops(t *testing.T, open func() state.Store) {
+func stops(t *testing.T, open func() state.Shared) {
 	a, b := open(), open()
 	must[state.Hold](t)(a.Acquire(t.Context(), "l", time.Hour))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

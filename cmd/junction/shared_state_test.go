@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/formfill"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/oauth"
+	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/mcp/tasks"
+)
+
+// heardWithin is the time in which each replica notices a change in the shared store.
+const heardWithin = 2 * time.Second
+
+// newShared writes a configuration with the store at a URL and further settings, for replicas that
+// have nothing else in common.
+func newShared(t *testing.T, store, settings string) *replicas {
+	w := &replicas{world: newWorld(t), server: replicatedServer(t)}
+	w.write("old", strings.Repeat("o", 32)+"\n")
+	w.write("new", strings.Repeat("n", 32)+"\n")
+	w.write("store", store+"\n")
+	w.configureShared(`["${file:old}"]`, settings)
+	return w
+}
+
+// up starts three junction up with flags.
+func (w *replicas) up(flags ...string) {
+	var proxies atomic.Pointer[[]*httputil.ReverseProxy]
+	balancer := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.serveByTurns(*proxies.Load(), rw, r) }))
+	w.Cleanup(balancer.Close)
+	w.url = balancer.URL + "/mcp"
+	for range 3 {
+		at := freeAddress(w.T)
+		w.origins = append(w.origins, "http://"+at)
+		args := append([]string{"up", "--config", filepath.Join(w.dir, "mcp.json"), "--http", at}, flags...)
+		for i, arg := range args {
+			args[i] = strings.ReplaceAll(arg, "BALANCER", balancer.URL)
+		}
+		w.all = append(w.all, newWorld(w.T).start(args...))
+	}
+	for _, one := range w.all {
+		one.find("junction serves at ")
+	}
+	behind := w.proxies()
+	proxies.Store(&behind)
+}
+
+// configureShared writes the configuration.
+func (w *replicas) configureShared(keys, settings string) {
+	w.write("mcp.json", fmt.Sprintf(`{"junction":{"names":"none","state":{"url":"${file:store}"},"stateKeys":%s%s},"mcpServers":{"s":{"url":%q}}}`, keys, settings, w.server))
+}
+
+// input runs a command with standard input and the configuration of the replicas, in a folder of its
+// own.
+func (w *replicas) input(stdin string, args ...string) string {
+	w.Helper()
+	cmd := newWorld(w.T).command(append(args, "--config", filepath.Join(w.dir, "mcp.json"))...)
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		w.Fatalf("junction %q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// withKey connects to an address with a key.
+func (w *replicas) withKey(url, key string) (*mcp.Client, error) {
+	return mcp.DialWith(w.Context(), streamable.ClientWith(url, streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer " + key}}}), mcp.ClientOptions{})
+}
+
+// within waits until something holds, at most heardWithin.
+func (w *replicas) within(what string, holds func() bool) {
+	w.Helper()
+	for end := time.Now().Add(heardWithin); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.Errorf("after %v: %s", heardWithin, what)
+			return
+		}
+	}
+}
+
+// browserOf returns the tokens of a client whose user logs in at a page.
+func (w *replicas) browserOf(user string) *oauth.Client {
+	return oauth.New(oauth.Options{Name: "test", HTTP: http.DefaultClient, Visit: oauth.Loopback(func(ctx context.Context, page string) error {
+		go func() {
+			fields := map[string]string{"username": user, "password": "the password of " + user, "decision": "allow"}
+			if _, err := formfill.New(fields, nil).Visit(context.WithoutCancel(ctx), page, nil); err != nil {
+				w.Error(err)
+			}
+		}()
+		return nil
+	})})
+}
+
+// loggedIn connects with tokens.
+func (w *replicas) loggedIn(tokens *oauth.Client) (*mcp.Client, error) {
+	transport, err := tokens.Transport(w.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return mcp.DialWith(w.Context(), streamable.ClientWith(w.url, streamable.ClientOptions{HTTP: &http.Client{Transport: transport}}), mcp.ClientOptions{})
+}
+
+// echo calls a tool several times, so that each replica gets a call.
+func (w *replicas) echo(c *mcp.Client) error {
+	for range 2 * len(w.all) {
+		if r, err := c.CallTool(w.Context(), "echo", map[string]any{"text": "a"}); err != nil || r.Text() != "a" {
+			return errors.Join(errors.New("no echo"), err)
+		}
+	}
+	return nil
+}
+
+// testSharedState has users, keys and tasks of three replicas in a store.
+func testSharedState(t *testing.T, store string) {
+	w := newShared(t, store, `,"authorization":{"needs":["use"]}`)
+	w.input("the password of ann\n", "user", "add", "ann", "--scope", "use")
+	w.up("--auth", "keys,local", "--public-url", "BALANCER")
+	c, err := w.loggedIn(w.browserOf("ann"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.echo(c); err != nil {
+		t.Errorf("with tokens: %v", err)
+	}
+	if listed := w.input("", "user", "list"); !strings.Contains(listed, "Logged in:\n  ann") {
+		t.Errorf("user list: %s", listed)
+	}
+
+	key := strings.TrimSpace(w.input("", "key", "create", "robot", "--scope", "use"))
+	for _, origin := range w.origins {
+		w.within("a new key is unknown", func() bool { _, err := w.withKey(origin+"/mcp", key); return err == nil })
+	}
+	knows, err := mcp.DialWith(t.Context(), streamable.ClientWith(w.url, streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer " + key}}}), mcp.ClientOptions{Revision: "2025-11-25", Capabilities: tasks.Capabilities()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, task, err := tasks.Start(t.Context(), knows, "echo", map[string]any{"text": "later"})
+	if err != nil || task == nil {
+		t.Fatalf("task %v, %v", task, err)
+	}
+	if r, err := task.Wait(t.Context()); err != nil || r.Text() != "later" {
+		t.Errorf("the task ended with %v, %v", r, err)
+	}
+	w.input("", "key", "remove", "robot")
+	for _, origin := range w.origins {
+		w.within("a revoked key is accepted", func() bool { _, err := w.withKey(origin+"/mcp", key); return err != nil })
+	}
+	w.input("", "user", "logout", "ann")
+	w.within("a login that ended is accepted", func() bool {
+		_, err := c.CallTool(t.Context(), "echo", map[string]any{"text": "a"})
+		return err != nil
+	})
+}
+
+func TestReplicasShareAStore(t *testing.T) {
+	t.Parallel()
+	testSharedState(t, "sqlite:"+filepath.Join(t.TempDir(), "shared.db"))
+}

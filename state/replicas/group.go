@@ -1,0 +1,236 @@
+package replicas
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/state"
+)
+
+const (
+	checkPause  = 1500 * time.Millisecond // time between two checks for changes
+	hintPause   = 20 * time.Millisecond   // shortest time between two checks
+	rereadPause = time.Minute             // time after which a subject is read again without a change
+	beatPause   = 5 * time.Second         // time between two signs of life of a replica
+	beatTime    = 3 * beatPause           // how long a replica counts after its last sign of life
+	opTimeout   = 3 * time.Second         // time limit of an operation on the store
+	maxReplicas = 1_000                   // largest number of counted replicas
+	maxSubjects = 100                     // largest number of subjects that are checked
+)
+
+// The keys and the topic of a Group in its store.
+const (
+	changedPrefix = "replicas/changed/"
+	beatPrefix    = "replicas/alive/"
+	changedTopic  = "replicas/changed"
+)
+
+// A Group is one replica's access to the store. It is a [state.Store] whose operations end in
+// bounded time, and fail at once while the store is away. It is safe for concurrent use.
+type Group struct {
+	store state.Shared
+	log   *slog.Logger
+	id    string
+	again chan struct{} // has a value if a check is due
+
+	mu       sync.Mutex
+	subjects []*subject
+	checked  time.Time // begin of the last check that succeeded
+	away     time.Time // since when the store is away; zero while it is not
+	fault    error     // of the last check
+	beaten   time.Time // last sign of life
+	count    int       // replicas
+}
+
+// A subject is shared data that the replica has read.
+type subject struct {
+	name    string
+	read    func(context.Context) error
+	version state.Version // of the counter, before the data was read
+	at      time.Time     // when the data was read; zero before the first time
+	failed  bool          // whether the last attempt to read the data failed
+}
+
+// New returns a Group. Call [Group.Run] to notice changes; without it a Group can only make them.
+func New(store state.Shared, log *slog.Logger) *Group {
+	return &Group{store: store, log: log, id: rand.Text(), again: make(chan struct{}, 1), checked: time.Now(), count: 1}
+}
+
+// Follow makes Run call read when a replica reports a change of a subject, once at the beginning, and
+// each minute. If read fails, the next check calls it again.
+func (g *Group) Follow(name string, read func(context.Context) error) {
+	g.mu.Lock()
+	g.subjects = append(g.subjects, &subject{name: name, read: read})
+	g.mu.Unlock()
+	g.Check()
+}
+
+// Changed reports a change of a subject to all replicas. Call it after the change is stored. Replicas
+// notice the change within two seconds, or within a minute if Changed fails.
+func (g *Group) Changed(ctx context.Context, name string) error {
+	if _, err := g.Put(ctx, changedPrefix+name, []byte("{}"), state.Write{}); err != nil {
+		return fmt.Errorf("the change is stored, but running replicas may need a minute to notice it: %w", err)
+	}
+	_ = g.store.Publish(ctx, changedTopic) // a hint, which may be lost
+	g.Check()
+	return nil
+}
+
+// Check makes Run look for changes soon.
+func (g *Group) Check() {
+	select {
+	case g.again <- struct{}{}:
+	default:
+	}
+}
+
+// Age returns the time since the replica last knew all subjects.
+func (g *Group) Age() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return time.Since(g.checked)
+}
+
+// Count returns the last known number of replicas, which is at least 1.
+func (g *Group) Count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.count
+}
+
+// Away returns the reason why the store is away, or nil.
+func (g *Group) Away() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.away.IsZero() {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", state.ErrUnavailable, g.fault)
+}
+
+// Run looks for changes until ctx is done. It then ends this replica's sign of life.
+func (g *Group) Run(ctx context.Context) {
+	ticker := time.NewTicker(checkPause)
+	defer ticker.Stop()
+	defer g.leave(ctx)
+	var hints <-chan struct{}
+	for {
+		if hints == nil {
+			hints, _ = g.store.Subscribe(ctx, changedTopic) // after an error, the next check tries again
+		}
+		g.check(ctx)
+		select {
+		case <-time.After(hintPause):
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-g.again:
+		case _, open := <-hints:
+			if !open {
+				hints = nil
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// leave removes the sign of life, so that the other replicas need not wait for its end.
+func (g *Group) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
+	defer cancel()
+	_ = g.store.Delete(ctx, beatPrefix+g.id, state.Hold{}) // after an error it expires
+}
+
+// check reads the changed subjects, and notices whether the store is away.
+func (g *Group) check(ctx context.Context) {
+	began := time.Now()
+	err := g.look(ctx, began)
+	if ctx.Err() != nil {
+		return
+	}
+	g.mu.Lock()
+	away := g.away
+	if g.fault = err; err == nil {
+		g.checked, g.away = began, time.Time{}
+	} else if away.IsZero() {
+		g.away = began
+	}
+	g.mu.Unlock()
+	switch {
+	case err != nil && away.IsZero():
+		g.log.WarnContext(ctx, "the shared state is away; until it is back, new logins are refused, and limits count at each replica", "error", err)
+	case err == nil && !away.IsZero():
+		g.log.InfoContext(ctx, "the shared state is back", "after", time.Since(away).Round(time.Millisecond))
+	}
+}
+
+func (g *Group) look(ctx context.Context, now time.Time) error {
+	g.mu.Lock()
+	subjects, beats := g.subjects, now.Sub(g.beaten) >= beatPause
+	g.mu.Unlock()
+	if beats {
+		if err := g.beat(ctx, now); err != nil {
+			return err
+		}
+	}
+	counters, err := within(ctx, func(ctx context.Context) ([]state.Entry, error) {
+		return g.store.List(ctx, changedPrefix, "", maxSubjects)
+	})
+	if err != nil {
+		return err
+	}
+	versions := map[string]state.Version{}
+	for _, c := range counters {
+		versions[c.Key[len(changedPrefix):]] = c.Version
+	}
+	for _, s := range subjects {
+		if !s.failed && !s.at.IsZero() && s.version == versions[s.name] && now.Sub(s.at) < rereadPause {
+			continue
+		}
+		err := s.read(ctx)
+		if errors.Is(err, state.ErrUnavailable) {
+			return err
+		}
+		if err != nil && !s.failed && ctx.Err() == nil {
+			g.log.ErrorContext(ctx, "shared state cannot be used", "of", s.name, "error", err)
+		}
+		s.version, s.at, s.failed = versions[s.name], now, err != nil
+	}
+	return nil
+}
+
+// beat stores a sign of life, and counts those of all replicas.
+func (g *Group) beat(ctx context.Context, now time.Time) error {
+	alive, err := within(ctx, func(ctx context.Context) ([]state.Entry, error) {
+		if _, err := g.store.Put(ctx, beatPrefix+g.id, []byte("{}"), state.Write{TTL: beatTime}); err != nil {
+			return nil, err
+		}
+		return g.store.List(ctx, beatPrefix, "", maxReplicas)
+	})
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.beaten, g.count = now, max(1, len(alive))
+	return nil
+}
+
+// within runs an operation on the store with its time limit.
+func within[T any](ctx context.Context, do func(context.Context) (T, error)) (T, error) {
+	limited, cancel := context.WithTimeout(ctx, opTimeout)
+	defer cancel()
+	done, err := do(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: %w: it did not respond within %v", state.ErrUnavailable, state.ErrUncertain, opTimeout)
+	}
+	return done, err
+}

@@ -1,0 +1,2 @@
+// Package statetest tests implementations of [state.Shared].
+package statetest
