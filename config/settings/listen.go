@@ -131,11 +131,11 @@ type GatewayLimits struct {
 	Limits
 	Sessions      int           `json:"sessions,omitempty" min:"1" max:"10000000" default:"100000" restart:"gateway" doc:"legacy sessions of all callers. At the limit, a caller with the most sessions loses one to a caller with fewer"`
 	SessionTime   time.Duration `json:"sessionTime,omitempty" default:"30m" restart:"gateway" doc:"the lifetime of an idle legacy session; up to 24h"`
-	Message       string        `json:"message,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" example:"4MB" restart:"gateway" doc:"bytes of a message of a client, 16 MiB by default; up to 1GB. Callers share the memory for messages"`
+	Message       string        `json:"message,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" example:"4MB" restart:"gateway" doc:"bytes of a message of a client, 16 MiB by default; up to 32MB. Callers share the memory for messages"`
 	HeaderTime    time.Duration `json:"headerTime,omitempty" default:"10s" restart:"gateway" doc:"the time to send the headers of a request; up to 10m"`
 	Registrations int           `json:"registrations,omitempty" min:"10" max:"1000000" default:"300" restart:"tokens" doc:"registrations of clients in an hour, with auth local; one address has a tenth"`
 	FailedLogins  int           `json:"failedLogins,omitempty" min:"1" max:"10000" default:"10" restart:"tokens" doc:"failed logins of a user from one address in 15 minutes, with auth local. An address has ten times as many for all users"`
-	TaskTime      time.Duration `json:"taskTime,omitempty" default:"1h" restart:"gateway" doc:"the lifetime of a task whose caller asks for none; up to 720h"`
+	TaskTime      time.Duration `json:"taskTime,omitempty" default:"1h" restart:"gateway" doc:"the maximum duration of a task, after which its result is no longer kept, too; up to 720h"`
 	Unanswered    int           `json:"unanswered,omitempty" min:"1" max:"1000" default:"5" restart:"gateway" doc:"requests in a row without a response, after which a server gets no further ones until it answers a ping"`
 	HealthPause   time.Duration `json:"healthPause,omitempty" default:"1m" restart:"gateway" doc:"the time between two pings of a server; up to 1h"`
 }
@@ -151,8 +151,8 @@ func (l *GatewayLimits) check() error {
 			faults = append(faults, fmt.Errorf("limits.%s: expected 1s to %v, got %v", one.member, one.max, one.value))
 		}
 	}
-	if size, _ := Size(l.Message); size > 1e9 {
-		faults = append(faults, fmt.Errorf("limits.message: expected up to 1GB, got %s", l.Message))
+	if size, _ := Size(l.Message); size > 32e6 {
+		faults = append(faults, fmt.Errorf("limits.message: expected up to 32MB, got %s", l.Message))
 	}
 	return errors.Join(faults...)
 }

@@ -185,7 +185,7 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 	o := authserver.Options{
 		Issuer: x.Origins[0], Resource: x.Origins[0] + launch.EndpointPath, Serves: x.serves, Scopes: x.Scopes, Needs: x.Needs, Store: store, Key: key,
 		TokenTime: f.authorization.TokenTime, LoginTime: f.authorization.LoginTime, Hosts: f.AllowedHosts(), Origins: f.Origins, Documents: GuardedFor("", f.authorization.Hosts), RegisteredOnly: f.authorization.RegisteredOnly,
-		Proofs: x.proofs, Logger: a.Logger(),
+		Proofs: x.proofs, Registrations: f.limits.Registrations, FailedLogins: f.limits.FailedLogins, Logger: a.Logger(),
 	}
 	if p := f.authorization.Provider; p != nil {
 		secret, err := p.Secret(f.folder, a.Getenv)

@@ -116,7 +116,7 @@ func (f *Front) check() error {
 // Serve serves h until ctx is done or the client on standard input disconnects.
 func Serve(ctx context.Context, a *cli.App, f Front, h mcp.Handler) error {
 	if f.Stdio {
-		return serveStdio(ctx, a, h)
+		return serveStdio(ctx, a, f, h)
 	}
 	l, err := listen(ctx, a, f)
 	if err != nil {
@@ -215,7 +215,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: a.ServerLog(), ConnContext: admission.ConnContext}
+	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: cmp.Or(f.limits.HeaderTime, readHeaderTimeout), IdleTimeout: idleTimeout, ErrorLog: a.ServerLog(), ConnContext: admission.ConnContext}
 	if _, secure := l.(*Encrypted); !secure { // a proxy in front may parse heads of requests in another way
 		l = HeadListener{l}
 		WatchHeads(server)
@@ -362,7 +362,7 @@ func (n nothingAt) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 // endpointOptions returns the options of all endpoints. They allow the web pages of --allow-origin
 // to read responses.
 func (d *Doors) endpointOptions() streamable.Options {
-	return streamable.Options{ServeOptions: d.options, AllowedHosts: d.Front.AllowedHosts(), AllowedOrigins: d.Front.Origins, CORS: len(d.Front.Origins) > 0}
+	return streamable.Options{ServeOptions: d.Front.limited(d.options), MaxSessions: d.Front.limits.Sessions, SessionTimeout: d.Front.limits.SessionTime, AllowedHosts: d.Front.AllowedHosts(), AllowedOrigins: d.Front.Origins, CORS: len(d.Front.Origins) > 0}
 }
 
 // At returns the endpoint at a path. If there is none, it makes one for h. It returns nil if h is
@@ -397,6 +397,14 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 	return e
 }
 
+// limited returns options with the size of a message that the settings allow.
+func (f *Front) limited(o mcp.ServeOptions) mcp.ServeOptions {
+	if size, ok := settings.Size(f.limits.Message); ok {
+		o.MaxMessage = int(size)
+	}
+	return o
+}
+
 // end prevents the creation of further endpoints, and returns the existing ones.
 func (d *Doors) end() []EndpointHandler {
 	d.mu.Lock()
@@ -426,8 +434,8 @@ func (d *Doors) Close() {
 }
 
 // serveStdio serves h to the one client on standard input and output.
-func serveStdio(ctx context.Context, a *cli.App, h mcp.Handler) error {
-	o := ServeOptions(a)
+func serveStdio(ctx context.Context, a *cli.App, f Front, h mcp.Handler) error {
+	o := f.limited(ServeOptions(a))
 	if a.Stdin == os.Stdin && a.Stdout == os.Stdout {
 		return stdio.ServeWith(ctx, h, o)
 	}

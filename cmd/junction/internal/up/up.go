@@ -142,7 +142,7 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	board := NewBoard(a.Screen, o.Stdio && !a.Launch.Verbose, a.Launch.Verbose, v.endpoint())
 	board.log = a.Log
 	defer board.Close()
-	given := uplib.Options{Layers: layerOptions(a, o, s), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(), FirstList: firstList}}
+	given := uplib.Options{Layers: layerOptions(a, o, s), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(), FirstList: firstList, Unanswered: s.Limits.Unanswered, HealthPause: s.Limits.HealthPause}}
 	if v.admin != nil {
 		v.metrics = prometheus.NewRegistry()
 		given.Metrics = v.metrics
@@ -284,7 +284,7 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 	if v.Options.profile != "" {
 		h = v.Gateway.Profile(v.Options.profile)
 	}
-	return serveStdio(ctx, v.App, joinFirst(h, func(client string) {
+	return serveStdio(ctx, v.App, v.Options.Front, joinFirst(h, func(client string) {
 		v.Start(ctx, client)
 		board.Start(v.Gateway.Members())
 	}))
