@@ -50,10 +50,10 @@ func TestRegistrationsAreBounded(t *testing.T) {
 				t.Fatalf("%s: %d %v", s.from, status, got)
 			}
 		}
-		for i := range maxRegistrations {
-			s.from = fmt.Sprintf("192.0.2.%d:1", i/maxRegistrationsOf)
+		for i := range defaultRegistrations {
+			s.from = fmt.Sprintf("192.0.2.%d:1", i/(defaultRegistrations/10))
 			try(http.StatusCreated)
-			if (i+1)%maxRegistrationsOf == 0 {
+			if (i+1)%(defaultRegistrations/10) == 0 {
 				try(http.StatusTooManyRequests)
 			}
 		}
@@ -61,12 +61,12 @@ func TestRegistrationsAreBounded(t *testing.T) {
 		try(http.StatusCreated) // the first of another address
 		try(http.StatusTooManyRequests)
 		try(http.StatusTooManyRequests)
-		if want := maxRegistrations/maxRegistrationsOf + 1; strings.Count(said.String(), "clients are refused") != want || strings.Count(said.String(), "address=198.51.100.1\n") != 1 {
+		if want := defaultRegistrations/(defaultRegistrations/10) + 1; strings.Count(said.String(), "clients are refused") != want || strings.Count(said.String(), "address=198.51.100.1\n") != 1 {
 			t.Errorf("expected %d lines, of which the last is said once: %s", want, &said)
 		}
 		time.Sleep(registerTime + time.Second)
 		// Addresses of one IPv6 network count as one.
-		for i := range maxRegistrationsOf {
+		for i := range defaultRegistrations / 10 {
 			s.from = fmt.Sprintf("[2001:db8::%x]:1", i+1)
 			try(http.StatusCreated)
 		}

@@ -266,7 +266,7 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 			}
 			return p.Status
 		}
-		for range maxFailedHere {
+		for range defaultFailedLogins {
 			if got := try("ann", "a guess of it"); got != http.StatusUnauthorized {
 				t.Fatalf("a wrong password: %d", got)
 			}
@@ -287,12 +287,12 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 		}
 		s.from = "192.0.2.1:2"
 		time.Sleep(attemptTime)
-		for range 3 * maxFailedHere { // successful logins do not count
+		for range 3 * defaultFailedLogins { // successful logins do not count
 			if got := try("ann", password); got != http.StatusOK {
 				t.Fatalf("after a while: %d", got)
 			}
 		}
-		for i := range maxFailedFrom {
+		for i := range manyTimes * defaultFailedLogins {
 			if got := try(strings.Repeat("x", i+1), "a guess of it"); got != http.StatusUnauthorized {
 				t.Fatalf("names, one after the other: %d", got)
 			}
@@ -327,7 +327,7 @@ func TestBrowserThatKnowsTheUserDoesNotWait(t *testing.T) {
 				t.Fatalf("a guess: %+v, %v", p, err)
 			}
 		}
-		for range maxFailedHere + 5 {
+		for range defaultFailedLogins + 5 {
 			guess()
 		}
 		began := time.Now()
@@ -336,7 +336,7 @@ func TestBrowserThatKnowsTheUserDoesNotWait(t *testing.T) {
 			t.Errorf("the browser that knows ann waited %v", took)
 		}
 		ann["password"] = "a guess of it"
-		for range maxFailedHere {
+		for range defaultFailedLogins {
 			if p, err := b.Show(t.Context(), again); err != nil || p.Status != http.StatusUnauthorized {
 				t.Fatalf("a guess in the browser: %+v, %v", p, err)
 			}
@@ -372,8 +372,8 @@ func TestGuessersKeepNoUserOut(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newSite(t)
-				for range maxFailedOfUser {
-					s.attempts.take(time.Now(), attemptTime, attempt{"login of ann", maxFailedOfUser})
+				for range manyTimes * defaultFailedLogins {
+					s.attempts.take(time.Now(), attemptTime, attempt{"login of ann", manyTimes * defaultFailedLogins})
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				var guessers sync.WaitGroup
@@ -434,7 +434,7 @@ func TestLoginsThatAreNotChecked(t *testing.T) {
 			}
 			ends = append(ends, end)
 		}
-		for range 2 * maxFailedHere {
+		for range 2 * defaultFailedLogins {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			if err := login(ctx, ""); !errors.Is(err, errBusy) {
 				t.Fatalf("while all passwords are checked: %v", err)

@@ -17,12 +17,11 @@ import (
 const (
 	// attemptTime is the period for counting failed logins.
 	attemptTime = 15 * time.Minute
-	// maxFailedHere, maxFailedFrom and maxFailedOfUser limit the failed logins in attemptTime;
-	// further logins wait. The first limits a user from one address, or in one browser that knows
-	// the user. The second limits an address, and the third a user from all addresses.
-	maxFailedHere   = 10
-	maxFailedFrom   = 100
-	maxFailedOfUser = 100
+	// defaultFailedLogins is the number of failed logins in attemptTime of a user from one address,
+	// or in one browser that knows the user; further logins wait. An address, and a user from all
+	// addresses, have manyTimes as many.
+	defaultFailedLogins = 10
+	manyTimes           = 10
 	// maxHashing is the number of concurrent password checks, each of which takes 19 MiB. Further
 	// checks wait up to hashTime. Logins that waited for slowTime may use all but one of them.
 	maxHashing = 2
@@ -130,13 +129,14 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	}
 	from, now := addressOf(r), time.Now()
 	w := waiter{share.Site(r.RemoteAddr), "from " + from + " " + name}
-	counted := []attempt{{"login " + from + " " + name, maxFailedHere}, {"login from " + from, maxFailedFrom}, {"login of " + name, maxFailedOfUser}}
+	most := s.options.FailedLogins
+	counted := []attempt{{"login " + from + " " + name, most}, {"login from " + from, manyTimes * most}, {"login of " + name, manyTimes * most}}
 	known := s.lastUserOf(r)
 	if known.User == name { // all browsers of a user are one site, because each login adds another known browser
 		w = waiter{"browsers of " + name, "in " + known.ID}
 	}
-	if known.User == name && s.attempts.take(now, attemptTime, attempt{"login in " + known.ID, maxFailedHere}) {
-		counted = []attempt{{"login in " + known.ID, maxFailedHere}}
+	if known.User == name && s.attempts.take(now, attemptTime, attempt{"login in " + known.ID, most}) {
+		counted = []attempt{{"login in " + known.ID, most}}
 	} else if !s.attempts.take(now, attemptTime, counted...) {
 		end, err := s.wait(r.Context(), w)
 		if err != nil {

@@ -16,12 +16,13 @@ import (
 )
 
 const (
-	maxClients         = 1_000               // clients that registered themselves
-	unusedClientTime   = time.Hour           // maximum age of a client that no user has allowed
-	clientTime         = 90 * 24 * time.Hour // time without use after which a client is removed
-	maxRegistrations   = 300                 // in registerTime in total; sites with one registration each may make the same number again
-	maxRegistrationsOf = 30                  // in registerTime from one address
-	registerTime       = time.Hour
+	maxClients       = 1_000               // clients that registered themselves
+	unusedClientTime = time.Hour           // maximum age of a client that no user has allowed
+	clientTime       = 90 * 24 * time.Hour // time without use after which a client is removed
+	// defaultRegistrations is the number of registrations in registerTime. Sites with one
+	// registration each may make the same number again.
+	defaultRegistrations = 300
+	registerTime         = time.Hour
 )
 
 // A registration is a client's request for registration (RFC 7591 section 2). Its other members are
@@ -54,11 +55,11 @@ func (r *registration) check() error {
 // use needs a user's permission. A request for a secret succeeds without one; the only accepted
 // credentials are keys for signed assertions.
 func (s *Server) register(w http.ResponseWriter, r *http.Request) {
-	here := attempt{"register " + addressOf(r), maxRegistrationsOf}
+	here := attempt{"register " + addressOf(r), max(s.options.Registrations/10, 1)}
 	first := attempt{"register after all of " + share.Site(r.RemoteAddr), 1} // one for each site, so that a few addresses cannot keep out all others
 	now := time.Now()
-	if !s.attempts.take(now, registerTime, attempt{"register", maxRegistrations}, here) &&
-		!s.attempts.take(now, registerTime, attempt{"register after all", maxRegistrations}, here, first) {
+	if !s.attempts.take(now, registerTime, attempt{"register", s.options.Registrations}, here) &&
+		!s.attempts.take(now, registerTime, attempt{"register after all", s.options.Registrations}, here, first) {
 		if s.attempts.take(time.Now(), attemptTime, attempt{"registrations refused of " + addressOf(r), 1}) { // log at most one line each attemptTime
 			s.options.Logger.WarnContext(r.Context(), "clients are refused: too many registered themselves in an hour", "address", addressOf(r))
 		}

@@ -93,6 +93,13 @@ type Options struct {
 	// must contain nonces of this server. Use the same value as in the [auth.Guard] of the
 	// resource.
 	Proofs auth.Proofs
+	// Registrations is the number of clients that may register themselves in an hour, a tenth of
+	// them from one address; the default is 300.
+	Registrations int
+	// FailedLogins is the number of failed logins of a user from one address in 15 minutes, after
+	// which further ones wait; the default is 10. For all users of an address, and for all addresses
+	// of a user, it is ten times as high.
+	FailedLogins int
 	// Logger logs logins and errors; the default is [slog.Default].
 	Logger *slog.Logger
 }
@@ -143,6 +150,7 @@ func New(o Options) (*Server, error) {
 		}
 	}
 	o.Name = cmp.Or(o.Name, u.Host)
+	o.Registrations, o.FailedLogins = cmp.Or(o.Registrations, defaultRegistrations), cmp.Or(o.FailedLogins, defaultFailedLogins)
 	o.TokenTime = cmp.Or(o.TokenTime, defaultTokenTime)
 	if o.Documents == nil {
 		o.Documents = oauth.Guarded(nil)

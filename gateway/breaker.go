@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	// maxUnanswered is the number of requests in a row without a response after which further ones
-	// fail at once.
-	maxUnanswered = 5
+	// defaultUnanswered is the default of [Options.Unanswered].
+	defaultUnanswered = 5
 	// firstTrialPause is the time until a ping tries whether the server responds again. It doubles
 	// after each failure, up to lastTrialPause, until a request gets a response.
 	firstTrialPause = 2 * time.Second
@@ -35,7 +34,7 @@ const (
 	open       // requests fail at once
 )
 
-// A breaker guards one connection to a server. After maxUnanswered requests in a row without a
+// A breaker guards one connection to a server. After limit requests in a row without a
 // response, further requests fail at once until a ping gets a response. Requests then pass again,
 // but one more without a response opens the breaker. An error that the server sends counts as a
 // response.
@@ -44,6 +43,8 @@ const (
 // explains the silence; see health.go.
 type breaker struct {
 	name    string
+	limit   int           // see [Options.Unanswered]
+	pause   time.Duration // see [Options.HealthPause]
 	next    mcp.Handler
 	changed func()        // called when the status of the server changes
 	wake    chan struct{} // capacity 1; a value makes the next ping earlier
@@ -71,8 +72,8 @@ type arrival struct {
 	silence int
 }
 
-func newBreaker(name string, next mcp.Handler, changed func()) *breaker {
-	return &breaker{name: name, next: next, changed: changed, wake: make(chan struct{}, 1), lastActivity: time.Now(), silence: 1}
+func (g *Gateway) newBreaker(name string, next mcp.Handler, changed func()) *breaker {
+	return &breaker{name: name, limit: g.options.Unanswered, pause: g.options.HealthPause, next: next, changed: changed, wake: make(chan struct{}, 1), lastActivity: time.Now(), silence: 1}
 }
 
 // Handle passes a request on to the server, or returns the reason why the breaker refuses it.
@@ -185,7 +186,7 @@ func (b *breaker) failed(err error) {
 	b.mu.Lock()
 	b.unanswered++
 	b.cause = err
-	opens := b.unanswered >= maxUnanswered && b.state.Load() != open
+	opens := b.unanswered >= b.limit && b.state.Load() != open
 	if opens {
 		b.open()
 	} else {

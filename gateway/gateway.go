@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -56,6 +57,11 @@ type Options struct {
 	// requests of other clients. It is meant for gateways whose clients belong to different users.
 	// [Status] and logs contain the whole error.
 	PublicErrors bool
+	// Unanswered is the number of requests to a member in a row without a response, after which
+	// further ones fail at once until the member answers a ping; the default is 5.
+	Unanswered int
+	// HealthPause is the time between two pings of a member; the default is one minute.
+	HealthPause time.Duration
 	// Name and Version are sent to clients; the default name is junction.
 	Name, Version string
 	// Logger gets errors of members; the default is slog.Default().
@@ -104,6 +110,7 @@ func New(o Options) *Gateway {
 	if o.FirstList <= 0 {
 		o.FirstList = firstListTime
 	}
+	o.Unanswered, o.HealthPause = cmp.Or(o.Unanswered, defaultUnanswered), cmp.Or(o.HealthPause, defaultHealthPause)
 	if o.MaxStarts <= 0 {
 		o.MaxStarts = process.Starts()
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// healthPause is the time between two pings of a member.
-	healthPause = time.Minute
+	// defaultHealthPause is the default of [Options.HealthPause].
+	defaultHealthPause = time.Minute
 	// healthTime is the timeout of a ping.
 	healthTime = 20 * time.Second
 	// maxSilentTime is how long a member may leave pings unanswered while no running request
@@ -32,7 +32,7 @@ const (
 // that responds again gets requests again.
 func (m *member) checkHealth(ctx context.Context, c *mcp.Client, b *breaker) error {
 	last := time.Now()
-	timer := time.NewTimer(healthPause)
+	timer := time.NewTimer(b.pause)
 	defer timer.Stop()
 	for {
 		timer.Reset(time.Until(b.due(last)))
@@ -80,7 +80,7 @@ func (b *breaker) endPing(err error, late bool) error {
 	case answered:
 		b.noteActivity()
 		if was == open { // one more request without a response opens the breaker again, for longer
-			b.unanswered = maxUnanswered - 1
+			b.unanswered = b.limit - 1
 			b.state.Store(wary)
 		}
 	case !late: // an error of a ping is not silence
@@ -132,13 +132,13 @@ func (b *breaker) end() (at time.Time, busy bool) {
 }
 
 // due returns the time of the next ping, given the time of the last one. The interval is
-// healthPause, or less if a request got no response in time or a silence has no explanation. While
+// that of the options, or less if a request got no response in time or a silence has no explanation. While
 // the breaker is open, the ping is due at the end of that time.
 func (b *breaker) due(last time.Time) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	end, busy := b.end()
-	next := last.Add(healthPause)
+	next := last.Add(b.pause)
 	switch {
 	case b.state.Load() == open:
 		next = b.until

@@ -234,7 +234,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	if err != nil && errors.Is(context.Cause(ctx), errRestarted) {
 		err = errRestarted
 	}
-	asked := newBreaker(m.name, c, m.gateway.report)
+	asked := m.gateway.newBreaker(m.name, c, m.gateway.report)
 	handler := mcp.Handler(asked)
 	if around := m.around.Load().Instance; err == nil && around != nil {
 		handler = around()(asked)

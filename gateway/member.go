@@ -322,11 +322,11 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 	}
 	if m.isolated() { // calls have connections of their own
 		ctx, cancel := context.WithCancelCause(ctx)
-		return m.follow(ctx, c, newBreaker(m.name, h, m.gateway.report), func() {}, func() { cancel(errRead) })
+		return m.follow(ctx, c, m.gateway.newBreaker(m.name, h, m.gateway.report), func() {}, func() { cancel(errRead) })
 	}
 	var asked *breaker
 	if m.upstream.Handler == nil {
-		asked = newBreaker(m.name, h, m.gateway.report)
+		asked = m.gateway.newBreaker(m.name, h, m.gateway.report)
 		h = asked
 	}
 	use := func(s State) func() {

@@ -25,7 +25,7 @@ func (l *looking) As(any) bool {
 func TestARequestRunsUntilItIsNotedHowItWent(t *testing.T) {
 	var b *breaker
 	err := new(looking)
-	b = newBreaker("s", mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) { return mcp.Result{}, err }), func() {})
+	b = (&Gateway{options: Options{Unanswered: defaultUnanswered}}).newBreaker("s", mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) { return mcp.Result{}, err }), func() {})
 	err.b = b
 	if _, got := b.Handle(t.Context(), &mcp.Request{Method: "tools/call"}); got != error(err) || err.running != 1 || b.running.Load() != 0 {
 		t.Errorf("%v: %d requests ran when it was noted, and %d do after that", got, err.running, b.running.Load())

@@ -58,8 +58,8 @@ func TestUpLogsAsJSON(t *testing.T) {
 	if got := records(t, again.stderr); again.code != cli.ExitConnection || len(got) != 1 || got[0]["level"] != "ERROR" || !strings.Contains(got[0]["msg"].(string), "none.json") {
 		t.Errorf("exit code %d: %s", again.code, again.stderr)
 	}
-	runs(t, "", "up", "--log-format", "xml").expect(t, cli.ExitUsage, "", `--log-format: expected text or json, got "xml"`)
-	runs(t, "", "proxy", "everything", "--log-level", "loud").expect(t, cli.ExitUsage, "", `--log-level: expected debug, info, warn or error, got "loud"`)
+	runs(t, "", "up", "--log-format", "xml").expect(t, cli.ExitUsage, "", `--log-format: expected one of "text", "json", got "xml"`)
+	runs(t, "", "proxy", "everything", "--log-level", "loud").expect(t, cli.ExitUsage, "", `--log-level: expected one of "debug", "info", "warn", "error", got "loud"`)
 }
 
 func TestProxyLogsAsJSON(t *testing.T) {

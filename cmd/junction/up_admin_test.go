@@ -37,8 +37,7 @@ func TestWatchersSeeWhoReachesTheAddress(t *testing.T) {
 		{":9464", "", true, up.BareNetwork, ""},
 		{"nonsense", "", false, 0, "--admin: "},
 	} {
-		o := up.Options{Admin: test.admin, BareAdmin: test.insecure}
-		o.Cert = test.cert
+		o := up.Options{Front: up.Front{Listen: settings.Listen{Admin: test.admin, AdminInsecure: test.insecure, TLS: settings.TLS{Cert: test.cert}}}}
 		got, err := o.AdminReach()
 		if got != test.want || (err != nil) != (test.fault != "") || err != nil && !strings.Contains(err.Error(), test.fault) {
 			t.Errorf("%+v: got %v, %v", test, got, err)

@@ -99,7 +99,7 @@ func TestMethodsPassScopesLimitsAndLog(t *testing.T) {
 	defer long.Close()
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
-	s := &settings.Settings{Tools: "all", Authorization: settings.Authorization{Needs: []string{"use"}}, Limits: settings.Limits{Rate: "1/h"}}
+	s := &settings.Settings{Tools: "all", Authorization: settings.Authorization{Needs: []string{"use"}}, Limits: settings.GatewayLimits{Limits: settings.Limits{Rate: "1/h"}}}
 	y := &layer.Stack{Options: layer.Options{Logger: slog.New(slog.DiscardHandler), Authorizes: true}, Tasks: long, Log: log}
 	plan, err := y.Read(s)
 	if err != nil {

@@ -26,13 +26,13 @@ const (
 // Authorization configures the audience of access tokens, the scopes that they need, and their
 // issuers.
 type Authorization struct {
-	URL            string              `json:"url,omitempty" example:"https://tools.example.com" restart:"gateway" doc:"the origin by which clients and browsers reach the gateway, as --public-url; by default the address on which it listens"`
+	URL            string              `json:"url,omitempty" example:"https://tools.example.com" restart:"gateway" doc:"an older name of listen.publicURL"`
 	Needs          []string            `json:"needs,omitempty" max:"100" restart:"tokens" doc:"scopes that every request needs. Keys need them, too, and the scopes of tools: junction key create --scope"`
 	Tools          map[string][]string `json:"tools,omitempty" max:"1000" doc:"scopes of tools, by patterns of the names that clients see; without all of them a caller neither sees nor calls a tool"`
 	Scopes         []string            `json:"scopes,omitempty" max:"100" restart:"tokens" doc:"further scopes, such as those of rules"`
 	TokenTime      time.Duration       `json:"tokenTime,omitempty" default:"15m" restart:"tokens" doc:"the lifetime of access tokens of --auth local; up to 24h"`
 	LoginTime      time.Duration       `json:"loginTime,omitempty" default:"2160h" restart:"tokens" doc:"the maximum duration of a login with --auth local, including renewals; up to 8760h. If the provider issues no refresh token, at most 12h"`
-	TrustedProxies []string            `json:"trustedProxies,omitempty" max:"100" restart:"gateway" doc:"proxies in front of the gateway whose X-Forwarded-For or Forwarded names the client, as --trusted-proxy: networks such as 10.0.0.0/8, addresses, or unix for a socket"`
+	TrustedProxies []string            `json:"trustedProxies,omitempty" max:"100" restart:"gateway" doc:"an older name of listen.trustedProxies; both count"`
 	Proofs         string              `json:"proofs,omitempty" enum:"taken,needed,nonce" default:"taken" restart:"tokens" doc:"whether access tokens are bound to a key of their client (DPoP), which makes stolen tokens useless: if the client does so; always; or always with a nonce of the gateway, so that proofs cannot be prepared. Junction's own client binds its tokens if needed; many clients cannot"`
 	RegisteredOnly bool                `json:"registeredOnly,omitempty" restart:"tokens" doc:"clients must register with --auth local: for a gateway without internet, which cannot read the documents that clients such as Codex publish"`
 	Provider       *Provider           `json:"provider,omitempty" restart:"tokens" doc:"an OpenID provider at which users log in, in place of the users of junction user; with --auth local"`

@@ -38,7 +38,11 @@ func (r Restart) collect(v reflect.Value, at string, found map[string]any) {
 				value = reflect.Zero(of.Elem())
 			}
 		}
-		if value.Kind() == reflect.Struct {
+		switch {
+		case value.Kind() != reflect.Struct:
+		case field.Anonymous:
+			r.collect(value, at, found)
+		default:
 			r.collect(value, at+name+".", found)
 		}
 	}

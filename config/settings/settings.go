@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -34,15 +33,18 @@ type Settings struct {
 	Review        string             `json:"review,omitempty" enum:"none,changes,all" default:"none" flag:"review" restart:"server" doc:"withhold tools and prompts whose definitions changed since they were first seen or approved; or all that were not approved: junction server approve"`
 	Audit         *Audit             `json:"audit,omitempty" doc:"write every call to a log before its result leaves"`
 	Authorization Authorization      `json:"authorization,omitzero" doc:"access tokens and logins, with junction up --auth"`
-	Limits        Limits             `json:"limits,omitzero" doc:"limits of each user, or of each client without a known user"`
+	Limits        GatewayLimits      `json:"limits,omitzero" doc:"limits of each user, or of each client without a known user, and of the whole gateway"`
 	MaxResult     int                `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result of servers without their own limit; a larger text becomes a resource, and the result a preview of it; by default results stay as they are"`
-	Drain         *Drain             `json:"drain,omitempty" doc:"how it ends after SIGTERM, as with --drain-delay and --drain-time"`
+	Drain         *Drain             `json:"drain,omitempty" doc:"how it ends after SIGTERM"`
 	StateKeys     []string           `json:"stateKeys,omitempty" max:"10" doc:"secrets of at least 32 bytes that all replicas of a gateway have, so that each can serve every client over HTTP: ${file:PATH}, ${secret:NAME}, ${VARIABLE}, or the text itself. The first one seals what clients carry between requests, and all open it. Adding the first key, or removing the last one, waits until junction up starts again"`
 	Peers         []string           `json:"peers,omitempty" max:"100" doc:"the origins of the replicas, such as http://10.0.0.2:7717, with stateKeys. A replica passes on to them what belongs to another one, with the credentials of the client"`
 	Registries    []Registry         `json:"registries,omitempty" max:"100" doc:"registries in which servers are searched; the first one with a server defines it; by default the official registry of MCP"`
 	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"settings of individual servers, by name"`
 	Roles         map[string]Role    `json:"roles,omitempty" max:"100" doc:"what callers may do, by names of roles; with at least one, a caller without a role may do nothing"`
 	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of the offer, each at its endpoint /mcp/NAME, or with --stdio --profile NAME; rules see the name as profile"`
+	Listen        Listen             `json:"listen,omitzero" doc:"the addresses of the gateway; not used with --stdio"`
+	Auth          []string           `json:"auth,omitempty" max:"10" flag:"auth none|keys|local|URL" restart:"gateway" usage:"with --http: admit clients by none|keys|local|URL: all clients; those with a key of junction key; users of junction user, who log in here (local); or those with a token of the authorization server at a URL; several with commas" doc:"the ways in which clients authenticate: keys of junction key, local for users who log in here, or the URL of an authorization server whose tokens count; not used with --stdio"`
+	Telemetry     Telemetry          `json:"telemetry,omitzero" doc:"traces and the log of junction up"`
 	State         *State             `json:"state,omitempty" doc:"a store that all replicas of a gateway share, with stateKeys"`
 }
 
@@ -69,12 +71,8 @@ func (s *Settings) Locate(folder string) {
 	for i := range s.Registries {
 		paths = append(paths, &s.Registries[i].Folder)
 	}
-	locate := func(path string) string {
-		if path == "" || filepath.IsAbs(path) {
-			return path
-		}
-		return filepath.Join(folder, path)
-	}
+	locate := locateIn(folder)
+	s.Listen.locate(locate)
 	for _, p := range paths {
 		*p = locate(*p)
 	}
@@ -139,8 +137,8 @@ const MaxDrain = 10 * time.Minute
 
 // A Drain configures how an HTTP address shuts down.
 type Drain struct {
-	Delay *time.Duration `json:"delay,omitempty" example:"10s" restart:"gateway" doc:"the time after SIGTERM in which it still takes requests, while /readyz reports 503 to balancers; by default 3s with --admin, else 0"`
-	Time  *time.Duration `json:"time,omitempty" default:"5s" restart:"gateway" doc:"the time that running requests then have to finish; after it they get an error"`
+	Delay *time.Duration `json:"delay,omitempty" example:"10s" flag:"drain-delay TIME" restart:"gateway" usage:"with --http: keep serving for this time after SIGTERM, while /readyz returns 503 (default 3s with --admin)" doc:"the time after SIGTERM in which it still takes requests, while /readyz reports 503 to balancers; by default 3s with --admin, else 0"`
+	Time  *time.Duration `json:"time,omitempty" default:"5s" flag:"drain-time TIME" restart:"gateway" usage:"with --http: at the end, give running requests this time to finish" doc:"the time that running requests then have to finish; after it they get an error"`
 }
 
 // check returns an error for faults that the schema cannot express.
@@ -299,7 +297,10 @@ func (s *Settings) check() error {
 	if s.Drain != nil {
 		faults = append(faults, s.Drain.check())
 	}
-	faults = append(faults, s.checkStateKeys(), s.checkPeers(), s.checkState())
+	faults = append(faults, s.checkStateKeys(), s.checkPeers(), s.checkState(), s.Listen.check(), checkAuth(s.Auth), s.Limits.check())
+	if old, now := s.Authorization.URL, s.Listen.PublicURL; old != "" && now != "" && old != now {
+		faults = append(faults, fmt.Errorf("authorization.url: it is an older name of listen.publicURL, which has another value: %q and %q; remove it", old, now))
+	}
 	faults = append(faults, s.checkRedact()...)
 	for i := range s.Registries {
 		faults = append(faults, s.Registries[i].check(i))

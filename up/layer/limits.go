@@ -40,7 +40,7 @@ func readLimits(_ *Stack, p *Plan) error {
 		p.limits[of] = limit{l, ratelimit.New(o)}
 	}
 	for _, one := range p.userLimits() {
-		add(one, cmp.Or(one.user, p.Settings.Limits), ratelimit.Options{Key: ratelimit.Caller})
+		add(one, cmp.Or(one.user, p.Settings.Limits.Limits), ratelimit.Options{Key: ratelimit.Caller})
 	}
 	for name, s := range p.Settings.Servers {
 		add(limitOf{server: name}, s.Limits, ratelimit.Options{Whose: fmt.Sprintf("server %s", name)})
@@ -75,7 +75,7 @@ func (p *Plan) userLimits() []limitOf {
 			}
 		}
 	}
-	add(p.Settings.Limits)
+	add(p.Settings.Limits.Limits)
 	for _, r := range p.Settings.Roles {
 		add(settings.Limits{Rate: r.Rate, Bytes: r.Budget})
 	}
@@ -108,7 +108,7 @@ func limitUser(_ *Stack, p *Plan, _ Part) mcp.Middleware {
 				}
 			}
 			next = mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-				limits := p.roles.Of(req.Principal).Limits(p.Settings.Limits)
+				limits := p.roles.Of(req.Principal).Limits(p.Settings.Limits.Limits)
 				if h, is := limited[limitOf{user: kindsOf(limits)[kind]}]; is {
 					return h.Handle(ctx, req)
 				}

@@ -16,7 +16,7 @@ const taskTime = 30 * time.Second
 // openTasks opens the tasks of the gateway's clients. Tasks in a file survive a restart of the
 // gateway.
 func openTasks(s *Stack) (err error) {
-	o := tasks.Options{Others: &tasks.Tool{Later: true, After: taskTime}, Logger: s.Logger,
+	o := tasks.Options{Others: &tasks.Tool{Later: true, After: taskTime}, TTL: s.Opened.Limits.TaskTime, Logger: s.Logger,
 		OnRequest: func(ctx context.Context, _ *mcp.Request, tool string) { audit.About(ctx, tool) }}
 	if s.OpenState != nil {
 		o.Open = func(ctx context.Context) (state.Store, error) {

@@ -82,14 +82,13 @@ type stores struct {
 
 // flags holds flags that several commands have.
 type flags struct {
-	JSON     bool
-	Written  []any // one value of each type that the command prints with --json
-	LogLevel string
-	Output   string
-	Record   string
-	Own      bool // start servers even if a running junction up has them
-	// logFormat and LowestLog are the format and the lowest level of logs on standard error.
-	logFormat, LowestLog string
+	JSON      bool
+	Written   []any // one value of each type that the command prints with --json
+	LogLevel  string
+	Output    string
+	Record    string
+	Own       bool   // start servers even if a running junction up has them
+	LowestLog string // lowest level of logs on standard error; may be empty
 }
 
 // Group returns a command that only has subcommands. Help lists them in the given order.

@@ -11,13 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/pflag"
-)
-
-// The formats of logs on standard error.
-const (
-	logText = "text"
-	logJSON = "json"
+	"github.com/junction-mcp/junction/config/settings"
 )
 
 // logLevels returns the log levels by name.
@@ -25,25 +19,15 @@ func logLevels() map[string]slog.Level {
 	return map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 }
 
-// LogFlags defines the flags of long-running commands, whose standard error another program may
-// read.
-func (a *App) LogFlags(f *pflag.FlagSet) {
-	f.StringVar(&a.Flags.logFormat, "log-format", logText, "write standard error as `text|json`: text to read, or one JSON object a line, without questions")
-	f.StringVar(&a.Flags.LowestLog, "log-level", "", "log this `LEVEL` and above: debug, info, warn or error (default warn; info with --log-format json; debug with -v)")
-}
-
-// StartLog sets up standard error according to the flags. With --log-format json the user can no
-// longer be asked.
-func (a *App) StartLog() error {
-	level, known := logLevels()[a.Flags.LowestLog]
-	switch {
-	case a.Flags.logFormat != logText && a.Flags.logFormat != logJSON:
-		return Usagef("--log-format: expected text or json, got %q", a.Flags.logFormat)
-	case a.Flags.LowestLog != "" && !known:
-		return Usagef("--log-level: expected debug, info, warn or error, got %q", a.Flags.LowestLog)
-	case a.Flags.logFormat == logText:
-		return nil
-	case !known:
+// StartLog sets up standard error with a format and a lowest level of the settings, which may be
+// empty. With JSON the user can no longer be asked.
+func (a *App) StartLog(format, lowest string) {
+	a.Flags.LowestLog = lowest
+	if format != settings.LogJSON {
+		return
+	}
+	level, known := logLevels()[lowest]
+	if !known {
 		level = slog.LevelInfo
 	}
 	if a.Launch.Verbose {
@@ -58,7 +42,6 @@ func (a *App) StartLog() error {
 			}
 		}
 	})
-	return nil
 }
 
 // Logger returns a logger to standard error. The lowest level is warn unless a flag sets another.

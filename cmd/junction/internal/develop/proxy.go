@@ -45,10 +45,7 @@ share the server, it cannot ask for roots.`,
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if err := f.Check(); err != nil {
-				return err
-			}
-			if err := a.StartLog(); err != nil {
+			if err := f.Prepare(a); err != nil {
 				return err
 			}
 			f.Stdio = f.HTTP == ""
@@ -70,12 +67,11 @@ share the server, it cannot ask for roots.`,
 			return proxy(ctx, a, f, t)
 		},
 	}
-	f.Flags(cmd.Flags(), "")
+	f.Define(cmd.Flags(), append(up.FrontMembers(), up.LogMembers()...)...)
 	cmd.Flags().StringVar(&name, "name", "", "call the server `NAME` in recordings and in junction traffic")
 	cmd.Flags().BoolVar(&fromEnv, "url-from-env", false, "take the server's URL from the variable JUNCTION_URL, and headers ('NAME: VALUE') from JUNCTION_HEADER_1 and so on")
 	reach.ConnectionFlags(a, cmd.Flags())
 	reach.RecordFlag(a, cmd.Flags())
-	a.LogFlags(cmd.Flags())
 	return cmd
 }
 

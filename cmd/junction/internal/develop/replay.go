@@ -38,14 +38,11 @@ request differs, or if a recorded one did not come.`,
 			if len(args) != 1 {
 				return cli.Usagef("%s: expected one FILE that --record wrote", cmd.CommandPath())
 			}
-			if err := f.Check(); err != nil {
+			if err := f.Prepare(a); err != nil {
 				return err
 			}
 			if o.Speed < 0 {
 				return cli.Usagef("--speed: expected a number of at least 0, got %v", o.Speed)
-			}
-			if err := a.StartLog(); err != nil {
-				return err
 			}
 			f.Stdio = f.HTTP == ""
 			var printed atomic.Int64
@@ -65,12 +62,11 @@ request differs, or if a recorded one did not come.`,
 			return differences(a, p, int(printed.Load()))
 		},
 	}
-	f.Flags(cmd.Flags(), "")
+	f.Define(cmd.Flags(), append(up.FrontMembers(), up.LogMembers()...)...)
 	cmd.Flags().StringVar(&o.Server, "server", "", "replay the server `NAME`; needed if the recording has several")
 	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "divide the recorded pauses by `N`; 0 means no pauses")
 	cmd.Flags().BoolVar(&o.Strict, "strict", false, "accept only the next recorded request, and end with exit code 1 if anything differs")
 	cmd.Flags().BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "log to stderr in detail")
-	a.LogFlags(cmd.Flags())
 	return cmd
 }
 

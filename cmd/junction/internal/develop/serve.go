@@ -47,7 +47,7 @@ bearer, basic (for USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 			if len(args) != 1 {
 				return cli.Usagef("%s: expected one of %s", cmd.CommandPath(), strings.Join(cli.ShippedNames(), ", "))
 			}
-			if err := f.Check(); err != nil {
+			if err := f.Prepare(a); err != nil {
 				return err
 			}
 			if err := o.CheckFlags(cmd.Flags(), args[0]); err != nil {
@@ -62,7 +62,7 @@ bearer, basic (for USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 			return cli.IgnoreInterrupt(cmd.Context(), up.Serve(cmd.Context(), a, f, h))
 		},
 	}
-	f.Flags(cmd.Flags(), "")
+	f.Define(cmd.Flags(), up.FrontMembers()...)
 	o.Flags(cmd.Flags())
 	cmd.Flags().BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "log to stderr in detail")
 	return cmd

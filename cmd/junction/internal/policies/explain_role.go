@@ -50,7 +50,7 @@ func (x *explanation) byRole(a *cli.App, s *settings.Settings, server, tool stri
 		return nil, nil
 	}
 	set := roles.Of(who)
-	shown := &roleShown{As: x.as, Roles: append([]string{}, set.Names()...), Limits: set.Limits(s.Limits)}
+	shown := &roleShown{As: x.as, Roles: append([]string{}, set.Names()...), Limits: set.Limits(s.Limits.Limits)}
 	shown.Role, shown.Profile = roles.Decide(set, x.profile, gateway.Entry{Kind: "tool", Server: server, Name: tool, Exposed: exposedName(s, server, tool)})
 	return shown, nil
 }

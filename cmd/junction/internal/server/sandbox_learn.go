@@ -16,6 +16,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
@@ -276,7 +277,7 @@ func useConfined(ctx context.Context, a *cli.App, k *StoredProfile, p sandbox.Pr
 	var served sync.WaitGroup
 	var fault error
 	served.Go(func() {
-		fault = cli.IgnoreInterrupt(serving, up.Serve(serving, a, up.Front{HTTP: http, Auth: up.AuthNone}, client))
+		fault = cli.IgnoreInterrupt(serving, up.Serve(serving, a, up.Front{Listen: settings.Listen{HTTP: http}}, client))
 	})
 	_, err = a.Person.Line(ctx, "Use it, then press Enter > ")
 	stop()

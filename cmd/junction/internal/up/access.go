@@ -25,65 +25,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The values of --auth that are not URLs.
-const (
-	AuthNone  = "none"  // no authentication
-	AuthKeys  = "keys"  // clients authenticate by a key
-	AuthLocal = "local" // clients authenticate by a token of the authorization server in this process
-)
-
 // MetadataPath is the path of the metadata that lists the authorization servers (RFC 9728). The
 // path of the endpoint follows it.
 const MetadataPath = "/.well-known/oauth-protected-resource"
 
-// ways returns the values of --auth without AuthNone, each once.
-func (f *Front) ways() (ways []string) {
-	for way := range strings.SplitSeq(f.Auth, ",") {
-		if way = strings.TrimSpace(way); way != "" && way != AuthNone && !slices.Contains(ways, way) {
-			ways = append(ways, way)
-		}
-	}
-	return ways
-}
-
 // KnowsCallers reports whether callers authenticate. Callers may then be different users, and no
 // user may see the messages of another.
-func (f *Front) KnowsCallers() bool { return len(f.ways()) > 0 || f.ClientCA != "" }
+func (f *Front) KnowsCallers() bool { return len(f.Auth) > 0 || f.TLS.ClientCA != "" }
 
 // takesTokens reports whether clients can authenticate by tokens.
 func (f *Front) takesTokens() bool {
-	return slices.ContainsFunc(f.ways(), func(way string) bool { return way != AuthKeys })
-}
-
-// checkAuth returns an error if --auth or --public-url is not valid.
-func (f *Front) checkAuth() error {
-	for _, way := range f.ways() {
-		switch u, err := url.Parse(way); {
-		case way == AuthKeys || way == AuthLocal:
-		case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !outside.IsHere(u.Hostname())):
-			return cli.Usagef("--auth: expected none, keys, local, or the https URL of an authorization server, got %q", way)
-		}
-	}
-	if f.Public == "" {
-		return nil
-	}
-	if f.Auth == AuthNone {
-		return cli.Usagef("--public-url goes with --auth")
-	}
-	if u, err := url.Parse(f.Public); err != nil || u.Host == "" || u.User != nil || f.Public != u.Scheme+"://"+u.Host || u.Scheme != "https" && u.Scheme != "http" {
-		return cli.Usagef("--public-url: expected an origin such as https://tools.example.com, got %q", f.Public)
-	}
-	return nil
+	return slices.ContainsFunc(f.Auth, func(way string) bool { return way != settings.AuthKeys })
 }
 
 // originsOf returns the origins under which clients may reach the listener. Messages show the first
 // one.
 func (f *Front) originsOf(l net.Listener) ([]string, error) {
-	if f.Public != "" {
-		return []string{f.Public}, nil
-	}
-	if f.authorization.URL != "" {
-		return []string{f.authorization.URL}, nil
+	if f.PublicURL != "" {
+		return []string{f.PublicURL}, nil
 	}
 	at, is := l.Addr().(*net.TCPAddr)
 	if _, all := WildcardAddr(l); !is || all {
@@ -127,14 +86,14 @@ type Access struct {
 // openAccess returns the Access for --auth and the settings, or nil if --auth names no way to
 // authenticate.
 func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profile func(name string) mcp.Handler) (*Access, error) {
-	ways := f.ways()
+	ways := f.Auth
 	if len(ways) == 0 {
 		return nil, nil
 	}
 	x := &Access{Refused: RefusalCounter{Log: a.Logger()}, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
 	var verifiers []auth.Verifier
 	for _, way := range ways {
-		if way == AuthKeys {
+		if way == settings.AuthKeys {
 			k, err := reach.Keys(ctx, a)
 			if err != nil {
 				return nil, err
@@ -182,7 +141,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 // verifier returns the check for tokens of one authorization server: the one in this process, or
 // the one at the URL way.
 func verifier(ctx context.Context, a *cli.App, way string, f Front, x *Access) (v auth.Verifier, issuer string, err error) {
-	if way == AuthLocal {
+	if way == settings.AuthLocal {
 		x.local, err = authorizationServer(ctx, a, f, x)
 		return x.local, x.Origins[0], err
 	}
@@ -225,8 +184,8 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 	}
 	o := authserver.Options{
 		Issuer: x.Origins[0], Resource: x.Origins[0] + launch.EndpointPath, Serves: x.serves, Scopes: x.Scopes, Needs: x.Needs, Store: store, Key: key,
-		TokenTime: f.authorization.TokenTime, LoginTime: f.authorization.LoginTime, Hosts: f.Hosts, Origins: f.Origins, Documents: GuardedFor("", f.authorization.Hosts), RegisteredOnly: f.authorization.RegisteredOnly,
-		Proofs: x.proofs, Logger: a.Logger(),
+		TokenTime: f.authorization.TokenTime, LoginTime: f.authorization.LoginTime, Hosts: f.AllowedHosts(), Origins: f.Origins, Documents: GuardedFor("", f.authorization.Hosts), RegisteredOnly: f.authorization.RegisteredOnly,
+		Proofs: x.proofs, Registrations: f.limits.Registrations, FailedLogins: f.limits.FailedLogins, Logger: a.Logger(),
 	}
 	if p := f.authorization.Provider; p != nil {
 		secret, err := p.Secret(f.folder, a.Getenv)
@@ -251,7 +210,7 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 			x.Unnamed(user.Scopes, user.Name)
 			names = append(names, user.Name)
 		}
-		if !slices.ContainsFunc(f.ways(), func(way string) bool { return way != AuthKeys && way != AuthLocal }) { // else another issuer may have more users
+		if !slices.ContainsFunc(f.Auth, func(way string) bool { return way != settings.AuthKeys && way != settings.AuthLocal }) { // else another issuer may have more users
 			x.unheld(f.roles, settings.UserCaller, names)
 		}
 		if err == nil && len(all) == 0 {

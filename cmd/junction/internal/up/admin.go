@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/rebinding"
@@ -39,7 +40,7 @@ func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	}
 	l, seenBy := v.admin, v.reach
 	mux := v.AdminMux(ctx, seenBy, registry, token)
-	server := &http.Server{Handler: Guarded(mux, rebinding.Guard{Hosts: v.Options.Hosts, Origins: v.Options.Origins}, "/healthz", "/readyz"), ReadHeaderTimeout: AdminTime, ReadTimeout: AdminTime, WriteTimeout: AdminTime, IdleTimeout: idleTimeout, ErrorLog: v.App.ServerLog()}
+	server := &http.Server{Handler: Guarded(mux, rebinding.Guard{Hosts: v.Options.AllowedHosts(), Origins: v.Options.Origins}, "/healthz", "/readyz"), ReadHeaderTimeout: AdminTime, ReadTimeout: AdminTime, WriteTimeout: AdminTime, IdleTimeout: idleTimeout, ErrorLog: v.App.ServerLog()}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -88,9 +89,9 @@ func (o *Options) AdminReach() (Audience, error) {
 		return 0, fmt.Errorf("--admin: %w", err)
 	case at.IP.IsLoopback():
 		return ThisMachine, nil
-	case o.Cert != "":
+	case o.TLS.Encrypts():
 		return EncryptedNetwork, nil
-	case o.BareAdmin:
+	case o.AdminInsecure:
 		return BareNetwork, nil
 	}
 	return 0, cli.Usagef("--admin %s is not a loopback address, and others in the network could read the data: give --tls-cert and --tls-key, or --admin-insecure for metrics without /api", o.Admin)
@@ -112,7 +113,7 @@ func (o *Options) listenAdmin(p place.Place, log *slog.Logger) (net.Listener, Au
 	if r != EncryptedNetwork {
 		return l, r, nil
 	}
-	secure, err := (&Security{Cert: o.Cert, Key: o.Key}).Listen(p, l, log)
+	secure, err := Encrypt(settings.TLS{Cert: o.TLS.Cert, Key: o.TLS.Key}, p, l, log)
 	if err != nil {
 		l.Close()
 		return nil, 0, err

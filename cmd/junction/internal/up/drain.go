@@ -9,7 +9,6 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/spf13/pflag"
 )
 
 // WildcardAddr reports whether a listener listens at all addresses of this machine. It returns the
@@ -42,23 +41,19 @@ type Drain struct {
 	Time  time.Duration // time for running requests to end
 }
 
-// Flags defines the flags for d in a flag set.
-func (d *Drain) Flags(flags *pflag.FlagSet) {
-	flags.DurationVar(&d.Delay, "drain-delay", 0, "with --http: keep serving for this `TIME` after SIGTERM, while /readyz returns 503 (default "+DefaultDrainDelay.String()+" with --admin)")
-	flags.DurationVar(&d.Time, "drain-time", mcp.DefaultDrainTimeout, "with --http: at the end, give running requests this `TIME` to finish")
-}
-
-// Check returns an error if a flag is out of range.
-func (d *Drain) Check() error {
-	for _, one := range []struct {
-		flag  string
-		value time.Duration
-	}{{"--drain-delay", d.Delay}, {"--drain-time", d.Time}} {
-		if one.value < 0 || one.value > settings.MaxDrain {
-			return cli.Usagef("%s: expected up to %v, got %v", one.flag, settings.MaxDrain, one.value)
-		}
+// drainOf returns the times of the drain by the settings.
+func (f *Front) drainOf(s *settings.Drain) Drain {
+	d := Drain{Time: mcp.DefaultDrainTimeout}
+	if f.Admin != "" { // clients of --admin can check readiness
+		d.Delay = DefaultDrainDelay
 	}
-	return nil
+	if s != nil && s.Delay != nil {
+		d.Delay = *s.Delay
+	}
+	if s != nil && s.Time != nil {
+		d.Time = *s.Time
+	}
+	return d
 }
 
 // WaitBeforeDrain waits for the delay of d if SIGTERM ended ctx, so that load balancers see that

@@ -122,7 +122,7 @@ func TestUnusedReplacementsEndNothing(t *testing.T) {
 		t.Fatal(entries, err)
 	}
 	v := &up.Served{App: a, Gateway: clitest.GatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone})}
-	v.Options.Auth = "https://login.example.com"
+	v.Options.Auth = []string{"https://login.example.com"}
 	g, server := v.Gateway, v.Source().Server(entries[0])
 	apply := func(servers ...uplib.Server) uplib.Diff {
 		d, err := g.Apply(t.Context(), &uplib.Plan{Layers: g.Layers().Plan(), Servers: servers})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/pflag"
@@ -37,7 +38,7 @@ func introduction(l net.Listener, f Front, args []string) string {
 		return line
 	}
 	byURL := server{URL: url}
-	if slices.Contains(f.ways(), AuthKeys) {
+	if slices.Contains(f.Auth, settings.AuthKeys) {
 		byURL.Headers = map[string]string{"Authorization": "Bearer KEY"}
 	}
 	if args != nil {
@@ -89,10 +90,10 @@ func StdioArgs(a *cli.App, set *config.Set, served []launch.Entry, o Options) []
 	}
 	o.Flags.Set.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
-		switch f.Name {
-		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth", "public-url", "trusted-proxy", "admin", "tls-cert", "tls-key", "tls-client-ca", "log-format", "log-level":
+		switch member := o.Flags.memberOf(f.Name); {
+		case f.Name == "config" || f.Name == "verbose" || f.Name == "stdio" || slices.ContainsFunc(ofOneProcess(), func(some string) bool { return within(member, some) }):
 			return
-		case "policy":
+		case member == "policy":
 			value = a.Absolute(value)
 		}
 		switch list, isList := f.Value.(pflag.SliceValue); {
@@ -108,6 +109,9 @@ func StdioArgs(a *cli.App, set *config.Set, served []launch.Entry, o Options) []
 	})
 	return append(args, names...)
 }
+
+// ofOneProcess returns the settings of which a process on standard input and output has no use.
+func ofOneProcess() []string { return append(LogMembers(), "listen", "auth", "drain") }
 
 // AnyURL is the value of a flag that is given without a URL. It stands for any running junction up.
 const AnyURL = "auto"

@@ -8,6 +8,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
+	"github.com/junction-mcp/junction/config/settings"
 )
 
 // An address for all interfaces of a family is listened at as given. Clients get an address that
@@ -21,10 +22,10 @@ func TestAnEndpointIsNamedAsClientsReachIt(t *testing.T) {
 		"an address of this machine":               {"127.0.0.1:0", up.Front{}, "http://127.0.0.1:PORT/mcp"},
 		"all addresses":                            {"0.0.0.0:0", up.Front{}, "http://127.0.0.1:PORT/mcp"},
 		"all addresses of both families":           {":0", up.Front{}, "http://127.0.0.1:PORT/mcp"},
-		"all addresses, with a name":               {"0.0.0.0:0", up.Front{Hosts: []string{"tools.example"}}, "http://tools.example:PORT/mcp"},
-		"what a proxy serves, by its origin":       {"0.0.0.0:0", up.Front{Public: "https://tools.example"}, "https://tools.example/mcp"},
-		"one address, with a name and an origin":   {"127.0.0.1:0", up.Front{Hosts: []string{"a.example"}, Public: "https://tools.example"}, "https://tools.example/mcp"},
-		"an address of this machine, with a name ": {"127.0.0.1:0", up.Front{Hosts: []string{"a.example"}}, "http://127.0.0.1:PORT/mcp"},
+		"all addresses, with a name":               {"0.0.0.0:0", up.Front{Listen: settings.Listen{Hosts: []string{"tools.example"}}}, "http://tools.example:PORT/mcp"},
+		"what a proxy serves, by its origin":       {"0.0.0.0:0", up.Front{Listen: settings.Listen{PublicURL: "https://tools.example"}}, "https://tools.example/mcp"},
+		"one address, with a name and an origin":   {"127.0.0.1:0", up.Front{Listen: settings.Listen{Hosts: []string{"a.example"}, PublicURL: "https://tools.example"}}, "https://tools.example/mcp"},
+		"an address of this machine, with a name ": {"127.0.0.1:0", up.Front{Listen: settings.Listen{Hosts: []string{"a.example"}}}, "http://127.0.0.1:PORT/mcp"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, err := up.ListenAt(clitest.PlaceOf(t), test.at)
@@ -68,7 +69,7 @@ func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := up.Options{Names: test.named, Flags: &up.SettingFlags{Set: up.Command(a).Flags()}}
+			o := up.Options{Names: test.named, Front: up.Front{Flags: &up.SettingFlags{Set: up.Command(a).Flags()}}}
 			if entries, err = reach.SelectServers(entries, set, o.Names); err != nil {
 				t.Fatal(err)
 			}

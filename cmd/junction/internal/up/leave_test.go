@@ -25,7 +25,7 @@ func TestReloadDoesNotWaitForRemovedServers(t *testing.T) {
 		clitest.Write(t, map[string]string{"s.json": `{"mcpServers":{}}`})
 		a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
 		a.Launch.Config = []string{"s.json"}
-		v := &up.Served{App: a, Gateway: clitest.GatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Profiles: map[string]settings.Profile{"p": {}}}), Options: up.Options{Flags: up.NewSettingFlags(new(pflag.FlagSet))}}
+		v := &up.Served{App: a, Gateway: clitest.GatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Profiles: map[string]settings.Profile{"p": {}}}), Options: up.Options{Front: up.Front{Flags: up.NewSettingFlags(new(pflag.FlagSet))}}}
 		g, plan := v.Gateway.Members(), &uplib.Plan{Layers: v.Gateway.Layers().Plan()}
 		for _, name := range []string{"a", "b", "c"} {
 			s := mcp.NewServer(name, "1")

@@ -21,7 +21,9 @@ import (
 // counts, even with its default, and the other settings stay as they are.
 func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 	s, err := settings.Parse([]byte(`{"tools": "search", "pin": ["a*"], "policy": "rules.json", "shadow": true, "review": "all", "names": "none",
-		"drain": {"delay": "7s", "time": "8s"},
+		"drain": {"delay": "7s", "time": "8s"}, "auth": ["keys"], "telemetry": {"otlp": "http://a.example", "logFormat": "json", "logLevel": "info"},
+		"listen": {"http": "127.0.0.1:1", "tls": {"cert": "a.crt", "key": "a.key", "clientCA": "a.ca"}, "publicURL": "https://a.example", "hosts": ["a.example"], "origins": ["https://a.example"],
+			"trustedProxies": ["10.0.0.0/8"], "admin": "127.0.0.1:2", "adminInsecure": true},
 		"audit": {"folder": "log", "sync": "call", "keep": "3MB", "keepFor": "100h", "optional": true, "export": ["syslog+udp://127.0.0.1:514"]}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -30,30 +32,43 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 		given   string // of the flag
 		byFlag  any
 		setting any
-		value   func(s *settings.Settings, d up.Drain) any
+		value   func(s *settings.Settings) any
 	}
 	rows := map[string]row{
-		"tools":          {"auto", "auto", "search", func(s *settings.Settings, _ up.Drain) any { return s.Tools }},
-		"pin":            {"b*", []string{"b*"}, []string{"a*"}, func(s *settings.Settings, _ up.Drain) any { return s.Pin }},
-		"policy":         {"other.json", "other.json", "rules.json", func(s *settings.Settings, _ up.Drain) any { return s.Policy }},
-		"shadow":         {"false", false, true, func(s *settings.Settings, _ up.Drain) any { return s.Shadow }},
-		"review":         {"none", "none", "all", func(s *settings.Settings, _ up.Drain) any { return s.Review }},
-		"no-prefix":      {"false", false, true, func(s *settings.Settings, _ up.Drain) any { return s.Names == "none" }},
-		"audit":          {"folder", "folder", "log", func(s *settings.Settings, _ up.Drain) any { return s.Audit.Folder }},
-		"audit-sync":     {"second", "second", "call", func(s *settings.Settings, _ up.Drain) any { return s.Audit.Sync }},
-		"audit-keep":     {"1GB", "1GB", "3MB", func(s *settings.Settings, _ up.Drain) any { return s.Audit.Keep }},
-		"audit-keep-for": {"0s", time.Duration(0), 100 * time.Hour, func(s *settings.Settings, _ up.Drain) any { return s.Audit.KeepFor }},
-		"audit-optional": {"false", false, true, func(s *settings.Settings, _ up.Drain) any { return s.Audit.Optional }},
-		"audit-export":   {"syslog+udp://127.0.0.1:515", []string{"syslog+udp://127.0.0.1:515"}, []string{"syslog+udp://127.0.0.1:514"}, func(s *settings.Settings, _ up.Drain) any { return s.Audit.Export }},
-		"drain-delay":    {"0s", time.Duration(0), 7 * time.Second, func(_ *settings.Settings, d up.Drain) any { return d.Delay }},
-		"drain-time":     {"5s", 5 * time.Second, 8 * time.Second, func(_ *settings.Settings, d up.Drain) any { return d.Time }},
+		"tools":          {"auto", "auto", "search", func(s *settings.Settings) any { return s.Tools }},
+		"pin":            {"b*", []string{"b*"}, []string{"a*"}, func(s *settings.Settings) any { return s.Pin }},
+		"policy":         {"other.json", "other.json", "rules.json", func(s *settings.Settings) any { return s.Policy }},
+		"shadow":         {"false", false, true, func(s *settings.Settings) any { return s.Shadow }},
+		"review":         {"none", "none", "all", func(s *settings.Settings) any { return s.Review }},
+		"no-prefix":      {"false", false, true, func(s *settings.Settings) any { return s.Names == "none" }},
+		"audit":          {"folder", "folder", "log", func(s *settings.Settings) any { return s.Audit.Folder }},
+		"audit-sync":     {"second", "second", "call", func(s *settings.Settings) any { return s.Audit.Sync }},
+		"audit-keep":     {"1GB", "1GB", "3MB", func(s *settings.Settings) any { return s.Audit.Keep }},
+		"audit-keep-for": {"0s", time.Duration(0), 100 * time.Hour, func(s *settings.Settings) any { return s.Audit.KeepFor }},
+		"audit-optional": {"false", false, true, func(s *settings.Settings) any { return s.Audit.Optional }},
+		"audit-export":   {"syslog+udp://127.0.0.1:515", []string{"syslog+udp://127.0.0.1:515"}, []string{"syslog+udp://127.0.0.1:514"}, func(s *settings.Settings) any { return s.Audit.Export }},
+		"drain-delay":    {"0s", time.Duration(0), 7 * time.Second, func(s *settings.Settings) any { return *s.Drain.Delay }},
+		"drain-time":     {"5s", 5 * time.Second, 8 * time.Second, func(s *settings.Settings) any { return *s.Drain.Time }},
+		"http":           {"127.0.0.1:3", "127.0.0.1:3", "127.0.0.1:1", func(s *settings.Settings) any { return s.Listen.HTTP }},
+		"tls-cert":       {"b.crt", "b.crt", "a.crt", func(s *settings.Settings) any { return s.Listen.TLS.Cert }},
+		"tls-key":        {"b.key", "b.key", "a.key", func(s *settings.Settings) any { return s.Listen.TLS.Key }},
+		"tls-client-ca":  {"b.ca", "b.ca", "a.ca", func(s *settings.Settings) any { return s.Listen.TLS.ClientCA }},
+		"public-url":     {"https://b.example", "https://b.example", "https://a.example", func(s *settings.Settings) any { return s.Listen.PublicURL }},
+		"allow-host":     {"b.example", []string{"b.example"}, []string{"a.example"}, func(s *settings.Settings) any { return s.Listen.Hosts }},
+		"allow-origin":   {"https://b.example", []string{"https://b.example"}, []string{"https://a.example"}, func(s *settings.Settings) any { return s.Listen.Origins }},
+		"trusted-proxy":  {"unix", []string{"unix"}, []string{"10.0.0.0/8"}, func(s *settings.Settings) any { return s.Listen.TrustedProxies }},
+		"admin":          {"127.0.0.1:4", "127.0.0.1:4", "127.0.0.1:2", func(s *settings.Settings) any { return s.Listen.Admin }},
+		"admin-insecure": {"false", false, true, func(s *settings.Settings) any { return s.Listen.AdminInsecure }},
+		"auth":           {"local", []string{"local"}, []string{"keys"}, func(s *settings.Settings) any { return s.Auth }},
+		"otlp":           {"http://b.example", "http://b.example", "http://a.example", func(s *settings.Settings) any { return s.Telemetry.OTLP }},
+		"log-format":     {"text", "text", "json", func(s *settings.Settings) any { return s.Telemetry.LogFormat }},
+		"log-level":      {"warn", "warn", "info", func(s *settings.Settings) any { return s.Telemetry.LogLevel }},
 	}
-	parsed := func(args ...string) (*settings.Settings, up.Drain) {
+	parsed := func(args ...string) *settings.Settings {
 		t.Helper()
-		o := &up.Options{Admin: "127.0.0.1:0"}
+		o := new(up.Options)
 		set := pflag.NewFlagSet("up", pflag.ContinueOnError)
-		o.Front.Flags(set, "")
-		o.Flags = up.NewSettingFlags(set)
+		o.Define(set)
 		set.BoolVar(&o.NoPrefix, "no-prefix", false, "")
 		if err := set.Parse(args); err != nil {
 			t.Fatal(err)
@@ -63,11 +78,11 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 				t.Errorf("--%s has no row here", one.Name)
 			}
 		}
-		merged, ends, err := o.Settled(s)
+		merged, _, err := o.Settle(s, "junction.json")
 		if err != nil {
 			t.Fatal(args, err)
 		}
-		return merged, ends
+		return merged
 	}
 	for flag, r := range rows {
 		if got := r.value(parsed()); !reflect.DeepEqual(got, r.setting) {
@@ -85,8 +100,7 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 	}
 	// The other flags of up have no setting.
 	alone := []string{
-		"http", "allow-host", "allow-origin", "tls-cert", "tls-key", "tls-client-ca", "auth", "public-url", "stdio", "otlp", "admin", "admin-insecure", "profile",
-		"console", "config", "frozen", "record", "verbose", "log-format", "log-level", "help", "trusted-proxy",
+		"stdio", "profile", "console", "config", "frozen", "record", "verbose", "help",
 	}
 	up.Command((&cli.App{Place: clitest.PlaceOf(t)})).Flags().VisitAll(func(f *pflag.Flag) {
 		if _, known := rows[f.Name]; !known && !slices.Contains(alone, f.Name) {
@@ -100,8 +114,13 @@ func TestDrainDelayIsLongerWithReadinessChecks(t *testing.T) {
 		admin string
 		want  time.Duration
 	}{{"", 0}, {"127.0.0.1:0", up.DefaultDrainDelay}} {
-		o := &up.Options{Admin: test.admin, Flags: up.NewSettingFlags(new(pflag.FlagSet))}
-		if got := o.Drains(nil).Delay; got != test.want {
+		o := new(up.Options)
+		o.Define(new(pflag.FlagSet))
+		merged, _, err := o.Settle(&settings.Settings{Listen: settings.Listen{Admin: test.admin}}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := *merged.Drain.Delay; got != test.want {
 			t.Errorf("with --admin %q: %v, want %v", test.admin, got, test.want)
 		}
 	}

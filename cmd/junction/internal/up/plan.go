@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
@@ -74,8 +75,8 @@ func (v *Served) Admit(ctx context.Context, set *config.Set, entries []launch.En
 }
 
 // layerOptions returns the options of the layers for this command line.
-func layerOptions(a *cli.App, o Options) layer.Options {
-	return layer.Options{Place: a.Place, Logger: a.Logger(), Version: cli.Version, Collector: o.otlp, Recorder: a.Launch.Recorder, Authorizes: o.Auth != AuthNone, Authenticates: o.KnowsCallers(), OpenState: openTasks(a), LoadPins: func() (*guard.Pins, error) { return reach.Pins(context.Background(), a) },
+func layerOptions(a *cli.App, o Options, s *settings.Settings) layer.Options {
+	return layer.Options{Place: a.Place, Logger: a.Logger(), Version: cli.Version, Collector: s.Telemetry.OTLP, Recorder: a.Launch.Recorder, Authorizes: len(o.Auth) > 0, Authenticates: o.KnowsCallers(), OpenState: openTasks(a), LoadPins: func() (*guard.Pins, error) { return reach.Pins(context.Background(), a) },
 		Ignored:  func(ignored error) { a.Screen.Printf("junction: %v\n", ignored) },
 		Reviewed: func(of layer.Server, c review.Change) { reportReview(a, of, c) }}
 }

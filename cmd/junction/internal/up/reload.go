@@ -220,7 +220,7 @@ func (v *Served) readAgain(ctx context.Context) (r reread, err error) {
 	if r.settings, r.from, err = v.App.Launch.Settings(r.set); err != nil {
 		return r, err
 	}
-	if r.settings, _, err = v.Options.Settled(r.settings); err != nil {
+	if r.settings, _, err = v.Options.Settle(r.settings, r.from); err != nil {
 		return r, err
 	}
 	v.files = keyFiles(r.settings, r.from)

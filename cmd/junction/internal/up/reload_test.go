@@ -2,6 +2,7 @@ package up_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,29 +27,29 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 		change func(*settings.Settings)
 		want   string // paths
 	}{
-		"nothing changed":                       {up.AuthLocal, func(*settings.Settings) {}, ""},
-		"the folder of the log":                 {up.AuthLocal, func(s *settings.Settings) { s.Audit.Folder = "other" }, "audit.folder"},
-		"for how long it is kept":               {up.AuthLocal, func(s *settings.Settings) { s.Audit.KeepFor = time.Hour }, "audit.keepFor"},
-		"where its lines are sent":              {up.AuthLocal, func(s *settings.Settings) { s.Audit.Export = []string{"https://logs.example/v1/logs"} }, "audit.export"},
-		"how large its files become":            {up.AuthLocal, func(s *settings.Settings) { s.Audit.MaxFile = "2MB" }, "audit.maxFile"},
-		"what of calls it keeps":                {up.AuthLocal, func(s *settings.Settings) { s.Audit.Arguments = "omit" }, ""},
-		"a tool needs a scope that is known":    {up.AuthLocal, func(s *settings.Settings) { s.Authorization.Tools["db__*"] = []string{"write"} }, ""},
-		"a tool needs a scope that is new":      {up.AuthLocal, func(s *settings.Settings) { s.Authorization.Tools["db__*"] = []string{"admin"} }, "authorization.tools"},
-		"what everything needs":                 {up.AuthLocal, func(s *settings.Settings) { s.Authorization.Needs = nil }, "authorization.needs"},
-		"how long a token holds":                {up.AuthLocal, func(s *settings.Settings) { s.Authorization.TokenTime = time.Hour }, "authorization.tokenTime"},
-		"whether tokens are bound":              {up.AuthLocal, func(s *settings.Settings) { s.Authorization.Proofs = "needed" }, "authorization.proofs"},
-		"whether clients register":              {up.AuthLocal, func(s *settings.Settings) { s.Authorization.RegisteredOnly = true }, "authorization.registeredOnly"},
+		"nothing changed":                       {settings.AuthLocal, func(*settings.Settings) {}, ""},
+		"the folder of the log":                 {settings.AuthLocal, func(s *settings.Settings) { s.Audit.Folder = "other" }, "audit.folder"},
+		"for how long it is kept":               {settings.AuthLocal, func(s *settings.Settings) { s.Audit.KeepFor = time.Hour }, "audit.keepFor"},
+		"where its lines are sent":              {settings.AuthLocal, func(s *settings.Settings) { s.Audit.Export = []string{"https://logs.example/v1/logs"} }, "audit.export"},
+		"how large its files become":            {settings.AuthLocal, func(s *settings.Settings) { s.Audit.MaxFile = "2MB" }, "audit.maxFile"},
+		"what of calls it keeps":                {settings.AuthLocal, func(s *settings.Settings) { s.Audit.Arguments = "omit" }, ""},
+		"a tool needs a scope that is known":    {settings.AuthLocal, func(s *settings.Settings) { s.Authorization.Tools["db__*"] = []string{"write"} }, ""},
+		"a tool needs a scope that is new":      {settings.AuthLocal, func(s *settings.Settings) { s.Authorization.Tools["db__*"] = []string{"admin"} }, "authorization.tools"},
+		"what everything needs":                 {settings.AuthLocal, func(s *settings.Settings) { s.Authorization.Needs = nil }, "authorization.needs"},
+		"how long a token holds":                {settings.AuthLocal, func(s *settings.Settings) { s.Authorization.TokenTime = time.Hour }, "authorization.tokenTime"},
+		"whether tokens are bound":              {settings.AuthLocal, func(s *settings.Settings) { s.Authorization.Proofs = "needed" }, "authorization.proofs"},
+		"whether clients register":              {settings.AuthLocal, func(s *settings.Settings) { s.Authorization.RegisteredOnly = true }, "authorization.registeredOnly"},
 		"a new scope, and an issuer elsewhere":  {"keys,https://login.example", func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, "authorization.scopes"},
-		"a new scope where only keys let in":    {up.AuthKeys, func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, ""},
-		"a new scope where everybody is let in": {up.AuthNone, func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, ""},
-		"proxies where only keys let in":        {up.AuthKeys, func(s *settings.Settings) { s.Authorization.TrustedProxies = []string{"unix"} }, "authorization.trustedProxies"},
-		"there is no log any more":              {up.AuthNone, func(s *settings.Settings) { s.Audit = nil }, "audit, audit.folder, audit.maxFile, audit.sync"},
-		"how long the end takes":                {up.AuthNone, func(s *settings.Settings) { s.Drain = &settings.Drain{Time: new(time.Minute)} }, "drain.time"},
+		"a new scope where only keys let in":    {settings.AuthKeys, func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, ""},
+		"a new scope where everybody is let in": {settings.AuthNone, func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, ""},
+		"proxies where only keys let in":        {settings.AuthKeys, func(s *settings.Settings) { s.Authorization.TrustedProxies = []string{"unix"} }, "authorization.trustedProxies"},
+		"there is no log any more":              {settings.AuthNone, func(s *settings.Settings) { s.Audit = nil }, "audit, audit.folder, audit.maxFile, audit.sync"},
+		"how long the end takes":                {settings.AuthNone, func(s *settings.Settings) { s.Drain = &settings.Drain{Time: new(time.Minute)} }, "drain.time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			v := &up.Served{App: reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(&out)}}), Gateway: clitest.GatewayWith(t, before())}
-			v.Options.Auth = c.auth
+			v.Options.Auth = (&settings.Settings{Auth: strings.Split(c.auth, ",")}).Ways()
 			next := before()
 			c.change(next)
 			v.ReportWaiting(next)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -41,15 +42,12 @@ const (
 
 // A Front describes where a command serves: at an address, or on standard input and output.
 type Front struct {
-	HTTP    string
-	Stdio   bool
-	Hosts   []string // host names under which clients may reach the address
-	Origins []string // origins of web pages that may use the address
-	Auth    string   // AuthNone, or the ways to authenticate clients
-	Public  string   // origin under which clients reach the address; empty means the address itself
-	proxies []string // networks of proxies whose reports of client addresses are trusted
-	Security
+	settings.Listen
+	Flags  *SettingFlags
+	Stdio  bool
+	Auth   []string // ways to authenticate clients, without AuthNone, each once
 	drain  Drain
+	limits settings.GatewayLimits
 	shared *shared // with other replicas
 
 	// authorization holds the settings for tokens. folder is the folder of their file.
@@ -58,51 +56,59 @@ type Front struct {
 	roles         map[string]settings.Role
 }
 
-func (f *Front) Flags(flags *pflag.FlagSet, byDefault string) {
-	flags.StringVar(&f.HTTP, "http", "", "serve at `HOST:PORT` or unix:FILE, path "+launch.EndpointPath+" ("+OlderPath+" for clients that know only HTTP+SSE)"+byDefault)
-	flags.StringSliceVar(&f.Hosts, "allow-host", nil, "with --http: let clients use this host `NAME`, in addition to localhost and its address")
-	flags.StringSliceVar(&f.Origins, "allow-origin", nil, "with --http: let web pages of this `ORIGIN` use it, such as https://example.com")
-	f.Security.flags(flags)
-	f.drain.Flags(flags)
-	flags.StringVar(&f.Auth, "auth", AuthNone, "with --http: admit clients by `none|keys|local|URL`: all clients; those with a key of junction key; users of junction user, who log in here (local); or those with a token of the authorization server at a URL; several with commas")
-	flags.StringVar(&f.Public, "public-url", "", "with --auth: the `ORIGIN` that clients and browsers use, such as https://tools.example.com (default its address)")
-	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "with --http: take the address of a client from X-Forwarded-For or Forwarded of proxies in this `NETWORK`, such as 10.0.0.0/8, at this address, or with unix at the socket")
+// FrontMembers returns the settings that commands other than up have as flags.
+func FrontMembers() []string {
+	return []string{"listen.http", "listen.tls", "listen.publicURL", "listen.hosts", "listen.origins", "listen.trustedProxies", "auth", "drain"}
+}
+
+// LogMembers returns the settings of the log.
+func LogMembers() []string { return []string{"telemetry.logFormat", "telemetry.logLevel"} }
+
+// Define defines --stdio, and the flags of the settings at some paths; without paths, all.
+func (f *Front) Define(flags *pflag.FlagSet, members ...string) {
+	f.Flags = NewSettingFlags(flags, members...)
+	flags.Lookup("auth").DefValue = settings.AuthNone
 	flags.BoolVar(&f.Stdio, "stdio", false, "serve on standard input and output")
 }
 
-// Check returns an error if the flags are not valid.
-func (f *Front) Check() error {
-	if err := f.checkAuth(); err != nil {
+// Prepare takes the flags of a command without settings, and starts the log. It returns an error if
+// they are not valid.
+func (f *Front) Prepare(a *cli.App) error {
+	s, err := f.Flags.Apply(new(settings.Settings))
+	if err != nil {
 		return err
 	}
-	if f.Stdio && f.Auth != AuthNone {
-		return cli.Usagef("--auth goes with --http: on standard input and output the only client is the program that started it")
-	}
-	if err := cmp.Or(f.Security.check(), f.drain.Check()); err != nil {
-		return err
-	}
-	if _, err := proxied.Parse(f.proxies); err != nil {
-		return cli.Usagef("--trusted-proxy: %w", err)
-	}
-	if f.Stdio && f.Cert != "" {
-		return cli.Usagef("--tls-cert goes with --http")
-	}
-	if f.HTTP == "" {
-		return nil
-	}
-	if f.Stdio {
-		return cli.Usagef("--http and --stdio: give only one")
-	}
-	path, isFile := strings.CutPrefix(f.HTTP, unixPrefix)
-	if isFile && path != "" {
-		return nil
-	}
-	_, port, err := net.SplitHostPort(f.HTTP)
-	if err == nil && !isFile {
-		_, err = net.LookupPort("tcp", port)
-	}
-	if err != nil || isFile {
-		return cli.Usagef("--http: expected HOST:PORT, such as 127.0.0.1:7717, or unix:FILE, got %q", f.HTTP)
+	f.take(s, "")
+	a.StartLog(s.Telemetry.LogFormat, s.Telemetry.LogLevel)
+	return f.check()
+}
+
+// take sets f to the settings. from is their file.
+func (f *Front) take(s *settings.Settings, from string) {
+	f.Listen, f.Auth = s.Listen, s.Ways()
+	f.PublicURL = cmp.Or(f.PublicURL, s.Authorization.URL)
+	f.TrustedProxies = slices.Concat(f.TrustedProxies, s.Authorization.TrustedProxies)
+	f.authorization, f.folder, f.roles, f.limits = s.Authorization, filepath.Dir(from), s.Roles, s.Limits
+	f.drain = f.drainOf(s.Drain)
+}
+
+// check returns an error for settings that do not go together.
+func (f *Front) check() error {
+	switch {
+	case f.Stdio && len(f.Auth) > 0:
+		return f.Flags.wrong("%s goes with %s: on standard input and output the only client is the program that started it", "auth", "listen.http")
+	case f.Flags.Given("listen.publicURL") != "" && len(f.Auth) == 0:
+		return f.Flags.wrong("%s goes with %s", "listen.publicURL", "auth")
+	case (f.TLS.Cert == "") != (f.TLS.Key == ""):
+		return f.Flags.wrong("%s and %s go together", "listen.tls.cert", "listen.tls.key")
+	case f.TLS.ClientCA != "" && !f.TLS.Encrypts():
+		return f.Flags.wrong("%s goes with %s and %s", "listen.tls.clientCA", "listen.tls.cert", "listen.tls.key")
+	case f.Stdio && f.TLS.Encrypts():
+		return f.Flags.wrong("%s goes with %s", "listen.tls.cert", "listen.http")
+	case f.Stdio && f.HTTP != "":
+		return f.Flags.wrong("%s and --stdio: give only one", "listen.http")
+	case f.AdminInsecure && f.Admin == "":
+		return f.Flags.wrong("%s goes with %s", "listen.adminInsecure", "listen.admin")
 	}
 	return nil
 }
@@ -110,7 +116,7 @@ func (f *Front) Check() error {
 // Serve serves h until ctx is done or the client on standard input disconnects.
 func Serve(ctx context.Context, a *cli.App, f Front, h mcp.Handler) error {
 	if f.Stdio {
-		return serveStdio(ctx, a, h)
+		return serveStdio(ctx, a, f, h)
 	}
 	l, err := listen(ctx, a, f)
 	if err != nil {
@@ -138,7 +144,7 @@ func listen(ctx context.Context, a *cli.App, f Front) (net.Listener, error) {
 	if _, is := l.(*net.TCPListener); is {
 		l = LimitConnections(l)
 	}
-	if l, err = f.Security.Listen(a.Place, l, a.Logger()); err != nil {
+	if l, err = Encrypt(f.TLS, a.Place, l, a.Logger()); err != nil {
 		open.Close()
 		return nil, err
 	}
@@ -151,21 +157,21 @@ func listen(ctx context.Context, a *cli.App, f Front) (net.Listener, error) {
 // warnOfNetwork warns about everything that other machines of the network can do.
 func warnOfNetwork(a *cli.App, l net.Listener, f Front) {
 	switch _, secure := l.(*Encrypted); {
-	case f.Auth == AuthNone && f.ClientCA == "":
+	case !f.KnowsCallers():
 		a.Screen.Printf("warning: %s is not a loopback address: every client that can reach it may call the tools; --auth keys requires a key (junction key), --auth local a login (junction user).\n", l.Addr())
-	case !secure && !strings.HasPrefix(f.Public, "https:"):
+	case !secure && !strings.HasPrefix(f.PublicURL, "https:"):
 		a.Screen.Printf("warning: traffic to %s is not encrypted, and others can read keys, tokens and results; give --tls-cert and --tls-key, or --public-url with the https address of a proxy.\n", l.Addr())
 	}
-	if len(f.Hosts) == 0 && f.Public == "" {
+	if len(f.Hosts) == 0 && f.PublicURL == "" {
 		a.Screen.Printf("Clients reach it by its IP address; to let them use a name, add --allow-host NAME.\n")
 	}
 }
 
 // Endpoint returns the URL where clients reach a listener.
 func (f *Front) Endpoint(l net.Listener) string {
-	switch origin := cmp.Or(f.Public, f.authorization.URL); {
-	case origin != "":
-		return origin + launch.EndpointPath
+	switch {
+	case f.PublicURL != "":
+		return f.PublicURL + launch.EndpointPath
 	case l.Addr().Network() == "unix":
 		return launch.HTTPUnix + ":" + filename.Absolute(l.Addr().String())
 	default:
@@ -194,7 +200,7 @@ func (f *Front) origin(l net.Listener) string {
 // drain. If profile is not nil, it returns the handlers of profiles by name.
 func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.Handler, access *Access, profile func(name string) mcp.Handler) error {
 	var principal func(*http.Request) (*mcp.Principal, error)
-	if f.ClientCA != "" {
+	if f.TLS.ClientCA != "" {
 		principal = certified
 	}
 	options := ReplicaOptions(ctx, a)
@@ -205,11 +211,11 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	d.NewNowhere()
 	d.At(launch.EndpointPath, h)
 	d.At(OlderPath, h)
-	trusted, err := proxied.Parse(append(slices.Clone(f.authorization.TrustedProxies), f.proxies...))
+	trusted, err := proxied.Parse(f.TrustedProxies)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: a.ServerLog(), ConnContext: admission.ConnContext}
+	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: cmp.Or(f.limits.HeaderTime, readHeaderTimeout), IdleTimeout: idleTimeout, ErrorLog: a.ServerLog(), ConnContext: admission.ConnContext}
 	if _, secure := l.(*Encrypted); !secure { // a proxy in front may parse heads of requests in another way
 		l = HeadListener{l}
 		WatchHeads(server)
@@ -356,7 +362,7 @@ func (n nothingAt) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 // endpointOptions returns the options of all endpoints. They allow the web pages of --allow-origin
 // to read responses.
 func (d *Doors) endpointOptions() streamable.Options {
-	return streamable.Options{ServeOptions: d.options, AllowedHosts: d.Front.Hosts, AllowedOrigins: d.Front.Origins, CORS: len(d.Front.Origins) > 0}
+	return streamable.Options{ServeOptions: d.Front.limited(d.options), MaxSessions: d.Front.limits.Sessions, SessionTimeout: d.Front.limits.SessionTime, AllowedHosts: d.Front.AllowedHosts(), AllowedOrigins: d.Front.Origins, CORS: len(d.Front.Origins) > 0}
 }
 
 // At returns the endpoint at a path. If there is none, it makes one for h. It returns nil if h is
@@ -391,6 +397,14 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 	return e
 }
 
+// limited returns options with the size of a message that the settings allow.
+func (f *Front) limited(o mcp.ServeOptions) mcp.ServeOptions {
+	if size, ok := settings.Size(f.limits.Message); ok {
+		o.MaxMessage = int(size)
+	}
+	return o
+}
+
 // end prevents the creation of further endpoints, and returns the existing ones.
 func (d *Doors) end() []EndpointHandler {
 	d.mu.Lock()
@@ -420,8 +434,8 @@ func (d *Doors) Close() {
 }
 
 // serveStdio serves h to the one client on standard input and output.
-func serveStdio(ctx context.Context, a *cli.App, h mcp.Handler) error {
-	o := ServeOptions(a)
+func serveStdio(ctx context.Context, a *cli.App, f Front, h mcp.Handler) error {
+	o := f.limited(ServeOptions(a))
 	if a.Stdin == os.Stdin && a.Stdout == os.Stdout {
 		return stdio.ServeWith(ctx, h, o)
 	}

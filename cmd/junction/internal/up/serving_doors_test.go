@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
@@ -91,7 +92,7 @@ func TestPagesOfAnAllowedOrigin(t *testing.T) {
 		{"the metadata", "GET", "/.well-known/oauth-protected-resource/mcp", guarded, nil, 200},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			server := openDoors(t, up.Front{Origins: []string{origin}}, test.access)
+			server := openDoors(t, up.Front{Listen: settings.Listen{Origins: []string{origin}}}, test.access)
 			headers := append([]string{"Origin: " + origin}, test.headers...)
 			resp, text := exchanged(t, test.method, server.URL+test.path, initializeBody, headers...)
 			if resp.StatusCode != test.status {
@@ -123,7 +124,7 @@ type verifierOf func(token string) (*auth.Token, error)
 func (v verifierOf) Verify(_ context.Context, token, _ string) (*auth.Token, error) { return v(token) }
 
 func TestOtherPagesOnLocalhostReadNothing(t *testing.T) {
-	server := openDoors(t, up.Front{Origins: []string{"https://app.example"}}, nil)
+	server := openDoors(t, up.Front{Listen: settings.Listen{Origins: []string{"https://app.example"}}}, nil)
 	resp, _ := exchanged(t, "OPTIONS", server.URL+"/mcp", "", "Origin: http://localhost:6274", "Access-Control-Request-Method: POST")
 	if resp.StatusCode != 405 || resp.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("got %d %v", resp.StatusCode, resp.Header)

@@ -1,6 +1,7 @@
 package up
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -38,34 +39,25 @@ func reportUnknown(a *cli.App, s *settings.Settings, from string, configured []s
 	}
 }
 
-// Settled returns the settings with the flags applied, and the times of the drain.
-func (o *Options) Settled(s *settings.Settings) (*settings.Settings, Drain, error) {
+// Settle returns the settings of the file from with the flags applied, and the front that they make.
+func (o *Options) Settle(s *settings.Settings, from string) (*settings.Settings, Front, error) {
+	f := o.Front
+	if o.Stdio { // as the one client is a program of this user
+		own := *s
+		own.Listen, own.Auth, own.Roles = settings.Listen{}, nil, nil
+		s = &own
+	}
 	merged, err := o.Flags.Apply(s)
 	if err != nil {
-		return nil, o.drain, err
+		return nil, f, err
 	}
 	if given := o.Flags.Set.Changed; given("no-prefix") && (o.NoPrefix || s.Names == "none") {
 		merged.Names = map[bool]string{true: "none"}[o.NoPrefix]
 	}
-	if o.Stdio { // as the one client is a program of this user
-		merged.Roles = nil
+	if !o.Stdio {
+		merged.Listen.HTTP = cmp.Or(merged.Listen.HTTP, DefaultAddress)
 	}
-	ends := o.Drains(s.Drain)
-	merged.Drain = &settings.Drain{Delay: &ends.Delay, Time: &ends.Time}
-	return merged, ends, policies.CheckProfile(s, o.profile)
-}
-
-// Drains returns the times of the drain from the flags or, without a flag, from the settings.
-func (o *Options) Drains(s *settings.Drain) Drain {
-	d, given := o.drain, o.Flags.Set.Changed
-	if o.Admin != "" && !given("drain-delay") { // clients of --admin can check readiness
-		d.Delay = DefaultDrainDelay
-	}
-	if s != nil && s.Delay != nil && !given("drain-delay") {
-		d.Delay = *s.Delay
-	}
-	if s != nil && s.Time != nil && !given("drain-time") {
-		d.Time = *s.Time
-	}
-	return d
+	f.take(merged, from)
+	merged.Drain = &settings.Drain{Delay: &f.drain.Delay, Time: &f.drain.Time}
+	return merged, f, cmp.Or(f.check(), policies.CheckProfile(s, o.profile))
 }

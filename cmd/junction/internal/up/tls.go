@@ -12,10 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/spf13/pflag"
 )
 
 // CertificatePause is the time between two checks for changed files of a certificate.
@@ -28,35 +27,12 @@ const (
 	certificateSayTime = 24 * time.Hour
 )
 
-// A Security describes the encryption of an address and which clients may connect.
-type Security struct {
-	Cert, Key string // files; empty without encryption
-	ClientCA  string // file with the authorities that sign client certificates; empty if clients need no certificate
-}
-
-func (s *Security) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&s.Cert, "tls-cert", "", "with --http: serve https with the certificate and its chain in `FILE`, PEM; a changed file is read again")
-	flags.StringVar(&s.Key, "tls-key", "", "the key of --tls-cert, in `FILE`, PEM")
-	flags.StringVar(&s.ClientCA, "tls-client-ca", "", "admit only clients with a certificate that an authority in `FILE` signed, PEM; its common name is the user; a changed file is read again")
-}
-
-// check returns an error if the flags are not valid.
-func (s *Security) check() error {
-	switch {
-	case (s.Cert == "") != (s.Key == ""):
-		return cli.Usagef("--tls-cert and --tls-key go together")
-	case s.ClientCA != "" && s.Cert == "":
-		return cli.Usagef("--tls-client-ca goes with --tls-cert and --tls-key")
-	}
-	return nil
-}
-
-// Listen returns a listener that encrypts the connections of l. Without a certificate it returns l.
-func (s *Security) Listen(p place.Place, l net.Listener, log *slog.Logger) (net.Listener, error) {
-	if s.Cert == "" {
+// Encrypt returns a listener that encrypts the connections of l. Without a certificate it returns l.
+func Encrypt(t settings.TLS, p place.Place, l net.Listener, log *slog.Logger) (net.Listener, error) {
+	if !t.Encrypts() {
 		return l, nil
 	}
-	c := &Certificate{Security: Security{p.Path(s.Cert), p.Path(s.Key), p.Path(s.ClientCA)}, Log: log}
+	c := &Certificate{TLS: settings.TLS{Cert: p.Path(t.Cert), Key: p.Path(t.Key), ClientCA: p.Path(t.ClientCA)}, Log: log}
 	if _, err := c.Config(nil); err != nil {
 		return nil, err
 	}
@@ -84,7 +60,7 @@ func (e *Encrypted) Close() error {
 // A Certificate holds the certificate of an address and the authorities of clients. It reads their
 // files again when they change.
 type Certificate struct {
-	Security
+	settings.TLS
 
 	Log *slog.Logger
 

@@ -19,10 +19,11 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
+	"github.com/junction-mcp/junction/config/settings"
 )
 
 // holding writes a self-signed certificate that is valid between two times.
-func holding(t *testing.T, dir string, from, to time.Time) up.Security {
+func holding(t *testing.T, dir string, from, to time.Time) settings.TLS {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -38,7 +39,7 @@ func holding(t *testing.T, dir string, from, to time.Time) up.Security {
 		t.Fatal(err)
 	}
 	cert, keyFile := clitest.Save(t, dir, "site", signed, key)
-	return up.Security{Cert: cert, Key: keyFile}
+	return settings.TLS{Cert: cert, Key: keyFile}
 }
 
 // TestTheEndOfACertificateIsSaid checks what is logged at the first reading, at later ones, and
@@ -68,7 +69,7 @@ func TestTheEndOfACertificateIsSaid(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				l, err := s.Listen(clitest.PlaceOf(t), inner, slog.New(slog.NewTextHandler(&said, nil)))
+				l, err := up.Encrypt(s, clitest.PlaceOf(t), inner, slog.New(slog.NewTextHandler(&said, nil)))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -97,10 +98,10 @@ func TestAuthoritiesOfClientsAreReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	first, second := clitest.NewAuthority(t), clitest.NewAuthority(t)
 	site, siteKey := first.Sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "site"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
-	s := up.Security{}
+	s := settings.TLS{}
 	s.Cert, s.Key = clitest.Save(t, dir, "site", site, siteKey)
 	s.ClientCA, _ = clitest.Save(t, dir, "ca", first.Cert, first.Key)
-	c := &up.Certificate{Security: s, Log: slog.New(slog.DiscardHandler)}
+	c := &up.Certificate{TLS: s, Log: slog.New(slog.DiscardHandler)}
 	lets := func(a *clitest.Authority) bool {
 		t.Helper()
 		c.Looked = time.Time{}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -35,14 +34,10 @@ const (
 // An Options holds the command line of up.
 type Options struct {
 	Front
-	Flags     *SettingFlags // flags that set a member of the settings
-	otlp      string        // address of a collector of traces; empty means the one in the environment
-	NoPrefix  bool
-	Admin     string   // admin address; empty means none
-	BareAdmin bool     // allow an unencrypted admin address that other machines can reach
-	console   bool     // serve a console
-	profile   string   // profile to serve on standard input and output
-	Names     []string // names of the servers; empty means all
+	NoPrefix bool
+	console  bool     // serve a console
+	profile  string   // profile to serve on standard input and output
+	Names    []string // names of the servers; empty means all
 }
 
 // garbagePercent is the value of GOGC. A call produces much garbage, while the gateway itself keeps
@@ -71,20 +66,13 @@ you agree, on the terminal or by naming the file with --config.`,
 			if cmd.ArgsLenAtDash() >= 0 {
 				return cli.Usagef("%s serves only configured servers; to serve a command, use %s proxy", cmd.CommandPath(), cmd.Root().Name())
 			}
-			if err := o.Front.Check(); err != nil {
+			if err := o.Flags.check(); err != nil {
 				return err
 			}
-			if err := a.StartLog(); err != nil {
-				return err
-			}
+			log := o.Flags.given.Telemetry
+			a.StartLog(log.LogFormat, log.LogLevel)
 			if o.profile != "" && !o.Stdio {
 				return cli.Usagef("--profile goes with --stdio; over HTTP, profiles are at %s/NAME", launch.EndpointPath)
-			}
-			if o.BareAdmin && o.Admin == "" {
-				return cli.Usagef("--admin-insecure goes with --admin")
-			}
-			if o.HTTP == "" && !o.Stdio {
-				o.HTTP = DefaultAddress
 			}
 			for _, name := range args {
 				if !slices.Contains(o.Names, name) {
@@ -94,24 +82,19 @@ you agree, on the terminal or by naming the file with --config.`,
 			return serveUp(cmd.Context(), a, o)
 		},
 	}
-	o.Front.Flags(cmd.Flags(), " (default "+DefaultAddress+")")
-	o.Flags = NewSettingFlags(cmd.Flags())
-	cmd.Flags().StringVar(&o.otlp, "otlp", "", "send traces to the collector of OpenTelemetry at `URL`, such as http://localhost:4318")
+	o.Define(cmd.Flags())
+	cmd.Flags().Lookup("http").DefValue = DefaultAddress
 	cmd.Flags().BoolVar(&o.NoPrefix, "no-prefix", false,
 		"offer tools and prompts under the servers' own names; a name that is taken gets a suffix")
-	cmd.Flags().StringVar(&o.Admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`; an address that other machines can reach needs --tls-cert or --admin-insecure")
-	cmd.Flags().BoolVar(&o.BareAdmin, "admin-insecure", false, "let --admin use an address of a network without --tls-cert: every client there can read /metrics, and /api is not served")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+launch.EndpointPath+"/NAME")
 	cmd.Flags().BoolVar(&o.console, "console", false, "serve a web page, on this machine only, with servers and messages; the printed link admits one browser")
 	reach.ConfigFlags(a, cmd.Flags())
 	reach.FrozenFlag(a, cmd.Flags())
 	reach.RecordFlag(a, cmd.Flags())
-	a.LogFlags(cmd.Flags())
 	return cmd
 }
 
 func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
-	a.Launch.SeveralUsers = o.Front.KnowsCallers()
 	stamped := stamp(a, nil)
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
@@ -121,12 +104,13 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	configured := launch.ConfiguredNames(set, entries)
-	reportUnknown(a, s, from, configured)
-	s, drain, err := o.Settled(s)
-	if err != nil {
+	if s, o.Front, err = o.Settle(s, from); err != nil {
 		return err
 	}
+	a.StartLog(s.Telemetry.LogFormat, s.Telemetry.LogLevel)
+	a.Launch.SeveralUsers = o.KnowsCallers()
+	configured := launch.ConfiguredNames(set, entries)
+	reportUnknown(a, s, from, configured)
 	if entries, err = reach.SelectServers(entries, set, o.Names); err != nil {
 		return err
 	}
@@ -134,7 +118,6 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	if err := reportNothing(a, set, entries); err != nil {
 		return err
 	}
-	o.Front.authorization, o.Front.folder, o.Front.roles, o.Front.drain = s.Authorization, filepath.Dir(from), s.Roles, drain
 	shares, err := o.sharing(ctx, a, s, from)
 	if err != nil {
 		return err
@@ -162,7 +145,7 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	board := NewBoard(a.Screen, o.Stdio && !a.Launch.Verbose, a.Launch.Verbose, v.endpoint())
 	board.log = a.Log
 	defer board.Close()
-	given := uplib.Options{Layers: layerOptions(a, o), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(), FirstList: firstList}}
+	given := uplib.Options{Layers: layerOptions(a, o, s), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(), FirstList: firstList, Unanswered: s.Limits.Unanswered, HealthPause: s.Limits.HealthPause}}
 	if v.admin != nil {
 		v.metrics = prometheus.NewRegistry()
 		given.Metrics = v.metrics
@@ -249,7 +232,7 @@ func introduceUp(a *cli.App, v *Served, set *config.Set) {
 		a.Log.Info("junction serves", "url", v.endpoint())
 	case a.Log == nil && (!o.Stdio || a.Launch.Verbose):
 		var args []string // arguments for another process, which can neither write the same audit log nor authenticate clients
-		if v.Gateway.Layers().Log == nil && len(o.ways()) == 0 {
+		if v.Gateway.Layers().Log == nil && len(o.Auth) == 0 {
 			args = StdioArgs(a, set, v.Entries, o)
 		}
 		var names []string
@@ -305,7 +288,7 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 	if v.Options.profile != "" {
 		h = v.Gateway.Profile(v.Options.profile)
 	}
-	return serveStdio(ctx, v.App, joinFirst(h, func(client string) {
+	return serveStdio(ctx, v.App, v.Options.Front, joinFirst(h, func(client string) {
 		v.Start(ctx, client)
 		board.Start(v.Gateway.Members())
 	}))
