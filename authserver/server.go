@@ -93,6 +93,9 @@ type Options struct {
 	// must contain nonces of this server. Use the same value as in the [auth.Guard] of the
 	// resource.
 	Proofs auth.Proofs
+	// Happened records an event, such as in an audit log. A login and a consent are recorded before
+	// they take effect, and an error prevents them. It may be nil.
+	Happened func(ctx context.Context, e Event) error
 	// Logger logs logins and errors; the default is [slog.Default].
 	Logger *slog.Logger
 }
@@ -282,7 +285,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.options.Proofs == auth.ProofsWithNonce && r.URL.Path == tokenPath {
 		h.Set(headerNonce, s.nonces.Now(time.Now()))
 	}
-	r = r.WithContext(share.With(r.Context(), share.Site(r.RemoteAddr)))
+	r = withAddress(r.WithContext(share.With(r.Context(), share.Site(r.RemoteAddr))))
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	s.mux.ServeHTTP(w, r)
 }

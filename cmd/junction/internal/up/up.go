@@ -204,7 +204,7 @@ func listenUp(ctx context.Context, a *cli.App, o Options) (v *Served, err error)
 	if err := reach.StartRecording(a, "up", "", false); err != nil {
 		return nil, err
 	}
-	v = &Served{App: a, Options: o, store: a.Store(), again: make(chan chan<- error)}
+	v = &Served{App: a, Options: o, store: a.Store(), again: make(chan reloadRequest)}
 	defer func() {
 		if err != nil {
 			v.closeListeners()
@@ -217,7 +217,7 @@ func listenUp(ctx context.Context, a *cli.App, o Options) (v *Served, err error)
 		v.access, err = openAccess(ctx, a, v.listener, o.Front, v.Profile)
 	}
 	if v.access != nil {
-		v.access.Exchanges = &v.Exchanges
+		v.access.Exchanges, v.access.log = &v.Exchanges, v.auditLog
 	}
 	return v, err
 }
@@ -274,7 +274,7 @@ func (v *Served) introduceLayers() string {
 		text += fmt.Sprintf("Rules of %s decide which calls may run.\n", a.Short(s.Policy))
 	}
 	if v.Gateway.Layers().Log != nil {
-		text += fmt.Sprintf("Calls are logged in %s.\n", a.Short(v.Gateway.Layers().Folder))
+		text += fmt.Sprintf("Calls are logged in %s.%s\n", a.Short(v.Gateway.Layers().Folder), v.retention())
 	}
 	return text
 }
@@ -289,6 +289,7 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 		return err
 	}
 	defer stopAdmin()
+	defer v.noteStart()()
 	defer v.watch(ctx)()
 	if o := v.Options; !o.Stdio {
 		return v.live.Run(ctx, func(ctx context.Context) error {
