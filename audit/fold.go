@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -50,7 +51,7 @@ type folds struct {
 // refused reports whether a refusal gets its own line. The first refusal of a foldKey does; with
 // named, each name has its own key. All other refusals are counted.
 func (f *folds) refused(r *Record, named bool, now time.Time) (own bool) {
-	key := foldKey{r.caller, r.Profile, r.Method, "", r.Rule}
+	key := foldKey{r.caller, r.Profile, cmp.Or(r.Method, r.Event), "", r.Rule}
 	if named {
 		key.name = r.Name
 	}
@@ -113,9 +114,9 @@ func (f *folds) line(key foldKey, now time.Time, all bool) *Record {
 		return nil
 	}
 	r := x.last
-	r.Kind, r.Refused, r.refusal = KindDecision, x.count, true
-	if r.Decision == "" {
-		r.Decision = Denied
+	r.Refused, r.refusal = x.count, true
+	if r.Kind != KindAdmin {
+		r.Kind, r.Decision = KindDecision, cmp.Or(r.Decision, Denied)
 	}
 	x.count, x.since = 0, now
 	return &r

@@ -13,6 +13,7 @@ import (
 // The kinds of lines.
 const (
 	KindCall       = "call"       // a request that was handled
+	KindAdmin      = "admin"      // an administrative event, see [Events]
 	KindDecision   = "decision"   // a decision whether a request may be handled, with the reason
 	KindCheckpoint = "checkpoint" // a signature of all lines so far
 	KindNote       = "note"       // a report about the log itself, such as lost lines or an end that was cut off
@@ -25,17 +26,20 @@ const (
 // attribute of an exported log record.
 type Record struct {
 	Time time.Time `json:"time" layout:"2006-01-02T15:04:05.000000Z" doc:"the time of the line"` // the default is the current time
-	Kind string    `json:"kind" export:"attribute" doc:"'call', written after the response; 'decision'; 'checkpoint'; 'note' about the log itself, such as a missing file; or 'expired', with the ranges of all removed lines"`
+	Kind string    `json:"kind" export:"attribute" doc:"'call', written after the response; 'decision'; 'admin', of an [event](#administrative-events); 'checkpoint'; 'note' about the log itself, such as a missing file; or 'expired', with the ranges of all removed lines"`
 
+	Event       string          `json:"event,omitzero" export:"attribute" doc:"the administrative event"`
 	Call        string          `json:"call,omitzero" doc:"the same text in all lines about one request"`
 	Method      string          `json:"method,omitzero" export:"attribute" doc:"the method of the request"`
-	Name        string          `json:"name,omitzero" export:"attribute" doc:"the tool or prompt as the client named it, or the URI without user information and query"`
+	Name        string          `json:"name,omitzero" export:"attribute" doc:"the tool or prompt as the client named it, or the URI without user information and query; for an event see its row"`
 	Server      string          `json:"server,omitzero" export:"attribute" doc:"the server of a tool behind a gateway"`
 	Tool        string          `json:"tool,omitzero" export:"attribute" doc:"the server's own name for the tool"`
 	Hash        string          `json:"definition,omitzero" doc:"the hash of the tool's definition"`
 	Annotations json.RawMessage `json:"annotations,omitempty" doc:"hints of the tool's definition: 'readOnly', 'destructive', 'idempotent', 'openWorld'"` // see [HintsOf]
 	Round       int             `json:"round,omitzero" doc:"the number of the round of a call that asked its client"`
-	Principal   string          `json:"principal,omitzero" column:"principal %s" export:"attribute" doc:"the authenticated user"`
+	Principal   string          `json:"principal,omitzero" column:"principal %s" export:"attribute" doc:"the authenticated user, or the user whom an event is about"`
+	Operator    string          `json:"operator,omitzero" column:"by %s" export:"attribute" doc:"the operating system's user of a command, or the way of an administrator, such as --admin"`
+	Address     string          `json:"address,omitzero" column:"from %s" export:"attribute" doc:"the address of the caller who caused an event"`
 	Issuer      string          `json:"issuer,omitzero" doc:"the issuer of the user's token"`
 	Scopes      []string        `json:"scopes,omitempty" doc:"the scopes that the user was granted"`
 	Client      string          `json:"client,omitzero" column:"client %s" export:"attribute" doc:"the client's name and version, as 'NAME/VERSION'"`
@@ -56,6 +60,7 @@ type Record struct {
 	Sent      int             `json:"sent,omitzero" doc:"bytes of the parameters"`
 	Received  int             `json:"received,omitzero" doc:"bytes of the result"`
 	Arguments json.RawMessage `json:"arguments,omitempty" column:"arguments %s" doc:"the kept part of the arguments"`
+	Files     json.RawMessage `json:"files,omitempty" column:"files %s" doc:"the files that were read, each with its SHA-256 in hexadecimal"`
 	Result    json.RawMessage `json:"result,omitempty" doc:"the kept part of the result"`
 
 	began   time.Time
@@ -70,9 +75,11 @@ type Filter struct {
 	Until time.Time `match:"until" member:"time" doc:"lines before WHEN"`
 	// Kind, Outcome and Decision must equal the line's value, or be a comma-separated list that
 	// contains it.
-	Kind     string `match:"equal" enum:"call,decision,checkpoint,note,expired" doc:"lines of this KIND, or of several with commas: call, decision, checkpoint, note or expired"`
+	Kind     string `match:"equal" enum:"call,decision,admin,checkpoint,note,expired" doc:"lines of this KIND, or of several with commas: call, decision, admin, checkpoint, note or expired"`
 	Outcome  string `match:"equal" enum:"ok,tool_error,input_required,cancelled,error" doc:"calls with this OUTCOME: ok, tool_error, input_required, cancelled or error"`
 	Decision string `match:"equal" enum:"allow,ask,deny" doc:"decisions to EFFECT: allow, ask or deny"`
+	// Event is a list like Kind.
+	Event string `match:"equal" enum:"start,stop,reload,restart,approve,login,logout,consent,revoke,client,key.create,key.rotate,key.remove,user.add,user.password,user.remove" doc:"administrative events with this NAME, such as login"`
 	// Principal, Server and Call must equal the line's value.
 	Principal string `match:"equal" doc:"lines about this USER"`
 	Server    string `match:"equal" doc:"lines about this SERVER"`

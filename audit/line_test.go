@@ -59,12 +59,15 @@ func TestRecordsAreWrittenAsBefore(t *testing.T) {
 // Each field of a Filter is a field of lines, with the same name and the same values.
 func TestFiltersLookAtFieldsOfLines(t *testing.T) {
 	written := fullRecord()
-	written.Role = "reader"
+	written.Role, written.Event = "reader", EventLogin
 	line := written.append(nil)
 	enums := map[string][]string{
-		"kind":     {KindCall, KindDecision, KindCheckpoint, KindNote, KindExpired},
+		"kind":     {KindCall, KindDecision, KindAdmin, KindCheckpoint, KindNote, KindExpired},
 		"outcome":  {string(mcp.OutcomeOK), string(mcp.OutcomeToolError), string(mcp.OutcomeInputRequired), string(mcp.OutcomeCancelled), string(mcp.OutcomeError)},
 		"decision": {Allowed, "ask", Denied},
+	}
+	for _, e := range Events() {
+		enums["event"] = append(enums["event"], e.Name)
 	}
 	for _, p := range filters.List() {
 		if want := enums[p.Name]; !slices.Equal(p.Enum, want) {
@@ -72,7 +75,7 @@ func TestFiltersLookAtFieldsOfLines(t *testing.T) {
 		}
 	}
 	for name, f := range map[string]*Filter{
-		"kind": {Kind: KindCall}, "outcome": {Outcome: "ok,error"}, "decision": {Decision: Allowed}, "principal": {Principal: "ann"}, "server": {Server: "files"}, "call": {Call: written.Call}, "role": {Role: "reader"},
+		"kind": {Kind: KindCall}, "outcome": {Outcome: "ok,error"}, "decision": {Decision: Allowed}, "principal": {Principal: "ann"}, "server": {Server: "files"}, "call": {Call: written.Call}, "role": {Role: "reader"}, "event": {Event: "logout,login"},
 		"tool": {Name: "READ"}, "client": {Client: "Inspector"}, "since": {Since: written.Time.Add(-time.Second)}, "until": {Until: written.Time.Add(time.Second)},
 	} {
 		if !filters.Fits(f)(line) {
@@ -82,7 +85,7 @@ func TestFiltersLookAtFieldsOfLines(t *testing.T) {
 			t.Errorf("an empty line has %s", name)
 		}
 	}
-	if n := reflect.TypeFor[Filter]().NumField(); n != len(filters.List()) || n != 11 {
-		t.Errorf("%d fields of %d are parameters, and 11 are tested", len(filters.List()), n)
+	if n := reflect.TypeFor[Filter]().NumField(); n != len(filters.List()) || n != 12 {
+		t.Errorf("%d fields of %d are parameters, and 12 are tested", len(filters.List()), n)
 	}
 }

@@ -92,11 +92,16 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, loginPath+"?request="+url.QueryEscape(sealed), http.StatusSeeOther)
 		return
 	default:
+		s.ended(r.Context(), Event{Kind: EventConsent, Outcome: OutcomeCancelled, User: u.Name, Client: q.Client, Name: q.Resource})
 		s.back(w, r, q, oidc.ErrAccessDenied().WithDescription("the user declined"))
 		return
 	}
 	scopes := u.may(q.Scopes)
 	if s.refusesUser(w, r, q, scopes) {
+		return
+	}
+	if err := s.happened(r.Context(), Event{Kind: EventConsent, User: u.Name, Client: q.Client, Name: q.Resource, Scopes: scopes}); err != nil {
+		s.fail(w, r, "record a consent", err)
 		return
 	}
 	err := s.changeClient(r.Context(), c, func(c *client) {

@@ -279,11 +279,15 @@ func (s *Server) putGrant(ctx context.Context, id string, old state.Version, g *
 // revoke removes a grant and logs the reason.
 func (s *Server) revoke(ctx context.Context, id, why string) {
 	ctx = context.WithoutCancel(ctx)
+	g, _, err := s.grant(ctx, id)
 	if err := s.options.Store.Delete(ctx, grantPrefix+hash(id), state.Hold{}); err != nil {
 		s.options.Logger.ErrorContext(ctx, "a login cannot be revoked", "why", why, "error", err)
 		return
 	}
 	s.options.Logger.InfoContext(ctx, "login revoked", "why", why)
+	if err == nil {
+		s.ended(ctx, Event{Kind: EventRevoke, User: g.User, Client: g.Client, Name: g.Resource, Reason: why})
+	}
 }
 
 // holder returns the user of a grant. It returns an error if the login has ended.

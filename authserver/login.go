@@ -81,6 +81,9 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 	name, password := r.PostFormValue("username"), r.PostFormValue("password")
 	u, err := s.check(r, name, password)
+	if errors.Is(err, errTooMany) || errors.Is(err, ErrNoUser) {
+		s.ended(r.Context(), Event{Kind: EventLogin, Outcome: OutcomeRefused, User: name, Client: q.Client, Reason: err.Error()})
+	}
 	switch {
 	case errors.Is(err, errTooMany):
 		w.Header().Set("Retry-After", strconv.Itoa(int(slowTime/time.Second)))
@@ -99,7 +102,10 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 
 // enter logs a user in and redirects to the consent page.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, a *authentication, sealed string) {
-	err := s.begin(w, r, a)
+	err := s.happened(r.Context(), Event{Kind: EventLogin, User: a.User})
+	if err == nil {
+		err = s.begin(w, r, a)
+	}
 	if err == nil {
 		err = s.rememberUser(w, a.User)
 	}

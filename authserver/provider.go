@@ -100,6 +100,9 @@ func (s *Server) providerSays(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a, err := s.userAtProvider(r, v)
+	if err != nil {
+		s.ended(r.Context(), Event{Kind: EventLogin, Outcome: OutcomeRefused, Client: v.Request.Client, Reason: err.Error()})
+	}
 	if errors.Is(err, ErrNoUser) {
 		s.options.Logger.WarnContext(r.Context(), "login refused", "error", err)
 		s.showFault(w, http.StatusForbidden, errors.New("you may not log in here: ask the operator of this server"))

@@ -98,6 +98,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, "register a client", err)
 		return
 	}
+	s.ended(r.Context(), Event{Kind: EventClient, Client: c.ID, Name: c.Name})
 	s.options.Logger.InfoContext(r.Context(), "client registered", "client", c.ID, "name", c.Name, "address", addressOf(r))
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusCreated)

@@ -100,6 +100,9 @@ type Options struct {
 	// which further ones wait; the default is 10. For all users of an address, and for all addresses
 	// of a user, it is ten times as high.
 	FailedLogins int
+	// Happened records an event, such as in an audit log. A login and a consent are recorded before
+	// they take effect, and an error prevents them. It may be nil.
+	Happened func(ctx context.Context, e Event) error
 	// Logger logs logins and errors; the default is [slog.Default].
 	Logger *slog.Logger
 }
@@ -290,7 +293,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.options.Proofs == auth.ProofsWithNonce && r.URL.Path == tokenPath {
 		h.Set(headerNonce, s.nonces.Now(time.Now()))
 	}
-	r = r.WithContext(share.With(r.Context(), share.Site(r.RemoteAddr)))
+	r = withAddress(r.WithContext(share.With(r.Context(), share.Site(r.RemoteAddr))))
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	s.mux.ServeHTTP(w, r)
 }

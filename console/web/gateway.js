@@ -127,7 +127,7 @@ export function gateway(pid, {say}) {
     };
     const words = (key) => field(key, h('input', {id: `calls-${key}`, type: 'search', autocomplete: 'off', 'data-filter': key === 'tool' || null}));
     const choice = (key, values) => field(key, h('select', {id: `calls-${key}`}, ['', ...values].map((value) => h('option', {value}, value || t('gateway.calls.any')))));
-    const kinds = {'call,decision': 'both', call: 'calls', decision: 'decisions', '': 'all'}; // without more no signatures of the log
+    const kinds = {'call,decision': 'both', call: 'calls', decision: 'decisions', admin: 'events', '': 'all'}; // without more no signatures of the log
     const found = h('div', {class: 'stack'});
     const verdict = h('div', {role: 'status'});
     async function query(event) {
@@ -184,9 +184,9 @@ function auditLines(lines) {
     lines.toReversed().map((line) => h('tr', null,
       h('td', {class: 'mono gateway-time'}, moment(line.time)),
       h('td', null, line.kind),
-      h('td', null, h('details', null, h('summary', {class: 'mono'}, line.name ?? line.method ?? line.kind), h('pre', null, JSON.stringify(line, null, 2)))),
+      h('td', null, h('details', null, h('summary', {class: 'mono'}, [line.event, line.server && line.event ? line.server : null, line.name ?? line.method ?? (line.event ? null : line.kind)].filter(Boolean).join(' ')), h('pre', null, JSON.stringify(line, null, 2)))),
       h('td', null, outcome(line)),
-      h('td', null, [line.principal, line.client].filter(Boolean).join(' · ')),
+      h('td', null, [line.principal, line.client, line.operator, line.address].filter(Boolean).join(' · ')),
       h('td', null, line.duration_us ? duration(line.duration_us * 1000) : ''))));
 }
 

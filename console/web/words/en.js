@@ -273,6 +273,7 @@ export default {
   'gateway.calls.kind.both': 'calls and decisions',
   'gateway.calls.kind.calls': 'calls',
   'gateway.calls.kind.decisions': 'decisions',
+  'gateway.calls.kind.events': 'administrative events',
   'gateway.calls.kind.all': 'all, with signatures of the log',
   'gateway.calls.name': 'What',
   'gateway.calls.who': 'Who',

@@ -273,6 +273,7 @@ export default {
   'gateway.calls.kind.both': '调用和决定',
   'gateway.calls.kind.calls': '调用',
   'gateway.calls.kind.decisions': '决定',
+  'gateway.calls.kind.events': '管理事件',
   'gateway.calls.kind.all': '全部，包括日志签名',
   'gateway.calls.name': '内容',
   'gateway.calls.who': '谁',

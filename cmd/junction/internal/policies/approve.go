@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
@@ -17,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
 )
 
@@ -202,12 +204,17 @@ func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *gu
 		}
 		if !agreed {
 			a.Out.Printf("No definition of server %q was approved.\n", u.Server)
-			return nil
+			return logged(ctx, a, func() ([]audit.Record, error) {
+				return []audit.Record{{Event: audit.EventApprove, Server: u.Server, Name: u.Hash(), Outcome: string(mcp.OutcomeCancelled)}}, nil
+			})
 		}
 	} else if hash != u.Hash() {
 		return fmt.Errorf("the definitions of server %q changed meanwhile: %s shows them", u.Server, ApproveCommandLine(u.Server, "", u.file))
 	}
-	if err := ApproveDefinitions(pins, u.Server, u.Definitions()); err != nil {
+	err := logged(ctx, a, func() ([]audit.Record, error) {
+		return ifDone(ApproveDefinitions(pins, u.Server, u.Definitions()), audit.Record{Event: audit.EventApprove, Server: u.Server, Name: u.Hash()})
+	})
+	if err != nil {
 		return err
 	}
 	a.Out.Printf("Approved for server %q: %s.\n", u.Server, u.summary())

@@ -325,7 +325,7 @@ func FormatLine(line json.RawMessage) string {
 		words[0] = at.Local().Format("2006-01-02 15:04:05.000")
 	}
 	what := text("kind")
-	for _, name := range []string{"outcome", "decision"} {
+	for _, name := range []string{"event", "outcome", "decision"} {
 		if value := text(name); value != "" {
 			what += " " + value
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/apikey"
+	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -71,12 +72,14 @@ func keyCreateCommand(a *cli.App) *cobra.Command {
 			if lasts > 0 {
 				expires = time.Now().Add(lasts)
 			}
-			key, _, err := k.Create(cmd.Context(), args[0], scopes, expires)
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(a.Stdout, key)
-			return err
+			return logged(cmd.Context(), a, func() ([]audit.Record, error) {
+				key, kept, err := k.Create(cmd.Context(), args[0], scopes, expires)
+				if err != nil {
+					return nil, err
+				}
+				_, err = fmt.Fprintln(a.Stdout, key)
+				return []audit.Record{{Event: audit.EventKeyCreate, Principal: kept.User, Name: kept.ID}}, err
+			})
 		},
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "a `SCOPE` that rules see in principal.scopes (repeatable)")
@@ -128,7 +131,14 @@ func keyRemoveCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			revoked, err := k.Revoke(cmd.Context(), args[0])
+			var revoked []apikey.Key
+			err = logged(cmd.Context(), a, func() (done []audit.Record, err error) {
+				revoked, err = k.Revoke(cmd.Context(), args[0])
+				for _, key := range revoked {
+					done = append(done, audit.Record{Event: audit.EventKeyRemove, Principal: key.User, Name: key.ID})
+				}
+				return done, err
+			})
 			if err != nil {
 				return err
 			}

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
@@ -106,7 +108,9 @@ func UserAddCommand(a *cli.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return u.Add(cmd.Context(), name, password, scopes)
+				return logged(cmd.Context(), a, func() ([]audit.Record, error) {
+					return ifDone(u.Add(cmd.Context(), name, password, scopes), audit.Record{Event: audit.EventUserAdd, Principal: name})
+				})
 			})
 		},
 	}
@@ -183,6 +187,19 @@ func logout(ctx context.Context, a *cli.App, name string) (int, error) {
 	return ended, err
 }
 
+// loggedOut returns a line about ended logins of a user.
+func loggedOut(name string, ended int) audit.Record {
+	return audit.Record{Event: audit.EventLogout, Principal: name, Name: strconv.Itoa(ended)}
+}
+
+// ifDone returns a line about a change, unless the change failed.
+func ifDone(err error, r audit.Record) ([]audit.Record, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []audit.Record{r}, nil
+}
+
 func userLogoutCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout USER",
@@ -197,7 +214,13 @@ func userLogoutCommand(a *cli.App) *cobra.Command {
 			if err := reach.UseConfiguredShared(cmd.Context(), a); err != nil {
 				return err
 			}
-			ended, err := logout(cmd.Context(), a, name)
+			ended := 0
+			err = logged(cmd.Context(), a, func() (done []audit.Record, err error) {
+				if ended, err = logout(cmd.Context(), a, name); ended > 0 {
+					done = append(done, loggedOut(name, ended))
+				}
+				return done, err
+			})
 			if err == nil && ended == 0 {
 				err = fmt.Errorf("%s is not logged in; junction user list shows the logins", plaintext.Line(name, 200))
 			}
@@ -217,13 +240,18 @@ func userRemoveCommand(a *cli.App) *cobra.Command {
 		Long:  "Remove a user. A running junction up refuses the user's tokens within some seconds. For a user of\nan OpenID provider this ends the logins.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return changeUser(cmd.Context(), a, args, "Removed", func(u *authserver.Users, name string) error {
-				err := u.Remove(cmd.Context(), name)
-				ended, fault := logout(cmd.Context(), a, name)
-				if errors.Is(err, authserver.ErrNoUser) && ended > 0 {
-					a.Out.Printf("%s is a user of the OpenID provider, and may log in again there.\n", plaintext.Line(name, 200))
-					err = nil
-				}
-				return errors.Join(err, fault)
+				return logged(cmd.Context(), a, func() ([]audit.Record, error) {
+					done, err := ifDone(u.Remove(cmd.Context(), name), audit.Record{Event: audit.EventUserRemove, Principal: name})
+					ended, fault := logout(cmd.Context(), a, name)
+					if ended > 0 {
+						done = append(done, loggedOut(name, ended))
+					}
+					if errors.Is(err, authserver.ErrNoUser) && ended > 0 {
+						a.Out.Printf("%s is a user of the OpenID provider, and may log in again there.\n", plaintext.Line(name, 200))
+						err = nil
+					}
+					return done, errors.Join(err, fault)
+				})
 			})
 		},
 	}
@@ -241,7 +269,9 @@ func UserPasswdCommand(a *cli.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return u.SetPassword(cmd.Context(), name, password)
+				return logged(cmd.Context(), a, func() ([]audit.Record, error) {
+					return ifDone(u.SetPassword(cmd.Context(), name, password), audit.Record{Event: audit.EventUserPassword, Principal: name})
+				})
 			})
 		},
 	}

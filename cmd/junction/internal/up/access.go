@@ -12,12 +12,14 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
@@ -77,7 +79,8 @@ type Access struct {
 	unknown  []string // scopes that the settings do not contain, each with its owner
 	unheldBy []string // lists callers that roles name and that cannot come, each with the role
 
-	Exchanges *Exchanges // token exchanges for callers; nil if there are none
+	Exchanges *Exchanges        // token exchanges for callers; nil if there are none
+	log       func() *audit.Log // returns the audit log, or nil; nil for commands that have none
 
 	mu     sync.Mutex
 	Guards map[string]*auth.Guard // guards by resource
@@ -185,7 +188,7 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 	o := authserver.Options{
 		Issuer: x.Origins[0], Resource: x.Origins[0] + launch.EndpointPath, Serves: x.serves, Scopes: x.Scopes, Needs: x.Needs, Store: store, Key: key,
 		TokenTime: f.authorization.TokenTime, LoginTime: f.authorization.LoginTime, Hosts: f.AllowedHosts(), Origins: f.Origins, Documents: GuardedFor("", f.authorization.Hosts), RegisteredOnly: f.authorization.RegisteredOnly,
-		Proofs: x.proofs, Registrations: f.limits.Registrations, FailedLogins: f.limits.FailedLogins, Logger: a.Logger(),
+		Proofs: x.proofs, Registrations: f.limits.Registrations, FailedLogins: f.limits.FailedLogins, Logger: a.Logger(), Happened: x.happened,
 	}
 	if p := f.authorization.Provider; p != nil {
 		secret, err := p.Secret(f.folder, a.Getenv)
@@ -325,10 +328,31 @@ func (x *Access) At(path string) (principal func(*http.Request) (*mcp.Principal,
 	return func(r *http.Request) (*mcp.Principal, error) {
 		p, err := letIn(r)
 		if err != nil {
-			x.Refused.Add(r, err)
+			x.refused(r, err)
 		}
 		return p, err
 	}, challenge
+}
+
+// refused counts a request with an invalid key or token, and writes it to the audit log.
+func (x *Access) refused(r *http.Request, why error) {
+	if !x.Refused.Add(r, why) || x.log == nil || x.log() == nil {
+		return
+	}
+	host := hostOf(r.RemoteAddr)
+	_ = x.log().AdminByAnyone(&audit.Record{Event: audit.EventLogin, Outcome: authserver.OutcomeRefused, Rule: "key or token", Reason: redact.Text(why.Error(), cli.MaxReason)}, host) // the log reports why it cannot be written
+}
+
+// happened writes an event of the authorization server to the audit log.
+func (x *Access) happened(_ context.Context, e authserver.Event) error {
+	if x.log == nil || x.log() == nil {
+		return nil
+	}
+	r := &audit.Record{Event: e.Kind, Outcome: e.Outcome, Principal: e.User, Issuer: x.Origins[0], Client: e.Client, Name: e.Name, Scopes: e.Scopes, Address: e.Address, Reason: redact.Text(e.Reason, cli.MaxReason)}
+	if e.Kind == authserver.EventClient || e.Outcome == authserver.OutcomeRefused {
+		return x.log().AdminByAnyone(r, e.Address)
+	}
+	return x.log().Admin(r)
 }
 
 func (x *Access) letIn(path string) (principal func(*http.Request) (*mcp.Principal, error), challenge func(needs []string) string) {

@@ -25,10 +25,11 @@ type RefusalCounter struct {
 	said   time.Time
 }
 
-// Add counts a request. It logs a line if the last one is older than [RefusalInterval].
-func (r *RefusalCounter) Add(req *http.Request, why error) {
+// Add counts a request, and reports whether it had a key or token. It logs a line if the last one
+// is older than [RefusalInterval].
+func (r *RefusalCounter) Add(req *http.Request, why error) bool {
 	if req.Header.Get("Authorization") == "" && req.Header.Get("X-API-Key") == "" {
-		return
+		return false
 	}
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -38,6 +39,7 @@ func (r *RefusalCounter) Add(req *http.Request, why error) {
 		r.Log.Warn("junction: a client was refused", "from", req.RemoteAddr, "error", why, "requests", r.unsaid)
 		r.said, r.unsaid = now, 0
 	}
+	return true
 }
 
 const (

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/console/reply"
@@ -70,7 +71,7 @@ func demands(token string) func(http.Handler) http.HandlerFunc {
 
 // serveControl adds the routes that need a token: status, definitions without approval, restart,
 // approval and reload. by describes the caller, for messages.
-func (v *Served) serveControl(mux *http.ServeMux, withToken func(http.Handler) http.HandlerFunc, by func(*http.Request) string) {
+func (v *Served) serveControl(mux *http.ServeMux, withToken func(http.Handler) http.HandlerFunc, by func(*http.Request) caller) {
 	handle := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, withToken(h)) }
 	handle("GET /api/status", func(w http.ResponseWriter, _ *http.Request) {
 		reply.JSON(w, http.StatusOK, v.describe())
@@ -89,20 +90,20 @@ func (v *Served) serveControl(mux *http.ServeMux, withToken func(http.Handler) h
 		w.WriteHeader(http.StatusAccepted)
 		fmt.Fprintf(w, "server %q is restarted; it had %s\n", name, plaintext.Count(running, "request"))
 	})
-	handle("POST /api/reload", v.reloadNow)
+	handle("POST /api/reload", func(w http.ResponseWriter, r *http.Request) { v.reloadNow(w, r, by(r)) })
 	handle("GET /api/unapproved", v.ListUnapproved)
-	handle("POST /api/servers/{name}/approve", v.approve)
+	handle("POST /api/servers/{name}/approve", func(w http.ResponseWriter, r *http.Request) { v.approve(w, r, by(r)) })
 	v.serveInside(handle)
 }
 
 // reloadNow reads the configuration again, and responds when it is known whether the configuration
 // is valid. Servers start and end after the response.
-func (v *Served) reloadNow(w http.ResponseWriter, r *http.Request) {
+func (v *Served) reloadNow(w http.ResponseWriter, r *http.Request, by caller) {
 	ctx, cancel := context.WithTimeout(r.Context(), reloadTime)
 	defer cancel()
 	read := make(chan error, 1)
 	select {
-	case v.again <- read:
+	case v.again <- reloadRequest{by, read}:
 	case <-ctx.Done():
 		reply.Error(w, http.StatusServiceUnavailable, errors.New("the last reload still starts and ends servers; try again in a moment"))
 		return
@@ -181,17 +182,17 @@ func (v *Served) ListUnapproved(w http.ResponseWriter, r *http.Request) {
 
 // approve approves the definitions of a server if the hash in the query is that of the current
 // definitions.
-func (v *Served) approve(w http.ResponseWriter, r *http.Request) {
-	if status, err := v.approveExactly(r.Context(), r.PathValue("name"), r.URL.Query().Get("hash")); err != nil {
+func (v *Served) approve(w http.ResponseWriter, r *http.Request, by caller) {
+	if status, err := v.approveExactly(r.Context(), by, r.PathValue("name"), r.URL.Query().Get("hash")); err != nil {
 		reply.Error(w, status, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent) // the new pins take effect within a second
 }
 
-// approveExactly approves the definitions of a server if hash is the hash of the current ones. With
-// an error it returns the HTTP status.
-func (v *Served) approveExactly(ctx context.Context, name, hash string) (status int, err error) {
+// approveExactly approves the definitions of a server for by, if hash is the hash of the current
+// ones. With an error it returns the HTTP status.
+func (v *Served) approveExactly(ctx context.Context, by caller, name, hash string) (status int, err error) {
 	all, _, approved, err := v.unapproved(ctx)
 	if err != nil {
 		return http.StatusInternalServerError, err
@@ -205,10 +206,18 @@ func (v *Served) approveExactly(ctx context.Context, name, hash string) (status 
 	case hash != all[i].Hash():
 		return http.StatusConflict, errors.New("the server's definitions changed meanwhile; GET /api/unapproved shows them")
 	}
-	return http.StatusInternalServerError, policies.ApproveDefinitions(approved, name, all[i].Definitions())
+	err = policies.ApproveDefinitions(approved, name, all[i].Definitions())
+	if err == nil {
+		v.note(&audit.Record{Event: audit.EventApprove, Operator: by.operator(), Address: by.address, Server: name, Name: hash})
+	}
+	return http.StatusInternalServerError, err
 }
 
 // restart restarts a server for by, and prints a line about that.
-func (v *Served) restart(name, by string) error {
-	return v.board.restart(name, by, func() error { return v.Gateway.Members().Restart(name) })
+func (v *Served) restart(name string, by caller) error {
+	err := v.board.restart(name, by.String(), func() error { return v.Gateway.Members().Restart(name) })
+	if err == nil {
+		v.note(&audit.Record{Event: audit.EventRestart, Operator: by.operator(), Address: by.address, Server: name})
+	}
+	return err
 }

@@ -107,7 +107,9 @@ func (l *LiveUp) Status() live.Status {
 func (l *LiveUp) Log(server string) []string { return l.App.StderrOf(server).Lines() }
 
 // Restart implements [live.Gateway].
-func (l *LiveUp) Restart(server string) error { return l.Served.restart(server, "on the terminal") }
+func (l *LiveUp) Restart(server string) error {
+	return l.Served.restart(server, caller{way: "on the terminal"})
+}
 
 // Unapproved implements [live.Gateway].
 func (l *LiveUp) Unapproved(ctx context.Context, server string) (text, hash string, err error) {
@@ -122,7 +124,7 @@ func (l *LiveUp) Unapproved(ctx context.Context, server string) (text, hash stri
 
 // Approve implements [live.Gateway].
 func (l *LiveUp) Approve(ctx context.Context, server, hash string) error {
-	status, err := l.approveExactly(ctx, server, hash)
+	status, err := l.approveExactly(ctx, caller{way: "on the terminal"}, server, hash)
 	if status == http.StatusConflict {
 		return fmt.Errorf("the definitions of %s changed meanwhile; a shows them", server)
 	}

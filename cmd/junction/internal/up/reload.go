@@ -44,7 +44,7 @@ type Served struct {
 	metrics  *prometheus.Registry // metrics for the admin address
 	admin    net.Listener         // listener at the admin address; nil without --admin
 	reach    Audience             // audience of admin
-	again    chan chan<- error    // receives requests to reload; each is a channel for the result of reading the configuration
+	again    chan reloadRequest   // receives requests to reload
 
 	Exchanges Exchanges
 	stamped   map[string]string // stamps of the files before they were first read
@@ -53,9 +53,11 @@ type Served struct {
 	Refused   atomic.Pointer[[]string]  // lines about the servers of projects that were refused then
 	tried     atomic.Bool               // whether every server has been tried once; see untried
 
-	files  []string // files of rules in the settings when they were last read; used only by watch
-	pins   string   // stamp of the approved definitions when they were last read; used only by watch
-	logins string   // stamp of the logins when they were last checked; used only by watch
+	files      []string // files of rules in the settings when they were last read; used only by watch
+	queueFault string   // error of the last read of the queue of events; used only by watch
+	queue      string   // stamp of the queue of events when it was last read; used only by watch
+	pins       string   // stamp of the approved definitions when they were last read; used only by watch
+	logins     string   // stamp of the logins when they were last checked; used only by watch
 
 	client  atomic.Pointer[string] // key of the capabilities that the only client declared; empty if there may be several clients
 	mu      sync.Mutex
@@ -70,6 +72,12 @@ func (v *Served) Profile(name string) mcp.Handler { return v.Gateway.Profile(nam
 func (v *Served) Start(ctx context.Context, client string) {
 	v.client.Store(&client)
 	v.report(v.Gateway.Start(ctx))
+}
+
+// A reloadRequest is a request to read the configuration again. read receives the result of reading.
+type reloadRequest struct {
+	by   caller
+	read chan<- error
 }
 
 // watchPause is the time between two checks for changed files. A changed file is read after it has
@@ -89,18 +97,19 @@ func (v *Served) watch(ctx context.Context) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-			case reply := <-v.again:
-				seen = v.reloaded(ctx, v.stamp(), func(err error) { reply <- err })
+			case asked := <-v.again:
+				seen = v.reloaded(ctx, v.stamp(), asked.by, func(err error) { asked.read <- err })
 				last = seen
 				continue
 			case <-ctx.Done():
 				return
 			}
+			v.takeEvents()
 			v.rereadPins()
 			v.retryLogins()
 			now := v.stamp()
 			if maps.Equal(now, last) && !maps.Equal(now, seen) {
-				seen = v.reloaded(ctx, now, func(error) {})
+				seen = v.reloaded(ctx, now, caller{}, func(error) {})
 			}
 			last = now
 		}
@@ -110,8 +119,12 @@ func (v *Served) watch(ctx context.Context) (stop func()) {
 
 // reloaded reloads the configuration and returns the stamps of the files from before. A file that
 // changes during the reload therefore differs from its stamp and is read again.
-func (v *Served) reloaded(ctx context.Context, then map[string]string, was func(error)) map[string]string {
-	v.Reload(ctx, was)
+func (v *Served) reloaded(ctx context.Context, then map[string]string, by caller, was func(error)) map[string]string {
+	before := v.hashes()
+	v.Reload(ctx, func(err error) {
+		v.noteReload(by, before, err)
+		was(err)
+	})
 	now := v.stamp()
 	for path := range now {
 		if before, known := then[path]; known {

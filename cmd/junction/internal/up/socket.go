@@ -38,7 +38,7 @@ func (v *Served) serveOrders(ctx context.Context) (end func()) {
 		return func() {}
 	}
 	mux := http.NewServeMux()
-	v.serveControl(mux, func(h http.Handler) http.HandlerFunc { return h.ServeHTTP }, func(*http.Request) string { return "in the console" })
+	v.serveControl(mux, func(h http.Handler) http.HandlerFunc { return h.ServeHTTP }, func(*http.Request) caller { return caller{way: "in the console"} })
 	ctx, cancel := context.WithCancel(ctx)
 	closeServers := v.shareServers(ctx, mux)
 	s := &http.Server{Handler: ReadWhole(mux), ReadHeaderTimeout: AdminTime, ReadTimeout: AdminTime, IdleTimeout: idleTimeout, ErrorLog: v.App.ServerLog(),

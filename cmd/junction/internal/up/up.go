@@ -190,7 +190,7 @@ func listenUp(ctx context.Context, a *cli.App, o Options) (v *Served, err error)
 	if err := reach.StartRecording(a, "up", "", false); err != nil {
 		return nil, err
 	}
-	v = &Served{App: a, Options: o, store: a.Store(), again: make(chan chan<- error)}
+	v = &Served{App: a, Options: o, store: a.Store(), again: make(chan reloadRequest)}
 	defer func() {
 		if err != nil {
 			v.closeListeners()
@@ -203,7 +203,7 @@ func listenUp(ctx context.Context, a *cli.App, o Options) (v *Served, err error)
 		v.access, err = openAccess(ctx, a, v.listener, o.Front, v.Profile)
 	}
 	if v.access != nil {
-		v.access.Exchanges = &v.Exchanges
+		v.access.Exchanges, v.access.log = &v.Exchanges, v.auditLog
 	}
 	return v, err
 }
@@ -260,7 +260,7 @@ func (v *Served) introduceLayers() string {
 		text += fmt.Sprintf("Rules of %s decide which calls may run.\n", a.Short(s.Policy))
 	}
 	if v.Gateway.Layers().Log != nil {
-		text += fmt.Sprintf("Calls are logged in %s.\n", a.Short(v.Gateway.Layers().Folder))
+		text += fmt.Sprintf("Calls are logged in %s.%s\n", a.Short(v.Gateway.Layers().Folder), v.retention())
 	}
 	return text
 }
@@ -275,6 +275,7 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 		return err
 	}
 	defer stopAdmin()
+	defer v.noteStart()()
 	defer v.watch(ctx)()
 	defer v.follow(ctx)()
 	if o := v.Options; !o.Stdio {
