@@ -43,6 +43,7 @@ type Settings struct {
 	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"settings of individual servers, by name"`
 	Roles         map[string]Role    `json:"roles,omitempty" max:"100" doc:"what callers may do, by names of roles; with at least one, a caller without a role may do nothing"`
 	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of the offer, each at its endpoint /mcp/NAME, or with --stdio --profile NAME; rules see the name as profile"`
+	Approvals     *Approvals         `json:"approvals,omitempty" doc:"calls that rules ask a role about"`
 }
 
 // Locate makes relative paths relative to folder, the folder of the file with the settings.
@@ -91,6 +92,9 @@ func (s *Settings) SecretVariables() (names []string) {
 		}
 	}
 	references := slices.Clone(s.StateKeys)
+	if a := s.Approvals; a != nil && a.Webhook != nil {
+		references = append(references, a.Webhook.Secret)
+	}
 	for _, r := range s.Registries {
 		references = append(references, r.Token)
 	}
@@ -284,7 +288,7 @@ func (s *Settings) check() error {
 	if s.Drain != nil {
 		faults = append(faults, s.Drain.check())
 	}
-	faults = append(faults, s.checkStateKeys(), s.checkPeers())
+	faults = append(faults, s.checkStateKeys(), s.checkPeers(), s.Approvals.check())
 	faults = append(faults, s.checkRedact()...)
 	for i := range s.Registries {
 		faults = append(faults, s.Registries[i].check(i))

@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
@@ -73,8 +74,16 @@ func (v *Served) Admit(ctx context.Context, set *config.Set, entries []launch.En
 }
 
 // layerOptions returns the options of the layers for this command line.
-func layerOptions(a *cli.App, o Options) layer.Options {
+func layerOptions(a *cli.App, o Options, from string, team func() string) layer.Options {
 	return layer.Options{Place: a.Place, Logger: a.Logger(), Version: cli.Version, Collector: o.otlp, Recorder: a.Launch.Recorder, Authorizes: o.Auth != AuthNone, Authenticates: o.KnowsCallers(), OpenState: a.Launch.OpenState,
+		Team: team,
+		Secret: func(ctx context.Context, text string) (string, error) {
+			if kind, name := settings.Reference(text); kind != "" {
+				return reach.Referenced(ctx, a, kind, name, from)
+			}
+			a.Launch.Hide(text)
+			return text, nil
+		},
 		Ignored:  func(ignored error) { a.Screen.Printf("junction: %v\n", ignored) },
 		Reviewed: func(of layer.Server, c review.Change) { reportReview(a, of, c) }}
 }

@@ -159,7 +159,7 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	board := NewBoard(a.Screen, o.Stdio && !a.Launch.Verbose, a.Launch.Verbose, v.endpoint())
 	board.log = a.Log
 	defer board.Close()
-	given := uplib.Options{Layers: layerOptions(a, o), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(), FirstList: firstList}}
+	given := uplib.Options{Layers: layerOptions(a, o, from, v.teamURL), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(), FirstList: firstList}}
 	if v.admin != nil {
 		v.metrics = prometheus.NewRegistry()
 		given.Metrics = v.metrics
