@@ -209,6 +209,7 @@ type call struct {
 	allow        bool
 	rewritten    []string // rewritten parts: note.Arguments, note.Result
 	role         string   // let the user use the subject of the request
+	approval     note.Approval
 
 	about atomic.Pointer[string] // tool of the task; nil if the request is not about a task
 
@@ -252,9 +253,15 @@ func (c *call) allowed(r *Record) {
 		r.Rewritten = slices.Clone(c.rewritten)
 	}
 	r.Role = c.role
+	r.approval(&c.approval)
 	if c.allow {
 		r.Decision, r.Rule, r.Reason = Allowed, c.rule, c.reason
 	}
+}
+
+// approval sets the fields about the approval of a call.
+func (r *Record) approval(a *note.Approval) {
+	r.Approver, r.ApproverRole, r.Waited = words(a.By), words(a.Role), a.Waited
 }
 
 // Effects of decisions about requests.
@@ -271,6 +278,11 @@ func (c *call) Unwrap() note.Noter { return c.outer }
 
 // Note implements [mcp.Noter].
 func (c *call) Note(kind string, value any) {
+	if a, is := value.(note.Approval); is { // before the decision, whose line has it
+		c.mu.Lock()
+		c.approval = a
+		c.mu.Unlock()
+	}
 	if v, is := value.(note.Decider); is {
 		if d, ok := v.Decision(); ok {
 			c.decided(&d)
@@ -309,6 +321,7 @@ func (c *call) decided(d *note.Decision) {
 	r := c.record
 	c.mu.Lock()
 	r.Role = c.role
+	r.approval(&c.approval)
 	c.mu.Unlock()
 	refused := d.Refused && c.resent.Load() == 0 // a request that was sent before it was refused must have its own line
 	r.Kind, r.Time, r.Sent, r.refusal = KindDecision, time.Time{}, 0, refused

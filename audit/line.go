@@ -51,6 +51,10 @@ type Record struct {
 	Rule     string `json:"rule,omitzero" column:"rule %s" export:"attribute" doc:"the rule, limit or check that decided"`
 	Reason   string `json:"reason,omitzero" column:"reason %s" doc:"the reason of a decision or failure; the text of a note"`
 
+	Approver     string        `json:"approver,omitzero" column:"approver %s" export:"attribute" doc:"the callers who approved the call, or the one who refused it"`
+	ApproverRole string        `json:"approver_role,omitzero" doc:"the roles for which they answered, in the same order"`
+	Waited       time.Duration `json:"-" field:"waited_us,omitzero" unit:"us" column:"waited %s" doc:"the time in microseconds that the call waited for approval"`
+
 	Refused   int             `json:"refused,omitzero" column:"%s refused" doc:"the number of refused requests of this kind since the previous line about them; this line is about the newest"`
 	Outcome   string          `json:"outcome,omitzero" export:"attribute" doc:"the outcome of a call: 'ok', 'tool_error', 'input_required', 'cancelled' or 'error'"` // see mcp.Outcome
 	Code      int             `json:"code,omitzero" doc:"the code of a protocol error"`

@@ -186,7 +186,7 @@ func compileRule(env *cel.Env, r *Rule) (*compiled, []*Problem) {
 	if r.Effect.strictness() < 0 {
 		problems = append(problems, &Problem{Field: "effect", Err: unknownEffect(r.Effect)})
 	}
-	for _, field := range []struct{ name, text string }{{"name", r.Name}, {"server", r.Server}, {"tool", r.Tool}, {"after", r.After}, {"origin", r.Origin}, {"reason", r.Reason}} {
+	for _, field := range []struct{ name, text string }{{"name", r.Name}, {"server", r.Server}, {"tool", r.Tool}, {"after", r.After}, {"origin", r.Origin}, {"of", r.Of}, {"reason", r.Reason}} {
 		if len(field.text) > maxText {
 			problems = append(problems, &Problem{Field: field.name, Err: fmt.Errorf("%w: %d bytes, more than %d", ErrLimit, len(field.text), maxText)})
 		}
@@ -194,6 +194,7 @@ func compileRule(env *cel.Env, r *Rule) (*compiled, []*Problem) {
 	if err := r.Redact.check(r.Effect); err != nil {
 		problems = append(problems, &Problem{Field: "redact", Err: err})
 	}
+	problems = append(problems, r.checkApproval()...)
 	name := r.String()
 	c := &compiled{rule: r, name: name, reason: cmp.Or(r.Reason, "the rule "+name), server: parsePattern(r.Server), tool: parsePattern(r.Tool)}
 	if r.When != "" {

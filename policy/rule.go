@@ -16,7 +16,8 @@ type Effect string
 const (
 	// Allow lets the call run.
 	Allow Effect = "allow"
-	// Ask leaves the decision to the user. Without a user who can be asked, it means Deny.
+	// Ask leaves the decision to the user, or to others (see [Rule.Of]). If they cannot be asked, it
+	// means Deny.
 	Ask Effect = "ask"
 	// Deny refuses the call.
 	Deny Effect = "deny"
@@ -62,6 +63,16 @@ type Rule struct {
 	// Redact lists the values to hide in matching calls; nil hides nothing. It is valid in a rule
 	// that allows or asks, and it applies even if another rule decides.
 	Redact *Redact `json:"redact,omitempty"`
+	// Of names the role whose callers are asked, as role:NAME, in place of the user of the call's
+	// client. It is valid in a rule that asks, as are the next three fields.
+	Of string `json:"of,omitempty"`
+	// Within is how long the call waits, such as 10m, which is the default.
+	Within string `json:"within,omitempty"`
+	// For is the longest time for which an approval can allow the same call of the same caller again,
+	// such as 1h. By default it allows the call once.
+	For string `json:"for,omitempty"`
+	// Self lets callers approve their own calls.
+	Self bool `json:"self,omitempty"`
 	// Reason is shown to the user if the rule decided.
 	Reason string `json:"reason,omitempty"`
 	// Source is the place of the rule, such as policy.json:12 or session. [Load] sets it, and
@@ -96,6 +107,9 @@ func (r *Rule) subject() string {
 	}
 	if r.Origin != "" {
 		words += " of this origin"
+	}
+	if r.Of != "" {
+		words += " by " + r.Of
 	}
 	if r.When != "" {
 		words += " when " + r.When
@@ -215,5 +229,6 @@ func byStrictness(a, b *compiled) int {
 		strings.Compare(a.rule.Reason, b.rule.Reason),
 		strings.Compare(a.rule.After, b.rule.After),
 		strings.Compare(a.rule.Origin, b.rule.Origin),
+		strings.Compare(a.rule.Of, b.rule.Of),
 	)
 }

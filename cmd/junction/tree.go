@@ -82,6 +82,7 @@ func tree() []branch {
 		{path: "up service", old: "service", make: up.ServiceCommand},
 		{path: "status", group: groupGateway, make: (*cli.App).StatusCommand},
 		{path: "policy", group: groupGateway, make: policies.PolicyCommand},
+		{path: "policy approvals", old: "approvals", make: policies.ApprovalsCommand},
 		{path: "audit", group: groupGateway, make: policies.AuditCommand},
 		{path: "key", group: groupGateway, make: policies.KeyCommand},
 		{path: "user", group: groupGateway, make: policies.UserCommand},

@@ -46,6 +46,7 @@ type Settings struct {
 	Auth          []string           `json:"auth,omitempty" max:"10" flag:"auth none|keys|local|URL" restart:"gateway" usage:"with --http: admit clients by none|keys|local|URL: all clients; those with a key of junction key; users of junction user, who log in here (local); or those with a token of the authorization server at a URL; several with commas" doc:"the ways in which clients authenticate: keys of junction key, local for users who log in here, or the URL of an authorization server whose tokens count; not used with --stdio"`
 	Telemetry     Telemetry          `json:"telemetry,omitzero" doc:"traces and the log of junction up"`
 	State         *State             `json:"state,omitempty" doc:"a store that all replicas of a gateway share, with stateKeys"`
+	Approvals     *Approvals         `json:"approvals,omitempty" doc:"calls that rules ask a role about"`
 }
 
 // A State is the store that replicas share.
@@ -104,6 +105,9 @@ func (s *Settings) SecretVariables() (names []string) {
 		}
 	}
 	references := append(slices.Clone(s.StateKeys), s.StoreURL())
+	if a := s.Approvals; a != nil && a.Webhook != nil {
+		references = append(references, a.Webhook.Secret)
+	}
 	for _, r := range s.Registries {
 		references = append(references, r.Token)
 	}
@@ -297,7 +301,7 @@ func (s *Settings) check() error {
 	if s.Drain != nil {
 		faults = append(faults, s.Drain.check())
 	}
-	faults = append(faults, s.checkStateKeys(), s.checkPeers(), s.checkState(), s.Listen.check(), checkAuth(s.Auth), s.Limits.check())
+	faults = append(faults, s.checkStateKeys(), s.checkPeers(), s.checkState(), s.Listen.check(), checkAuth(s.Auth), s.Limits.check(), s.Approvals.check())
 	if old, now := s.Authorization.URL, s.Listen.PublicURL; old != "" && now != "" && old != now {
 		faults = append(faults, fmt.Errorf("authorization.url: it is an older name of listen.publicURL, which has another value: %q and %q; remove it", old, now))
 	}

@@ -41,6 +41,9 @@ type Options struct {
 	Trusted func(ctx context.Context) bool
 	// Shadow lets every request pass. Decisions are only recorded.
 	Shadow bool
+	// Approvals is set if middleware around this one handles the error [Needed]. Otherwise rules
+	// that ask a role refuse requests.
+	Approvals bool
 }
 
 // Middleware returns middleware that decides about calls of tools. It also decides about prompts,
@@ -88,9 +91,12 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	}
 	decision, effect := decide(ctx, p, in)
 	hidden := decision.Redact()
+	var asking asking
+	asking.add(&decision, effect)
 	stands, standsIn := impliedMethod(req)
 	for _, form := range otherForms(req, in, stands) {
 		as, one := decide(ctx, p, form)
+		asking.add(&as, one)
 		if policy.Strictest(one, effect) == one && (one != effect || form.Resource == in.Resource) {
 			decision, effect = as, one
 		}
@@ -103,9 +109,18 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	case standsIn:
 		effect, why = policy.Deny, fmt.Errorf("users cannot be asked about %s; add a rule that allows it", req.Method)
 	default:
-		effect, why = d.ask(ctx, req, &in, &decision)
-		if errors.Is(why, mcp.ErrInputRequired) {
-			return mcp.Result{}, why
+		missing := asking.missing(ctx)
+		switch {
+		case len(missing) > 0 && d.options.Approvals:
+			return mcp.Result{}, &Needed{Input: in, Parts: missing}
+		case len(missing) > 0:
+			effect, why = policy.Deny, fmt.Errorf("callers of the role %q cannot be asked here", missing[0].Role)
+		case asking.user:
+			if effect, why = d.ask(ctx, req, &in, &decision); errors.Is(why, mcp.ErrInputRequired) {
+				return mcp.Result{}, why
+			}
+		default:
+			effect = policy.Allow
 		}
 	}
 	if n := mcp.NoterOf(ctx, note.Policy); n != nil {

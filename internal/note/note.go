@@ -3,7 +3,10 @@
 // Recorded traffic, the audit log and metrics use these notes.
 package note
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Kinds of notes. docs/console.md describes their contents.
 const (
@@ -12,6 +15,7 @@ const (
 	Limit     = "limit"     // a limit delayed or refused a request
 	Scopes    = "scopes"    // the user lacks scopes
 	Role      = "role"      // a role of the user, or the lack of one, decided
+	Approved  = "approval"  // other callers approved or refused a request
 	Secrets   = "secrets"   // a secret was found
 	Review    = "review"    // definitions are withheld
 	Retry     = "retry"     // a request is sent again after a pause
@@ -25,7 +29,7 @@ const (
 // and metrics use these kinds.
 func IsHandling(kind string) bool {
 	switch kind {
-	case Policy, Limit, Scopes, Role, Secrets, Review, Retry, Resent, Rewritten:
+	case Policy, Limit, Scopes, Role, Approved, Secrets, Review, Retry, Resent, Rewritten:
 		return true
 	}
 	return false
@@ -122,6 +126,23 @@ func Refuse(ctx context.Context, kind string, r Refusal) {
 type Granted struct {
 	Role    string `json:"role"`
 	Profile string `json:"profile,omitempty"` // profile whose rules decide, if the role has profiles
+}
+
+// An Approval is the note of a request that needed the approval of roles.
+type Approval struct {
+	Server  string        `json:"server,omitempty"`
+	Outcome string        `json:"outcome"`          // approved, refused, expired, left or full
+	By      string        `json:"by,omitempty"`     // the callers who approved it, or the one who refused it
+	Role    string        `json:"role,omitempty"`   // roles for which they answered
+	Rule    string        `json:"rule,omitempty"`   // the rule that asks, unless the request was approved
+	Reason  string        `json:"reason,omitempty"` // of a refusal
+	Waited  time.Duration `json:"-"`
+	Counted bool          `json:"-"` // whether only the number of such requests is logged
+}
+
+// Decision implements [Decider]. An approved request is decided by the rules.
+func (a Approval) Decision() (Decision, bool) {
+	return Decision{Effect: "deny", Rule: a.Rule, Reason: a.Reason, Refused: a.Counted, Whatever: a.Counted}, a.Rule != ""
 }
 
 // The parts of a call that a layer can rewrite.

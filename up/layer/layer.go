@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/audit/export"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/approvals"
 	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/gateway/results"
 	"github.com/junction-mcp/junction/gateway/review"
@@ -86,6 +87,7 @@ func All() []Layer {
 		{Name: "long results", server: cutResults}, // outside all layers that withhold results, so that withheld results are not kept
 		{Name: "secrets", server: guardSecrets},    // outside edits, whose fixed arguments may be secrets
 		{Name: "edits", server: editLists, from: func(p *Plan) any { return p.Settings.Names == "map" }},
+		{Name: "approvals", read: readApprovals, open: openApprovals, close: closeApprovals, server: awaitApproval, from: func(p *Plan) any { return len(p.Books) > 0 }}, // outside the limits, as a waiting call must not hold a turn
 		{Name: "limit of a server", server: limitServer}, // always outside the limits of tools: calls that hold one limit and wait for the other could wait for ever
 		{Name: "limits of tools", server: limitTools},
 		{Name: "rules", read: readRules, server: decide, from: func(p *Plan) any { return []bool{len(p.Books) > 0, p.Settings.Shadow} }},
@@ -126,6 +128,11 @@ type Options struct {
 	// Ignored, if not nil, is called with an error for each rule in a project's file that is
 	// ignored because it does not tighten.
 	Ignored func(error)
+	// Secret, if not nil, returns the secret that a text of the settings refers to, such as
+	// ${file:PATH}. Without it, the text is the secret itself.
+	Secret func(ctx context.Context, text string) (string, error)
+	// Team, if not nil, returns the URL of the page on which callers approve calls, or "".
+	Team func() string
 	// Reviewed, if not nil, is called with each change in the lists of a reviewed server. It must
 	// be safe for concurrent use.
 	Reviewed func(of Server, c review.Change)
@@ -140,9 +147,11 @@ type Stack struct {
 	Log    *audit.Log                 // nil if calls are not logged
 	Folder string                     // the folder of Log
 	Tasks  *tasks.Tasks               // the tasks of the gateway's clients
+	Desk   *approvals.Desk            // the calls that wait for approval
 
 	plan      atomic.Pointer[Plan]
 	counts    *metrics.Metrics // nil without metrics
+	messages  *approvals.Messenger
 	exporters []*export.Exporter
 	tracer    *trace.TracerProvider  // nil if requests make no spans
 	resource  telemetry              // description of this process
@@ -161,6 +170,7 @@ type Plan struct {
 	sight    *sight
 	limits   map[limitOf]limit
 	redacted map[string]redact.Options // by server; servers without redaction have no entry
+	webhook  approvals.Webhook         // the zero value without one
 	audit    *settings.Audit           // content of the log; nil means the default
 	unlogged redact.Paths              // paths to hide in arguments and results in the audit log
 	picks    map[string]*settings.Selection

@@ -18,7 +18,11 @@ func (s *Stack) Count(registry prometheus.Registerer, g *gateway.Gateway) (err e
 		}
 		return g.ServerOf(req), "" // a client can send any name
 	}})
-	return errors.Join(err, registry.Register(s.withheld), s.countLog(registry))
+	err = errors.Join(err, registry.Register(s.withheld), registry.Register(s.messages.Collector()), s.countLog(registry))
+	for _, c := range s.Desk.Collectors() {
+		err = errors.Join(err, registry.Register(c))
+	}
+	return err
 }
 
 // count returns middleware that counts requests.

@@ -69,8 +69,8 @@ func decide(s *Stack, p *Plan, of Server) mcp.Middleware {
 			}
 			return nil
 		},
-		Profile: profileOf,
-		Server:  of.Name, Origin: policy.OriginOf(of.Command), Shadow: p.Settings.Shadow,
+		Profile: profileOf, Approvals: true,
+		Server: of.Name, Origin: policy.OriginOf(of.Command), Shadow: p.Settings.Shadow,
 		Trusted: func(ctx context.Context) bool {
 			book := s.book(ctx)
 			return book != nil && policy.Vouches(book.Trusted, of.Name, of.Command, !of.OfProject)

@@ -103,6 +103,10 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 		j.Refusal = denialText(j.Rules)
 		return j
 	}
+	if roles, _ := j.Rules.Approvals(); len(roles) > 0 {
+		j.Refusal = fmt.Sprintf("Not allowed: %s asks %s, whom only a gateway can ask. Do not try to do the same in another way.", roles[0], roles[0].Of)
+		return j
+	}
 	call := c.flow()
 	defer func() {
 		if j.Refusal == "" {

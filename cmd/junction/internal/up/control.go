@@ -16,6 +16,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/console/reply"
+	"github.com/junction-mcp/junction/gateway/approvals"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/place"
@@ -93,6 +94,9 @@ func (v *Served) serveControl(mux *http.ServeMux, withToken func(http.Handler) h
 	handle("POST /api/reload", func(w http.ResponseWriter, r *http.Request) { v.reloadNow(w, r, by(r)) })
 	handle("GET /api/unapproved", v.ListUnapproved)
 	handle("POST /api/servers/{name}/approve", func(w http.ResponseWriter, r *http.Request) { v.approve(w, r, by(r)) })
+	v.serveApprovals(func(pattern string, h http.Handler) { mux.Handle(pattern, withToken(h)) }, "/api", func(*http.Request) (approvals.Approver, error) {
+		return approvals.Approver{Name: "operator", Operator: true}, nil
+	})
 	v.serveInside(handle)
 }
 

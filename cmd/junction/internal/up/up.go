@@ -145,7 +145,7 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	board := NewBoard(a.Screen, o.Stdio && !a.Launch.Verbose, a.Launch.Verbose, v.endpoint())
 	board.log = a.Log
 	defer board.Close()
-	given := uplib.Options{Layers: layerOptions(a, o, s), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(), FirstList: firstList, Unanswered: s.Limits.Unanswered, HealthPause: s.Limits.HealthPause}}
+	given := uplib.Options{Layers: layerOptions(a, o, s, from, v.teamURL), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(), FirstList: firstList, Unanswered: s.Limits.Unanswered, HealthPause: s.Limits.HealthPause}}
 	if v.admin != nil {
 		v.metrics = prometheus.NewRegistry()
 		given.Metrics = v.metrics
