@@ -66,6 +66,9 @@ func TestErrorsNameThePath(t *testing.T) {
 		`{"stateKeys":["${file:a}","${file:a}"]}`:                                "stateKeys[1]: it equals stateKeys[0]",
 		`{"peers":["http://a"]}`:                                                 "peers: they go with stateKeys",
 		`{"stateKeys":["${K}"],"peers":["http://a/mcp"]}`:                        "peers[0]: expected an origin",
+		`{"stateKeys":["${K}"],"peers":["dns+http://a"]}`:                        "peers[0]: expected a name with a port",
+		`{"stateKeys":["${K}"],"peers":["dns+http://10.0.0.2:7717"]}`:            "peers[0]: expected a name with a port",
+		`{"stateKeys":["${K}"],"peers":["dns+https://a:7717"]}`:                  "peers[0]: expected a name with a port",
 		`{"stateKeys":[""]}`:                                                     "stateKeys[0]: expected at least 32 bytes, got 0",
 		`[]`:                                                                     "object",
 	} {

@@ -3,7 +3,10 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/junction-mcp/junction/internal/seal"
 )
@@ -34,12 +37,21 @@ func (s *Settings) checkStateKeys() error {
 	return CheckStateKeys(padded)
 }
 
+// PeerName is the prefix of a peer that is a name with the addresses of several replicas.
+const PeerName = "dns+"
+
 // checkPeers returns an error for peers that cannot be reached.
 func (s *Settings) checkPeers() error {
 	if len(s.Peers) > 0 && len(s.StateKeys) == 0 {
 		return errors.New("peers: they go with stateKeys, by which replicas know the sessions of each other")
 	}
 	for i, peer := range s.Peers {
+		if name, is := strings.CutPrefix(peer, PeerName); is {
+			if u, err := url.Parse(name); err != nil || !isOrigin(name) || u.Scheme != "http" || u.Port() == "" || net.ParseIP(u.Hostname()) != nil {
+				return fmt.Errorf("peers[%d]: expected a name with a port such as dns+http://junction-peers:7717, got %q", i, peer)
+			}
+			continue
+		}
 		if !isOrigin(peer) {
 			return fmt.Errorf("peers[%d]: expected an origin such as http://10.0.0.2:7717, got %q", i, peer)
 		}

@@ -1,6 +1,7 @@
 package up
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,7 +178,7 @@ func (v *Served) writeMetrics(w http.ResponseWriter, from prometheus.Gatherer) {
 }
 
 // NotReady returns the reason why clients should not connect now, or "". The gateway is ready when
-// every server has been tried once, until it shuts down.
+// every server has been tried once and its peers can know it, until it shuts down.
 func (v *Served) NotReady(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "it ends"
@@ -185,7 +186,7 @@ func (v *Served) NotReady(ctx context.Context) string {
 	if refuses, err := v.Gateway.Layers().Unwritable(); refuses {
 		return "calls are refused, because they cannot be logged: " + err.Error()
 	}
-	return v.untried()
+	return cmp.Or(v.untried(), v.Options.shared.notReady())
 }
 
 // untried describes a server that has not been tried yet. It returns "" after every server has been

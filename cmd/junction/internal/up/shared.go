@@ -3,6 +3,8 @@ package up
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 
@@ -19,18 +21,21 @@ import (
 // A sharing is what settings say about other replicas.
 type sharing struct {
 	keys  [][]byte // of state; without one nothing is shared
-	peers []string // origins
+	peers []string // origins, and names of origins
 }
 
 // A shared holds the present sharing. A nil shared stands for none. It is safe for concurrent use.
-type shared struct{ now atomic.Pointer[sharing] }
+type shared struct {
+	now   atomic.Pointer[sharing]
+	peers *Peers
+}
 
 // newShared returns the holder of a sharing, or nil without a key.
 func newShared(s sharing) *shared {
 	if len(s.keys) == 0 {
 		return nil
 	}
-	h := new(shared)
+	h := &shared{peers: NewPeers(s.peers)}
 	h.now.Store(&s)
 	return h
 }
@@ -40,7 +45,7 @@ func (h *shared) keys() [][]byte { return h.now.Load().keys }
 // peersAt returns a function that returns the URLs of an endpoint at the peers.
 func (h *shared) peersAt(path string) func() []string {
 	return func() (urls []string) {
-		for _, origin := range h.now.Load().peers {
+		for _, origin := range h.peers.Origins() {
 			urls = append(urls, origin+path)
 		}
 		return urls
@@ -52,7 +57,28 @@ func (h *shared) peersAt(path string) func() []string {
 func (h *shared) replace(s sharing) {
 	if h != nil && len(s.keys) > 0 {
 		h.now.Store(&s)
+		h.peers.Set(s.peers)
 	}
+}
+
+// follow looks up the names of peers until stop is called. l is the listener of this replica.
+func (h *shared) follow(ctx context.Context, l net.Listener, log *slog.Logger) (stop func(), err error) {
+	if h == nil {
+		return func() {}, nil
+	}
+	if h.peers.Own, err = ownAddresses(l); err != nil {
+		return nil, err
+	}
+	h.peers.Log = log
+	return h.peers.Follow(ctx), nil
+}
+
+// notReady returns the reason why clients should not yet connect, or "".
+func (h *shared) notReady() string {
+	if h == nil {
+		return ""
+	}
+	return h.peers.NotReady()
 }
 
 // sharing reads the state keys of settings from their places. from is the file of the settings.

@@ -279,6 +279,11 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 	defer v.watch(ctx)()
 	defer v.follow(ctx)()
 	if o := v.Options; !o.Stdio {
+		unfollow, err := o.Front.shared.follow(context.WithoutCancel(ctx), v.listener, v.App.Logger()) // also while it drains
+		if err != nil {
+			return err
+		}
+		defer unfollow()
 		return v.live.Run(ctx, func(ctx context.Context) error {
 			board.Start(v.Gateway.Members())
 			return serveHTTP(ctx, v.App, v.listener, o.Front, v.Gateway, v.access, v.Gateway.Profile)
