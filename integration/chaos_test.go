@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"github.com/junction-mcp/junction/integration/history"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/mcp/tasks"
 )
 
 const (
@@ -48,14 +50,32 @@ var faults = []struct {
 
 // TestReplicasUnderFaults has clients of every revision call through three replicas while two of them
 // fail: for 8 seconds, five minutes at night, or as long as CHAOS says. The history has no anomaly.
+// Replicas without a store share no tasks.
 func TestReplicasUnderFaults(t *testing.T) {
 	t.Parallel()
+	for name, store := range map[string]func(t *testing.T) string{
+		"without a store": func(*testing.T) string { return "" },
+		"SQLite":          func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "shared.db") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			settings := object{}
+			if url := store(t); url != "" {
+				settings["state"] = object{"url": url}
+			}
+			underFaults(t, settings)
+		})
+	}
+}
+
+// underFaults makes replicas with these settings fail while clients call.
+func underFaults(t *testing.T, settings object) {
 	lasts := time.Duration(fewer(8, 300)) * time.Second
 	if d, err := time.ParseDuration(os.Getenv("CHAOS")); err == nil {
 		lasts = d
 	}
 	h := history.New(chaosSteps)
-	f := newFleet(t, 3, object{}, object{"s": object{"url": chaosServer(t, h)}})
+	f := newFleet(t, 3, settings, object{"s": object{"url": chaosServer(t, h)}})
 	ctx, cancel := context.WithTimeout(t.Context(), lasts)
 	defer cancel()
 	var failing, working sync.WaitGroup
@@ -75,7 +95,7 @@ func TestReplicasUnderFaults(t *testing.T) {
 	}
 	healed := make(chan struct{})
 	for i := range fewer(16, 200) {
-		working.Go(func() { chaosClient(t, i, f, h, healed) })
+		working.Go(func() { chaosClient(t, i, f, h, settings["state"] != nil, healed) })
 	}
 	failing.Wait()
 	f.recover(t)
@@ -120,6 +140,10 @@ func chaosServer(t *testing.T, h *history.History) string {
 			}
 			return err
 		},
+		history.Task: func(context.Context, string) error {
+			time.Sleep(time.Duration(rand.IntN(600)) * time.Millisecond)
+			return nil
+		},
 		history.Steps: func(ctx context.Context, _ string) error {
 			for i := range chaosSteps {
 				mcp.Progress(ctx, float64(i+1), chaosSteps, "")
@@ -137,7 +161,12 @@ func chaosServer(t *testing.T, h *history.History) string {
 			return "result " + in.ID, nil
 		})
 	}
-	served := httptest.NewServer(streamable.Handler(s))
+	running, err := tasks.New(tasks.Options{Tools: map[string]tasks.Tool{string(history.Task): {}}, Poll: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = running.Close() })
+	served := httptest.NewServer(streamable.Handler(running.Middleware()(s)))
 	t.Cleanup(func() {
 		served.CloseClientConnections()
 		served.Close()
@@ -146,11 +175,14 @@ func chaosServer(t *testing.T, h *history.History) string {
 }
 
 // chaosClient calls until the faults have ended, and a few times after that.
-func chaosClient(t *testing.T, i int, f *fleet, h *history.History, healed <-chan struct{}) {
+func chaosClient(t *testing.T, i int, f *fleet, h *history.History, withTasks bool, healed <-chan struct{}) {
 	revision := everyRevision[1:][i%(len(everyRevision)-1)] // those with Streamable HTTP
 	kinds := []history.Kind{history.Read, history.Effect, history.Steps}
 	if revision >= "2025-06-18" {
 		kinds = append(kinds, history.Ask)
+	}
+	if withTasks && revision == modern {
+		kinds = append(kinds, history.Task)
 	}
 	name := fmt.Sprint("c", i)
 	var c *mcp.Client
@@ -193,7 +225,7 @@ func chaosDial(t *testing.T, f *fleet, h *history.History, name, revision string
 	defer cancel()
 	counted := &http.Client{Transport: &arrivals{http.DefaultTransport.(*http.Transport).Clone(), h}}
 	return mcp.DialWith(ctx, streamable.ClientWith(f.url, streamable.ClientOptions{HTTP: counted}), mcp.ClientOptions{
-		Name: name, Revision: revision, Timeout: chaosWait,
+		Name: name, Revision: revision, Timeout: chaosWait, Capabilities: tasks.Capabilities(),
 		OnElicit: func(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: json.RawMessage(fmt.Sprintf(`{"id":%q}`, req.Message))}, nil
 		},
@@ -206,7 +238,10 @@ func chaosCall(t *testing.T, c *mcp.Client, op *history.Op) {
 	defer cancel()
 	ctx = mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) { op.Steps = append(op.Steps, int(p.Progress)) })
 	op.Began = time.Now()
-	r, err := c.CallTool(ctx, string(op.Kind), map[string]any{"id": op.ID})
+	r, task, err := tasks.Start(ctx, c, string(op.Kind), map[string]any{"id": op.ID})
+	if task != nil {
+		r, err = task.Wait(ctx)
+	}
 	op.Ended = time.Now()
 	var refused *mcp.Error
 	switch {

@@ -18,10 +18,11 @@ const (
 	Effect Kind = "effect" // a call that may run once
 	Ask    Kind = "ask"    // a call that may run once, after the client has answered a question
 	Steps  Kind = "steps"  // a call that reads and reports its progress in steps
+	Task   Kind = "task"   // a call that may run once, as a task
 )
 
 // once reports whether an operation of this kind may run only once.
-func (k Kind) once() bool { return k == Effect || k == Ask }
+func (k Kind) once() bool { return k == Effect || k == Ask || k == Task }
 
 // An Outcome is the end of an operation as its client saw it.
 type Outcome string
@@ -136,7 +137,7 @@ var rules = []struct {
 		return ""
 	}},
 	{"a call has one response", func(h *History, op *Op) string {
-		if n := h.arrived[op.ID]; n > 1 {
+		if n := h.arrived[op.ID]; n > 1 && op.Kind != Task { // clients may request the state of a task again
 			return fmt.Sprintf("%d results arrived", n)
 		}
 		return ""
