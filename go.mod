@@ -35,6 +35,7 @@ require (
 	github.com/go-jose/go-jose/v4 v4.1.9
 	github.com/landlock-lsm/go-landlock v0.11.2
 	github.com/pelletier/go-toml/v2 v2.4.3
+	github.com/redis/rueidis v1.0.79
 	github.com/zalando/go-keyring v0.2.8
 	github.com/zitadel/oidc/v3 v3.51.17
 	golang.org/x/crypto v0.57.0

@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/state"
 	"github.com/junction-mcp/junction/state/sqlite"
+	"github.com/junction-mcp/junction/state/valkey"
 )
 
 // ErrURL means that a URL names no store.
@@ -26,15 +27,17 @@ type Options struct {
 var schemes = map[string]func(ctx context.Context, url string, o Options) (state.Shared, error){
 	"memory": func(context.Context, string, Options) (state.Shared, error) { return state.NewMemory(0), nil },
 	"sqlite": openSQLite,
+	"valkey": openValkey, "valkeys": openValkey, "redis": openValkey, "rediss": openValkey,
 }
 
 // Open opens the store of a URL. Errors contain no password.
 //
 //	memory:       this process
 //	sqlite:PATH   a file, for the processes of one machine
+//	valkey://…    servers of Valkey or Redis, as package state/valkey describes; valkeys with TLS
 func Open(ctx context.Context, url string, o Options) (state.Shared, error) {
 	scheme, _, _ := strings.Cut(url, ":")
-	open, known := schemes[strings.ToLower(scheme)]
+	open, known := schemes[scheme]
 	if !known {
 		return nil, fmt.Errorf("%w: it begins with none of %s:", ErrURL, strings.Join(slices.Sorted(maps.Keys(schemes)), ":, "))
 	}
@@ -50,6 +53,14 @@ func openSQLite(ctx context.Context, url string, _ Options) (state.Shared, error
 		return nil, fmt.Errorf("%w: a file is sqlite:PATH, such as sqlite:/var/lib/junction/state.db", ErrURL)
 	}
 	store, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+func openValkey(ctx context.Context, url string, o Options) (state.Shared, error) {
+	store, err := valkey.Open(ctx, url, o.Client)
 	if err != nil {
 		return nil, err
 	}
