@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/state"
+	"github.com/junction-mcp/junction/state/postgres"
 	"github.com/junction-mcp/junction/state/sqlite"
 	"github.com/junction-mcp/junction/state/valkey"
 )
@@ -28,6 +29,7 @@ var schemes = map[string]func(ctx context.Context, url string, o Options) (state
 	"memory": func(context.Context, string, Options) (state.Shared, error) { return state.NewMemory(0), nil },
 	"sqlite": openSQLite,
 	"valkey": openValkey, "valkeys": openValkey, "redis": openValkey, "rediss": openValkey,
+	"postgres": openPostgres, "postgresql": openPostgres,
 }
 
 // Open opens the store of a URL. Errors contain no password.
@@ -35,6 +37,7 @@ var schemes = map[string]func(ctx context.Context, url string, o Options) (state
 //	memory:       this process
 //	sqlite:PATH   a file, for the processes of one machine
 //	valkey://…    servers of Valkey or Redis, as package state/valkey describes; valkeys with TLS
+//	postgres://…  PostgreSQL, as package state/postgres describes
 func Open(ctx context.Context, url string, o Options) (state.Shared, error) {
 	scheme, _, _ := strings.Cut(url, ":")
 	open, known := schemes[scheme]
@@ -53,6 +56,14 @@ func openSQLite(ctx context.Context, url string, _ Options) (state.Shared, error
 		return nil, fmt.Errorf("%w: a file is sqlite:PATH, such as sqlite:/var/lib/junction/state.db", ErrURL)
 	}
 	store, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+func openPostgres(ctx context.Context, url string, o Options) (state.Shared, error) {
+	store, err := postgres.Open(ctx, url, o.Client)
 	if err != nil {
 		return nil, err
 	}
