@@ -181,3 +181,34 @@ func TestReplicasShareAStore(t *testing.T) {
 	t.Parallel()
 	testSharedState(t, "sqlite:"+filepath.Join(t.TempDir(), "shared.db"))
 }
+
+// testSharedLimit has calls of one key reach three replicas by turns, more than its limit allows.
+func testSharedLimit(t *testing.T, store string) {
+	w := newShared(t, store, `,"limits":{"rate":"60/m"}`)
+	key := strings.TrimSpace(w.input("", "key", "create", "robot"))
+	w.up("--auth", "keys")
+	c, err := w.withKey(w.url, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, allowed := time.Now(), 0
+	for range 140 {
+		r, err := c.CallTool(t.Context(), "echo", map[string]any{"text": "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.IsError {
+			allowed++
+		} else if !strings.Contains(r.Text(), "too many calls: 60 in a minute are allowed for you") {
+			t.Fatal(r.Text())
+		}
+	}
+	if passed := int(time.Since(began).Seconds()); allowed < 54 || allowed > 66+passed {
+		t.Errorf("%d calls were allowed in %d seconds", allowed, passed)
+	}
+}
+
+func TestReplicasShareLimits(t *testing.T) {
+	t.Parallel()
+	testSharedLimit(t, "sqlite:"+filepath.Join(t.TempDir(), "shared.db"))
+}

@@ -74,8 +74,9 @@ func (v *Served) Admit(ctx context.Context, set *config.Set, entries []launch.En
 }
 
 // layerOptions returns the options of the layers for this command line.
-func layerOptions(a *cli.App, o Options) layer.Options {
-	return layer.Options{Place: a.Place, Logger: a.Logger(), Version: cli.Version, Collector: o.otlp, Recorder: a.Launch.Recorder, Authorizes: o.Auth != AuthNone, Authenticates: o.KnowsCallers(), OpenState: openTasks(a), LoadPins: func() (*guard.Pins, error) { return reach.Pins(context.Background(), a) },
+func (v *Served) layerOptions() layer.Options {
+	a, o := v.App, &v.Options
+	return layer.Options{Place: a.Place, Logger: a.Logger(), Version: cli.Version, Collector: o.otlp, Recorder: a.Launch.Recorder, Authorizes: o.Auth != AuthNone, Authenticates: o.KnowsCallers(), OpenState: openTasks(a), Shares: v.shares, LoadPins: func() (*guard.Pins, error) { return reach.Pins(context.Background(), a) },
 		Ignored:  func(ignored error) { a.Screen.Printf("junction: %v\n", ignored) },
 		Reviewed: func(of layer.Server, c review.Change) { reportReview(a, of, c) }}
 }
