@@ -147,6 +147,7 @@ func (g *Group) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
 	defer cancel()
 	_ = g.store.Delete(ctx, beatPrefix+g.id, state.Hold{}) // after an error it expires
+	_ = g.store.Publish(ctx, changedTopic)
 }
 
 // check reads the changed subjects, and notices whether the store is away.
@@ -176,10 +177,8 @@ func (g *Group) look(ctx context.Context, now time.Time) error {
 	g.mu.Lock()
 	subjects, beats := g.subjects, now.Sub(g.beaten) >= beatPause
 	g.mu.Unlock()
-	if beats {
-		if err := g.beat(ctx, now); err != nil {
-			return err
-		}
+	if err := g.beat(ctx, now, beats); err != nil {
+		return err
 	}
 	counters, err := within(ctx, func(ctx context.Context) ([]state.Entry, error) {
 		return g.store.List(ctx, changedPrefix, "", maxSubjects)
@@ -207,20 +206,30 @@ func (g *Group) look(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// beat stores a sign of life, and counts those of all replicas.
-func (g *Group) beat(ctx context.Context, now time.Time) error {
-	alive, err := within(ctx, func(ctx context.Context) ([]state.Entry, error) {
-		if _, err := g.store.Put(ctx, beatPrefix+g.id, []byte("{}"), state.Write{TTL: beatTime}); err != nil {
-			return nil, err
+// beat stores a sign of life if it is due, and counts those of all replicas.
+func (g *Group) beat(ctx context.Context, now time.Time, due bool) error {
+	if due {
+		if _, err := within(ctx, func(ctx context.Context) (state.Version, error) {
+			return g.store.Put(ctx, beatPrefix+g.id, []byte("{}"), state.Write{TTL: beatTime})
+		}); err != nil {
+			return err
 		}
+	}
+	alive, err := within(ctx, func(ctx context.Context) ([]state.Entry, error) {
 		return g.store.List(ctx, beatPrefix, "", maxReplicas)
 	})
 	if err != nil {
 		return err
 	}
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.beaten, g.count = now, max(1, len(alive))
+	isFirst := g.beaten.IsZero()
+	if g.count = max(1, len(alive)); due {
+		g.beaten = now
+	}
+	g.mu.Unlock()
+	if isFirst {
+		_ = g.store.Publish(ctx, changedTopic) // lets the others count again
+	}
 	return nil
 }
 
