@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -284,6 +285,7 @@ func (s *Server) revoke(ctx context.Context, id, why string) {
 		return
 	}
 	s.options.Logger.InfoContext(ctx, "login revoked", "why", why)
+	s.ended(ctx)
 }
 
 // holder returns the user of a grant. It returns an error if the login has ended.
@@ -309,5 +311,8 @@ func loginFault(err error) error {
 }
 
 func serverFault(err error) error {
+	if isAway(err) { // clients try again later, and keep their login
+		return op.NewStatusError(&oidc.Error{ErrorType: "temporarily_unavailable", Description: "this cannot be done now", Parent: err}, http.StatusServiceUnavailable)
+	}
 	return oidc.ErrServerError().WithDescription("this cannot be done now").WithParent(fmt.Errorf("authorization server: %w", err))
 }

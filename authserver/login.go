@@ -135,9 +135,9 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	if known.User == name { // all browsers of a user are one site, because each login adds another known browser
 		w = waiter{"browsers of " + name, "in " + known.ID}
 	}
-	if known.User == name && s.attempts.take(now, attemptTime, attempt{"login in " + known.ID, maxFailedHere}) {
+	if known.User == name && s.take(r.Context(), now, attemptTime, attempt{"login in " + known.ID, maxFailedHere}) {
 		counted = []attempt{{"login in " + known.ID, maxFailedHere}}
-	} else if !s.attempts.take(now, attemptTime, counted...) {
+	} else if !s.take(r.Context(), now, attemptTime, counted...) {
 		end, err := s.wait(r.Context(), w)
 		if err != nil {
 			return User{}, err
@@ -148,7 +148,7 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	wrong := false
 	defer func() {
 		if !wrong { // the password was right, or was not checked
-			s.attempts.forget(counted...)
+			s.forget(r.Context(), now, attemptTime, counted...)
 		}
 	}()
 	u, err := s.options.Users.find(name)

@@ -57,8 +57,8 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	here := attempt{"register " + addressOf(r), maxRegistrationsOf}
 	first := attempt{"register after all of " + share.Site(r.RemoteAddr), 1} // one for each site, so that a few addresses cannot keep out all others
 	now := time.Now()
-	if !s.attempts.take(now, registerTime, attempt{"register", maxRegistrations}, here) &&
-		!s.attempts.take(now, registerTime, attempt{"register after all", maxRegistrations}, here, first) {
+	if !s.take(r.Context(), now, registerTime, attempt{"register", maxRegistrations}, here) &&
+		!s.take(r.Context(), now, registerTime, attempt{"register after all", maxRegistrations}, here, first) {
 		if s.attempts.take(time.Now(), attemptTime, attempt{"registrations refused of " + addressOf(r), 1}) { // log at most one line each attemptTime
 			s.options.Logger.WarnContext(r.Context(), "clients are refused: too many registered themselves in an hour", "address", addressOf(r))
 		}
@@ -137,5 +137,10 @@ func refuse(w http.ResponseWriter, status int, fault, why string) {
 // fail responds to a request that cannot be served, and logs the reason.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, what string, err error) {
 	s.options.Logger.ErrorContext(r.Context(), "authorization server: "+what, "error", err)
+	if isAway(err) {
+		w.Header().Set("Retry-After", awayPause)
+		refuse(w, http.StatusServiceUnavailable, "temporarily_unavailable", "this cannot be done now; try again in some seconds")
+		return
+	}
 	refuse(w, http.StatusInternalServerError, "server_error", "this cannot be done now; the log of the server has the reason")
 }

@@ -37,7 +37,7 @@ func readLimits(s *Stack, p *Plan) error {
 		if o.Key != nil && o.Calls > 0 { // a client that waits for its tasks requests the state of each once a second
 			o.Rest = max(restPerCall*o.Calls, MinRest)
 		}
-		o.Shares, o.Name = s.Shares, fmt.Sprintf("%q %q %q", of.server, of.tool, l)
+		o.Shares, o.Name = s.Shares, fmt.Sprintf("%q %q %+v", of.server, of.tool, l)
 		p.limits[of] = limit{l, ratelimit.New(o)}
 	}
 	for _, one := range p.userLimits() {

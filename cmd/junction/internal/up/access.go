@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
@@ -22,6 +23,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
+	"github.com/junction-mcp/junction/state"
+	"github.com/junction-mcp/junction/state/replicas"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -113,6 +116,8 @@ type Access struct {
 	Needs    []string
 	Scopes   []string
 	proofs   auth.Proofs
+	once     func(ctx context.Context, proof string, keep time.Duration) (isNew bool, err error) // as in [auth.Options]; nil without a shared store
+	secret   []byte                                                                              // as in [auth.Options]; nil without a shared store
 	Profile  func(name string) mcp.Handler
 	Refused  RefusalCounter
 	unknown  []string // scopes that the settings do not contain, each with its owner
@@ -132,6 +137,9 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 		return nil, nil
 	}
 	x := &Access{Refused: RefusalCounter{Log: a.Logger()}, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
+	if g := a.Launch.Shared(); g != nil {
+		x.once, x.secret = onceAtAll(g), a.Launch.SharedSecret("nonces of proofs")
+	}
 	var verifiers []auth.Verifier
 	for _, way := range ways {
 		if way == AuthKeys {
@@ -177,6 +185,17 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 	}
 	slices.Sort(x.unheldBy)
 	return x, nil
+}
+
+// onceAtAll returns a function that reports whether a proof was not used before at any replica.
+func onceAtAll(g *replicas.Group) func(ctx context.Context, proof string, keep time.Duration) (isNew bool, err error) {
+	return func(ctx context.Context, proof string, keep time.Duration) (bool, error) {
+		_, err := g.CompareAndSwap(ctx, "proofs/"+proof, "", []byte("{}"), state.Write{TTL: keep})
+		if errors.Is(err, state.ErrConflict) {
+			return false, nil
+		}
+		return err == nil, err
+	}
 }
 
 // verifier returns the check for tokens of one authorization server: the one in this process, or
@@ -226,7 +245,7 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 	o := authserver.Options{
 		Issuer: x.Origins[0], Resource: x.Origins[0] + launch.EndpointPath, Serves: x.serves, Scopes: x.Scopes, Needs: x.Needs, Store: store, Key: key,
 		TokenTime: f.authorization.TokenTime, LoginTime: f.authorization.LoginTime, Hosts: f.Hosts, Origins: f.Origins, Documents: GuardedFor("", f.authorization.Hosts), RegisteredOnly: f.authorization.RegisteredOnly,
-		Proofs: x.proofs, Logger: a.Logger(),
+		Proofs: x.proofs, Replicas: a.Launch.Shared(), Logger: a.Logger(),
 	}
 	if p := f.authorization.Provider; p != nil {
 		secret, err := p.Secret(f.folder, a.Getenv)
@@ -339,7 +358,7 @@ func (x *Access) guard(host, path string) (*auth.Guard, error) {
 	if g := x.Guards[resource]; g != nil {
 		return g, nil
 	}
-	g, err := auth.New(auth.Options{Resource: resource, Servers: x.Issuers, Verifier: x.Verifier, Name: "Junction", Scopes: x.Scopes, Needs: x.Needs, Proofs: x.proofs})
+	g, err := auth.New(auth.Options{Resource: resource, Servers: x.Issuers, Verifier: x.Verifier, Name: "Junction", Scopes: x.Scopes, Needs: x.Needs, Proofs: x.proofs, Once: x.once, Secret: x.secret})
 	if err == nil {
 		x.Guards[resource] = g
 	}
@@ -354,6 +373,9 @@ func (x *Access) forgetTokens() {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.local != nil {
+		x.local.Forget()
+	}
 	for _, g := range x.Guards {
 		g.Forget()
 	}
