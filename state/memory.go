@@ -109,7 +109,7 @@ func (m *Memory) put(key string, value []byte, w Write) (Version, error) {
 	if err := Check(key, value); err != nil {
 		return "", err
 	}
-	if err := m.fence(w.Hold); err != nil {
+	if err := m.fence(key, w.Hold); err != nil {
 		return "", err
 	}
 	cost := len(key) + len(value) + entryCost
@@ -202,9 +202,12 @@ func (m *Memory) charge(owner string, n int) {
 	}
 }
 
-// fence returns [ErrLost] if the lease of hold may belong to another caller now. The caller holds
-// the lock.
-func (m *Memory) fence(hold Hold) error {
+// fence returns [ErrLost] if the lease of hold may belong to another caller now, and [ErrGroup] if
+// it cannot protect the key. The caller holds the lock.
+func (m *Memory) fence(key string, hold Hold) error {
+	if err := CheckHold(key, hold); err != nil {
+		return err
+	}
 	if hold != (Hold{}) && m.leases[hold.Name].token != hold.Token {
 		return ErrLost
 	}
@@ -215,7 +218,7 @@ func (m *Memory) fence(hold Hold) error {
 func (m *Memory) Delete(_ context.Context, key string, hold Hold) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.fence(hold); err != nil {
+	if err := m.fence(key, hold); err != nil {
 		return err
 	}
 	m.remove(key)

@@ -38,7 +38,7 @@ func (m *Memory) Append(_ context.Context, key string, value []byte, w Write) (u
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.fence(w.Hold); err != nil {
+	if err := m.fence(key, w.Hold); err != nil {
 		return 0, err
 	}
 	cost := len(value) + entryCost
@@ -94,7 +94,7 @@ func (m *Memory) Read(_ context.Context, key string, after uint64, limit int) ([
 func (m *Memory) Trim(_ context.Context, key string, keep Keep, hold Hold) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.fence(hold); err != nil {
+	if err := m.fence(key, hold); err != nil {
 		return err
 	}
 	l := m.log(key)

@@ -12,10 +12,10 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	statetest.Run(t, func(*testing.T) func() state.Shared {
+	statetest.Run(t, statetest.Driver{Begin: func(*testing.T) func() state.Shared {
 		m := state.NewMemory(0)
 		return func() state.Shared { return m }
-	})
+	}})
 }
 
 func TestMemoryHoldsSoManyBytes(t *testing.T) {

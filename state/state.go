@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -38,6 +39,8 @@ var (
 	ErrTooLarge = errors.New("the key or the value is too large")
 	// ErrFull means that the store has no room for the value.
 	ErrFull = errors.New("there is no room left")
+	// ErrGroup means that the lease of a write is not in the [Group] of its key.
+	ErrGroup = errors.New("the lease is for other keys")
 	// ErrTrimmed means that records after the position were removed, or that the log has ended.
 	ErrTrimmed = errors.New("the log has lost records after this position")
 	// ErrUnavailable means that the store cannot be reached now. The operation has had no effect,
@@ -99,7 +102,7 @@ type Write struct {
 	TTL time.Duration
 	// Hold protects the write by a lease, unless it is zero. The write fails with [ErrLost] if the
 	// lease was released or belongs to another caller. So a caller whose lease expired while it was
-	// stopped can no longer write.
+	// stopped can no longer write. The lease must be in the [Group] of the key.
 	Hold Hold
 	// Owner is the owner of a value that may be evicted, unless it is empty. If a [Memory] is full,
 	// the owner with the most bytes loses the oldest of their values. Other stores evict nothing.
@@ -124,9 +127,9 @@ type Log interface {
 	// Append adds a record at the end of a log, and returns its position. After w.TTL without
 	// another Append, the log loses all records.
 	Append(ctx context.Context, key string, value []byte, w Write) (position uint64, err error)
-	// Read returns up to limit records after a position, in order; it may return fewer, but at least
-	// one if there is one, where values exceed [MaxRead]. Position 0 is before the first record. For
-	// another position, Read returns [ErrTrimmed] if a record after it was removed.
+	// Read returns up to limit records after a position, in order. It may return fewer, such as when
+	// their size exceeds [MaxRead], but at least one if there is one. Position 0 is before the first
+	// record. For another position, Read returns [ErrTrimmed] if a record after it was removed.
 	Read(ctx context.Context, key string, after uint64, limit int) ([]Record, error)
 	// Trim removes the oldest records until the log exceeds no limit of keep. hold is as in [Write].
 	Trim(ctx context.Context, key string, keep Keep, hold Hold) error
@@ -160,6 +163,26 @@ type Signal interface {
 type Hold struct {
 	Name  string
 	Token uint64 // increases with each acquisition of the lease
+}
+
+// Group returns the text of a key or a name up to its first slash, or "" if there is none. A server
+// of several machines stores what has the same group on one of them.
+func Group(key string) string {
+	group, _, found := strings.Cut(key, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
+
+// CheckHold returns [ErrGroup], with details, if no store can protect a write of the key by the
+// lease.
+func CheckHold(key string, hold Hold) error {
+	if hold != (Hold{}) && Group(key) != Group(hold.Name) {
+		return fmt.Errorf("%w: the name of the lease and the key begin with different texts before their first slash, %.40q and %.40q",
+			ErrGroup, Group(hold.Name), Group(key))
+	}
+	return nil
 }
 
 // Check returns [ErrTooLarge], with details, for a key or value that no store accepts.

@@ -272,6 +272,12 @@ var rules = []rule{
 	},
 	{
 		who:    "",
+		except: []string{"state/valkey", "state/postgres"},
+		never:  []string{"github.com/redis/rueidis", "github.com/jackc/pgx"},
+		reason: "a program that imports the library must not see databases in its build; package state has the interfaces, state/dial the stores",
+	},
+	{
+		who:    "",
 		except: []string{"host/tui", "cmd/junction/internal/live", "docs/screen"},
 		never:  []string{"charm.land", "github.com/charmbracelet", "github.com/yuin/goldmark"},
 		reason: "each screen is one package; a program that embeds the loop must not see it in its build",

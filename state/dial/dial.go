@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/state"
+	"github.com/junction-mcp/junction/state/postgres"
 	"github.com/junction-mcp/junction/state/sqlite"
+	"github.com/junction-mcp/junction/state/valkey"
 )
 
 // ErrURL means that a URL names no store.
@@ -26,15 +28,19 @@ type Options struct {
 var schemes = map[string]func(ctx context.Context, url string, o Options) (state.Shared, error){
 	"memory": func(context.Context, string, Options) (state.Shared, error) { return state.NewMemory(0), nil },
 	"sqlite": openSQLite,
+	"valkey": openValkey, "valkeys": openValkey, "redis": openValkey, "rediss": openValkey,
+	"postgres": openPostgres, "postgresql": openPostgres,
 }
 
 // Open opens the store of a URL. Errors contain no password.
 //
 //	memory:       this process
 //	sqlite:PATH   a file, for the processes of one machine
+//	valkey://…    servers of Valkey or Redis, as package state/valkey describes; valkeys with TLS
+//	postgres://…  PostgreSQL, as package state/postgres describes
 func Open(ctx context.Context, url string, o Options) (state.Shared, error) {
 	scheme, _, _ := strings.Cut(url, ":")
-	open, known := schemes[strings.ToLower(scheme)]
+	open, known := schemes[scheme]
 	if !known {
 		return nil, fmt.Errorf("%w: it begins with none of %s:", ErrURL, strings.Join(slices.Sorted(maps.Keys(schemes)), ":, "))
 	}
@@ -50,6 +56,22 @@ func openSQLite(ctx context.Context, url string, _ Options) (state.Shared, error
 		return nil, fmt.Errorf("%w: a file is sqlite:PATH, such as sqlite:/var/lib/junction/state.db", ErrURL)
 	}
 	store, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+func openPostgres(ctx context.Context, url string, o Options) (state.Shared, error) {
+	store, err := postgres.Open(ctx, url, o.Client)
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+func openValkey(ctx context.Context, url string, o Options) (state.Shared, error) {
+	store, err := valkey.Open(ctx, url, o.Client)
 	if err != nil {
 		return nil, err
 	}

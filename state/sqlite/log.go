@@ -19,7 +19,7 @@ func (s *Store) Append(ctx context.Context, key string, value []byte, w state.Wr
 	}
 	var position int64
 	err := s.change(ctx, "append", func(tx *sql.Tx) error {
-		if err := fence(ctx, tx, w.Hold); err != nil {
+		if err := fence(ctx, tx, key, w.Hold); err != nil {
 			return err
 		}
 		now := time.Now()
@@ -100,7 +100,7 @@ func (s *Store) Read(ctx context.Context, key string, after uint64, limit int) (
 // Trim implements [state.Log].
 func (s *Store) Trim(ctx context.Context, key string, keep state.Keep, hold state.Hold) error {
 	return s.change(ctx, "trim", func(tx *sql.Tx) error {
-		if err := fence(ctx, tx, hold); err != nil {
+		if err := fence(ctx, tx, key, hold); err != nil {
 			return err
 		}
 		if keep.Count < 0 {

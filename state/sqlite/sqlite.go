@@ -133,7 +133,7 @@ func (s *Store) write(ctx context.Context, key string, value []byte, w state.Wri
 	}
 	var version int64
 	err := s.change(ctx, "put", func(tx *sql.Tx) error {
-		if err := fence(ctx, tx, w.Hold); err != nil {
+		if err := fence(ctx, tx, key, w.Hold); err != nil {
 			return err
 		}
 		now := time.Now()
@@ -194,8 +194,12 @@ func next(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 	return n, err
 }
 
-// fence returns [state.ErrLost] if the lease of hold may belong to another caller now.
-func fence(ctx context.Context, tx *sql.Tx, hold state.Hold) error {
+// fence returns [state.ErrLost] if the lease of hold may belong to another caller now, and
+// [state.ErrGroup] if it cannot protect the key.
+func fence(ctx context.Context, tx *sql.Tx, key string, hold state.Hold) error {
+	if err := state.CheckHold(key, hold); err != nil {
+		return err
+	}
 	if hold == (state.Hold{}) {
 		return nil
 	}
@@ -210,7 +214,7 @@ func fence(ctx context.Context, tx *sql.Tx, hold state.Hold) error {
 // Delete implements [state.KV].
 func (s *Store) Delete(ctx context.Context, key string, hold state.Hold) error {
 	return s.change(ctx, "delete", func(tx *sql.Tx) error {
-		if err := fence(ctx, tx, hold); err != nil {
+		if err := fence(ctx, tx, key, hold); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM entries WHERE key = ?`, []byte(key))

@@ -10,10 +10,10 @@ import (
 )
 
 func TestSQLite(t *testing.T) {
-	statetest.Run(t, func(t *testing.T) func() state.Shared {
+	statetest.Run(t, statetest.Driver{Begin: func(t *testing.T) func() state.Shared {
 		path := filepath.Join(t.TempDir(), "state.db")
 		return func() state.Shared { return open(t, path) }
-	})
+	}})
 }
 
 func open(t *testing.T, path string) *sqlite.Store {

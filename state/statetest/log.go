@@ -34,7 +34,7 @@ func reads(t *testing.T, s state.Log, after uint64, want string) {
 	}
 }
 
-func logs(t *testing.T, open func() state.Shared) {
+func logs(t *testing.T, d Driver, open func() state.Shared) {
 	ctx, a, b := t.Context(), open(), open()
 	reads(t, a, 0, "")
 	_, err := a.Read(ctx, "l", 1, 10)
@@ -69,11 +69,11 @@ func logs(t *testing.T, open func() state.Shared) {
 	}
 }
 
-func trims(t *testing.T, open func() state.Shared) {
+func trims(t *testing.T, d Driver, open func() state.Shared) {
 	ctx, s := t.Context(), open()
 	is(t, "trim no log", s.Trim(ctx, "l", state.Keep{Count: 1}, state.Hold{}), nil)
 	p := add(t, s, "1", "22", "333")
-	time.Sleep(time.Minute)
+	d.sleep(time.Minute)
 	p = append(p, add(t, s, "4444", "55555")...)
 	trim := func(keep state.Keep, want string) {
 		t.Helper()
@@ -81,14 +81,14 @@ func trims(t *testing.T, open func() state.Shared) {
 		reads(t, s, 0, want)
 	}
 	trim(state.Keep{}, "1 22 333 4444 55555")
-	trim(state.Keep{Count: 5, Bytes: 15, Age: time.Hour}, "1 22 333 4444 55555")
+	trim(state.Keep{Count: 5, Bytes: 15, Age: d.of(time.Hour)}, "1 22 333 4444 55555")
 	trim(state.Keep{Count: 4}, "22 333 4444 55555")
 	reads(t, s, p[0], "22 333 4444 55555")
 	trim(state.Keep{Bytes: 13}, "333 4444 55555")
 	_, err := s.Read(ctx, "l", p[0], 10)
 	is(t, "read after a record before one that is gone", err, state.ErrTrimmed)
 	reads(t, s, p[1], "333 4444 55555")
-	trim(state.Keep{Count: 4, Age: time.Minute}, "4444 55555")
+	trim(state.Keep{Count: 4, Age: d.of(time.Minute)}, "4444 55555")
 	trim(state.Keep{Bytes: 1}, "")
 	reads(t, s, p[4], "")
 	_, err = s.Read(ctx, "l", p[3], 10)
@@ -110,18 +110,18 @@ func trims(t *testing.T, open func() state.Shared) {
 	is(t, "read on in a log that is another one", err, state.ErrTrimmed)
 }
 
-func logEnds(t *testing.T, open func() state.Shared) {
+func logEnds(t *testing.T, d Driver, open func() state.Shared) {
 	ctx, s := t.Context(), open()
 	put := func(ttl time.Duration) uint64 {
-		return must[uint64](t)(s.Append(ctx, "l", []byte("x"), state.Write{TTL: ttl}))
+		return must[uint64](t)(s.Append(ctx, "l", []byte("x"), state.Write{TTL: d.of(ttl)}))
 	}
 	first := put(time.Minute)
-	time.Sleep(50 * time.Second)
+	d.sleep(40 * time.Second)
 	put(time.Minute)
-	time.Sleep(50 * time.Second)
+	d.sleep(40 * time.Second)
 	reads(t, s, 0, "x x")
 	last := put(time.Minute)
-	time.Sleep(time.Minute)
+	d.sleep(time.Minute)
 	reads(t, s, 0, "")
 	_, err := s.Read(ctx, "l", last, 10)
 	is(t, "read on", err, state.ErrTrimmed)
@@ -129,18 +129,18 @@ func logEnds(t *testing.T, open func() state.Shared) {
 	if next := put(0); next <= last {
 		t.Errorf("position %d comes after %d", next, last)
 	}
-	time.Sleep(time.Hour)
+	d.sleep(time.Hour)
 	reads(t, s, 0, "x")
 	_, err = s.Read(ctx, "l", first, 10)
 	is(t, "read on in another log", err, state.ErrTrimmed)
 }
 
-func logFences(t *testing.T, open func() state.Shared) {
+func logFences(t *testing.T, d Driver, open func() state.Shared) {
 	ctx, a, b := t.Context(), open(), open()
-	first := must[state.Hold](t)(a.Acquire(ctx, "lease", time.Second))
+	first := must[state.Hold](t)(a.Acquire(ctx, "lease", d.of(time.Second)))
 	must[uint64](t)(a.Append(ctx, "l", []byte("a"), state.Write{Hold: first}))
-	time.Sleep(time.Second)
-	second := must[state.Hold](t)(b.Acquire(ctx, "lease", time.Minute))
+	d.sleep(time.Second)
+	second := must[state.Hold](t)(b.Acquire(ctx, "lease", d.of(time.Minute)))
 	_, err := a.Append(ctx, "l", []byte("late"), state.Write{Hold: first})
 	is(t, "append without the lease", err, state.ErrLost)
 	is(t, "trim without the lease", a.Trim(ctx, "l", state.Keep{Count: -1}, first), state.ErrLost)
@@ -151,7 +151,7 @@ func logFences(t *testing.T, open func() state.Shared) {
 }
 
 // appends lets several append at once, while a reader follows.
-func appends(t *testing.T, open func() state.Shared) {
+func appends(t *testing.T, d Driver, open func() state.Shared) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	const writers, times = 4, 25
@@ -185,7 +185,7 @@ func appends(t *testing.T, open func() state.Shared) {
 	reads(t, reader, after, "")
 }
 
-func readEnds(t *testing.T, open func() state.Shared) {
+func readEnds(t *testing.T, d Driver, open func() state.Shared) {
 	ctx, s := t.Context(), open()
 	large := make([]byte, state.MaxValue)
 	for range 3 {
@@ -209,7 +209,7 @@ func readEnds(t *testing.T, open func() state.Shared) {
 	reads(t, s, after, "")
 }
 
-func signals(t *testing.T, open func() state.Shared) {
+func signals(t *testing.T, d Driver, open func() state.Shared) {
 	ctx, a, b := t.Context(), open(), open()
 	of := func(s state.Shared, topic string) <-chan struct{} {
 		return must[<-chan struct{}](t)(s.Subscribe(ctx, topic))
@@ -245,7 +245,7 @@ func signals(t *testing.T, open func() state.Shared) {
 	is(t, "subscribe to a topic that is too long", err, state.ErrTooLarge)
 }
 
-func signalsEnd(t *testing.T, open func() state.Shared) {
+func signalsEnd(t *testing.T, d Driver, open func() state.Shared) {
 	s := open()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := must[<-chan struct{}](t)(s.Subscribe(ctx, "t"))
@@ -277,14 +277,14 @@ func signalsEnd(t *testing.T, open func() state.Shared) {
 	}
 }
 
-func prefixes(t *testing.T, open func() state.Shared) {
+func prefixes(t *testing.T, d Driver, open func() state.Shared) {
 	ctx, s := t.Context(), open()
 	a, b := state.Prefixed(s, "a/"), state.Prefixed(s, "b/")
 	for _, view := range []state.Shared{a, b} {
 		for _, key := range []string{"k/1", "k/2", "x"} {
 			must[state.Version](t)(view.Put(ctx, key, []byte(key), state.Write{}))
 		}
-		hold := must[state.Hold](t)(view.Acquire(ctx, "lease", time.Minute))
+		hold := must[state.Hold](t)(view.Acquire(ctx, "lease", d.of(time.Minute)))
 		if hold.Name != "lease" {
 			t.Errorf("the lease has the name %q", hold.Name)
 		}
@@ -292,7 +292,7 @@ func prefixes(t *testing.T, open func() state.Shared) {
 		must[state.Version](t)(view.CompareAndSwap(ctx, "x", v, nil, state.Write{Hold: hold}))
 		must[uint64](t)(view.Append(ctx, "l", []byte("x"), state.Write{Hold: hold}))
 		reads(t, view, 0, "x")
-		is(t, "renew", view.Renew(ctx, hold, time.Minute), nil)
+		is(t, "renew", view.Renew(ctx, hold, d.of(time.Minute)), nil)
 		is(t, "trim", view.Trim(ctx, "l", state.Keep{Count: -1}, hold), nil)
 		reads(t, view, 0, "")
 		is(t, "delete", view.Delete(ctx, "x", hold), nil)
