@@ -153,21 +153,26 @@ func (g *Group) leave(ctx context.Context) {
 // check reads the changed subjects, and notices whether the store is away.
 func (g *Group) check(ctx context.Context) {
 	began := time.Now()
+	g.mu.Lock()
+	away := g.away
+	g.mu.Unlock()
 	err := g.look(ctx, began)
 	if ctx.Err() != nil {
 		return
 	}
 	g.mu.Lock()
-	away := g.away
-	if g.fault = err; err == nil {
+	switch g.fault = err; {
+	case err == nil:
 		g.checked, g.away = began, time.Time{}
-	} else if away.IsZero() {
+	case away.IsZero():
 		g.away = began
+	default:
+		g.away = away
 	}
 	g.mu.Unlock()
 	switch {
 	case err != nil && away.IsZero():
-		g.log.WarnContext(ctx, "the shared state is away; until it is back, new logins are refused, and limits count at each replica", "error", err)
+		g.log.WarnContext(ctx, "the shared state is away: new logins are refused, and each replica counts limits alone", "error", err)
 	case err == nil && !away.IsZero():
 		g.log.InfoContext(ctx, "the shared state is back", "after", time.Since(away).Round(time.Millisecond))
 	}
@@ -186,6 +191,9 @@ func (g *Group) look(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	g.mu.Lock()
+	g.away = time.Time{} // the store responds, so the subjects can be read
+	g.mu.Unlock()
 	versions := map[string]state.Version{}
 	for _, c := range counters {
 		versions[c.Key[len(changedPrefix):]] = c.Version
@@ -239,7 +247,7 @@ func within[T any](ctx context.Context, do func(context.Context) (T, error)) (T,
 	defer cancel()
 	done, err := do(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w: %w: it did not respond within %v", state.ErrUnavailable, state.ErrUncertain, opTimeout)
+		err = fmt.Errorf("%w: it did not respond within %v", state.ErrUnavailable, opTimeout)
 	}
 	return done, err
 }
