@@ -135,7 +135,8 @@ type sharedCount struct {
 	after  bool    // whether events are counted afterwards, without a part
 
 	mu       sync.Mutex
-	isActive bool
+	isActive bool          // whether it is synced
+	isFresh  bool          // whether it was not synced since it became active
 	have     float64       // part of this replica that is left
 	took     float64       // part that the last sync took
 	spent    float64       // events beyond the part, which the next sync subtracts
@@ -184,16 +185,18 @@ func (c *sharedCount) try(now time.Time) (synced <-chan struct{}, pause time.Dur
 	c.mu.Lock()
 	c.used = now
 	start := !c.isActive
-	c.isActive = true
-	switch isOld := now.Sub(c.synced) >= idleTime; {
+	if start {
+		c.isActive, c.isFresh = true, true
+	}
+	switch {
 	case c.have >= 1:
 		c.have--
 		ok = true
-	case isOld && c.spent < math.Floor(early*c.most/float64(c.shares.group.Count())):
+	case !c.synced.IsZero() && c.left(now) < 1: // other replicas can only have left fewer
+		pause = max(time.Duration((1-c.left(now))/c.per*float64(time.Second)), syncPause)
+	case c.isFresh && c.spent < math.Floor(early*c.most/float64(c.shares.group.Count())):
 		c.spent++
 		ok = true
-	case !isOld && c.left(now) < 1:
-		pause = max(time.Duration((1-c.left(now))/c.per*float64(time.Second)), syncPause)
 	default:
 		if c.waiting == nil {
 			c.waiting = make(chan struct{})
@@ -272,6 +275,8 @@ func (c *sharedCount) isDue(now time.Time) bool {
 		return false
 	case c.spent > 0 || now.Sub(c.used) >= idleTime:
 		return true
+	case c.have < 1 && since >= idleTime: // another replica may have given back its part
+		return true
 	}
 	return c.have < c.took/2 && c.left(now) >= 1
 }
@@ -298,7 +303,7 @@ func (c *sharedCount) sync(ctx context.Context, end bool) (idle bool) {
 	c.tried = now
 	switch {
 	case err == nil:
-		c.have, c.took, c.level, c.spent, c.synced, c.alone = took, took, level, c.spent-spent, now, nil
+		c.have, c.took, c.level, c.spent, c.synced, c.alone, c.isFresh = took, took, level, c.spent-spent, now, nil, false
 	case c.after: // the next sync subtracts what was spent
 	case c.shares.group.Away() != nil || end:
 		c.spent = 0 // and the part is lost; the level in the store grows again in time
