@@ -95,8 +95,10 @@ func (s *Server) askAgain(ctx context.Context, id string) error {
 		next, isConfirmed, err := s.options.Provider.renew(ctx, s.options.Issuer+callbackPath, confirmedUser{a.User, a.Subject, a.Groups, string(token)})
 		if errors.Is(err, ErrNoUser) {
 			s.options.Logger.WarnContext(ctx, "login ended by the provider", "user", a.User, "error", err)
-			s.ended(ctx, Event{Kind: EventLogout, User: a.User, Name: "1", Reason: err.Error()})
-			return errors.Join(err, s.options.Store.Delete(ctx, loginPrefix+hash(id), hold))
+			s.record(ctx, Event{Kind: EventLogout, User: a.User, Name: "1", Reason: err.Error()})
+			err = errors.Join(err, s.options.Store.Delete(ctx, loginPrefix+hash(id), hold))
+			s.ended(ctx)
+			return err
 		}
 		if err != nil {
 			return err

@@ -92,7 +92,7 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, loginPath+"?request="+url.QueryEscape(sealed), http.StatusSeeOther)
 		return
 	default:
-		s.ended(r.Context(), Event{Kind: EventConsent, Outcome: OutcomeCancelled, User: u.Name, Client: q.Client, Name: q.Resource})
+		s.record(r.Context(), Event{Kind: EventConsent, Outcome: OutcomeCancelled, User: u.Name, Client: q.Client, Name: q.Resource})
 		s.back(w, r, q, oidc.ErrAccessDenied().WithDescription("the user declined"))
 		return
 	}

@@ -63,8 +63,8 @@ func (s *Server) happened(ctx context.Context, e Event) error {
 	return s.options.Happened(context.WithoutCancel(ctx), e)
 }
 
-// ended passes on an event that has happened already. It logs an error.
-func (s *Server) ended(ctx context.Context, e Event) {
+// record passes on an event that has happened already. It logs an error.
+func (s *Server) record(ctx context.Context, e Event) {
 	if err := s.happened(ctx, e); err != nil {
 		s.options.Logger.ErrorContext(ctx, "authorization server: an event is not recorded", "event", e.Kind, "user", e.User, "error", err)
 	}

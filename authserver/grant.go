@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -286,8 +287,9 @@ func (s *Server) revoke(ctx context.Context, id, why string) {
 	}
 	s.options.Logger.InfoContext(ctx, "login revoked", "why", why)
 	if err == nil {
-		s.ended(ctx, Event{Kind: EventRevoke, User: g.User, Client: g.Client, Name: g.Resource, Reason: why})
+		s.record(ctx, Event{Kind: EventRevoke, User: g.User, Client: g.Client, Name: g.Resource, Reason: why})
 	}
+	s.ended(ctx)
 }
 
 // holder returns the user of a grant. It returns an error if the login has ended.
@@ -313,5 +315,8 @@ func loginFault(err error) error {
 }
 
 func serverFault(err error) error {
+	if isAway(err) { // clients try again later, and keep their login
+		return op.NewStatusError(&oidc.Error{ErrorType: "temporarily_unavailable", Description: "this cannot be done now", Parent: err}, http.StatusServiceUnavailable)
+	}
 	return oidc.ErrServerError().WithDescription("this cannot be done now").WithParent(fmt.Errorf("authorization server: %w", err))
 }

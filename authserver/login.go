@@ -82,7 +82,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	name, password := r.PostFormValue("username"), r.PostFormValue("password")
 	u, err := s.check(r, name, password)
 	if errors.Is(err, errTooMany) || errors.Is(err, ErrNoUser) {
-		s.ended(r.Context(), Event{Kind: EventLogin, Outcome: OutcomeRefused, User: name, Client: q.Client, Reason: err.Error()})
+		s.record(r.Context(), Event{Kind: EventLogin, Outcome: OutcomeRefused, User: name, Client: q.Client, Reason: err.Error()})
 	}
 	switch {
 	case errors.Is(err, errTooMany):
@@ -141,9 +141,9 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	if known.User == name { // all browsers of a user are one site, because each login adds another known browser
 		w = waiter{"browsers of " + name, "in " + known.ID}
 	}
-	if known.User == name && s.attempts.take(now, attemptTime, attempt{"login in " + known.ID, most}) {
+	if known.User == name && s.take(r.Context(), now, attemptTime, attempt{"login in " + known.ID, most}) {
 		counted = []attempt{{"login in " + known.ID, most}}
-	} else if !s.attempts.take(now, attemptTime, counted...) {
+	} else if !s.take(r.Context(), now, attemptTime, counted...) {
 		end, err := s.wait(r.Context(), w)
 		if err != nil {
 			return User{}, err
@@ -154,7 +154,7 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	wrong := false
 	defer func() {
 		if !wrong { // the password was right, or was not checked
-			s.attempts.forget(counted...)
+			s.forget(r.Context(), now, attemptTime, counted...)
 		}
 	}()
 	u, err := s.options.Users.find(name)

@@ -101,7 +101,7 @@ func (s *Server) providerSays(w http.ResponseWriter, r *http.Request) {
 	}
 	a, err := s.userAtProvider(r, v)
 	if err != nil {
-		s.ended(r.Context(), Event{Kind: EventLogin, Outcome: OutcomeRefused, Client: v.Request.Client, Reason: err.Error()})
+		s.record(r.Context(), Event{Kind: EventLogin, Outcome: OutcomeRefused, Client: v.Request.Client, Reason: err.Error()})
 	}
 	if errors.Is(err, ErrNoUser) {
 		s.options.Logger.WarnContext(r.Context(), "login refused", "error", err)

@@ -58,8 +58,8 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	here := attempt{"register " + addressOf(r), max(s.options.Registrations/10, 1)}
 	first := attempt{"register after all of " + share.Site(r.RemoteAddr), 1} // one for each site, so that a few addresses cannot keep out all others
 	now := time.Now()
-	if !s.attempts.take(now, registerTime, attempt{"register", s.options.Registrations}, here) &&
-		!s.attempts.take(now, registerTime, attempt{"register after all", s.options.Registrations}, here, first) {
+	if !s.take(r.Context(), now, registerTime, attempt{"register", s.options.Registrations}, here) &&
+		!s.take(r.Context(), now, registerTime, attempt{"register after all", s.options.Registrations}, here, first) {
 		if s.attempts.take(time.Now(), attemptTime, attempt{"registrations refused of " + addressOf(r), 1}) { // log at most one line each attemptTime
 			s.options.Logger.WarnContext(r.Context(), "clients are refused: too many registered themselves in an hour", "address", addressOf(r))
 		}
@@ -98,7 +98,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, "register a client", err)
 		return
 	}
-	s.ended(r.Context(), Event{Kind: EventClient, Client: c.ID, Name: c.Name})
+	s.record(r.Context(), Event{Kind: EventClient, Client: c.ID, Name: c.Name})
 	s.options.Logger.InfoContext(r.Context(), "client registered", "client", c.ID, "name", c.Name, "address", addressOf(r))
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusCreated)
@@ -139,5 +139,10 @@ func refuse(w http.ResponseWriter, status int, fault, why string) {
 // fail responds to a request that cannot be served, and logs the reason.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, what string, err error) {
 	s.options.Logger.ErrorContext(r.Context(), "authorization server: "+what, "error", err)
+	if isAway(err) {
+		w.Header().Set("Retry-After", awayPause)
+		refuse(w, http.StatusServiceUnavailable, "temporarily_unavailable", "this cannot be done now; try again in some seconds")
+		return
+	}
 	refuse(w, http.StatusInternalServerError, "server_error", "this cannot be done now; the log of the server has the reason")
 }

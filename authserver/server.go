@@ -23,6 +23,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/junction-mcp/junction/state"
+	"github.com/junction-mcp/junction/state/replicas"
 	"github.com/zitadel/oidc/v3/pkg/oidc"
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
@@ -103,6 +104,11 @@ type Options struct {
 	// Happened records an event, such as in an audit log. A login and a consent are recorded before
 	// they take effect, and an error prevents them. It may be nil.
 	Happened func(ctx context.Context, e Event) error
+	// Replicas, if not nil, are the replicas of the server. Store is then theirs. Limits of failed
+	// logins and of registrations count at all of them. A login that ends at one replica ends at all
+	// within two seconds. While the store is away, a replica accepts tokens until they expire if it
+	// has verified tokens of the same login, and refuses all else with 503.
+	Replicas *replicas.Group
 	// Logger logs logins and errors; the default is [slog.Default].
 	Logger *slog.Logger
 }
@@ -120,6 +126,7 @@ type Server struct {
 	attempts  attempts
 	uses      attempts // uses of one-time values
 	nonces    jws.Nonces
+	verified  verified
 	hashing   *share.Turns // turns to check a password
 	slow      *share.Turns // turns of logins that waited for slowTime, before they take one of hashing
 	waiting   waiting
@@ -289,6 +296,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
+	}
+	if s.refuseAway(w, r) {
+		return
 	}
 	if s.options.Proofs == auth.ProofsWithNonce && r.URL.Path == tokenPath {
 		h.Set(headerNonce, s.nonces.Now(time.Now()))

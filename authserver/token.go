@@ -133,12 +133,14 @@ func (s *Server) claims(ctx context.Context, token string) (*claims, error) {
 }
 
 // Verify implements [auth.Verifier]. It refuses a token at most freshTime after its grant was
-// revoked or its user was removed.
+// revoked or its user was removed. While the store of replicas is away, it accepts a token of a login
+// that it verified less than the lifetime of a token ago.
 func (s *Server) Verify(ctx context.Context, token, _ string) (*auth.Token, error) {
 	c, err := s.claims(ctx, token)
 	if err != nil {
 		return nil, err
 	}
+	turn := s.verified.begin()
 	g, _, err := s.grant(ctx, c.Grant)
 	var u User
 	if err == nil {
@@ -147,12 +149,18 @@ func (s *Server) Verify(ctx context.Context, token, _ string) (*auth.Token, erro
 	if fault, is := errors.AsType[*oidc.Error](err); is && fault.ErrorType == oidc.InvalidGrant {
 		return nil, fmt.Errorf("%w: %s", auth.ErrInactive, fault.Description)
 	}
-	if err != nil {
+	now := time.Now()
+	switch groups, held := s.verified.get(c.Grant, now); {
+	case err == nil:
+		s.verified.put(c.Grant, u.groups, now, s.options.TokenTime, turn)
+	case s.options.Replicas != nil && isAway(err) && held:
+		u.groups = groups
+	default:
 		return nil, fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
 	}
 	return &auth.Token{
 		Issuer: c.Issuer, Subject: c.Subject, ClientID: c.Client, Audience: []string{c.Audience}, Scopes: strings.Fields(c.Scope), Groups: u.groups,
-		Expires: time.Unix(c.Expires, 0), Fresh: time.Now().Add(freshTime), Thumbprint: c.Bound.Thumbprint,
+		Expires: time.Unix(c.Expires, 0), Fresh: now.Add(freshTime), Thumbprint: c.Bound.Thumbprint,
 	}, nil
 }
 

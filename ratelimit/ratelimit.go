@@ -16,7 +16,6 @@ import (
 	"github.com/junction-mcp/junction/internal/refused"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
-	"golang.org/x/time/rate"
 )
 
 const (
@@ -56,12 +55,15 @@ type Options struct {
 	Rest int
 	// Whose names the limit in errors, such as "server files". The default is "you".
 	Whose string
+	// Shares, if not nil, counts the requests to all replicas together, under Name. Each replica has
+	// its part of Concurrent. The calls of clients without a principal count at each replica alone.
+	Shares *Shares
+	Name   string
 }
 
 // Caller is a Key. It returns the principal of a request, or else the request's connection or
 // session, or else the client's name.
 func Caller(req *mcp.Request) any {
-	type user struct{ issuer, subject, client string }
 	switch {
 	case req.Principal != nil:
 		return user{req.Principal.Issuer, req.Principal.Subject, ""}
@@ -72,6 +74,9 @@ func Caller(req *mcp.Request) any {
 	}
 	return nil
 }
+
+// A user is a key of Caller: a principal, or else the name of a client.
+type user struct{ issuer, subject, client string }
 
 // Middleware returns middleware that refuses calls beyond the limits of rate and bytes. Calls
 // beyond the limit of concurrency wait.
@@ -105,10 +110,10 @@ func (l *Limiter) Around(next mcp.Handler) mcp.Handler {
 
 // A bucket holds the counts of one key.
 type bucket struct {
-	rate    *rate.Limiter
-	rest    *rate.Limiter
-	bytes   *rate.Limiter
-	running chan struct{} // holds a token for each running call
+	rate    counter
+	rest    counter
+	bytes   volume
+	running *places
 
 	users int // number of calls that run or wait; guarded by Limiter.mu
 	used  time.Time
@@ -116,7 +121,7 @@ type bucket struct {
 
 func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
 	if !l.options.Matches(req) {
-		if err := l.takeRest(req); err != nil {
+		if err := l.takeRest(ctx, req); err != nil {
 			return l.refused(ctx, req, err)
 		}
 		return next.Handle(ctx, req)
@@ -127,29 +132,26 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 	}
 	defer l.leave(b)
 	if b.bytes != nil {
-		if over := -b.bytes.Tokens(); over >= 0 {
-			pause := time.Duration(math.Ceil(over/float64(b.bytes.Limit()))+1) * time.Second
+		if over := b.bytes.over(time.Now()); over >= 0 {
+			pause := time.Duration(math.Ceil(over*l.options.BytesIn.Seconds()/float64(l.options.Bytes))+1) * time.Second
 			return l.refused(ctx, req, fmt.Errorf("too much was read: %d bytes in %s are allowed for %s; try again in %v", l.options.Bytes, word(l.options.BytesIn), l.options.Whose, pause))
 		}
 	}
-	if err := l.begin(b.rate, "calls", l.options.Calls); err != nil { // in each round, because clients can repeat one
+	if err := l.begin(ctx, b.rate, "calls", l.options.Calls); err != nil { // in each round, because clients can repeat one
 		return l.refused(ctx, req, err)
 	}
 	if b.running != nil {
-		select {
-		case b.running <- struct{}{}:
-		default:
-			began := time.Now()
-			select {
-			case b.running <- struct{}{}:
-				l.note(ctx, time.Since(began), "")
-			case <-ctx.Done():
-				err := fmt.Errorf("waited for its turn, as at most %d calls may run at the same time for %s: %w", l.options.Concurrent, l.options.Whose, context.Cause(ctx))
-				l.note(ctx, time.Since(began), err.Error())
-				return mcp.Result{}, err
-			}
+		began := time.Now()
+		waited, err := b.running.enter(ctx)
+		if err != nil {
+			err = fmt.Errorf("waited for its turn, as at most %d calls may run at the same time for %s: %w", l.options.Concurrent, l.options.Whose, err)
+			l.note(ctx, time.Since(began), err.Error())
+			return mcp.Result{}, err
 		}
-		defer func() { <-b.running }()
+		if waited {
+			l.note(ctx, time.Since(began), "")
+		}
+		defer b.running.leave()
 	}
 	result, err := next.Handle(ctx, req)
 	if b.bytes == nil || err != nil {
@@ -160,9 +162,7 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 		return result, err
 	}
 	result.JSON = body // the encoded result is also used to send it
-	for left := len(body); left > 0; left -= l.options.Bytes {
-		b.bytes.ReserveN(time.Now(), min(left, l.options.Bytes))
-	}
+	b.bytes.spend(len(body))
 	return result, nil
 }
 
@@ -190,13 +190,13 @@ func (l limited) Decision() (d note.Decision, ok bool) {
 }
 
 // takeRest counts a request that is not a call. It returns an error if the limit is reached.
-func (l *Limiter) takeRest(req *mcp.Request) error {
+func (l *Limiter) takeRest(ctx context.Context, req *mcp.Request) error {
 	if l.options.Rest == 0 {
 		return nil
 	}
 	b, err := l.enter(l.options.Key(req))
 	if err == nil {
-		err = l.begin(b.rest, "requests", l.options.Rest)
+		err = l.begin(ctx, b.rest, "requests", l.options.Rest)
 		l.leave(b)
 	}
 	if err != nil { // not a code that means an unknown task
@@ -205,15 +205,13 @@ func (l *Limiter) takeRest(req *mcp.Request) error {
 	return nil
 }
 
-// begin counts one event in r, or returns an error with the time of the next attempt. A nil r is no
+// begin counts one event in c, or returns an error with the time of the next attempt. A nil c is no
 // limit.
-func (l *Limiter) begin(r *rate.Limiter, what string, most int) error {
-	if r == nil || r.Allow() {
+func (l *Limiter) begin(ctx context.Context, c counter, what string, most int) error {
+	if c == nil {
 		return nil
 	}
-	due := r.Reserve()
-	if pause := due.Delay(); pause > 0 {
-		due.Cancel()
+	if pause, ok := c.take(ctx); !ok {
 		return fmt.Errorf("too many %s: %d in %s are allowed for %s; try again in %v", what, most, word(l.options.In), l.options.Whose, time.Duration(math.Ceil(pause.Seconds()))*time.Second)
 	}
 	return nil
@@ -264,16 +262,7 @@ func (l *Limiter) enter(key any) (*bucket, error) {
 				delete(l.all, oldest)
 			}
 		}
-		some := func(n int, in time.Duration) *rate.Limiter {
-			if n <= 0 {
-				return nil
-			}
-			return rate.NewLimiter(rate.Limit(float64(n)/in.Seconds()), n)
-		}
-		b = &bucket{rate: some(l.options.Calls, l.options.In), rest: some(l.options.Rest, l.options.In), bytes: some(l.options.Bytes, l.options.BytesIn)}
-		if l.options.Concurrent > 0 {
-			b.running = make(chan struct{}, l.options.Concurrent)
-		}
+		b = l.bucket(key)
 		l.all[key] = b
 	}
 	if b.running != nil && b.users >= l.options.Concurrent+maxWaiting {

@@ -16,9 +16,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/mcp/tasks"
 )
 
 // replicas are several junction up with one configuration and nothing else in common, behind a
@@ -128,7 +130,7 @@ func (r *refusals) Write(b []byte) (int, error) {
 
 func (r *refusals) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// replicatedServer starts a server, and returns its URL.
+// replicatedServer starts a server, and returns its URL. Calls of its tool dig are tasks.
 func replicatedServer(t *testing.T) string {
 	tools := mcp.NewServer("s", "1")
 	type text struct {
@@ -139,8 +141,16 @@ func replicatedServer(t *testing.T) string {
 		answer, err := mcp.Elicit[text](ctx, in.Text)
 		return answer.Text, err
 	})
-	served := httptest.NewServer(streamable.Handler(tools))
-	t.Cleanup(served.Close)
+	mcp.AddTool(tools, "dig", func(_ context.Context, in text) (string, error) {
+		time.Sleep(300 * time.Millisecond)
+		return in.Text, nil
+	})
+	long, err := tasks.New(tasks.Options{Tools: map[string]tasks.Tool{"dig": {}}, Poll: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := httptest.NewServer(streamable.Handler(long.Middleware()(tools)))
+	t.Cleanup(func() { served.Close(); long.Close() })
 	return served.URL
 }
 

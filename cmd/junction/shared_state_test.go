@@ -43,14 +43,16 @@ func (w *replicas) up(flags ...string) {
 	for range 3 {
 		at := freeAddress(w.T)
 		w.origins = append(w.origins, "http://"+at)
-		args := append([]string{"up", "--config", filepath.Join(w.dir, "mcp.json"), "--http", at}, flags...)
+		args := append([]string{"up", "--config", filepath.Join(w.dir, "mcp.json"), "--http", at, "--admin", "127.0.0.1:0"}, flags...)
 		for i, arg := range args {
 			args[i] = strings.ReplaceAll(arg, "BALANCER", balancer.URL)
 		}
 		w.all = append(w.all, newWorld(w.T).start(args...))
 	}
 	for _, one := range w.all {
+		metrics := strings.Fields(one.find(`Metrics are at http\S+/metrics`))[3]
 		one.find("junction serves at ")
+		w.within("a replica does not know the others", func() bool { return strings.Contains(w.get(metrics), "junction_replicas 3\n") })
 	}
 	behind := w.proxies()
 	proxies.Store(&behind)
@@ -76,7 +78,16 @@ func (w *replicas) input(stdin string, args ...string) string {
 
 // withKey connects to an address with a key.
 func (w *replicas) withKey(url, key string) (*mcp.Client, error) {
-	return mcp.DialWith(w.Context(), streamable.ClientWith(url, streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer " + key}}}), mcp.ClientOptions{})
+	return w.connect(streamable.ClientWith(url, streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer " + key}}}))
+}
+
+// connect connects a client that knows tasks until the test ends.
+func (w *replicas) connect(t mcp.Transport) (*mcp.Client, error) {
+	c, err := mcp.DialWith(w.Context(), t, mcp.ClientOptions{Capabilities: tasks.Capabilities()})
+	if err == nil {
+		w.Cleanup(func() { _ = c.Close() })
+	}
+	return c, err
 }
 
 // within waits until something holds, at most heardWithin.
@@ -90,9 +101,10 @@ func (w *replicas) within(what string, holds func() bool) {
 	}
 }
 
-// browserOf returns the tokens of a client whose user logs in at a page.
-func (w *replicas) browserOf(user string) *oauth.Client {
+// browserOf returns the tokens of a client whose user logs in at a page, and counts the logins.
+func (w *replicas) browserOf(user string, logins *atomic.Int64) *oauth.Client {
 	return oauth.New(oauth.Options{Name: "test", HTTP: http.DefaultClient, Visit: oauth.Loopback(func(ctx context.Context, page string) error {
+		logins.Add(1)
 		go func() {
 			fields := map[string]string{"username": user, "password": "the password of " + user, "decision": "allow"}
 			if _, err := formfill.New(fields, nil).Visit(context.WithoutCancel(ctx), page, nil); err != nil {
@@ -109,7 +121,7 @@ func (w *replicas) loggedIn(tokens *oauth.Client) (*mcp.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mcp.DialWith(w.Context(), streamable.ClientWith(w.url, streamable.ClientOptions{HTTP: &http.Client{Transport: transport}}), mcp.ClientOptions{})
+	return w.connect(streamable.ClientWith(w.url, streamable.ClientOptions{HTTP: &http.Client{Transport: transport}}))
 }
 
 // echo calls a tool several times, so that each replica gets a call.
@@ -127,7 +139,8 @@ func testSharedState(t *testing.T, store string) {
 	w := newShared(t, store, `,"authorization":{"needs":["use"]}`)
 	w.input("the password of ann\n", "user", "add", "ann", "--scope", "use")
 	w.up("--auth", "keys,local", "--public-url", "BALANCER")
-	c, err := w.loggedIn(w.browserOf("ann"))
+	var logins atomic.Int64
+	c, err := w.loggedIn(w.browserOf("ann", &logins))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,11 +155,11 @@ func testSharedState(t *testing.T, store string) {
 	for _, origin := range w.origins {
 		w.within("a new key is unknown", func() bool { _, err := w.withKey(origin+"/mcp", key); return err == nil })
 	}
-	knows, err := mcp.DialWith(t.Context(), streamable.ClientWith(w.url, streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer " + key}}}), mcp.ClientOptions{Revision: "2025-11-25", Capabilities: tasks.Capabilities()})
+	knows, err := w.withKey(w.url, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, task, err := tasks.Start(t.Context(), knows, "echo", map[string]any{"text": "later"})
+	_, task, err := tasks.Start(t.Context(), knows, "dig", map[string]any{"text": "later"})
 	if err != nil || task == nil {
 		t.Fatalf("task %v, %v", task, err)
 	}
@@ -158,13 +171,51 @@ func testSharedState(t *testing.T, store string) {
 		w.within("a revoked key is accepted", func() bool { _, err := w.withKey(origin+"/mcp", key); return err != nil })
 	}
 	w.input("", "user", "logout", "ann")
-	w.within("a login that ended is accepted", func() bool {
-		_, err := c.CallTool(t.Context(), "echo", map[string]any{"text": "a"})
-		return err != nil
+	w.within("the tokens of a login that ended are accepted", func() bool {
+		if err := w.echo(c); err != nil {
+			t.Error(err)
+		}
+		return logins.Load() > 1
 	})
 }
 
 func TestReplicasShareAStore(t *testing.T) {
 	t.Parallel()
 	testSharedState(t, "sqlite:"+filepath.Join(t.TempDir(), "shared.db"))
+}
+
+// testSharedLimit has calls of one key reach three replicas by turns, and those of another key reach
+// one of them, both more than the limit allows.
+func testSharedLimit(t *testing.T, store string) {
+	w := newShared(t, store, `,"limits":{"rate":"60/m"}`)
+	keys := []string{strings.TrimSpace(w.input("", "key", "create", "robot")), strings.TrimSpace(w.input("", "key", "create", "other"))}
+	w.up("--auth", "keys")
+	for i, url := range []string{w.url, w.origins[0] + "/mcp"} {
+		c, err := w.withKey(url, keys[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		began, allowed := time.Now(), 0
+		for range 140 {
+			r, err := c.CallTool(t.Context(), "echo", map[string]any{"text": "a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !r.IsError {
+				allowed++
+			} else if !strings.Contains(r.Text(), "too many calls: 60 in a minute are allowed for you") {
+				t.Fatal(r.Text())
+			}
+		}
+		passed := time.Since(began)
+		t.Logf("%s: %d of 140 calls were allowed in %v", url, allowed, passed)
+		if allowed < 54 || allowed > 66+int(passed.Seconds()) {
+			t.Error("expected 60 ± 6")
+		}
+	}
+}
+
+func TestReplicasShareLimits(t *testing.T) {
+	t.Parallel()
+	testSharedLimit(t, "sqlite:"+filepath.Join(t.TempDir(), "shared.db"))
 }

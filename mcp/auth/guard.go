@@ -43,6 +43,11 @@ type Options struct {
 	// Proofs decides whether tokens must be bound to a key (DPoP), and whether proofs must contain
 	// nonces of this Guard.
 	Proofs Proofs
+	// Once, if not nil, reports whether a proof was not used before at any replica of the resource,
+	// and remembers it for a time. If it fails, the request is refused with 503.
+	Once func(ctx context.Context, proof string, keep time.Duration) (isNew bool, err error)
+	// Secret, if not nil, makes the nonces of proofs valid at all replicas that have it.
+	Secret []byte
 }
 
 // Proofs decides which tokens need a proof of possession (RFC 9449). A token that is bound to a key
@@ -82,7 +87,10 @@ func New(o Options) (*Guard, error) {
 		return nil, errors.New("auth: Verifier is missing: set JWT, Introspection or another")
 	}
 	o.Scopes = append(slices.Clone(o.Scopes), lacking(o.Scopes, o.Needs)...)
-	g := &Guard{options: o, resource: u, nonces: jws.Nonces{Secret: []byte(rand.Text() + rand.Text())}, now: time.Now}
+	if o.Secret == nil {
+		o.Secret = []byte(rand.Text() + rand.Text())
+	}
+	g := &Guard{options: o, resource: u, nonces: jws.Nonces{Secret: o.Secret}, now: time.Now}
 	g.document, err = json.Marshal(metadata{
 		Resource: o.Resource, Servers: o.Servers, Scopes: o.Scopes, Methods: []string{"header"}, Name: o.Name,
 		ProofAlgorithms: jws.Names(jws.ProofAlgorithms()), Bound: o.Proofs != ProofsTaken,

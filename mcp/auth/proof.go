@@ -123,7 +123,13 @@ func (g *Guard) checkProof(r *http.Request, p *jws.Proof, token string, t *Token
 	case !p.IsOf(token):
 		return errors.New("it is for another token")
 	}
-	ok, err := g.proofs.use(proofHash(t.Thumbprint, p.ID), now)
+	id := proofHash(t.Thumbprint, p.ID)
+	ok, err := g.proofs.use(id, now)
+	if err == nil && ok && g.options.Once != nil {
+		if ok, err = g.options.Once(r.Context(), base64.RawURLEncoding.EncodeToString(id[:]), 2*(jws.ProofTime+skew)); err != nil {
+			err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
 	if err == nil && !ok {
 		err = errors.New("it was used before")
 	}

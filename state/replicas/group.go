@@ -147,26 +147,32 @@ func (g *Group) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
 	defer cancel()
 	_ = g.store.Delete(ctx, beatPrefix+g.id, state.Hold{}) // after an error it expires
+	_ = g.store.Publish(ctx, changedTopic)
 }
 
 // check reads the changed subjects, and notices whether the store is away.
 func (g *Group) check(ctx context.Context) {
 	began := time.Now()
+	g.mu.Lock()
+	away := g.away
+	g.mu.Unlock()
 	err := g.look(ctx, began)
 	if ctx.Err() != nil {
 		return
 	}
 	g.mu.Lock()
-	away := g.away
-	if g.fault = err; err == nil {
+	switch g.fault = err; {
+	case err == nil:
 		g.checked, g.away = began, time.Time{}
-	} else if away.IsZero() {
+	case away.IsZero():
 		g.away = began
+	default:
+		g.away = away
 	}
 	g.mu.Unlock()
 	switch {
 	case err != nil && away.IsZero():
-		g.log.WarnContext(ctx, "the shared state is away; until it is back, new logins are refused, and limits count at each replica", "error", err)
+		g.log.WarnContext(ctx, "the shared state is away: new logins are refused, and each replica counts limits alone", "error", err)
 	case err == nil && !away.IsZero():
 		g.log.InfoContext(ctx, "the shared state is back", "after", time.Since(away).Round(time.Millisecond))
 	}
@@ -176,10 +182,8 @@ func (g *Group) look(ctx context.Context, now time.Time) error {
 	g.mu.Lock()
 	subjects, beats := g.subjects, now.Sub(g.beaten) >= beatPause
 	g.mu.Unlock()
-	if beats {
-		if err := g.beat(ctx, now); err != nil {
-			return err
-		}
+	if err := g.beat(ctx, now, beats); err != nil {
+		return err
 	}
 	counters, err := within(ctx, func(ctx context.Context) ([]state.Entry, error) {
 		return g.store.List(ctx, changedPrefix, "", maxSubjects)
@@ -187,6 +191,9 @@ func (g *Group) look(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	g.mu.Lock()
+	g.away = time.Time{} // the store responds, so the subjects can be read
+	g.mu.Unlock()
 	versions := map[string]state.Version{}
 	for _, c := range counters {
 		versions[c.Key[len(changedPrefix):]] = c.Version
@@ -207,20 +214,30 @@ func (g *Group) look(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// beat stores a sign of life, and counts those of all replicas.
-func (g *Group) beat(ctx context.Context, now time.Time) error {
-	alive, err := within(ctx, func(ctx context.Context) ([]state.Entry, error) {
-		if _, err := g.store.Put(ctx, beatPrefix+g.id, []byte("{}"), state.Write{TTL: beatTime}); err != nil {
-			return nil, err
+// beat stores a sign of life if it is due, and counts those of all replicas.
+func (g *Group) beat(ctx context.Context, now time.Time, due bool) error {
+	if due {
+		if _, err := within(ctx, func(ctx context.Context) (state.Version, error) {
+			return g.store.Put(ctx, beatPrefix+g.id, []byte("{}"), state.Write{TTL: beatTime})
+		}); err != nil {
+			return err
 		}
+	}
+	alive, err := within(ctx, func(ctx context.Context) ([]state.Entry, error) {
 		return g.store.List(ctx, beatPrefix, "", maxReplicas)
 	})
 	if err != nil {
 		return err
 	}
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.beaten, g.count = now, max(1, len(alive))
+	isFirst := g.beaten.IsZero()
+	if g.count = max(1, len(alive)); due {
+		g.beaten = now
+	}
+	g.mu.Unlock()
+	if isFirst {
+		_ = g.store.Publish(ctx, changedTopic) // lets the others count again
+	}
 	return nil
 }
 
@@ -230,7 +247,7 @@ func within[T any](ctx context.Context, do func(context.Context) (T, error)) (T,
 	defer cancel()
 	done, err := do(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w: %w: it did not respond within %v", state.ErrUnavailable, state.ErrUncertain, opTimeout)
+		err = fmt.Errorf("%w: it did not respond within %v", state.ErrUnavailable, opTimeout)
 	}
 	return done, err
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/metrics"
+	"github.com/junction-mcp/junction/ratelimit"
 	"github.com/junction-mcp/junction/recording"
 	"github.com/junction-mcp/junction/state"
 	"github.com/prometheus/client_golang/prometheus"
@@ -125,6 +126,8 @@ type Options struct {
 	OpenState func(ctx context.Context, path string) (state.Store, error)
 	// LoadPins reads the approved definitions; the default is the file pins.json.
 	LoadPins func() (*guard.Pins, error)
+	// Shares, if not nil, counts limits together with the other replicas of a gateway.
+	Shares *ratelimit.Shares
 	// Ignored, if not nil, is called with an error for each rule in a project's file that is
 	// ignored because it does not tighten.
 	Ignored func(error)

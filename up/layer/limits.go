@@ -25,7 +25,7 @@ type limit struct {
 }
 
 // readLimits makes the limits of users, servers and tools.
-func readLimits(_ *Stack, p *Plan) error {
+func readLimits(s *Stack, p *Plan) error {
 	p.limits = map[limitOf]limit{}
 	add := func(of limitOf, l settings.Limits, o ratelimit.Options) {
 		if l == (settings.Limits{}) {
@@ -37,14 +37,15 @@ func readLimits(_ *Stack, p *Plan) error {
 		if o.Key != nil && o.Calls > 0 { // a client that waits for its tasks requests the state of each once a second
 			o.Rest = max(restPerCall*o.Calls, MinRest)
 		}
+		o.Shares, o.Name = s.Shares, fmt.Sprintf("%q %q %+v", of.server, of.tool, l)
 		p.limits[of] = limit{l, ratelimit.New(o)}
 	}
 	for _, one := range p.userLimits() {
 		add(one, cmp.Or(one.user, p.Settings.Limits.Limits), ratelimit.Options{Key: ratelimit.Caller})
 	}
-	for name, s := range p.Settings.Servers {
-		add(limitOf{server: name}, s.Limits, ratelimit.Options{Whose: fmt.Sprintf("server %s", name)})
-		for tool, t := range s.Tools {
+	for name, server := range p.Settings.Servers {
+		add(limitOf{server: name}, server.Limits, ratelimit.Options{Whose: fmt.Sprintf("server %s", name)})
+		for tool, t := range server.Tools {
 			add(limitOf{server: name, tool: tool}, t.Limits, ratelimit.Options{Whose: fmt.Sprintf("tool %s of server %s", tool, name),
 				Matches: func(req *mcp.Request) bool { return req.Method == "tools/call" && req.Name == tool }})
 		}

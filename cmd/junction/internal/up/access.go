@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/authserver"
@@ -24,6 +25,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
+	"github.com/junction-mcp/junction/state"
+	"github.com/junction-mcp/junction/state/replicas"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -74,6 +77,8 @@ type Access struct {
 	Needs    []string
 	Scopes   []string
 	proofs   auth.Proofs
+	once     func(ctx context.Context, proof string, keep time.Duration) (isNew bool, err error) // as in [auth.Options]; nil without a shared store
+	secret   []byte                                                                              // as in [auth.Options]; nil without a shared store
 	Profile  func(name string) mcp.Handler
 	Refused  RefusalCounter
 	unknown  []string // scopes that the settings do not contain, each with its owner
@@ -94,6 +99,9 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 		return nil, nil
 	}
 	x := &Access{Refused: RefusalCounter{Log: a.Logger()}, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
+	if g := a.Launch.Shared(); g != nil {
+		x.once, x.secret = onceAtAll(g), a.Launch.SharedSecret("nonces of proofs")
+	}
 	var verifiers []auth.Verifier
 	for _, way := range ways {
 		if way == settings.AuthKeys {
@@ -139,6 +147,17 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 	}
 	slices.Sort(x.unheldBy)
 	return x, nil
+}
+
+// onceAtAll returns a function that reports whether a proof was not used before at any replica.
+func onceAtAll(g *replicas.Group) func(ctx context.Context, proof string, keep time.Duration) (isNew bool, err error) {
+	return func(ctx context.Context, proof string, keep time.Duration) (bool, error) {
+		_, err := g.CompareAndSwap(ctx, "proofs/"+proof, "", []byte("{}"), state.Write{TTL: keep})
+		if errors.Is(err, state.ErrConflict) {
+			return false, nil
+		}
+		return err == nil, err
+	}
 }
 
 // verifier returns the check for tokens of one authorization server: the one in this process, or
@@ -188,7 +207,7 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 	o := authserver.Options{
 		Issuer: x.Origins[0], Resource: x.Origins[0] + launch.EndpointPath, Serves: x.serves, Scopes: x.Scopes, Needs: x.Needs, Store: store, Key: key,
 		TokenTime: f.authorization.TokenTime, LoginTime: f.authorization.LoginTime, Hosts: f.AllowedHosts(), Origins: f.Origins, Documents: GuardedFor("", f.authorization.Hosts), RegisteredOnly: f.authorization.RegisteredOnly,
-		Proofs: x.proofs, Registrations: f.limits.Registrations, FailedLogins: f.limits.FailedLogins, Logger: a.Logger(), Happened: x.happened,
+		Proofs: x.proofs, Registrations: f.limits.Registrations, FailedLogins: f.limits.FailedLogins, Logger: a.Logger(), Happened: x.happened, Replicas: a.Launch.Shared(),
 	}
 	if p := f.authorization.Provider; p != nil {
 		secret, err := p.Secret(f.folder, a.Getenv)
@@ -301,7 +320,7 @@ func (x *Access) guard(host, path string) (*auth.Guard, error) {
 	if g := x.Guards[resource]; g != nil {
 		return g, nil
 	}
-	g, err := auth.New(auth.Options{Resource: resource, Servers: x.Issuers, Verifier: x.Verifier, Name: "Junction", Scopes: x.Scopes, Needs: x.Needs, Proofs: x.proofs})
+	g, err := auth.New(auth.Options{Resource: resource, Servers: x.Issuers, Verifier: x.Verifier, Name: "Junction", Scopes: x.Scopes, Needs: x.Needs, Proofs: x.proofs, Once: x.once, Secret: x.secret})
 	if err == nil {
 		x.Guards[resource] = g
 	}
@@ -316,6 +335,9 @@ func (x *Access) forgetTokens() {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.local != nil {
+		x.local.Forget()
+	}
 	for _, g := range x.Guards {
 		g.Forget()
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
+	"github.com/junction-mcp/junction/ratelimit"
 	uplib "github.com/junction-mcp/junction/up"
 	"github.com/junction-mcp/junction/up/layer"
 	"github.com/prometheus/client_golang/prometheus"
@@ -41,6 +42,7 @@ type Served struct {
 	store    *definitions.Store
 	listener net.Listener         // listener for clients; nil on standard input and output
 	access   *Access              // authenticates clients; nil if they need not authenticate
+	shares   *ratelimit.Shares    // counts limits together with other replicas; nil without a shared store
 	metrics  *prometheus.Registry // metrics for the admin address
 	admin    net.Listener         // listener at the admin address; nil without --admin
 	reach    Audience             // audience of admin

@@ -119,6 +119,7 @@ func (v *Served) follow(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	following.Go(func() { g.Run(ctx) })
+	following.Go(func() { v.shares.Run(ctx) })
 	return func() { cancel(); following.Wait() }
 }
 
@@ -135,6 +136,7 @@ func (v *Served) countShared(registry prometheus.Registerer) error {
 			}
 			return 1
 		})),
+		registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "junction_limits_alone_total", Help: "Requests that this replica counted alone in a limit, because the shared state was away."}, func() float64 { return float64(v.shares.Alone()) })),
 		registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "junction_replicas", Help: "Replicas with the same shared state."}, func() float64 { return float64(g.Count()) })))
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/ratelimit"
 	"github.com/junction-mcp/junction/traffic"
 	uplib "github.com/junction-mcp/junction/up"
 	"github.com/prometheus/client_golang/prometheus"
@@ -145,7 +146,10 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	board := NewBoard(a.Screen, o.Stdio && !a.Launch.Verbose, a.Launch.Verbose, v.endpoint())
 	board.log = a.Log
 	defer board.Close()
-	given := uplib.Options{Layers: layerOptions(a, o, s, from, v.teamURL), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(), FirstList: firstList, Unanswered: s.Limits.Unanswered, HealthPause: s.Limits.HealthPause}}
+	if g := a.Launch.Shared(); g != nil {
+		v.shares = ratelimit.NewShares(g)
+	}
+	given := uplib.Options{Layers: v.layerOptions(s, from), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(), FirstList: firstList, Unanswered: s.Limits.Unanswered, HealthPause: s.Limits.HealthPause}}
 	if v.admin != nil {
 		v.metrics = prometheus.NewRegistry()
 		given.Metrics = v.metrics

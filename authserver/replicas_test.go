@@ -1,0 +1,125 @@
+package authserver
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/state"
+	"github.com/junction-mcp/junction/state/replicas"
+)
+
+// An away store cannot be reached for a while.
+type away struct {
+	state.Shared
+	is atomic.Bool
+}
+
+func (a *away) List(ctx context.Context, prefix, after string, limit int) ([]state.Entry, error) {
+	if a.is.Load() {
+		return nil, state.ErrUnavailable
+	}
+	return a.Shared.List(ctx, prefix, after, limit)
+}
+
+// replica returns one of several replicas of a site with the users of the first one.
+func replica(t *testing.T, store state.Shared, change ...func(*Options)) *site {
+	g := replicas.New(store, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { g.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	s := newSite(t, append(change, func(o *Options) { o.Store, o.Replicas = g, g })...)
+	for _, subject := range []string{SharedLogins, SharedUsers} {
+		g.Follow(subject, func(context.Context) error { s.Forget(); return nil })
+	}
+	return s
+}
+
+// While the store is away, tokens of logins that the replica knows are accepted until they expire,
+// others are not, and new logins get 503.
+func TestTokensHoldWhileTheStoreIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &away{Shared: state.NewMemory(0)}
+		defer store.Close()
+		here, there := replica(t, store), replica(t, store)
+		known, unknown, ended := here.login("ann"), there.login("ann"), there.login("ben")
+		time.Sleep(5 * time.Second)
+		verify := func(when string, token string, want bool) {
+			t.Helper()
+			if _, err := here.Verify(t.Context(), token, resource); (err == nil) != want {
+				t.Errorf("%s: %v", when, err)
+			}
+		}
+		verify("a login of here", known.access, true)
+		verify("a login of there", ended.access, true)
+		if n, err := Logout(t.Context(), store, "ben"); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		if err := there.options.Replicas.Changed(t.Context(), SharedLogins); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		verify("again", known.access, true)
+		store.is.Store(true)
+		time.Sleep(5 * time.Second)
+		verify("a known login while the store is away", known.access, true)
+		verify("an unknown login while the store is away", unknown.access, false)
+		verify("a login that ended before", ended.access, false)
+		if status, got := here.refresh(known.client, known.refresh); status != http.StatusServiceUnavailable || got["error"] != "temporarily_unavailable" {
+			t.Errorf("a refresh while the store is away: %d %v", status, got)
+		}
+		w := httptest.NewRecorder()
+		here.ServeHTTP(w, httptest.NewRequest(http.MethodGet, issuer+loginPath, nil))
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+			t.Errorf("the login page: %d %v", w.Code, w.Header())
+		}
+		time.Sleep(defaultTokenTime)
+		verify("longer than the life of a token", known.access, false)
+		store.is.Store(false)
+		time.Sleep(2 * time.Second)
+		if status, got := here.refresh(known.client, known.refresh); status != http.StatusOK {
+			t.Errorf("a refresh afterwards: %d %v", status, got)
+		}
+	})
+}
+
+// Failed logins and registrations count at all replicas together.
+func TestAttemptsCountAtAllReplicas(t *testing.T) {
+	store := state.NewMemory(0)
+	defer store.Close()
+	all := []*site{replica(t, store), replica(t, store), replica(t, store)}
+	now, ctx := time.Now(), t.Context()
+	one := attempt{"login of ann", 10}
+	taken := 0
+	for i := range 30 {
+		if all[i%3].take(ctx, now, time.Minute, attempt{"other", 100}, one) {
+			taken++
+		}
+	}
+	if taken != 10 {
+		t.Errorf("%d of 10 were counted", taken)
+	}
+	all[0].forget(ctx, now, time.Minute, one)
+	if !all[1].take(ctx, now, time.Minute, one) || all[2].take(ctx, now, time.Minute, one) {
+		t.Error("an attempt that succeeded counts")
+	}
+	if !all[2].take(ctx, now.Add(time.Minute), time.Minute, one) {
+		t.Error("an attempt counts after its time")
+	}
+	taken = 0
+	for range 120 {
+		if all[taken%3].take(ctx, now, time.Minute, attempt{"other", 100}) {
+			taken++
+		}
+	}
+	if taken != 90 {
+		t.Errorf("%d attempts were left of 100 after 10 that counted", taken)
+	}
+}

@@ -1,0 +1,348 @@
+package ratelimit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/junction-mcp/junction/state"
+	"github.com/junction-mcp/junction/state/replicas"
+	"golang.org/x/time/rate"
+)
+
+const (
+	sharedPrefix = "ratelimit/"
+	syncPause    = 100 * time.Millisecond // time between two syncs of a counter
+	hurryPause   = 20 * time.Millisecond  // the same while a call waits for one
+	waitTime     = time.Second            // how long a call waits for a sync
+	idleTime     = time.Second            // time without calls after which a counter gives back its part
+	maxSyncing   = 8                      // counters that are synced at the same time
+	maxTries     = 20                     // attempts to change a count that other replicas change, too
+	// early is the part of a limit that calls may use before the first sync of a counter, divided by
+	// the number of replicas.
+	early = 0.1
+)
+
+// Shares counts the requests to all replicas of a service together. Each replica takes parts of what
+// a limit allows from the store, about each 100 ms while calls run. So calls need no request to the
+// store. While the store is away, each replica has its part of the limit. Shares is safe for
+// concurrent use.
+type Shares struct {
+	group *replicas.Group
+	wake  chan struct{}
+	alone atomic.Uint64
+
+	mu     sync.Mutex
+	active map[*sharedCount]bool
+}
+
+// NewShares returns Shares that count in the store of a Group. Call [Shares.Run].
+func NewShares(g *replicas.Group) *Shares {
+	return &Shares{group: g, wake: make(chan struct{}, 1), active: map[*sharedCount]bool{}}
+}
+
+// Alone returns the number of requests that this replica counted alone, because the store was away.
+func (s *Shares) Alone() uint64 { return s.alone.Load() }
+
+// Run exchanges counts with the store until ctx is done. Then it gives back the parts.
+func (s *Shares) Run(ctx context.Context) {
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), waitTime)
+		defer cancel()
+		s.sync(ctx, true)
+	}()
+	for {
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return
+		}
+		for s.sync(ctx, false) {
+			select {
+			case <-time.After(hurryPause):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// sync syncs the counters that are due, or gives everything back, and reports whether some are still
+// in use.
+func (s *Shares) sync(ctx context.Context, end bool) bool {
+	s.mu.Lock()
+	var due []*sharedCount
+	now := time.Now()
+	for c := range s.active {
+		if end || c.isDue(now) {
+			due = append(due, c)
+		}
+	}
+	left := len(s.active) > 0
+	s.mu.Unlock()
+	places := make(chan struct{}, maxSyncing)
+	var syncing sync.WaitGroup
+	for _, c := range due {
+		places <- struct{}{}
+		syncing.Go(func() {
+			defer func() { <-places }()
+			if idle := c.sync(ctx, end); idle {
+				s.rest(c)
+			}
+		})
+	}
+	syncing.Wait()
+	return left && ctx.Err() == nil
+}
+
+// rest ends the syncs of a counter, unless a call came meanwhile.
+func (s *Shares) rest(c *sharedCount) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.have == 0 && c.spent == 0 && c.waiting == nil {
+		delete(s.active, c)
+		c.isActive = false
+	}
+}
+
+// start begins the syncs of a counter.
+func (s *Shares) start(c *sharedCount) {
+	s.mu.Lock()
+	s.active[c] = true
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// A sharedCount counts the events of one limit and one key at all replicas. Its part is the events
+// that this replica may begin without asking.
+type sharedCount struct {
+	shares *Shares
+	key    string
+	per    float64 // events in a second
+	most   float64 // events at once
+	after  bool    // whether events are counted afterwards, without a part
+
+	mu       sync.Mutex
+	isActive bool          // whether it is synced
+	isFresh  bool          // whether it was not synced since it became active
+	have     float64       // part of this replica that is left
+	took     float64       // part that the last sync took
+	spent    float64       // events beyond the part, which the next sync subtracts
+	level    float64       // events that the store had left after the last sync
+	synced   time.Time     // last sync that succeeded; zero before the first
+	tried    time.Time     // last sync
+	used     time.Time     // last event
+	waiting  chan struct{} // closed by the next sync; nil if no call waits
+	alone    *rate.Limiter // counts while the store is away; nil otherwise
+}
+
+// count returns the counter of most events in a duration. name identifies the limit and its key at
+// all replicas.
+func (s *Shares) count(name string, most int, in time.Duration) *sharedCount {
+	sum := sha256.Sum256([]byte(name))
+	return &sharedCount{shares: s, key: sharedPrefix + base64.RawURLEncoding.EncodeToString(sum[:]), per: float64(most) / in.Seconds(), most: float64(most)}
+}
+
+// take counts an event, or returns the time until the next one may begin. It waits for a sync if the
+// part is used up, but other events may be left.
+func (c *sharedCount) take(ctx context.Context) (pause time.Duration, ok bool) {
+	wait := time.NewTimer(waitTime)
+	defer wait.Stop()
+	for {
+		synced, pause, ok := c.try(time.Now())
+		if synced == nil {
+			return pause, ok
+		}
+		select {
+		case <-synced:
+		case <-ctx.Done():
+			return syncPause, false
+		case <-wait.C:
+			return c.takeAlone(time.Now())
+		}
+	}
+}
+
+// try counts an event if it can be decided now. Otherwise it returns a channel that the next sync
+// closes.
+func (c *sharedCount) try(now time.Time) (synced <-chan struct{}, pause time.Duration, ok bool) {
+	if c.shares.group.Away() != nil {
+		pause, ok = c.takeAlone(now)
+		return nil, pause, ok
+	}
+	c.mu.Lock()
+	c.used = now
+	start := !c.isActive
+	if start {
+		c.isActive, c.isFresh = true, true
+	}
+	switch {
+	case c.have >= 1:
+		c.have--
+		ok = true
+	case !c.synced.IsZero() && c.left(now) < 1: // other replicas can only have left fewer
+		pause = max(time.Duration((1-c.left(now))/c.per*float64(time.Second)), syncPause)
+	case c.isFresh && c.spent < math.Floor(early*c.most/float64(c.shares.group.Count())):
+		c.spent++
+		ok = true
+	default:
+		if c.waiting == nil {
+			c.waiting = make(chan struct{})
+		}
+		synced = c.waiting
+	}
+	c.mu.Unlock()
+	if start {
+		c.shares.start(c)
+	}
+	return synced, pause, ok
+}
+
+// left returns the events that the store has left, as far as known. The caller holds the lock.
+func (c *sharedCount) left(now time.Time) float64 {
+	return min(c.most, c.level+now.Sub(c.synced).Seconds()*c.per)
+}
+
+// takeAlone counts an event in this replica's part of the limit.
+func (c *sharedCount) takeAlone(now time.Time) (pause time.Duration, ok bool) {
+	c.shares.alone.Add(1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.release()
+	if c.alone == nil {
+		n := float64(c.shares.group.Count())
+		c.alone = rate.NewLimiter(rate.Limit(c.per/n), max(1, int(c.most/n)))
+	}
+	if c.alone.AllowN(now, 1) {
+		return 0, true
+	}
+	due := c.alone.ReserveN(now, 1)
+	defer due.CancelAt(now)
+	return due.DelayFrom(now), false
+}
+
+// release lets waiting calls try again. The caller holds the lock.
+func (c *sharedCount) release() {
+	if c.waiting != nil {
+		close(c.waiting)
+		c.waiting = nil
+	}
+}
+
+// over returns the number of events beyond the limit, which is negative below it.
+func (c *sharedCount) over(now time.Time) float64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.synced.IsZero() {
+		return c.spent - c.most
+	}
+	return c.spent - c.left(now)
+}
+
+// spend counts events that nothing refuses.
+func (c *sharedCount) spend(n int) {
+	c.mu.Lock()
+	c.spent += float64(n)
+	c.used = time.Now()
+	start := !c.isActive
+	c.isActive = true
+	c.mu.Unlock()
+	if start {
+		c.shares.start(c)
+	}
+}
+
+// isDue reports whether a counter should be synced now.
+func (c *sharedCount) isDue(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch since := now.Sub(c.tried); {
+	case c.waiting != nil:
+		return since >= hurryPause
+	case since < syncPause:
+		return false
+	case c.spent > 0 || now.Sub(c.used) >= idleTime:
+		return true
+	case c.have < 1 && since >= idleTime: // another replica may have given back its part
+		return true
+	}
+	return c.have < c.took/2 && c.left(now) >= 1
+}
+
+// A storedCount is the value of a counter in the store.
+type storedCount struct {
+	Level float64   `json:"level"` // events that are left
+	At    time.Time `json:"at"`
+}
+
+// sync exchanges the counter with the store, and reports whether it is idle. If it is, or at the end,
+// the counter gives back its part; otherwise it takes another one.
+func (c *sharedCount) sync(ctx context.Context, end bool) (idle bool) {
+	now := time.Now()
+	c.mu.Lock()
+	idle = end || c.waiting == nil && now.Sub(c.used) >= idleTime
+	back, spent := c.have, c.spent
+	c.have = 0
+	c.mu.Unlock()
+	level, took, err := c.exchange(ctx, now, back-spent, !idle && !c.after)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.release()
+	c.tried = now
+	switch {
+	case err == nil:
+		c.have, c.took, c.level, c.spent, c.synced, c.alone, c.isFresh = took, took, level, c.spent-spent, now, nil, false
+	case c.after: // the next sync subtracts what was spent
+	case c.shares.group.Away() != nil || end:
+		c.spent = 0 // and the part is lost; the level in the store grows again in time
+	default:
+		c.have = back
+	}
+	return idle
+}
+
+// exchange adds to the level in the store, and takes a part of it if needed.
+func (c *sharedCount) exchange(ctx context.Context, now time.Time, add float64, needs bool) (level, took float64, err error) {
+	g := c.shares.group
+	for range maxTries {
+		e, err := g.Get(ctx, c.key)
+		stored := storedCount{c.most, now}
+		if err == nil {
+			err = json.Unmarshal(e.Value, &stored)
+		}
+		if err != nil && !errors.Is(err, state.ErrNotFound) {
+			return 0, 0, err
+		}
+		if passed := now.Sub(stored.At); passed > 0 {
+			stored.Level, stored.At = stored.Level+passed.Seconds()*c.per, now
+		}
+		stored.Level = min(c.most, stored.Level+add)
+		took = 0
+		if needs && stored.Level >= 1 {
+			took = max(1, math.Floor(stored.Level/float64(g.Count())))
+			stored.Level -= took
+		}
+		text, err := json.Marshal(stored)
+		if err != nil {
+			return 0, 0, err
+		}
+		whole := time.Duration((c.most - min(stored.Level, c.most)) / c.per * float64(time.Second)) // until the count is as if it were missing
+		_, err = g.CompareAndSwap(ctx, c.key, e.Version, text, state.Write{TTL: whole + time.Minute})
+		if !errors.Is(err, state.ErrConflict) {
+			return stored.Level, took, err
+		}
+	}
+	return 0, 0, fmt.Errorf("the count changed %d times meanwhile: %w", maxTries, state.ErrConflict)
+}

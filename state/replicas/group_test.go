@@ -1,0 +1,197 @@
+package replicas
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/state"
+)
+
+// A faulty store is broken or deaf for a while.
+type faulty struct {
+	state.Shared
+	broken, stuck, deaf atomic.Bool
+	ops                 atomic.Int64
+}
+
+func (f *faulty) fault(ctx context.Context) error {
+	f.ops.Add(1)
+	if f.stuck.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if f.broken.Load() {
+		return errors.New("connection refused")
+	}
+	return nil
+}
+
+func (f *faulty) Get(ctx context.Context, key string) (state.Entry, error) {
+	if err := f.fault(ctx); err != nil {
+		return state.Entry{}, err
+	}
+	return f.Shared.Get(ctx, key)
+}
+
+func (f *faulty) List(ctx context.Context, prefix, after string, limit int) ([]state.Entry, error) {
+	if err := f.fault(ctx); err != nil {
+		return nil, err
+	}
+	return f.Shared.List(ctx, prefix, after, limit)
+}
+
+func (f *faulty) Publish(ctx context.Context, topic string) error {
+	if f.deaf.Load() {
+		return nil
+	}
+	return f.Shared.Publish(ctx, topic)
+}
+
+// started runs a Group until the test ends.
+func started(t *testing.T, store state.Shared, log *slog.Logger) *Group {
+	g := New(store, log)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { g.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return g
+}
+
+// A change is noticed at once by a hint, and within two seconds without it.
+func TestChangesAreNoticed(t *testing.T) {
+	for name, test := range map[string]struct {
+		deaf   bool
+		within time.Duration
+	}{"by a hint": {false, 100 * time.Millisecond}, "without hints": {true, 2 * time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &faulty{Shared: state.NewMemory(0)}
+				defer store.Close()
+				store.deaf.Store(test.deaf)
+				here, there := started(t, store, slog.New(slog.DiscardHandler)), started(t, store, slog.New(slog.DiscardHandler))
+				var reads, others atomic.Int64
+				there.Follow("a", func(context.Context) error { reads.Add(1); return nil })
+				there.Follow("b", func(context.Context) error { others.Add(1); return nil })
+				time.Sleep(10 * time.Second)
+				if here.Count() != 2 || there.Count() != 2 {
+					t.Errorf("%d and %d replicas", here.Count(), there.Count())
+				}
+				reads.Store(0)
+				others.Store(0)
+				if err := here.Changed(t.Context(), "a"); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(test.within)
+				if reads.Load() != 1 || others.Load() != 0 {
+					t.Errorf("read %d and %d times", reads.Load(), others.Load())
+				}
+			})
+		})
+	}
+}
+
+// A change whose report was lost is noticed within a minute, and a failed read is repeated.
+func TestSubjectsAreReadAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := state.NewMemory(0)
+		defer store.Close()
+		g := started(t, store, slog.New(slog.DiscardHandler))
+		var reads atomic.Int64
+		g.Follow("a", func(context.Context) error {
+			if reads.Add(1) == 1 {
+				return errors.New("not yet")
+			}
+			return nil
+		})
+		time.Sleep(5 * time.Second)
+		if n := reads.Load(); n != 2 {
+			t.Errorf("read %d times", n)
+		}
+		time.Sleep(rereadPause)
+		if n := reads.Load(); n != 3 {
+			t.Errorf("read %d times after a minute", n)
+		}
+	})
+}
+
+// While the store is away, operations fail at once. One line says when that begins and when it ends.
+func TestAStoreIsAway(t *testing.T) {
+	for _, stuck := range []bool{false, true} {
+		t.Run(fmt.Sprintf("stuck %t", stuck), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &faulty{Shared: state.NewMemory(0)}
+				defer store.Close()
+				var lines bytes.Buffer
+				g := started(t, store, slog.New(slog.NewTextHandler(&lines, nil)))
+				time.Sleep(10 * time.Second)
+				store.broken.Store(!stuck)
+				store.stuck.Store(stuck)
+				began := time.Now()
+				for g.Away() == nil && time.Since(began) < time.Minute {
+					time.Sleep(10 * time.Millisecond)
+				}
+				if passed := time.Since(began); passed > checkPause+opTimeout+time.Second {
+					t.Errorf("it is noticed after %v", passed)
+				}
+				time.Sleep(20 * time.Second)
+				ops, called := store.ops.Load(), time.Now()
+				if _, err := g.Get(t.Context(), "k"); !errors.Is(err, state.ErrUnavailable) || time.Since(called) > 0 || store.ops.Load() != ops {
+					t.Errorf("an operation: %v after %v", err, time.Since(called))
+				}
+				if age := g.Age(); age < 20*time.Second {
+					t.Errorf("age %v", age)
+				}
+				store.broken.Store(false)
+				store.stuck.Store(false)
+				time.Sleep(checkPause + opTimeout)
+				if err := g.Away(); err != nil || g.Age() > 2*checkPause {
+					t.Errorf("afterwards: %v, age %v", err, g.Age())
+				}
+				if log := lines.String(); strings.Count(log, "is away") != 1 || strings.Count(log, "is back") != 1 || strings.Count(log, "\n") != 2 {
+					t.Errorf("log: %s", log)
+				}
+			})
+		})
+	}
+}
+
+// A replica that ends is not counted any more, and one that was killed after its sign of life ends.
+func TestReplicasAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := state.NewMemory(0)
+		defer store.Close()
+		g := started(t, store, slog.New(slog.DiscardHandler))
+		if _, err := store.Put(t.Context(), beatPrefix+"killed", []byte("{}"), state.Write{TTL: beatTime}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			New(store, slog.New(slog.DiscardHandler)).Run(ctx)
+		}()
+		time.Sleep(5 * time.Second)
+		if g.Count() != 3 {
+			t.Errorf("%d replicas", g.Count())
+		}
+		cancel()
+		<-ended
+		time.Sleep(time.Second)
+		if g.Count() != 2 {
+			t.Errorf("%d replicas after one ended", g.Count())
+		}
+		time.Sleep(beatTime)
+		if g.Count() != 1 {
+			t.Errorf("%d replicas after one was killed", g.Count())
+		}
+	})
+}
