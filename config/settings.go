@@ -1,13 +1,16 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/tailscale/hujson"
 )
 
 // settingsFile is the name of a file with the settings of the other files in its folder.
@@ -66,4 +69,22 @@ func (f *File) Settings() (s *settings.Settings, from *File, err error) {
 	}
 	s.Locate(filepath.Dir(from.Path))
 	return s, from, nil
+}
+
+// SettingLine returns the line of a setting in the file, by its names from the outermost on. It
+// returns 0 if the file does not have it.
+func (f *File) SettingLine(path ...string) int {
+	v, err := hujson.Parse(f.settings)
+	if err != nil {
+		return 0 // the file has no settings
+	}
+	pointer := ""
+	for _, name := range path {
+		pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	}
+	found := v.Find(pointer)
+	if found == nil {
+		return 0
+	}
+	return f.line + bytes.Count(f.settings[:found.StartOffset], []byte("\n"))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/hostconfig"
@@ -168,6 +169,33 @@ func (e *entryReader) warnForeign(field, raw string, at int) {
 	})
 }
 
+// SecretFiles returns the paths of the files that the variables of the server name.
+func (d *Definition) SecretFiles() (paths []string) {
+	x := &expansion{def: d}
+	for _, variable := range d.Variables() {
+		if written, is := strings.CutPrefix(variable, "file:"); is {
+			paths = append(paths, x.pathOf(written))
+		}
+	}
+	return paths
+}
+
+// HasSecrets reports whether variables of the server are stored secrets or files with secrets.
+func (d *Definition) HasSecrets() bool {
+	return slices.ContainsFunc(d.Variables(), func(variable string) bool {
+		return strings.HasPrefix(variable, "file:") || strings.HasPrefix(variable, "secret:")
+	})
+}
+
+// pathOf returns the path of a file that a variable names.
+func (x *expansion) pathOf(written string) string {
+	path := written
+	if rest, found := strings.CutPrefix(path, "~/"); found && x.def.file.options.HomeDir != "" {
+		path = filepath.Join(x.def.file.options.HomeDir, rest)
+	}
+	return absolute(path, x.def.folder)
+}
+
 // maxSecretFile is the largest size of a file with a secret, in bytes.
 const maxSecretFile = 64 << 10
 
@@ -188,12 +216,7 @@ func (x *expansion) secret(name string) (string, error) {
 // configuration names must be in the project's folder. Otherwise the authors of the project could
 // get any file of the user.
 func (x *expansion) secretFile(written string) (string, error) {
-	path, options := written, x.def.file.options
-	if rest, found := strings.CutPrefix(path, "~/"); found && options.HomeDir != "" {
-		path = filepath.Join(options.HomeDir, rest)
-	}
-	path = absolute(path, x.def.folder)
-	folder, inside, allowed := fileNamed(x.def.workspace, path)
+	folder, inside, allowed := fileNamed(x.def.workspace, x.pathOf(written))
 	if !allowed {
 		return "", caused(ErrSecret, "file %s is outside of the project's folder; name it in a configuration of your own, or keep it as ${secret:NAME}", quote(written))
 	}

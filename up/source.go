@@ -28,6 +28,9 @@ type Source struct {
 	// Open, if not nil, connects to a configured server. It replaces [Source.Upstream] with
 	// [launch.Launcher.Target]. The grant token-exchange requires it.
 	Open func(ctx context.Context, e launch.Entry) (gateway.Upstream, error)
+	// Version, if not nil, returns a text for a configured server. The server is replaced if the text
+	// changes, although its entry stays the same.
+	Version func(e launch.Entry) string
 	// Memory, if not nil, returns the remembered definitions of a resolved server.
 	Memory func(e launch.Entry, s *config.Server) *definitions.Entry
 }
@@ -92,6 +95,11 @@ func (s Source) Server(e launch.Entry) Server {
 	}
 	text, _ := json.Marshal(d.Entry)                                                             // encoding texts and numbers never fails
 	one.Print = fmt.Sprintf("%s %s %s %s %s", text, d.Source, d.Hash(), d, l.LockFingerprint(d)) // the hash covers the secret members
+	if s.Version != nil {
+		if version := s.Version(e); version != "" {
+			one.Print += " " + version
+		}
+	}
 	return one
 }
 

@@ -67,6 +67,7 @@ func tree() []branch {
 		{path: "server upgrade --check", old: "outdated", make: server.OutdatedCommand},
 		{path: "server upgrade --vulnerable", old: "audit-deps", make: server.AuditDepsCommand},
 		{path: "server approve", old: "approve", make: policies.ApproveCommand},
+		{path: "server restart", old: "restart", make: up.RestartCommand},
 		{path: "server sandbox", old: "sandbox", make: server.SandboxCommand},
 		{path: "server ping", old: "ping", make: use.PingCommand},
 		{path: "server install", old: "install", make: server.InstallCommand},

@@ -117,7 +117,7 @@ func checkAuth(ways []string) error {
 type Telemetry struct {
 	OTLP      string `json:"otlp,omitempty" example:"http://localhost:4318" flag:"otlp URL" restart:"gateway" usage:"send traces to the collector of OpenTelemetry at URL, such as http://localhost:4318" doc:"the collector of OpenTelemetry that gets traces; by default that of the environment variables of OpenTelemetry"`
 	LogFormat string `json:"logFormat,omitempty" enum:"text,json" default:"text" flag:"log-format" restart:"gateway" usage:"write standard error as text to read, or as one JSON object a line, without questions" doc:"the format of standard error: text to read, or one JSON object a line, without questions"`
-	LogLevel  string `json:"logLevel,omitempty" enum:"debug,info,warn,error" flag:"log-level" restart:"gateway" usage:"log this level and above (default warn; info with --log-format json; debug with -v)" doc:"the lowest level of the log; by default warn, or info with logFormat json, or debug with -v"`
+	LogLevel  string `json:"logLevel,omitempty" enum:"debug,info,warn,error" flag:"log-level LEVEL" restart:"gateway" usage:"log this level and above: debug, info, warn or error (default warn; info with --log-format json; debug with -v)" doc:"the lowest level of the log; by default warn, or info with logFormat json, or debug with -v"`
 }
 
 // The values of [Telemetry.LogFormat].

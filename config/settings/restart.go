@@ -18,6 +18,17 @@ const (
 	RestartTokens  Restart = "tokens"  // junction up, but only if the member has an effect, which it has with tokens only
 )
 
+// Effect returns the time at which a change of a member with the tag takes effect.
+func (r Restart) Effect() string {
+	switch r {
+	case RestartServer:
+		return "at once: the server starts anew"
+	case RestartGateway, RestartTokens:
+		return "when junction up starts again"
+	}
+	return "at once"
+}
+
 // Members returns the members of v that have the tag: their values by their paths. v is a struct of
 // this package. The members of servers and profiles are omitted, but v itself can be a [Server].
 func (r Restart) Members(v any) map[string]any {

@@ -164,20 +164,21 @@ type Limits struct {
 
 // A Server holds the settings of one server.
 type Server struct {
-	Prefix    *string         `json:"prefix,omitempty" pattern:"^[a-zA-Z0-9_-]{0,40}$" doc:"the prefix of its tools and prompts in place of its name; empty for none"`
-	Isolation string          `json:"isolation,omitempty" enum:"shared,user,client" default:"shared" restart:"server" doc:"whether each user or client has an instance of the server, such as a program with its state"`
-	Instances int             `json:"instances,omitempty" min:"1" max:"1000" default:"16" doc:"the maximum number of instances"`
-	Idle      time.Duration   `json:"idle,omitempty" default:"10m" doc:"the time for which an unused instance is kept"`
-	Tags      []string        `json:"tags,omitempty" max:"20" doc:"words for its whole offer, for patterns such as tag:WORD"`
-	Only      []string        `json:"only,omitempty" max:"1000" doc:"patterns of its offered tools, by the server's names, such as read_*; prompt:PATTERN, resource:PATTERN of URIs and tag:WORD are for others; all by default"`
-	Hide      []string        `json:"hide,omitempty" max:"1000" doc:"patterns of the same form for hidden tools and others"`
-	Limits    Limits          `json:"limits,omitzero" doc:"limits of all clients together"`
-	Secrets   string          `json:"secrets,omitempty" enum:"pass,arguments,results,both" default:"pass" doc:"refuse calls with an apparent key or token in their arguments, withhold such results, or both; examples such as ghp_abcdefghijklmnop do not count"`
-	Redact    Redact          `json:"redact,omitzero" doc:"values hidden in the calls of all its tools"`
-	Retries   int             `json:"retries,omitempty" min:"1" max:"10" doc:"how often a call without a response is repeated, if the tool is declared read-only or idempotent; by default never. A server that ended is started again. Junction repeats a lost call of this kind once in any case; retries come on top, and each may be repeated once, too"`
-	MaxResult int             `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result; a larger text becomes a resource, and the result a preview of it"`
-	Sandbox   *Sandbox        `json:"sandbox,omitempty" restart:"server" doc:"confine the server's program: it reads the system, its own package, and the paths listed here"`
-	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"settings of individual tools, by the names that the server gives them"`
+	Prefix         *string         `json:"prefix,omitempty" pattern:"^[a-zA-Z0-9_-]{0,40}$" doc:"the prefix of its tools and prompts in place of its name; empty for none"`
+	Isolation      string          `json:"isolation,omitempty" enum:"shared,user,client" default:"shared" restart:"server" doc:"whether each user or client has an instance of the server, such as a program with its state"`
+	Instances      int             `json:"instances,omitempty" min:"1" max:"1000" default:"16" doc:"the maximum number of instances"`
+	Idle           time.Duration   `json:"idle,omitempty" default:"10m" doc:"the time for which an unused instance is kept"`
+	Tags           []string        `json:"tags,omitempty" max:"20" doc:"words for its whole offer, for patterns such as tag:WORD"`
+	Only           []string        `json:"only,omitempty" max:"1000" doc:"patterns of its offered tools, by the server's names, such as read_*; prompt:PATTERN, resource:PATTERN of URIs and tag:WORD are for others; all by default"`
+	Hide           []string        `json:"hide,omitempty" max:"1000" doc:"patterns of the same form for hidden tools and others"`
+	Limits         Limits          `json:"limits,omitzero" doc:"limits of all clients together"`
+	Secrets        string          `json:"secrets,omitempty" enum:"pass,arguments,results,both" default:"pass" doc:"refuse calls with an apparent key or token in their arguments, withhold such results, or both; examples such as ghp_abcdefghijklmnop do not count"`
+	Redact         Redact          `json:"redact,omitzero" doc:"values hidden in the calls of all its tools"`
+	Retries        int             `json:"retries,omitempty" min:"1" max:"10" doc:"how often a call without a response is repeated, if the tool is declared read-only or idempotent; by default never. A server that ended is started again. Junction repeats a lost call of this kind once in any case; retries come on top, and each may be repeated once, too"`
+	MaxResult      int             `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result; a larger text becomes a resource, and the result a preview of it"`
+	OnSecretChange string          `json:"onSecretChange,omitempty" enum:"restart,keep" doc:"after a change of a secret of its entry (${secret:NAME}, ${file:PATH}): restart it, or keep it until it restarts for another reason. By default a program is kept, and a server with a url or the tools of an API is restarted, while its running calls finish"`
+	Sandbox        *Sandbox        `json:"sandbox,omitempty" restart:"server" doc:"confine the server's program: it reads the system, its own package, and the paths listed here"`
+	Tools          map[string]Tool `json:"tools,omitempty" max:"1000" doc:"settings of individual tools, by the names that the server gives them"`
 
 	Prompts   map[string]Entry `json:"prompts,omitempty" max:"1000" doc:"settings of individual prompts, by the names that the server gives them"`
 	Resources map[string]Entry `json:"resources,omitempty" max:"1000" doc:"settings of individual resources and templates, by URI and URI template"`

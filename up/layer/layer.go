@@ -232,6 +232,14 @@ func Open(s *settings.Settings, o Options) (*Stack, error) {
 	return stack, nil
 }
 
+// Check reads settings, and the files that they name, as [Open] does. It opens nothing.
+func Check(s *settings.Settings, o Options) (*Plan, error) {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return (&Stack{Options: o, Opened: s}).Read(s)
+}
+
 // Close closes the layers, the innermost first.
 func (s *Stack) Close() (err error) {
 	for _, l := range slices.Backward(All()) {

@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/state"
 	"github.com/junction-mcp/junction/state/dial"
 	"github.com/junction-mcp/junction/state/replicas"
 )
@@ -45,14 +46,7 @@ func UseShared(ctx context.Context, a *cli.App, s *settings.Settings, from strin
 		return nil
 	}
 	fail := func(err error) error { return fmt.Errorf("%s: junction.state.url: %w", a.Short(from), err) }
-	url, err := secretText(ctx, a, s.StoreURL(), from)
-	if err != nil {
-		return fail(err)
-	}
-	if path, is := strings.CutPrefix(url, "sqlite:"); is {
-		url = "sqlite:" + NextTo(from, path)
-	}
-	store, err := dial.Open(ctx, url, dial.Options{})
+	store, err := openShared(ctx, a, s, from)
 	if err != nil {
 		return fail(err)
 	}
@@ -79,6 +73,30 @@ func UseConfiguredShared(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	return UseShared(ctx, a, s, from, keys)
+}
+
+// openShared opens the store that the settings name.
+func openShared(ctx context.Context, a *cli.App, s *settings.Settings, from string) (state.Shared, error) {
+	url, err := secretText(ctx, a, s.StoreURL(), from)
+	if err != nil {
+		return nil, err
+	}
+	if path, is := strings.CutPrefix(url, "sqlite:"); is {
+		url = "sqlite:" + NextTo(from, path)
+	}
+	return dial.Open(ctx, url, dial.Options{})
+}
+
+// CheckShared returns an error if the store that the settings name cannot be opened.
+func CheckShared(ctx context.Context, a *cli.App, s *settings.Settings, from string) error {
+	if s.StoreURL() == "" {
+		return nil
+	}
+	store, err := openShared(ctx, a, s, from)
+	if err != nil {
+		return fmt.Errorf("%s: junction.state.url: %w", a.Short(from), err)
+	}
+	return store.Close()
 }
 
 // Keys opens the API keys of this installation, or those in the shared store that is in use.

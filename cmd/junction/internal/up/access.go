@@ -43,17 +43,17 @@ func (f *Front) takesTokens() bool {
 	return slices.ContainsFunc(f.Auth, func(way string) bool { return way != settings.AuthKeys })
 }
 
-// originsOf returns the origins under which clients may reach the listener. Messages show the first
+// originsOf returns the origins under which clients may reach an address. Messages show the first
 // one.
-func (f *Front) originsOf(l net.Listener) ([]string, error) {
+func (f *Front) originsOf(addr net.Addr, secure bool) ([]string, error) {
 	if f.PublicURL != "" {
 		return []string{f.PublicURL}, nil
 	}
-	at, is := l.Addr().(*net.TCPAddr)
-	if _, all := WildcardAddr(l); !is || all {
-		return nil, cli.Usagef("--auth at %s needs --public-url, the address that clients use", l.Addr())
+	at, is := addr.(*net.TCPAddr)
+	if _, all := WildcardAddr(addr); !is || all {
+		return nil, cli.Usagef("--auth at %s needs --public-url, the address that clients use", addr)
 	}
-	origin := f.origin(l)
+	origin := f.originAt(addr, secure)
 	all := []string{origin}
 	if at.IP.IsLoopback() {
 		scheme, _, _ := strings.Cut(origin, "://")
@@ -103,6 +103,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 		x.once, x.secret = onceAtAll(g), a.Launch.SharedSecret("nonces of proofs")
 	}
 	var verifiers []auth.Verifier
+	_, secure := l.(*Encrypted)
 	for _, way := range ways {
 		if way == settings.AuthKeys {
 			k, err := reach.Keys(ctx, a)
@@ -122,7 +123,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 		}
 		if x.Origins == nil {
 			var err error
-			if x.Origins, err = f.originsOf(l); err != nil {
+			if x.Origins, err = f.originsOf(l.Addr(), secure); err != nil {
 				return nil, err
 			}
 		}
@@ -193,12 +194,8 @@ func GuardedFor(issuer string, hosts []string) *http.Client {
 
 // authorizationServer returns the authorization server for --auth local.
 func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*authserver.Server, error) {
-	at, err := url.Parse(x.Origins[0])
-	if err != nil {
+	if err := checkLocal(x.Origins[0]); err != nil {
 		return nil, err
-	}
-	if at.Scheme != "https" && !outside.IsHere(at.Hostname()) {
-		return nil, cli.Usagef("--auth local sends passwords and tokens, so it needs https, not %s: give --tls-cert, or --public-url with the https address of a proxy", x.Origins[0])
 	}
 	store, key, err := a.Launch.OpenLogins(ctx, true)
 	if err != nil {
@@ -240,6 +237,15 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 		}
 	}
 	return authserver.New(o)
+}
+
+// checkLocal returns an error if passwords and tokens must not be sent to an origin.
+func checkLocal(origin string) error {
+	at, err := url.Parse(origin)
+	if err == nil && at.Scheme != "https" && !outside.IsHere(at.Hostname()) {
+		err = cli.Usagef("--auth local sends passwords and tokens, so it needs https, not %s: give --tls-cert, or --public-url with the https address of a proxy", origin)
+	}
+	return err
 }
 
 // Unnamed records the given scopes that the settings do not contain, for SayUnnamed. whose

@@ -77,6 +77,7 @@ func (v *Served) serveControl(mux *http.ServeMux, withToken func(http.Handler) h
 	handle("GET /api/status", func(w http.ResponseWriter, _ *http.Request) {
 		reply.JSON(w, http.StatusOK, v.describe())
 	})
+	handle("GET /api/settings", v.sendSettings)
 	handle("POST /api/servers/{name}/restart", func(w http.ResponseWriter, r *http.Request) {
 		name, running := r.PathValue("name"), 0
 		for _, s := range v.Gateway.Members().Status() {

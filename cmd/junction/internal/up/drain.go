@@ -11,10 +11,10 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// WildcardAddr reports whether a listener listens at all addresses of this machine. It returns the
-// listener's address.
-func WildcardAddr(l net.Listener) (at *net.TCPAddr, is bool) {
-	at, is = l.Addr().(*net.TCPAddr)
+// WildcardAddr reports whether an address stands for all addresses of this machine. It returns the
+// address.
+func WildcardAddr(addr net.Addr) (at *net.TCPAddr, is bool) {
+	at, is = addr.(*net.TCPAddr)
 	return at, is && at.IP.IsUnspecified()
 }
 

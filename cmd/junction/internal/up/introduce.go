@@ -46,7 +46,7 @@ func introduction(l net.Listener, f Front, args []string) string {
 	} else {
 		text += fmt.Sprintf("For a client that takes a URL, paste\n  %s\n\n", entry(byURL))
 	}
-	if _, is := WildcardAddr(l); is && len(f.Hosts) == 0 && url == f.origin(l)+launch.EndpointPath {
+	if _, is := WildcardAddr(l.Addr()); is && len(f.Hosts) == 0 && url == f.origin(l)+launch.EndpointPath {
 		text += "Other machines use an address of this machine in place of 127.0.0.1.\n\n"
 	}
 	return text

@@ -100,7 +100,7 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 	}
 	// The other flags of up have no setting.
 	alone := []string{
-		"stdio", "profile", "console", "config", "frozen", "record", "verbose", "help",
+		"stdio", "profile", "console", "config", "frozen", "record", "verbose", "help", "check", "json",
 	}
 	up.Command((&cli.App{Place: clitest.PlaceOf(t)})).Flags().VisitAll(func(f *pflag.Flag) {
 		if _, known := rows[f.Name]; !known && !slices.Contains(alone, f.Name) {

@@ -23,7 +23,7 @@ import (
 
 // Source returns the source of the gateway's plan.
 func (v *Served) Source() uplib.Source {
-	return uplib.Source{Launcher: &v.App.Launch, Listener: v.listener, Open: v.open, Memory: func(e launch.Entry, s *config.Server) *definitions.Entry {
+	return uplib.Source{Launcher: &v.App.Launch, Listener: v.listener, Open: v.open, Version: v.secrets.version, Memory: func(e launch.Entry, s *config.Server) *definitions.Entry {
 		if e.Definition.Grant() != config.GrantExchange { // with an exchange, each caller has another token
 			v.App.Digests.Expect(v.App.Place, e, s)
 		}

@@ -61,6 +61,8 @@ type Served struct {
 	pins       string   // stamp of the approved definitions when they were last read; used only by watch
 	logins     string   // stamp of the logins when they were last checked; used only by watch
 
+	secrets secretWatch
+
 	client  atomic.Pointer[string] // key of the capabilities that the only client declared; empty if there may be several clients
 	mu      sync.Mutex
 	Entries []launch.Entry // entries of the servers; guarded by mu
@@ -93,6 +95,7 @@ func (v *Served) watch(ctx context.Context) (stop func()) {
 	var watching sync.WaitGroup
 	seen := v.stamped
 	watching.Go(func() {
+		v.secrets.look(ctx, v.App, v.serverEntries()) // remembers the present ones
 		ticker := time.NewTicker(watchPause)
 		defer ticker.Stop()
 		last := seen
@@ -110,7 +113,7 @@ func (v *Served) watch(ctx context.Context) (stop func()) {
 			v.rereadPins()
 			v.retryLogins()
 			now := v.stamp()
-			if maps.Equal(now, last) && !maps.Equal(now, seen) {
+			if v.renewSecrets(ctx) || maps.Equal(now, last) && !maps.Equal(now, seen) {
 				seen = v.reloaded(ctx, now, caller{}, func(error) {})
 			}
 			last = now

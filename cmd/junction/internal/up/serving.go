@@ -179,14 +179,20 @@ func (f *Front) Endpoint(l net.Listener) string {
 	}
 }
 
-// origin returns the origin of a listener. Clients cannot connect to a wildcard address, so for
-// that the host is the first one of --allow-host, or else the loopback address.
+// origin returns the origin of a listener.
 func (f *Front) origin(l net.Listener) string {
-	scheme, host := "http://", l.Addr().String()
-	if _, ok := l.(*Encrypted); ok {
+	_, secure := l.(*Encrypted)
+	return f.originAt(l.Addr(), secure)
+}
+
+// originAt returns the origin of an address, which may be encrypted. Clients cannot connect to a wildcard address, so for
+// that the host is the first one of --allow-host, or else the loopback address.
+func (f *Front) originAt(addr net.Addr, secure bool) string {
+	scheme, host := "http://", addr.String()
+	if secure {
 		scheme = "https://"
 	}
-	if at, is := WildcardAddr(l); is {
+	if at, is := WildcardAddr(addr); is {
 		name := "127.0.0.1"
 		if len(f.Hosts) > 0 {
 			name = f.Hosts[0]

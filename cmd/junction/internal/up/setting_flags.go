@@ -81,7 +81,7 @@ func (f *SettingFlags) defineOne(field reflect.StructField, one settingFlag, gro
 	if name != group && f.Set.Lookup(group) != nil {
 		one.group, usage = group, "with --"+group+": "+field.Tag.Get("doc")
 	}
-	if enum := field.Tag.Get("enum"); enum != "" {
+	if enum := field.Tag.Get("enum"); enum != "" && value == "" {
 		value = strings.ReplaceAll(enum, ",", "|")
 	}
 	f.All = append(f.All, one)

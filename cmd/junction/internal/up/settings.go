@@ -2,6 +2,7 @@ package up
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -11,32 +12,36 @@ import (
 	"github.com/junction-mcp/junction/internal/nearest"
 )
 
-// reportUnknown prints names of servers in the settings that are not configured. Otherwise a typing
-// error in them would have no visible effect.
+// reportUnknown prints the lines of unknown.
 func reportUnknown(a *cli.App, s *settings.Settings, from string, configured []string) {
-	known := append(slices.Clone(configured), cli.ShippedNames()...)
-	report := func(at, name string) {
-		if slices.Contains(known, name) {
-			return
+	for _, line := range unknown(s, configured) {
+		a.Screen.Printf("junction: %s: %s\n", a.Short(from), line)
+	}
+}
+
+// unknown returns lines about names in the settings that do not exist: of servers and profiles.
+// Otherwise a typing error in them would have no visible effect.
+func unknown(s *settings.Settings, configured []string) (lines []string) {
+	servers, profiles := append(slices.Clone(configured), cli.ShippedNames()...), slices.Sorted(maps.Keys(s.Profiles))
+	check := func(at, kind, name string, known []string) {
+		if !slices.Contains(known, name) {
+			lines = append(lines, fmt.Sprintf("junction.%s: there is no %s %q%s", at, kind, name, cli.Suggestion(nearest.Name(name, known))))
 		}
-		a.Screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", a.Short(from), at, name, cli.Suggestion(nearest.Name(name, known)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
-		report("servers", name)
+		check("servers", "server", name, servers)
 	}
-	profiles := slices.Sorted(maps.Keys(s.Profiles))
 	for _, profile := range profiles {
 		for _, name := range s.Profiles[profile].Servers {
-			report("profiles."+profile+".servers", name)
+			check("profiles."+profile+".servers", "server", name, servers)
 		}
 	}
 	for _, role := range slices.Sorted(maps.Keys(s.Roles)) {
 		for _, name := range s.Roles[role].Profiles {
-			if !slices.Contains(profiles, name) {
-				a.Screen.Printf("junction: %s: junction.roles.%s.profiles: there is no profile %q%s\n", a.Short(from), role, name, cli.Suggestion(nearest.Name(name, profiles)))
-			}
+			check("roles."+role+".profiles", "profile", name, profiles)
 		}
 	}
+	return lines
 }
 
 // Settle returns the settings of the file from with the flags applied, and the front that they make.

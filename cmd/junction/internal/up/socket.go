@@ -38,7 +38,7 @@ func (v *Served) serveOrders(ctx context.Context) (end func()) {
 		return func() {}
 	}
 	mux := http.NewServeMux()
-	v.serveControl(mux, func(h http.Handler) http.HandlerFunc { return h.ServeHTTP }, func(*http.Request) caller { return caller{way: "in the console"} })
+	v.serveControl(mux, func(h http.Handler) http.HandlerFunc { return h.ServeHTTP }, restartedBy)
 	ctx, cancel := context.WithCancel(ctx)
 	closeServers := v.shareServers(ctx, mux)
 	s := &http.Server{Handler: ReadWhole(mux), ReadHeaderTimeout: AdminTime, ReadTimeout: AdminTime, IdleTimeout: idleTimeout, ErrorLog: v.App.ServerLog(),
@@ -55,6 +55,14 @@ func (v *Served) serveOrders(ctx context.Context) (end func()) {
 		s.Close()
 		<-ended
 	}
+}
+
+// restartedBy describes the program of this user that sent a request to the control socket.
+func restartedBy(r *http.Request) caller {
+	if r.URL.Query().Get("by") == "command" {
+		return caller{way: "by junction restart"}
+	}
+	return caller{way: "in the console"}
 }
 
 // sharesServers reports whether commands of this user may use the servers of this process instead

@@ -32,7 +32,7 @@ func Encrypt(t settings.TLS, p place.Place, l net.Listener, log *slog.Logger) (n
 	if !t.Encrypts() {
 		return l, nil
 	}
-	c := &Certificate{TLS: settings.TLS{Cert: p.Path(t.Cert), Key: p.Path(t.Key), ClientCA: p.Path(t.ClientCA)}, Log: log}
+	c := &Certificate{TLS: placed(t, p), Log: log}
 	if _, err := c.Config(nil); err != nil {
 		return nil, err
 	}
@@ -42,6 +42,12 @@ func Encrypt(t settings.TLS, p place.Place, l net.Listener, log *slog.Logger) (n
 		e.daily.Reset(certificateSayTime)
 	})
 	return e, nil
+}
+
+// placed returns t with the paths of its files in a place.
+func placed(t settings.TLS, p place.Place) settings.TLS {
+	t.Cert, t.Key, t.ClientCA = p.Path(t.Cert), p.Path(t.Key), p.Path(t.ClientCA)
+	return t
 }
 
 // An Encrypted is a listener that accepts TLS connections.

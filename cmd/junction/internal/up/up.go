@@ -47,6 +47,7 @@ const garbagePercent = 200
 
 func Command(a *cli.App) *cobra.Command {
 	var o Options
+	var check bool
 	cmd := &cobra.Command{
 		Use:   "up [SERVER…]",
 		Short: "Serve all your servers, or those named, at one address; service does at login",
@@ -75,10 +76,16 @@ you agree, on the terminal or by naming the file with --config.`,
 			if o.profile != "" && !o.Stdio {
 				return cli.Usagef("--profile goes with --stdio; over HTTP, profiles are at %s/NAME", launch.EndpointPath)
 			}
+			if a.Flags.JSON && !check {
+				return cli.Usagef("--json goes with --check")
+			}
 			for _, name := range args {
 				if !slices.Contains(o.Names, name) {
 					o.Names = append(o.Names, name)
 				}
+			}
+			if check {
+				return checkUp(cmd.Context(), a, o)
 			}
 			return serveUp(cmd.Context(), a, o)
 		},
@@ -89,6 +96,8 @@ you agree, on the terminal or by naming the file with --config.`,
 		"offer tools and prompts under the servers' own names; a name that is taken gets a suffix")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+launch.EndpointPath+"/NAME")
 	cmd.Flags().BoolVar(&o.console, "console", false, "serve a web page, on this machine only, with servers and messages; the printed link admits one browser")
+	cmd.Flags().BoolVar(&check, "check", false, "start nothing: check the configuration, print each setting with its source, and compare it with a running junction up")
+	a.JSONFlag(cmd, Checked{})
 	reach.ConfigFlags(a, cmd.Flags())
 	reach.FrozenFlag(a, cmd.Flags())
 	reach.RecordFlag(a, cmd.Flags())

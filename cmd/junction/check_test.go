@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
+)
+
+// checked returns the output of up --check --json, and its exit code.
+func (w *world) checked(args ...string) (c up.Checked, code int) {
+	w.Helper()
+	out, err := w.command(append([]string{"up", "--check", "--json"}, args...)...).Output()
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		code = failed.ExitCode()
+	} else if err != nil {
+		w.Fatal(err)
+	}
+	if err := json.Unmarshal(out, &c); err != nil {
+		w.Fatalf("%s: %v", out, err)
+	}
+	return c, code
+}
+
+func TestACheckFindsFaultsAndStartsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	marker := filepath.Join(w.dir, "started")
+	const key = "0123456789abcdef0123456789abcdef"
+	config := func(entry, junction string) {
+		w.write("mcp.json", `{
+  "mcpServers": {"a": {"command": "touch", "args": ["`+filepath.ToSlash(marker)+`"]}`+entry+`},
+  "junction": {
+    `+junction+`
+  }
+}`)
+	}
+	for _, test := range []struct{ entry, junction, fault string }{
+		{"", `"tools": "all"`, ""},
+		{`, "b": {"command": "no-such-program-anywhere"}`, "", `server "b": "no-such-program-anywhere" is not found in PATH`},
+		{`, "b": {"url": "https://b.example/mcp", "headers": {"X": "${secret:none}"}}`, "", `secret "none"`},
+		{`, "b": {"command": 1}`, "", `command`},
+		{"", `"listen": {"tls": {"cert": "none.pem", "key": "none.key"}}`, "--tls-cert: stat"},
+		{"", `"listen": {"tls": {"cert": "none.pem"}}`, "listen.tls.cert and listen.tls.key go together"},
+		{"", `"listen": {"http": "no.such.host.invalid:1"}`, "listen.http: lookup"},
+		{"", `"listen": {"admin": "0.0.0.0:9464"}`, "is not a loopback address"},
+		{"", `"listen": {"http": "nonsense"}`, "listen.http: expected HOST:PORT"},
+		{"", `"auth": ["local"], "listen": {"http": "0.0.0.0:0"}`, "needs --public-url"},
+		{"", `"auth": ["local"], "listen": {"publicURL": "http://tools.example"}`, "it needs https"},
+		{"", `"auth": ["local"], "authorization": {"provider": {"issuer": "https://a.example", "clientId": "x", "secretEnv": "NOT_SET", "domains": ["a.example"]}}`, "the variable NOT_SET is not set"},
+		{"", `"policy": "none.json"`, "none.json"},
+		{"", `"profiles": {"p": {"servers": ["c"]}}`, `there is no server "c"`},
+		{"", `"auth": ["keys"], "roles": {"r": {"who": ["*"], "profiles": ["q"]}}`, `there is no profile "q"`},
+		{"", `"roles": {"r": {"who": ["*"]}}`, "roles"},
+		{"", `"stateKeys": ["${file:none}"]`, "stateKeys[0]"},
+		{"", `"limits": {"taskTime": "1ms"}`, "limits.taskTime: expected 1s to"},
+		{"", `"limits": {"message": "1GB"}`, "limits.message: expected up to 32MB"},
+		{"", `"authorization": {"url": "https://a.example"}, "listen": {"publicURL": "https://b.example"}`, "it is an older name of listen.publicURL"},
+	} {
+		config(test.entry, test.junction)
+		c, code := w.checked("--config", "mcp.json")
+		found := slices.ContainsFunc(c.Faults, func(fault string) bool { return strings.Contains(fault, test.fault) })
+		if (code == cli.ExitOK) != (test.fault == "") || code != cli.ExitOK && (code != cli.ExitConnection || !found) {
+			t.Errorf("%s %s: exit code %d, %q, want %q", test.entry, test.junction, code, c.Faults, test.fault)
+		}
+	}
+	config("", `"limits": {"rate": "1/m"}, "stateKeys": ["`+key+`"]`)
+	c, code := w.checked("--config", "mcp.json", "--tools", "all")
+	got := map[string]string{}
+	for _, s := range c.Settings {
+		got[s.Setting] = fmt.Sprint(string(s.Value), " ", s.From)
+	}
+	for name, want := range map[string]string{"tools": `"all" --tools`, "limits.rate": `"1/m" mcp.json:4`, "limits.sessions": "100000 default", "stateKeys": `["***"] mcp.json:4`} {
+		if got[name] != want {
+			t.Errorf("%s: %s, want %s", name, got[name], want)
+		}
+	}
+	if _, err := os.Stat(marker); err == nil || code != cli.ExitOK {
+		t.Errorf("exit code %d; a server was started: %v", code, err == nil)
+	}
+	if left, _ := filepath.Glob(filepath.Join(w.dir, "junction", "*.db")); len(left) > 0 {
+		t.Errorf("it made %q", left)
+	}
+}
+
+func TestACheckComparesWithARunningGateway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	argv := `{"command": "env", "args": ["` + strings.Join(self(t, "serve", "time"), `","`) + `"]}`
+	config := func(file, entries, junction string) {
+		w.write(file, `{"mcpServers": {`+entries+`}, "junction": {"listen": {"http": "127.0.0.1:0"}`+junction+`}}`)
+	}
+	config("mcp.json", `"a": `+argv, "")
+	started := w.start("up", "--config", "mcp.json")
+	started.find("junction serves at")
+	if c, _ := w.checked("--config", "mcp.json"); len(c.Running) != 1 || len(c.Running[0].Changes) != 0 {
+		t.Errorf("without a change it is %+v", c.Running)
+	}
+	config("next.json", `"a": {"command": "env", "args": ["true"]}, "b": `+argv, `, "limits": {"rate": "5/m", "sessions": 9}, "servers": {"a": {"isolation": "user"}}, "review": "all"`)
+	c, code := w.checked("--config", "next.json")
+	want := map[string]string{
+		"limits.rate": "at once", "limits.sessions": "when junction up starts again", "review": "at once: the server starts anew",
+		"servers.a.isolation": "at once: the server starts anew", "server a": "at once: the server starts anew", "server b (added)": "at once",
+	}
+	if code != cli.ExitOK || len(c.Running) != 1 {
+		t.Fatalf("exit code %d: %+v", code, c)
+	}
+	got := map[string]string{}
+	for _, change := range c.Running[0].Changes {
+		got[change.Changed] = change.Holds
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the changes are\n%v, want\n%v", got, want)
+	}
+	config("mcp.json", `"a": `+argv, `, "limits": {"sessions": 9}`) // the running gateway reads it
+	started.find("these changes apply when junction up starts again: limits.sessions")
+	if c, _ := w.checked("--config", "mcp.json"); len(c.Running) != 1 || len(c.Running[0].Changes) != 1 || c.Running[0].Changes[0].Changed != "limits.sessions" {
+		t.Errorf("of a change that waits it says %+v", c.Running)
+	}
+}
