@@ -37,6 +37,7 @@ const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	formTime          = 30 * time.Second // time to send the body of a request for a login
+	usesPause         = time.Minute      // time between two checks whether keys were used
 )
 
 // A Front describes where a command serves: at an address, or on standard input and output.
@@ -216,11 +217,16 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
-	select {
-	case err := <-ended:
-		d.Close()
-		return err
-	case <-ctx.Done():
+	defer access.saveUses(context.WithoutCancel(ctx), true)
+	for uses := time.Tick(usesPause); ctx.Err() == nil; {
+		select {
+		case err := <-ended:
+			d.Close()
+			return err
+		case <-uses:
+			access.saveUses(ctx, false)
+		case <-ctx.Done():
+		}
 	}
 	WaitBeforeDrain(ctx, a, f.drain)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.Time)
