@@ -85,7 +85,7 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 	}
 	// The other flags of up have no setting.
 	alone := []string{
-		"http", "allow-host", "allow-origin", "tls-cert", "tls-key", "tls-client-ca", "auth", "public-url", "stdio", "otlp", "admin", "admin-insecure", "profile",
+		"http", "allow-host", "allow-origin", "tls-cert", "tls-key", "tls-client-ca", "tls-client-revoked", "auth", "public-url", "stdio", "otlp", "admin", "admin-insecure", "profile",
 		"console", "config", "frozen", "record", "verbose", "log-format", "log-level", "help", "trusted-proxy",
 	}
 	up.Command((&cli.App{Place: clitest.PlaceOf(t)})).Flags().VisitAll(func(f *pflag.Flag) {

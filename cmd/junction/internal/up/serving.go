@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/admission"
@@ -51,7 +52,8 @@ type Front struct {
 	proxies []string // networks of proxies whose reports of client addresses are trusted
 	Security
 	drain  Drain
-	shared *shared // with other replicas
+	shared *shared           // with other replicas
+	log    func() *audit.Log // returns the audit log, or nil if there is none; nil for commands that write none
 
 	// authorization holds the settings for tokens. folder is the folder of their file.
 	authorization settings.Authorization
@@ -210,7 +212,11 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: a.ServerLog(), ConnContext: admission.ConnContext}
+	var handler http.Handler = d
+	if e, is := l.(*Encrypted); is {
+		handler = e.Certificate.WithoutRevoked(handler, f.log)
+	}
+	server := &http.Server{Handler: trusted.Handler(handler), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: a.ServerLog(), ConnContext: admission.ConnContext}
 	if _, secure := l.(*Encrypted); !secure { // a proxy in front may parse heads of requests in another way
 		l = HeadListener{l}
 		WatchHeads(server)

@@ -3,6 +3,7 @@ package up
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,12 +33,14 @@ const (
 type Security struct {
 	Cert, Key string // files; empty without encryption
 	ClientCA  string // file with the authorities that sign client certificates; empty if clients need no certificate
+	Revoked   string // file with revoked client certificates; empty without one
 }
 
 func (s *Security) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&s.Cert, "tls-cert", "", "with --http: serve https with the certificate and its chain in `FILE`, PEM; a changed file is read again")
 	flags.StringVar(&s.Key, "tls-key", "", "the key of --tls-cert, in `FILE`, PEM")
 	flags.StringVar(&s.ClientCA, "tls-client-ca", "", "admit only clients with a certificate that an authority in `FILE` signed, PEM; its common name is the user; a changed file is read again")
+	flags.StringVar(&s.Revoked, "tls-client-revoked", "", "refuse client certificates that `FILE` revokes: revocation lists (CRL), or a serial number or SHA-256 in each line; a changed file is read again")
 }
 
 // check returns an error if the flags are not valid.
@@ -47,6 +50,8 @@ func (s *Security) check() error {
 		return cli.Usagef("--tls-cert and --tls-key go together")
 	case s.ClientCA != "" && s.Cert == "":
 		return cli.Usagef("--tls-client-ca goes with --tls-cert and --tls-key")
+	case s.Revoked != "" && s.ClientCA == "":
+		return cli.Usagef("--tls-client-revoked goes with --tls-client-ca")
 	}
 	return nil
 }
@@ -56,7 +61,7 @@ func (s *Security) Listen(p place.Place, l net.Listener, log *slog.Logger) (net.
 	if s.Cert == "" {
 		return l, nil
 	}
-	c := &Certificate{Security: Security{p.Path(s.Cert), p.Path(s.Key), p.Path(s.ClientCA)}, Log: log}
+	c := &Certificate{Security: Security{p.Path(s.Cert), p.Path(s.Key), p.Path(s.ClientCA), p.Path(s.Revoked)}, Log: log}
 	if _, err := c.Config(nil); err != nil {
 		return nil, err
 	}
@@ -88,13 +93,14 @@ type Certificate struct {
 
 	Log *slog.Logger
 
-	mu     sync.Mutex
-	Looked time.Time
-	fault  string // last logged reason why the files cannot be used; empty if they can
-	stamp  string // identifies the versions of the files
-	now    *tls.Config
-	begins time.Time // the certificate and its signers are valid only between begins and ends
-	ends   time.Time
+	mu      sync.Mutex
+	Looked  time.Time
+	fault   string // last logged reason why the files cannot be used; empty if they can
+	stamp   string // identifies the versions of the files
+	now     *tls.Config
+	refused revocation // revoked certificates of clients
+	begins  time.Time  // the certificate and its signers are valid only between begins and ends
+	ends    time.Time
 }
 
 // Config returns the configuration for a new connection. If the files cannot be read, it returns
@@ -108,7 +114,7 @@ func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 	}
 	c.Looked = time.Now()
 	stamp := ""
-	for _, file := range []struct{ flag, path string }{{"--tls-cert", c.Cert}, {"--tls-key", c.Key}, {"--tls-client-ca", c.ClientCA}} {
+	for _, file := range []struct{ flag, path string }{{"--tls-cert", c.Cert}, {"--tls-key", c.Key}, {"--tls-client-ca", c.ClientCA}, {"--tls-client-revoked", c.Revoked}} {
 		if file.path == "" {
 			continue
 		}
@@ -139,6 +145,13 @@ func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 			return c.before(fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", c.ClientCA))
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
+		if c.Revoked != "" {
+			refused, err := readRevoked(c.Revoked, certificatesIn(text))
+			if err != nil {
+				return c.before(fmt.Errorf("--tls-client-revoked: %s: %w", c.Revoked, err))
+			}
+			c.refused = refused
+		}
 	}
 	c.now, c.stamp, c.fault = config, stamp, ""
 	c.begins, c.ends = time.Time{}, time.Time{}
@@ -156,6 +169,19 @@ func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 	}
 	c.warnExpiry(time.Now())
 	return c.now, nil
+}
+
+// certificatesIn returns the certificates in a text in PEM.
+func certificatesIn(text []byte) (all []*x509.Certificate) {
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			return all
+		}
+		if one, err := x509.ParseCertificate(block.Bytes); err == nil {
+			all = append(all, one)
+		}
+	}
 }
 
 func (c *Certificate) before(err error) (*tls.Config, error) {
@@ -188,6 +214,9 @@ func (c *Certificate) warnExpiry(now time.Time) {
 		c.Log.Warn("junction: the certificate expires soon: give --tls-cert a new one", "file", c.Cert, "ends", c.ends)
 	case now.Before(c.begins):
 		c.Log.Warn("junction: the certificate is not valid yet, so clients refuse it", "file", c.Cert, "begins", c.begins)
+	}
+	if ends := c.refused.ends; !ends.IsZero() && now.After(ends) {
+		c.Log.Warn("junction: a list of revoked certificates is out of date, and is still used: give --tls-client-revoked a new one", "file", c.Revoked, "ended", ends)
 	}
 }
 
