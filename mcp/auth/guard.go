@@ -200,6 +200,7 @@ func (g *Guard) check(r *http.Request) (*Token, *Refusal) {
 	hash := hashOf(text)
 	t := g.cache.get(hash, now)
 	if t == nil {
+		before := g.cache.clears()
 		var err error
 		t, err = g.options.Verifier.Verify(share.With(r.Context(), share.Key("", "", r.RemoteAddr)), text, g.options.Resource)
 		if err == nil {
@@ -208,7 +209,7 @@ func (g *Guard) check(r *http.Request) (*Token, *Refusal) {
 		if err != nil {
 			return nil, g.refuseToken(err)
 		}
-		g.cache.put(hash, t, now)
+		g.cache.put(hash, t, now, before)
 	}
 	if !t.Expires.IsZero() && !now.Before(t.Expires) {
 		return nil, g.refuseToken(fmt.Errorf("%w: it expired", ErrToken))
@@ -222,6 +223,10 @@ func (g *Guard) check(r *http.Request) (*Token, *Refusal) {
 	carry(r.Context(), t, text)
 	return t, nil
 }
+
+// Forget makes the Guard check each token again that it has checked before, such as because a login
+// has ended.
+func (g *Guard) Forget() { g.cache.clear() }
 
 // Presented returns the token of a request, even if the token is invalid. So a caller that learns
 // that a token is invalid can end sessions and tokens that were obtained with it. Without a token,

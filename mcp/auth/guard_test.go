@@ -564,7 +564,7 @@ func TestSoManyTokensAndProofsAreRemembered(t *testing.T) {
 	var c cache
 	now := time.Now()
 	for i := range maxCached + 100 {
-		c.put(hashOf(fmt.Sprint(i)), &Token{Expires: now.Add(time.Hour)}, now)
+		c.put(hashOf(fmt.Sprint(i)), &Token{Expires: now.Add(time.Hour)}, now, 0)
 	}
 	if len(c.tokens) > maxCached {
 		t.Errorf("%d tokens", len(c.tokens))

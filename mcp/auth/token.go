@@ -104,8 +104,9 @@ func hashOf(token string) tokenHash {
 
 // cache holds checked tokens by hash.
 type cache struct {
-	mu     sync.Mutex
-	tokens map[tokenHash]remembered
+	mu      sync.Mutex
+	tokens  map[tokenHash]remembered
+	cleared int // number of calls of clear
 }
 
 type remembered struct {
@@ -127,9 +128,24 @@ func (c *cache) get(hash tokenHash, now time.Time) *Token {
 	return r.token
 }
 
-// put adds a token. If the cache is full, put drops some other tokens, which are then checked
-// again.
-func (c *cache) put(hash tokenHash, t *Token, now time.Time) {
+// clear removes all tokens.
+func (c *cache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.tokens)
+	c.cleared++
+}
+
+// clears returns the number of calls of clear.
+func (c *cache) clears() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cleared
+}
+
+// put adds a token, unless the cache was cleared since clears returned the number before. If the
+// cache is full, put drops some other tokens, which are then checked again.
+func (c *cache) put(hash tokenHash, t *Token, now time.Time, before int) {
 	until := t.Expires
 	if until.IsZero() {
 		until = now.Add(maxRemembered)
@@ -139,6 +155,9 @@ func (c *cache) put(hash tokenHash, t *Token, now time.Time) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.cleared != before { // the token may have been checked before the reason for clearing
+		return
+	}
 	if c.tokens == nil {
 		c.tokens = map[tokenHash]remembered{}
 	}

@@ -385,7 +385,15 @@ func (x *Access) saveUses(ctx context.Context, now bool) {
 }
 
 // happened writes an event of the authorization server to the audit log.
+// A login that ended ends for all endpoints at once.
 func (x *Access) happened(_ context.Context, e authserver.Event) error {
+	if e.Kind == authserver.EventLogout || e.Kind == authserver.EventRevoke {
+		x.mu.Lock()
+		for _, g := range x.Guards {
+			g.Forget()
+		}
+		x.mu.Unlock()
+	}
 	if x.log == nil || x.log() == nil {
 		return nil
 	}
