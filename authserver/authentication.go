@@ -38,6 +38,7 @@ type authentication struct {
 	At      time.Time `json:"at"`
 	Until   time.Time `json:"until"`
 	Subject string    `json:"subject,omitempty"` // the provider's name for the user
+	Session string    `json:"session,omitempty"` // the provider's name for the session (sid)
 	Groups  []string  `json:"groups,omitempty"`  // the user's groups at the provider; without [Provider.AllGroups] only those that give scopes
 	Refresh string    `json:"refresh,omitempty"` // the provider's refresh token, sealed; empty if the provider cannot be asked again
 	Asked   time.Time `json:"asked,omitzero"`    // when the provider last confirmed the login
@@ -92,13 +93,15 @@ func (s *Server) askAgain(ctx context.Context, id string) error {
 		if err != nil {
 			return ErrNoUser // the key that sealed it was retired
 		}
-		next, isConfirmed, err := s.options.Provider.renew(ctx, s.options.Issuer+callbackPath, confirmedUser{a.User, a.Subject, a.Groups, string(token)})
+		next, isConfirmed, err := s.options.Provider.renew(ctx, s.options.Issuer+callbackPath, confirmedUser{a.User, a.Subject, a.Session, a.Groups, string(token)})
 		if errors.Is(err, ErrNoUser) {
 			s.options.Logger.WarnContext(ctx, "login ended by the provider", "user", a.User, "error", err)
-			s.record(ctx, Event{Kind: EventLogout, User: a.User, Name: "1", Reason: err.Error()})
-			err = errors.Join(err, s.options.Store.Delete(ctx, loginPrefix+hash(id), hold))
+			fault := s.options.Store.Delete(ctx, loginPrefix+hash(id), hold)
+			if fault == nil {
+				s.record(ctx, Event{Kind: EventLogout, User: a.User, Name: "1", Reason: err.Error()})
+			}
 			s.ended(ctx)
-			return err
+			return errors.Join(err, fault)
 		}
 		if err != nil {
 			return err

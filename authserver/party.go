@@ -82,7 +82,7 @@ func (p *Provider) partyFor(ctx context.Context, callback string) (*party, error
 	}
 	keys := rp.NewRemoteKeySet(p.HTTP, found.Keys)
 	verifier := func(options ...rp.VerifierOption) *rp.IDTokenVerifier {
-		return rp.NewIDTokenVerifier(found.Issuer, p.ClientID, keys, append(options, rp.WithSupportedSigningAlgorithms("RS256", "ES256", "PS256", "EdDSA"), rp.WithISSVerifier(func(iss string) error {
+		return rp.NewIDTokenVerifier(found.Issuer, p.ClientID, keys, append(options, rp.WithSupportedSigningAlgorithms(jws.Names(identityAlgorithms())...), rp.WithISSVerifier(func(iss string) error {
 			if !oauthdoc.Same(iss, found.Issuer) {
 				return fmt.Errorf("it names the issuer %.200q, not %s", iss, found.Issuer)
 			}
@@ -101,6 +101,11 @@ func (p *Provider) partyFor(ctx context.Context, callback string) (*party, error
 	return made, nil
 }
 
+// identityAlgorithms returns the signature algorithms of ID tokens and logout tokens.
+func identityAlgorithms() []jose.SignatureAlgorithm {
+	return []jose.SignatureAlgorithm{jose.RS256, jose.ES256, jose.PS256, jose.EdDSA}
+}
+
 // page returns the URL of the provider's login page.
 func (t *party) page(state string, v *visit) string {
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(v.Verifier), oauth2.SetAuthURLParam("nonce", v.Nonce)}
@@ -114,6 +119,7 @@ func (t *party) page(state string, v *visit) string {
 type confirmedUser struct {
 	name    string // name on this server
 	subject string // subject at the provider
+	session string // session at the provider (sid), or empty
 	groups  []string
 	refresh string // refresh token of the provider, or empty
 }
@@ -133,6 +139,7 @@ func (p *Provider) redeem(ctx context.Context, t *party, code, verifier string) 
 	if err != nil {
 		return nil, err
 	}
+	v.session = who.SessionID
 	if granted, isNamed := token.Extra("scope").(string); slices.Contains(t.config.Scopes, oidc.ScopeOfflineAccess) && (!isNamed || slices.Contains(strings.Fields(granted), oidc.ScopeOfflineAccess)) {
 		v.refresh = token.RefreshToken
 	}

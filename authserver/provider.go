@@ -141,7 +141,7 @@ func (s *Server) userAtProvider(r *http.Request, v visit) (*authentication, erro
 	if err != nil {
 		return nil, err
 	}
-	a := &authentication{User: got.name, Subject: got.subject, Groups: got.groups}
+	a := &authentication{User: got.name, Subject: got.subject, Session: got.session, Groups: got.groups}
 	if got.refresh != "" {
 		a.Refresh = s.ring.Seal([]byte(got.refresh), []byte(loginContext))
 	}

@@ -46,6 +46,7 @@ const (
 	loginPath     = prefix + "login"
 	consentPath   = prefix + "consent"
 	callbackPath  = prefix + "callback"
+	logoutPath    = prefix + "backchannel-logout"
 
 	metadataPath = "/.well-known/oauth-authorization-server"
 	openIDPath   = "/.well-known/openid-configuration"
@@ -247,6 +248,7 @@ func (s *Server) route() {
 	s.mux.HandleFunc("GET "+consentPath, s.showConsent)
 	s.mux.HandleFunc("POST "+consentPath, s.consent)
 	s.mux.HandleFunc("GET "+callbackPath, s.providerSays)
+	s.mux.HandleFunc("POST "+logoutPath, s.backChannelLogout)
 	s.mux.HandleFunc("GET "+metadataPath, s.metadata)
 	s.mux.HandleFunc("GET "+openIDPath, s.metadata)
 }

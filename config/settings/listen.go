@@ -35,6 +35,7 @@ type TLS struct {
 	Cert     string `json:"cert,omitempty" example:"tls.crt" flag:"tls-cert FILE" restart:"gateway" usage:"with --http: serve https with the certificate and its chain in FILE, PEM; a changed file is read again" doc:"the file with the certificate and its chain, PEM; a changed file is read again. A relative path is from this file's folder"`
 	Key      string `json:"key,omitempty" example:"tls.key" flag:"tls-key FILE" restart:"gateway" usage:"the key of --tls-cert, in FILE, PEM" doc:"the file with the key of cert, PEM"`
 	ClientCA string `json:"clientCA,omitempty" example:"clients.crt" flag:"tls-client-ca FILE" restart:"gateway" usage:"admit only clients with a certificate that an authority in FILE signed, PEM; its common name is the user; a changed file is read again" doc:"the file with the authorities of clients, PEM: only clients with a certificate of theirs are admitted, and its common name is the user. A changed file is read again"`
+	Revoked  string `json:"clientRevoked,omitempty" example:"revoked.crl" flag:"tls-client-revoked FILE" restart:"gateway" usage:"refuse client certificates that FILE revokes: revocation lists (CRL), or a serial number or SHA-256 in each line; a changed file is read again" doc:"the file with client certificates to refuse: revocation lists (CRL), or a serial number or SHA-256 in each line. A changed file is read again"`
 }
 
 // Encrypts reports whether connections are encrypted.
@@ -42,7 +43,7 @@ func (t *TLS) Encrypts() bool { return t.Cert != "" }
 
 // locate makes relative paths absolute.
 func (l *Listen) locate(locate func(string) string) {
-	for _, p := range []*string{&l.TLS.Cert, &l.TLS.Key, &l.TLS.ClientCA} {
+	for _, p := range []*string{&l.TLS.Cert, &l.TLS.Key, &l.TLS.ClientCA, &l.TLS.Revoked} {
 		*p = locate(*p)
 	}
 	if path, is := strings.CutPrefix(l.HTTP, UnixPrefix); is {

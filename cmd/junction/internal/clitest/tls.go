@@ -23,7 +23,7 @@ type Authority struct {
 func NewAuthority(t *testing.T) *Authority {
 	t.Helper()
 	a := &Authority{}
-	a.Cert, a.Key = a.Sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
+	a.Cert, a.Key = a.Sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, SubjectKeyId: []byte{1}})
 	return a
 }
 

@@ -2,6 +2,7 @@ package policies
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 const keyExample = `  junction key create ann    prints a key, once
   junction up --auth keys --http 0.0.0.0:7717 --allow-host gw.example.com \
               --tls-cert cert.pem --tls-key key.pem
+  junction key rotate ID --overlap 24h    replaces it; both work for a day
   junction key remove ann    revokes it
 
 Ann's client connects to https://gw.example.com:7717/mcp. Without --http only programs on this
@@ -30,7 +32,7 @@ store that "state" in the settings names, for all replicas.`
 func KeyCommand(a *cli.App) *cobra.Command {
 	return withStateFlag(a, cli.Group("key", "Let colleagues and programs use your junction up, each with a key",
 		"Let colleagues and programs use your junction up, each with a key:\n\n"+keyExample+"\n\n"+keyHelp,
-		keyCreateCommand(a), keyListCommand(a), keyRemoveCommand(a)))
+		keyCreateCommand(a), keyListCommand(a), keyRotateCommand(a), keyRemoveCommand(a)))
 }
 
 // withStateFlag defines --config for the subcommands of a group, which use the shared state that a
@@ -51,7 +53,7 @@ func openKeys(ctx context.Context, a *cli.App) (*apikey.Keys, error) {
 }
 
 func keyCreateCommand(a *cli.App) *cobra.Command {
-	var scopes []string
+	var like apikey.Key
 	var lasts time.Duration
 	cmd := &cobra.Command{
 		Use:   "create USER",
@@ -68,12 +70,11 @@ func keyCreateCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var expires time.Time
-			if lasts > 0 {
-				expires = time.Now().Add(lasts)
+			if like.User = args[0]; lasts > 0 {
+				like.Expires = time.Now().Add(lasts)
 			}
 			return logged(cmd.Context(), a, func() ([]audit.Record, error) {
-				key, kept, err := k.Create(cmd.Context(), args[0], scopes, expires)
+				key, kept, err := k.Make(cmd.Context(), like)
 				if err != nil {
 					return nil, err
 				}
@@ -82,8 +83,45 @@ func keyCreateCommand(a *cli.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "a `SCOPE` that rules see in principal.scopes (repeatable)")
+	cmd.Flags().StringSliceVar(&like.Scopes, "scope", nil, "a `SCOPE` that rules see in principal.scopes (repeatable)")
 	cmd.Flags().DurationVar(&lasts, "expires", 0, "how long the key is valid, such as `720h` (default: forever)")
+	cmd.Flags().StringVar(&like.Purpose, "purpose", "", "a `TEXT` about its use, for junction key list")
+	cmd.Flags().StringVar(&like.Profile, "profile", "", "the `NAME` of a profile whose endpoint, /mcp/NAME, is the only one that takes the key")
+	return cmd
+}
+
+func keyRotateCommand(a *cli.App) *cobra.Command {
+	var overlap time.Duration
+	cmd := &cobra.Command{
+		Use:   "rotate ID",
+		Short: "Replace a key by a new one, and print that",
+		Long: "Replace a key by a new one for the same user, scopes, purpose and profile, and print the new one.\n" +
+			"Both work for the time of --overlap, then the old one ends. A key that was to expire gets a successor\nthat lives as long.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.Usagef("expected the id of a key; junction key list lists them")
+			}
+			if overlap < 0 {
+				return cli.Usagef("--overlap: expected a time such as 24h, got %v", overlap)
+			}
+			k, err := openKeys(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			return logged(cmd.Context(), a, func() ([]audit.Record, error) {
+				key, kept, err := k.Rotate(cmd.Context(), args[0], overlap)
+				if errors.Is(err, apikey.ErrNoKey) {
+					return nil, fmt.Errorf("there is no key %q; junction key list lists the ids", args[0])
+				}
+				if err != nil {
+					return nil, err
+				}
+				_, err = fmt.Fprintln(a.Stdout, key)
+				return []audit.Record{{Event: audit.EventKeyRotate, Principal: kept.User, Name: args[0], Reason: "its successor is " + kept.ID}}, err
+			})
+		},
+	}
+	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key still works; `0s` ends it at once")
 	return cmd
 }
 
@@ -99,13 +137,24 @@ func keyListCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			used, err := k.Used()
+			if err != nil {
+				return err
+			}
 			var rows [][]string
 			for _, key := range all {
 				until := "for ever"
 				if !key.Expires.IsZero() {
 					until = "until " + key.Expires.Local().Format(time.DateTime)
 				}
-				rows = append(rows, []string{key.ID, plaintext.Line(key.User, 200), until, "created " + key.Created.Local().Format(time.DateTime), plaintext.Line(strings.Join(key.Scopes, " "), 200)})
+				if !key.Expires.IsZero() && time.Now().After(key.Expires) {
+					until = "ended " + key.Expires.Local().Format(time.DateTime)
+				}
+				last := "never used"
+				if at := used[key.ID]; !at.IsZero() {
+					last = "used " + at.Local().Format(hourFormat)
+				}
+				rows = append(rows, []string{key.ID, plaintext.Line(key.User, 200), until, "created " + key.Created.Local().Format(time.DateTime), last, details(key), plaintext.Line(strings.Join(key.Scopes, " "), 200)})
 			}
 			if len(rows) == 0 {
 				a.Out.Printf("There are no keys; junction key create USER makes one.\n")
@@ -115,6 +164,24 @@ func keyListCommand(a *cli.App) *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// hourFormat is the format of the time of a key's last use, which is known to the hour.
+const hourFormat = "2006-01-02 15h"
+
+// details returns the purpose, the profile and the predecessor of a key.
+func details(k apikey.Key) string {
+	var all []string
+	if k.Purpose != "" {
+		all = append(all, plaintext.Line(k.Purpose, 200))
+	}
+	if k.Profile != "" {
+		all = append(all, "only at /mcp/"+plaintext.Line(k.Profile, 100))
+	}
+	if k.Follows != "" {
+		all = append(all, "replaces "+k.Follows)
+	}
+	return strings.Join(all, ", ")
 }
 
 func keyRemoveCommand(a *cli.App) *cobra.Command {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/apikey"
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
@@ -69,9 +70,10 @@ const MaxUnnamed = 10
 
 // An Access authenticates the requests to the endpoints of an address, by keys or tokens.
 type Access struct {
-	Origins  []string                                    // origins under which clients may reach the address; messages show the first one
-	Keys     func(*http.Request) (*mcp.Principal, error) // authenticates requests by key; nil if keys are not accepted
-	Verifier auth.Verifier                               // checks tokens; nil if tokens are not accepted
+	Origins  []string                                                      // origins under which clients may reach the address; messages show the first one
+	Keys     func(r *http.Request, profile string) (*mcp.Principal, error) // authenticates requests by key; nil if keys are not accepted
+	keys     *apikey.Keys                                                  // keys of Keys; may be nil
+	Verifier auth.Verifier                                                 // checks tokens; nil if tokens are not accepted
 	Issuers  []string
 	local    *authserver.Server // authorization server of --auth local; nil without it
 	Needs    []string
@@ -98,7 +100,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 	if len(ways) == 0 {
 		return nil, nil
 	}
-	x := &Access{Refused: RefusalCounter{Log: a.Logger()}, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
+	x := &Access{Refused: RefusalCounter{Log: a.Logger()}, log: f.log, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
 	if g := a.Launch.Shared(); g != nil {
 		x.once, x.secret = onceAtAll(g), a.Launch.SharedSecret("nonces of proofs")
 	}
@@ -110,7 +112,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 			if err != nil {
 				return nil, err
 			}
-			x.Keys = k.Principal
+			x.keys, x.Keys = k, k.PrincipalAt
 			if all, err := k.All(); err == nil {
 				var names []string
 				for _, key := range all {
@@ -371,8 +373,23 @@ func (x *Access) refused(r *http.Request, why error) {
 	_ = x.log().AdminByAnyone(&audit.Record{Event: audit.EventLogin, Outcome: authserver.OutcomeRefused, Rule: "key or token", Reason: redact.Text(why.Error(), cli.MaxReason)}, host) // the log reports why it cannot be written
 }
 
+// saveUses writes when keys were used, and logs an error. With now, it does not wait until that is
+// due.
+func (x *Access) saveUses(ctx context.Context, now bool) {
+	if x == nil || x.keys == nil {
+		return
+	}
+	if err := x.keys.SaveUses(ctx, now); err != nil {
+		x.Refused.Log.Warn("junction: it is not recorded when keys were used", "error", err)
+	}
+}
+
 // happened writes an event of the authorization server to the audit log.
+// A login that ended ends for all endpoints at once.
 func (x *Access) happened(_ context.Context, e authserver.Event) error {
+	if e.Kind == authserver.EventLogout || e.Kind == authserver.EventRevoke {
+		x.forgetTokens()
+	}
 	if x.log == nil || x.log() == nil {
 		return nil
 	}
@@ -384,8 +401,10 @@ func (x *Access) happened(_ context.Context, e authserver.Event) error {
 }
 
 func (x *Access) letIn(path string) (principal func(*http.Request) (*mcp.Principal, error), challenge func(needs []string) string) {
+	_, profile, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	byKey := func(r *http.Request) (*mcp.Principal, error) { return x.Keys(r, profile) }
 	if x.Verifier == nil {
-		return x.Keys, nil
+		return byKey, nil
 	}
 	byToken := func(r *http.Request) (*mcp.Principal, error) {
 		g, err := x.guard(r.Host, path)
@@ -408,7 +427,7 @@ func (x *Access) letIn(path string) (principal func(*http.Request) (*mcp.Princip
 	if x.Keys == nil {
 		return byToken, challenge
 	}
-	return auth.First(x.Keys, byToken), challenge
+	return auth.First(byKey, byToken), challenge
 }
 
 // serve handles requests for authorization metadata and for logins. It reports whether the request

@@ -62,9 +62,9 @@ func BenchmarkAuthenticatedCall(b *testing.B) {
 		{"anybody", "", nil},
 		{"token checked by signature", token, &up.Access{Verifier: signed}},
 		{"token asked about", rand.Text() + rand.Text(), &up.Access{Verifier: asked}},
-		{"one of 10 keys", fewKey, &up.Access{Keys: few.Principal}},
-		{"one of 10000 keys", manyKey, &up.Access{Keys: many.Principal}},
-		{"token where keys are taken too", token, &up.Access{Verifier: signed, Keys: few.Principal}},
+		{"one of 10 keys", fewKey, &up.Access{Keys: few.PrincipalAt}},
+		{"one of 10000 keys", manyKey, &up.Access{Keys: many.PrincipalAt}},
+		{"token where keys are taken too", token, &up.Access{Verifier: signed, Keys: few.PrincipalAt}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var o streamable.Options

@@ -140,7 +140,7 @@ func (v *Served) AdminMux(ctx context.Context, reach Audience, registry promethe
 		fmt.Fprintln(w, "ok")
 	})
 	if reach != BareNetwork {
-		v.serveControl(mux, withToken, func(r *http.Request) caller { return caller{"through --admin", hostOf(r.RemoteAddr)} })
+		v.serveControl(mux, withToken, func(r *http.Request) caller { return caller{"through --admin", r.RemoteAddr} })
 	}
 	return mux
 }

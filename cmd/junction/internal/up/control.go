@@ -213,7 +213,7 @@ func (v *Served) approveExactly(ctx context.Context, by caller, name, hash strin
 	}
 	err = policies.ApproveDefinitions(approved, name, all[i].Definitions())
 	if err == nil {
-		v.note(&audit.Record{Event: audit.EventApprove, Operator: by.operator(), Address: by.address, Server: name, Name: hash})
+		v.note(&audit.Record{Event: audit.EventApprove, Operator: by.operator(), Address: hostOf(by.address), Server: name, Name: hash})
 	}
 	return http.StatusInternalServerError, err
 }
@@ -222,7 +222,7 @@ func (v *Served) approveExactly(ctx context.Context, by caller, name, hash strin
 func (v *Served) restart(name string, by caller) error {
 	err := v.board.restart(name, by.String(), func() error { return v.Gateway.Members().Restart(name) })
 	if err == nil {
-		v.note(&audit.Record{Event: audit.EventRestart, Operator: by.operator(), Address: by.address, Server: name})
+		v.note(&audit.Record{Event: audit.EventRestart, Operator: by.operator(), Address: hostOf(by.address), Server: name})
 	}
 	return err
 }

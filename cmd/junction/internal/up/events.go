@@ -26,7 +26,7 @@ const (
 // A caller is an administrator of a running gateway.
 type caller struct {
 	way     string // such as "in the console"; empty for the gateway itself, which noticed a changed file
-	address string // IP address; empty on this machine
+	address string // with a port; empty on this machine
 }
 
 // String returns the caller for messages.
@@ -167,7 +167,7 @@ func filesOf(before, after map[string]string) json.RawMessage {
 // noteReload writes a line about a reload. before has the hashes of the files before they were
 // read, and err is the reason why they cannot be used.
 func (v *Served) noteReload(by caller, before map[string]string, err error) {
-	r := &audit.Record{Event: audit.EventReload, Operator: by.operator(), Address: by.address, Files: filesOf(before, v.hashes())}
+	r := &audit.Record{Event: audit.EventReload, Operator: by.operator(), Address: hostOf(by.address), Files: filesOf(before, v.hashes())}
 	if err != nil {
 		r.Outcome, r.Reason = outcomeError, redact.Text(err.Error(), cli.MaxReason)
 	}

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/admission"
@@ -38,6 +39,7 @@ const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	formTime          = 30 * time.Second // time to send the body of a request for a login
+	usesPause         = time.Minute      // time between two checks whether keys were used
 )
 
 // A Front describes where a command serves: at an address, or on standard input and output.
@@ -48,7 +50,8 @@ type Front struct {
 	Auth   []string // ways to authenticate clients, without AuthNone, each once
 	drain  Drain
 	limits settings.GatewayLimits
-	shared *shared // with other replicas
+	shared *shared           // with other replicas
+	log    func() *audit.Log // returns the audit log, or nil if there is none; nil for commands that write none
 
 	// authorization holds the settings for tokens. folder is the folder of their file.
 	authorization settings.Authorization
@@ -103,6 +106,8 @@ func (f *Front) check() error {
 		return f.Flags.wrong("%s and %s go together", "listen.tls.cert", "listen.tls.key")
 	case f.TLS.ClientCA != "" && !f.TLS.Encrypts():
 		return f.Flags.wrong("%s goes with %s and %s", "listen.tls.clientCA", "listen.tls.cert", "listen.tls.key")
+	case f.TLS.Revoked != "" && f.TLS.ClientCA == "":
+		return f.Flags.wrong("%s goes with %s", "listen.tls.clientRevoked", "listen.tls.clientCA")
 	case f.Stdio && f.TLS.Encrypts():
 		return f.Flags.wrong("%s goes with %s", "listen.tls.cert", "listen.http")
 	case f.Stdio && f.HTTP != "":
@@ -221,18 +226,27 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: cmp.Or(f.limits.HeaderTime, readHeaderTimeout), IdleTimeout: idleTimeout, ErrorLog: a.ServerLog(), ConnContext: admission.ConnContext}
+	var handler http.Handler = d
+	if e, is := l.(*Encrypted); is {
+		handler = e.Certificate.WithoutRevoked(handler, f.log)
+	}
+	server := &http.Server{Handler: trusted.Handler(handler), ReadHeaderTimeout: cmp.Or(f.limits.HeaderTime, readHeaderTimeout), IdleTimeout: idleTimeout, ErrorLog: a.ServerLog(), ConnContext: admission.ConnContext}
 	if _, secure := l.(*Encrypted); !secure { // a proxy in front may parse heads of requests in another way
 		l = HeadListener{l}
 		WatchHeads(server)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
-	select {
-	case err := <-ended:
-		d.Close()
-		return err
-	case <-ctx.Done():
+	defer access.saveUses(context.WithoutCancel(ctx), true)
+	for uses := time.Tick(usesPause); ctx.Err() == nil; {
+		select {
+		case err := <-ended:
+			d.Close()
+			return err
+		case <-uses:
+			access.saveUses(ctx, false)
+		case <-ctx.Done():
+		}
 	}
 	WaitBeforeDrain(ctx, a, f.drain)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.Time)

@@ -68,7 +68,7 @@ func TestPagesOfAnAllowedOrigin(t *testing.T) {
 	const origin = "https://app.example"
 	tokens := verifierOf(func(token string) (*auth.Token, error) { return nil, auth.ErrToken })
 	guarded := &up.Access{Origins: []string{"http://127.0.0.1"}, Issuers: []string{"https://as.example"}, Verifier: tokens, Guards: map[string]*auth.Guard{}}
-	keys := &up.Access{Keys: func(*http.Request) (*mcp.Principal, error) {
+	keys := &up.Access{Keys: func(*http.Request, string) (*mcp.Principal, error) {
 		return nil, streamable.Unauthorized("s", errors.New("no key"))
 	}}
 	post := []string{"Content-Type: application/json", "Accept: application/json, text/event-stream"}

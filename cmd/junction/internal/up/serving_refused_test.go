@@ -10,7 +10,7 @@ import (
 )
 
 func TestRequestsThatTwoParsersCouldReadInTwoWays(t *testing.T) {
-	keys := &up.Access{Keys: func(*http.Request) (*mcp.Principal, error) { return &mcp.Principal{Subject: "ann"}, nil }}
+	keys := &up.Access{Keys: func(*http.Request, string) (*mcp.Principal, error) { return &mcp.Principal{Subject: "ann"}, nil }}
 	server := openDoors(t, up.Front{}, keys)
 	for _, test := range []struct {
 		name, path string

@@ -3,6 +3,7 @@ package up
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -46,7 +47,7 @@ func Encrypt(t settings.TLS, p place.Place, l net.Listener, log *slog.Logger) (n
 
 // placed returns t with the paths of its files in a place.
 func placed(t settings.TLS, p place.Place) settings.TLS {
-	t.Cert, t.Key, t.ClientCA = p.Path(t.Cert), p.Path(t.Key), p.Path(t.ClientCA)
+	t.Cert, t.Key, t.ClientCA, t.Revoked = p.Path(t.Cert), p.Path(t.Key), p.Path(t.ClientCA), p.Path(t.Revoked)
 	return t
 }
 
@@ -70,13 +71,14 @@ type Certificate struct {
 
 	Log *slog.Logger
 
-	mu     sync.Mutex
-	Looked time.Time
-	fault  string // last logged reason why the files cannot be used; empty if they can
-	stamp  string // identifies the versions of the files
-	now    *tls.Config
-	begins time.Time // the certificate and its signers are valid only between begins and ends
-	ends   time.Time
+	mu      sync.Mutex
+	Looked  time.Time
+	fault   string // last logged reason why the files cannot be used; empty if they can
+	stamp   string // identifies the versions of the files
+	now     *tls.Config
+	refused revocation // revoked certificates of clients
+	begins  time.Time  // the certificate and its signers are valid only between begins and ends
+	ends    time.Time
 }
 
 // Config returns the configuration for a new connection. If the files cannot be read, it returns
@@ -90,7 +92,7 @@ func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 	}
 	c.Looked = time.Now()
 	stamp := ""
-	for _, file := range []struct{ flag, path string }{{"--tls-cert", c.Cert}, {"--tls-key", c.Key}, {"--tls-client-ca", c.ClientCA}} {
+	for _, file := range []struct{ flag, path string }{{"--tls-cert", c.Cert}, {"--tls-key", c.Key}, {"--tls-client-ca", c.ClientCA}, {"--tls-client-revoked", c.Revoked}} {
 		if file.path == "" {
 			continue
 		}
@@ -121,6 +123,13 @@ func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 			return c.before(fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", c.ClientCA))
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
+		if c.Revoked != "" {
+			refused, err := readRevoked(c.Revoked, certificatesIn(text))
+			if err != nil {
+				return c.before(fmt.Errorf("--tls-client-revoked: %s: %w", c.Revoked, err))
+			}
+			c.refused = refused
+		}
 	}
 	c.now, c.stamp, c.fault = config, stamp, ""
 	c.begins, c.ends = time.Time{}, time.Time{}
@@ -138,6 +147,19 @@ func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 	}
 	c.warnExpiry(time.Now())
 	return c.now, nil
+}
+
+// certificatesIn returns the certificates in a text in PEM.
+func certificatesIn(text []byte) (all []*x509.Certificate) {
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			return all
+		}
+		if one, err := x509.ParseCertificate(block.Bytes); err == nil {
+			all = append(all, one)
+		}
+	}
 }
 
 func (c *Certificate) before(err error) (*tls.Config, error) {
@@ -170,6 +192,9 @@ func (c *Certificate) warnExpiry(now time.Time) {
 		c.Log.Warn("junction: the certificate expires soon: give --tls-cert a new one", "file", c.Cert, "ends", c.ends)
 	case now.Before(c.begins):
 		c.Log.Warn("junction: the certificate is not valid yet, so clients refuse it", "file", c.Cert, "begins", c.begins)
+	}
+	if ends := c.refused.ends; !ends.IsZero() && now.After(ends) {
+		c.Log.Warn("junction: a list of revoked certificates is out of date, and is still used: give --tls-client-revoked a new one", "file", c.Revoked, "ended", ends)
 	}
 }
 

@@ -204,6 +204,7 @@ func listenUp(ctx context.Context, a *cli.App, o Options) (v *Served, err error)
 		return nil, err
 	}
 	v = &Served{App: a, Options: o, store: a.Store(), again: make(chan reloadRequest)}
+	v.Options.log = v.auditLog
 	defer func() {
 		if err != nil {
 			v.closeListeners()
@@ -213,10 +214,10 @@ func listenUp(ctx context.Context, a *cli.App, o Options) (v *Served, err error)
 		return v, err
 	}
 	if v.listener, err = listen(ctx, a, o.Front); err == nil {
-		v.access, err = openAccess(ctx, a, v.listener, o.Front, v.Profile)
+		v.access, err = openAccess(ctx, a, v.listener, v.Options.Front, v.Profile)
 	}
 	if v.access != nil {
-		v.access.Exchanges, v.access.log = &v.Exchanges, v.auditLog
+		v.access.Exchanges = &v.Exchanges
 	}
 	return v, err
 }
