@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/junction-mcp/junction/apikey"
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
@@ -109,6 +110,8 @@ type Access struct {
 	Keys     func(*http.Request) (*mcp.Principal, error) // authenticates requests by key; nil if keys are not accepted
 	Verifier auth.Verifier                               // checks tokens; nil if tokens are not accepted
 	Issuers  []string
+	keys     *apikey.Keys       // of Keys
+	team     http.Handler       // serves the team's page; nil without local
 	local    *authserver.Server // authorization server of --auth local; nil without it
 	Needs    []string
 	Scopes   []string
@@ -139,7 +142,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 			if err != nil {
 				return nil, err
 			}
-			x.Keys = k.Principal
+			x.Keys, x.keys = k.Principal, k
 			if all, err := k.All(); err == nil {
 				var names []string
 				for _, key := range all {
@@ -393,6 +396,10 @@ func (x *Access) serve(w http.ResponseWriter, r *http.Request) bool {
 	path := pathOf(r)
 	if x.local != nil && x.local.Serves(path) {
 		x.local.ServeHTTP(w, r)
+		return true
+	}
+	if x.team != nil && (path == teamPath || strings.HasPrefix(path, teamPath+"/")) {
+		x.team.ServeHTTP(w, r)
 		return true
 	}
 	about, found := strings.CutPrefix(path, MetadataPath)

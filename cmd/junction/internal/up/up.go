@@ -290,6 +290,9 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 	}
 	defer stopAdmin()
 	defer v.watch(ctx)()
+	if v.access != nil {
+		v.access.team = v.newTeam()
+	}
 	if o := v.Options; !o.Stdio {
 		return v.live.Run(ctx, func(ctx context.Context) error {
 			board.Start(v.Gateway.Members())
