@@ -53,7 +53,7 @@ function section(name, title, load, ...also) {
       clear(list, h('p', {class: 'notice notice-bad'}, err.message));
     }
   };
-  const again = h('button', {type: 'button', onclick: fill, 'aria-label': `Load ${title} again`}, 'Load again');
+  const again = h('button', {type: 'button', onclick: fill, 'aria-label': `Load again: ${title}`}, 'Load again');
   sections.push(h('section', {class: 'panel stack', id: name, 'aria-labelledby': `${name}-title`},
     h('div', {class: 'toolbar'}, h('h2', {class: 'grow', id: `${name}-title`}, title), also, again), list));
   return fill;
@@ -61,7 +61,7 @@ function section(name, title, load, ...also) {
 
 function table(heads, rows, empty) {
   if (rows.length === 0) return h('p', {class: 'dim'}, empty);
-  return h('div', {class: 'scroll'}, h('table', {class: 'table'},
+  return h('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': `Table: ${heads[0]}`}, h('table', {class: 'table'},
     h('thead', null, h('tr', null, heads.map((head) => h('th', {scope: 'col'}, head)))),
     h('tbody', null, rows.map((row) => h('tr', null, row.map((cell) => h('td', null, cell)))))));
 }
@@ -147,7 +147,16 @@ async function keys(list) {
   }), 'You have no key.'));
 }
 
+/** dress follows the theme of the system. */
+function dress() {
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const set = () => { document.documentElement.dataset.theme = dark.matches ? 'dark' : 'light'; };
+  dark.addEventListener('change', set);
+  set();
+}
+
 async function begin() {
+  dress();
   status = h('p', {role: 'status', 'aria-live': 'polite'});
   try {
     me = await ask('GET', 'me');
