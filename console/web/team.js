@@ -96,13 +96,33 @@ function card(call, reload) {
       refuse));
 }
 
-/** pretty indents JSON. The text stays as it is if it is none. */
-function pretty(text) {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
+/** pretty indents JSON as text: parsing it would bring back characters that the gateway made visible. */
+export function pretty(text) {
+  let found = '';
+  let depth = 0;
+  let quoted = false;
+  for (let n = 0; n < text.length; n++) {
+    const c = text[n];
+    if (quoted) {
+      found += c;
+      if (c === '\\') found += text[++n] ?? '';
+      else if (c === '"') quoted = false;
+    } else if (c === '"') {
+      quoted = true;
+      found += c;
+    } else if ((c === '{' || c === '[') && text[n + 1] !== '}' && text[n + 1] !== ']') {
+      found += `${c}\n${'  '.repeat(++depth)}`;
+    } else if ((c === '}' || c === ']') && text[n - 1] !== '{' && text[n - 1] !== '[') {
+      found += `\n${'  '.repeat(depth = Math.max(0, depth - 1))}${c}`;
+    } else if (c === ',') {
+      found += `,\n${'  '.repeat(depth)}`;
+    } else if (c === ':') {
+      found += ': ';
+    } else {
+      found += c;
+    }
   }
+  return found;
 }
 
 let shown = '';

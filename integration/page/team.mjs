@@ -65,6 +65,9 @@ try {
   const first = call(hostile);
   await see('article h3', 'echo of ours');
   await see('article pre', '<img src=x onerror=alert(1)>');
+  const shown = await page.locator('article pre').innerText();
+  if (shown.includes('\u202E')) faults.push(`a hidden character is in the arguments: ${JSON.stringify(shown)}`);
+  say(JSON.stringify(shown));
   if (await page.locator('article img').count() > 0) faults.push('an argument became an element');
   await look('waiting');
   await tabTo('Approve');
