@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -50,7 +49,7 @@ func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) {
 	_, err = s.user(r)
 	switch {
 	case err == nil && !slices.Contains(q.Prompt, oidc.PromptLogin):
-		http.Redirect(w, r, consentPath+"?request="+url.QueryEscape(sealed), http.StatusSeeOther)
+		s.goOn(w, r, q, sealed)
 	case err != nil && !errors.Is(err, ErrNoUser):
 		s.fail(w, r, "find a user", err)
 	case slices.Contains(q.Prompt, oidc.PromptNone):
@@ -63,7 +62,7 @@ func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) showLoginForm(w http.ResponseWriter, r *http.Request, status int, q *request, sealed, user, fault string) {
-	s.show(w, status, q.Redirect, s.loginPage(s.describe(r.Context(), q), sealed, s.formToken(r, "login", q), user, fault))
+	s.show(w, status, q.Redirect, s.loginPage(q.Home != "", s.describe(r.Context(), q), sealed, s.formToken(r, "login", q), user, fault))
 }
 
 // login handles a submitted login form.
@@ -96,12 +95,12 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.fail(w, r, "check a password", err)
 	default:
-		s.enter(w, r, &authentication{User: u.Name, Stamp: u.stamp()}, sealed)
+		s.enter(w, r, &authentication{User: u.Name, Stamp: u.stamp()}, q, sealed)
 	}
 }
 
-// enter logs a user in and redirects to the consent page.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request, a *authentication, sealed string) {
+// enter logs a user in and redirects to the next page.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, a *authentication, q *request, sealed string) {
 	err := s.happened(r.Context(), Event{Kind: EventLogin, User: a.User})
 	if err == nil {
 		err = s.begin(w, r, a)
@@ -113,7 +112,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, a *authentication
 		s.fail(w, r, "begin a session", err)
 		return
 	}
-	http.Redirect(w, r, consentPath+"?request="+url.QueryEscape(sealed), http.StatusSeeOther)
+	s.goOn(w, r, q, sealed)
 }
 
 // errTooMany reports that too many logins have failed.

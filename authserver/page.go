@@ -76,10 +76,13 @@ func (s *Server) describe(ctx context.Context, q *request) clientText {
 	return t
 }
 
-// loginPage returns the page with the form for name and password.
-func (s *Server) loginPage(c clientText, request, token, user, fault string) *page {
+// loginPage returns the page with the form for name and password. isHome is set if no client is
+// involved.
+func (s *Server) loginPage(isHome bool, c clientText, request, token, user, fault string) *page {
 	p := newPage("Log in to %s", s.options.Name)
-	if c.name == "" {
+	if isHome {
+		p.add("<p>The page shows what you may use here.</p>\n")
+	} else if c.name == "" {
 		p.add("<p>A program wants to use it for you. The next page asks you for permission.</p>\n")
 	} else {
 		p.add("<p>A program that calls itself <q>%s</q> wants to use it for you. The next page asks you for permission.</p>\n", c.name)

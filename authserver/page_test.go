@@ -8,7 +8,7 @@ import (
 // The headings of the pages name the resource.
 func TestHeadingsNameTheLogin(t *testing.T) {
 	s := newSite(t)
-	p := s.loginPage(clientText{name: "c"}, "r", "t", "", "")
+	p := s.loginPage(false, clientText{name: "c"}, "r", "t", "", "")
 	q := s.consentPage(&request{}, &client{}, User{}, nil, clientText{}, "r", "t")
 	for name, text := range map[string]string{"login": p.text.String(), "consent": q.text.String()} {
 		if strings.Contains(text, "%!") {

@@ -119,7 +119,7 @@ func (s *Server) providerSays(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, "go on to the consent", err)
 		return
 	}
-	s.enter(w, r, a, sealed)
+	s.enter(w, r, a, &v.Request, sealed)
 }
 
 // userAtProvider returns a new login for the user that the provider names.

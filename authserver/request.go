@@ -42,6 +42,7 @@ type request struct {
 	Prompt    []string  `json:"prompt,omitempty"`
 	Browser   string    `json:"browser"` // hash of the browser's cookie
 	Until     time.Time `json:"until"`
+	Home      string    `json:"home,omitempty"` // path to which the browser returns, if no client is involved
 }
 
 const requestContext = "authserver request"

@@ -38,6 +38,16 @@ const (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src data: blob:; " +
 	"connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
+// setPolicy sets the headers of all responses.
+func setPolicy(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
 // A Console is the web page and its API. It is an [http.Handler] for loopback addresses, and safe
 // for concurrent use after the last call of Handle.
 //
@@ -132,17 +142,11 @@ func (c *Console) Serve(ctx context.Context, l net.Listener, logger *log.Logger)
 
 // ServeHTTP implements [http.Handler].
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
+	setPolicy(w.Header())
 	if c.authenticated(r) {
 		admission.LetIn(r.Context(), "") // all pages belong to one user, so they need no key
 	} else { // without the cookie, neither a slow body nor further requests may occupy the connection
-		h.Set("Connection", "close")
+		w.Header().Set("Connection", "close")
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readHeaderTimeout)) // if this fails, the timeouts of the server apply
 	}
 	if why := crossOrigin(r); why != "" {
@@ -304,6 +308,10 @@ func servePage(w http.ResponseWriter, r *http.Request) {
 	if name == "" {
 		name = "index.html"
 	}
+	serveFile(w, name)
+}
+
+func serveFile(w http.ResponseWriter, name string) {
 	kind := kinds[path.Ext(name)]
 	data, err := web.ReadFile("web/" + name)
 	if err != nil || kind == "" {
@@ -312,6 +320,33 @@ func servePage(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", kind)
 	_, _ = w.Write(data)
+}
+
+// teamFiles are the files of the team's page, by their paths below it.
+var teamFiles = map[string]string{"": "team.html", "/team.js": "team.js", "/team.css": "team.css", "/dom.js": "dom.js", "/style.css": "style.css", "/icon.svg": "icon.svg"}
+
+// Team returns a Handler for the page of a gateway's callers, at a path. The page uses the API below
+// that path, at api/. It has no content of its own that needs a login. Team sends the headers of the
+// page's security policy with each response of h, too, which handles all other requests.
+func Team(base string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setPolicy(w.Header())
+		w.Header().Set("X-Frame-Options", "DENY")
+		name, found := teamFiles[strings.TrimPrefix(r.URL.Path, base)]
+		if !found || name == "team.html" && !isReading(r) {
+			h.ServeHTTP(w, r)
+			return
+		}
+		if !isReading(r) {
+			reply.Error(w, http.StatusMethodNotAllowed, errors.New("this page can only be read"))
+			return
+		}
+		serveFile(w, name)
+	})
+}
+
+func isReading(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead
 }
 
 // serveClosed responds with a page that explains how to get a link.

@@ -19,6 +19,14 @@ type Role struct {
 	Budget   string   `json:"budget,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)/(s|m|h)$" example:"10MB/h" doc:"bytes of results of each caller in a second, minute or hour, in place of limits.bytes"`
 }
 
+// The parts of the team's page in [Role.Console].
+const (
+	ConsoleServers = "servers"
+	ConsoleAudit   = "audit"
+	ConsoleLogins  = "logins"
+	ConsoleKeys    = "keys"
+)
+
 // The kinds of callers in [Role.Who], and Everyone, which means all.
 const (
 	UserCaller   = "user"

@@ -219,7 +219,19 @@ func textOfFor(d time.Duration) string {
 	if d == 0 {
 		return "this call only"
 	}
-	return "at most " + d.String()
+	return "at most " + brief(d)
+}
+
+// brief returns a time without zeros at its end: 1h, not 1h0m0s.
+func brief(d time.Duration) string {
+	text := d.String()
+	if short, found := strings.CutSuffix(text, "m0s"); found {
+		text = short + "m"
+	}
+	if short, found := strings.CutSuffix(text, "h0m"); found {
+		text = short + "h"
+	}
+	return text
 }
 
 // end sets the outcome of a waiting call and removes it. It reports false if another goroutine did.
@@ -266,7 +278,7 @@ func describe(n *rules.Needed, name string, parts []rules.Part, now time.Time) (
 	for _, p := range parts {
 		one := Part{Role: p.Role, Rule: p.Rule, Reason: p.Reason, For: p.For, self: p.Self}
 		if p.For > 0 {
-			one.UpTo = p.For.String()
+			one.UpTo = brief(p.For)
 		}
 		q.Parts = append(q.Parts, one)
 		if until := now.Add(p.Within); q.Until.IsZero() || until.Before(q.Until) {

@@ -122,7 +122,7 @@ func (c *pending) wait(ctx context.Context, need *rules.Needed, missing []rules.
 		c.note(ctx, Left, "", "")
 		return result, context.Cause(ctx), true
 	case Expired:
-		result, err = c.refuse(ctx, need, Expired, fmt.Sprintf("no caller of the role %s approved it within %v", openRoles(w.Parts), w.Until.Sub(w.Since)))
+		result, err = c.refuse(ctx, need, Expired, fmt.Sprintf("no caller of the role %s approved it within %s", openRoles(w.Parts), brief(w.Until.Sub(w.Since))))
 		return result, err, true
 	}
 	c.by = []Part{{Role: w.role, By: w.by}}

@@ -31,6 +31,9 @@ type Roles struct {
 	offers map[string]func(gateway.Entry) bool // report whether a profile has an entry
 }
 
+// Roles returns the roles of callers, or nil if there are none.
+func (p *Plan) Roles() *Roles { return p.roles }
+
 // A role is a role of the settings, ready for decisions.
 type role struct {
 	settings.Role
@@ -108,6 +111,15 @@ func (s RoleSet) Names() (names []string) {
 		names = append(names, r.name)
 	}
 	return names
+}
+
+// Console returns the parts of the team's page that the roles let a caller see.
+func (s RoleSet) Console() (parts []string) {
+	for _, r := range s {
+		parts = append(parts, r.Role.Console...)
+	}
+	slices.Sort(parts)
+	return slices.Compact(parts)
 }
 
 // key identifies the set among those of the same settings.
@@ -295,7 +307,7 @@ func (p *Plan) selectByRole(part Part) mcp.Middleware {
 				hides[profile] = p.deniedIn(part.Gateway, profile)
 			}
 			if part.Profile == "" {
-				own.Servers = p.servers(set)
+				own.Servers = p.Servers(set)
 			}
 			own.Keep = func(e gateway.Entry) bool {
 				role, _ := p.roles.Decide(set, part.Profile, e)
@@ -322,9 +334,9 @@ func (p *Plan) selectByRole(part Part) mcp.Middleware {
 	}
 }
 
-// servers returns the servers that callers with the roles may use, as far as profiles restrict
+// Servers returns the servers that callers with the roles may use, as far as profiles restrict
 // them; nil means all.
-func (p *Plan) servers(set RoleSet) []string {
+func (p *Plan) Servers(set RoleSet) []string {
 	servers := []string{""} // no server has this name
 	for _, r := range set {
 		of := p.Settings.ServersOf(r.Role)

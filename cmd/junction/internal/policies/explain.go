@@ -305,6 +305,9 @@ func showExplanation(a *cli.App, in policy.Input, d policy.Decision, hidden bool
 	if d.Reason != "the rule "+d.Rule.String() {
 		fmt.Fprintf(&b, "  because: %s\n", plaintext.Line(d.Reason, cli.MaxLog))
 	}
+	for _, r := range rolesAsked(&d) {
+		fmt.Fprintf(&b, "  waits for the approval of the role %s, at most %s\n", r.Role, r.Within)
+	}
 	if hidden {
 		b.WriteString("  It is denied for all arguments, so no model sees it.\n")
 	}
@@ -324,6 +327,24 @@ func showExplanation(a *cli.App, in policy.Input, d policy.Decision, hidden bool
 	return err
 }
 
+// An approvalShown is an approval that a call needs.
+type approvalShown struct {
+	Role   string `json:"role"`
+	Within string `json:"within"`
+}
+
+// rolesAsked returns the approvals that a call needs, each role once.
+func rolesAsked(d *policy.Decision) (all []approvalShown) {
+	rules, _ := d.Approvals()
+	for _, rule := range rules {
+		one, _ := rule.Approval()
+		if !slices.ContainsFunc(all, func(a approvalShown) bool { return a.Role == one.Role }) {
+			all = append(all, approvalShown{one.Role, one.Within.String()})
+		}
+	}
+	return all
+}
+
 // An ExplanationShown is the output of policy explain --json.
 type ExplanationShown struct {
 	Effect  policy.Effect `json:"effect"`
@@ -334,6 +355,8 @@ type ExplanationShown struct {
 	Input   policy.Input  `json:"input"`
 	Files   []string      `json:"files"`
 	Rules   []stepShown   `json:"rules"`
+	// Approvals lists the roles that must approve the call.
+	Approvals []approvalShown `json:"approvals,omitempty"`
 	// Role is the decision of roles, with --as and if there are roles.
 	Role *roleShown `json:"role,omitempty"`
 }
@@ -351,5 +374,5 @@ func NewExplanation(book *rules.Book, in policy.Input, d policy.Decision, hidden
 	for _, s := range d.Trace {
 		steps = append(steps, stepShown{s.Rule, s.Outcome, s.Why()})
 	}
-	return ExplanationShown{d.Effect, d.Rule, d.Reason, d.Default, hidden, in, book.Paths(), steps, nil}
+	return ExplanationShown{d.Effect, d.Rule, d.Reason, d.Default, hidden, in, book.Paths(), steps, rolesAsked(&d), nil}
 }

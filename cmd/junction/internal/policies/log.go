@@ -108,6 +108,7 @@ type verdict struct {
 	Tool   string        `json:"tool"`
 	Rule   string        `json:"rule"`
 	Reason string        `json:"reason,omitempty"` // reason that the effect is unknown
+	Roles  string        `json:"roles,omitempty"`  // roles that must approve the calls
 	Calls  int           `json:"calls"`
 }
 
@@ -175,6 +176,9 @@ func serversOfLog(entries []launch.Entry) map[string]launch.Entry {
 // judge returns the verdict on the call of the line, given the decision of the rules.
 func (l *auditLine) judge(d policy.Decision, tool string) verdict {
 	v := verdict{Effect: d.Effect, Server: l.Server, Tool: tool, Rule: d.Rule.String()}
+	for _, a := range rolesAsked(&d) {
+		v.Roles = strings.TrimPrefix(v.Roles+", "+a.Role, ", ")
+	}
 	switch {
 	case l.Method != "tools/call" && d.Default: // the default applies only to tools, in a gateway too
 		v.Effect = policy.Allow
@@ -208,6 +212,9 @@ func showVerdicts(a *cli.App, counts map[verdict]int) error {
 	var rows [][]string
 	for _, v := range all {
 		rule := plaintext.Line(v.Rule, 120)
+		if v.Roles != "" {
+			rule += " (asks the role " + plaintext.Line(v.Roles, 120) + ")"
+		}
 		if v.Reason != "" {
 			rule += ": " + plaintext.Line(v.Reason, 200)
 		}

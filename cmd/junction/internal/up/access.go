@@ -75,6 +75,7 @@ type Access struct {
 	keys     *apikey.Keys                                                  // keys of Keys; may be nil
 	Verifier auth.Verifier                                                 // checks tokens; nil if tokens are not accepted
 	Issuers  []string
+	team     http.Handler       // serves the team's page; nil without local
 	local    *authserver.Server // authorization server of --auth local; nil without it
 	Needs    []string
 	Scopes   []string
@@ -436,6 +437,10 @@ func (x *Access) serve(w http.ResponseWriter, r *http.Request) bool {
 	path := pathOf(r)
 	if x.local != nil && x.local.Serves(path) {
 		x.local.ServeHTTP(w, r)
+		return true
+	}
+	if x.team != nil && (path == teamPath || strings.HasPrefix(path, teamPath+"/")) {
+		x.team.ServeHTTP(w, r)
 		return true
 	}
 	about, found := strings.CutPrefix(path, MetadataPath)

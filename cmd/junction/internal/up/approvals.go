@@ -78,6 +78,3 @@ func (v *Served) teamURL() string {
 	}
 	return v.access.Origins[0] + teamPath
 }
-
-// teamPath is the path of the page of the team.
-const teamPath = "/team"

@@ -85,7 +85,7 @@ func (f *SettingFlags) defineOne(field reflect.StructField, one settingFlag, gro
 		value = strings.ReplaceAll(enum, ",", "|")
 	}
 	f.All = append(f.All, one)
-	to := member(&f.given, one.path)
+	to := memberAt(&f.given, one.path)
 	if to.Kind() == reflect.Pointer {
 		to.Set(reflect.New(to.Type().Elem()))
 		to = to.Elem()
@@ -113,9 +113,9 @@ func (f *SettingFlags) defineOne(field reflect.StructField, one settingFlag, gro
 	}
 }
 
-// member returns the member of settings at an index. Optional structs on the way to it are made if
+// memberAt returns the member of settings at an index. Optional structs on the way to it are made if
 // they are missing.
-func member(s *settings.Settings, path []int) reflect.Value {
+func memberAt(s *settings.Settings, path []int) reflect.Value {
 	v := reflect.ValueOf(s).Elem()
 	for _, i := range path {
 		if v.Kind() == reflect.Pointer {
@@ -188,7 +188,7 @@ func (f *SettingFlags) check() error {
 		if !f.Set.Changed(one.Name) {
 			continue
 		}
-		if _, err := settings.Parse(one.asJSON(member(&f.given, one.path))); err != nil {
+		if _, err := settings.Parse(one.asJSON(memberAt(&f.given, one.path))); err != nil {
 			_, why, _ := strings.Cut(err.Error(), ": ")
 			return cli.Usagef("--%s: %s", one.Name, why)
 		}
@@ -219,7 +219,7 @@ func (f *SettingFlags) Apply(s *settings.Settings) (*settings.Settings, error) {
 				copied[fresh.Interface()] = true
 			}
 		}
-		member(&merged, one.path).Set(member(&f.given, one.path))
+		memberAt(&merged, one.path).Set(memberAt(&f.given, one.path))
 	}
 	merged.Tools, merged.Review = cmp.Or(merged.Tools, string(search.Auto)), cmp.Or(merged.Review, reach.ReviewNone)
 	switch given := f.Set.Changed; {

@@ -1,11 +1,16 @@
 package up
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/policy"
 )
 
 // unmatched holds the reported rules and settings that match nothing.
@@ -21,6 +26,18 @@ func (u *unmatched) configured(servers []string, from string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.servers, u.from = servers, from
+}
+
+// unknownRoles returns a line for each rule that asks a role that does not exist.
+func unknownRoles(rules []policy.Rule, roles map[string]settings.Role) (lines []string) {
+	for i := range rules {
+		if a, asks := rules[i].Approval(); asks {
+			if _, exists := roles[a.Role]; !exists {
+				lines = append(lines, fmt.Sprintf("%s: there is no role %q here, so only you can approve its calls: junction policy approvals%s", rules[i].String(), a.Role, cli.Suggestion(nearest.Name(a.Role, slices.Sorted(maps.Keys(roles))))))
+			}
+		}
+	}
+	return lines
 }
 
 // reportUnmatched prints the rules and settings that match nothing of the known definitions, each
@@ -45,6 +62,7 @@ func (v *Served) reportUnmatched() {
 	for _, profile := range slices.Sorted(maps.Keys(now.Books)) {
 		for _, f := range now.Books[profile].Files {
 			lines = append(lines, w.UnmatchedRules(f.Rules)...)
+			lines = append(lines, unknownRoles(f.Rules, now.Settings.Roles)...)
 		}
 	}
 	for _, line := range w.UnmatchedSettings(now.Settings) {

@@ -292,6 +292,9 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 	defer v.noteStart()()
 	defer v.watch(ctx)()
 	defer v.follow(ctx)()
+	if v.access != nil {
+		v.access.team = v.newTeam()
+	}
 	if o := v.Options; !o.Stdio {
 		unfollow, err := o.Front.shared.follow(context.WithoutCancel(ctx), v.listener, v.App.Logger()) // also while it drains
 		if err != nil {
