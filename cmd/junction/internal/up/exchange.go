@@ -67,6 +67,14 @@ type carried struct {
 	some  *atomic.Bool
 }
 
+// Settle waits until the endpoint is idle, if it can.
+func (c carried) Settle(ctx context.Context) error {
+	if s, is := c.EndpointHandler.(settler); is {
+		return s.Settle(ctx)
+	}
+	return nil
+}
+
 // ServeHTTP implements [http.Handler].
 func (c carried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.some.Load() {

@@ -18,7 +18,6 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
-	"github.com/junction-mcp/junction/internal/admission"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/proxied"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -201,7 +200,8 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	if f.shared != nil {
 		options.StateKeysFrom = f.shared.keys
 	}
-	d := &Doors{Front: f, principal: principal, Access: access, options: options, Profile: profile, Open: map[string]EndpointHandler{}}
+	leaving := new(departure)
+	d := &Doors{Front: f, leaving: leaving.isLeaving, principal: principal, Access: access, options: options, Profile: profile, Open: map[string]EndpointHandler{}}
 	d.NewNowhere()
 	d.At(launch.EndpointPath, h)
 	d.At(OlderPath, h)
@@ -209,7 +209,8 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: a.ServerLog(), ConnContext: admission.ConnContext}
+	leaving.next, leaving.refuse = trusted.Handler(d), d.Closed(h)
+	server := &http.Server{Handler: leaving, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: a.ServerLog(), ConnContext: leaving.connContext}
 	if _, secure := l.(*Encrypted); !secure { // a proxy in front may parse heads of requests in another way
 		l = HeadListener{l}
 		WatchHeads(server)
@@ -222,9 +223,12 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 		return err
 	case <-ctx.Done():
 	}
+	leaving.begin()
 	WaitBeforeDrain(ctx, a, f.drain)
+	leaving.refuseNew()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.Time)
 	defer cancel()
+	d.settle(drain)
 	err = d.shutdown(drain)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), LastResponseTime) // for the responses to cancelled requests
 	defer cancel()
@@ -247,6 +251,7 @@ type Doors struct {
 	principal func(*http.Request) (*mcp.Principal, error)
 	Access    *Access // authenticates requests by key or token; nil if clients need neither
 
+	leaving func() bool  // reports whether clients should connect anew; may be nil
 	nowhere http.Handler // responds at all other paths
 
 	mu     sync.Mutex
@@ -356,7 +361,7 @@ func (n nothingAt) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 // endpointOptions returns the options of all endpoints. They allow the web pages of --allow-origin
 // to read responses.
 func (d *Doors) endpointOptions() streamable.Options {
-	return streamable.Options{ServeOptions: d.options, AllowedHosts: d.Front.Hosts, AllowedOrigins: d.Front.Origins, CORS: len(d.Front.Origins) > 0}
+	return streamable.Options{Leaving: d.leaving, ServeOptions: d.options, AllowedHosts: d.Front.Hosts, AllowedOrigins: d.Front.Origins, CORS: len(d.Front.Origins) > 0}
 }
 
 // At returns the endpoint at a path. If there is none, it makes one for h. It returns nil if h is
@@ -389,6 +394,33 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 	}
 	d.Open[path] = e
 	return e
+}
+
+// Closed returns a handler that refuses all requests, as an endpoint does that has shut down.
+func (d *Doors) Closed(h mcp.Handler) http.Handler {
+	e := streamable.HandlerWith(h, d.endpointOptions())
+	e.Close()
+	return e
+}
+
+// settle waits until the endpoints are idle, or ctx is done. Endpoints for HTTP+SSE, whose clients
+// cannot go elsewhere, do not wait.
+func (d *Doors) settle(ctx context.Context) {
+	d.mu.Lock()
+	all := slices.Collect(maps.Values(d.Open))
+	d.mu.Unlock()
+	var settling sync.WaitGroup
+	for _, e := range all {
+		if s, is := e.(settler); is {
+			settling.Go(func() { _ = s.Settle(ctx) })
+		}
+	}
+	settling.Wait()
+}
+
+// A settler is an endpoint that can wait until it is idle.
+type settler interface {
+	Settle(ctx context.Context) error
 }
 
 // end prevents the creation of further endpoints, and returns the existing ones.
