@@ -117,5 +117,13 @@ func (e *Edge) Elsewhere(m *jsonrpc.Message, principal *mcp.Principal) bool {
 	return fault == nil && s.Replica != "" && s.Replica != e.options.Replica
 }
 
+// Bound returns the number of rounds that must come to this process.
+func (e *Edge) Bound() int {
+	e.bound.mu.Lock()
+	defer e.bound.mu.Unlock()
+	e.bound.expire(time.Now())
+	return len(e.bound.rounds)
+}
+
 // Expected waits until all clients have sent the rounds that belong to this process.
 func (e *Edge) Expected(ctx context.Context) error { return e.bound.wait(ctx) }

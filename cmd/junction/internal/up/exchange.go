@@ -16,6 +16,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
+	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
 // Exchanges holds the servers that get exchanged tokens of callers.
@@ -73,6 +74,14 @@ func (c carried) Settle(ctx context.Context) error {
 		return s.Settle(ctx)
 	}
 	return nil
+}
+
+// Usage returns what clients hold at the endpoint.
+func (c carried) Usage() streamable.Usage {
+	if e, is := c.EndpointHandler.(*streamable.Endpoint); is {
+		return e.Usage()
+	}
+	return streamable.Usage{}
 }
 
 // ServeHTTP implements [http.Handler].

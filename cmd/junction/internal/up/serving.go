@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -49,7 +50,8 @@ type Front struct {
 	proxies []string // networks of proxies whose reports of client addresses are trusted
 	Security
 	drain  Drain
-	shared *shared // with other replicas
+	shared *shared                // with other replicas
+	doors  *atomic.Pointer[Doors] // gets the endpoints, if not nil
 
 	// authorization holds the settings for tokens. folder is the folder of their file.
 	authorization settings.Authorization
@@ -205,6 +207,9 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	d.NewNowhere()
 	d.At(launch.EndpointPath, h)
 	d.At(OlderPath, h)
+	if f.doors != nil {
+		f.doors.Store(d)
+	}
 	trusted, err := proxied.Parse(append(slices.Clone(f.authorization.TrustedProxies), f.proxies...))
 	if err != nil {
 		return err
@@ -396,6 +401,13 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 	return e
 }
 
+// endpoints returns the present endpoints.
+func (d *Doors) endpoints() []EndpointHandler {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Values(d.Open))
+}
+
 // Closed returns a handler that refuses all requests, as an endpoint does that has shut down.
 func (d *Doors) Closed(h mcp.Handler) http.Handler {
 	e := streamable.HandlerWith(h, d.endpointOptions())
@@ -406,11 +418,8 @@ func (d *Doors) Closed(h mcp.Handler) http.Handler {
 // settle waits until the endpoints are idle, or ctx is done. Endpoints for HTTP+SSE, whose clients
 // cannot go elsewhere, do not wait.
 func (d *Doors) settle(ctx context.Context) {
-	d.mu.Lock()
-	all := slices.Collect(maps.Values(d.Open))
-	d.mu.Unlock()
 	var settling sync.WaitGroup
-	for _, e := range all {
+	for _, e := range d.endpoints() {
 		if s, is := e.(settler); is {
 			settling.Go(func() { _ = s.Settle(ctx) })
 		}
