@@ -165,9 +165,9 @@ func TestChartMakesObjectsThatKubernetesKnows(t *testing.T) {
 
 func TestChartRefusesWrongValues(t *testing.T) {
 	for values, want := range map[string]string{
-		"replica: 2":                                   "replica",
-		"replicas: many":                               "integer",
-		"auth: {mode: password}":                       "auth.mode",
+		"replica: 2":             "replica",
+		"replicas: many":         "integer",
+		"auth: {mode: password}": "auth.mode",
 		"servers: {Big_Name: {image: a, port: 1}}":     "Big_Name",
 		"servers: {a: {image: a}}":                     "port",
 		"drain: {delay: soon}":                         "drain.delay",
