@@ -77,6 +77,28 @@ func Parallel(ask ...func() error) error {
 type State struct {
 	mu      sync.Mutex
 	entries map[string]json.RawMessage
+	bound   bool
+}
+
+// Bind makes the next round belong to this process, which holds something for it that is not in the
+// State. Replicas that know their peers pass the round on to it.
+func (s *State) Bind() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bound = true
+}
+
+// Bound reports whether Bind was called in this round.
+func (s *State) Bound() bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bound
 }
 
 // Get returns the value for a key, or nil.

@@ -3,6 +3,8 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"errors"
+	"strconv"
 	"sync"
 	"time"
 
@@ -32,10 +34,14 @@ type Options struct {
 //	mcp_request_duration_seconds{method,server}            a histogram
 //	mcp_request_bytes_total, mcp_result_bytes_total{method,server}
 //	mcp_requests_running
+//	mcp_server_operation_duration_seconds{mcp_method_name,gen_ai_tool_name,error_type}
+//	mcp_client_operation_duration_seconds{mcp_method_name,server,error_type}
+//	                                                       as in the semantic conventions of OpenTelemetry; see [Metrics.ToServer]
 //	mcp_notes_total{note,effect}                           actions of layers: note is policy, limit, secrets, review,
 //	                                                       retry, resent or rewritten; effect allow, ask, deny, or empty
 //
-// Subscriptions are not counted, because they run without end. Each round of a call counts.
+// Subscriptions are not counted, because they run without end. Each round of a call counts. Tools
+// beyond the first 200 share the name _OTHER in histograms.
 type Metrics struct {
 	options  Options
 	notes    series[[2]string, prometheus.Counter]
@@ -43,6 +49,11 @@ type Metrics struct {
 	asked    series[[2]string, requestMetrics]
 	received series[[2]string, prometheus.Counter]
 	running  prometheus.Gauge
+	handled  series[[3]string, prometheus.Observer] // by method, tool and error
+	sent     series[[3]string, prometheus.Observer] // by method, server and error
+
+	toolsMu sync.RWMutex
+	tools   map[string]bool // tools with a histogram of their own
 }
 
 // requestMetrics holds the metrics of all requests with one method and server.
@@ -98,7 +109,14 @@ func New(o Options) (*Metrics, error) {
 	m.asked.with = func(labels [2]string) requestMetrics {
 		return requestMetrics{duration.WithLabelValues(labels[:]...), sent.WithLabelValues(labels[:]...)}
 	}
-	for _, c := range []prometheus.Collector{requests, duration, sent, received, m.running, notes} {
+	operations := func(name, help string, labels ...string) (func([3]string) prometheus.Observer, prometheus.Collector) {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: []float64{.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60, 120, 300}}, labels)
+		return func(values [3]string) prometheus.Observer { return h.WithLabelValues(values[:]...) }, h
+	}
+	var handled, toServers prometheus.Collector
+	m.handled.with, handled = operations("mcp_server_operation_duration_seconds", "How long requests of clients took.", "mcp_method_name", "gen_ai_tool_name", "error_type")
+	m.sent.with, toServers = operations("mcp_client_operation_duration_seconds", "How long requests to servers took.", "mcp_method_name", "server", "error_type")
+	for _, c := range []prometheus.Collector{requests, duration, sent, received, m.running, notes, handled, toServers} {
 		if err := o.Registerer.Register(c); err != nil {
 			return nil, err
 		}
@@ -123,15 +141,86 @@ func (m *Metrics) Around(next mcp.Handler) mcp.Handler {
 		result, err := next.Handle(&noted{ctx, m, outer}, req)
 		labels := [2]string{method, server}
 		asked := m.asked.of(labels)
-		asked.duration.Observe(time.Since(began).Seconds())
+		took := time.Since(began).Seconds()
+		asked.duration.Observe(took)
 		asked.sent.Add(float64(len(req.Params)))
-		m.requests.of([4]string{method, server, tool, string(mcp.OutcomeOf(ctx, &result, err))}).Inc()
+		outcome := mcp.OutcomeOf(ctx, &result, err)
+		m.requests.of([4]string{method, server, tool, string(outcome)}).Inc()
+		m.handled.of([3]string{method, m.named(tool), errorType(outcome, err)}).Observe(took)
 		if body, failed := result.Encoded(); err == nil && failed == nil {
 			result.JSON = body // the encoded result is also used to send it
 			m.received.of(labels).Add(float64(len(body)))
 		}
 		return result, err
 	})
+}
+
+// ToServer returns middleware that counts the requests to one server.
+func (m *Metrics) ToServer(name string) mcp.Middleware {
+	return func(next mcp.Handler) mcp.Handler {
+		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			if req.Method == "subscriptions/listen" {
+				return next.Handle(ctx, req)
+			}
+			began := time.Now()
+			result, err := next.Handle(ctx, req)
+			method := cmp.Or(revision.MethodNamed(req.Method).Name, other)
+			m.sent.of([3]string{method, name, errorType(mcp.OutcomeOf(ctx, &result, err), err)}).Observe(time.Since(began).Seconds())
+			return result, err
+		})
+	}
+}
+
+// maxTools is the maximum number of tools with a histogram of their own.
+const maxTools = 200
+
+// named returns the label of a tool.
+func (m *Metrics) named(tool string) string {
+	if tool == "" {
+		return ""
+	}
+	m.toolsMu.RLock()
+	known, full := m.tools[tool], len(m.tools) >= maxTools
+	m.toolsMu.RUnlock()
+	switch {
+	case known:
+		return tool
+	case full:
+		return otherError
+	}
+	m.toolsMu.Lock()
+	defer m.toolsMu.Unlock()
+	if m.tools == nil {
+		m.tools = map[string]bool{}
+	}
+	if len(m.tools) < maxTools {
+		m.tools[tool] = true
+	}
+	if m.tools[tool] {
+		return tool
+	}
+	return otherError
+}
+
+// otherError is the type of errors whose code is none of JSON-RPC. Servers can send any code.
+const otherError = "_OTHER"
+
+// errorType returns the type of the error with which a request ended, or "".
+func errorType(outcome mcp.Outcome, err error) string {
+	switch outcome {
+	case mcp.OutcomeOK, mcp.OutcomeInputRequired:
+		return ""
+	case mcp.OutcomeToolError, mcp.OutcomeCancelled:
+		return string(outcome)
+	}
+	var fault *mcp.Error
+	if errors.As(err, &fault) && (fault.Code == -32700 || fault.Code <= -32600 && fault.Code >= -32603) {
+		return strconv.Itoa(fault.Code)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "timeout"
+	}
+	return otherError
 }
 
 // A noted is the context of a request. It is also the [mcp.Noter] that counts notes about the

@@ -149,7 +149,14 @@ func replicatedServer(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := httptest.NewServer(streamable.Handler(long.Middleware()(tools)))
+	endpoint := streamable.Handler(long.Middleware()(tools))
+	served := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery == "legacy" && r.Header.Get("MCP-Protocol-Version") == "2026-07-28" {
+			http.Error(rw, "no such revision", http.StatusBadRequest)
+			return
+		}
+		endpoint.ServeHTTP(rw, r)
+	}))
 	t.Cleanup(func() { served.Close(); long.Close() })
 	return served.URL
 }
@@ -202,6 +209,16 @@ func (w *replicas) callOften(t *testing.T, revision, tool string, times int) {
 	if n := w.refused.Swap(0); n > 0 {
 		t.Errorf("%d requests were refused, such as %v", n, w.last.Load())
 	}
+}
+
+// TestRoundsOfALegacyServerReachTheirReplica has modern clients of a legacy server respond at another replica than the one where
+// their call waits.
+func TestRoundsOfALegacyServerReachTheirReplica(t *testing.T) {
+	t.Parallel()
+	w := startReplicas(t, `["${file:old}"]`)
+	w.server += "?legacy"
+	w.use(`["${file:old}"]`, w.origins...)
+	w.callOften(t, "2026-07-28", "ask", 25)
 }
 
 // TestStateKeysOfReplicasAreRotated changes the keys while a client has a session.

@@ -38,8 +38,12 @@ type Options struct {
 	// Peers, if not nil, returns the URLs of the endpoint at the other replicas, for
 	// SharedSessions. What belongs to another replica is then passed on to it, with the headers of
 	// the client: responses to its requests, cancellations, the log level, subscriptions, streams
-	// to resume, and the end of a session. A client certificate cannot be passed on.
+	// to resume, and the end of a session; and of modern clients the rounds of a call that waits at
+	// a replica for its client. A client certificate cannot be passed on.
 	Peers func() []string
+	// Leaving, if not nil, reports whether clients should connect anew, which leads them to another
+	// replica. Responses then ask them to close their connections.
+	Leaving func() bool
 	// SharedTimeout is the lifetime of shared sessions, from their beginning; default 7 days.
 	SharedTimeout time.Duration
 	// MaxSessions is the maximum number of legacy sessions. The default is 100,000. At the limit, a
@@ -157,7 +161,9 @@ func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	e.sessions.byID, e.sessions.of, e.sessions.timeout, e.sessions.places = make(map[string]*session), make(map[string]*ofCaller), o.SessionTimeout, share.New(o.MaxSessions)
 	if o.SharedSessions != "" && !o.Stateless {
 		e.sharing = newSharing(o.SharedSessions, o.SharedTimeout, core.Seal())
-		e.peers = newPeers(o.Peers)
+		if e.peers = newPeers(o.Peers); e.peers != nil {
+			core.Replica(e.sharing.replica)
+		}
 	}
 	e.streams = share.New(o.MaxStreams)
 	e.bodies.Max, e.bodies.Timeout = o.MaxMessage, o.ReadTimeout

@@ -122,6 +122,38 @@ func (e *Endpoint) Close() {
 	e.calls.CancelAll(edge.ErrShutdown)
 	if e.peers != nil {
 		e.peers.client.CloseIdleConnections()
+		e.peers.calls.CloseIdleConnections()
+	}
+}
+
+// A Usage counts what clients hold at an Endpoint.
+type Usage struct {
+	Sessions int // legacy sessions in memory
+	Streams  int // open streams for notifications
+	Parked   int // calls that wait for the next round of their clients here
+}
+
+// Usage returns what clients hold.
+func (e *Endpoint) Usage() Usage {
+	e.sessions.mu.RLock()
+	defer e.sessions.mu.RUnlock()
+	return Usage{len(e.sessions.byID), e.streams.Used(), e.edge.Bound()}
+}
+
+// Settle waits until no request runs, except subscriptions, and no client has to come back with the
+// next round of a call that waits for it here. Requests still begin. Call it before Shutdown when
+// clients are sent to other replicas by then.
+func (e *Endpoint) Settle(ctx context.Context) error {
+	for {
+		if err := e.calls.Drain(ctx); err != nil {
+			return err
+		}
+		if err := e.edge.Expected(ctx); err != nil {
+			return err
+		}
+		if e.calls.Drained() {
+			return nil
+		}
 	}
 }
 

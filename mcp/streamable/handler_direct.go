@@ -11,6 +11,7 @@ import (
 
 // openEvents starts a response that is a stream of events; see [httpedge.OpenEvents].
 func (x *exchange) openEvents(release func()) *httpedge.EventWriter {
+	x.leave()
 	o := &x.endpoint.options
 	defer x.noteResponse(http.StatusOK)
 	return httpedge.OpenEvents(x.w, x.r, httpedge.EventOptions{WriteTimeout: o.WriteTimeout, KeepAlive: o.KeepAlive, Buffers: &x.endpoint.buffers}, release)

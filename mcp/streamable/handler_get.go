@@ -28,7 +28,7 @@ func (x *exchange) get() {
 		st := s.findStream(number)
 		switch {
 		case ok && st == nil && s.isShared() && x.resumeAtPeer(fromGET):
-		case fromGET && st == nil && len(x.r.Header[headerPassedOn]) > 0:
+		case fromGET && st == nil && x.isPassedOn():
 			x.refuse(http.StatusBadRequest, "this replica does not know the stream of the event %.40q", last)
 		case fromGET && (st == nil || !st.fromGET):
 			x.listen(s, nil, 0) // the stream was forgotten, so notifications continue on a new one

@@ -28,9 +28,20 @@ func (x *exchange) modern(m *jsonrpc.Message) {
 		return
 	}
 	var meta edge.ModernMeta
-	switch fault := x.checkModern(m, &meta); {
+	fault := x.checkModern(m, &meta)
+	switch {
 	case fault != nil:
 		x.fault(http.StatusBadRequest, m.ID, fault)
+		return
+	case x.endpoint.peers == nil:
+	case x.endpoint.edge.Elsewhere(m, x.principal):
+		if x.roundElsewhere(m) {
+			return
+		}
+	case x.isPassedOn():
+		x.w.WriteHeader(http.StatusProcessing) // see roundElsewhere
+	}
+	switch {
 	case m.Method == methodListen:
 		x.callModern(nil, m, &meta) // a stream lasts long, so it keeps no buffer
 	default:

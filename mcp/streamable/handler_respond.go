@@ -11,8 +11,16 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
+// leave asks the client to close the connection if it should connect anew.
+func (x *exchange) leave() {
+	if leaving := x.endpoint.options.Leaving; leaving != nil && leaving() {
+		x.w.Header()["Connection"] = []string{"close"}
+	}
+}
+
 // respond sends a message as the whole response.
 func (x *exchange) respond(status int, message []byte) {
+	x.leave()
 	if !x.read {
 		unreadbody.Close(x.w, x.r)
 	}

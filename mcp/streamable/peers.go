@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,9 +21,10 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-const (
-	headerPassedOn = "Junction-Passed-On" // of a request that came from a peer, and is not passed on again
+// HeaderPassedOn is a header of a request that came from a peer, and is not passed on again.
+const HeaderPassedOn = "Junction-Passed-On"
 
+const (
 	peerTime     = 5 * time.Second // for a peer to take a message
 	peerIdleTime = time.Minute     // for an unused connection
 	maxPeerBody  = 64 << 10        // bytes of a peer's response, which is dropped
@@ -33,8 +36,9 @@ const (
 // concurrent use.
 type peers struct {
 	urls   func() []string
-	client http.Client
-	passed *share.Budget // messages on their way
+	client http.Client   // for messages
+	calls  http.Client   // for requests, whose response may take long
+	passed *share.Budget // messages and requests on their way
 	warned atomic.Int64  // time of the last warning, in Unix nanoseconds
 }
 
@@ -44,7 +48,10 @@ func newPeers(urls func() []string) *peers {
 	}
 	dialer := &net.Dialer{Timeout: peerTime}
 	transport := &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: peerTime, ResponseHeaderTimeout: peerTime, IdleConnTimeout: peerIdleTime, DisableCompression: true, ForceAttemptHTTP2: true}
-	return &peers{urls: urls, passed: share.New(maxPassed), client: http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	patient := transport.Clone()
+	patient.ResponseHeaderTimeout = 0
+	here := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &peers{urls: urls, passed: share.New(maxPassed), client: http.Client{Transport: transport, CheckRedirect: here}, calls: http.Client{Transport: patient, CheckRedirect: here}}
 }
 
 // any reports whether there is a peer.
@@ -52,12 +59,15 @@ func (p *peers) any() bool { return p != nil && len(p.urls()) > 0 }
 
 // asksPeers reports whether the request may be passed on.
 func (x *exchange) asksPeers() bool {
-	return x.endpoint.peers.any() && len(x.r.Header[headerPassedOn]) == 0
+	return x.endpoint.peers.any() && !x.isPassedOn()
 }
+
+// isPassedOn reports whether the request came from a peer.
+func (x *exchange) isPassedOn() bool { return len(x.r.Header[HeaderPassedOn]) > 0 }
 
 // toPeer sends the client's request to a peer, with its credentials and another body. Both replicas
 // check the same headers.
-func (x *exchange) toPeer(ctx context.Context, url string, body []byte) (*http.Response, error) {
+func (x *exchange) toPeer(ctx context.Context, client *http.Client, url string, body []byte) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, x.r.Method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -70,11 +80,11 @@ func (x *exchange) toPeer(ctx context.Context, url string, body []byte) (*http.R
 			r.Header[name] = values
 		}
 	}
-	r.Header[headerPassedOn] = []string{"1"}
+	r.Header[HeaderPassedOn] = []string{"1"}
 	if from, _, err := net.SplitHostPort(x.r.RemoteAddr); err == nil {
 		r.Header["X-Forwarded-For"] = append(slices.Clip(x.r.Header["X-Forwarded-For"]), from)
 	}
-	return x.endpoint.peers.client.Do(r)
+	return client.Do(r)
 }
 
 // warnOfPeer logs that a peer cannot be reached, as a warning at most once in peerWarning. A request
@@ -144,7 +154,7 @@ func (x *exchange) tellPeers(body []byte, forOne bool) (anyAccepted, anyAway boo
 	var accepted, away atomic.Bool
 	for _, url := range x.endpoint.peers.urls() {
 		sending.Go(func() {
-			resp, err := x.toPeer(ctx, url, body)
+			resp, err := x.toPeer(ctx, &x.endpoint.peers.client, url, body)
 			if err != nil {
 				away.CompareAndSwap(false, isAway(err))
 				x.warnOfPeer(ctx, err)
@@ -177,7 +187,7 @@ func (x *exchange) resumeAtPeer(fromGET bool) bool {
 	away := false
 	defer x.endpoint.end(c)
 	for _, url := range x.endpoint.peers.urls() {
-		resp, err := x.toPeer(ctx, url, nil)
+		resp, err := x.toPeer(ctx, &x.endpoint.peers.client, url, nil)
 		if err != nil {
 			away = away || isAway(err)
 			x.warnOfPeer(ctx, err)
@@ -197,18 +207,103 @@ func (x *exchange) resumeAtPeer(fromGET bool) bool {
 	return false
 }
 
-// copyStream sends the client the stream of a peer until it ends. The peer sends comments on a
-// silent one.
+// roundElsewhere handles a round that only another replica can continue. A peer that gets it from a
+// peer responds with 421; the replica whose round it is confirms with 102 that it has begun, as its
+// response may take long. If no peer has it, roundElsewhere reports false.
+func (x *exchange) roundElsewhere(m *jsonrpc.Message) bool {
+	if x.isPassedOn() {
+		x.fault(http.StatusMisdirectedRequest, m.ID, jsonrpc.Errorf(jsonrpc.InvalidRequest, "this round belongs to another replica"))
+		return true
+	}
+	if !x.asksPeers() {
+		return false
+	}
+	c := &call{caller: x.Caller()}
+	ctx, ok := x.enter(x.context(), c, m.ID)
+	if !ok {
+		return true
+	}
+	defer x.endpoint.end(c)
+	passed := x.endpoint.peers.passed
+	if !passed.Take(c.caller) {
+		x.unavailable(m.ID, "too many requests are on their way to other replicas")
+		return true
+	}
+	defer passed.Give(c.caller)
+	resp, done := x.firstPeer(ctx, m.Raw())
+	defer done()
+	if resp == nil {
+		return false
+	}
+	defer resp.Body.Close()
+	x.copyStream(resp)
+	return true
+}
+
+// firstPeer sends the request to all peers at once. It returns the response of the one whose round
+// it is, or nil. The caller must call done after it has read the response.
+func (x *exchange) firstPeer(ctx context.Context, body []byte) (found *http.Response, done func()) {
+	ctx, done = context.WithCancel(ctx)
+	urls := x.endpoint.peers.urls()
+	attempts, stops := make([]context.Context, len(urls)), make([]context.CancelFunc, len(urls))
+	for i := range urls {
+		attempts[i], stops[i] = context.WithCancel(ctx)
+	}
+	var choosing sync.Mutex
+	chosen := -1
+	choose := func(i int) bool { // the others do not have the round
+		choosing.Lock()
+		defer choosing.Unlock()
+		if chosen >= 0 {
+			return chosen == i
+		}
+		chosen = i
+		for j, stop := range stops {
+			if j != i {
+				stop()
+			}
+		}
+		return true
+	}
+	var sending sync.WaitGroup
+	for i, url := range urls {
+		sending.Go(func() {
+			late := time.AfterFunc(peerTime, stops[i])
+			defer late.Stop()
+			resp, err := x.toPeer(httptrace.WithClientTrace(attempts[i], &httptrace.ClientTrace{Got1xxResponse: func(code int, _ textproto.MIMEHeader) error {
+				if code == http.StatusProcessing && choose(i) {
+					late.Stop()
+				}
+				return nil
+			}}), &x.endpoint.peers.calls, url, body)
+			switch {
+			case err != nil:
+				x.warnOfPeer(attempts[i], err)
+			case resp.StatusCode != http.StatusMisdirectedRequest && choose(i):
+				found = resp // only one goroutine is the chosen one
+			default:
+				_, _ = io.CopyN(io.Discard, resp.Body, maxPeerBody) // to use the connection again
+				resp.Body.Close()
+			}
+		})
+	}
+	sending.Wait()
+	return found, done
+}
+
+// copyStream sends the client the response of a peer until it ends. The peer sends comments on a
+// silent stream.
 func (x *exchange) copyStream(resp *http.Response) {
 	header := x.w.Header()
-	for _, name := range []string{"Content-Type", "Cache-Control", "X-Accel-Buffering"} {
+	for _, name := range []string{"Content-Type", "Cache-Control", "X-Accel-Buffering", "Retry-After", "Www-Authenticate"} {
 		if values := resp.Header[name]; values != nil {
 			header[name] = values
 		}
 	}
 	control := http.NewResponseController(x.w)
-	x.w.WriteHeader(http.StatusOK)
-	x.noteResponse(http.StatusOK)
+	x.leave()
+	x.w.WriteHeader(resp.StatusCode)
+	x.noteResponse(resp.StatusCode)
 	buffer := make([]byte, 16<<10)
 	for {
 		n, err := resp.Body.Read(buffer)

@@ -373,6 +373,13 @@ func (t *Tasks) cancel(ctx context.Context, id string) (mcp.Result, error) {
 	return mcp.Result{}, err
 }
 
+// Running returns the number of tasks that run in this process.
+func (t *Tasks) Running() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.running)
+}
+
 // runOf returns the run of a task in this process, or nil.
 func (t *Tasks) runOf(id string) *run {
 	t.mu.Lock()

@@ -94,6 +94,7 @@ func All() []Layer {
 		{Name: "rules", read: readRules, server: decide, from: func(p *Plan) any { return []bool{len(p.Books) > 0, p.Settings.Shadow} }},
 		{Name: "redaction", read: readRedactions, server: hide}, // inside the rules, which decide about the arguments that the client sent
 		{Name: "review", read: readPins, server: (*Stack).review},
+		{Name: "metrics of servers", server: countServer},
 		{Name: "traces of servers", server: serverSpans},
 	}
 }

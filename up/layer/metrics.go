@@ -25,6 +25,14 @@ func (s *Stack) Count(registry prometheus.Registerer, g *gateway.Gateway) (err e
 	return err
 }
 
+// countServer returns middleware that counts the requests to one server.
+func countServer(s *Stack, _ *Plan, of Server) mcp.Middleware {
+	if s.counts == nil {
+		return nil
+	}
+	return s.counts.ToServer(of.Name)
+}
+
 // count returns middleware that counts requests.
 func count(s *Stack, _ *Plan, _ Part) mcp.Middleware {
 	if s.counts == nil {

@@ -124,6 +124,9 @@ func (t *Calls[K]) Len() int {
 // Drain waits until only listens are running. If ctx is done first, it returns the error of ctx.
 func (t *Calls[K]) Drain(ctx context.Context) error { return t.wait(ctx, false) }
 
+// Drained reports whether only listens are running.
+func (t *Calls[K]) Drained() bool { return t.left(false) == nil }
+
 // Wait is like [Calls.Drain], but also waits for listens.
 func (t *Calls[K]) Wait(ctx context.Context) error { return t.wait(ctx, true) }
 

@@ -49,6 +49,8 @@ type Options struct {
 	InFlight  int
 	AskTime   time.Duration
 	StateTime time.Duration
+	// Replica names this process among those with the same Seal; see [mcp.State.Bind].
+	Replica string
 	// Seal encrypts requestState. The default is a ring whose keys only this process has.
 	Seal *seal.Ring
 	// Middleware wraps every request of a client, including those that reach no Handler.
@@ -67,6 +69,7 @@ type Edge struct {
 	options  Options
 	log      *slog.Logger
 	seal     *seal.Ring
+	bound    boundTable
 	sessions *share.Budget // memory of all sessions and listens
 	messages *share.Budget // large messages in progress
 

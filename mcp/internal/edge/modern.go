@@ -104,7 +104,7 @@ func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision
 		}
 		return c.edge.appendReply(dst, r, c.id, c.req.Method, result)
 	case errors.Is(err, mcp.ErrInputRequired) && !errors.As(err, new(*mcp.Error)):
-		asked, err := c.inputRequired()
+		asked, err := c.inputRequired(ctx)
 		if err == nil {
 			return c.edge.appendReply(dst, r, c.id, c.req.Method, &asked)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/loose"
 	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -39,6 +40,8 @@ type sealedState struct {
 	Round     int                        `json:"r"` // number of the round in which the client sends it back
 	Responses map[string]json.RawMessage `json:"a,omitempty"`
 	State     map[string]json.RawMessage `json:"s,omitempty"`
+	Replica   string                     `json:"p,omitempty"` // process that must get this round; empty for any
+	Bound     string                     `json:"b,omitempty"` // id of the round there
 }
 
 // resume reads the responses and the state that the client sent.
@@ -75,22 +78,33 @@ func (c *modernCall) resume(m *jsonrpc.Message) *jsonrpc.Error {
 	return fault
 }
 
-// open decrypts requestState and checks that it belongs to this request.
-func (c *modernCall) open(raw json.RawMessage) *jsonrpc.Error {
+// unseal decrypts requestState and checks that it belongs to this request.
+func (c *modernCall) unseal(raw json.RawMessage) (s sealedState, fault *jsonrpc.Error) {
 	text, ok := jsonrpc.Unquote(raw)
 	if !ok || len(text) > maxState {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState: expected the string that this server sent")
+		return s, jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState: expected the string that this server sent")
 	}
 	plain, err := c.edge.seal.Open(text, c.binding())
 	if err != nil {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState: %v, or it belongs to another request or user; send the request again without it", err)
+		return s, jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState: %v, or it belongs to another request or user; send the request again without it", err)
 	}
-	var s sealedState
 	if err := json.Unmarshal(plain, &s); err != nil {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState: %v", err)
+		return s, jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState: %v", err)
 	}
 	if time.Now().Unix() >= s.Expires {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState: expired; send the request again without it")
+		return s, jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState: expired; send the request again without it")
+	}
+	return s, nil
+}
+
+// open reads the content of requestState.
+func (c *modernCall) open(raw json.RawMessage) *jsonrpc.Error {
+	s, fault := c.unseal(raw)
+	if fault != nil {
+		return fault
+	}
+	if s.Bound != "" {
+		c.edge.bound.came(s.Bound)
 	}
 	c.req.Round = s.Round
 	maps.Copy(c.rounds.responses, s.Responses)
@@ -176,10 +190,13 @@ func (r *rounds) key(q mcp.ServerRequest) string {
 }
 
 // inputRequired returns the result that requests the missing responses from the client.
-func (c *modernCall) inputRequired() (mcp.Result, error) {
+func (c *modernCall) inputRequired(ctx context.Context) (mcp.Result, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	state := sealedState{Expires: time.Now().Add(c.edge.options.StateTime).Unix(), Round: c.req.Round + 1, State: c.req.State.All()}
+	if c.req.State.Bound() && c.edge.options.Replica != "" {
+		state.Replica, state.Bound = c.edge.options.Replica, c.edge.bound.add(share.Of(ctx), time.Now())
+	}
 	for key := range c.rounds.used {
 		if state.Responses == nil {
 			state.Responses = map[string]json.RawMessage{}

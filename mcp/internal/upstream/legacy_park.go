@@ -52,6 +52,7 @@ func (p *legacyCall) park() {
 		p.yield = time.After(turnTime)
 	}
 	p.round.req.State.Set(stateParked, jsonrpc.AppendString(nil, ticket))
+	p.round.req.State.Bind()
 	p.reply(outcome{err: mcp.ErrInputRequired})
 }
 

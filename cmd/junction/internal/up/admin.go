@@ -3,7 +3,6 @@ package up
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -17,7 +16,6 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/rebinding"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/common/expfmt"
 )
 
@@ -31,8 +29,7 @@ func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
 		return func() {}, nil
 	}
 	registry := v.metrics
-	if err := errors.Join(v.access.count(registry), registry.Register(collectors.NewGoCollector()), v.countCertificate(registry), v.countShared(registry),
-		registry.Register(&states{v.Gateway.Members(), prometheus.NewDesc("junction_servers", "Servers by state.", []string{"server", "state"}, nil)})); err != nil {
+	if err := v.count(registry); err != nil {
 		return nil, err
 	}
 	token, from, err := adminToken(v.App.Place)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
@@ -34,6 +35,9 @@ func (v *Served) found(set *config.Set, err error) {
 	}
 	c.problems = append(c.problems, v.App.Launch.Unheld...)
 	v.condition.Store(c)
+	if err == nil {
+		v.readAt.Store(time.Now().UnixNano())
+	}
 }
 
 // describe returns the description of this process that junction status shows.

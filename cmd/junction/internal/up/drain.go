@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/internal/admission"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
 // WildcardAddr reports whether an address stands for all addresses of this machine. It returns the
@@ -67,4 +71,48 @@ func WaitBeforeDrain(ctx context.Context, a *cli.App, d Drain) {
 	case <-time.After(d.Delay):
 	case <-a.Kill:
 	}
+}
+
+// A departure is the handler of an address that shuts down behind a load balancer. Once it begins,
+// responses ask clients to close their connections, so that they reach another replica next. The
+// zero value has not begun.
+type departure struct {
+	next   http.Handler
+	refuse http.Handler // responds to clients that come too late
+	state  atomic.Int32 // here, leaving or gone
+}
+
+// The states of a departure. When it is gone, it still serves the connections that clients opened
+// before, and other replicas.
+const (
+	here = iota
+	leaving
+	gone
+)
+
+// isLeaving reports whether the departure has begun.
+func (d *departure) isLeaving() bool { return d.state.Load() != here }
+
+func (d *departure) begin() { d.state.Store(leaving) }
+
+func (d *departure) refuseNew() { d.state.Store(gone) }
+
+// lateKey is the key of the value that marks connections of clients that come too late.
+type lateKey struct{}
+
+// connContext is the ConnContext of the server.
+func (d *departure) connContext(ctx context.Context, c net.Conn) context.Context {
+	if d.state.Load() == gone {
+		ctx = context.WithValue(ctx, lateKey{}, true)
+	}
+	return admission.ConnContext(ctx, c)
+}
+
+// ServeHTTP implements [http.Handler].
+func (d *departure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Context().Value(lateKey{}) != nil && r.Header[streamable.HeaderPassedOn] == nil {
+		d.refuse.ServeHTTP(w, r)
+		return
+	}
+	d.next.ServeHTTP(w, r)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
+	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
 // Exchanges holds the servers that get exchanged tokens of callers.
@@ -65,6 +66,22 @@ type carried struct {
 	EndpointHandler
 	carry http.Handler // the endpoint, wrapped to store tokens
 	some  *atomic.Bool
+}
+
+// Settle waits until the endpoint is idle, if it can.
+func (c carried) Settle(ctx context.Context) error {
+	if s, is := c.EndpointHandler.(settler); is {
+		return s.Settle(ctx)
+	}
+	return nil
+}
+
+// Usage returns what clients hold at the endpoint.
+func (c carried) Usage() streamable.Usage {
+	if e, is := c.EndpointHandler.(*streamable.Endpoint); is {
+		return e.Usage()
+	}
+	return streamable.Usage{}
 }
 
 // ServeHTTP implements [http.Handler].

@@ -150,11 +150,12 @@ func (p *Peers) look(ctx context.Context) (own bool) {
 	for _, name := range names {
 		scheme, port := schemeAndPort(name)
 		for _, addr := range now[name] {
+			origin := scheme + "://" + net.JoinHostPort(addr.String(), port)
 			switch {
 			case p.Own(addr):
 				own = true
-			case len(found) < MaxPeers:
-				found = append(found, scheme+"://"+net.JoinHostPort(addr.String(), port))
+			case len(found) < MaxPeers && !slices.Contains(found, origin):
+				found = append(found, origin)
 			}
 		}
 	}

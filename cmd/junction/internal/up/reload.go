@@ -52,6 +52,8 @@ type Served struct {
 	stamped   map[string]string // stamps of the files before they were first read
 	unmatched unmatched
 	condition atomic.Pointer[condition] // faults of the configuration when it was last read
+	readAt    atomic.Int64              // when a configuration that could be used was last read, in Unix nanoseconds
+	doors     atomic.Pointer[Doors]     // endpoints for clients over HTTP; nil before they are served
 	Refused   atomic.Pointer[[]string]  // lines about the servers of projects that were refused then
 	tried     atomic.Bool               // whether every server has been tried once; see untried
 

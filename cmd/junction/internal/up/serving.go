@@ -14,13 +14,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
-	"github.com/junction-mcp/junction/internal/admission"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/proxied"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -50,8 +50,9 @@ type Front struct {
 	Auth   []string // ways to authenticate clients, without AuthNone, each once
 	drain  Drain
 	limits settings.GatewayLimits
-	shared *shared           // with other replicas
-	log    func() *audit.Log // returns the audit log, or nil if there is none; nil for commands that write none
+	shared *shared                // with other replicas
+	log    func() *audit.Log      // returns the audit log, or nil if there is none; nil for commands that write none
+	doors  *atomic.Pointer[Doors] // gets the endpoints, if not nil
 
 	// authorization holds the settings for tokens. folder is the folder of their file.
 	authorization settings.Authorization
@@ -218,10 +219,14 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	if f.shared != nil {
 		options.StateKeysFrom = f.shared.keys
 	}
-	d := &Doors{Front: f, principal: principal, Access: access, options: options, Profile: profile, Open: map[string]EndpointHandler{}}
+	leaving := new(departure)
+	d := &Doors{Front: f, leaving: leaving.isLeaving, principal: principal, Access: access, options: options, Profile: profile, Open: map[string]EndpointHandler{}}
 	d.NewNowhere()
 	d.At(launch.EndpointPath, h)
 	d.At(OlderPath, h)
+	if f.doors != nil {
+		f.doors.Store(d)
+	}
 	trusted, err := proxied.Parse(f.TrustedProxies)
 	if err != nil {
 		return err
@@ -230,7 +235,8 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	if e, is := l.(*Encrypted); is {
 		handler = e.Certificate.WithoutRevoked(handler, f.log)
 	}
-	server := &http.Server{Handler: trusted.Handler(handler), ReadHeaderTimeout: cmp.Or(f.limits.HeaderTime, readHeaderTimeout), IdleTimeout: idleTimeout, ErrorLog: a.ServerLog(), ConnContext: admission.ConnContext}
+	leaving.next, leaving.refuse = trusted.Handler(handler), d.Closed(h)
+	server := &http.Server{Handler: leaving, ReadHeaderTimeout: cmp.Or(f.limits.HeaderTime, readHeaderTimeout), IdleTimeout: idleTimeout, ErrorLog: a.ServerLog(), ConnContext: leaving.connContext}
 	if _, secure := l.(*Encrypted); !secure { // a proxy in front may parse heads of requests in another way
 		l = HeadListener{l}
 		WatchHeads(server)
@@ -248,9 +254,12 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 		case <-ctx.Done():
 		}
 	}
+	leaving.begin()
 	WaitBeforeDrain(ctx, a, f.drain)
+	leaving.refuseNew()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.Time)
 	defer cancel()
+	d.settle(drain)
 	err = d.shutdown(drain)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), LastResponseTime) // for the responses to cancelled requests
 	defer cancel()
@@ -273,6 +282,7 @@ type Doors struct {
 	principal func(*http.Request) (*mcp.Principal, error)
 	Access    *Access // authenticates requests by key or token; nil if clients need neither
 
+	leaving func() bool  // reports whether clients should connect anew; may be nil
 	nowhere http.Handler // responds at all other paths
 
 	mu     sync.Mutex
@@ -382,7 +392,7 @@ func (n nothingAt) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 // endpointOptions returns the options of all endpoints. They allow the web pages of --allow-origin
 // to read responses.
 func (d *Doors) endpointOptions() streamable.Options {
-	return streamable.Options{ServeOptions: d.Front.limited(d.options), MaxSessions: d.Front.limits.Sessions, SessionTimeout: d.Front.limits.SessionTime, AllowedHosts: d.Front.AllowedHosts(), AllowedOrigins: d.Front.Origins, CORS: len(d.Front.Origins) > 0}
+	return streamable.Options{Leaving: d.leaving, ServeOptions: d.Front.limited(d.options), MaxSessions: d.Front.limits.Sessions, SessionTimeout: d.Front.limits.SessionTime, AllowedHosts: d.Front.AllowedHosts(), AllowedOrigins: d.Front.Origins, CORS: len(d.Front.Origins) > 0}
 }
 
 // At returns the endpoint at a path. If there is none, it makes one for h. It returns nil if h is
@@ -423,6 +433,37 @@ func (f *Front) limited(o mcp.ServeOptions) mcp.ServeOptions {
 		o.MaxMessage = int(size)
 	}
 	return o
+}
+
+// endpoints returns the present endpoints.
+func (d *Doors) endpoints() []EndpointHandler {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Values(d.Open))
+}
+
+// Closed returns a handler that refuses all requests, as an endpoint does that has shut down.
+func (d *Doors) Closed(h mcp.Handler) http.Handler {
+	e := streamable.HandlerWith(h, d.endpointOptions())
+	e.Close()
+	return e
+}
+
+// settle waits until the endpoints are idle, or ctx is done. Endpoints for HTTP+SSE, whose clients
+// cannot go elsewhere, do not wait.
+func (d *Doors) settle(ctx context.Context) {
+	var settling sync.WaitGroup
+	for _, e := range d.endpoints() {
+		if s, is := e.(settler); is {
+			settling.Go(func() { _ = s.Settle(ctx) })
+		}
+	}
+	settling.Wait()
+}
+
+// A settler is an endpoint that can wait until it is idle.
+type settler interface {
+	Settle(ctx context.Context) error
 }
 
 // end prevents the creation of further endpoints, and returns the existing ones.

@@ -303,6 +303,7 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 		defer unfollow()
 		return v.live.Run(ctx, func(ctx context.Context) error {
 			board.Start(v.Gateway.Members())
+			o.Front.doors = &v.doors
 			return serveHTTP(ctx, v.App, v.listener, o.Front, v.Gateway, v.access, v.Gateway.Profile)
 		})
 	}

@@ -1,0 +1,218 @@
+package deploy
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	apps "k8s.io/api/apps/v1"
+	autoscaling "k8s.io/api/autoscaling/v2"
+	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
+	disruption "k8s.io/api/policy/v1"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write the files that are made from the chart")
+
+// kinds has the types of all objects that the chart may make.
+var kinds = map[string]any{
+	"apps/v1 Deployment": apps.Deployment{}, "v1 Service": core.Service{}, "v1 ServiceAccount": core.ServiceAccount{}, "v1 ConfigMap": core.ConfigMap{},
+	"autoscaling/v2 HorizontalPodAutoscaler": autoscaling.HorizontalPodAutoscaler{}, "policy/v1 PodDisruptionBudget": disruption.PodDisruptionBudget{},
+	"networking.k8s.io/v1 NetworkPolicy": networking.NetworkPolicy{}, "networking.k8s.io/v1 Ingress": networking.Ingress{},
+	"monitoring.coreos.com/v1 ServiceMonitor": map[string]any{},
+}
+
+// An object is one object of a manifest.
+type object struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+	text []byte
+}
+
+// render renders the chart with values, and reads each object strictly.
+func render(t *testing.T, values string) map[string]object {
+	t.Helper()
+	manifest, err := template(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects(t, manifest)
+}
+
+func template(values string) (string, error) {
+	c, err := loader.Load("chart")
+	if err != nil {
+		return "", err
+	}
+	given, err := chartutil.ReadValues([]byte(values))
+	if err != nil {
+		return "", err
+	}
+	all, err := chartutil.ToRenderValues(c, given, chartutil.ReleaseOptions{Name: "junction", Namespace: "default", IsInstall: true}, chartutil.DefaultCapabilities)
+	if err != nil {
+		return "", err
+	}
+	files, err := engine.Render(c, all)
+	if err != nil {
+		return "", err
+	}
+	var manifest strings.Builder
+	for _, name := range []string{"configmap", "deployment", "network", "scaling", "servers", "services"} {
+		manifest.WriteString("---\n" + files["junction/templates/"+name+".yaml"] + "\n")
+	}
+	return manifest.String(), nil
+}
+
+// objects reads a manifest.
+func objects(t *testing.T, manifest string) map[string]object {
+	t.Helper()
+	all := map[string]object{}
+	for text := range strings.SplitSeq(manifest, "\n---\n") {
+		var o object
+		if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+			t.Fatalf("%v:\n%s", err, text)
+		}
+		if o.Kind == "" {
+			continue
+		}
+		kind, known := kinds[o.APIVersion+" "+o.Kind]
+		if !known {
+			t.Fatalf("no type for %s %s", o.APIVersion, o.Kind)
+		}
+		if err := yaml.UnmarshalStrict([]byte(text), reflect.New(reflect.TypeOf(kind)).Interface()); err != nil {
+			t.Errorf("%s %s: %v", o.Kind, o.Metadata.Name, err)
+		}
+		o.text = []byte(text)
+		all[o.Kind+" "+o.Metadata.Name] = o
+	}
+	return all
+}
+
+const everything = `
+config: {mcpServers: {weather: {url: "http://127.0.0.1:8080/mcp"}}, junction: {tools: search}}
+sidecars: [{name: weather, image: "example/weather:1"}]
+servers: {notes: {image: "example/notes:1", port: 8081, entry: {startTimeout: 30s}, env: [{name: A, value: b}]}}
+auth: {mode: "keys,https://login.example.com", publicURL: "https://tools.example.com"}
+ingress: {enabled: true, host: tools.example.com, tlsSecret: tools-tls, className: nginx}
+hosts: [tools.internal]
+trustedProxies: [10.0.0.0/8]
+secrets: [provider]
+autoscaling: {enabled: true, running: 20}
+networkPolicy: {from: [{namespaceSelector: {matchLabels: {team: a}}}], metricsFrom: [{podSelector: {}}], egress: [{}]}
+metrics: {serviceMonitor: {enabled: true, labels: {release: monitoring}}}
+podLabels: {team: tools}
+`
+
+func TestChartMakesObjectsThatKubernetesKnows(t *testing.T) {
+	for name, values := range map[string]string{"defaults": "", "everything": everything, "tls": "{replicas: 1, tls: {secret: own}, metrics: {tokenSecret: admin, serviceMonitor: {enabled: true}}}"} {
+		all := render(t, values)
+		var d apps.Deployment
+		if err := yaml.Unmarshal(all["Deployment junction"].text, &d); err != nil {
+			t.Fatal(err)
+		}
+		pod := d.Spec.Template.Spec
+		c := pod.Containers[0]
+		if s := c.SecurityContext; !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || len(s.Capabilities.Drop) != 1 || !*pod.SecurityContext.RunAsNonRoot {
+			t.Errorf("%s: the container is not confined: %+v", name, s)
+		}
+		mounts := map[string]bool{}
+		for _, v := range pod.Volumes {
+			mounts[v.Name] = true
+		}
+		for _, m := range c.VolumeMounts {
+			if !mounts[m.Name] {
+				t.Errorf("%s: there is no volume %s", name, m.Name)
+			}
+		}
+		if *pod.TerminationGracePeriodSeconds <= 130 {
+			t.Errorf("%s: the pod is killed before its calls have ended", name)
+		}
+		for _, kind := range []string{"Service junction", "Service junction-peers", "PodDisruptionBudget junction", "NetworkPolicy junction", "ConfigMap junction", "ServiceAccount junction"} {
+			if all[kind].Kind == "" {
+				t.Errorf("%s: there is no %s", name, kind)
+			}
+		}
+	}
+	all := render(t, everything)
+	var m core.ConfigMap
+	if err := yaml.Unmarshal(all["ConfigMap junction"].text, &m); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"url": "http://junction-notes:8081/mcp"`, `"startTimeout": "30s"`, `"tools": "search"`, `"dns+http://junction-peers.default.svc:7717"`, `"${file:/run/secrets/junction/junction-state/state-key}"`, `"url": "http://127.0.0.1:8080/mcp"`} {
+		if !strings.Contains(m.Data["mcp.json"], want) {
+			t.Errorf("the configuration lacks %s:\n%s", want, m.Data["mcp.json"])
+		}
+	}
+	for _, kind := range []string{"HorizontalPodAutoscaler junction", "Ingress junction", "ServiceMonitor junction", "Deployment junction-notes", "Service junction-notes", "NetworkPolicy junction-notes"} {
+		if all[kind].Kind == "" {
+			t.Errorf("there is no %s", kind)
+		}
+	}
+}
+
+func TestChartRefusesWrongValues(t *testing.T) {
+	for values, want := range map[string]string{
+		"replica: 2":             "replica",
+		"replicas: many":         "integer",
+		"auth: {mode: password}": "auth.mode",
+		"servers: {Big_Name: {image: a, port: 1}}":     "Big_Name",
+		"servers: {a: {image: a}}":                     "port",
+		"drain: {delay: soon}":                         "drain.delay",
+		"tls: {secret: own}":                           "do not find each other",
+		"auth: {mode: none, publicURL: tools.example}": "publicURL",
+	} {
+		if _, err := template(values); err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "/", "."), want) {
+			t.Errorf("%s: %v", values, err)
+		}
+	}
+}
+
+// TestKustomize compares the base with the chart, and builds base and example.
+func TestKustomize(t *testing.T) {
+	manifest, err := template("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept bytes.Buffer
+	kept.WriteString("# Made from the chart: go test -run Kustomize -update\n")
+	for line := range strings.Lines(manifest) {
+		if !strings.Contains(line, "helm.sh/chart:") && !strings.Contains(line, "managed-by:") && strings.TrimSpace(line) != "" {
+			kept.WriteString(line)
+		}
+	}
+	path := filepath.Join("kustomize", "base", "junction.yaml")
+	if *update {
+		if err := os.WriteFile(path, kept.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, kept.Bytes()) {
+		t.Errorf("%s differs from the chart (%v): go test -run Kustomize -update", path, err)
+	}
+	for _, folder := range []string{"base", "example"} {
+		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join("kustomize", folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := built.AsYaml()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := objects(t, string(text)); all["Deployment junction"].Kind == "" {
+			t.Errorf("%s: %s", folder, text)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package streamable
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// bridgeTo returns a Handler that passes requests on to a legacy session with a server.
+func bridgeTo(t *testing.T, s *site) mcp.Handler {
+	c, err := mcp.DialWith(t.Context(), Client(s.url), mcp.ClientOptions{Revision: "2025-11-25", Bridge: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// modernClient connects a client that answers with a name.
+func modernClient(t *testing.T, url, name string) *mcp.Client {
+	c, err := mcp.DialWith(t.Context(), Client(url), mcp.ClientOptions{Revision: "2026-07-28", OnElicit: func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "accept", Content: fmt.Appendf(nil, `{"name":%q}`, name)}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// TestRoundsReachTheReplicaOfTheirCall has modern clients of a legacy server come back at another replica than the one where the
+// call waits.
+func TestRoundsReachTheReplicaOfTheirCall(t *testing.T) {
+	f := newFixture(t)
+	server := newSite(t, f.Server, Options{})
+	_, balanced := newPeered(t, 3, func(int) mcp.Handler { return bridgeTo(t, server) })
+	var running sync.WaitGroup
+	for i := range 6 {
+		c := modernClient(t, balanced.url, fmt.Sprint(i))
+		running.Go(func() {
+			for range 20 {
+				if r, err := c.CallTool(t.Context(), "ask", struct{}{}); err != nil || r.Text() != fmt.Sprint(i) {
+					t.Errorf("client %d: %v, %v", i, r, err)
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+}
+
+// TestARoundWithoutItsReplicaIsOver ends the replica where a call waits, beside a peer that never answers.
+func TestARoundWithoutItsReplicaIsOver(t *testing.T) {
+	f := newFixture(t)
+	server := newSite(t, f.Server, Options{})
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	o := sharedOptions(oneKey)
+	o.Peers = func() []string { return []string{"http://127.0.0.1:1/mcp"} }
+	there := newSite(t, bridgeTo(t, server), o)
+	o.Peers = func() []string { return []string{"http://127.0.0.1:1/mcp", "http://" + silent.Addr().String()} } // there is gone
+	here := newSite(t, bridgeTo(t, server), o)
+	next := firstRound(there, "ask")
+	began := time.Now()
+	resp := here.round("ask", next)
+	if body := here.read(resp); !strings.Contains(body, "its call is over") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if took := time.Since(began); took > 2*peerTime {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestAPassedOnRoundGoesNoFurther sends a round that claims to come from a peer to a replica that does not have it.
+func TestAPassedOnRoundGoesNoFurther(t *testing.T) {
+	f := newFixture(t)
+	server := newSite(t, f.Server, Options{})
+	all, _ := newPeered(t, 2, func(int) mcp.Handler { return bridgeTo(t, server) })
+	next := firstRound(all[0], "ask")
+	resp := all[1].round("ask", next, HeaderPassedOn, "1")
+	if body := all[1].read(resp); resp.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	last := all[1].read(all[1].round("ask", next))
+	if !strings.Contains(last, "ann") {
+		t.Error(last)
+	}
+}
+
+// TestSettleWaitsForRounds shuts a replica down while a call waits there for its client.
+func TestSettleWaitsForRounds(t *testing.T) {
+	f := newFixture(t)
+	server := newSite(t, f.Server, Options{})
+	all, _ := newPeered(t, 2, func(int) mcp.Handler { return bridgeTo(t, server) })
+	next := firstRound(all[0], "ask")
+	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := all[0].endpoint.Settle(soon); err == nil {
+		t.Error("it does not wait for the round")
+	}
+	settled := make(chan error, 1)
+	go func() { settled <- all[0].endpoint.Settle(t.Context()) }()
+	if last := all[1].read(all[1].round("ask", next)); !strings.Contains(last, "ann") {
+		t.Error(last)
+	}
+	if err := <-settled; err != nil {
+		t.Error(err)
+	}
+}
+
+// firstRound sends the first round of the call of a tool, and returns the parameters of the next one.
+func firstRound(s *site, tool string) string {
+	var first struct {
+		Result struct {
+			RequestState  string                     `json:"requestState"`
+			InputRequests map[string]json.RawMessage `json:"inputRequests"`
+		} `json:"result"`
+	}
+	body := s.read(s.round(tool, ""))
+	if err := json.Unmarshal([]byte(body), &first); err != nil || len(first.Result.InputRequests) != 1 {
+		s.t.Fatalf("%v: %s", err, body)
+	}
+	for key := range first.Result.InputRequests {
+		return fmt.Sprintf(`,"requestState":%q,"inputResponses":{%q:{"action":"accept","content":{"name":"ann"}}}`, first.Result.RequestState, key)
+	}
+	return ""
+}
+
+// round sends a round of the call of a tool.
+func (s *site) round(tool, more string, header ...string) *http.Response {
+	return s.do("POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{}%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}}}`, tool, more),
+		append([]string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool}, header...)...)
+}
