@@ -574,3 +574,58 @@ func TestStateIgnoresTheClocksOfClients(t *testing.T) {
 		})
 	}
 }
+
+// TestStateRemovesWhatHasExpired looks for the traces of values and logs whose time is over.
+func TestStateRemovesWhatHasExpired(t *testing.T) {
+	t.Parallel()
+	const ttl = 50 * time.Millisecond
+	fill := func(t *testing.T, s state.Shared) {
+		t.Helper()
+		for i := range 30 {
+			if _, err := s.Put(t.Context(), fmt.Sprint("k", i), nil, state.Write{TTL: ttl}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Append(t.Context(), fmt.Sprint("log", i%2), nil, state.Write{TTL: ttl}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(2 * ttl)
+		for range 2 { // a write removes a limited number
+			if _, err := s.Put(t.Context(), "stays", nil, state.Write{TTL: time.Hour}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.Append(t.Context(), "log1", nil, state.Write{TTL: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("Valkey", func(t *testing.T) {
+		t.Parallel()
+		server := valkeyOf(t)
+		fill(t, stateOf(t, "valkey://"+server.address))
+		for key, want := range map[string]string{"index": "1", "expiry": "1"} {
+			if got := server.ask(t, "zcard", "{junction/}:"+key); got != want {
+				t.Errorf("%s has %s keys, want %s", key, got, want)
+			}
+		}
+		eventually(t, "only what stays", func() bool {
+			return server.ask(t, "dbsize") == "7" // value, index, expiry, clock, groups, log and its end
+		})
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		_, p := runningPostgres(t)
+		url := "postgres://owner:owning@" + p.address + "/postgres"
+		fill(t, stateOf(t, url))
+		count := func() string {
+			return run(t, os.Environ(), append(p.owner, "--command=SELECT (SELECT count(*) FROM junction_entries), (SELECT count(*) FROM junction_logs), (SELECT count(*) FROM junction_records), (SELECT count(*) FROM junction_logs WHERE stale)")...)
+		}
+		if got := strings.TrimSpace(count()); got != "31|2|31|1" {
+			t.Errorf("before there are %s", got)
+		}
+		eventually(t, "only what stays", func() bool {
+			stateOf(t, url) // it removes something when it is opened
+			return strings.TrimSpace(count()) == "1|1|1|0"
+		})
+	})
+}
