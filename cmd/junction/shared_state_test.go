@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -43,7 +44,7 @@ func (w *replicas) up(flags ...string) {
 	for range 3 {
 		at := freeAddress(w.T)
 		w.origins = append(w.origins, "http://"+at)
-		args := append([]string{"up", "--config", filepath.Join(w.dir, "mcp.json"), "--http", at, "--admin", "127.0.0.1:0"}, flags...)
+		args := append([]string{"up", "--config", filepath.Join(w.dir, "mcp.json"), "--http", at, "--admin", "127.0.0.1:0", "--drain-delay", "0s"}, flags...)
 		for i, arg := range args {
 			args[i] = strings.ReplaceAll(arg, "BALANCER", balancer.URL)
 		}
@@ -211,6 +212,86 @@ func testSharedLimit(t *testing.T, store string) {
 		t.Logf("%s: %d of 140 calls were allowed in %v", url, allowed, passed)
 		if allowed < 54 || allowed > 66+int(passed.Seconds()) {
 			t.Error("expected 60 ± 6")
+		}
+	}
+}
+
+// testSharedApprovals has the definitions of a server approved at one replica.
+func testSharedApprovals(t *testing.T, store string) {
+	w := newShared(t, store, `,"review":"all","tools":"all"`)
+	w.up()
+	offers := func(origin string) bool {
+		c, err := w.connect(streamable.Client(origin + "/mcp"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for tool, err := range c.Tools(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tool != nil
+		}
+		return false
+	}
+	for _, origin := range w.origins {
+		if offers(origin) {
+			t.Error("a definition is offered before it is approved")
+		}
+	}
+	at := []string{"server", "approve", "s", "--config", filepath.Join(w.dir, "mcp.json")}
+	out, err := w.all[0].command(at...).CombinedOutput()
+	hash := regexp.MustCompile(`s@[0-9a-f]{32}`).Find(out)
+	if err == nil || hash == nil {
+		t.Fatalf("approve without a terminal: %v: %s", err, out)
+	}
+	at[2] = string(hash)
+	w.all[0].run(at...)
+	for _, origin := range w.origins {
+		w.within("an approved definition is not offered", func() bool { return offers(origin) })
+	}
+}
+
+func TestReplicasShareApprovals(t *testing.T) {
+	t.Parallel()
+	testSharedApprovals(t, "sqlite:"+filepath.Join(t.TempDir(), "shared.db"))
+}
+
+// TestLoginsOutliveStateKeys rotates the state keys while a user is logged in.
+func TestLoginsOutliveStateKeys(t *testing.T) {
+	t.Parallel()
+	w := newShared(t, "sqlite:"+filepath.Join(t.TempDir(), "shared.db"), "")
+	w.input("the password of ann\n", "user", "add", "ann")
+	w.up("--auth", "local", "--public-url", "BALANCER")
+	var logins atomic.Int64
+	tokens := w.browserOf("ann", &logins)
+	for _, keys := range []string{`["${file:old}" ]`, `["${file:old}","${file:new}"]`, `["${file:new}","${file:old}"]`, `["${file:new}"]`} {
+		w.useShared(keys, "")
+		c, err := w.loggedIn(tokens)
+		if err == nil {
+			err = w.echo(c)
+		}
+		if err != nil || logins.Load() != 1 {
+			t.Errorf("%s: %d logins, %v", keys, logins.Load(), err)
+		}
+	}
+	w.all = append(w.all, newWorld(t).start("up", "--config", filepath.Join(w.dir, "mcp.json"), "--http", freeAddress(t), "--auth", "local", "--public-url", "https://localhost"))
+	w.all[3].find("junction serves at ")
+	w.configureShared(`["${file:old}"]`, "")
+	one := newWorld(t).start("up", "--config", filepath.Join(w.dir, "mcp.json"), "--http", freeAddress(t))
+	one.find(`junction\.state\.url: the secrets in the shared state were sealed with a state key that stateKeys does not have`)
+}
+
+// useShared writes another configuration, and waits until all read it.
+func (w *replicas) useShared(keys, settings string) {
+	w.Helper()
+	printed := make([]int, len(w.all))
+	for i, one := range w.all {
+		printed[i] = len(one.printed.String())
+	}
+	w.configureShared(keys, settings)
+	for i, one := range w.all {
+		if !one.waitFor(func() bool { return strings.Contains(one.printed.String()[printed[i]:], "onfiguration") }) {
+			w.Fatalf("%s is not read", keys)
 		}
 	}
 }
