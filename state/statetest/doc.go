@@ -20,7 +20,7 @@ type Driver struct {
 }
 
 // of returns a time of the tests, which for servers is shorter: a second becomes 0.4, a minute
-// 1.2 and an hour 2.4 seconds.
+// 1.2 and an hour 1.5 seconds.
 func (d Driver) of(t time.Duration) time.Duration {
 	switch {
 	case !d.Served || t == 0:
@@ -30,7 +30,7 @@ func (d Driver) of(t time.Duration) time.Duration {
 	case t <= time.Minute:
 		return t / 50
 	}
-	return 2400 * time.Millisecond
+	return 1500 * time.Millisecond
 }
 
 // sleep waits for a time of the tests. Servers round times to milliseconds.

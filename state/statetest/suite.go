@@ -285,7 +285,7 @@ func turns(t *testing.T, d Driver, open func() state.Shared) {
 	ctx := t.Context()
 	inside := make(chan struct{}, 1)
 	var all sync.WaitGroup
-	const workers = 8
+	const workers = 5
 	for i := range workers {
 		s := open()
 		all.Go(func() {

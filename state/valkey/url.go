@@ -117,8 +117,10 @@ func parse(text string) (place, error) {
 // addressOf adds the standard port to a host that has none.
 func addressOf(host string) (string, error) {
 	name, port, err := net.SplitHostPort(host)
-	if err != nil {
-		name, port = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), "6379"
+	if inner, found := strings.CutPrefix(host, "["); err != nil && found && strings.HasSuffix(inner, "]") {
+		name, port = strings.TrimSuffix(inner, "]"), "6379"
+	} else if err != nil && !strings.Contains(host, ":") {
+		name, port = host, "6379"
 	}
 	if n, err := strconv.Atoi(port); name == "" || strings.ContainsAny(name, " []@%") || err != nil || n < 1 || n > 65535 {
 		return "", errors.New("a host is NAME or NAME:PORT")
