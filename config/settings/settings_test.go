@@ -66,6 +66,8 @@ func TestErrorsNameThePath(t *testing.T) {
 		`{"stateKeys":["${file:a}","${file:a}"]}`:                                "stateKeys[1]: it equals stateKeys[0]",
 		`{"peers":["http://a"]}`:                                                 "peers: they go with stateKeys",
 		`{"stateKeys":["${K}"],"peers":["http://a/mcp"]}`:                        "peers[0]: expected an origin",
+		`{"state":{"url":"sqlite:a"}}`:                                           "state.url: it needs stateKeys",
+		`{"state":{"url":""},"stateKeys":["${K}"]}`:                              "state.url: expected the URL of a store",
 		`{"stateKeys":[""]}`:                                                     "stateKeys[0]: expected at least 32 bytes, got 0",
 		`[]`:                                                                     "object",
 	} {

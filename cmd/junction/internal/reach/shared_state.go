@@ -2,6 +2,7 @@ package reach
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -51,6 +52,9 @@ func UseShared(ctx context.Context, a *cli.App, s *settings.Settings, from strin
 	}
 	if path, is := strings.CutPrefix(url, "sqlite:"); is {
 		url = "sqlite:" + NextTo(from, path)
+	}
+	if strings.HasPrefix(url, "memory:") {
+		return fail(errors.New("memory is of one process; give postgres://, valkey:// or sqlite:PATH"))
 	}
 	store, err := dial.Open(ctx, url, dial.Options{})
 	if err != nil {
