@@ -1,15 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
+	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +26,14 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/mcp/tasks"
 )
+
+// testState names the variable with the URL of a store for these tests. The default is a file.
+const testState = "JUNCTION_TEST_STATE"
+
+// testStore returns the URL of an empty store.
+func testStore(t *testing.T) string {
+	return cmp.Or(os.Getenv(testState), "sqlite:"+filepath.Join(t.TempDir(), "shared.db"))
+}
 
 // heardWithin is the time in which each replica notices a change in the shared store.
 const heardWithin = 2 * time.Second
@@ -52,6 +66,7 @@ func (w *replicas) up(flags ...string) {
 	}
 	for _, one := range w.all {
 		metrics := strings.Fields(one.find(`Metrics are at http\S+/metrics`))[3]
+		w.metrics = append(w.metrics, strings.TrimSuffix(metrics, "/metrics"))
 		one.find("junction serves at ")
 		w.within("a replica does not know the others", func() bool { return strings.Contains(w.get(metrics), "junction_replicas 3\n") })
 	}
@@ -135,9 +150,10 @@ func (w *replicas) echo(c *mcp.Client) error {
 	return nil
 }
 
-// testSharedState has users, keys and tasks of three replicas in a store.
-func testSharedState(t *testing.T, store string) {
-	w := newShared(t, store, `,"authorization":{"needs":["use"]}`)
+// TestReplicasShareAStore has users, keys and tasks of three replicas in a store.
+func TestReplicasShareAStore(t *testing.T) {
+	t.Parallel()
+	w := newShared(t, testStore(t), `,"authorization":{"needs":["use"]}`)
 	w.input("the password of ann\n", "user", "add", "ann", "--scope", "use")
 	w.up("--auth", "keys,local", "--public-url", "BALANCER")
 	var logins atomic.Int64
@@ -180,15 +196,11 @@ func testSharedState(t *testing.T, store string) {
 	})
 }
 
-func TestReplicasShareAStore(t *testing.T) {
-	t.Parallel()
-	testSharedState(t, "sqlite:"+filepath.Join(t.TempDir(), "shared.db"))
-}
-
-// testSharedLimit has calls of one key reach three replicas by turns, and those of another key reach
+// TestReplicasShareLimits has calls of one key reach three replicas by turns, and those of another key reach
 // one of them, both more than the limit allows.
-func testSharedLimit(t *testing.T, store string) {
-	w := newShared(t, store, `,"limits":{"rate":"60/m"}`)
+func TestReplicasShareLimits(t *testing.T) {
+	t.Parallel()
+	w := newShared(t, testStore(t), `,"limits":{"rate":"60/m"}`)
 	keys := []string{strings.TrimSpace(w.input("", "key", "create", "robot")), strings.TrimSpace(w.input("", "key", "create", "other"))}
 	w.up("--auth", "keys")
 	for i, url := range []string{w.url, w.origins[0] + "/mcp"} {
@@ -216,9 +228,10 @@ func testSharedLimit(t *testing.T, store string) {
 	}
 }
 
-// testSharedApprovals has the definitions of a server approved at one replica.
-func testSharedApprovals(t *testing.T, store string) {
-	w := newShared(t, store, `,"review":"all","tools":"all"`)
+// TestReplicasShareApprovals has the definitions of a server approved at one replica.
+func TestReplicasShareApprovals(t *testing.T) {
+	t.Parallel()
+	w := newShared(t, testStore(t), `,"review":"all","tools":"all"`)
 	w.up()
 	offers := func(origin string) bool {
 		c, err := w.connect(streamable.Client(origin + "/mcp"))
@@ -251,15 +264,10 @@ func testSharedApprovals(t *testing.T, store string) {
 	}
 }
 
-func TestReplicasShareApprovals(t *testing.T) {
-	t.Parallel()
-	testSharedApprovals(t, "sqlite:"+filepath.Join(t.TempDir(), "shared.db"))
-}
-
 // TestLoginsOutliveStateKeys rotates the state keys while a user is logged in.
 func TestLoginsOutliveStateKeys(t *testing.T) {
 	t.Parallel()
-	w := newShared(t, "sqlite:"+filepath.Join(t.TempDir(), "shared.db"), "")
+	w := newShared(t, testStore(t), "")
 	w.input("the password of ann\n", "user", "add", "ann")
 	w.up("--auth", "local", "--public-url", "BALANCER")
 	var logins atomic.Int64
@@ -296,7 +304,155 @@ func (w *replicas) useShared(keys, settings string) {
 	}
 }
 
-func TestReplicasShareLimits(t *testing.T) {
+// A cable passes connections to a server until it is cut.
+type cable struct {
+	*testing.T
+	to string
+	at net.Listener
+
+	mu    sync.Mutex
+	isCut bool
+	open  map[net.Conn]bool
+}
+
+// throughCable returns a URL whose connections pass a cable.
+func throughCable(t *testing.T, store string) (string, *cable) {
+	u, err := url.Parse(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cable{T: t, to: u.Host, at: l, open: map[net.Conn]bool{}}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { c.pass(conn) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); c.cut(true); serving.Wait() })
+	u.Host = l.Addr().String()
+	return u.String(), c
+}
+
+// keep adds a connection, or closes it if the cable is cut.
+func (c *cable) keep(conn net.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.isCut {
+		conn.Close()
+	} else {
+		c.open[conn] = true
+	}
+	return !c.isCut
+}
+
+func (c *cable) pass(conn net.Conn) {
+	defer conn.Close()
+	server, err := net.Dial("tcp", c.to)
+	if err != nil || !c.keep(conn) || !c.keep(server) {
+		return
+	}
+	defer server.Close()
+	var both sync.WaitGroup
+	both.Go(func() { _, _ = io.Copy(server, conn); server.Close() })
+	_, _ = io.Copy(conn, server)
+	conn.Close()
+	both.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, conn)
+	delete(c.open, server)
+}
+
+// cut ends all connections and further ones, or allows them again.
+func (c *cable) cut(is bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.isCut = is
+	for conn := range c.open {
+		conn.Close()
+	}
+	clear(c.open)
+}
+
+// TestReplicasWithoutTheirStore cuts the connections to a store over the network, and has them back.
+func TestReplicasWithoutTheirStore(t *testing.T) {
 	t.Parallel()
-	testSharedLimit(t, "sqlite:"+filepath.Join(t.TempDir(), "shared.db"))
+	if os.Getenv(testState) == "" {
+		t.Skip("the integration layer gives it a store over the network: " + testState)
+	}
+	store, line := throughCable(t, os.Getenv(testState))
+	w := newShared(t, store, `,"limits":{"rate":"60/m"}`)
+	w.input("the password of ann\n", "user", "add", "ann")
+	key := strings.TrimSpace(w.input("", "key", "create", "robot"))
+	w.up("--auth", "keys,local", "--public-url", "BALANCER")
+	var logins atomic.Int64
+	tokens := w.browserOf("ann", &logins)
+	user, err := w.loggedIn(tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	robot, err := w.withKey(w.url, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.echo(user), w.echo(robot)); err != nil {
+		t.Fatal(err)
+	}
+	line.cut(true)
+	for i, one := range w.all {
+		one.find("shared state is away")
+		if ready := w.get(w.metrics[i] + "/readyz"); ready != "ok\n" {
+			t.Errorf("readyz: %s", ready)
+		}
+		if all := w.get(w.metrics[i] + "/metrics"); !strings.Contains(all, "junction_shared_state_up 0\n") || !strings.Contains(all, "junction_replicas 3\n") {
+			t.Error("the metrics do not have that the store is away")
+		}
+	}
+	if err := errors.Join(w.echo(user), w.echo(robot)); err != nil {
+		t.Errorf("while the store is away: %v", err)
+	}
+	response, err := http.Get(w.origins[0] + "/oauth/login")
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" {
+		t.Errorf("a login while the store is away: %s, %v", response.Status, response.Header)
+	}
+	allowed := 0
+	for range 120 {
+		r, err := robot.CallTool(t.Context(), "echo", map[string]any{"text": "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.IsError {
+			allowed++
+		}
+	}
+	if allowed < 45 || allowed > 66 {
+		t.Errorf("%d calls were allowed while the store is away", allowed)
+	}
+	line.cut(false)
+	for _, one := range w.all {
+		one.find("shared state is back")
+	}
+	again, err := w.loggedIn(tokens)
+	if err == nil {
+		err = w.echo(again)
+	}
+	if err != nil || logins.Load() != 1 {
+		t.Errorf("afterwards: %v, %d logins", err, logins.Load())
+	}
+	w.input("", "key", "remove", "robot")
+	for _, origin := range w.origins {
+		w.within("a revoked key is accepted", func() bool { _, err := w.withKey(origin+"/mcp", key); return err != nil })
+	}
 }
