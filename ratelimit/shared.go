@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,18 +88,17 @@ func (s *Shares) sync(ctx context.Context, end bool) bool {
 	}
 	left := len(s.active) > 0
 	s.mu.Unlock()
-	places := make(chan struct{}, maxSyncing)
-	var syncing sync.WaitGroup
-	for _, c := range due {
-		places <- struct{}{}
-		syncing.Go(func() {
-			defer func() { <-places }()
-			if idle := c.sync(ctx, end); idle {
-				s.rest(c)
-			}
-		})
+	for some := range slices.Chunk(due, maxSyncing) {
+		var syncing sync.WaitGroup
+		for _, c := range some {
+			syncing.Go(func() {
+				if idle := c.sync(ctx, end); idle {
+					s.rest(c)
+				}
+			})
+		}
+		syncing.Wait()
 	}
-	syncing.Wait()
 	return left && ctx.Err() == nil
 }
 

@@ -85,6 +85,7 @@ var changedWith = map[string]string{
 var changedNowhere = map[string]string{
 	"stateKeys":                    "clients see only whether their sessions go on, as TestStateKeysOfReplicasAreRotated does",
 	"peers":                        "it needs stateKeys, and TestReplicasServeEveryClient has both",
+	"state.url":                    "it needs stateKeys, and TestReplicasShareAStore has both",
 	"registries":                   "the commands that search for servers read them each time",
 	"servers.s.onSecretChange":     "it counts when a secret changes, as in TestServersGetChangedSecrets",
 	"servers.s.resources.x:a.name": "a resource is known by its URI",

@@ -29,6 +29,7 @@ type replicas struct {
 	*world  // of the configuration
 	all     []*startedCommand
 	origins []string
+	metrics []string     // admin addresses of those that share a store
 	server  string       // URL of the server behind them
 	url     string       // of the balancer
 	next    atomic.Int64 // counts requests of the balancer

@@ -1,14 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
+	"net/url"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +26,14 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/mcp/tasks"
 )
+
+// testState names the variable with the URL of a store for these tests. The default is a file.
+const testState = "JUNCTION_TEST_STATE"
+
+// testStore returns the URL of an empty store.
+func testStore(t *testing.T) string {
+	return cmp.Or(os.Getenv(testState), "sqlite:"+filepath.Join(t.TempDir(), "shared.db"))
+}
 
 // heardWithin is the time in which each replica notices a change in the shared store.
 const heardWithin = 2 * time.Second
@@ -43,7 +58,7 @@ func (w *replicas) up(flags ...string) {
 	for range 3 {
 		at := freeAddress(w.T)
 		w.origins = append(w.origins, "http://"+at)
-		args := append([]string{"up", "--config", filepath.Join(w.dir, "mcp.json"), "--http", at, "--admin", "127.0.0.1:0"}, flags...)
+		args := append([]string{"up", "--config", filepath.Join(w.dir, "mcp.json"), "--http", at, "--admin", "127.0.0.1:0", "--drain-delay", "0s"}, flags...)
 		for i, arg := range args {
 			args[i] = strings.ReplaceAll(arg, "BALANCER", balancer.URL)
 		}
@@ -51,6 +66,7 @@ func (w *replicas) up(flags ...string) {
 	}
 	for _, one := range w.all {
 		metrics := strings.Fields(one.find(`Metrics are at http\S+/metrics`))[3]
+		w.metrics = append(w.metrics, strings.TrimSuffix(metrics, "/metrics"))
 		one.find("junction serves at ")
 		w.within("a replica does not know the others", func() bool { return strings.Contains(w.get(metrics), "junction_replicas 3\n") })
 	}
@@ -134,9 +150,10 @@ func (w *replicas) echo(c *mcp.Client) error {
 	return nil
 }
 
-// testSharedState has users, keys and tasks of three replicas in a store.
-func testSharedState(t *testing.T, store string) {
-	w := newShared(t, store, `,"authorization":{"needs":["use"]}`)
+// TestReplicasShareAStore has users, keys and tasks of three replicas in a store.
+func TestReplicasShareAStore(t *testing.T) {
+	t.Parallel()
+	w := newShared(t, testStore(t), `,"authorization":{"needs":["use"]}`)
 	w.input("the password of ann\n", "user", "add", "ann", "--scope", "use")
 	w.up("--auth", "keys,local", "--public-url", "BALANCER")
 	var logins atomic.Int64
@@ -179,15 +196,11 @@ func testSharedState(t *testing.T, store string) {
 	})
 }
 
-func TestReplicasShareAStore(t *testing.T) {
-	t.Parallel()
-	testSharedState(t, "sqlite:"+filepath.Join(t.TempDir(), "shared.db"))
-}
-
-// testSharedLimit has calls of one key reach three replicas by turns, and those of another key reach
+// TestReplicasShareLimits has calls of one key reach three replicas by turns, and those of another key reach
 // one of them, both more than the limit allows.
-func testSharedLimit(t *testing.T, store string) {
-	w := newShared(t, store, `,"limits":{"rate":"60/m"}`)
+func TestReplicasShareLimits(t *testing.T) {
+	t.Parallel()
+	w := newShared(t, testStore(t), `,"limits":{"rate":"60/m"}`)
 	keys := []string{strings.TrimSpace(w.input("", "key", "create", "robot")), strings.TrimSpace(w.input("", "key", "create", "other"))}
 	w.up("--auth", "keys")
 	for i, url := range []string{w.url, w.origins[0] + "/mcp"} {
@@ -215,7 +228,231 @@ func testSharedLimit(t *testing.T, store string) {
 	}
 }
 
-func TestReplicasShareLimits(t *testing.T) {
+// TestReplicasShareApprovals has the definitions of a server approved at one replica.
+func TestReplicasShareApprovals(t *testing.T) {
 	t.Parallel()
-	testSharedLimit(t, "sqlite:"+filepath.Join(t.TempDir(), "shared.db"))
+	w := newShared(t, testStore(t), `,"review":"all","tools":"all"`)
+	w.up()
+	offers := func(origin string) bool {
+		c, err := w.connect(streamable.Client(origin + "/mcp"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for tool, err := range c.Tools(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tool != nil
+		}
+		return false
+	}
+	for _, origin := range w.origins {
+		if offers(origin) {
+			t.Error("a definition is offered before it is approved")
+		}
+	}
+	at := []string{"server", "approve", "s", "--config", filepath.Join(w.dir, "mcp.json")}
+	out, err := w.all[0].command(at...).CombinedOutput()
+	hash := regexp.MustCompile(`s@[0-9a-f]{32}`).Find(out)
+	if err == nil || hash == nil {
+		t.Fatalf("approve without a terminal: %v: %s", err, out)
+	}
+	at[2] = string(hash)
+	w.all[0].run(at...)
+	for _, origin := range w.origins {
+		w.within("an approved definition is not offered", func() bool { return offers(origin) })
+	}
+}
+
+// TestLoginsOutliveStateKeys rotates the state keys while a user is logged in.
+func TestLoginsOutliveStateKeys(t *testing.T) {
+	t.Parallel()
+	w := newShared(t, testStore(t), "")
+	w.input("the password of ann\n", "user", "add", "ann")
+	w.up("--auth", "local", "--public-url", "BALANCER")
+	var logins atomic.Int64
+	tokens := w.browserOf("ann", &logins)
+	for _, keys := range []string{`["${file:old}" ]`, `["${file:old}","${file:new}"]`, `["${file:new}","${file:old}"]`, `["${file:new}"]`} {
+		w.useShared(keys, "")
+		c, err := w.loggedIn(tokens)
+		if err == nil {
+			err = w.echo(c)
+		}
+		if err != nil || logins.Load() != 1 {
+			t.Errorf("%s: %d logins, %v", keys, logins.Load(), err)
+		}
+	}
+	w.all = append(w.all, newWorld(t).start("up", "--config", filepath.Join(w.dir, "mcp.json"), "--http", freeAddress(t), "--auth", "local", "--public-url", "https://localhost"))
+	w.all[3].find("junction serves at ")
+	w.configureShared(`["${file:old}"]`, "")
+	one := newWorld(t).start("up", "--config", filepath.Join(w.dir, "mcp.json"), "--http", freeAddress(t))
+	one.find(`junction\.state\.url: the secrets in the shared state were sealed with a state key that stateKeys does not have`)
+}
+
+// useShared writes another configuration, and waits until all read it.
+func (w *replicas) useShared(keys, settings string) {
+	w.Helper()
+	printed := make([]int, len(w.all))
+	for i, one := range w.all {
+		printed[i] = len(one.printed.String())
+	}
+	w.configureShared(keys, settings)
+	for i, one := range w.all {
+		if !one.waitFor(func() bool { return strings.Contains(one.printed.String()[printed[i]:], "onfiguration") }) {
+			w.Fatalf("%s is not read", keys)
+		}
+	}
+}
+
+// A cable passes connections to a server until it is cut.
+type cable struct {
+	*testing.T
+	to string
+	at net.Listener
+
+	mu    sync.Mutex
+	isCut bool
+	open  map[net.Conn]bool
+}
+
+// throughCable returns a URL whose connections pass a cable.
+func throughCable(t *testing.T, store string) (string, *cable) {
+	u, err := url.Parse(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cable{T: t, to: u.Host, at: l, open: map[net.Conn]bool{}}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { c.pass(conn) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); c.cut(true); serving.Wait() })
+	u.Host = l.Addr().String()
+	return u.String(), c
+}
+
+// keep adds a connection, or closes it if the cable is cut.
+func (c *cable) keep(conn net.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.isCut {
+		conn.Close()
+	} else {
+		c.open[conn] = true
+	}
+	return !c.isCut
+}
+
+func (c *cable) pass(conn net.Conn) {
+	defer conn.Close()
+	server, err := net.Dial("tcp", c.to)
+	if err != nil || !c.keep(conn) || !c.keep(server) {
+		return
+	}
+	defer server.Close()
+	var both sync.WaitGroup
+	both.Go(func() { _, _ = io.Copy(server, conn); server.Close() })
+	_, _ = io.Copy(conn, server)
+	conn.Close()
+	both.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, conn)
+	delete(c.open, server)
+}
+
+// cut ends all connections and further ones, or allows them again.
+func (c *cable) cut(is bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.isCut = is
+	for conn := range c.open {
+		conn.Close()
+	}
+	clear(c.open)
+}
+
+// TestReplicasWithoutTheirStore cuts the connections to a store over the network, and has them back.
+func TestReplicasWithoutTheirStore(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(testState) == "" {
+		t.Skip("the integration layer gives it a store over the network: " + testState)
+	}
+	store, line := throughCable(t, os.Getenv(testState))
+	w := newShared(t, store, `,"limits":{"rate":"60/m"}`)
+	w.input("the password of ann\n", "user", "add", "ann")
+	key := strings.TrimSpace(w.input("", "key", "create", "robot"))
+	w.up("--auth", "keys,local", "--public-url", "BALANCER")
+	var logins atomic.Int64
+	tokens := w.browserOf("ann", &logins)
+	user, err := w.loggedIn(tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	robot, err := w.withKey(w.url, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.echo(user), w.echo(robot)); err != nil {
+		t.Fatal(err)
+	}
+	line.cut(true)
+	for i, one := range w.all {
+		one.find("shared state is away")
+		if ready := w.get(w.metrics[i] + "/readyz"); ready != "ok\n" {
+			t.Errorf("readyz: %s", ready)
+		}
+		if all := w.get(w.metrics[i] + "/metrics"); !strings.Contains(all, "junction_shared_state_up 0\n") || !strings.Contains(all, "junction_replicas 3\n") {
+			t.Error("the metrics do not have that the store is away")
+		}
+	}
+	if err := errors.Join(w.echo(user), w.echo(robot)); err != nil {
+		t.Errorf("while the store is away: %v", err)
+	}
+	response, err := http.Get(w.origins[0] + "/oauth/login")
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" {
+		t.Errorf("a login while the store is away: %s, %v", response.Status, response.Header)
+	}
+	allowed := 0
+	for range 120 {
+		r, err := robot.CallTool(t.Context(), "echo", map[string]any{"text": "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.IsError {
+			allowed++
+		}
+	}
+	if allowed < 45 || allowed > 66 {
+		t.Errorf("%d calls were allowed while the store is away", allowed)
+	}
+	line.cut(false)
+	for _, one := range w.all {
+		one.find("shared state is back")
+	}
+	again, err := w.loggedIn(tokens)
+	if err == nil {
+		err = w.echo(again)
+	}
+	if err != nil || logins.Load() != 1 {
+		t.Errorf("afterwards: %v, %d logins", err, logins.Load())
+	}
+	w.input("", "key", "remove", "robot")
+	for _, origin := range w.origins {
+		w.within("a revoked key is accepted", func() bool { _, err := w.withKey(origin+"/mcp", key); return err != nil })
+	}
 }

@@ -86,13 +86,13 @@ func TestEveryBudgetHasAWorstClient(t *testing.T) {
 // constant.
 var unshared = map[string][]string{
 	"nothing is refused where it is full: something is forgotten, or counted together": {
-		"audit.maxFolds", "authserver.maxAttempted", "cmd/junction/internal/person.maxShown", "cmd/junction/internal/cli.MaxLineKinds", "gateway/approvals.maxGranted", "gateway/search.maxSearchers", "mcp.maxCached", "mcp/internal/httplink.maxNotes", "mcp/internal/upstream.maxLingering", "mcp/internal/upstream.maxTools",
+		"audit.maxFolds", "authserver.maxAttempted", "cmd/junction/internal/person.maxShown", "cmd/junction/internal/cli.MaxLineKinds", "gateway/approvals.maxGranted", "gateway/search.maxSearchers", "mcp.maxCached", "mcp/internal/httplink.maxNotes", "mcp/internal/upstream.maxLingering", "mcp/internal/upstream.maxTools", "authserver.maxVerified",
 		"mcp/middleware.maxNames", "mcp/oauth.maxExchanged", "ratelimit.maxKeys", "servers/fetch.maxSites", "state/valkey.maxGroups", "up/layer.maxRead",
 		"mcp/internal/httplink.count maxArriving", "mcp/internal/lines.count maxIdle", "mcp/internal/upstream.count maxWaitingWorkers",
 	},
 	"it is of one session, call, task or key": {
 		"mcp/internal/edge.chan maxTaskLooks", "mcp/internal/edge.maxKnown", "mcp/internal/edge.maxSessionRequests", "mcp/internal/edge.maxSubscriptions", "mcp/internal/upstream.maxRequested",
-		"mcp/tasks.maxInputs", "ratelimit.chan l.options.Concurrent",
+		"mcp/tasks.maxInputs",
 	},
 	"a server holds these, not its callers": {
 		"mcp/internal/upstream.chan maxResponses", "mcp/internal/upstream.chan maxWaiting", "mcp/internal/upstream.maxAsked",

@@ -173,8 +173,8 @@ func (g *Group) check(ctx context.Context) {
 	switch {
 	case err != nil && away.IsZero():
 		g.log.WarnContext(ctx, "the shared state is away: new logins are refused, and each replica counts limits alone", "error", err)
-	case err == nil && !away.IsZero():
-		g.log.InfoContext(ctx, "the shared state is back", "after", time.Since(away).Round(time.Millisecond))
+	case err == nil && !away.IsZero(): // as visible as the line before
+		g.log.WarnContext(ctx, "the shared state is back", "after", time.Since(away).Round(time.Millisecond))
 	}
 }
 

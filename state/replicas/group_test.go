@@ -19,13 +19,13 @@ import (
 // A faulty store is broken or deaf for a while.
 type faulty struct {
 	state.Shared
-	broken, stuck, deaf atomic.Bool
+	broken, silent, deaf atomic.Bool
 	ops                 atomic.Int64
 }
 
 func (f *faulty) fault(ctx context.Context) error {
 	f.ops.Add(1)
-	if f.stuck.Load() {
+	if f.silent.Load() {
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -125,16 +125,16 @@ func TestSubjectsAreReadAgain(t *testing.T) {
 
 // While the store is away, operations fail at once. One line says when that begins and when it ends.
 func TestAStoreIsAway(t *testing.T) {
-	for _, stuck := range []bool{false, true} {
-		t.Run(fmt.Sprintf("stuck %t", stuck), func(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		t.Run(fmt.Sprintf("silent %t", silent), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &faulty{Shared: state.NewMemory(0)}
 				defer store.Close()
 				var lines bytes.Buffer
 				g := started(t, store, slog.New(slog.NewTextHandler(&lines, nil)))
 				time.Sleep(10 * time.Second)
-				store.broken.Store(!stuck)
-				store.stuck.Store(stuck)
+				store.broken.Store(!silent)
+				store.silent.Store(silent)
 				began := time.Now()
 				for g.Away() == nil && time.Since(began) < time.Minute {
 					time.Sleep(10 * time.Millisecond)
@@ -151,7 +151,7 @@ func TestAStoreIsAway(t *testing.T) {
 					t.Errorf("age %v", age)
 				}
 				store.broken.Store(false)
-				store.stuck.Store(false)
+				store.silent.Store(false)
 				time.Sleep(checkPause + opTimeout)
 				if err := g.Away(); err != nil || g.Age() > 2*checkPause {
 					t.Errorf("afterwards: %v, age %v", err, g.Age())

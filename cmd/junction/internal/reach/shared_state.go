@@ -2,6 +2,7 @@ package reach
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -83,6 +84,9 @@ func openShared(ctx context.Context, a *cli.App, s *settings.Settings, from stri
 	}
 	if path, is := strings.CutPrefix(url, "sqlite:"); is {
 		url = "sqlite:" + NextTo(from, path)
+	}
+	if strings.HasPrefix(url, "memory:") {
+		return nil, errors.New("memory is of one process; give postgres://, valkey:// or sqlite:PATH")
 	}
 	return dial.Open(ctx, url, dial.Options{})
 }

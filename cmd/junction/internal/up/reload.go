@@ -267,6 +267,9 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 		return
 	}
 	v.Options.shared.replace(r.shares)
+	if err := v.sealShared(ctx); err != nil { // tried again within a minute
+		v.App.Screen.Printf("junction: %v\n", err)
+	}
 	reportUnknown(v.App, r.settings, r.from, r.configured)
 	v.ReportWaiting(r.settings)
 	v.unmatched.configured(r.configured, r.from)

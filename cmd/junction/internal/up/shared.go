@@ -105,10 +105,7 @@ func (v *Served) follow(ctx context.Context) (stop func()) {
 	if g == nil {
 		return func() {}
 	}
-	g.Follow("the key of the store", func(ctx context.Context) error {
-		_, err := launch.SealShared(ctx, g, v.Options.shared.keys())
-		return err
-	})
+	g.Follow("the key of the store", v.sealShared)
 	g.Follow(guard.SharedPins, func(context.Context) error { return v.usePins() })
 	for _, subject := range []string{authserver.SharedLogins, authserver.SharedUsers} { // after the users themselves were read
 		g.Follow(subject, func(context.Context) error {
@@ -121,6 +118,17 @@ func (v *Served) follow(ctx context.Context) (stop func()) {
 	following.Go(func() { g.Run(ctx) })
 	following.Go(func() { v.shares.Run(ctx) })
 	return func() { cancel(); following.Wait() }
+}
+
+// sealShared seals the key of the shared store with the first of the present state keys. It does
+// nothing without a store.
+func (v *Served) sealShared(ctx context.Context) error {
+	g := v.App.Launch.Shared()
+	if g == nil {
+		return nil
+	}
+	_, err := launch.SealShared(ctx, g, v.Options.shared.keys())
+	return err
 }
 
 // countShared registers metrics of the shared store. It does nothing without one.
