@@ -17,8 +17,8 @@ import (
 // A secretWatch finds servers whose stored secrets, or files with secrets, changed. It is for the
 // goroutine of watch; only version is safe for concurrent use.
 type secretWatch struct {
-	stamp   string                // of the store and the files when they were last looked at
-	seen    map[string]seenSecret // by server
+	stamp string                // of the store and the files when they were last looked at
+	seen  map[string]seenSecret // by server
 
 	mu      sync.Mutex
 	renewed map[string]int // how often each server was replaced because of a secret; guarded by mu
