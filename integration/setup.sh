@@ -68,6 +68,19 @@ registry_step() {
 	fi
 }
 
+# pebble_step VERSION builds Pebble, the small ACME authority of Let's Encrypt.
+pebble_step() {
+	local to=$cache/pebble log=$cache/log/pebble.log
+	if [ "$(cat "$to/.installed" 2>/dev/null)" = "$1" ]; then
+		say "pebble is there"
+	elif mkdir -p "$to" && (cd "$to" && GOBIN=$to GOFLAGS=-mod=mod go install "github.com/letsencrypt/pebble/v2/cmd/pebble@$1") >"$log" 2>&1; then
+		echo "$1" >"$to/.installed"
+		say "pebble built"
+	else
+		miss "pebble: go install failed, see $log"
+	fi
+}
+
 # python_step makes a virtual environment with the pinned requirements.
 python_step() {
 	local from=$here/python/requirements.txt to=$cache/python log=$cache/log/python.log
@@ -278,6 +291,7 @@ done
 find "$cache/npm/openapi/node_modules/@octokit/openapi" \( -name '*.deref.json' -o -name 'ghe*' \) -delete 2>/dev/null
 module_step github.com/DataDog/datadog-api-client-go/v2@v2.67.0
 registry_step
+pebble_step v2.10.3
 python_step
 valkey_step 9.1.2.post2
 rust_step

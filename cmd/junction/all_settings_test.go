@@ -43,6 +43,7 @@ var changedTo = map[string]string{
 	"audit.redact":                 `["/text"]`,
 	"auth":                         `["keys","https://login.example"]`,
 	"listen.trustedProxies":        `["unix"]`,
+	"listen.tls.acme":              `{"hosts":["a.example"]}`,
 	"authorization.tools":          `{"s__echo":["more"]}`,
 	"authorization.trustedProxies": `["unix"]`,
 	"authorization.provider":       `{"issuer":"https://login.example","clientId":"x","domains":["example.com"]}`,

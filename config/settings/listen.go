@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/lazy"
 	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/proxied"
 )
@@ -36,15 +37,28 @@ type TLS struct {
 	Key      string `json:"key,omitempty" example:"tls.key" flag:"tls-key FILE" restart:"gateway" usage:"the key of --tls-cert, in FILE, PEM" doc:"the file with the key of cert, PEM"`
 	ClientCA string `json:"clientCA,omitempty" example:"clients.crt" flag:"tls-client-ca FILE" restart:"gateway" usage:"admit only clients with a certificate that an authority in FILE signed, PEM; its common name is the user; a changed file is read again" doc:"the file with the authorities of clients, PEM: only clients with a certificate of theirs are admitted, and its common name is the user. A changed file is read again"`
 	Revoked  string `json:"clientRevoked,omitempty" example:"revoked.crl" flag:"tls-client-revoked FILE" restart:"gateway" usage:"refuse client certificates that FILE revokes: revocation lists (CRL), or a serial number or SHA-256 in each line; a changed file is read again" doc:"the file with client certificates to refuse: revocation lists (CRL), or a serial number or SHA-256 in each line. A changed file is read again"`
+	ACME     *ACME  `json:"acme,omitempty" restart:"gateway" doc:"get certificates from an authority by ACME, in place of cert and key, and renew them"`
+}
+
+// ACME configures certificates from an authority that issues them by ACME (RFC 8555). The authority
+// checks the names with the challenge TLS-ALPN-01, at port 443 of each.
+type ACME struct {
+	Hosts     []string `json:"hosts" max:"100" doc:"the names of the certificates, such as tools.example.com, which must lead to port 443 of this address. Clients may use them as hosts"`
+	Email     string   `json:"email,omitempty" max:"200" example:"ops@example.com" doc:"the address to which the authority writes about the certificates"`
+	Directory string   `json:"directory,omitempty" example:"https://acme.example.com/directory" doc:"the directory of the authority; by default that of Let's Encrypt, whose terms you accept by this setting"`
+	Cache     string   `json:"cache,omitempty" example:"acme" doc:"the folder of the certificates and keys; by default acme in Junction's own folder. A relative path is from this file's folder"`
 }
 
 // Encrypts reports whether connections are encrypted.
-func (t *TLS) Encrypts() bool { return t.Cert != "" }
+func (t *TLS) Encrypts() bool { return t.Cert != "" || t.ACME != nil }
 
 // locate makes relative paths absolute.
 func (l *Listen) locate(locate func(string) string) {
 	for _, p := range []*string{&l.TLS.Cert, &l.TLS.Key, &l.TLS.ClientCA, &l.TLS.Revoked} {
 		*p = locate(*p)
+	}
+	if a := l.TLS.ACME; a != nil {
+		a.Cache = locate(a.Cache)
 	}
 	if path, is := strings.CutPrefix(l.HTTP, UnixPrefix); is {
 		l.HTTP = UnixPrefix + locate(path)
@@ -74,15 +88,35 @@ func (l *Listen) check() error {
 	if _, err := proxied.Parse(l.TrustedProxies); err != nil {
 		fault("trustedProxies", "%w", err)
 	}
+	if a := l.TLS.ACME; a != nil {
+		if len(a.Hosts) == 0 {
+			fault("tls.acme.hosts", "expected the names of the certificates")
+		}
+		for i, host := range a.Hosts {
+			if !hostName().MatchString(host) {
+				fault(fmt.Sprintf("tls.acme.hosts[%d]", i), "expected a name such as tools.example.com, got %q", host)
+			}
+		}
+		if u, err := url.Parse(a.Directory); a.Directory != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
+			fault("tls.acme.directory", "expected an https URL, got %q", a.Directory)
+		}
+	}
 	return errors.Join(faults...)
 }
 
+// hostName matches a host name with at least two labels, in lower case.
+var hostName = lazy.Regexp(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$`)
+
 // AllowedHosts returns the host names that clients may use.
 func (l *Listen) AllowedHosts() []string {
-	if u, err := url.Parse(l.PublicURL); err == nil && u.Hostname() != "" {
-		return append(slices.Clip(l.Hosts), u.Hostname())
+	hosts := slices.Clip(l.Hosts)
+	if l.TLS.ACME != nil {
+		hosts = append(hosts, l.TLS.ACME.Hosts...)
 	}
-	return l.Hosts
+	if u, err := url.Parse(l.PublicURL); err == nil && u.Hostname() != "" {
+		hosts = append(hosts, u.Hostname())
+	}
+	return hosts
 }
 
 // The values of [Settings.Auth] that are not URLs.

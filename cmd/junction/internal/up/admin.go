@@ -62,7 +62,7 @@ func (v *Served) countCertificate(registry prometheus.Registerer) error {
 	for _, l := range []net.Listener{v.listener, v.admin} {
 		if e, is := l.(*Encrypted); is {
 			return registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "junction_certificate_expiry_seconds", Help: "Seconds until the certificate of --tls-cert, or one that signed it, expires; negative if it has expired."},
+				Name: "junction_certificate_expiry_seconds", Help: "Seconds until the certificate, or one that signed it, expires; negative if it has expired, 0 if there is none yet."},
 				func() float64 { return e.Certificate.Left().Seconds() }))
 		}
 	}
@@ -111,7 +111,7 @@ func (o *Options) listenAdmin(p place.Place, log *slog.Logger) (net.Listener, Au
 	if r != EncryptedNetwork {
 		return l, r, nil
 	}
-	secure, err := Encrypt(settings.TLS{Cert: o.TLS.Cert, Key: o.TLS.Key}, p, l, log)
+	secure, err := Encrypt(settings.TLS{Cert: o.TLS.Cert, Key: o.TLS.Key, ACME: o.TLS.ACME}, p, l, log)
 	if err != nil {
 		l.Close()
 		return nil, 0, err

@@ -125,7 +125,7 @@ func (c *checking) read(ctx context.Context) {
 func (c *checking) settings(ctx context.Context) {
 	a, o := c.app, &c.options
 	if o.TLS.Encrypts() {
-		_, err := (&Certificate{TLS: placed(o.TLS, a.Place), Log: a.Logger()}).Config(nil)
+		_, err := openCertificate(o.TLS, a.Place, a.Logger())
 		c.fault(err)
 	}
 	var at net.Addr

@@ -103,6 +103,10 @@ func (f *Front) check() error {
 		return f.Flags.wrong("%s goes with %s: on standard input and output the only client is the program that started it", "auth", "listen.http")
 	case f.Flags.Given("listen.publicURL") != "" && len(f.Auth) == 0:
 		return f.Flags.wrong("%s goes with %s", "listen.publicURL", "auth")
+	case f.TLS.ACME != nil && f.TLS.Cert != "":
+		return f.Flags.wrong("%s and %s: give only one", "listen.tls.cert", "listen.tls.acme")
+	case f.TLS.ACME != nil && strings.HasPrefix(f.HTTP, settings.UnixPrefix):
+		return f.Flags.wrong("%s goes with an address, not with a socket: %s", "listen.tls.acme", "listen.http")
 	case (f.TLS.Cert == "") != (f.TLS.Key == ""):
 		return f.Flags.wrong("%s and %s go together", "listen.tls.cert", "listen.tls.key")
 	case f.TLS.ClientCA != "" && !f.TLS.Encrypts():

@@ -10,12 +10,15 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/mcp"
+	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
 )
 
 // CertificatePause is the time between two checks for changed files of a certificate.
@@ -33,8 +36,8 @@ func Encrypt(t settings.TLS, p place.Place, l net.Listener, log *slog.Logger) (n
 	if !t.Encrypts() {
 		return l, nil
 	}
-	c := &Certificate{TLS: placed(t, p), Log: log}
-	if _, err := c.Config(nil); err != nil {
+	c, err := openCertificate(t, p, log)
+	if err != nil {
 		return nil, err
 	}
 	e := &Encrypted{Listener: tls.NewListener(l, &tls.Config{GetConfigForClient: c.Config}), Certificate: c}
@@ -45,10 +48,15 @@ func Encrypt(t settings.TLS, p place.Place, l net.Listener, log *slog.Logger) (n
 	return e, nil
 }
 
-// placed returns t with the paths of its files in a place.
-func placed(t settings.TLS, p place.Place) settings.TLS {
+// openCertificate reads the files of t, whose paths are in a place.
+func openCertificate(t settings.TLS, p place.Place, log *slog.Logger) (*Certificate, error) {
 	t.Cert, t.Key, t.ClientCA, t.Revoked = p.Path(t.Cert), p.Path(t.Key), p.Path(t.ClientCA), p.Path(t.Revoked)
-	return t
+	c := &Certificate{TLS: t, Log: log}
+	if err := c.useACME(p); err != nil {
+		return nil, err
+	}
+	_, err := c.Config(nil)
+	return c, err
 }
 
 // An Encrypted is a listener that accepts TLS connections.
@@ -76,15 +84,20 @@ type Certificate struct {
 	fault   string // last logged reason why the files cannot be used; empty if they can
 	stamp   string // identifies the versions of the files
 	now     *tls.Config
-	refused revocation // revoked certificates of clients
-	begins  time.Time  // the certificate and its signers are valid only between begins and ends
+	issued  *autocert.Manager // gets the certificates by ACME; nil without it
+	failed  string            // last logged reason why ACME issues none; empty if it does
+	refused revocation        // revoked certificates of clients
+	begins  time.Time         // the certificate and its signers are valid only between begins and ends
 	ends    time.Time
 }
 
 // Config returns the configuration for a new connection. If the files cannot be read, it returns
 // the earlier configuration. After a change it returns a new one, so that no client can resume a
 // session that a removed authority allowed.
-func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
+func (c *Certificate) Config(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	if hello != nil && c.issued != nil && slices.Equal(hello.SupportedProtos, []string{acme.ALPNProto}) { // the authority, which has no certificate of a client
+		return &tls.Config{GetCertificate: c.issued.GetCertificate, NextProtos: []string{acme.ALPNProto}, MinVersion: tls.VersionTLS12}, nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now != nil && time.Since(c.Looked) < CertificatePause {
@@ -109,11 +122,16 @@ func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 		c.fault = ""
 		return c.now, nil
 	}
-	fresh, err := tls.LoadX509KeyPair(c.Cert, c.Key)
-	if err != nil { // another program may be writing a file
-		return c.before(fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.Cert, c.Key, err))
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	if c.issued != nil {
+		config.GetCertificate = c.obtain
+	} else {
+		fresh, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+		if err != nil { // another program may be writing a file
+			return c.before(fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.Cert, c.Key, err))
+		}
+		config.Certificates = []tls.Certificate{fresh}
 	}
-	config := &tls.Config{Certificates: []tls.Certificate{fresh}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	if c.ClientCA != "" {
 		text, err := os.ReadFile(c.ClientCA)
 		if err != nil {
@@ -132,11 +150,20 @@ func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 		}
 	}
 	c.now, c.stamp, c.fault = config, stamp, ""
+	for _, one := range config.Certificates {
+		c.noteTimes(one.Certificate)
+	}
+	return c.now, nil
+}
+
+// noteTimes notes between which times a certificate and its signers are valid. The caller holds the
+// lock.
+func (c *Certificate) noteTimes(chain [][]byte) {
 	c.begins, c.ends = time.Time{}, time.Time{}
-	for _, der := range fresh.Certificate {
+	for _, der := range chain {
 		one, err := x509.ParseCertificate(der)
 		if err != nil {
-			continue // clients do not need it, because LoadX509KeyPair has parsed the first one
+			continue // clients do not need it, because the first one has been parsed
 		}
 		if one.NotBefore.After(c.begins) {
 			c.begins = one.NotBefore
@@ -146,7 +173,6 @@ func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 		}
 	}
 	c.warnExpiry(time.Now())
-	return c.now, nil
 }
 
 // certificatesIn returns the certificates in a text in PEM.
@@ -186,6 +212,7 @@ func (c *Certificate) checkExpiry(now time.Time) {
 // lock.
 func (c *Certificate) warnExpiry(now time.Time) {
 	switch {
+	case c.ends.IsZero(): // none has been issued yet
 	case now.After(c.ends):
 		c.Log.Error("junction: the certificate has expired, so clients refuse it: give --tls-cert a new one", "file", c.Cert, "ended", c.ends)
 	case now.Add(certificateWarnTime).After(c.ends):
@@ -198,11 +225,15 @@ func (c *Certificate) warnExpiry(now time.Time) {
 	}
 }
 
-// Left returns the time until the certificate expires. It is negative after that.
+// Left returns the time until the certificate expires. It is negative after that, and 0 while there
+// is none.
 func (c *Certificate) Left() time.Duration {
 	_, _ = c.Config(nil) // cannot fail, because it has succeeded before
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.ends.IsZero() {
+		return 0
+	}
 	return time.Until(c.ends)
 }
 
