@@ -86,10 +86,21 @@ func colleaguesOfKeycloak(t *testing.T, address string) {
 		token := passwordToken(t, "http://"+address+"/realms/master", "admin-cli", "admin", "admin")
 		return administered(t, method, "http://"+address+"/admin/realms/colleagues"+path, token, "application/json", body)
 	}
-	var users []struct{ ID string }
-	if err := json.Unmarshal(admin(http.MethodGet, "/users", ""), &users); err != nil || len(users) != 1 {
-		t.Fatalf("%+v, %v", users, err)
+	ids := func(path string) (all []string) {
+		var found []struct{ ID string }
+		if err := json.Unmarshal(admin(http.MethodGet, path, ""), &found); err != nil || len(found) == 0 {
+			t.Fatalf("%s: %+v, %v", path, found, err)
+		}
+		for _, one := range found {
+			all = append(all, one.ID)
+		}
+		return all
 	}
-	user := "/users/" + users[0].ID
-	s.endsWithTheProvider(t, "ada@corp.example", func() { admin(http.MethodPost, user+"/logout", "") }, func() { admin(http.MethodPut, user, `{"enabled":false}`) })
+	user := "/users/" + ids("/users")[0]
+	logout := func() { // sessions with a refresh token that outlasts the browser's are offline sessions of Keycloak
+		for _, session := range ids(user + "/offline-sessions/" + ids("/clients?clientId=gateway")[0]) {
+			admin(http.MethodDelete, "/sessions/"+session+"?isOffline=true", "")
+		}
+	}
+	s.endsWithTheProvider(t, "ada@corp.example", logout, func() { admin(http.MethodPut, user, `{"enabled":false}`) })
 }
