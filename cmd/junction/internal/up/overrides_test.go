@@ -86,7 +86,7 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 	// The other flags of up have no setting.
 	alone := []string{
 		"http", "allow-host", "allow-origin", "tls-cert", "tls-key", "tls-client-ca", "tls-client-revoked", "auth", "public-url", "stdio", "otlp", "admin", "admin-insecure", "profile",
-		"console", "config", "frozen", "record", "verbose", "log-format", "log-level", "help", "trusted-proxy",
+		"console", "config", "frozen", "record", "verbose", "log-format", "log-level", "help", "trusted-proxy", "proxy-protocol",
 	}
 	up.Command((&cli.App{Place: clitest.PlaceOf(t)})).Flags().VisitAll(func(f *pflag.Flag) {
 		if _, known := rows[f.Name]; !known && !slices.Contains(alone, f.Name) {

@@ -50,6 +50,7 @@ type Front struct {
 	Auth    string   // AuthNone, or the ways to authenticate clients
 	Public  string   // origin under which clients reach the address; empty means the address itself
 	proxies []string // networks of proxies whose reports of client addresses are trusted
+	header  bool     // whether these proxies send headers of the PROXY protocol
 	Security
 	drain  Drain
 	shared *shared           // with other replicas
@@ -70,6 +71,7 @@ func (f *Front) Flags(flags *pflag.FlagSet, byDefault string) {
 	flags.StringVar(&f.Auth, "auth", AuthNone, "with --http: admit clients by `none|keys|local|URL`: all clients; those with a key of junction key; users of junction user, who log in here (local); or those with a token of the authorization server at a URL; several with commas")
 	flags.StringVar(&f.Public, "public-url", "", "with --auth: the `ORIGIN` that clients and browsers use, such as https://tools.example.com (default its address)")
 	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "with --http: take the address of a client from X-Forwarded-For or Forwarded of proxies in this `NETWORK`, such as 10.0.0.0/8, at this address, or with unix at the socket")
+	flags.BoolVar(&f.header, "proxy-protocol", false, "with --trusted-proxy: these proxies begin each connection with a header of the PROXY protocol, version 1 or 2")
 	flags.BoolVar(&f.Stdio, "stdio", false, "serve on standard input and output")
 }
 
@@ -110,6 +112,11 @@ func (f *Front) Check() error {
 	return nil
 }
 
+// trusted returns the trusted proxies of the flags and the settings.
+func (f *Front) trusted() (proxied.Trusted, error) {
+	return proxied.Parse(append(slices.Clone(f.authorization.TrustedProxies), f.proxies...))
+}
+
 // Serve serves h until ctx is done or the client on standard input disconnects.
 func Serve(ctx context.Context, a *cli.App, f Front, h mcp.Handler) error {
 	if f.Stdio {
@@ -138,7 +145,20 @@ func listen(ctx context.Context, a *cli.App, f Front) (net.Listener, error) {
 		return nil, fmt.Errorf("--http: %w", err)
 	}
 	open := l
-	if _, is := l.(*net.TCPListener); is {
+	_, isTCP := l.(*net.TCPListener)
+	if f.header || f.authorization.ProxyProtocol {
+		trusted, err := f.trusted()
+		if err == nil && trusted.IsEmpty() {
+			err = cli.Usagef("--proxy-protocol, or proxyProtocol in settings, goes with --trusted-proxy or trustedProxies, which names the proxies")
+		}
+		if err != nil {
+			open.Close()
+			return nil, err
+		}
+		l = trusted.Listen(l, a.Logger())
+		open = l
+	}
+	if isTCP {
 		l = LimitConnections(l)
 	}
 	if l, err = f.Security.Listen(a.Place, l, a.Logger()); err != nil {
@@ -208,7 +228,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	d.NewNowhere()
 	d.At(launch.EndpointPath, h)
 	d.At(OlderPath, h)
-	trusted, err := proxied.Parse(append(slices.Clone(f.authorization.TrustedProxies), f.proxies...))
+	trusted, err := f.trusted()
 	if err != nil {
 		return err
 	}
