@@ -27,7 +27,7 @@ func providerLogins(t *testing.T, address string, provider object) *authorizedSi
 }
 
 // endsWithTheProvider goes through what a user of a provider does, until the provider does not know the user any more.
-func (s *authorizedSite) endsWithTheProvider(t *testing.T, name string, disable func()) {
+func (s *authorizedSite) endsWithTheProvider(t *testing.T, name string, logout, disable func()) {
 	t.Helper()
 	if out := s.run(t, "login", s.url); !strings.Contains(out, "build") { // a scope of the group, which only userinfo names
 		t.Errorf("login: %s", out)
@@ -49,6 +49,12 @@ func (s *authorizedSite) endsWithTheProvider(t *testing.T, name string, disable 
 	if out := s.run(t, call...); !strings.Contains(out, "3") {
 		t.Errorf("call: %s", out)
 	}
+	logout()
+	s.fails(t, "junction login "+s.url, call...) // at once: the access token is still valid
+	s.run(t, "login", s.url)
+	if out := s.run(t, call...); !strings.Contains(out, "3") {
+		t.Errorf("call: %s", out)
+	}
 	disable()
 	time.Sleep(4 * time.Second)
 	s.fails(t, "junction login "+s.url, call...)
@@ -59,26 +65,42 @@ func TestUsersOfOIDCProviderAreOutWithIt(t *testing.T) {
 	at, gateway := freeAddress(t), freeAddress(t)
 	serving(t, append(nodeEnv(t), "GATEWAY=http://"+gateway+"/oauth/callback"), at, append(nodeScript(t, "oauth", "servers/oidc/provider.mjs"), at)...)
 	s := providerLogins(t, gateway, object{"issuer": "http://" + at + "/", "scopes": []string{"use"}, "groups": object{"eng": []string{"build"}}})
-	s.endsWithTheProvider(t, "ada@corp.example", func() {
-		response, err := http.Post("http://"+at+"/disable", "text/plain", nil)
-		if err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusOK {
-			t.Fatalf("disable: %+v, %v", response, err)
+	post := func(path string) func() {
+		return func() {
+			response, err := http.Post("http://"+at+path, "text/plain", nil)
+			if err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusOK {
+				t.Fatalf("%s: %+v, %v", path, response, err)
+			}
 		}
-	})
+	}
+	s.endsWithTheProvider(t, "ada@corp.example", post("/logout"), post("/disable"))
 }
 
 // colleaguesOfKeycloak are those of a realm that tells a gateway of their addresses and groups at its userinfo endpoint.
 func colleaguesOfKeycloak(t *testing.T, address string) {
 	t.Helper()
 	gateway := freeAddress(t)
-	issuer := addRealm(t, address, "colleagues", "servers/oidc/colleagues.json", "CALLBACK", "http://"+gateway+"/oauth/callback")
+	issuer := addRealm(t, address, "colleagues", "servers/oidc/colleagues.json", "CALLBACK", "http://"+gateway+"/oauth/callback", "LOGOUT", "http://"+gateway+"/oauth/backchannel-logout")
 	s := providerLogins(t, gateway, object{"issuer": issuer, "scopes": []string{"use"}, "groups": object{"eng": []string{"build"}}})
-	s.endsWithTheProvider(t, "ada@corp.example", func() {
+	admin := func(method, path, body string) []byte {
 		token := passwordToken(t, "http://"+address+"/realms/master", "admin-cli", "admin", "admin")
-		var users []struct{ ID string }
-		if err := json.Unmarshal(administered(t, http.MethodGet, "http://"+address+"/admin/realms/colleagues/users", token, "application/json", ""), &users); err != nil || len(users) != 1 {
-			t.Fatalf("%+v, %v", users, err)
+		return administered(t, method, "http://"+address+"/admin/realms/colleagues"+path, token, "application/json", body)
+	}
+	ids := func(path string) (all []string) {
+		var found []struct{ ID string }
+		if err := json.Unmarshal(admin(http.MethodGet, path, ""), &found); err != nil || len(found) == 0 {
+			t.Fatalf("%s: %+v, %v", path, found, err)
 		}
-		administered(t, http.MethodPut, "http://"+address+"/admin/realms/colleagues/users/"+users[0].ID, token, "application/json", `{"enabled":false}`)
-	})
+		for _, one := range found {
+			all = append(all, one.ID)
+		}
+		return all
+	}
+	user := "/users/" + ids("/users")[0]
+	logout := func() { // sessions with a refresh token that outlasts the browser's are offline sessions of Keycloak
+		for _, session := range ids(user + "/offline-sessions/" + ids("/clients?clientId=gateway")[0]) {
+			admin(http.MethodDelete, "/sessions/"+session+"?isOffline=true", "")
+		}
+	}
+	s.endsWithTheProvider(t, "ada@corp.example", logout, func() { admin(http.MethodPut, user, `{"enabled":false}`) })
 }

@@ -129,3 +129,52 @@ func TestTheAuditLogHasEvents(t *testing.T) {
 		}
 	}
 }
+
+// A command whose event cannot be queued changes nothing.
+func TestACommandThatCannotBeLoggedFails(t *testing.T) {
+	clitest.Alone(t)
+	state := t.TempDir()
+	clitest.Setenv(t, "JUNCTION_STATE", state)
+	runs(t, "", "key", "create", "before").expect(t, cli.ExitOK, "jk_", "") // there is no audit log
+	if _, err := os.Stat(filepath.Join(state, "audit.queue")); err == nil {
+		t.Error("there is a queue without a log")
+	}
+	runs(t, "", "audit", "key").expect(t, cli.ExitOK, "=", "")
+	if err := os.Mkdir(filepath.Join(state, "audit.queue"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"key", "create", "ann"}, {"key", "remove", "before"}} {
+		if got := runs(t, "", args...); got.code == cli.ExitOK || !strings.Contains(got.stderr, "the queue of events") || strings.Contains(got.stdout, "jk_") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	if got := runs(t, "", "key", "list").stdout; !strings.Contains(got, "before") || strings.Contains(got, "ann") {
+		t.Errorf("keys are %s", got)
+	}
+}
+
+func TestUpSaysHowLongTheAuditLogKeepsLines(t *testing.T) {
+	clitest.Alone(t)
+	state := t.TempDir()
+	clitest.Setenv(t, "JUNCTION_STATE", state)
+	key, err := audit.ReadKey(filepath.Join(state, "audit.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := audit.Open(clitest.In(t, "log"), audit.Options{Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 500 {
+		if err := l.Note(&audit.Record{Kind: audit.KindCall, Time: time.Now().Add(-49 * time.Hour), Reason: strings.Repeat("x", 400)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := serving(t, "up", "--audit=log", "--audit-keep", "1MB", "everything")
+	if !regexp.MustCompile(`Calls are logged in \S*log\. At the rate of the last 2 days, lines are kept for about [5-9] days\.`).MatchString(r.stderr.String()) {
+		t.Errorf("it prints %s", r.stderr)
+	}
+}

@@ -4,7 +4,7 @@
 //
 // KEY is the public key of the client "keyed". A token endpoint that was asked with a refresh token answers after HOLD ms.
 // GATEWAY, if set, is where users come back to of the client "gateway", for whom the users are colleagues, of the group eng and with an address that
-// only userinfo names; after a POST to /disable nobody is.
+// only userinfo names; after a POST to /disable nobody is. A POST to /logout has the gateway end the last login there (back-channel logout).
 // TTL is for how many seconds an access token lasts, IDENTITY_TTL an ID token. Tokens are JWTs, or opaque; introspection, revocation, dynamic
 // registration, resource indicators and DPoP are on; /counts says how many tokens were given. Refresh tokens rotate, and one that is used twice ends the login.
 import { Provider } from 'oidc-provider'
@@ -28,7 +28,7 @@ const provider = new Provider(issuer, {
     { client_id: 'server', client_secret: 'the secret of the server', redirect_uris: [], response_types: [], grant_types: [] },
     { client_id: 'machine', client_secret: 'the secret of the machine', redirect_uris: [], response_types: [], grant_types: ['client_credentials'], scope: 'read write' },
     { client_id: 'known', client_secret: 'the secret of the known', ...native },
-    ...(gateway ? [{ client_id: 'gateway', client_secret: 'the secret of the gateway', ...native, redirect_uris: [gateway] }] : []),
+    ...(gateway ? [{ client_id: 'gateway', client_secret: 'the secret of the gateway', ...native, redirect_uris: [gateway], backchannel_logout_uri: new URL('/oauth/backchannel-logout', gateway).href, backchannel_logout_session_required: true }] : []),
     ...(key ? [{ client_id: 'keyed', token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key] }, ...native }] : []),
   ],
   scopes: ['openid', 'offline_access', 'read', 'write', 'admin'],
@@ -36,6 +36,7 @@ const provider = new Provider(issuer, {
   rotateRefreshToken: true,
   ttl: { AccessToken: Number(ttl), ClientCredentials: Number(ttl), RefreshToken: 24 * hour, IdToken: Number(process.env.IDENTITY_TTL ?? hour), Grant: 24 * hour, Session: 24 * hour, Interaction: hour },
   jwks: undefined,
+  fetch: (url, { dispatcher, ...options }) => fetch(url, options), // its own dispatcher reaches no private addresses
   cookies: { keys: ['a key for tests'] },
   features: {
     devInteractions: { enabled: true },
@@ -44,6 +45,7 @@ const provider = new Provider(issuer, {
     introspection: { enabled: true, allowedPolicy: () => true },
     clientCredentials: { enabled: true },
     dPoP: { enabled: true },
+    backchannelLogout: { enabled: true },
     resourceIndicators: {
       enabled: true,
       defaultResource: (_ctx, _client, one) => one,
@@ -55,6 +57,11 @@ const provider = new Provider(issuer, {
     },
   },
 })
+let session // of the last login of the gateway
+provider.on('grant.success', (ctx) => {
+  const { AuthorizationCode: code } = ctx.oidc.entities
+  if (code?.clientId === 'gateway') session = [code.accountId, code.sid]
+})
 const counts = { asked: 0, grants: 0, refreshes: 0, revoked: 0 } // asked: refreshes that began
 provider.on('grant.success', (ctx) => {
   counts.grants++
@@ -65,6 +72,10 @@ provider.use(async (ctx, next) => {
   if (ctx.path === '/counts') ctx.body = counts
   else if (gateway && ctx.path === '/disable') {
     disabled = true
+    ctx.body = 'done'
+  }
+  else if (gateway && ctx.path === '/logout') {
+    await (await provider.Client.find('gateway')).backchannelLogout(...session)
     ctx.body = 'done'
   }
   else await next()

@@ -23,7 +23,7 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 	s, err := settings.Parse([]byte(`{"tools": "search", "pin": ["a*"], "policy": "rules.json", "shadow": true, "review": "all", "names": "none",
 		"drain": {"delay": "7s", "time": "8s"}, "auth": ["keys"], "telemetry": {"otlp": "http://a.example", "logFormat": "json", "logLevel": "info"},
 		"listen": {"http": "127.0.0.1:1", "tls": {"cert": "a.crt", "key": "a.key", "clientCA": "a.ca", "clientRevoked": "a.crl"}, "publicURL": "https://a.example", "hosts": ["a.example"], "origins": ["https://a.example"],
-			"trustedProxies": ["10.0.0.0/8"], "admin": "127.0.0.1:2", "adminInsecure": true},
+			"trustedProxies": ["10.0.0.0/8"], "proxyProtocol": true, "admin": "127.0.0.1:2", "adminInsecure": true},
 		"audit": {"folder": "log", "sync": "call", "keep": "3MB", "keepFor": "100h", "optional": true, "export": ["syslog+udp://127.0.0.1:514"]}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +58,7 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 		"allow-host":         {"b.example", []string{"b.example"}, []string{"a.example"}, func(s *settings.Settings) any { return s.Listen.Hosts }},
 		"allow-origin":       {"https://b.example", []string{"https://b.example"}, []string{"https://a.example"}, func(s *settings.Settings) any { return s.Listen.Origins }},
 		"trusted-proxy":      {"unix", []string{"unix"}, []string{"10.0.0.0/8"}, func(s *settings.Settings) any { return s.Listen.TrustedProxies }},
+		"proxy-protocol":     {"false", false, true, func(s *settings.Settings) any { return s.Listen.ProxyProtocol }},
 		"admin":              {"127.0.0.1:4", "127.0.0.1:4", "127.0.0.1:2", func(s *settings.Settings) any { return s.Listen.Admin }},
 		"admin-insecure":     {"false", false, true, func(s *settings.Settings) any { return s.Listen.AdminInsecure }},
 		"auth":               {"local", []string{"local"}, []string{"keys"}, func(s *settings.Settings) any { return s.Auth }},

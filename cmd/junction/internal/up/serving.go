@@ -62,7 +62,7 @@ type Front struct {
 
 // FrontMembers returns the settings that commands other than up have as flags.
 func FrontMembers() []string {
-	return []string{"listen.http", "listen.tls", "listen.publicURL", "listen.hosts", "listen.origins", "listen.trustedProxies", "auth", "drain"}
+	return []string{"listen.http", "listen.tls", "listen.publicURL", "listen.hosts", "listen.origins", "listen.trustedProxies", "listen.proxyProtocol", "auth", "drain"}
 }
 
 // LogMembers returns the settings of the log.
@@ -123,6 +123,11 @@ func (f *Front) check() error {
 	return nil
 }
 
+// trusted returns the trusted proxies.
+func (f *Front) trusted() (proxied.Trusted, error) {
+	return proxied.Parse(f.TrustedProxies)
+}
+
 // Serve serves h until ctx is done or the client on standard input disconnects.
 func Serve(ctx context.Context, a *cli.App, f Front, h mcp.Handler) error {
 	if f.Stdio {
@@ -151,7 +156,20 @@ func listen(ctx context.Context, a *cli.App, f Front) (net.Listener, error) {
 		return nil, fmt.Errorf("--http: %w", err)
 	}
 	open := l
-	if _, is := l.(*net.TCPListener); is {
+	_, isTCP := l.(*net.TCPListener)
+	if f.ProxyProtocol {
+		trusted, err := f.trusted()
+		if err == nil && trusted.IsEmpty() {
+			err = f.Flags.wrong("%s goes with %s, which names the proxies", "listen.proxyProtocol", "listen.trustedProxies")
+		}
+		if err != nil {
+			open.Close()
+			return nil, err
+		}
+		l = trusted.Listen(l, a.Logger())
+		open = l
+	}
+	if isTCP {
 		l = LimitConnections(l)
 	}
 	if l, err = Encrypt(f.TLS, a.Place, l, a.Logger()); err != nil {
@@ -231,7 +249,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	if f.doors != nil {
 		f.doors.Store(d)
 	}
-	trusted, err := proxied.Parse(f.TrustedProxies)
+	trusted, err := f.trusted()
 	if err != nil {
 		return err
 	}
