@@ -377,3 +377,53 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 		}
 	}
 }
+
+// A call that asks its client after the approval goes on in further rounds without another one. A
+// client that sends a round again needs another one.
+func TestFurtherRoundsNeedNoApproval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, ask)
+		inner := s.rules.Load()
+		h := s.desk.Around(Server{Name: "files"})(rules.Middleware(rules.Options{Server: "files", Approvals: true, Policy: func(context.Context) *policy.Policy { return inner }})(
+			mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+				if req.Method != "tools/call" {
+					return mcp.Result{JSON: json.RawMessage(`{"tools":[]}`)}, nil
+				}
+				if s.runs.Add(1) < 3 {
+					return mcp.Result{}, mcp.ErrInputRequired
+				}
+				return mcp.Result{JSON: json.RawMessage(`{"content":[]}`)}, nil
+			})))
+		state := new(mcp.State)
+		round := func(n int, state *mcp.State) chan error {
+			req := mcp.NewRequest("tools/call", json.RawMessage(`{"name":"write","arguments":{}}`))
+			req.Principal, req.Round, req.State = &mcp.Principal{Subject: "ann"}, n, state
+			done := make(chan error, 1)
+			go func() { _, err := h.Handle(t.Context(), req); done <- err }()
+			synctest.Wait()
+			return done
+		}
+		first := round(0, state)
+		if _, err := s.desk.Decide(s.only(t, bob).ID, bob, Verdict{Approve: true}); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-first; !errors.Is(err, mcp.ErrInputRequired) {
+			t.Fatal(err)
+		}
+		old := new(mcp.State)
+		old.Set(savedRound, state.Get(savedRound))
+		if err := <-round(1, state); !errors.Is(err, mcp.ErrInputRequired) {
+			t.Fatalf("the second round: %v", err)
+		}
+		if err := <-round(2, state); err != nil {
+			t.Fatalf("the last round: %v", err)
+		}
+		again := round(1, old)
+		if _, err := s.desk.Decide(s.only(t, bob).ID, bob, Verdict{}); err != nil {
+			t.Fatal(err)
+		}
+		if <-again; s.runs.Load() != 3 {
+			t.Errorf("%d runs", s.runs.Load())
+		}
+	})
+}
