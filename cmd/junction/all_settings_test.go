@@ -83,6 +83,10 @@ var changedWith = map[string]string{
 var changedNowhere = map[string]string{
 	"stateKeys":                    "clients see only whether their sessions go on, as TestStateKeysOfReplicasAreRotated does",
 	"peers":                        "it needs stateKeys, and TestReplicasServeEveryClient has both",
+	"roles.r.console":              "only the page of the team shows it, as in TestCallsWaitForARole",
+	"approvals.webhook.url":        "only calls that wait for approval have an effect on it, as in TestCallsWaitForARole",
+	"approvals.webhook.secret":     "the same",
+	"approvals.webhook.format":     "the same",
 	"registries":                   "the commands that search for servers read them each time",
 	"servers.s.resources.x:a.name": "a resource is known by its URI",
 }

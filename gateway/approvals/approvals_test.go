@@ -18,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
+	"github.com/junction-mcp/junction/ratelimit"
 )
 
 // A site is a server behind rules and a Desk.
@@ -424,6 +425,31 @@ func TestFurtherRoundsNeedNoApproval(t *testing.T) {
 		}
 		if <-again; s.runs.Load() != 3 {
 			t.Errorf("%d runs", s.runs.Load())
+		}
+	})
+}
+
+// A call counts once in limits inside, and holds no turn of them while it waits.
+func TestAWaitingCallHoldsNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, ask)
+		server := mcp.NewServer("files", "1")
+		mcp.AddTool(server, "write", func(context.Context, struct{ Path, Password string }) (string, error) { return "done", nil })
+		limited := ratelimit.Middleware(ratelimit.Options{Calls: 2, In: time.Hour, Concurrent: 1})
+		s.h = s.desk.Around(Server{Name: "files"})(limited(rules.Middleware(rules.Options{Server: "files", Approvals: true, Policy: func(context.Context) *policy.Policy { return s.rules.Load() }})(server)))
+		first, second := s.begin(t, t.Context(), "ann", "a"), s.begin(t, t.Context(), "ann", "b")
+		if _, err := s.call(t.Context(), "ann", "c"); err == nil || !strings.Contains(err.Error(), "too many calls") {
+			t.Errorf("the third one: %v", err)
+		}
+		for _, q := range s.desk.List(bob) {
+			if _, err := s.desk.Decide(q.ID, bob, Verdict{Approve: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, one := range []chan error{first, second} {
+			if err := <-one; err != nil {
+				t.Errorf("an approved call: %v", err)
+			}
 		}
 	})
 }
