@@ -50,7 +50,7 @@ func TestPermissionsUseTheUsersNames(t *testing.T) {
 	want := rule
 	want.After = "@scope/files, files, odd@" + hash
 	if got := setup.RuleText(rule); got != want.String() {
-		t.Errorf("the rule is shown as %s, want %s", got, want)
+		t.Errorf("the rule is shown as %s, want %s", got, want.String())
 	}
 }
 
