@@ -19,6 +19,10 @@
 // the rules and their files have no influence. So no other rule can make an exception to a rule
 // that denies or asks. Put the exception into the condition of that rule.
 //
+// A rule that asks can name a role with "of", such as {"effect": "ask", "of": "role:sre"}. Callers with
+// the role then decide in place of the user. If rules ask several roles, all must approve the call; see
+// [Decision.Approvals].
+//
 // # Conditions
 //
 // A condition is an expression in CEL (https://cel.dev) that is true or false:

@@ -103,6 +103,14 @@ func New(o Options) *Limiter {
 	return &Limiter{options: o, all: map[any]*bucket{}}
 }
 
+type countedKey struct{}
+
+// Counted returns a context for a request that is passed again, because middleware around the limits
+// handled its first error. The request does not count again; it waits for its turn.
+func Counted(ctx context.Context) context.Context {
+	return context.WithValue(ctx, countedKey{}, true)
+}
+
 // Around returns a Handler that passes requests to next within the limits.
 func (l *Limiter) Around(next mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) { return l.handle(ctx, req, next) })
@@ -137,8 +145,10 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 			return l.refused(ctx, req, fmt.Errorf("too much was read: %d bytes in %s are allowed for %s; try again in %v", l.options.Bytes, word(l.options.BytesIn), l.options.Whose, pause))
 		}
 	}
-	if err := l.begin(ctx, b.rate, "calls", l.options.Calls); err != nil { // in each round, because clients can repeat one
-		return l.refused(ctx, req, err)
+	if ctx.Value(countedKey{}) == nil { // in each round, because clients can repeat one
+		if err := l.begin(ctx, b.rate, "calls", l.options.Calls); err != nil {
+			return l.refused(ctx, req, err)
+		}
 	}
 	if b.running != nil {
 		began := time.Now()

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -15,6 +16,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -207,4 +210,38 @@ func TestCallsWaitForARole(t *testing.T) {
 	for _, want := range []string{`"approver":"bob","approver_role":"sre"`, `"approver":"operator","approver_role":"sre"`} {
 		runs(t, "", "audit", "query", clitest.In(t, "log"), "--json").expect(t, cli.ExitOK, want, "")
 	}
+}
+
+// One user who reads the log again and again keeps it from no other user.
+func TestReadersOfTheLogTakeTurns(t *testing.T) {
+	clitest.Alone(t)
+	addUser(t, "bob")
+	addUser(t, "eve")
+	file := settingsFile(t, everythingEntry(t), `{"audit": {"folder": "`+clitest.In(t, "log")+`"}, "roles": {"all": {"who": ["*"], "console": ["audit"]}}}`)
+	key := strings.TrimSpace(runs(t, "", "key", "create", "ann").stdout)
+	r := serving(t, "up", "--auth", "keys,local", "--config", file)
+	runs(t, "", "call", r.url, "everything__echo", "message=x", "--header", "Authorization: Bearer "+key).expect(t, cli.ExitOK, "x", "")
+	origin := strings.TrimSuffix(r.url, "/mcp")
+	bob, eve := loggedIn(t, origin, "bob"), loggedIn(t, origin, "eve")
+	ctx, end := context.WithCancel(t.Context())
+	var reading sync.WaitGroup
+	var read atomic.Int32
+	for range 16 {
+		reading.Go(func() {
+			for ctx.Err() == nil {
+				eve.api("GET", "calls?all", "", http.StatusOK, nil)
+				read.Add(1)
+			}
+		})
+	}
+	for read.Load() < 16 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 10 {
+		if got := bob.api("GET", "calls?all", "", http.StatusOK, nil); !strings.Contains(got, "everything__echo") {
+			t.Errorf("got %s", got)
+		}
+	}
+	end()
+	reading.Wait()
 }

@@ -37,6 +37,7 @@ var handled = []struct {
 	{"a rule allows", "s__echo", nil, `"decision":"allow","rule":"\"default\" (rules.json:1)"`, "policy", `"effect":"allow"`, "allow"},
 	{"a rule refuses", "s__forbidden", nil, `"decision":"deny","rule":"deny tool \"forbidden\" of any server (rules.json:1)"`, "policy", `"effect":"deny"`, "deny"},
 	{"a rule asks, and the client cannot be asked", "s__asked", nil, `"decision":"deny","rule":"ask tool \"asked\" of any server (rules.json:1)"`, "policy", `"said":"ask"`, "deny"},
+	{"a rule asks a role, which does not approve the call", "s__approved", nil, `"decision":"deny","rule":"ask tool \"approved\" of any server by role:most (rules.json:1)"`, "approval", `"outcome":"expired"`, "deny"},
 	{"the limit of a tool refuses", "s__limited", nil, `"decision":"deny","rule":"the limit of `, "limit", `"refused":`, "deny"},
 	{"a secret in the arguments", "s__secret", map[string]any{"text": "ghp_" + strings.Repeat("a1B2", 9)}, `"decision":"deny","rule":"secrets"`, "secrets", `"in":"arguments"`, "deny"},
 	{"a secret in the result", "s__leaking", nil, `"decision":"deny","rule":"secrets"`, "secrets", `"in":"result"`, "deny"},
@@ -58,7 +59,7 @@ func TestLayersAreSeenEverywhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	server := newHandledServer(t)
-	w.write("rules.json", `{"default": "allow", "rules": [{"effect": "allow", "tool": "nosuch"}, {"effect": "deny", "tool": "forbidden"}, {"effect": "ask", "tool": "asked"}]}`)
+	w.write("rules.json", `{"default": "allow", "rules": [{"effect": "allow", "tool": "nosuch"}, {"effect": "deny", "tool": "forbidden"}, {"effect": "ask", "tool": "asked"}, {"effect": "ask", "of": "role:most", "within": "1s", "tool": "approved"}]}`)
 	w.write("mcp.json", `{"mcpServers": {"s": {"url": "`+server.url+`"}}, "junction": {"tools": "all", "policy": "rules.json", "review": "changes", "audit": {"folder": "log"},
 		"authorization": {"tools": {"s__scoped": ["more"]}},
 		"roles": {"most": {"who": ["key:ada"], "tools": ["s__[^r]*", "nosuch"]}},
@@ -179,7 +180,7 @@ func newHandledServer(t *testing.T) *handledServer {
 	type text struct {
 		Text string `json:"text,omitempty"`
 	}
-	for _, name := range []string{"echo", "forbidden", "asked", "limited", "secret", "scoped", "fixed", "hidden", "changing", "restricted"} {
+	for _, name := range []string{"echo", "forbidden", "asked", "approved", "limited", "secret", "scoped", "fixed", "hidden", "changing", "restricted"} {
 		mcp.AddTool(s.tools, name, func(_ context.Context, in text) (string, error) { return "got " + in.Text, nil })
 	}
 	mcp.AddTool(s.tools, "leaking", func(context.Context, struct{}) (string, error) { return "ghp_" + strings.Repeat("a1B2", 9), nil })

@@ -77,6 +77,7 @@ var budgets = []budget{
 	{uses: []string{"mcp/auth: share.New(maxAllProofs)"}, shown: "mcp/auth.TestProofsAreShared"},
 	{uses: []string{"cmd/junction/internal/up: share.New(min(max(files/4, minConnections), maxGuests))", "cmd/junction/internal/up: share.New(min(max(files/2, minConnections), maxMembers))"}, shown: "cmd/junction/internal/up.TestConnectionsAreShared"},
 	{uses: []string{"gateway/approvals: share.Each(maxWaiting, maxWaitingOfOne)"}, shown: "gateway/approvals.TestWaitingCallsAreFew"},
+	{uses: []string{"cmd/junction/internal/up: share.NewTurns(1)"}, shown: "cmd/junction.TestReadersOfTheLogTakeTurns"},
 }
 
 // Whatever one caller takes, with credentials or without, another one is served within servedTime.

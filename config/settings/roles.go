@@ -15,8 +15,8 @@ type Role struct {
 	Profiles []string `json:"profiles,omitempty" max:"100" doc:"its profiles: callers reach no others, and see only what these offer at the whole gateway, too; by default all, and what is in none"`
 	Tools    []string `json:"tools,omitempty" max:"1000" doc:"patterns of what it may use, by the names that clients see, such as files__*, prompt:PATTERN, resource:PATTERN of URIs and tag:WORD; nothing else may be used. By default all"`
 	Rate     string   `json:"rate,omitempty" pattern:"^[1-9][0-9]{0,6}/(s|m|h)$" example:"60/m" doc:"calls of each caller in a second, minute or hour, in place of limits.rate"`
-	Console  []string `json:"console,omitempty" enum:"servers,audit,logins,keys" max:"10" doc:"what its callers see at /team in addition to their own calls and the calls that wait for them: servers and their states, the audit log of all callers, the users who are logged in, and their own keys, which they can make and remove"`
 	Budget   string   `json:"budget,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)/(s|m|h)$" example:"10MB/h" doc:"bytes of results of each caller in a second, minute or hour, in place of limits.bytes"`
+	Console  []string `json:"console,omitempty" enum:"servers,audit,logins,keys" max:"10" doc:"what its callers see at /team in addition to their own calls and the calls that wait for them: servers and their states, the audit log of all callers, the users who are logged in, and their own keys, which they can make and remove"`
 }
 
 // The parts of the team's page in [Role.Console].

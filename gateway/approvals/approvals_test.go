@@ -18,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
+	"github.com/junction-mcp/junction/ratelimit"
 )
 
 // A site is a server behind rules and a Desk.
@@ -376,4 +377,79 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 			t.Fatalf("%d answers counted: %v", counted.Load(), err)
 		}
 	}
+}
+
+// A call that asks its client after the approval goes on in further rounds without another one. A
+// client that sends a round again needs another one.
+func TestFurtherRoundsNeedNoApproval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, ask)
+		inner := s.rules.Load()
+		h := s.desk.Around(Server{Name: "files"})(rules.Middleware(rules.Options{Server: "files", Approvals: true, Policy: func(context.Context) *policy.Policy { return inner }})(
+			mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+				if req.Method != "tools/call" {
+					return mcp.Result{JSON: json.RawMessage(`{"tools":[]}`)}, nil
+				}
+				if s.runs.Add(1) < 3 {
+					return mcp.Result{}, mcp.ErrInputRequired
+				}
+				return mcp.Result{JSON: json.RawMessage(`{"content":[]}`)}, nil
+			})))
+		state := new(mcp.State)
+		round := func(n int, state *mcp.State) chan error {
+			req := mcp.NewRequest("tools/call", json.RawMessage(`{"name":"write","arguments":{}}`))
+			req.Principal, req.Round, req.State = &mcp.Principal{Subject: "ann"}, n, state
+			done := make(chan error, 1)
+			go func() { _, err := h.Handle(t.Context(), req); done <- err }()
+			synctest.Wait()
+			return done
+		}
+		first := round(0, state)
+		if _, err := s.desk.Decide(s.only(t, bob).ID, bob, Verdict{Approve: true}); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-first; !errors.Is(err, mcp.ErrInputRequired) {
+			t.Fatal(err)
+		}
+		old := new(mcp.State)
+		old.Set(savedRound, state.Get(savedRound))
+		if err := <-round(1, state); !errors.Is(err, mcp.ErrInputRequired) {
+			t.Fatalf("the second round: %v", err)
+		}
+		if err := <-round(2, state); err != nil {
+			t.Fatalf("the last round: %v", err)
+		}
+		again := round(1, old)
+		if _, err := s.desk.Decide(s.only(t, bob).ID, bob, Verdict{}); err != nil {
+			t.Fatal(err)
+		}
+		if <-again; s.runs.Load() != 3 {
+			t.Errorf("%d runs", s.runs.Load())
+		}
+	})
+}
+
+// A call counts once in limits inside, and holds no turn of them while it waits.
+func TestAWaitingCallHoldsNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, ask)
+		server := mcp.NewServer("files", "1")
+		mcp.AddTool(server, "write", func(context.Context, struct{ Path, Password string }) (string, error) { return "done", nil })
+		limited := ratelimit.Middleware(ratelimit.Options{Calls: 2, In: time.Hour, Concurrent: 1})
+		s.h = s.desk.Around(Server{Name: "files"})(limited(rules.Middleware(rules.Options{Server: "files", Approvals: true, Policy: func(context.Context) *policy.Policy { return s.rules.Load() }})(server)))
+		first, second := s.begin(t, t.Context(), "ann", "a"), s.begin(t, t.Context(), "ann", "b")
+		if _, err := s.call(t.Context(), "ann", "c"); err == nil || !strings.Contains(err.Error(), "too many calls") {
+			t.Errorf("the third one: %v", err)
+		}
+		for _, q := range s.desk.List(bob) {
+			if _, err := s.desk.Decide(q.ID, bob, Verdict{Approve: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, one := range []chan error{first, second} {
+			if err := <-one; err != nil {
+				t.Errorf("an approved call: %v", err)
+			}
+		}
+	})
 }

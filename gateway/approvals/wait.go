@@ -17,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/ratelimit"
 )
 
 // A Server configures the middleware for one server.
@@ -81,7 +82,7 @@ func (c *pending) run(ctx context.Context, next mcp.Handler, need *rules.Needed)
 				return result, err
 			}
 		}
-		result, err := next.Handle(rules.WithApproved(ctx, c.approved), c.req)
+		result, err := next.Handle(ratelimit.Counted(rules.WithApproved(ctx, c.approved)), c.req)
 		further, is := errors.AsType[*rules.Needed](err)
 		if !is {
 			c.note(ctx, Approved, "", "")

@@ -110,3 +110,17 @@ func TestGrantsEndWithTheAnswer(t *testing.T) {
 		t.Error("a rule that is none was granted")
 	}
 }
+
+// The user of a chat cannot answer for a role.
+func TestARuleThatAsksARoleRefuses(t *testing.T) {
+	rules, err := policy.Compile([]policy.Rule{{Effect: policy.Ask, Of: "role:sre", Server: "files"}, {Effect: policy.Ask}}, policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := New(func() *policy.Policy { return rules }, func(guard.Source) bool { return true })
+	call := Call{Input: policy.Input{Server: "files", Tool: "write"}, Definitions: func() []guard.Source { return nil }}
+	j := d.Consider(t.Context(), call, func(*Judgement) string { t.Error("the user is asked"); return "" })
+	if j.Asked || !strings.Contains(j.Refusal, "asks role:sre, whom only a gateway can ask") {
+		t.Errorf("got %+v", j)
+	}
+}
