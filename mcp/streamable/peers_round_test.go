@@ -81,7 +81,7 @@ func TestRoundsReachTheProgramThatAsked(t *testing.T) {
 	}
 }
 
-// TestARoundWithoutItsReplicaIsOver ends the replica where a call waits, beside a peer that never answers.
+// TestARoundWithoutItsReplicaIsOver ends the replica where a call waits while another peer never answers.
 func TestARoundWithoutItsReplicaIsOver(t *testing.T) {
 	f := newFixture(t)
 	server := newSite(t, f.Server, Options{})
