@@ -2,13 +2,16 @@ package deploy
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/config/settings"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
@@ -213,6 +216,34 @@ func TestKustomize(t *testing.T) {
 		}
 		if all := objects(t, string(text)); all["Deployment junction"].Kind == "" {
 			t.Errorf("%s: %s", folder, text)
+		}
+	}
+}
+
+// TestValuesOfThePageRender renders the chart with the values in docs/deploying.md, and reads the configuration that it makes.
+func TestValuesOfThePageRender(t *testing.T) {
+	page, err := os.ReadFile("../docs/deploying.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```yaml values\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	if len(blocks) == 0 {
+		t.Fatal("the page has no values")
+	}
+	for _, found := range blocks {
+		var m core.ConfigMap
+		if err := yaml.Unmarshal(render(t, found[1])["ConfigMap junction"].text, &m); err != nil {
+			t.Fatal(err)
+		}
+		var config struct {
+			Servers  map[string]any  `json:"mcpServers"`
+			Junction json.RawMessage `json:"junction"`
+		}
+		if err := json.Unmarshal([]byte(m.Data["mcp.json"]), &config); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := settings.Parse(config.Junction); err != nil || len(config.Servers) != 2 {
+			t.Errorf("%v: %s", err, m.Data["mcp.json"])
 		}
 	}
 }

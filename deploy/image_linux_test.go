@@ -234,7 +234,7 @@ func awaitReady(t *testing.T, url string, ended <-chan error, printed *bytes.Buf
 		}
 		select {
 		case err := <-ended:
-			t.Fatalf("it ended: %v: %s", err, printed.String())
+			t.Fatalf("it ended: %v: %v", err, printed)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -51,6 +52,52 @@ mcp_requests_total{method="tools/call",outcome="tool_error",server="s",tool="add
 	}
 	if _, err := New(Options{Registerer: registry}); err == nil {
 		t.Error("they are registered twice")
+	}
+}
+
+func TestDurationsHaveTheNamesOfOpenTelemetry(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m, err := New(Options{Registerer: registry, Describe: func(req *mcp.Request) (server, tool string) { return "s", req.Name }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails := map[string]error{"odd": mcp.Errorf(-31999, "odd"), "invalid": mcp.Errorf(mcp.CodeInvalidParams, "no"), "late": context.DeadlineExceeded, "other": errors.New("other")}
+	h := mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+		return mcp.Result{JSON: []byte(`{"content":[]}`)}, fails[req.Name]
+	})
+	c := mcp.NewClient(m.Around(m.ToServer("s")(h)))
+	for i := range 300 {
+		_, _ = c.CallTool(t.Context(), fmt.Sprint("tool", i), nil)
+	}
+	for name := range fails {
+		_, _ = c.CallTool(t.Context(), name, nil)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, errs := map[string]bool{}, map[string]bool{}
+	for _, f := range families {
+		for _, one := range f.Metric {
+			labels := map[string]string{}
+			for _, l := range one.Label {
+				labels[l.GetName()] = l.GetValue()
+			}
+			switch f.GetName() {
+			case "mcp_server_operation_duration_seconds":
+				tools[labels["gen_ai_tool_name"]] = true
+			case "mcp_client_operation_duration_seconds":
+				errs[labels["mcp_method_name"]+" "+labels["server"]+" "+labels["error_type"]] = true
+			}
+		}
+	}
+	if n := len(tools); n < 200 || n > 202 || !tools["_OTHER"] {
+		t.Errorf("%d tools have a histogram", n)
+	}
+	for _, want := range []string{"tools/call s ", "tools/call s -32602", "tools/call s timeout", "tools/call s _OTHER"} {
+		if !errs[want] {
+			t.Errorf("no %q in %v", want, errs)
+		}
 	}
 }
 

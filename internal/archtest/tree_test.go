@@ -35,7 +35,7 @@ func (s *source) dir() string { return path.Dir(s.path) }
 
 // inModule reports whether the file belongs to the main module and not to one next to it.
 func (s *source) inModule() bool {
-	return !below(s.path, "bench") && !below(s.path, "integration")
+	return !below(s.path, "bench") && !below(s.path, "deploy") && !below(s.path, "integration")
 }
 
 // below reports whether the path is the folder or inside it.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
+	streams "github.com/junction-mcp/junction/mcp/stream"
 )
 
 // bridgeTo returns a Handler that passes requests on to a legacy session with a server.
@@ -57,7 +58,30 @@ func TestRoundsReachTheReplicaOfTheirCall(t *testing.T) {
 	running.Wait()
 }
 
-// TestARoundWithoutItsReplicaIsOver ends the replica where a call waits, beside a peer that never answers.
+// TestRoundsReachTheProgramThatAsked has a program at each replica, whose state the others cannot read.
+func TestRoundsReachTheProgramThatAsked(t *testing.T) {
+	all, balanced := newPeered(t, 3, func(int) mcp.Handler {
+		c, err := mcp.DialWith(t.Context(), streams.Pipe(newFixture(t).Server), mcp.ClientOptions{Revision: "2026-07-28", Bridge: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	})
+	c := modernClient(t, balanced.url, "ann")
+	for range 20 {
+		if r, err := c.CallTool(t.Context(), "ask", struct{}{}); err != nil || r.Text() != "ann" {
+			t.Fatalf("%v, %v", r, err)
+		}
+	}
+	for _, s := range all {
+		if u := s.endpoint.Usage(); u.Parked != 0 {
+			t.Errorf("%+v", u)
+		}
+	}
+}
+
+// TestARoundWithoutItsReplicaIsOver ends the replica where a call waits while another peer never answers.
 func TestARoundWithoutItsReplicaIsOver(t *testing.T) {
 	f := newFixture(t)
 	server := newSite(t, f.Server, Options{})

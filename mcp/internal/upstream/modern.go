@@ -70,6 +70,9 @@ func (e *modern) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 			return mcp.Result{}, err
 		}
 		req.State.Set(stateInput, saved)
+		if !e.link.ClosingCancels() { // a program of this replica, and no other process knows its state
+			req.State.Bind()
+		}
 		if responses, err = e.askWhileOpen(ctx, s, req, &state, min(roundsBackoff<<round, 5*time.Second)); err != nil {
 			return mcp.Result{}, err
 		}

@@ -110,7 +110,7 @@ func (d *departure) connContext(ctx context.Context, c net.Conn) context.Context
 
 // ServeHTTP implements [http.Handler].
 func (d *departure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Context().Value(lateKey{}) != nil && r.Header[streamable.HeaderPassedOn] == nil {
+	if d.state.Load() == gone && r.Context().Value(lateKey{}) != nil && r.Header[streamable.HeaderPassedOn] == nil {
 		d.refuse.ServeHTTP(w, r)
 		return
 	}
