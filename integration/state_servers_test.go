@@ -114,32 +114,41 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// valkeyCluster starts three servers that share the slots, and returns the URL.
-func valkeyCluster(t testing.TB) string {
+// valkeyCluster starts three servers that share the slots, and further ones that are copies of the first.
+// It returns the servers and the URL.
+func valkeyCluster(t testing.TB, copies int) (servers []*stateServer, url string) {
 	t.Helper()
-	var servers []*stateServer
 	var addresses []string
-	for range 3 {
+	for range 3 + copies {
 		_, bus, err := net.SplitHostPort(freeAddress(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := valkeyOf(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-port", bus)
+		s := valkeyOf(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-port", bus)
 		servers, addresses = append(servers, s), append(addresses, s.address)
 	}
 	for i, slots := range [][2]string{{"0", "5460"}, {"5461", "10922"}, {"10923", "16383"}} {
 		servers[i].ask(t, "cluster", "addslotsrange", slots[0], slots[1])
-		host, port, err := net.SplitHostPort(servers[i].address)
+	}
+	for _, s := range servers {
+		host, port, err := net.SplitHostPort(s.address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		bus := servers[i].argv[len(servers[i].argv)-1]
-		servers[0].ask(t, "cluster", "meet", host, port, bus)
+		servers[0].ask(t, "cluster", "meet", host, port, s.argv[len(s.argv)-1])
 	}
 	for _, s := range servers {
-		eventually(t, "the cluster", func() bool { return strings.Contains(s.ask(t, "cluster", "info"), "cluster_state:ok") })
+		eventually(t, "the cluster", func() bool {
+			info := s.ask(t, "cluster", "info")
+			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d\r", len(servers)))
+		})
 	}
-	return "valkey://" + strings.Join(addresses[:2], ",") + "?cluster=true"
+	id := servers[0].ask(t, "cluster", "myid")
+	for _, s := range servers[3:] {
+		s.ask(t, "cluster", "replicate", id)
+		eventually(t, "a replica", func() bool { return strings.Contains(s.ask(t, "info", "replication"), "master_link_status:up") })
+	}
+	return servers, "valkey://" + strings.Join(addresses[1:3], ",") + "?cluster=true"
 }
 
 // runningPostgres starts a PostgreSQL that a test can kill, and returns it with the start of its URLs.

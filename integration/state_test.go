@@ -34,7 +34,7 @@ func TestState(t *testing.T) {
 			return func(*testing.T) string { return "valkey://" + s.address + "/3?prefix=" + storeName() }
 		},
 		"Valkey Cluster": func(t *testing.T) func(*testing.T) string {
-			url := valkeyCluster(t)
+			_, url := valkeyCluster(t, 0)
 			return func(*testing.T) string { return url + "&prefix=" + storeName() }
 		},
 		"PostgreSQL with TLS": func(t *testing.T) func(*testing.T) string {

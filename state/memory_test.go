@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -150,4 +151,27 @@ func TestMemoryDividesLogsAmongOwners(t *testing.T) {
 	if _, err := m.Append(ctx, "l", make([]byte, 5_000), state.Write{}); err != nil {
 		t.Errorf("after the logs were removed: %v", err)
 	}
+}
+
+// slow is a lease that another caller has, and whose server answers late.
+type slow struct{ state.Lease }
+
+func (slow) Acquire(ctx context.Context, _ string, _ time.Duration) (state.Hold, error) {
+	select {
+	case <-ctx.Done():
+		return state.Hold{}, ctx.Err()
+	case <-time.After(time.Second):
+		return state.Hold{}, state.ErrHeld
+	}
+}
+
+func TestWhileReportsWhyItWaitedInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		err := state.While(ctx, slow{}, "l", time.Minute, func(context.Context, state.Hold) error { return nil })
+		if !errors.Is(err, state.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
 }

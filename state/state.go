@@ -233,6 +233,9 @@ func While(ctx context.Context, l Lease, name string, ttl time.Duration, do func
 func wait(ctx context.Context, l Lease, name string, ttl time.Duration) (Hold, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		hold, err := l.Acquire(ctx, name, ttl)
+		if err != nil && ctx.Err() != nil && pause > firstPause {
+			return Hold{}, fmt.Errorf("%w: %w", ErrHeld, context.Cause(ctx)) // it was before
+		}
 		if !errors.Is(err, ErrHeld) {
 			return hold, err
 		}

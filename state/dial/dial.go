@@ -42,7 +42,7 @@ func Open(ctx context.Context, url string, o Options) (state.Shared, error) {
 	scheme, _, _ := strings.Cut(url, ":")
 	open, known := schemes[scheme]
 	if !known {
-		return nil, fmt.Errorf("%w: it begins with none of %s:", ErrURL, strings.Join(slices.Sorted(maps.Keys(schemes)), ":, "))
+		return nil, fmt.Errorf("%w: its scheme is none of %s", ErrURL, strings.Join(slices.Sorted(maps.Keys(schemes)), ", "))
 	}
 	if o.Client == "" {
 		o.Client = "junction"

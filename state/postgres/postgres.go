@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/junction-mcp/junction/state"
+	"github.com/junction-mcp/junction/state/internal/prefix"
 	"github.com/junction-mcp/junction/state/internal/topics"
 )
 
@@ -185,13 +186,12 @@ func (s *Store) Delete(ctx context.Context, key string, hold state.Hold) error {
 }
 
 // List implements [state.KV].
-func (s *Store) List(ctx context.Context, prefix, after string, limit int) ([]state.Entry, error) {
+func (s *Store) List(ctx context.Context, begin, after string, limit int) ([]state.Entry, error) {
 	var entries []state.Entry
 	err := s.try(ctx, func(ctx context.Context) error {
 		rows, err := s.pool.Query(ctx, `SELECT key, value, version FROM junction_entries
-			WHERE key >= $1::bytea AND key > $2::bytea AND substr(key, 1, octet_length($1::bytea)) = $1::bytea
-				AND ($3::bytea = '' OR key < $3::bytea) AND (expires IS NULL OR expires > clock_timestamp())
-			ORDER BY key LIMIT $4::bigint`, []byte(prefix), []byte(after), past(prefix), max(limit, 0))
+			WHERE key >= $1::bytea AND key > $2::bytea AND ($3::bytea = '' OR key < $3::bytea) AND (expires IS NULL OR expires > clock_timestamp())
+			ORDER BY key LIMIT $4::bigint`, []byte(begin), []byte(after), []byte(prefix.End(begin)), max(limit, 0))
 		if err != nil {
 			return err
 		}
@@ -204,15 +204,6 @@ func (s *Store) List(ctx context.Context, prefix, after string, limit int) ([]st
 		return err
 	})
 	return entries, fail("list", false, err)
-}
-
-// past returns the first key after all that have the prefix, or an empty one if there is none.
-func past(prefix string) []byte {
-	end := []byte(strings.TrimRight(prefix, "\xff"))
-	if len(end) > 0 {
-		end[len(end)-1]++
-	}
-	return end
 }
 
 // Acquire implements [state.Lease].

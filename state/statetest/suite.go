@@ -169,7 +169,7 @@ func extends(t *testing.T, d Driver, open func() state.Shared) {
 
 func list(t *testing.T, d Driver, open func() state.Shared) {
 	ctx, s := t.Context(), open()
-	for _, key := range []string{"b/2", "a", "b/10", "b/", "b/\xff", "b/\xff\xff", "c", "b%_", "B/1"} {
+	for _, key := range []string{"b/2", "a", "b/10", "b/", "b/\xff", "b/\xff\xff", "b/\xfe1", "c", "b%_", "B/1"} {
 		must[state.Version](t)(s.Put(ctx, key, []byte("of "+key), state.Write{}))
 	}
 	for _, test := range []struct {
@@ -177,9 +177,10 @@ func list(t *testing.T, d Driver, open func() state.Shared) {
 		limit         int
 		want          string
 	}{
-		{"b/", "", 10, "b/,b/10,b/2,b/\xff,b/\xff\xff"},
+		{"b/", "", 10, "b/,b/10,b/2,b/\xfe1,b/\xff,b/\xff\xff"},
 		{"b/", "", 2, "b/,b/10"},
-		{"b/", "b/10", 10, "b/2,b/\xff,b/\xff\xff"},
+		{"b/", "b/10", 10, "b/2,b/\xfe1,b/\xff,b/\xff\xff"},
+		{"b/\xfe", "", 10, "b/\xfe1"},
 		{"b/\xff", "", 10, "b/\xff,b/\xff\xff"},
 		{"b%", "", 10, "b%_"},
 		{"", "b/\xff\xff", 10, "c"},

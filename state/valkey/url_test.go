@@ -70,11 +70,3 @@ func FuzzURL(f *testing.F) {
 		}
 	})
 }
-
-func TestPast(t *testing.T) {
-	for prefix, want := range map[string]string{"": "", "a": "b", "a\xff": "b", "\xff\xff": "", "a/": "a0"} {
-		if got := past(prefix); got != want {
-			t.Errorf("past %q is %q, want %q", prefix, got, want)
-		}
-	}
-}

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/junction-mcp/junction/state"
+	"github.com/junction-mcp/junction/state/internal/prefix"
 	"github.com/junction-mcp/junction/state/internal/topics"
 )
 
@@ -268,15 +269,15 @@ func (s *Store) groupsOf(ctx context.Context, prefix string) ([]string, error) {
 }
 
 // listIn lists the entries of one group.
-func (s *Store) listIn(ctx context.Context, group, prefix, after string, limit int) ([]state.Entry, error) {
-	from, to := "["+prefix, "+"
-	if after >= prefix {
+func (s *Store) listIn(ctx context.Context, group, begin, after string, limit int) ([]state.Entry, error) {
+	from, to := "["+begin, "+"
+	if after >= begin {
 		from = "(" + after
 	}
-	if prefix == "" && after == "" {
+	if begin == "" && after == "" {
 		from = "-"
 	}
-	if end := past(prefix); end != "" {
+	if end := prefix.End(begin); end != "" {
 		to = "(" + end
 	}
 	var entries []state.Entry
@@ -302,16 +303,6 @@ func (s *Store) listIn(ctx context.Context, group, prefix, after string, limit i
 		from = "(" + found[0]
 	}
 	return entries, nil
-}
-
-// past returns the first text after all that have the prefix, or "" if there is none.
-func past(prefix string) string {
-	end := []byte(strings.TrimRight(prefix, "\xff"))
-	if len(end) == 0 {
-		return ""
-	}
-	end[len(end)-1]++
-	return string(end)
 }
 
 // Acquire implements [state.Lease].
