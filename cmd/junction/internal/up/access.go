@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/apikey"
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
@@ -419,7 +420,12 @@ func (x *Access) letIn(path string) (principal func(*http.Request) (*mcp.Princip
 	if x.Keys == nil {
 		return byToken, challenge
 	}
-	return auth.First(x.Keys, byToken), challenge
+	return func(r *http.Request) (*mcp.Principal, error) {
+		if p, err := x.Keys(r); err == nil || errors.Is(err, apikey.ErrUnavailable) { // a client whose key cannot be checked keeps the key
+			return p, err
+		}
+		return byToken(r)
+	}, challenge
 }
 
 // serve handles requests for authorization metadata and for logins. It reports whether the request
