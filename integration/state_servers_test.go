@@ -143,10 +143,25 @@ func valkeyCluster(t testing.TB) string {
 }
 
 // runningPostgres starts a PostgreSQL that a test can kill, and returns it with the start of its URLs.
-func runningPostgres(t testing.TB) (server *stateServer, folder postgresFolder) {
+// With the files of a certificate it also talks TLS.
+func runningPostgres(t testing.TB, certificate ...string) (server *stateServer, folder postgresFolder) {
 	t.Helper()
 	p := newPostgres(t, "")
 	s := &stateServer{address: p.address, dir: p.dir, owner: p.credential, path: p.argv[0], argv: p.argv}
+	for i, name := range []string{"ssl_cert_file", "ssl_key_file"}[:len(certificate)] {
+		own := filepath.Join(p.dir, name)
+		content, err := os.ReadFile(certificate[i])
+		if err == nil {
+			err = os.WriteFile(own, content, 0o600)
+		}
+		if err == nil && p.credential != nil {
+			err = os.Chown(own, int(p.credential.Uid), int(p.credential.Gid))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.argv = append(s.argv, "-c", "ssl=on", "-c", name+"="+own)
+	}
 	s.start(t)
 	t.Cleanup(func() { s.end(t, syscall.SIGQUIT) })
 	p.ready(t)

@@ -11,8 +11,8 @@ import (
 // TestState runs the tests of all stores on servers. Each test has a store of its own there.
 func TestState(t *testing.T) {
 	t.Parallel()
-	postgres := func(t *testing.T) (p postgresFolder, database func(t *testing.T) string) {
-		_, p = runningPostgres(t)
+	postgres := func(t *testing.T, certificate ...string) (p postgresFolder, database func(t *testing.T) string) {
+		_, p = runningPostgres(t, certificate...)
 		return p, func(t *testing.T) string {
 			name := storeName()
 			run(t, os.Environ(), append(p.owner, "--command=CREATE DATABASE "+name)...)
@@ -37,9 +37,12 @@ func TestState(t *testing.T) {
 			url := valkeyCluster(t)
 			return func(*testing.T) string { return url + "&prefix=" + storeName() }
 		},
-		"PostgreSQL": func(t *testing.T) func(*testing.T) string {
-			p, database := postgres(t)
-			return func(t *testing.T) string { return "postgres://owner:owning@" + p.address + "/" + database(t) }
+		"PostgreSQL with TLS": func(t *testing.T) func(*testing.T) string {
+			ca, cert, key := tlsFiles(t)
+			p, database := postgres(t, cert, key)
+			return func(t *testing.T) string {
+				return "postgres://owner:owning@" + p.address + "/" + database(t) + "?sslmode=verify-full&sslrootcert=" + ca
+			}
 		},
 		"PostgreSQL behind PgBouncer": func(t *testing.T) func(*testing.T) string {
 			p, database := postgres(t)

@@ -163,8 +163,7 @@ func (m *Memory) Subscribe(ctx context.Context, topic string) (<-chan struct{}, 
 	if err := Check(topic, nil); err != nil {
 		return nil, err
 	}
-	hints, _, err := m.topics.Subscribe(ctx, topic, nil)
-	return hints, err
+	return m.topics.Subscribe(ctx, topic)
 }
 
 // Close ends all subscriptions. The values stay.

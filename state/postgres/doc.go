@@ -22,6 +22,13 @@
 // Times to live run on the server's clock. Each [Store] removes what has expired every minute, at
 // most some thousand rows at a time.
 //
-// The client library is pgx, which says whether a write can have reached the server. With lib/pq,
-// database/sql silently repeats a write whose confirmation was lost.
+// # Speed
+//
+// 16 callers on two busy processors, which the server shares, do 12,000 Get a second (99 of 100
+// within 16 ms), 4,300 CompareAndSwap (20 ms) and 3,300 Append (25 ms) of 200 bytes, without waiting
+// for a disk. Benchmarks of integration measure that.
+//
+// The client library is pgx, which says whether a write can have reached the server. lib/pq is as
+// fast, but with it database/sql silently repeats a write whose confirmation was lost. pgx makes
+// junction 3.5 MB larger, and takes 8 s of CPU in the first build.
 package postgres

@@ -23,6 +23,7 @@ var classes = map[string]struct {
 	"53100": {state.ErrFull, "the server's disk is full"},
 	"53200": {state.ErrFull, "the server has no memory left"},
 	"53300": {state.ErrUnavailable, "the server has too many connections"},
+	"57014": {state.ErrUnavailable, "the server ended the statement, as it took too long"},
 	"57P":   {state.ErrUnavailable, "the server stops or starts"},
 	"28":    {nil, "check the user and the password of the URL"},
 	"3D000": {nil, "make the database, or name another one in the URL"},
@@ -56,6 +57,8 @@ func fail(what string, writes bool, err error) error {
 		cause = line
 	}
 	switch {
+	case errors.Is(err, context.Canceled) && uncertain:
+		return fmt.Errorf("postgres: %s: %w, and %w", what, err, state.ErrUncertain)
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("postgres: %s: %w", what, err)
 	case uncertain:

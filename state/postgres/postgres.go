@@ -256,16 +256,15 @@ func (s *Store) lease(ctx context.Context, what, statement string, arguments ...
 	return fail(what, true, err)
 }
 
-// sweepOften removes what has expired until the Store is closed.
+// sweepOften removes what has expired, at once and then until the Store is closed.
 func (s *Store) sweepOften() {
 	tick := time.NewTicker(sweepPause)
 	defer tick.Stop()
-	for {
+	for s.ctx.Err() == nil {
+		s.sweep()
 		select {
 		case <-tick.C:
-			s.sweep()
 		case <-s.ctx.Done():
-			return
 		}
 	}
 }

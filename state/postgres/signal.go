@@ -43,7 +43,7 @@ func (s *Store) Subscribe(ctx context.Context, topic string) (<-chan struct{}, e
 	if err != nil {
 		return nil, err
 	}
-	hints, _, err := s.topics.Subscribe(ctx, topic, nil)
+	hints, err := s.topics.Subscribe(ctx, topic)
 	if err != nil {
 		return nil, err
 	}

@@ -47,8 +47,7 @@ func (s *Store) Subscribe(ctx context.Context, topic string) (<-chan struct{}, e
 	if err := s.startPolling(ctx); err != nil {
 		return nil, err
 	}
-	hints, _, err := s.topics.Subscribe(ctx, topic, nil)
-	return hints, err
+	return s.topics.Subscribe(ctx, topic)
 }
 
 // startPolling starts the goroutine that looks for hints, unless it runs.

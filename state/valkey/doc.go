@@ -36,6 +36,10 @@
 //
 // # Speed
 //
-// The client library is rueidis, as it needs half the CPU of go-redis with 16 callers (7.7 and 13.3
-// µs for a script) and is smaller (2.4 and 3.8 MB).
+// 16 callers on two processors, which the server shares, do 104,000 Get a second (99 of 100 within
+// 0.5 ms), 44,000 CompareAndSwap (0.7 ms) and 49,000 Append (0.6 ms) of 200 bytes; with appendonly
+// 49,000, 13,000 and 37,000. Benchmarks of integration measure that.
+//
+// The client library is rueidis: with 16 callers a script costs it 7.7 µs of CPU, and go-redis 13.3.
+// It makes junction 0.5 MB larger, and takes 14 s of CPU in the first build (go-redis 18 s).
 package valkey

@@ -51,6 +51,8 @@ func fail(what string, writes bool, err error) error {
 	}
 	var dial *net.OpError
 	switch {
+	case errors.Is(err, context.Canceled) && writes:
+		return fmt.Errorf("valkey: %s: %w, and %w", what, err, state.ErrUncertain)
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("valkey: %s: %w", what, err)
 	case !writes || errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrClosing):

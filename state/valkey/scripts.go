@@ -30,7 +30,8 @@ local function lost(name, token)
 end
 local function sweep()
 	local now = redis.call('TIME')
-	local old = redis.call('ZRANGEBYSCORE', base .. ':expiry', '-inf', now[1] * 1000, 'LIMIT', 0, 20)
+	local ms = now[1] * 1000 + math.floor(now[2] / 1000)
+	local old = redis.call('ZRANGEBYSCORE', base .. ':expiry', '-inf', ms, 'LIMIT', 0, 20)
 	for _, key in ipairs(old) do
 		if redis.call('EXISTS', base .. ':v:' .. key) == 0 then
 			redis.call('ZREM', base .. ':index', key)

@@ -56,6 +56,7 @@ func Open(ctx context.Context, url, client string) (*Store, error) {
 	o.Dialer = net.Dialer{Timeout: dialTimeout, KeepAlive: time.Second}
 	o.ConnWriteTimeout = callTimeout
 	o.DisableRetry, o.DisableCache = true, true
+	o.AlwaysPipelining = true // notices at once that a server closes a connection
 	o.Sentinel.TopologyRefreshInterval = topologyPause
 	o.ClusterOption.ShardsRefreshInterval = topologyPause
 	c, err := rueidis.NewClient(o)

@@ -23,45 +23,37 @@ type subscription struct {
 }
 
 // Subscribe returns a channel of hints about a topic, which is closed when ctx is done or after
-// [Topics.Close]. first reports whether the topic had no subscriber; done is called without locks
-// after its last subscriber is gone.
-func (t *Topics) Subscribe(ctx context.Context, topic string, done func()) (hints <-chan struct{}, first bool, err error) {
+// [Topics.Close].
+func (t *Topics) Subscribe(ctx context.Context, topic string) (<-chan struct{}, error) {
 	s := &subscription{hints: make(chan struct{}, 1)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return nil, false, ErrClosed
+		return nil, ErrClosed
 	}
 	if t.of == nil {
 		t.of = map[string]map[*subscription]bool{}
 	}
-	first = len(t.of[topic]) == 0
-	if first {
+	if t.of[topic] == nil {
 		t.of[topic] = map[*subscription]bool{}
 	}
 	t.of[topic][s] = true
-	s.stop = context.AfterFunc(ctx, func() {
-		if t.remove(topic, s) && done != nil {
-			done()
-		}
-	})
-	return s.hints, first, nil
+	s.stop = context.AfterFunc(ctx, func() { t.remove(topic, s) })
+	return s.hints, nil
 }
 
-// remove ends a subscription, and reports whether it was the last one of its topic.
-func (t *Topics) remove(topic string, s *subscription) (last bool) {
+// remove ends a subscription.
+func (t *Topics) remove(topic string, s *subscription) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.of[topic][s] {
-		return false
+		return
 	}
 	delete(t.of[topic], s)
 	close(s.hints)
-	if len(t.of[topic]) > 0 {
-		return false
+	if len(t.of[topic]) == 0 {
+		delete(t.of, topic)
 	}
-	delete(t.of, topic)
-	return true
 }
 
 // Hint sends a hint to all subscribers of a topic.
@@ -88,17 +80,6 @@ func (t *Topics) hint(topic string) {
 		default:
 		}
 	}
-}
-
-// All returns the topics that have subscribers.
-func (t *Topics) All() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := make([]string, 0, len(t.of))
-	for topic := range t.of {
-		all = append(all, topic)
-	}
-	return all
 }
 
 // Close ends all subscriptions.
