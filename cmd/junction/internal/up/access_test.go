@@ -45,7 +45,7 @@ func (no) Verify(context.Context, string, string) (*auth.Token, error) { return 
 
 // A client whose key cannot be checked now gets the error of the key, and other clients that of a
 // token.
-func TestAKeyThatCannotBeCheckedIsNoUnknownToken(t *testing.T) {
+func TestKeysThatCannotBeCheckedGetTheirOwnError(t *testing.T) {
 	for _, fault := range []error{apikey.ErrUnavailable, apikey.ErrNoKey} {
 		x := &up.Access{Origins: []string{"https://tools.example"}, Issuers: []string{"https://tools.example"}, Verifier: no{}, Guards: map[string]*auth.Guard{},
 			Refused: up.RefusalCounter{Log: slog.New(slog.DiscardHandler)},
