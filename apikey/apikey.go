@@ -35,6 +35,9 @@ const Issuer = "junction-keys"
 // ErrNoKey reports that the file does not have the key of a request.
 var ErrNoKey = errors.New("the key is not known")
 
+// ErrUnavailable reports that keys cannot be checked now, as the store of replicas is away.
+var ErrUnavailable = errors.New("keys cannot be checked now")
+
 // A Key is the stored form of a key.
 type Key struct {
 	ID      string    `json:"id"`   // beginning of the key; not secret
@@ -206,16 +209,16 @@ func (k *Keys) PrincipalAt(r *http.Request, profile string) (*mcp.Principal, err
 	return &mcp.Principal{Subject: key.User, Issuer: Issuer, ClientID: key.ID, Scopes: key.Scopes}, nil
 }
 
-// unavailable is the error for a key that cannot be checked now.
+// unavailable is the error for a key that cannot be checked now. It has the reason.
 type unavailable struct{ error }
 
-// Unwrap returns the reason.
-func (u unavailable) Unwrap() error { return u.error }
+// Unwrap returns [ErrUnavailable].
+func (u unavailable) Unwrap() error { return ErrUnavailable }
 
 // ServeHTTP makes the endpoint respond with 503.
 func (u unavailable) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Retry-After", "5")
-	http.Error(w, "keys cannot be checked now", http.StatusServiceUnavailable)
+	http.Error(w, ErrUnavailable.Error(), http.StatusServiceUnavailable)
 }
 
 // find returns the stored key for a given one. It finds the key by the id, and compares the hash in

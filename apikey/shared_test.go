@@ -2,6 +2,7 @@ package apikey
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -54,6 +55,9 @@ func TestReplicasShareKeys(t *testing.T) {
 				return http.StatusOK
 			}
 			w := httptest.NewRecorder()
+			if errors.Is(err, ErrUnavailable) != store.is.Load() {
+				t.Errorf("error %v", err)
+			}
 			err.(http.Handler).ServeHTTP(w, r)
 			if w.Code == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
 				t.Error("503 without Retry-After")

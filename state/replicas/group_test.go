@@ -20,7 +20,7 @@ import (
 type faulty struct {
 	state.Shared
 	broken, silent, deaf atomic.Bool
-	ops                 atomic.Int64
+	ops                  atomic.Int64
 }
 
 func (f *faulty) fault(ctx context.Context) error {

@@ -428,7 +428,12 @@ func (x *Access) letIn(path string) (principal func(*http.Request) (*mcp.Princip
 	if x.Keys == nil {
 		return byToken, challenge
 	}
-	return auth.First(byKey, byToken), challenge
+	return func(r *http.Request) (*mcp.Principal, error) {
+		if p, err := byKey(r); err == nil || errors.Is(err, apikey.ErrUnavailable) { // a client whose key cannot be checked keeps the key
+			return p, err
+		}
+		return byToken(r)
+	}, challenge
 }
 
 // serve handles requests for authorization metadata and for logins. It reports whether the request
