@@ -68,9 +68,6 @@ you agree, on the terminal or by naming the file with --config.`,
 			if cmd.ArgsLenAtDash() >= 0 {
 				return cli.Usagef("%s serves only configured servers; to serve a command, use %s proxy", cmd.CommandPath(), cmd.Root().Name())
 			}
-			if err := o.Flags.check(); err != nil {
-				return err
-			}
 			log := o.Flags.given.Telemetry
 			a.StartLog(log.LogFormat, log.LogLevel)
 			if o.profile != "" && !o.Stdio {
@@ -85,6 +82,9 @@ you agree, on the terminal or by naming the file with --config.`,
 				}
 			}
 			if check {
+				if err := o.Flags.check(); err != nil {
+					return err
+				}
 				return checkUp(cmd.Context(), a, o)
 			}
 			return serveUp(cmd.Context(), a, o)
@@ -114,13 +114,17 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if s, o.Front, err = o.Settle(s, from); err != nil {
-		return err
+	merged, front, wrong := o.Settle(s, from)
+	if wrong == nil {
+		a.StartLog(merged.Telemetry.LogFormat, merged.Telemetry.LogLevel)
 	}
-	a.StartLog(s.Telemetry.LogFormat, s.Telemetry.LogLevel)
-	a.Launch.SeveralUsers = o.KnowsCallers()
 	configured := launch.ConfiguredNames(set, entries)
 	reportUnknown(a, s, from, configured)
+	if wrong != nil {
+		return wrong
+	}
+	s, o.Front = merged, front
+	a.Launch.SeveralUsers = o.KnowsCallers()
 	if entries, err = reach.SelectServers(entries, set, o.Names); err != nil {
 		return err
 	}
