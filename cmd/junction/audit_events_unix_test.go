@@ -89,6 +89,7 @@ func TestTheAuditLogHasEvents(t *testing.T) {
 	}
 
 	var got []string
+	refused := 0
 	lines := map[string]audit.Record{}
 	for line, err := range audit.Read(log, audit.Filter{Kind: audit.KindAdmin}) {
 		if err != nil {
@@ -101,6 +102,9 @@ func TestTheAuditLogHasEvents(t *testing.T) {
 		name := strings.TrimSpace(l.Event + " " + l.Outcome + " " + l.Principal)
 		got = append(got, name)
 		lines[name] = l
+		if name == "login error" {
+			refused += max(1, l.Refused) // the first line of a caller has no number
+		}
 	}
 	for _, want := range []string{"start ok", "stop ok", "user.add ok ben", "login ok ann", "consent ok ann", "client ok", "key.create ok robot", "key.rotate ok robot", "revoke ok ann", "logout ok ann", "user.password ok ben", "user.remove ok ben", "key.remove ok robot", "login error", "restart ok", "reload ok", "reload error"} {
 		if !slices.Contains(got, want) {
@@ -115,7 +119,7 @@ func TestTheAuditLogHasEvents(t *testing.T) {
 		"who restarted":              lines["restart ok"].Operator == "through --admin" && lines["restart ok"].Address == "127.0.0.1",
 		"the hash of the file":       regexp.MustCompile(`"[^"]*` + regexp.QuoteMeta(filepath.Base(file)) + `":"[0-9a-f]{64}"`).Match(lines["reload ok"].Files),
 		"why it was refused":         lines["reload error"].Reason != "",
-		"the number of refused keys": lines["login error"].Refused >= 4,
+		"the number of refused keys": refused >= 5,
 	} {
 		if !is {
 			t.Errorf("%s is wrong: %+v", name, lines)
