@@ -23,6 +23,7 @@ type boundTable struct {
 	mu      sync.Mutex
 	places  *share.Budget
 	rounds  map[string]boundRound
+	expired time.Time     // when expire was last called
 	changed chan struct{} // closed when a round comes; nil without waiters
 }
 
@@ -39,10 +40,12 @@ func (t *boundTable) add(caller string, now time.Time) (id string) {
 	if t.rounds == nil {
 		t.rounds, t.places = map[string]boundRound{}, share.New(maxBound)
 	}
-	if t.places.Used() >= maxBound/2 {
+	room := t.places.Take(caller)
+	if !room && now.Sub(t.expired) >= time.Minute {
 		t.expire(now)
+		room = t.places.Take(caller)
 	}
-	if t.places.Take(caller) {
+	if room {
 		t.rounds[id] = boundRound{caller, now.Add(boundTime)}
 	}
 	return id
@@ -71,6 +74,7 @@ func (t *boundTable) remove(id string) {
 
 // expire removes the rounds that are no longer expected. The caller holds the lock.
 func (t *boundTable) expire(now time.Time) {
+	t.expired = now
 	for id, r := range t.rounds {
 		if !now.Before(r.until) {
 			t.remove(id)
