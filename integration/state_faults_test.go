@@ -113,7 +113,7 @@ func TestStateOutlivesItsServer(t *testing.T) {
 			server, url, kill := begin(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			h := history{longest: map[string]time.Duration{}}
+			h := storeHistory{longest: map[string]time.Duration{}}
 			hinted := stateOf(t, url(server.address))
 			hints, err := hinted.Subscribe(t.Context(), "t")
 			if err != nil {
@@ -144,8 +144,8 @@ func TestStateOutlivesItsServer(t *testing.T) {
 	}
 }
 
-// A history is what callers of a store remember.
-type history struct {
+// A storeHistory is what callers of a store remember.
+type storeHistory struct {
 	done, failed atomic.Int64
 
 	mu        sync.Mutex
@@ -158,7 +158,7 @@ type history struct {
 }
 
 // call runs an operation, and reports its failure as one of a store that is away.
-func (h *history) call(ctx context.Context, t *testing.T, what string, do func() error) error {
+func (h *storeHistory) call(ctx context.Context, t *testing.T, what string, do func() error) error {
 	began := time.Now()
 	err := do()
 	h.mu.Lock()
@@ -180,7 +180,7 @@ func (h *history) call(ctx context.Context, t *testing.T, what string, do func()
 	return err
 }
 
-func (h *history) count(ctx context.Context, t *testing.T, s state.Store) {
+func (h *storeHistory) count(ctx context.Context, t *testing.T, s state.Store) {
 	for ctx.Err() == nil {
 		var e state.Entry
 		err := h.call(ctx, t, "get", func() (err error) { e, err = s.Get(ctx, "n"); return err })
@@ -207,7 +207,7 @@ func (h *history) count(ctx context.Context, t *testing.T, s state.Store) {
 	}
 }
 
-func (h *history) append(ctx context.Context, t *testing.T, s state.Log) {
+func (h *storeHistory) append(ctx context.Context, t *testing.T, s state.Log) {
 	for i := 0; ctx.Err() == nil; i++ {
 		value, position := fmt.Sprintf("%p/%d", s, i), uint64(0)
 		err := h.call(ctx, t, "append", func() (err error) {
@@ -228,7 +228,7 @@ func (h *history) append(ctx context.Context, t *testing.T, s state.Log) {
 }
 
 // fight writes its token under a lease, often too late.
-func (h *history) fight(ctx context.Context, t *testing.T, s state.Shared) {
+func (h *storeHistory) fight(ctx context.Context, t *testing.T, s state.Shared) {
 	for round := 0; ctx.Err() == nil; round++ {
 		var hold state.Hold
 		if h.call(ctx, t, "acquire", func() (err error) { hold, err = s.Acquire(ctx, "lease", 100*time.Millisecond); return err }) != nil {
@@ -263,7 +263,7 @@ func records(t *testing.T, s state.Log, key string) (all []state.Record) {
 	}
 }
 
-func (h *history) check(t *testing.T, s state.Shared) {
+func (h *storeHistory) check(t *testing.T, s state.Shared) {
 	t.Helper()
 	e, err := s.Get(t.Context(), "n")
 	if err != nil {

@@ -49,7 +49,7 @@ func TestKeysThatCannotBeCheckedGetTheirOwnError(t *testing.T) {
 	for _, fault := range []error{apikey.ErrUnavailable, apikey.ErrNoKey} {
 		x := &up.Access{Origins: []string{"https://tools.example"}, Issuers: []string{"https://tools.example"}, Verifier: no{}, Guards: map[string]*auth.Guard{},
 			Refused: up.RefusalCounter{Log: slog.New(slog.DiscardHandler)},
-			Keys:    func(*http.Request) (*mcp.Principal, error) { return nil, fmt.Errorf("a key: %w", fault) }}
+			Keys:    func(*http.Request, string) (*mcp.Principal, error) { return nil, fmt.Errorf("a key: %w", fault) }}
 		principal, _ := x.At("/mcp")
 		r := httptest.NewRequest(http.MethodPost, "https://tools.example/mcp", nil)
 		r.Header.Set("Authorization", "Bearer something")
