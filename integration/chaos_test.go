@@ -30,13 +30,13 @@ const (
 	chaosWait  = 20 * time.Second // longest wait for a response
 )
 
-// faults are what happens to a replica. Each returns once the replica can serve again.
+// faults are what happens to a replica. Each returns once the replica can start or serve again.
 var faults = []struct {
 	name string
 	do   func(r *replica)
 }{
-	{"kill -9", func(r *replica) { r.end(syscall.SIGKILL); r.start() }},
-	{"SIGTERM", func(r *replica) { r.end(syscall.SIGTERM); r.start() }},
+	{"kill -9", func(r *replica) { <-r.signal(syscall.SIGKILL) }},
+	{"SIGTERM", func(r *replica) { <-r.signal(syscall.SIGTERM) }},
 	{"SIGSTOP", func(r *replica) { r.signal(syscall.SIGSTOP); time.Sleep(3 * time.Second); r.signal(syscall.SIGCONT) }},
 	{"all its connections are cut", func(r *replica) { r.front.cut() }},
 	{"it cannot be reached by the balancer", func(r *replica) { r.front.set(true, 0); time.Sleep(3 * time.Second); r.front.set(false, 0) }},
@@ -48,28 +48,47 @@ var faults = []struct {
 	}},
 }
 
+// A chaosStore is a store that replicas share.
+type chaosStore struct {
+	url    string
+	server *stateServer   // that is killed and started again; nil if there is none
+	kill   syscall.Signal // ends the server with all of its processes
+}
+
 // TestReplicasUnderFaults has clients of every revision call through three replicas while two of them
-// fail: for 8 seconds, five minutes at night, or as long as CHAOS says. The history has no anomaly.
-// Replicas without a store share no tasks.
+// and their store fail: for 8 seconds, five minutes at night, or as long as CHAOS says. The history
+// has no anomaly. Replicas without a store share no tasks.
 func TestReplicasUnderFaults(t *testing.T) {
 	t.Parallel()
-	for name, store := range map[string]func(t *testing.T) string{
-		"without a store": func(*testing.T) string { return "" },
-		"SQLite":          func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "shared.db") },
+	for name, begin := range map[string]func(t *testing.T) chaosStore{
+		"without a store": func(*testing.T) chaosStore { return chaosStore{} },
+		"SQLite": func(t *testing.T) chaosStore {
+			skipOnChange(t)
+			return chaosStore{url: "sqlite:" + filepath.Join(t.TempDir(), "shared.db")}
+		},
+		"Valkey": func(t *testing.T) chaosStore {
+			s := valkeyOf(t, "--appendonly", "yes", "--appendfsync", "always")
+			return chaosStore{"valkey://" + s.address, s, syscall.SIGKILL}
+		},
+		"PostgreSQL": func(t *testing.T) chaosStore {
+			skipOnChange(t)
+			s, _ := runningPostgres(t)
+			return chaosStore{"postgres://owner:owning@" + s.address + "/postgres?sslmode=disable", s, syscall.SIGQUIT}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			settings := object{}
-			if url := store(t); url != "" {
-				settings["state"] = object{"url": url}
-			}
-			underFaults(t, settings)
+			underFaults(t, begin(t))
 		})
 	}
 }
 
-// underFaults makes replicas with these settings fail while clients call.
-func underFaults(t *testing.T, settings object) {
+// underFaults makes replicas and their store fail while clients call.
+func underFaults(t *testing.T, store chaosStore) {
+	settings := object{}
+	if store.url != "" {
+		settings["state"] = object{"url": store.url}
+	}
 	lasts := time.Duration(fewer(8, 300)) * time.Second
 	if d, err := time.ParseDuration(os.Getenv("CHAOS")); err == nil {
 		lasts = d
@@ -93,9 +112,22 @@ func underFaults(t *testing.T, settings object) {
 			}
 		})
 	}
+	if store.server != nil {
+		failing.Go(func() {
+			for ctx.Err() == nil {
+				time.Sleep(time.Duration(500+rand.IntN(2000)) * time.Millisecond)
+				store.server.end(t, store.kill)
+				time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond)
+				store.server.start(t)
+				mu.Lock()
+				failed["its store is killed"]++
+				mu.Unlock()
+			}
+		})
+	}
 	healed := make(chan struct{})
 	for i := range fewer(16, 200) {
-		working.Go(func() { chaosClient(t, i, f, h, settings["state"] != nil, healed) })
+		working.Go(func() { chaosClient(t, i, f, h, store.url != "", healed) })
 	}
 	failing.Wait()
 	f.recover(t)
@@ -305,13 +337,15 @@ func auditedBy(t *testing.T, f *fleet) map[string][]history.Audited {
 			}
 			var line struct {
 				Outcome   string
+				Method    string
+				Time      string
 				Arguments struct{ ID string }
 			}
 			if err := json.Unmarshal(raw, &line); err != nil {
 				t.Fatal(err)
 			}
 			if id := line.Arguments.ID; id != "" {
-				all[id] = append(all[id], history.Audited{Replica: r.name, Outcome: line.Outcome})
+				all[id] = append(all[id], history.Audited{Replica: r.name, Outcome: line.Outcome, Method: line.Method, Time: line.Time})
 			}
 		}
 	}

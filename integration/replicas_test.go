@@ -141,7 +141,7 @@ func (k *link) refuses() bool {
 	return k.down
 }
 
-// A replica is a junction up, which may end and start again at the same address.
+// A replica is a junction up, which starts again at the same address when it has ended.
 type replica struct {
 	t              testing.TB
 	name           string
@@ -151,39 +151,42 @@ type replica struct {
 	front          *link  // of the balancer to it
 	peers          *link  // of the other replicas to it
 	healthy        atomic.Bool
+	log            tail
 
 	mu      sync.Mutex
-	command *exec.Cmd
-	log     tail
+	process *os.Process
+	ended   chan struct{} // closed when the process has ended
 }
 
-// start starts the process.
-func (r *replica) start() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	command := exec.Command(r.argv[0], r.argv[1:]...)
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	command.Env, command.Stderr = r.env, &r.log
-	if err := command.Start(); err != nil {
-		r.t.Errorf("%s: %v", r.name, err)
-		return
+// run starts the process again and again, as a supervisor does, until ctx is done and it has ended.
+func (r *replica) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		command := exec.Command(r.argv[0], r.argv[1:]...)
+		command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		command.Env, command.Stderr = r.env, &r.log
+		ended := make(chan struct{})
+		r.mu.Lock()
+		err := command.Start()
+		r.process, r.ended = command.Process, ended
+		r.mu.Unlock()
+		if err != nil {
+			r.t.Errorf("%s: %v", r.name, err)
+			close(ended)
+			return
+		}
+		_ = command.Wait() // its exit status is that of a signal, or an error that its log has
+		close(ended)
+		time.Sleep(100 * time.Millisecond)
 	}
-	r.command = command
 }
 
-// signal sends a signal to the process.
-func (r *replica) signal(s syscall.Signal) {
+// signal sends a signal to the process. It returns a channel that is closed when the process has
+// ended.
+func (r *replica) signal(s syscall.Signal) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_ = syscall.Kill(-r.command.Process.Pid, s) // it may have ended
-}
-
-// end sends a signal and waits until the process has ended.
-func (r *replica) end(s syscall.Signal) {
-	r.signal(s)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_ = r.command.Wait() // its exit status is that of the signal
+	_ = syscall.Kill(-r.process.Pid, s) // it may have ended
+	return r.ended
 }
 
 // ready reports whether the replica serves.
@@ -231,12 +234,15 @@ func newFleet(t testing.TB, n int, settings, servers object) *fleet {
 	}
 	for _, r := range f.all {
 		r.argv = []string{junction(t), "up", "--config", path, "--http", r.address, "--admin", r.admin, "--audit=" + r.audit, "--drain-delay", "500ms", "--drain-time", "5s", "--tools", "all"}
-		r.start()
+		ctx, cancel := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		running.Go(func() { r.run(ctx) })
 		t.Cleanup(func() {
+			cancel()
 			r.signal(syscall.SIGCONT)
 			r.signal(syscall.SIGTERM)
 			timer := time.AfterFunc(10*time.Second, func() { r.signal(syscall.SIGKILL) })
-			_ = r.command.Wait()
+			running.Wait()
 			if timer.Stop(); t.Failed() {
 				t.Logf("%s: %s", r.name, &r.log)
 			}

@@ -53,6 +53,8 @@ type Op struct {
 type Audited struct {
 	Replica string
 	Outcome string // "ok" after a result
+	Method  string
+	Time    string
 }
 
 // A History holds the records of a run. Its methods are safe for concurrent use; the fields are set
@@ -170,7 +172,7 @@ var rules = []struct {
 				ok++
 			}
 		}
-		if op.Kind.once() && ok > 1 {
+		if op.Kind.once() && ok > 1 && op.Kind != Task { // a replica that takes over a task writes a line, too
 			return fmt.Sprintf("the lines about it are %v", h.Audited[op.ID])
 		}
 		return ""

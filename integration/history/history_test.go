@@ -19,7 +19,7 @@ func sound() *History {
 		if op.Outcome == Answered {
 			h.Ran(op.ID)
 			h.Arrived(op.ID)
-			h.Audited[op.ID] = []Audited{{"r1", "ok"}}
+			h.Audited[op.ID] = []Audited{{Replica: "r1", Outcome: "ok"}}
 		}
 	}
 	h.Ran("a") // what only reads may run again
@@ -38,8 +38,8 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		"a call has one response":                                     func(h *History) { h.Arrived("b") },
 		"an answered call ran":                                        func(h *History) { delete(h.runs, "b") },
 		"a call that is not idempotent runs once":                     func(h *History) { h.Ran("c") },
-		"an audit log has each answered call":                         func(h *History) { h.Audited["a"] = []Audited{{"r1", "error"}} },
-		"an audit log has a call once for each time that it was sent": func(h *History) { h.Audited["b"] = append(h.Audited["b"], Audited{"r2", "ok"}) },
+		"an audit log has each answered call":                         func(h *History) { h.Audited["a"] = []Audited{{Replica: "r1", Outcome: "error"}} },
+		"an audit log has a call once for each time that it was sent": func(h *History) { h.Audited["b"] = append(h.Audited["b"], Audited{Replica: "r2", Outcome: "ok"}) },
 		"steps arrive once and in order":                              func(h *History) { h.ops[3].Steps = []int{1, 2, 2, 3} },
 		"every call is answered once the faults have ended":           func(h *History) { h.ops[1].Outcome = Unknown },
 	}
