@@ -43,7 +43,6 @@ var changedTo = map[string]string{
 	"audit.redact":                 `["/text"]`,
 	"auth":                         `["keys","https://login.example"]`,
 	"listen.trustedProxies":        `["unix"]`,
-	"listen.tls.acme":              `{"hosts":["a.example"]}`,
 	"authorization.tools":          `{"s__echo":["more"]}`,
 	"authorization.trustedProxies": `["unix"]`,
 	"authorization.provider":       `{"issuer":"https://login.example","clientId":"x","domains":["example.com"]}`,
@@ -91,6 +90,8 @@ var changedNowhere = map[string]string{
 	"approvals.webhook.url":        "only calls that wait for approval have an effect on it, as in TestCallsWaitForARole",
 	"approvals.webhook.secret":     "the same",
 	"approvals.webhook.format":     "the same",
+	"listen.tls.acme":              "it goes without cert and key, as in TestCertificatesComeByACME of the integration layer",
+	"listen.tls.clientRevoked":     "it goes with clientCA, as in TestRevokedCertificatesAreRefused",
 	"registries":                   "the commands that search for servers read them each time",
 	"servers.s.onSecretChange":     "it counts when a secret changes, as in TestServersGetChangedSecrets",
 	"servers.s.resources.x:a.name": "a resource is known by its URI",
@@ -415,6 +416,12 @@ func (c *changing) change(t *testing.T, path string, field reflect.StructField) 
 		}
 	}
 	connected := c.server.connected.Load()
+	release := sync.OnceFunc(func() {
+		for range c.clients {
+			c.server.goes <- struct{}{}
+		}
+	})
+	defer release() // also after a failure, as later members wait for these calls
 
 	waits := strings.Join(c.reload(t, c.configuration(t, before, set)), ", ")
 	var want string
@@ -435,9 +442,7 @@ func (c *changing) change(t *testing.T, path string, field reflect.StructField) 
 		none := later || unused || client.path == "" && strings.HasPrefix(path, "profiles.")
 		return usual(client) == none || restart == settings.RestartServer && c.server.connected.Load() > connected // it starts when it is looked at
 	}, set+" has not the effect that it should have")
-	for range c.clients {
-		c.server.goes <- struct{}{}
-	}
+	release()
 	for range c.clients {
 		if err := <-ended; err != nil {
 			t.Errorf("the call that ran: %v", err)
