@@ -150,11 +150,9 @@ const changedMeanwhile = "it changed while it was read"
 // differs there has no hash.
 func filesOf(before, after map[string]string) json.RawMessage {
 	all := maps.Clone(before)
-	if after != nil {
-		for path, sum := range after {
-			if before[path] != sum {
-				all[path] = changedMeanwhile
-			}
+	for path, sum := range after {
+		if before[path] != sum {
+			all[path] = changedMeanwhile
 		}
 	}
 	if len(all) == 0 {
