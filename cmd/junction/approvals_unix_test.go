@@ -207,7 +207,7 @@ func TestCallsWaitForARole(t *testing.T) {
 	runs(t, "", "user", "logout", "bob").expect(t, cli.ExitOK, "Logged out: bob", "")
 	bob.api("GET", "me", "", http.StatusUnauthorized, nil)
 	r.stop()
-	for _, want := range []string{`"approver":"bob","approver_role":"sre"`, `"approver":"operator","approver_role":"sre"`} {
+	for _, want := range []string{`"approver":"bob","approver_role":"sre"`, `"approver":"operator","approver_role":"sre"`, `"event":"key.create"`, `"event":"key.remove"`} {
 		runs(t, "", "audit", "query", clitest.In(t, "log"), "--json").expect(t, cli.ExitOK, want, "")
 	}
 }

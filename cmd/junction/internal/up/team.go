@@ -325,11 +325,11 @@ func (t *team) makeKey(r *http.Request, m *member) (any, error) {
 			return nil, reply.Refuse(http.StatusForbidden, "a key would have the role %q, which your login does not have: ask the operator of this gateway for a key", name)
 		}
 	}
-	key, kept, err := t.access.keys.Create(r.Context(), m.Subject, m.Scopes, time.Now().Add(ownKeyTime))
+	key, kept, err := t.access.keys.Make(r.Context(), apikey.Key{User: m.Subject, Scopes: m.Scopes, Purpose: "made at " + teamPath, Expires: time.Now().Add(ownKeyTime)})
 	if err != nil {
 		return nil, reply.Refuse(http.StatusServiceUnavailable, "%v", t.hidden(err))
 	}
-	t.App.Logger().Info("junction: a caller made a key", "user", m.Subject, "key", kept.ID)
+	t.noteKey(r, m, audit.EventKeyCreate, kept.ID)
 	return struct {
 		Key string `json:"key"` // shown once
 		keyShown
@@ -348,6 +348,12 @@ func (t *team) removeKey(r *http.Request, m *member) (any, error) {
 	if _, err := t.access.keys.Revoke(r.Context(), id); err != nil {
 		return nil, reply.Refuse(http.StatusServiceUnavailable, "%v", t.hidden(fmt.Errorf("remove the key %s: %w", id, err)))
 	}
-	t.App.Logger().Info("junction: a caller removed a key", "user", m.Subject, "key", id)
+	t.noteKey(r, m, audit.EventKeyRemove, id)
 	return nil, nil
+}
+
+// noteKey writes a line about a key of the member to the log and to the audit log.
+func (t *team) noteKey(r *http.Request, m *member, event, id string) {
+	t.App.Logger().Info("junction: a caller changed a key at "+teamPath, "user", m.Subject, "event", event, "key", id)
+	t.note(&audit.Record{Event: event, Principal: m.Subject, Issuer: m.Issuer, Name: id, Address: hostOf(r.RemoteAddr)})
 }
