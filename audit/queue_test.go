@@ -139,7 +139,7 @@ func TestAQueueIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.queue")
 	q := NewQueue(path, key)
 	long := strings.Repeat("x", maxWords)
-	const most = 400
+	const most = 150
 	for n := range most {
 		r := Record{Event: EventRevoke, Name: long, Principal: long, Client: fmt.Sprint(n), Issuer: long, Address: long, Reason: long}
 		if err := q.Add(t.Context(), &r); err != nil {
