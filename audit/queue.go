@@ -37,6 +37,7 @@ const positionFile = "queue.position"
 type Queue struct {
 	path string
 	key  *Key
+	most int // largest size in bytes
 }
 
 // An entry of a queue.
@@ -48,7 +49,7 @@ type queued struct {
 }
 
 // NewQueue returns the queue in a file, which may not exist yet.
-func NewQueue(path string, key *Key) *Queue { return &Queue{path, key} }
+func NewQueue(path string, key *Key) *Queue { return &Queue{path, key, maxQueue} }
 
 func (q *Queue) seal(e *queued) string {
 	return q.key.authenticated("queue", fmt.Appendf(nil, "%s\n%d\n%s", e.Queue, e.Number, e.Record)).String()
@@ -103,7 +104,7 @@ func (q *Queue) Add(ctx context.Context, r *Record) (err error) {
 	for _, e := range all {
 		size += len(e.Record)
 	}
-	if size > maxQueue {
+	if size > q.most {
 		all = all[len(all)/2:]
 	}
 	var out []byte
