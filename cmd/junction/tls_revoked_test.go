@@ -126,7 +126,7 @@ func TestRevokedCertificatesAreRefused(t *testing.T) {
 	}
 	waitFor(t, "the faulty certificate is reported", func() bool { _ = add("ann"); return strings.Contains(r.stderr.String(), "the new certificate cannot be used") })
 	write(list(ca, soon, false, eve.SerialNumber))
-	waitFor(t, "a revocation beside a faulty certificate", func() bool { return add("eve") != nil })
+	waitFor(t, "a revocation while the certificate is faulty", func() bool { return add("eve") != nil })
 	if err := add("ann"); err != nil {
 		t.Errorf("ann gets %v", err)
 	}
