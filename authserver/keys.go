@@ -63,15 +63,21 @@ func (s *Server) signing(ctx context.Context) ([]*signingKey, error) {
 
 // verifying returns the key with an ID, or nil. For an unknown ID it reads the keys again, because
 // another process may have added one. It does so at most once a second for all requests, because
-// anyone can send tokens with unknown keys.
+// anyone can send tokens with unknown keys. While the store of replicas is away, it returns the keys
+// that were read before.
 func (s *Server) verifying(ctx context.Context, id string) (*signingKey, error) {
 	for {
 		all, err := s.signing(ctx)
-		if err != nil {
-			return nil, err
+		if err != nil && isAway(err) && s.options.Replicas != nil {
+			s.keys.mu.Lock()
+			all = s.keys.all
+			s.keys.mu.Unlock()
 		}
 		if i := slices.IndexFunc(all, func(k *signingKey) bool { return k.ID == id }); i >= 0 {
 			return all[i], nil
+		}
+		if err != nil {
+			return nil, err
 		}
 		now := time.Now()
 		s.keys.mu.Lock()

@@ -2,15 +2,19 @@ package authserver
 
 import (
 	"context"
+	"encoding/base64"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/state"
 	"github.com/junction-mcp/junction/state/replicas"
 )
@@ -40,6 +44,32 @@ func replica(t *testing.T, store state.Shared, change ...func(*Options)) *site {
 		g.Follow(subject, func(context.Context) error { s.Forget(); return nil })
 	}
 	return s
+}
+
+// The store is away for longer than signing keys are cached. The token is used all the time.
+func TestTokensHoldWhileTheStoreIsAwayForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &away{Shared: state.NewMemory(0)}
+		defer store.Close()
+		here := replica(t, store)
+		known := here.login("ann")
+		for i := range 60 {
+			store.is.Store(i > 0)
+			time.Sleep(5 * time.Second)
+			if _, err := here.Verify(t.Context(), known.access, resource); err != nil {
+				t.Fatalf("the store is away for %ds: %v", 5*i, err)
+			}
+		}
+		if _, err := here.Verify(t.Context(), forgedKey(known.access), resource); !errors.Is(err, auth.ErrUnavailable) {
+			t.Errorf("a token with a key that another replica may have made: %v", err)
+		}
+	})
+}
+
+// forgedKey returns a token with a header that names another key.
+func forgedKey(token string) string {
+	_, rest, _ := strings.Cut(token, ".")
+	return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"ES256","typ":"at+jwt","kid":"other"}`)) + "." + rest
 }
 
 // While the store is away, tokens of logins that the replica knows are accepted until they expire,

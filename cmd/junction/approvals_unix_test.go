@@ -207,8 +207,39 @@ func TestCallsWaitForARole(t *testing.T) {
 	runs(t, "", "user", "logout", "bob").expect(t, cli.ExitOK, "Logged out: bob", "")
 	bob.api("GET", "me", "", http.StatusUnauthorized, nil)
 	r.stop()
-	for _, want := range []string{`"approver":"bob","approver_role":"sre"`, `"approver":"operator","approver_role":"sre"`, `"event":"key.create"`, `"event":"key.remove"`} {
+	for _, want := range []string{`"approver":"bob","approver_role":"sre"`, `"approver":"operator","approver_role":"sre"`, `"event":"key.create"`, `"event":"key.remove"`, `"operator":"bob, on the page of the team"`} {
 		runs(t, "", "audit", "query", clitest.In(t, "log"), "--json").expect(t, cli.ExitOK, want, "")
+	}
+}
+
+// A user who sends many requests at once gets no more keys than in sequence.
+func TestATeamsKeysAreLimited(t *testing.T) {
+	clitest.Alone(t)
+	addUser(t, "bob")
+	file := settingsFile(t, everythingEntry(t), `{"roles": {"all": {"who": ["*"], "console": ["keys"]}}}`)
+	r := serving(t, "up", "--auth", "keys,local", "--config", file)
+	bob := loggedIn(t, strings.TrimSuffix(r.url, "/mcp"), "bob")
+	var making sync.WaitGroup
+	for range 60 {
+		making.Go(func() {
+			req, err := http.NewRequestWithContext(t.Context(), "POST", bob.origin+"/team/api/keys", strings.NewReader("{}"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			req.Header.Set("X-Form-Token", bob.token)
+			if r, err := bob.browser.Do(req); err != nil {
+				t.Error(err)
+			} else {
+				r.Body.Close()
+			}
+		})
+	}
+	making.Wait()
+	var got struct{ Keys []any }
+	bob.api("GET", "keys", "", http.StatusOK, &got)
+	if len(got.Keys) != 20 {
+		t.Errorf("%d keys", len(got.Keys))
 	}
 }
 

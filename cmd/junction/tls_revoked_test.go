@@ -120,6 +120,18 @@ func TestRevokedCertificatesAreRefused(t *testing.T) {
 			t.Errorf("%s: eve has connected again", tt.name)
 		}
 	}
+	// A faulty certificate of the site does not keep revocations away.
+	if err := os.WriteFile(cert, []byte("half of it"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the faulty certificate is reported", func() bool { _ = add("ann"); return strings.Contains(r.stderr.String(), "the new certificate cannot be used") })
+	write(list(ca, soon, false, eve.SerialNumber))
+	waitFor(t, "a revocation while the certificate is faulty", func() bool { return add("eve") != nil })
+	if err := add("ann"); err != nil {
+		t.Errorf("ann gets %v", err)
+	}
+	_, _ = clitest.Save(t, dir, "site", c, k)
+
 	for args, want := range map[string]string{
 		"--tls-client-revoked " + revoked:                               "goes with --tls-client-ca",
 		"--tls-client-revoked none --tls-client-ca " + caFile:           "--tls-client-revoked: stat ",

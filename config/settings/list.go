@@ -3,6 +3,7 @@ package settings
 import (
 	"cmp"
 	"encoding/json"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,14 +25,27 @@ func (m *Member) Name() string { return strings.Join(m.Path, ".") }
 // Shown returns the value as JSON. Literal keys, and apparent secrets, are hidden.
 func (m *Member) Shown() json.RawMessage {
 	value := m.Value
-	if keys, is := value.([]string); is && m.Name() == "stateKeys" {
-		keys = slices.Clone(keys)
-		for i, key := range keys {
-			if kind, _ := Reference(key); kind == "" {
-				keys[i] = redact.Hidden
+	switch v := value.(type) {
+	case []string:
+		if m.Name() == "stateKeys" {
+			v = slices.Clone(v)
+			for i, key := range v {
+				v[i] = withoutLiteral(key)
+			}
+			value = v
+		}
+	case string:
+		switch m.Name() {
+		case "approvals.webhook.secret":
+			value = withoutLiteral(v)
+		case "approvals.webhook.url": // its path is a secret at some services
+			if u, err := url.Parse(v); err != nil || u.RequestURI() != "/" || u.User != nil {
+				value = redact.Hidden
+				if err == nil && u.Host != "" {
+					value = u.Scheme + "://" + u.Host + "/" + redact.Hidden
+				}
 			}
 		}
-		value = keys
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -39,6 +53,14 @@ func (m *Member) Shown() json.RawMessage {
 	}
 	shown, _ := redact.JSON(text, redact.Limits{Bytes: maxShown, Text: maxShown, Depth: 100})
 	return shown
+}
+
+// withoutLiteral returns a reference to a secret, or hides a secret itself.
+func withoutLiteral(text string) string {
+	if kind, _ := Reference(text); kind == "" {
+		return redact.Hidden
+	}
+	return text
 }
 
 // maxShown is the largest number of bytes of a value that [Member.Shown] returns.

@@ -411,6 +411,9 @@ func TestFurtherRoundsNeedNoApproval(t *testing.T) {
 		if err := <-first; !errors.Is(err, mcp.ErrInputRequired) {
 			t.Fatal(err)
 		}
+		if !state.Bound() {
+			t.Error("the next round may reach a replica that does not know the approval")
+		}
 		old := new(mcp.State)
 		old.Set(savedRound, state.Get(savedRound))
 		if err := <-round(1, state); !errors.Is(err, mcp.ErrInputRequired) {

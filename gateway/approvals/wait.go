@@ -88,6 +88,7 @@ func (c *pending) run(ctx context.Context, next mcp.Handler, need *rules.Needed)
 			c.note(ctx, Approved, "", "")
 			if c.req.State != nil && (errors.Is(err, mcp.ErrInputRequired) || err == nil && mcp.OutcomeOf(ctx, &result, nil) == mcp.OutcomeInputRequired) {
 				c.req.State.Set(savedRound, jsonrpc.AppendString(nil, c.desk.suspend(k, c.approved, c.by)))
+				c.req.State.Bind() // only this replica knows the approvals
 			}
 			return result, err
 		}

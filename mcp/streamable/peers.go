@@ -241,7 +241,8 @@ func (x *exchange) roundElsewhere(m *jsonrpc.Message) bool {
 }
 
 // firstPeer sends the request to all peers at once. It returns the response of the one whose round
-// it is, or nil. The caller must call done after it has read the response.
+// it is, or nil. A peer that refuses the request without a confirmation may not have the round, so
+// its response counts only if no other peer has it. The caller must call done after it has read the response.
 func (x *exchange) firstPeer(ctx context.Context, body []byte) (found *http.Response, done func()) {
 	ctx, done = context.WithCancel(ctx)
 	urls := x.endpoint.peers.urls()
@@ -265,6 +266,16 @@ func (x *exchange) firstPeer(ctx context.Context, body []byte) (found *http.Resp
 		}
 		return true
 	}
+	var spare *http.Response // refusal of a peer that may have the round, if no other one has it
+	refuses := func(resp *http.Response) bool {
+		choosing.Lock()
+		defer choosing.Unlock()
+		if resp.StatusCode < http.StatusBadRequest || chosen >= 0 || spare != nil {
+			return false
+		}
+		spare = resp
+		return true
+	}
 	var sending sync.WaitGroup
 	for i, url := range urls {
 		sending.Go(func() {
@@ -279,16 +290,30 @@ func (x *exchange) firstPeer(ctx context.Context, body []byte) (found *http.Resp
 			switch {
 			case err != nil:
 				x.warnOfPeer(attempts[i], err)
-			case resp.StatusCode != http.StatusMisdirectedRequest && choose(i):
+			case resp.StatusCode == http.StatusMisdirectedRequest:
+				drop(resp)
+			case refuses(resp):
+			case choose(i):
 				found = resp // only one goroutine is the chosen one
 			default:
-				_, _ = io.CopyN(io.Discard, resp.Body, maxPeerBody) // to use the connection again
-				resp.Body.Close()
+				drop(resp)
 			}
 		})
 	}
 	sending.Wait()
+	switch {
+	case found == nil && chosen < 0:
+		found = spare
+	case spare != nil:
+		spare.Body.Close()
+	}
 	return found, done
+}
+
+// drop reads the rest of a response, to use its connection again.
+func drop(resp *http.Response) {
+	_, _ = io.CopyN(io.Discard, resp.Body, maxPeerBody)
+	resp.Body.Close()
 }
 
 // copyStream sends the client the response of a peer until it ends. The peer sends comments on a

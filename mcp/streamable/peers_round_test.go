@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -119,6 +120,32 @@ func TestAPassedOnRoundGoesNoFurther(t *testing.T) {
 	last := all[1].read(all[1].round("ask", next))
 	if !strings.Contains(last, "ann") {
 		t.Error(last)
+	}
+}
+
+// TestARoundPassesAReplicaThatCannotServe has a peer that refuses all requests at once, such as while it starts.
+func TestARoundPassesAReplicaThatCannotServe(t *testing.T) {
+	f := newFixture(t)
+	server := newSite(t, f.Server, Options{})
+	for _, status := range []int{http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusNotFound, http.StatusUnauthorized} {
+		refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not now", status) }))
+		defer refusing.Close()
+		var there *site
+		o := sharedOptions(oneKey)
+		o.Peers = func() []string { return []string{refusing.URL + "/mcp"} }
+		there = newSite(t, bridgeTo(t, server), o)
+		o.Peers = func() []string { return []string{refusing.URL + "/mcp", there.url} }
+		here := newSite(t, bridgeTo(t, server), o)
+		lost := 0
+		for range 10 {
+			resp := here.round("ask", firstRound(there, "ask"))
+			if body := here.read(resp); !strings.Contains(body, "ann") {
+				lost++
+			}
+		}
+		if lost > 0 {
+			t.Errorf("%d: %d of 10 rounds are lost", status, lost)
+		}
 	}
 }
 

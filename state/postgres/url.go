@@ -2,8 +2,10 @@ package postgres
 
 import (
 	"errors"
+	"maps"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,14 +37,16 @@ func parse(text, client string) (*pgxpool.Config, *pgx.ConnConfig, error) {
 	at := strings.LastIndexByte(authority, '@') + 1
 	listen := values.Get("listen")
 	values.Del("listen")
-	if !values.Has("sslmode") && !local(authority[at:]) {
-		values.Set("sslmode", "verify-full")
-	}
 	if !values.Has("application_name") {
 		values.Set("application_name", client)
 	}
 	read := func(hosts string) (*pgxpool.Config, error) {
-		c, err := pgxpool.ParseConfig(scheme + "://" + authority[:at] + hosts + "/" + path + "?" + values.Encode())
+		own := maps.Clone(values)
+		c, err := pgxpool.ParseConfig(scheme + "://" + authority[:at] + hosts + "/" + path + "?" + own.Encode())
+		if err == nil && !own.Has("sslmode") && !local(c.ConnConfig) { // also if a parameter or a variable names the host
+			own.Set("sslmode", "verify-full")
+			c, err = pgxpool.ParseConfig(scheme + "://" + authority[:at] + hosts + "/" + path + "?" + own.Encode())
+		}
 		if err != nil {
 			return nil, errors.New("it cannot be read; escape special characters of the user and the password, and see PostgreSQL's connection URIs")
 		}
@@ -67,18 +71,14 @@ func parse(text, client string) (*pgxpool.Config, *pgx.ConnConfig, error) {
 }
 
 // local reports whether all hosts are this machine.
-func local(hosts string) bool {
-	for host := range strings.SplitSeq(hosts, ",") {
-		name := strings.Trim(host, "[]")
-		if address, err := netip.ParseAddrPort(host); err == nil {
-			name = address.Addr().String()
-		} else if before, _, found := strings.Cut(host, ":"); found && !strings.HasPrefix(host, "[") {
-			name = before
-		}
-		address, err := netip.ParseAddr(name)
-		if name != "localhost" && name != "" && (err != nil || !address.IsLoopback()) {
-			return false
-		}
+func local(c *pgx.ConnConfig) bool {
+	hosts := []string{c.Host}
+	for _, other := range c.Fallbacks {
+		hosts = append(hosts, other.Host)
 	}
-	return true
+	return !slices.ContainsFunc(hosts, func(host string) bool {
+		address, err := netip.ParseAddr(host)
+		isSocket := strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@")
+		return !isSocket && host != "localhost" && (err != nil || !address.IsLoopback())
+	})
 }

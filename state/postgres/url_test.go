@@ -3,6 +3,8 @@ package postgres
 import (
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 )
 
 func TestURLs(t *testing.T) {
@@ -16,6 +18,10 @@ func TestURLs(t *testing.T) {
 		{url: "postgres://u:p@db.example/db", host: "db.example", listen: "db.example", tls: true},
 		{url: "postgres://u:p@a.example:1,b.example:2/db?target_session_attrs=read-write", host: "a.example", listen: "a.example", fallbacks: 1, tls: true},
 		{url: "postgres://u:p@a.example/db?sslmode=disable&listen=b.example:5432", host: "a.example", listen: "b.example"},
+		{url: "postgres://u:p@/db?host=db.example", host: "db.example", listen: "db.example", tls: true},
+		{url: "postgres://u:p@localhost/db?host=db.example", host: "db.example", listen: "db.example", tls: true},
+		{url: "postgres://u:p@localhost/db?host=127.0.0.1", host: "127.0.0.1", listen: "127.0.0.1"},
+		{url: "postgres://u:p@/db?host=/run/postgresql", host: "/run/postgresql", listen: "/run/postgresql"},
 	} {
 		pool, direct, err := parse(test.url, "junction")
 		if err != nil {
@@ -33,6 +39,17 @@ func TestURLs(t *testing.T) {
 				t.Errorf("%s: %s may be without TLS", test.url, other.Host)
 			}
 		}
+	}
+}
+
+// The connection for hints has a host of its own, and needs TLS if that is another machine.
+func TestListenOfAnotherMachineNeedsTLS(t *testing.T) {
+	_, direct, err := parse("postgres://u:p@localhost:6432/db?listen=db.example:5432", "junction")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := direct.TLSConfig; c == nil || c.InsecureSkipVerify || len(direct.Fallbacks) > 0 {
+		t.Errorf("TLS %v, %d fallbacks", c, len(direct.Fallbacks))
 	}
 }
 
@@ -59,10 +76,14 @@ func TestWrongURLsKeepTheirPassword(t *testing.T) {
 
 func TestLocalHosts(t *testing.T) {
 	for hosts, want := range map[string]bool{
-		"": true, "localhost": true, "localhost:5432": true, "127.0.0.1:1,[::1]:2": true, "[::1]": true,
+		"localhost": true, "localhost:5432": true, "127.0.0.1:1,[::1]:2": true, "[::1]": true,
 		"db": false, "localhost.example": false, "127.0.0.1,db:5432": false, "10.0.0.1": false, "[fe80::1]:5432": false,
 	} {
-		if got := local(hosts); got != want {
+		c, err := pgx.ParseConfig("postgres://u:p@" + hosts + "/db?sslmode=disable")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := local(c); got != want {
 			t.Errorf("%q: got %v", hosts, got)
 		}
 	}

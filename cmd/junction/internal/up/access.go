@@ -374,12 +374,14 @@ func (x *Access) refused(r *http.Request, why error) {
 	_ = x.log().AdminByAnyone(&audit.Record{Event: audit.EventLogin, Outcome: authserver.OutcomeRefused, Rule: "key or token", Reason: redact.Text(why.Error(), cli.MaxReason)}, host) // the log reports why it cannot be written
 }
 
-// saveUses writes when keys were used, and logs an error. With now, it does not wait until that is
-// due.
+// saveUses writes when keys were used, within usesTime, and logs an error. With now, it does not wait
+// until that is due.
 func (x *Access) saveUses(ctx context.Context, now bool) {
 	if x == nil || x.keys == nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, usesTime)
+	defer cancel()
 	if err := x.keys.SaveUses(ctx, now); err != nil {
 		x.Refused.Log.Warn("junction: it is not recorded when keys were used", "error", err)
 	}

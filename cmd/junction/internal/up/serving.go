@@ -40,6 +40,7 @@ const (
 	idleTimeout       = 2 * time.Minute
 	formTime          = 30 * time.Second // time to send the body of a request for a login
 	usesPause         = time.Minute      // time between two checks whether keys were used
+	usesTime          = 5 * time.Second  // for writing when; another program may hold the file
 )
 
 // A Front describes where a command serves: at an address, or on standard input and output.

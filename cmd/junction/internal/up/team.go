@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/apikey"
@@ -42,6 +43,7 @@ type team struct {
 	*Served
 	logins  *authserver.Server
 	reading *share.Turns // turns to read the audit log
+	making  sync.Mutex   // held while a key is made, so that maxOwnKeys holds
 }
 
 // A member is a caller who is logged in in a browser.
@@ -56,7 +58,7 @@ func (v *Served) newTeam() http.Handler {
 	if v.access == nil || v.access.local == nil {
 		return nil
 	}
-	t := &team{v, v.access.local, share.NewTurns(1)}
+	t := &team{Served: v, logins: v.access.local, reading: share.NewTurns(1)}
 	mux := http.NewServeMux()
 	api := func(method, path string, f func(r *http.Request, m *member) (any, error)) {
 		mux.Handle(method+" "+teamPath+"/api/"+path, reply.With(func(r *http.Request) (any, error) {
@@ -311,11 +313,13 @@ func (t *team) keys(_ *http.Request, m *member) (any, error) {
 // makeKey makes a key with the scopes of the member. The key must not let its holder do more than
 // the member may do: roles can name key:NAME alone.
 func (t *team) makeKey(r *http.Request, m *member) (any, error) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	t.making.Lock()
+	defer t.making.Unlock()
 	own, err := t.own(m)
 	if err != nil {
 		return nil, err
 	}
-	_, _ = io.Copy(io.Discard, r.Body)
 	if len(own) >= maxOwnKeys {
 		return nil, reply.Refuse(http.StatusConflict, "you have %d keys: remove one first", len(own))
 	}
@@ -329,11 +333,24 @@ func (t *team) makeKey(r *http.Request, m *member) (any, error) {
 	if err != nil {
 		return nil, reply.Refuse(http.StatusServiceUnavailable, "%v", t.hidden(err))
 	}
-	t.noteKey(r, m, audit.EventKeyCreate, kept.ID)
+	if err := t.record(audit.EventKeyCreate, m, kept.ID); err != nil {
+		_, fault := t.access.keys.Revoke(context.WithoutCancel(r.Context()), kept.ID)
+		return nil, reply.Refuse(http.StatusServiceUnavailable, "%v", t.hidden(errors.Join(err, fault)))
+	}
+	t.App.Logger().Info("junction: a caller made a key", "user", m.Subject, "key", kept.ID)
 	return struct {
 		Key string `json:"key"` // shown once
 		keyShown
 	}{key, keyShown{kept.ID, kept.Created, kept.Expires, kept.Scopes}}, nil
+}
+
+// record writes a line about a key of the member to the audit log, if there is one.
+func (t *team) record(event string, m *member, id string) error {
+	log := t.auditLog()
+	if log == nil {
+		return nil
+	}
+	return log.Admin(&audit.Record{Event: event, Operator: m.Subject + ", on the page of the team", Principal: m.Subject, Name: id})
 }
 
 func (t *team) removeKey(r *http.Request, m *member) (any, error) {
@@ -348,12 +365,7 @@ func (t *team) removeKey(r *http.Request, m *member) (any, error) {
 	if _, err := t.access.keys.Revoke(r.Context(), id); err != nil {
 		return nil, reply.Refuse(http.StatusServiceUnavailable, "%v", t.hidden(fmt.Errorf("remove the key %s: %w", id, err)))
 	}
-	t.noteKey(r, m, audit.EventKeyRemove, id)
+	_ = t.record(audit.EventKeyRemove, m, id) // the log reports why it cannot be written
+	t.App.Logger().Info("junction: a caller removed a key", "user", m.Subject, "key", id)
 	return nil, nil
-}
-
-// noteKey writes a line about a key of the member to the log and to the audit log.
-func (t *team) noteKey(r *http.Request, m *member, event, id string) {
-	t.App.Logger().Info("junction: a caller changed a key at "+teamPath, "user", m.Subject, "event", event, "key", id)
-	t.note(&audit.Record{Event: event, Principal: m.Subject, Issuer: m.Issuer, Name: id, Address: hostOf(r.RemoteAddr)})
 }

@@ -79,16 +79,20 @@ type Certificate struct {
 
 	Log *slog.Logger
 
-	mu      sync.Mutex
-	Looked  time.Time
-	fault   string // last logged reason why the files cannot be used; empty if they can
-	stamp   string // identifies the versions of the files
-	now     *tls.Config
-	issued  *autocert.Manager // gets the certificates by ACME; nil without it
-	failed  string            // last logged reason why ACME issues none; empty if it does
-	refused revocation        // revoked certificates of clients
-	begins  time.Time         // the certificate and its signers are valid only between begins and ends
-	ends    time.Time
+	mu     sync.Mutex
+	Looked time.Time
+	fault  string // last logged reason why the files cannot be used; empty if they can
+	stamp  string // identifies the versions of the files
+	now    *tls.Config
+	issued *autocert.Manager // gets the certificates by ACME; nil without it
+	failed string            // last logged reason why ACME issues none; empty if it does
+
+	refused      revocation // revoked certificates of clients
+	refusedStamp string     // identifies the versions of the files of refused
+	refusedFault string     // last logged reason why their file cannot be used; empty if it can
+
+	begins time.Time // the certificate and its signers are valid only between begins and ends
+	ends   time.Time
 }
 
 // Config returns the configuration for a new connection. If the files cannot be read, it returns
@@ -104,19 +108,19 @@ func (c *Certificate) Config(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		return c.now, nil
 	}
 	c.Looked = time.Now()
+	if err := c.readRevoked(); err != nil && c.now == nil {
+		return nil, err
+	}
 	stamp := ""
-	for _, file := range []struct{ flag, path string }{{"--tls-cert", c.Cert}, {"--tls-key", c.Key}, {"--tls-client-ca", c.ClientCA}, {"--tls-client-revoked", c.Revoked}} {
+	for _, file := range []struct{ flag, path string }{{"--tls-cert", c.Cert}, {"--tls-key", c.Key}, {"--tls-client-ca", c.ClientCA}} {
 		if file.path == "" {
 			continue
 		}
-		info, err := os.Stat(file.path)
-		if err == nil && info.IsDir() {
-			err = fmt.Errorf("%s is a folder", file.path)
-		}
+		one, err := stampOf(file.flag, file.path)
 		if err != nil {
-			return c.before(fmt.Errorf("%s: %w", file.flag, err))
+			return c.before(err)
 		}
-		stamp += fmt.Sprintln(info.ModTime().UnixNano(), info.Size())
+		stamp += one
 	}
 	if c.now != nil && stamp == c.stamp {
 		c.fault = ""
@@ -141,19 +145,66 @@ func (c *Certificate) Config(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 			return c.before(fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", c.ClientCA))
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
-		if c.Revoked != "" {
-			refused, err := readRevoked(c.Revoked, certificatesIn(text))
-			if err != nil {
-				return c.before(fmt.Errorf("--tls-client-revoked: %s: %w", c.Revoked, err))
-			}
-			c.refused = refused
-		}
 	}
 	c.now, c.stamp, c.fault = config, stamp, ""
 	for _, one := range config.Certificates {
 		c.noteTimes(one.Certificate)
 	}
 	return c.now, nil
+}
+
+// stampOf returns a text that identifies the version of a file.
+func stampOf(flag, path string) (string, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s is a folder", path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", flag, err)
+	}
+	return fmt.Sprintln(info.ModTime().UnixNano(), info.Size()), nil
+}
+
+// readRevoked reads the revoked certificates if their file or that of the authorities has changed.
+// A fault of the other files does not keep them away. The caller holds the lock.
+func (c *Certificate) readRevoked() error {
+	if c.Revoked == "" {
+		return nil
+	}
+	err := func() error {
+		stamp, err := stampOf("--tls-client-revoked", c.Revoked)
+		if err != nil {
+			return err
+		}
+		authorities, err := stampOf("--tls-client-ca", c.ClientCA)
+		if err != nil {
+			return err
+		}
+		if stamp += authorities; stamp == c.refusedStamp {
+			return nil
+		}
+		text, err := os.ReadFile(c.ClientCA)
+		if err != nil {
+			return fmt.Errorf("--tls-client-ca: %w", err)
+		}
+		refused, err := readRevoked(c.Revoked, certificatesIn(text))
+		if err != nil {
+			return fmt.Errorf("--tls-client-revoked: %s: %w", c.Revoked, err)
+		}
+		if c.refused, c.refusedStamp = refused, stamp; c.now != nil {
+			c.warnExpiry(time.Now())
+		}
+		return nil
+	}()
+	why := ""
+	if err != nil {
+		why = err.Error()
+	}
+	if why != c.refusedFault && why != "" && c.now != nil {
+		c.Log.Error("junction: the new revoked certificates cannot be used; the earlier ones stay in use", "error", err)
+	}
+	c.refusedFault = why
+	return err
 }
 
 // noteTimes notes between which times a certificate and its signers are valid. The caller holds the

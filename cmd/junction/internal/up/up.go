@@ -295,7 +295,7 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 	defer stopAdmin()
 	defer v.noteStart()()
 	defer v.watch(ctx)()
-	defer v.follow(ctx)()
+	defer v.follow(context.WithoutCancel(ctx))() // also while it drains
 	if v.access != nil {
 		v.access.team = v.newTeam()
 	}
