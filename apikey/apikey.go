@@ -191,11 +191,7 @@ func (k *Keys) Principal(r *http.Request) (*mcp.Principal, error) { return k.Pri
 // PrincipalAt authenticates a request to the endpoint of a profile, as [Keys.Principal] does. It
 // refuses keys for another profile. The profile "" is the whole gateway.
 func (k *Keys) PrincipalAt(r *http.Request, profile string) (*mcp.Principal, error) {
-	given := r.Header.Get("X-API-Key")
-	if scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " "); found && strings.EqualFold(scheme, "Bearer") {
-		given = strings.TrimSpace(token)
-	}
-	key, err := k.find(given)
+	key, err := k.find(givenBy(r))
 	if errors.Is(err, listfile.ErrStale) {
 		return nil, unavailable{err}
 	}
@@ -207,6 +203,17 @@ func (k *Keys) PrincipalAt(r *http.Request, profile string) (*mcp.Principal, err
 	}
 	k.uses.mark(key.ID, time.Now())
 	return &mcp.Principal{Subject: key.User, Issuer: Issuer, ClientID: key.ID, Scopes: key.Scopes}, nil
+}
+
+// Given reports whether a request has a text of the form of a key, which need not be known.
+func Given(r *http.Request) bool { return strings.HasPrefix(givenBy(r), prefix) }
+
+// givenBy returns what a request has in place of a key.
+func givenBy(r *http.Request) string {
+	if scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " "); found && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	return r.Header.Get("X-API-Key")
 }
 
 // unavailable is the error for a key that cannot be checked now. It has the reason.

@@ -81,7 +81,11 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	name, password := r.PostFormValue("username"), r.PostFormValue("password")
 	u, err := s.check(r, name, password)
 	if errors.Is(err, errTooMany) || errors.Is(err, ErrNoUser) {
-		s.record(r.Context(), Event{Kind: EventLogin, Outcome: OutcomeRefused, User: name, Client: q.Client, Reason: err.Error()})
+		reason := err.Error()
+		if errors.Is(err, ErrNoUser) {
+			reason = "the name or the password is wrong"
+		}
+		s.record(r.Context(), Event{Kind: EventLogin, Outcome: OutcomeRefused, User: name, Client: q.Client, Reason: reason})
 	}
 	switch {
 	case errors.Is(err, errTooMany):

@@ -111,7 +111,7 @@ func (s *Server) consentPage(q *request, c *client, u User, scopes []string, tex
 		name = []string{text.name}
 	}
 	rows("It calls itself", name...)
-	is := "registered itself here on " + c.Made.UTC().Format(time.DateOnly) + "; any program can do that, under any name"
+	is := "a program that registered itself here on " + c.Made.UTC().Format(time.DateOnly) + "; any program can do that, under any name"
 	if u, err := url.Parse(c.ID); c.isDocument() && err == nil {
 		is = "described by a document at " + u.Host
 	}

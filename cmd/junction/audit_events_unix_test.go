@@ -104,6 +104,9 @@ func TestTheAuditLogHasEvents(t *testing.T) {
 		lines[name] = l
 		if name == "login error" {
 			refused += max(1, l.Refused) // the first line of a caller has no number
+			if !strings.HasSuffix(l.Reason, "the key is not known") {
+				t.Errorf("the reason of a refused key: %q", l.Reason)
+			}
 		}
 	}
 	for _, want := range []string{"start ok", "stop ok", "user.add ok ben", "login ok ann", "consent ok ann", "client ok", "key.create ok robot", "key.rotate ok robot", "revoke ok ann", "logout ok ann", "user.password ok ben", "user.remove ok ben", "key.remove ok robot", "login error", "restart ok", "reload ok", "reload error"} {

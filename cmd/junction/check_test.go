@@ -43,6 +43,7 @@ func TestACheckFindsFaultsAndStartsNothing(t *testing.T) {
   }
 }`)
 	}
+	w.write("asks.json", `{"rules": [{"effect": "ask", "of": "role:sr", "tool": "*"}], "default": "allow"}`)
 	for _, test := range []struct{ entry, junction, fault string }{
 		{"", `"tools": "all"`, ""},
 		{`, "b": {"command": "no-such-program-anywhere"}`, "", `server "b": "no-such-program-anywhere" is not found in PATH`},
@@ -57,6 +58,9 @@ func TestACheckFindsFaultsAndStartsNothing(t *testing.T) {
 		{"", `"listen": {"http": "unix:s", "tls": {"acme": {"hosts": ["a.example"]}}}`, "goes with an address, not with a socket"},
 		{"", `"listen": {"tls": {"acme": {"hosts": ["a.example"]}}}`, ""},
 		{"", `"listen": {"http": "no.such.host.invalid:1"}`, "listen.http: lookup"},
+		{"", `"listen": {"http": "127.0.0.1:7717", "admin": "127.0.0.1:7717"}`, "listen.admin: 127.0.0.1:7717 is the address of listen.http"},
+		{"", `"telemetry": {"otlp": "localhost:4318"}`, "telemetry.otlp: traces cannot be sent to"},
+		{"", `"policy": "asks.json", "auth": ["keys"], "roles": {"sre": {"who": ["key:ann"]}}`, `there is no role "sr" here`},
 		{"", `"listen": {"admin": "0.0.0.0:9464"}`, "is not a loopback address"},
 		{"", `"listen": {"http": "nonsense"}`, "listen.http: expected HOST:PORT"},
 		{"", `"auth": ["local"], "listen": {"http": "0.0.0.0:0"}`, "needs --public-url"},

@@ -67,7 +67,7 @@ function table(heads, rows, empty) {
 }
 
 /** card shows a call that waits for this user. */
-function card(call, reload) {
+function card(call, list, reload) {
   const open = call.parts.filter((p) => !p.by);
   const lasting = open.map((p) => p.for).filter(Boolean);
   const length = lasting.length > 0 && h('input', {id: `for-${call.id}`, placeholder: 'this call only', size: 12});
@@ -75,15 +75,17 @@ function card(call, reload) {
   const approve = h('button', {type: 'button', class: 'button-primary'}, 'Approve');
   const refuse = h('button', {type: 'button', class: 'button-bad'}, 'Refuse');
   const decide = (verb, body, said) => async () => {
+    const at = [...list.children].indexOf(approve.closest('article'));
     await ask('POST', `approvals/${encodeURIComponent(call.id)}/${verb}`, body());
     say(`${said}: ${call.name} of ${call.server}`, 'good');
     await reload();
+    onward(list, at);
   };
   approve.addEventListener('click', act(approve, decide('approve', () => ({for: length ? length.value.trim() : ''}), 'Approved')));
   refuse.addEventListener('click', act(refuse, decide('refuse', () => ({reason: reason.value}), 'Refused')));
   const pair = (name, ...value) => [h('dt', null, name), h('dd', null, value)];
   return h('article', {class: 'call', 'aria-label': `${call.name} of ${call.server}`},
-    h('h3', {class: 'mono'}, `${call.name} of ${call.server}`),
+    h('h3', {class: 'mono', tabindex: -1}, `${call.name} of ${call.server}`),
     h('dl', {class: 'pairs'},
       pair('Caller', call.caller || 'unknown', call.client ? ` (${call.client})` : ''),
       call.parts.map((p) => pair(`Role ${p.role}`, p.by ? `approved by ${p.by}` : p.reason || p.rule)),
@@ -125,14 +127,41 @@ export function pretty(text) {
   return found;
 }
 
-let shown = '';
+/** onward moves the focus from a call that was decided to the one that follows it, or to the heading of the list. */
+function onward(list, at) {
+  const next = list.children[Math.min(at, list.children.length - 1)]?.querySelector('h3') ?? list.closest('section').querySelector('h2');
+  next.tabIndex = -1;
+  next.focus();
+}
+
+const cards = new Map(); // by the id of a call: its element, and the text that it shows
+
+/** waiting shows the calls that wait. The cards of calls that still wait stay, with the focus and what is typed. */
 async function waiting(list) {
   const {approvals} = await ask('GET', 'approvals');
-  const now = JSON.stringify(approvals);
-  if (now === shown && list.childElementCount > 0) return; // nothing changed: what is typed stays
-  shown = now;
   document.title = approvals.length > 0 ? `(${approvals.length}) Junction` : 'Junction';
-  clear(list, approvals.length > 0 ? approvals.map((call) => card(call, () => waiting(list))) : h('p', {class: 'dim'}, 'No call waits for you.'));
+  if (![...cards.values()].every((one) => list.contains(one.node))) cards.clear(); // an error took their place
+  if (approvals.length === 0) {
+    cards.clear();
+    clear(list, h('p', {class: 'dim'}, 'No call waits for you.'));
+    return;
+  }
+  if (cards.size === 0) clear(list);
+  const waits = new Set(approvals.map((call) => call.id));
+  for (const [id, one] of cards) {
+    if (waits.has(id)) continue;
+    one.node.remove();
+    cards.delete(id);
+  }
+  for (const call of approvals) {
+    const text = JSON.stringify(call);
+    const one = cards.get(call.id);
+    if (one?.text === text) continue;
+    const node = card(call, list, () => waiting(list));
+    if (one) one.node.replaceWith(node);
+    else list.append(node);
+    cards.set(call.id, {text, node});
+  }
 }
 
 const calls = (query) => async (list) => {

@@ -80,9 +80,18 @@ try {
   await see('article pre', 'two');
   await page.locator('article input').last().focus();
   await page.keyboard.type('not today');
+  const third = call('three');
+  await see('article pre', 'three');
+  if (await page.evaluate(() => document.activeElement.value) !== 'not today') faults.push('a call that came took the focus and what was typed');
   await tabTo('Refuse');
   await page.keyboard.press('Enter');
   await see('[role=status]', 'Refused: echo of ours');
+  await page.waitForFunction(() => document.querySelectorAll('article').length === 1);
+  if (await focused() !== 'echo of ours') faults.push(`the focus after a decision: ${await focused()}`);
+  await tabTo('Approve');
+  await page.keyboard.press('Enter');
+  if (!(await third).startsWith('0 ')) faults.push(`the third call: ${await third}`);
+  await page.waitForFunction(() => document.activeElement.id === 'approvals-title');
   const refused = await second;
   if (!refused.includes('refused it: not today')) faults.push(`the refused call: ${refused}`);
 

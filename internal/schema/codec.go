@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"cmp"
 	standard "encoding/json"
 	"errors"
@@ -136,7 +137,7 @@ func decodeError(err error, raw []byte) error {
 }
 
 func violationAt(pointer jsontext.Pointer, raw []byte, expected, got string) error {
-	path, at := "", raw
+	path, at := "", bytes.TrimLeft(raw, " \t\r\n") // elements and memberOf take no space in front
 	for token := range pointer.Tokens() {
 		if list, ok := elements(at); ok {
 			n, _ := plainInt([]byte(token))

@@ -25,6 +25,8 @@ func TestDecodeErrorsNameThePathAndTheRemedy(t *testing.T) {
 		{`{"days":"1"}`, `days: expected integer, got "1"`},
 		{`{"when":"yesterday"}`, `when: expected date and time such as 2006-01-02T15:04:05Z, got "yesterday"`},
 		{`{"span":"long"}`, `span: expected duration such as PT1H30M or 90s, got "long"`},
+		{` {"span":"long"}`, `span: expected duration such as PT1H30M or 90s, got "long"`},
+		{"\n [1]", `expected object, got an array of 1 item`},
 		{`{"span":90}`, `span: expected duration such as PT1H30M or 90s, got 90`},
 		{`{"list":[{"name":"a"},{"name":true}]}`, `list[1].name: expected string, got true`},
 		{`{"list":[{"nom":"a"}]}`, `list[0].nom: unknown member`},

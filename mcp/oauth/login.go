@@ -56,8 +56,8 @@ func (c *Client) visit(ctx context.Context, l *login, scopes []string) (t *acces
 		remembered = true
 	}
 	defer func() {
-		if err != nil && remembered { // the authorization server may have forgotten the client
-			_ = c.store.remove(ctx, keyOf(ofClients, of.Issuer), state.Hold{})
+		if err != nil && remembered { // the authorization server may have forgotten the client; its page then shows that, until the user gives up and ctx ends
+			_ = c.store.remove(context.WithoutCancel(ctx), keyOf(ofClients, of.Issuer), state.Hold{})
 		}
 	}()
 	l.Client = *known

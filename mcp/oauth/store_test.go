@@ -189,3 +189,27 @@ func (b *broken) Put(ctx context.Context, key string, value []byte, w state.Writ
 	}
 	return b.Memory.Put(ctx, key, value, w)
 }
+
+// A site that forgot its clients only shows that on its page, so the user gives up.
+func TestALoginThatWasGivenUpRegistersAnew(t *testing.T) {
+	s := newSite(t)
+	c := s.sharing(filepath.Join(t.TempDir(), "state.db"), 1, nil)
+	if _, err := c.Login(t.Context(), s.URL+"/mcp", nil); err != nil {
+		t.Fatal(err)
+	}
+	ctx, giveUp := context.WithCancel(t.Context())
+	visit := c.options.Visit
+	c.options.Visit = func(context.Context, string) (*Visit, error) {
+		return &Visit{Redirect: "http://127.0.0.1:1/callback", Go: func(ctx context.Context, _ string) (string, error) {
+			giveUp()
+			return "", ctx.Err()
+		}}, nil
+	}
+	if _, err := c.Login(ctx, s.URL+"/mcp", nil); err == nil {
+		t.Fatal("it logged in")
+	}
+	c.options.Visit = visit
+	if _, err := c.Login(t.Context(), s.URL+"/mcp", nil); err != nil || s.registers != 2 {
+		t.Errorf("%v, %d registrations", err, s.registers)
+	}
+}

@@ -174,7 +174,7 @@ func (g *Group) check(ctx context.Context) {
 	case err != nil && away.IsZero():
 		g.log.WarnContext(ctx, "the shared state is away: new logins are refused, and each replica counts limits alone", "error", err)
 	case err == nil && !away.IsZero(): // as visible as the line before
-		g.log.WarnContext(ctx, "the shared state is back", "after", time.Since(away).Round(time.Millisecond))
+		g.log.WarnContext(ctx, "the shared state is back", "after", time.Since(away).Round(time.Millisecond).String())
 	}
 }
 

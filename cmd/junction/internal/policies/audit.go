@@ -151,10 +151,14 @@ func printReport(a *cli.App, folder string, r *audit.Report) error {
 	if a.Flags.JSON {
 		return errors.Join(a.PrintJSON(r), changed)
 	}
-	for _, f := range r.Faults {
+	shown := r.Faults
+	if r.OtherKey { // then each line has a fault
+		shown = shown[:min(3, len(shown))]
+	}
+	for _, f := range shown {
 		fmt.Fprintf(a.Out, "%s\n", plaintext.Line(f.String(), 500))
 	}
-	if more := r.Count - len(r.Faults); more > 0 {
+	if more := r.Count - len(shown); more > 0 {
 		fmt.Fprintf(a.Out, "and %d more\n", more)
 	}
 	outcome := "it is unchanged"

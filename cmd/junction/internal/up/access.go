@@ -431,12 +431,27 @@ func (x *Access) letIn(path string) (principal func(*http.Request) (*mcp.Princip
 		return byToken, challenge
 	}
 	return func(r *http.Request) (*mcp.Principal, error) {
-		if p, err := byKey(r); err == nil || errors.Is(err, apikey.ErrUnavailable) { // a client whose key cannot be checked keeps the key
-			return p, err
+		p, wrong := byKey(r)
+		if wrong == nil || errors.Is(wrong, apikey.ErrUnavailable) { // a client whose key cannot be checked keeps the key
+			return p, wrong
 		}
-		return byToken(r)
+		p, err := byToken(r)
+		if err != nil && apikey.Given(r) {
+			err = &refusedKey{err, wrong}
+		}
+		return p, err
 	}, challenge
 }
+
+// A refusedKey is the refusal of a request with a key, where tokens are accepted, too. The response
+// is that of the token, which says where to log in. The reason is that of the key.
+type refusedKey struct{ response, reason error }
+
+// Error returns the reason.
+func (k *refusedKey) Error() string { return k.reason.Error() }
+
+// Unwrap returns the error that is also the response, and the reason.
+func (k *refusedKey) Unwrap() []error { return []error{k.response, k.reason} }
 
 // serve handles requests for authorization metadata and for logins. It reports whether the request
 // was one of these.

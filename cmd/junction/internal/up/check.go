@@ -21,6 +21,7 @@ import (
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/traces"
 	"github.com/junction-mcp/junction/up/layer"
 )
 
@@ -140,6 +141,13 @@ func (c *checking) settings(ctx context.Context) {
 	if o.Admin != "" {
 		_, err := o.AdminReach()
 		c.fault(err)
+		if err == nil && o.Admin == o.HTTP && !strings.HasSuffix(o.Admin, ":0") {
+			c.fault(fmt.Errorf("listen.admin: %s is the address of listen.http: name another port", o.Admin))
+		}
+	}
+	if at := c.now.Telemetry.OTLP; at != "" {
+		_, err := traces.Exporter(at, traces.Options{})
+		c.fault(located("telemetry.otlp", err))
 	}
 	_, err := o.sharing(ctx, a, c.now, c.from)
 	c.fault(err)
@@ -166,6 +174,7 @@ func (c *checking) unmatched(ctx context.Context, p *layer.Plan) {
 	for _, profile := range slices.Sorted(maps.Keys(p.Books)) {
 		for _, f := range p.Books[profile].Files {
 			c.shown.Faults = append(c.shown.Faults, w.UnmatchedRules(f.Rules)...)
+			c.shown.Faults = append(c.shown.Faults, unknownRoles(f.Rules, c.now.Roles)...)
 		}
 	}
 	for _, line := range w.UnmatchedSettings(c.now) {
