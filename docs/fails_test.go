@@ -12,7 +12,7 @@ import (
 // TestTextsOfFailuresExist finds the texts in the first column of when-it-fails.md in the sources, and its alerts in the rules.
 func TestTextsOfFailuresExist(t *testing.T) {
 	var sources strings.Builder
-	for _, folder := range []string{"apikey", "audit", "cmd", "config", "gateway", "mcp", "internal", "ratelimit", "up"} {
+	for _, folder := range []string{"apikey", "audit", "cmd", "config", "gateway", "mcp", "internal", "ratelimit", "state", "up"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
