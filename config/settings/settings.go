@@ -51,7 +51,7 @@ type Settings struct {
 
 // A State is the store that replicas share.
 type State struct {
-	URL string `json:"url" restart:"gateway" doc:"its URL: postgres://, valkey:// or sqlite:PATH; ${file:PATH}, ${secret:NAME} or ${VARIABLE} has a URL with a password. The store has logins, keys, users, approvals, tasks and counts of limits"`
+	URL string `json:"url" restart:"gateway" doc:"its URL: postgres://, valkey:// or sqlite:PATH; ${file:PATH}, ${secret:NAME} or ${VARIABLE} has a URL with a password. The store has logins, keys, users, approved definitions, tasks and counts of limits"`
 }
 
 // StoreURL returns the URL of the store that replicas share, or a reference to it. It returns ""
