@@ -120,7 +120,7 @@ podLabels: {team: tools}
 `
 
 func TestChartMakesObjectsThatKubernetesKnows(t *testing.T) {
-	for name, values := range map[string]string{"defaults": "", "everything": everything, "tls": "{replicas: 1, tls: {secret: own}, metrics: {tokenSecret: admin, serviceMonitor: {enabled: true}}}"} {
+	for name, values := range map[string]string{"defaults": "", "everything": everything, "local": "{replicas: 1, auth: {mode: local}}", "tls": "{replicas: 1, tls: {secret: own}, metrics: {tokenSecret: admin, serviceMonitor: {enabled: true}}}"} {
 		all := render(t, values)
 		var d apps.Deployment
 		if err := yaml.Unmarshal(all["Deployment junction"].text, &d); err != nil {
@@ -171,11 +171,13 @@ func TestChartRefusesWrongValues(t *testing.T) {
 		"replica: 2":             "replica",
 		"replicas: many":         "integer",
 		"auth: {mode: password}": "auth.mode",
-		"servers: {Big_Name: {image: a, port: 1}}":     "Big_Name",
-		"servers: {a: {image: a}}":                     "port",
-		"drain: {delay: soon}":                         "drain.delay",
-		"tls: {secret: own}":                           "do not find each other",
-		"auth: {mode: none, publicURL: tools.example}": "publicURL",
+		"servers: {Big_Name: {image: a, port: 1}}":                         "Big_Name",
+		"servers: {a: {image: a}}":                                         "port",
+		"drain: {delay: soon}":                                             "drain.delay",
+		"tls: {secret: own}":                                               "do not find each other",
+		"auth: {mode: none, publicURL: tools.example}":                     "publicURL",
+		"auth: {mode: \"keys,local\"}":                                     "need a store",
+		"{auth: {mode: local}, replicas: 1, autoscaling: {enabled: true}}": "need a store",
 	} {
 		if _, err := template(values); err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "/", "."), want) {
 			t.Errorf("%s: %v", values, err)
@@ -230,7 +232,11 @@ func TestValuesOfThePageRender(t *testing.T) {
 	if len(blocks) == 0 {
 		t.Fatal("the page has no values")
 	}
-	for _, found := range blocks {
+	servers := []int{2, 0} // in the configuration of each
+	if len(blocks) != len(servers) {
+		t.Fatalf("%d values", len(blocks))
+	}
+	for i, found := range blocks {
 		var m core.ConfigMap
 		if err := yaml.Unmarshal(render(t, found[1])["ConfigMap junction"].text, &m); err != nil {
 			t.Fatal(err)
@@ -242,7 +248,7 @@ func TestValuesOfThePageRender(t *testing.T) {
 		if err := json.Unmarshal([]byte(m.Data["mcp.json"]), &config); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := settings.Parse(config.Junction); err != nil || len(config.Servers) != 2 {
+		if _, err := settings.Parse(config.Junction); err != nil || len(config.Servers) != servers[i] {
 			t.Errorf("%v: %s", err, m.Data["mcp.json"])
 		}
 	}

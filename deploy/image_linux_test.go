@@ -137,12 +137,18 @@ func TestImageServes(t *testing.T) {
 	}
 	_, layer := read[struct{}](t, layout, manifest.Layers[0])
 	unpack(t, layer, root)
-	if err := os.WriteFile(filepath.Join(root, "etc/junction/mcp.json"), []byte(`{"mcpServers":{"everything":{"command":"/junction","args":["serve","everything"]},"memory":{"command":"/junction","args":["serve","memory"]}},"junction":{"stateKeys":["0123456789abcdef0123456789abcdef"],"peers":["http://127.0.0.1:1"],"audit":{"folder":"/var/lib/junction/audit"},"limits":{"rate":"30/m"}}}`), 0o644); err != nil {
+	configured := func(store string) []byte {
+		return []byte(`{"mcpServers":{"everything":{"command":"/junction","args":["serve","everything"]},"memory":{"command":"/junction","args":["serve","memory"]}},"junction":{"stateKeys":["0123456789abcdef0123456789abcdef"],"peers":["http://127.0.0.1:1"],"audit":{"folder":"/var/lib/junction/audit"},"limits":{"rate":"30/m"},"state":{"url":"sqlite:` + store + `"}}}`)
+	}
+	if err := os.WriteFile(filepath.Join(root, "etc/junction/mcp.json"), configured("/var/lib/junction/shared.db"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	client := certificate(t, filepath.Join(root, "etc/junction/tls.crt"), filepath.Join(root, "etc/junction/tls.key"))
-	state := t.TempDir()
-	create := exec.CommandContext(t.Context(), filepath.Join(root, "junction"), "key", "create", "ann")
+	state, outside := t.TempDir(), filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(outside, configured(filepath.Join(state, "shared.db")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	create := exec.CommandContext(t.Context(), filepath.Join(root, "junction"), "key", "create", "ann", "--config", outside)
 	create.Env = []string{"JUNCTION_STATE=" + state}
 	key, err := create.Output()
 	if err != nil {

@@ -42,6 +42,7 @@ var fires = map[string]string{
 	"JunctionSlow":               `mcp_client_operation_duration_seconds_bucket{job="junction",server="s",mcp_method_name="tools/call",le="30"} 0x60` + "\n\t" + `mcp_client_operation_duration_seconds_bucket{job="junction",server="s",mcp_method_name="tools/call",le="60"} 0+60x60` + "\n\t" + `mcp_client_operation_duration_seconds_bucket{job="junction",server="s",mcp_method_name="tools/call",le="+Inf"} 0+60x60`,
 	"JunctionConfigRejected":     `junction_config_reload_success{job="junction",instance="a"} 0x60`,
 	"JunctionAuditUnwritable":    `junction_audit_writable{job="junction",instance="a"} 0x60`,
+	"JunctionStoreAway":          `junction_shared_state_up{job="junction",instance="a"} 0x60`,
 	"JunctionCertificateExpires": `junction_certificate_expiry_seconds{job="junction",instance="a"} 86400x60`,
 	"JunctionLoginsRefused":      `junction_refused_logins_total{job="junction",instance="a"} 0+120x60`,
 	"JunctionLimited":            "mcp_requests_total{job=\"junction\",server=\"s\",outcome=\"ok\"} 0+60x60\n\tmcp_notes_total{job=\"junction\",note=\"limit\",effect=\"deny\"} 0+12x60",
@@ -58,6 +59,7 @@ const calm = `up{job="junction",instance="a"} 1x60
 	mcp_client_operation_duration_seconds_bucket{job="junction",server="s",mcp_method_name="tools/call",le="+Inf"} 0+60x60
 	junction_config_reload_success{job="junction",instance="a"} 1x60
 	junction_audit_writable{job="junction",instance="a"} 1x60
+	junction_shared_state_up{job="junction",instance="a"} 1x60
 	junction_certificate_expiry_seconds{job="junction",instance="a"} 8640000x60
 	junction_refused_logins_total{job="junction",instance="a"} 0+1x60
 	junction_peers{job="junction",instance="a"} 2x60

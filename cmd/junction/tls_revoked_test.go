@@ -124,7 +124,10 @@ func TestRevokedCertificatesAreRefused(t *testing.T) {
 	if err := os.WriteFile(cert, []byte("half of it"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the faulty certificate is reported", func() bool { _ = add("ann"); return strings.Contains(r.stderr.String(), "the new certificate cannot be used") })
+	waitFor(t, "the faulty certificate is reported", func() bool {
+		_ = add("ann")
+		return strings.Contains(r.stderr.String(), "the new certificate cannot be used")
+	})
 	write(list(ca, soon, false, eve.SerialNumber))
 	waitFor(t, "a revocation while the certificate is faulty", func() bool { return add("eve") != nil })
 	if err := add("ann"); err != nil {

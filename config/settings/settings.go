@@ -35,7 +35,7 @@ type Settings struct {
 	Authorization Authorization      `json:"authorization,omitzero" doc:"access tokens and logins, with junction up --auth"`
 	Limits        GatewayLimits      `json:"limits,omitzero" doc:"limits of each user, or of each client without a known user, and of the whole gateway"`
 	MaxResult     int                `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result of servers without their own limit; a larger text becomes a resource, and the result a preview of it; by default results stay as they are"`
-	Drain         *Drain             `json:"drain,omitempty" doc:"how it ends after SIGTERM"`
+	Drain         *Drain             `json:"drain,omitempty" doc:"how the gateway ends after SIGTERM"`
 	StateKeys     []string           `json:"stateKeys,omitempty" max:"10" doc:"secrets of at least 32 bytes that all replicas of a gateway have, so that each can serve every client over HTTP: ${file:PATH}, ${secret:NAME}, ${VARIABLE}, or the text itself. The first one seals what clients carry between requests, and all open it. Adding the first key, or removing the last one, waits until junction up starts again"`
 	Peers         []string           `json:"peers,omitempty" max:"100" doc:"the origins of the replicas, such as http://10.0.0.2:7717, with stateKeys, or a name that has the addresses of all, such as dns+http://junction-peers:7717, which is looked up each three seconds. A replica passes on to them what belongs to another one, with the credentials of the client"`
 	Registries    []Registry         `json:"registries,omitempty" max:"100" doc:"registries in which servers are searched; the first one with a server defines it; by default the official registry of MCP"`
@@ -51,7 +51,7 @@ type Settings struct {
 
 // A State is the store that replicas share.
 type State struct {
-	URL string `json:"url" restart:"gateway" doc:"its URL: postgres://, valkey:// or sqlite:PATH; ${file:PATH}, ${secret:NAME} or ${VARIABLE} has a URL with a password. The store has logins, keys, users, approvals, tasks and counts of limits"`
+	URL string `json:"url" restart:"gateway" doc:"its URL: postgres://, valkey:// or sqlite:PATH; ${file:PATH}, ${secret:NAME} or ${VARIABLE} has a URL with a password. The store has logins, keys, users, approved definitions, tasks and counts of limits"`
 }
 
 // StoreURL returns the URL of the store that replicas share, or a reference to it. It returns ""
@@ -141,7 +141,7 @@ const MaxDrain = 10 * time.Minute
 
 // A Drain configures how an HTTP address shuts down.
 type Drain struct {
-	Delay *time.Duration `json:"delay,omitempty" example:"10s" flag:"drain-delay TIME" restart:"gateway" usage:"with --http: keep serving for this time after SIGTERM, while /readyz returns 503 (default 3s with --admin)" doc:"the time after SIGTERM in which it still takes requests, while /readyz reports 503 to balancers; by default 3s with --admin, else 0"`
+	Delay *time.Duration `json:"delay,omitempty" example:"10s" flag:"drain-delay TIME" restart:"gateway" usage:"with --http: keep serving for this time after SIGTERM, while /readyz returns 503 (default 3s with --admin)" doc:"the time after SIGTERM in which the gateway still takes requests, while /readyz reports 503 to balancers; by default 3s with --admin, else 0"`
 	Time  *time.Duration `json:"time,omitempty" default:"5s" flag:"drain-time TIME" restart:"gateway" usage:"with --http: at the end, give running requests this time to finish" doc:"the time that running requests then have to finish; after it they get an error"`
 }
 
