@@ -41,7 +41,7 @@ func replica(t *testing.T, store state.Shared, change ...func(*Options)) *site {
 	t.Cleanup(func() { cancel(); running.Wait() })
 	s := newSite(t, append(change, func(o *Options) { o.Store, o.Replicas = g, g })...)
 	for _, subject := range []string{SharedLogins, SharedUsers} {
-		g.Follow(subject, func(context.Context) error { s.Forget(); return nil })
+		g.FollowChanges(subject, func(context.Context) error { s.Forget(); return nil })
 	}
 	return s
 }

@@ -319,12 +319,16 @@ func (c *sharedCount) exchange(ctx context.Context, now time.Time, add float64, 
 	for range maxTries {
 		e, err := g.Get(ctx, c.key)
 		stored := storedCount{c.most, now}
-		if err == nil {
-			err = json.Unmarshal(e.Value, &stored)
-		}
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			return 0, 0, err
 		}
+		if err == nil && json.Unmarshal(e.Value, &stored) != nil { // no replica wrote this
+			stored = storedCount{0, now}
+		}
+		if stored.At.After(now) { // of a replica whose clock is ahead
+			stored.At = now
+		}
+		stored.Level = max(stored.Level, -c.most)
 		if passed := now.Sub(stored.At); passed > 0 {
 			stored.Level, stored.At = stored.Level+passed.Seconds()*c.per, now
 		}

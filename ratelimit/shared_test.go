@@ -121,6 +121,41 @@ func TestReplicasAllowAsManyCallsAsOne(t *testing.T) {
 	}
 }
 
+// Replicas limit calls also if a count in the store is not valid, or that of a replica whose clock is
+// ahead.
+func TestReplicasReplaceWrongCounts(t *testing.T) {
+	for name, stored := range map[string]func() string{
+		"a clock that is ahead": func() string { return fmt.Sprintf(`{"level":0,"at":%q}`, time.Now().Add(time.Hour).Format(time.RFC3339)) },
+		"a level that is wrong": func() string { return fmt.Sprintf(`{"level":-1e300,"at":%q}`, time.Now().Format(time.RFC3339)) },
+		"no count":              func() string { return "?" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLimited(t, Options{Calls: 60, In: time.Minute, Key: Caller}, done(1))
+				l.call(0, "ann")
+				time.Sleep(5 * time.Second)
+				all, err := l.store.Shared.List(t.Context(), "ratelimit/", "", 10)
+				if err != nil || len(all) != 1 {
+					t.Fatalf("%d counts: %v", len(all), err)
+				}
+				if _, err := l.store.Put(t.Context(), all[0].Key, []byte(stored()), state.Write{}); err != nil {
+					t.Fatal(err)
+				}
+				allowed := 0
+				for i := range 300 {
+					if l.call(i%3, "ann") {
+						allowed++
+					}
+					time.Sleep(2 * time.Second)
+				}
+				if allowed < 200 {
+					t.Errorf("%d of 300 calls in 10 minutes were allowed", allowed)
+				}
+			})
+		})
+	}
+}
+
 // Calls of a user within the limit need few operations on the store.
 func TestCallsNeedNoOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

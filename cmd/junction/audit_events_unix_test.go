@@ -31,7 +31,11 @@ func TestTheAuditLogHasEvents(t *testing.T) {
 	first.stop()
 	runs(t, "password of ben", "user", "add", "ben").expect(t, cli.ExitOK, "Added: ben.", "") // while no gateway runs
 	r := serving(t, "up", "--auth", "keys,local", "--config", file, "--admin", "127.0.0.1:0")
-	admin := strings.TrimSuffix(regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`).FindString(r.stderr.String()), "/metrics")
+	admin := ""
+	waitFor(t, "the address for administrators", func() bool {
+		admin = strings.TrimSuffix(regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`).FindString(r.stderr.String()), "/metrics")
+		return admin != ""
+	})
 
 	withBrowser(t, "ann")
 	runs(t, "", "login", r.url).expect(t, cli.ExitOK, "Logged in", "")

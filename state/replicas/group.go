@@ -51,6 +51,7 @@ type Group struct {
 type subject struct {
 	name    string
 	read    func(context.Context) error
+	once    bool          // whether the data is read again only after a change
 	version state.Version // of the counter, before the data was read
 	at      time.Time     // when the data was read; zero before the first time
 	failed  bool          // whether the last attempt to read the data failed
@@ -64,8 +65,18 @@ func New(store state.Shared, log *slog.Logger) *Group {
 // Follow makes Run call read when a replica reports a change of a subject, once at the beginning, and
 // each minute. If read fails, the next check calls it again.
 func (g *Group) Follow(name string, read func(context.Context) error) {
+	g.follow(&subject{name: name, read: read})
+}
+
+// FollowChanges is like [Group.Follow], but does not call read each minute. A change whose report
+// failed is thus not noticed.
+func (g *Group) FollowChanges(name string, read func(context.Context) error) {
+	g.follow(&subject{name: name, read: read, once: true})
+}
+
+func (g *Group) follow(s *subject) {
 	g.mu.Lock()
-	g.subjects = append(g.subjects, &subject{name: name, read: read})
+	g.subjects = append(g.subjects, s)
 	g.mu.Unlock()
 	g.Check()
 }
@@ -199,7 +210,7 @@ func (g *Group) look(ctx context.Context, now time.Time) error {
 		versions[c.Key[len(changedPrefix):]] = c.Version
 	}
 	for _, s := range subjects {
-		if !s.failed && !s.at.IsZero() && s.version == versions[s.name] && now.Sub(s.at) < rereadPause {
+		if !s.failed && !s.at.IsZero() && s.version == versions[s.name] && (s.once || now.Sub(s.at) < rereadPause) {
 			continue
 		}
 		err := s.read(ctx)

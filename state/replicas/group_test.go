@@ -112,6 +112,8 @@ func TestSubjectsAreReadAgain(t *testing.T) {
 			}
 			return nil
 		})
+		var once atomic.Int64
+		g.FollowChanges("b", func(context.Context) error { once.Add(1); return nil })
 		time.Sleep(5 * time.Second)
 		if n := reads.Load(); n != 2 {
 			t.Errorf("read %d times", n)
@@ -119,6 +121,9 @@ func TestSubjectsAreReadAgain(t *testing.T) {
 		time.Sleep(rereadPause)
 		if n := reads.Load(); n != 3 {
 			t.Errorf("read %d times after a minute", n)
+		}
+		if n := once.Load(); n != 1 {
+			t.Errorf("without a change, read %d times", n)
 		}
 	})
 }
