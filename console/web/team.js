@@ -180,7 +180,7 @@ async function servers(list) {
 
 async function users(list) {
   const found = await ask('GET', 'users');
-  clear(list, table(['User', 'Since', 'Until'], found.logins.map((l) => [l.user, time(l.since), time(l.until)]), 'No user is logged in.'));
+  clear(list, table(['User', 'Since', 'Login until'], found.logins.map((l) => [l.user, time(l.since), time(l.until)]), 'No user is logged in.'));
 }
 
 async function keys(list) {

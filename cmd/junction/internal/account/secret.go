@@ -85,7 +85,7 @@ func secretSetCommand(a *cli.App) *cobra.Command {
 			if err := StoreSecret(ctx, a, name, value); err != nil {
 				return fmt.Errorf("the secret was not kept: %w", err)
 			}
-			a.Screen.Printf("junction: ${secret:%s} in a configuration now stands for this secret; servers get it when they next start or connect\n", name)
+			a.Screen.Printf("junction: ${secret:%s} in a configuration now stands for this secret; servers get it when they next start or connect, and running ones as onSecretChange says\n", name)
 			return nil
 		},
 	}

@@ -121,7 +121,7 @@ func keyRotateCommand(a *cli.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key still works; `0s` ends it at once")
+	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key still works, such as `24h`; 0s ends it at once")
 	return cmd
 }
 
