@@ -125,7 +125,9 @@ func TestReplicasAllowAsManyCallsAsOne(t *testing.T) {
 // ahead.
 func TestReplicasReplaceWrongCounts(t *testing.T) {
 	for name, stored := range map[string]func() string{
-		"a clock that is ahead": func() string { return fmt.Sprintf(`{"level":0,"at":%q}`, time.Now().Add(time.Hour).Format(time.RFC3339)) },
+		"a clock that is ahead": func() string {
+			return fmt.Sprintf(`{"level":0,"at":%q}`, time.Now().Add(time.Hour).Format(time.RFC3339))
+		},
 		"a level that is wrong": func() string { return fmt.Sprintf(`{"level":-1e300,"at":%q}`, time.Now().Format(time.RFC3339)) },
 		"no count":              func() string { return "?" },
 	} {

@@ -70,7 +70,7 @@ func TestKilledUpHasLoggedItsAnswers(t *testing.T) {
 			})
 		}
 		time.Sleep(50*time.Millisecond + time.Duration(rand.IntN(200_000))*time.Microsecond) // at any moment
-		if round == kills-1 { // a busy machine may have answered none so far
+		if round == kills-1 {                                                                // a busy machine may have answered none so far
 			waitFor(t, "an answer", func() bool {
 				mu.Lock()
 				defer mu.Unlock()

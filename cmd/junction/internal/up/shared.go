@@ -107,7 +107,7 @@ func (v *Served) follow(ctx context.Context) (stop func()) {
 	}
 	g.Follow("the key of the store", v.sealShared)
 	g.FollowChanges(guard.SharedPins, func(context.Context) error { return v.usePins() }) // all servers are asked for their definitions
-	for _, subject := range []string{authserver.SharedLogins, authserver.SharedUsers} { // after the users themselves were read
+	for _, subject := range []string{authserver.SharedLogins, authserver.SharedUsers} {   // after the users themselves were read
 		g.FollowChanges(subject, func(context.Context) error { // guards check each token again within seconds anyway
 			v.access.forgetTokens()
 			return nil
