@@ -57,8 +57,11 @@ var bridgeCases = []bridgeCase{
 	{"the roots of the client are reported", []step{call("roots")}, says("roots: file:///tmp")},
 	{"progress arrives in order", []step{{"op": "call", "name": "progress", "progress": true}, wait("progress", 5)}, verifyProgress},
 	{"log messages arrive", []step{{"op": "setLevel", "level": "info"}, call("logs"), wait("message", 3)}, succeeded},
-	// The second call leaves the server as it was: other clients would see a change when theirs starts it.
-	{"a change of the tools is reported", []step{call("change_tools"), wait("tools/list_changed", 1), {"op": "list"}, call("change_tools")}, verifyChange},
+	// The second change leaves the server as it was, and is waited for: other clients would see it when theirs starts the server.
+	{"a change of the tools is reported", []step{
+		call("change_tools"), wait("tools/list_changed", 1), {"op": "list"},
+		call("change_tools"), wait("tools/list_changed", 1),
+	}, verifyChange},
 	{"an update of a resource is reported", []step{{"op": "subscribe", "uri": "test://watched"}, call("touch"), wait("resources/updated", 1)}, verifyUpdate},
 	{"a cancelled call ends at the server", []step{
 		{"op": "cancelCall", "name": "slow", "arguments": map[string]any{"ms": 20000}, "afterMs": 400},
