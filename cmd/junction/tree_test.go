@@ -79,6 +79,8 @@ var oldLines = map[string][]string{
 	"disconnect":    {"", "cursor", "--all"},
 	"import":        {"", "nothing", "cursor --yes"},
 	"tap":           {"", "--list", "nothing"},
+	"restart":       {"", "nothing"},
+	"approvals":     {"", "list", "list --json", "approve nothing", "nothing"},
 	"service":       {"", "install --print", "nothing"},
 }
 
