@@ -7,32 +7,20 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/state"
 	"github.com/junction-mcp/junction/state/replicas"
+	"github.com/junction-mcp/junction/state/statetest"
 )
-
-type away struct {
-	state.Shared
-	is atomic.Bool
-}
-
-func (a *away) List(ctx context.Context, prefix, after string, limit int) ([]state.Entry, error) {
-	if a.is.Load() {
-		return nil, state.ErrUnavailable
-	}
-	return a.Shared.List(ctx, prefix, after, limit)
-}
 
 // A key that one replica makes or revokes is accepted or refused by another one within two seconds.
 // While the store is away, known keys are accepted for five minutes, and then get 503.
 func TestReplicasShareKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &away{Shared: state.NewMemory(0)}
+		store := &statetest.Away{Shared: state.NewMemory(0)}
 		defer store.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -55,7 +43,7 @@ func TestReplicasShareKeys(t *testing.T) {
 				return http.StatusOK
 			}
 			w := httptest.NewRecorder()
-			if errors.Is(err, ErrUnavailable) != store.is.Load() {
+			if errors.Is(err, ErrUnavailable) != store.Is.Load() {
 				t.Errorf("error %v", err)
 			}
 			err.(http.Handler).ServeHTTP(w, r)
@@ -85,12 +73,12 @@ func TestReplicasShareKeys(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		expect("a revoked key", first, http.StatusUnauthorized)
-		store.is.Store(true)
+		store.Is.Store(true)
 		time.Sleep(4 * time.Minute)
 		expect("the store is away for 4 minutes", second, http.StatusOK)
 		time.Sleep(2 * time.Minute)
 		expect("the store is away for 6 minutes", second, http.StatusServiceUnavailable)
-		store.is.Store(false)
+		store.Is.Store(false)
 		time.Sleep(2 * time.Second)
 		expect("the store is back", second, http.StatusOK)
 		expect("the store is back", first, http.StatusUnauthorized)

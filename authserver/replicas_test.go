@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,20 +16,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/state"
 	"github.com/junction-mcp/junction/state/replicas"
+	"github.com/junction-mcp/junction/state/statetest"
 )
-
-// An away store cannot be reached for a while.
-type away struct {
-	state.Shared
-	is atomic.Bool
-}
-
-func (a *away) List(ctx context.Context, prefix, after string, limit int) ([]state.Entry, error) {
-	if a.is.Load() {
-		return nil, state.ErrUnavailable
-	}
-	return a.Shared.List(ctx, prefix, after, limit)
-}
 
 // replica returns one of several replicas of a site with the users of the first one.
 func replica(t *testing.T, store state.Shared, change ...func(*Options)) *site {
@@ -49,12 +36,12 @@ func replica(t *testing.T, store state.Shared, change ...func(*Options)) *site {
 // The store is away for longer than signing keys are cached. The token is used all the time.
 func TestTokensHoldWhileTheStoreIsAwayForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &away{Shared: state.NewMemory(0)}
+		store := &statetest.Away{Shared: state.NewMemory(0)}
 		defer store.Close()
 		here := replica(t, store)
 		known := here.login("ann")
 		for i := range 60 {
-			store.is.Store(i > 0)
+			store.Is.Store(i > 0)
 			time.Sleep(5 * time.Second)
 			if _, err := here.Verify(t.Context(), known.access, resource); err != nil {
 				t.Fatalf("the store is away for %ds: %v", 5*i, err)
@@ -76,7 +63,7 @@ func forgedKey(token string) string {
 // others are not, and new logins get 503.
 func TestTokensHoldWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &away{Shared: state.NewMemory(0)}
+		store := &statetest.Away{Shared: state.NewMemory(0)}
 		defer store.Close()
 		here, there := replica(t, store), replica(t, store)
 		known, unknown, ended := here.login("ann"), there.login("ann"), there.login("ben")
@@ -97,7 +84,7 @@ func TestTokensHoldWhileTheStoreIsAway(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		verify("again", known.access, true)
-		store.is.Store(true)
+		store.Is.Store(true)
 		time.Sleep(5 * time.Second)
 		verify("a known login while the store is away", known.access, true)
 		verify("an unknown login while the store is away", unknown.access, false)
@@ -112,7 +99,7 @@ func TestTokensHoldWhileTheStoreIsAway(t *testing.T) {
 		}
 		time.Sleep(defaultTokenTime)
 		verify("longer than the life of a token", known.access, false)
-		store.is.Store(false)
+		store.Is.Store(false)
 		time.Sleep(2 * time.Second)
 		if status, got := here.refresh(known.client, known.refresh); status != http.StatusOK {
 			t.Errorf("a refresh afterwards: %d %v", status, got)
