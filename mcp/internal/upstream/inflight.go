@@ -30,7 +30,7 @@ func (f *inFlight) over() {
 	f.slow.Store(false)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.none != nil {
+	if f.none != nil && f.n.Load() == 0 { // otherwise the waiter began after a later notification
 		close(f.none)
 		f.none = nil
 	}
