@@ -172,7 +172,7 @@ var rules = []struct {
 				ok++
 			}
 		}
-		if op.Kind.once() && ok > 1 && op.Kind != Task { // a replica that takes over a task writes a line, too
+		if op.Kind.once() && ok > 1 {
 			return fmt.Sprintf("the lines about it are %v", h.Audited[op.ID])
 		}
 		return ""
