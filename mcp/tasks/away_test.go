@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,7 +18,8 @@ import (
 // An awayStore is a store that one process cannot reach for some time.
 type awayStore struct {
 	state.Store
-	away atomic.Bool
+	away   atomic.Bool
+	forget atomic.Bool // the next changes are confirmed and lost, as by a failover
 }
 
 func (s *awayStore) fault() error {
@@ -44,6 +46,9 @@ func (s *awayStore) Put(ctx context.Context, key string, value []byte, w state.W
 func (s *awayStore) CompareAndSwap(ctx context.Context, key string, old state.Version, value []byte, w state.Write) (state.Version, error) {
 	if err := s.fault(); err != nil {
 		return "", err
+	}
+	if s.forget.Load() {
+		return old, nil
 	}
 	return s.Store.CompareAndSwap(ctx, key, old, value, w)
 }
@@ -184,4 +189,61 @@ func TestATaskThatAnotherProcessContinuesEndsOnce(t *testing.T) {
 			t.Errorf("results by process: %v, want one in the second", results)
 		}
 	})
+}
+
+// A task whose end the store lost ends again: with its result if a server still has that, otherwise as
+// failed.
+func TestATaskWhoseEndIsLostEndsAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		own  tasks.Options // of the process whose store loses the end
+		want string
+	}{
+		"of another server": {tasks.Options{Others: &tasks.Tool{Later: true}}, "gold <nil>"},
+		"of this process":   {tasks.Options{Tools: map[string]tasks.Tool{"dig": {}}}, "the process that ran the task ended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				work := make(chan struct{})
+				s := mcp.NewServer("s", "1")
+				mcp.AddTool(s, "dig", func(context.Context, struct{}) (string, error) { <-work; return "gold", nil })
+				behind, err := tasks.New(tasks.Options{Tools: map[string]tasks.Tool{"dig": {}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer behind.Close()
+				waiting := tasks.Wait(tasks.WaitOptions{OnTask: func(ctx context.Context, _, _ string, over bool) {
+					if !over {
+						_, _ = tasks.Begin(ctx)
+					}
+				}})
+				store := &awayStore{Store: state.NewMemory(0)}
+				test.own.Store, test.own.Logger = store, slog.New(slog.DiscardHandler)
+				all, err := tasks.New(test.own)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer all.Close()
+				h := all.Middleware()(waiting(behind.Middleware()(s)))
+				_, task, err := tasks.Start(t.Context(), mcp.NewClientWith(h, mcp.ClientOptions{Capabilities: tasks.Capabilities()}), "dig", nil)
+				if err != nil || task == nil {
+					t.Fatal(task, err)
+				}
+				store.forget.Store(true)
+				close(work)
+				time.Sleep(5 * time.Second)
+				store.forget.Store(false)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				got := ""
+				if result, err := task.Wait(ctx); result != nil {
+					got = fmt.Sprint(result.Text(), " ", err)
+				} else {
+					got = fmt.Sprint(err)
+				}
+				if !strings.Contains(got, test.want) {
+					t.Errorf("got %s, want %s", got, test.want)
+				}
+			})
+		})
+	}
 }

@@ -125,6 +125,20 @@ func Begin(ctx context.Context) (bool, error) {
 	return true, r.begin(ctx)
 }
 
+// ID returns the id of the task that the call of ctx is, or "".
+func ID(ctx context.Context) string {
+	r, is := ctx.Value(runKey{}).(*run)
+	if !is {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.task == nil {
+		return ""
+	}
+	return r.task.ID
+}
+
 // begin makes the call a task, at most once.
 func (r *run) begin(ctx context.Context) error {
 	r.once.Do(func() { r.fault = r.store(ctx) })
