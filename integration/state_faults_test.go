@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -427,26 +428,24 @@ func TestStateRefusesToLoseValues(t *testing.T) {
 	}
 }
 
-// TestStateFailsOver kills the primary of three servers with Sentinels.
-func TestStateFailsOver(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	primary := redisOf(t)
+// sentinelsOf starts a primary with copies, and three Sentinels, and returns the servers and the addresses
+// of the Sentinels.
+func sentinelsOf(t testing.TB, copies int, arguments ...string) (servers []*stateServer, sentinels []string) {
+	t.Helper()
+	primary := redisOf(t, arguments...)
 	host, port, err := net.SplitHostPort(primary.address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	replica := redisOf(t, "--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0")
-	var sentinels []string
+	servers = []*stateServer{primary}
+	for range copies {
+		servers = append(servers, redisOf(t, append(slices.Clone(arguments), "--repl-diskless-sync-delay", "0", "--replicaof", host+" "+port)...))
+	}
 	for range 3 {
 		dir := t.TempDir()
 		address := freeAddress(t)
-		_, own, err := net.SplitHostPort(address)
-		if err != nil {
-			t.Fatal(err)
-		}
 		file := dir + "/sentinel.conf"
-		text := fmt.Sprintf("bind 127.0.0.1\nport %s\nsentinel monitor main %s %s 2\nsentinel down-after-milliseconds main 500\nsentinel failover-timeout main 3000\n", own, host, port)
+		text := fmt.Sprintf("bind 127.0.0.1\nport %s\nsentinel monitor main %s %s 2\nsentinel down-after-milliseconds main 500\nsentinel failover-timeout main 3000\n", portOf(t, address), host, port)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -455,11 +454,32 @@ func TestStateFailsOver(t *testing.T) {
 		t.Cleanup(func() { s.end(t, syscall.SIGKILL) })
 		sentinels = append(sentinels, address)
 	}
-	eventually(t, "a replica", func() bool { return strings.Contains(replica.ask(t, "info", "replication"), "master_link_status:up") })
+	for _, s := range servers[1:] {
+		eventually(t, "a replica", func() bool { return strings.Contains(s.ask(t, "info", "replication"), "master_link_status:up") })
+	}
 	eventually(t, "the Sentinels", func() bool {
 		s := &stateServer{address: sentinels[0]}
-		return strings.Contains(s.ask(t, "info", "sentinel"), "status=ok,address="+primary.address+",slaves=1,sentinels=3")
+		return strings.Contains(s.ask(t, "info", "sentinel"), fmt.Sprintf("status=ok,address=%s,slaves=%d,sentinels=3", primary.address, copies))
 	})
+	return servers, sentinels
+}
+
+// portOf returns the port of an address.
+func portOf(t testing.TB, address string) string {
+	t.Helper()
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// TestStateFailsOver kills the primary of three servers with Sentinels.
+func TestStateFailsOver(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	servers, sentinels := sentinelsOf(t, 1)
+	primary, replica := servers[0], servers[1]
 	s := stateOf(t, "redis://"+strings.Join(sentinels, ",")+"?sentinel=main")
 	hints, err := s.Subscribe(ctx, "t")
 	if err != nil {
