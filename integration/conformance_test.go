@@ -56,24 +56,23 @@ func TestConformanceOfEveryRevision(t *testing.T) {
 	})
 }
 
-// The suite passes through a gateway, too: the names that it knows are the server's own,
-// so the gateway adds no prefix.
+// The suite passes through a gateway, too, and through three replicas of one: the names that it knows
+// are the server's own, so the gateway adds no prefix.
 func TestConformanceThroughUp(t *testing.T) {
 	t.Parallel()
-	binary := junction(t)
-	behind := conformanceServer(t)
-	config := upConfig(t, []realServer{{name: "fixtures", url: func(testing.TB) string { return behind }}})
-	address := freeAddress(t)
-	serving(t, isolated(t), address, binary, "up", "--no-prefix", "--config", config, "--http", address)
-	url := "http://" + address + "/mcp"
-	t.Run("server at "+legacyOlder, func(t *testing.T) {
-		judgeSuite(t, listed(t, legacyOlder, "Server"), "server", "--url", url, "--suite", "all", "--spec-version", legacyOlder)
-	})
-	for _, revision := range []string{legacyNewest, modern} {
-		t.Run("server at "+revision, func(t *testing.T) {
-			judgeServer(t, url, revision, notThroughUp)
+	junction(t)
+	through(t, func(t *testing.T, d deployment) {
+		origin, _ := d.serve(t, object{"names": "none"}, object{"fixtures": object{"url": conformanceServer(t)}})
+		url := origin + "/mcp"
+		t.Run("server at "+legacyOlder, func(t *testing.T) {
+			judgeSuite(t, listed(t, legacyOlder, "Server"), "server", "--url", url, "--suite", "all", "--spec-version", legacyOlder)
 		})
-	}
+		for _, revision := range []string{legacyNewest, modern} {
+			t.Run("server at "+revision, func(t *testing.T) {
+				judgeServer(t, url, revision, notThroughUp)
+			})
+		}
+	})
 }
 
 // notThroughUp are scenarios about a server that a gateway stands in front of, and why they are not its own.

@@ -213,9 +213,11 @@ func (r *replica) ready(ctx context.Context) bool {
 // A fleet is several replicas with one configuration behind a balancer that never chooses the same
 // one twice in a row, as long as another one is ready.
 type fleet struct {
-	all  []*replica
-	url  string // of the endpoint at the balancer
-	next atomic.Int64
+	all    []*replica
+	origin string // of the balancer
+	url    string // of the endpoint there
+	config string // the file
+	next   atomic.Int64
 
 	transport *http.Transport // of the balancer
 }
@@ -241,12 +243,9 @@ func makeFleet(t testing.TB, n int, settings, servers object) *fleet {
 		f.all = append(f.all, r)
 	}
 	settings["peers"], settings["stateKeys"], settings["names"] = peers, []string{strings.Repeat("k", 32)}, "none"
-	path := filepath.Join(dir, "mcp.json")
-	if err := os.WriteFile(path, []byte(encode(t, object{"junction": settings, "mcpServers": servers})), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	f.config = writeConfig(t, dir, settings, servers)
 	for _, r := range f.all {
-		r.argv = []string{junction(t), "up", "--config", path, "--http", r.address, "--admin", r.admin, "--audit=" + r.audit, "--drain-delay", "500ms", "--drain-time", "5s", "--tools", "all"}
+		r.argv = []string{junction(t), "up", "--config", f.config, "--http", r.address, "--admin", r.admin, "--audit=" + r.audit, "--drain-delay", "500ms", "--drain-time", "5s", "--tools", "all"}
 	}
 	return f
 }
@@ -274,7 +273,7 @@ func (f *fleet) start(t testing.TB) {
 		balancer.CloseClientConnections()
 		balancer.Close()
 	})
-	f.url = balancer.URL + "/mcp"
+	f.origin, f.url = balancer.URL, balancer.URL+"/mcp"
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	for _, r := range f.all {
