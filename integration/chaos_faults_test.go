@@ -208,78 +208,11 @@ func clusterStore(t *testing.T) chaosStore {
 			lost.start(t)
 			time.Sleep(faultTime)
 		}},
-		{"a part of its store moves", func(t *testing.T, _ struct{}) { reshard(t, servers) }},
+		{"a part of its store moves", func(t *testing.T, _ struct{}) {
+			groups := []string{"tasks", "limits", "replicas", ""}
+			moveSlot(t, servers[1:3], servers[1].ask(t, "cluster", "keyslot", "{junction/"+groups[rand.IntN(len(groups))]+"}"))
+		}},
 	}}
-}
-
-// reshard moves the slot of the tasks, or of another group with keys, to another part of a Cluster, key
-// by key, as redis-cli does.
-func reshard(t *testing.T, servers []*stateServer) {
-	t.Helper()
-	groups := []string{"tasks", "sessions", "events", "results"}
-	slot := servers[1].ask(t, "cluster", "keyslot", "{junction/"+groups[rand.IntN(len(groups))]+"}")
-	ids, owner := map[*stateServer]string{}, (*stateServer)(nil)
-	var n int
-	if _, err := fmt.Sscan(slot, &n); err != nil {
-		t.Error(err)
-		return
-	}
-	for _, s := range servers[1:3] {
-		ids[s] = s.ask(t, "cluster", "myid")
-		if owns(s.ask(t, "cluster", "nodes"), ids[s], n) {
-			owner = s
-		}
-	}
-	if owner == nil {
-		return // the first part has it
-	}
-	to := servers[1]
-	if owner == to {
-		to = servers[2]
-	}
-	to.ask(t, "cluster", "setslot", slot, "importing", ids[owner])
-	owner.ask(t, "cluster", "setslot", slot, "migrating", ids[to])
-	host, port, err := net.SplitHostPort(to.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		keys := strings.Fields(owner.ask(t, "cluster", "getkeysinslot", slot, "20"))
-		if len(keys) == 0 {
-			break
-		}
-		for _, key := range keys {
-			if said := owner.ask(t, "migrate", host, port, key, "0", "5000"); said != "OK" && said != "NOKEY" {
-				t.Errorf("the key %s cannot be moved: %s", key, said)
-				return
-			}
-		}
-	}
-	for _, s := range []*stateServer{to, owner} {
-		s.ask(t, "cluster", "setslot", slot, "node", ids[to])
-	}
-}
-
-// owns reports whether a node has a slot, in the table of a Cluster.
-func owns(table, id string, slot int) bool {
-	for line := range strings.Lines(table) {
-		f := strings.Fields(line)
-		if len(f) < 8 || f[0] != id {
-			continue
-		}
-		for _, of := range f[8:] {
-			var from, to int
-			if n, _ := fmt.Sscanf(of, "%d-%d", &from, &to); n == 1 {
-				to = from
-			} else if n == 0 {
-				continue // a slot that moves
-			}
-			if from <= slot && slot <= to {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // apartVariable is set in a test that runs in namespaces of its own.

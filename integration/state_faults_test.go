@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -588,6 +589,120 @@ func TestStateOfAClusterFailsOver(t *testing.T) {
 		t.Errorf("the log is %v", found)
 	}
 	t.Logf("%d calls failed", failures-1)
+}
+
+// moveSlot moves a slot from the one of two servers of a Cluster that has it to the other one, key by key,
+// as redis-cli does. It does nothing if neither has it.
+func moveSlot(t testing.TB, servers []*stateServer, slot string) {
+	t.Helper()
+	from, to := servers[0], servers[1]
+	switch {
+	case ownsSlot(t, from, slot):
+	case ownsSlot(t, to, slot):
+		from, to = to, from
+	default:
+		return
+	}
+	host, port, err := net.SplitHostPort(to.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := to.ask(t, "cluster", "myid")
+	to.ask(t, "cluster", "setslot", slot, "importing", from.ask(t, "cluster", "myid"))
+	from.ask(t, "cluster", "setslot", slot, "migrating", next)
+	for {
+		keys := strings.Fields(from.ask(t, "cluster", "getkeysinslot", slot, "20"))
+		if len(keys) == 0 {
+			break
+		}
+		for _, key := range keys {
+			if said := from.ask(t, "migrate", host, port, key, "0", "5000"); said != "OK" && said != "NOKEY" {
+				t.Errorf("the key %s cannot be moved: %s", key, said)
+				return
+			}
+		}
+	}
+	for _, s := range []*stateServer{to, from} {
+		s.ask(t, "cluster", "setslot", slot, "node", next)
+	}
+}
+
+// ownsSlot reports whether a server has a slot.
+func ownsSlot(t testing.TB, s *stateServer, slot string) bool {
+	t.Helper()
+	n, err := strconv.Atoi(slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(s.ask(t, "cluster", "nodes")) {
+		words := strings.Fields(line)
+		if len(words) < 3 || !strings.Contains(words[2], "myself") {
+			continue
+		}
+		for _, part := range words[min(8, len(words)):] {
+			first, last, found := strings.Cut(part, "-")
+			if !found {
+				last = first
+			}
+			from, err1 := strconv.Atoi(first)
+			to, err2 := strconv.Atoi(last)
+			if err1 == nil && err2 == nil && from <= n && n <= to { // others are on their way
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestStateOfAClusterMoves moves the slot of the keys with which callers count, append and fight for a
+// lease. They may be refused meanwhile, and nothing is lost or there twice.
+func TestStateOfAClusterMoves(t *testing.T) {
+	t.Parallel()
+	servers, url := valkeyCluster(t, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	all := stateOf(t, url)
+	for i := range 50 {
+		if _, err := all.Put(ctx, fmt.Sprint("k", i), nil, state.Write{TTL: time.Hour * time.Duration(i%2)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := storeHistory{longest: map[string]time.Duration{}}
+	var working sync.WaitGroup
+	for range 3 {
+		s := stateOf(t, url)
+		working.Go(func() { h.count(ctx, t, s) })
+		working.Go(func() { h.append(ctx, t, s) })
+		working.Go(func() { h.fight(ctx, t, s) })
+		working.Go(func() {
+			for ctx.Err() == nil {
+				var found []state.Entry
+				err := h.call(ctx, t, "list", func() (err error) { found, err = s.List(ctx, "k", "", 100); return err })
+				if err == nil && len(found) != 50 {
+					t.Errorf("a list has %d values, want 50", len(found))
+				}
+			}
+		})
+	}
+	slot := servers[0].ask(t, "cluster", "keyslot", "{junction/}")
+	var pair []*stateServer
+	for _, s := range servers {
+		if ownsSlot(t, s, slot) {
+			pair = append([]*stateServer{s}, pair...)
+		} else if len(pair) < 2 {
+			pair = append(pair, s)
+		}
+	}
+	for range 4 {
+		before := h.done.Load()
+		eventually(t, "work", func() bool { return h.done.Load() > before+100 })
+		moveSlot(t, pair[:2], slot)
+	}
+	before := h.done.Load()
+	eventually(t, "work after all", func() bool { return h.done.Load() > before+100 })
+	cancel()
+	working.Wait()
+	h.check(t, all)
 }
 
 // hears fails the test unless hints still arrive.
