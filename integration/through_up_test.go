@@ -112,17 +112,31 @@ func bridgeThrough(t *testing.T, d deployment, server side, seen *meetings) {
 		case "sse":
 			target = []string{"--sse", origin() + "/sse"}
 		}
-		if server == (side{modern, "stdio"}) { // a second after the client before cancelled a call, what names no call is nobody's
+		switch {
+		case server == (side{modern, "stdio"}): // a second after the client before cancelled a call, what names no call is nobody's
 			time.Sleep(1100 * time.Millisecond)
+		case d.hasReplicas(): // each reads changed lists once a second, and the client before waited for one replica
+			time.Sleep(2 * time.Second)
 		}
 		t.Run("client "+client.String(), func(t *testing.T) {
 			cannot := lowered(client, server)
+			if d.hasReplicas() && server.over == "stdio" {
+				cannot = together(cannot, ofOneProcess)
+			}
 			runTable(t, bridgeCases, willing, clientNamed(t, clientOf[client.revision]), target, client.revision, cannot)
 			if !t.Failed() {
 				seen.add(client, server, cannot)
 			}
 		})
 	}
+}
+
+// ofOneProcess are the cases about what a server keeps between calls. Each replica has its own process of a
+// program.
+var ofOneProcess = map[string]string{
+	"a change of the tools is reported":   "the process of one replica has it",
+	"an update of a resource is reported": "the process of one replica has it",
+	"a cancelled call ends at the server": "the process of one replica knows it",
 }
 
 // lowered are the cases that revisions, or the peers of this test, have no form for, with the reason.
