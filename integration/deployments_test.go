@@ -8,18 +8,20 @@ import (
 
 // A deployment is a way to serve clients with junction up.
 type deployment struct {
-	name    string
-	nightly bool                      // not on each change
-	store   func(t testing.TB) string // URL of the store of three replicas; nil for one process
+	name     string
+	nightly  bool // not on each change
+	replicas int
+	hasStore bool
+	store    func(t testing.TB) (url string)
 }
 
 // deployments are one process, and three replicas behind a balancer that never chooses the same one
 // twice in a row.
 var deployments = []deployment{
-	{"one", false, nil},
-	{"three", false, func(testing.TB) string { return "" }},
-	{"three with Valkey", true, func(t testing.TB) string { return "valkey://" + valkeyOf(t).address }},
-	{"three with PostgreSQL", true, func(t testing.TB) string {
+	{name: "one", replicas: 1},
+	{name: "three", replicas: 3},
+	{"three with Valkey", true, 3, true, func(t testing.TB) string { return "valkey://" + valkeyOf(t).address }},
+	{"three with PostgreSQL", true, 3, true, func(t testing.TB) string {
 		s, _ := runningPostgres(t)
 		return "postgres://owner:owning@" + s.address + "/postgres?sslmode=disable"
 	}},
@@ -40,17 +42,17 @@ func through(t *testing.T, test func(t *testing.T, d deployment)) {
 }
 
 // hasReplicas reports whether requests of a client reach several processes.
-func (d deployment) hasReplicas() bool { return d.store != nil }
+func (d deployment) hasReplicas() bool { return d.replicas > 1 }
 
 // serve starts the deployment, and returns its origin and its configuration file. settings are the
 // members of the object junction.
 func (d deployment) serve(t testing.TB, settings, servers object) (origin, config string) {
 	t.Helper()
+	if d.hasStore {
+		settings["state"] = object{"url": d.store(t)}
+	}
 	if d.hasReplicas() {
-		if url := d.store(t); url != "" {
-			settings["state"] = object{"url": url}
-		}
-		f := newFleet(t, 3, settings, servers)
+		f := newFleet(t, d.replicas, settings, servers)
 		return f.origin, f.config
 	}
 	config = writeConfig(t, t.TempDir(), settings, servers)

@@ -123,7 +123,11 @@ func bridgeThrough(t *testing.T, d deployment, server side, seen *meetings) {
 			if d.hasReplicas() && server.over == "stdio" {
 				cannot = together(cannot, ofOneProcess)
 			}
-			runTable(t, bridgeCases, willing, clientNamed(t, clientOf[client.revision]), target, client.revision, cannot)
+			table := bridgeCases
+			if d.hasReplicas() {
+				table = casesOfReplicas()
+			}
+			runTable(t, table, willing, clientNamed(t, clientOf[client.revision]), target, client.revision, cannot)
 			if !t.Failed() {
 				seen.add(client, server, cannot)
 			}
@@ -137,6 +141,19 @@ var ofOneProcess = map[string]string{
 	"a change of the tools is reported":   "the process of one replica has it",
 	"an update of a resource is reported": "the process of one replica has it",
 	"a cancelled call ends at the server": "the process of one replica knows it",
+}
+
+// casesOfReplicas are bridgeCases in which a client lists changed tools when all replicas have read them.
+func casesOfReplicas() []bridgeCase {
+	all := slices.Clone(bridgeCases)
+	i := slices.IndexFunc(all, func(c bridgeCase) bool { return c.name == "a change of the tools is reported" })
+	all[i].steps = slices.Insert(slices.Clone(all[i].steps), 2, step{"op": "sleep", "ms": 2000})
+	all[i].verify = func(t *testing.T, lines []line) {
+		t.Helper()
+		succeeded(t, lines)
+		verifyChange(t, slices.Delete(slices.Clone(lines), 2, 3))
+	}
+	return all
 }
 
 // lowered are the cases that revisions, or the peers of this test, have no form for, with the reason.
