@@ -23,6 +23,7 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/tasks"
 )
 
 // The limits of a line.
@@ -90,6 +91,7 @@ func (l *Log) Calls(o CallOptions) mcp.Middleware {
 			c.outer, _ = ctx.Value(note.Key{}).(note.Noter)
 			result, err := next.Handle(mcp.WithNoter(ctx, c), req)
 			r.Resent = int(c.resent.Load())
+			r.Task = tasks.ID(ctx)
 			c.allowed(r)
 			if tool := c.about.Load(); tool != nil && o.Describe != nil {
 				o.Describe(&mcp.Request{Method: "tools/call", Name: *tool}, r)

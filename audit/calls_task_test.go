@@ -5,14 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/tasks"
 )
 
 // Only a tasks/get of a task that has not ended has no line.
@@ -117,5 +120,48 @@ func TestRefusalIsFoldedOnce(t *testing.T) {
 	}
 	if counted+len(own) != calls {
 		t.Errorf("%d calls are counted and %d have lines of their own, want %d together", counted, len(own), calls)
+	}
+}
+
+// The line of a call that became a task has the task's id, which links it with requests about the
+// task, and with the line of a replica that continued the task.
+func TestLineOfACallNamesItsTask(t *testing.T) {
+	dir := t.TempDir()
+	log, err := audit.Open(dir, audit.Options{Key: newKey(t), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long, err := tasks.New(tasks.Options{Tools: map[string]tasks.Tool{"dig": {}}, Poll: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := mcp.NewServer("s", "1")
+	mcp.AddTool(s, "dig", func(context.Context, struct{}) (string, error) { return "gold", nil })
+	mcp.AddTool(s, "look", func(context.Context, struct{}) (string, error) { return "a hole", nil })
+	calls, requests := long.Split("")
+	c := mcp.NewClientWith(calls(log.Calls(audit.CallOptions{})(requests(s))), mcp.ClientOptions{Capabilities: tasks.Capabilities()})
+	_, task, err := tasks.Start(t.Context(), c, "dig", nil)
+	if err != nil || task == nil {
+		t.Fatal(task, err)
+	}
+	if _, err := task.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.CallTool(t.Context(), "look", struct{}{}); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(long.Close(), log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for line, err := range audit.Read(dir, audit.Filter{Kind: audit.KindCall}) {
+		var l struct{ Name, Task string }
+		if err := errors.Join(err, json.Unmarshal(line, &l)); err != nil {
+			t.Fatal(err)
+		}
+		got[l.Name] = l.Task
+	}
+	if want := map[string]string{"dig": task.ID, "look": "", task.ID: ""}; !maps.Equal(got, want) {
+		t.Errorf("tasks by name: %v, want %v", got, want)
 	}
 }

@@ -30,6 +30,7 @@ type Record struct {
 
 	Event       string          `json:"event,omitzero" export:"attribute" doc:"the administrative event"`
 	Call        string          `json:"call,omitzero" doc:"the same text in all lines about one request"`
+	Task        string          `json:"task,omitzero" doc:"the id of the task that the call became. If a replica ended before it stored the result, the one that continued the task wrote a second line with this id"`
 	Method      string          `json:"method,omitzero" export:"attribute" doc:"the method of the request"`
 	Name        string          `json:"name,omitzero" export:"attribute" doc:"the tool or prompt as the client named it, or the URI without user information and query; for an event see its row"`
 	Server      string          `json:"server,omitzero" export:"attribute" doc:"the server of a tool behind a gateway"`

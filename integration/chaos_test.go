@@ -10,11 +10,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -30,115 +29,103 @@ const (
 	chaosWait  = 20 * time.Second // longest wait for a response
 )
 
-// faults are what happens to a replica. Each returns once the replica can start or serve again.
-var faults = []struct {
-	name string
-	do   func(r *replica)
-}{
-	{"kill -9", func(r *replica) { <-r.signal(syscall.SIGKILL) }},
-	{"SIGTERM", func(r *replica) { <-r.signal(syscall.SIGTERM) }},
-	{"SIGSTOP", func(r *replica) { r.signal(syscall.SIGSTOP); time.Sleep(3 * time.Second); r.signal(syscall.SIGCONT) }},
-	{"all its connections are cut", func(r *replica) { r.front.cut() }},
-	{"it cannot be reached by the balancer", func(r *replica) { r.front.set(true, 0); time.Sleep(3 * time.Second); r.front.set(false, 0) }},
-	{"it cannot be reached by the other replicas", func(r *replica) { r.peers.set(true, 0); time.Sleep(3 * time.Second); r.peers.set(false, 0) }},
-	{"its network is slow", func(r *replica) {
-		r.front.set(false, 100*time.Millisecond)
-		time.Sleep(3 * time.Second)
-		r.front.set(false, 0)
-	}},
-}
-
-// A chaosStore is a store that replicas share.
-type chaosStore struct {
-	url    string
-	server *stateServer   // that is killed and started again; nil if there is none
-	kill   syscall.Signal // ends the server with all of its processes
-}
-
-// TestReplicasUnderFaults has clients of every revision call through three replicas while two of them
-// and their store fail: for 8 seconds, five minutes at night, or as long as CHAOS says. The history
-// has no anomaly. Replicas without a store share no tasks.
+// TestReplicasUnderFaults has clients of every revision call through three replicas while these and
+// their store fail: for 8 seconds, five minutes at night, or as long as CHAOS says. The history has no
+// anomaly. Replicas without a store share no tasks.
 func TestReplicasUnderFaults(t *testing.T) {
 	t.Parallel()
-	for name, begin := range map[string]func(t *testing.T) chaosStore{
-		"without a store": func(*testing.T) chaosStore { return chaosStore{} },
-		"SQLite": func(t *testing.T) chaosStore {
-			skipOnChange(t)
-			return chaosStore{url: "sqlite:" + filepath.Join(t.TempDir(), "shared.db")}
-		},
-		"Valkey": func(t *testing.T) chaosStore {
-			s := valkeyOf(t, "--appendonly", "yes", "--appendfsync", "always")
-			return chaosStore{"valkey://" + s.address, s, syscall.SIGKILL}
-		},
-		"PostgreSQL": func(t *testing.T) chaosStore {
-			skipOnChange(t)
-			s, _ := runningPostgres(t)
-			return chaosStore{"postgres://owner:owning@" + s.address + "/postgres?sslmode=disable", s, syscall.SIGQUIT}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			underFaults(t, begin(t))
-		})
-	}
-}
-
-// underFaults makes replicas and their store fail while clients call.
-func underFaults(t *testing.T, store chaosStore) {
-	settings := object{}
-	if store.url != "" {
-		settings["state"] = object{"url": store.url}
-	}
 	lasts := time.Duration(fewer(8, 300)) * time.Second
 	if d, err := time.ParseDuration(os.Getenv("CHAOS")); err == nil {
 		lasts = d
 	}
+	for _, store := range chaosStores {
+		t.Run(store.name, func(t *testing.T) {
+			t.Parallel()
+			if store.nightly && os.Getenv("CHAOS") == "" {
+				skipOnChange(t)
+			}
+			if !apart(t, lasts) {
+				underFaults(t, store.begin(t), lasts)
+			}
+		})
+	}
+}
+
+// A chaosRun makes parts fail until its context is done, and counts the faults.
+type chaosRun struct {
+	ctx     context.Context
+	failing sync.WaitGroup
+
+	mu     sync.Mutex
+	failed map[string]int
+}
+
+// happens makes one of several faults happen to a part, again and again, after a pause of up to most.
+func happens[part any](t *testing.T, c *chaosRun, of part, most time.Duration, all []fault[part]) {
+	if len(all) == 0 {
+		return
+	}
+	c.failing.Go(func() {
+		for {
+			select {
+			case <-time.After(200*time.Millisecond + rand.N(most)):
+			case <-c.ctx.Done():
+				return
+			}
+			f := all[rand.IntN(len(all))]
+			f.do(t, of)
+			c.mu.Lock()
+			c.failed[f.name]++
+			c.mu.Unlock()
+		}
+	})
+}
+
+// underFaults makes replicas and their store fail while clients call.
+func underFaults(t *testing.T, store chaosStore, lasts time.Duration) {
+	settings := object{}
+	if store.url != "" {
+		settings["state"] = object{"url": store.url}
+	}
 	h := history.New(chaosSteps)
-	f := newFleet(t, 3, settings, object{"s": object{"url": chaosServer(t, h)}})
+	h.Loses = store.loses
+	f := makeFleet(t, 3, settings, object{"s": object{"url": chaosServer(t, h)}})
+	ofReplicas := replicaFaults
+	if isApart() {
+		separateDisks(t, f.all)
+		ofReplicas = append(slices.Clone(ofReplicas), fullDisk)
+	}
+	f.start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), lasts)
 	defer cancel()
-	var failing, working sync.WaitGroup
-	var mu sync.Mutex
-	failed := map[string]int{}
-	for i := range 2 { // of three replicas, one stays
-		failing.Go(func() {
-			for ctx.Err() == nil {
-				time.Sleep(time.Duration(200+rand.IntN(1500)) * time.Millisecond)
-				fault := faults[rand.IntN(len(faults))]
-				fault.do(f.all[i])
-				mu.Lock()
-				failed[fault.name]++
-				mu.Unlock()
-			}
-		})
+	run := &chaosRun{ctx: ctx, failed: map[string]int{}}
+	for _, r := range f.all[:2] { // of three replicas, one stays
+		happens(t, run, r, 1500*time.Millisecond, ofReplicas)
 	}
-	if store.server != nil {
-		failing.Go(func() {
-			for ctx.Err() == nil {
-				time.Sleep(time.Duration(500+rand.IntN(2000)) * time.Millisecond)
-				store.server.end(t, store.kill)
-				time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond)
-				store.server.start(t)
-				mu.Lock()
-				failed["its store is killed"]++
-				mu.Unlock()
-			}
-		})
-	}
+	happens(t, run, struct{}{}, 2*time.Second, store.faults)
+	happens(t, run, f, 20*time.Second, []fault[*fleet]{{"all are replaced", func(t *testing.T, f *fleet) { f.roll(t) }}})
 	healed := make(chan struct{})
+	var working sync.WaitGroup
 	for i := range fewer(16, 200) {
 		working.Go(func() { chaosClient(t, i, f, h, store.url != "", healed) })
 	}
-	failing.Wait()
+	run.failing.Wait()
 	f.recover(t)
 	close(healed)
 	working.Wait()
 	h.Audited = auditedBy(t, f)
-	t.Logf("%d calls, %v; faults: %v", len(h.Ops()), h.Count(), failed)
+	for _, r := range f.all {
+		h.Ends[r.name] = r.ends
+	}
+	t.Logf("%d calls, %v; faults: %v; tasks that another process continued: %d", len(h.Ops()), h.Count(), run.failed, h.Continued())
+	errors := map[string]int{}
 	for _, op := range h.Ops() {
 		if op.Outcome != history.Answered {
-			t.Logf("%s %s %s: %s", op.Revision, op.Kind, op.Outcome, op.Error)
+			errors[fmt.Sprintf("%s %s %s: %s", op.Revision, op.Kind, op.Outcome, digits.ReplaceAllString(op.Error, "#"))]++
 		}
+	}
+	for text, n := range errors {
+		t.Logf("%d × %.300s", n, text)
 	}
 	all := h.Check()
 	for _, a := range all[:min(len(all), 20)] {
@@ -148,6 +135,9 @@ func underFaults(t *testing.T, store chaosStore) {
 		t.Errorf("and %d further anomalies", len(all)-20)
 	}
 }
+
+// digits are what differs between errors of one kind.
+var digits = regexp.MustCompile(`[A-Z0-9]{26}|[0-9]+`)
 
 // chaosServer is a server whose runs the history records.
 func chaosServer(t *testing.T, h *history.History) string {
@@ -337,15 +327,16 @@ func auditedBy(t *testing.T, f *fleet) map[string][]history.Audited {
 			}
 			var line struct {
 				Outcome   string
+				Task      string
 				Method    string
-				Time      string
+				Time      time.Time
 				Arguments struct{ ID string }
 			}
 			if err := json.Unmarshal(raw, &line); err != nil {
 				t.Fatal(err)
 			}
 			if id := line.Arguments.ID; id != "" {
-				all[id] = append(all[id], history.Audited{Replica: r.name, Outcome: line.Outcome, Method: line.Method, Time: line.Time})
+				all[id] = append(all[id], history.Audited{Replica: r.name, Outcome: line.Outcome, Task: line.Task, Method: line.Method, Time: line.Time})
 			}
 		}
 	}

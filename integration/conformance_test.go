@@ -3,6 +3,7 @@ package integration
 import (
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -56,30 +57,40 @@ func TestConformanceOfEveryRevision(t *testing.T) {
 	})
 }
 
-// The suite passes through a gateway, too: the names that it knows are the server's own,
-// so the gateway adds no prefix.
+// The suite passes through a gateway, too, and through three replicas of one: the names that it knows
+// are the server's own, so the gateway adds no prefix.
 func TestConformanceThroughUp(t *testing.T) {
 	t.Parallel()
-	binary := junction(t)
-	behind := conformanceServer(t)
-	config := upConfig(t, []realServer{{name: "fixtures", url: func(testing.TB) string { return behind }}})
-	address := freeAddress(t)
-	serving(t, isolated(t), address, binary, "up", "--no-prefix", "--config", config, "--http", address)
-	url := "http://" + address + "/mcp"
-	t.Run("server at "+legacyOlder, func(t *testing.T) {
-		judgeSuite(t, listed(t, legacyOlder, "Server"), "server", "--url", url, "--suite", "all", "--spec-version", legacyOlder)
-	})
-	for _, revision := range []string{legacyNewest, modern} {
-		t.Run("server at "+revision, func(t *testing.T) {
-			judgeServer(t, url, revision, notThroughUp)
+	junction(t)
+	through(t, func(t *testing.T, d deployment) {
+		origin, _ := d.serve(t, object{"names": "none"}, object{"fixtures": object{"url": conformanceServer(t)}})
+		url := origin + "/mcp"
+		t.Run("server at "+legacyOlder, func(t *testing.T) {
+			judgeSuite(t, listed(t, legacyOlder, "Server"), "server", "--url", url, "--suite", "all", "--spec-version", legacyOlder)
 		})
-	}
+		for _, revision := range []string{legacyNewest, modern} {
+			t.Run("server at "+revision, func(t *testing.T) {
+				not := maps.Clone(notThroughUp)
+				if d.hasReplicas() && !d.hasStore {
+					for _, scenario := range tasksOfReplicas {
+						not[scenario] = "without a store each replica has its own tasks"
+					}
+				}
+				judgeServer(t, url, revision, not)
+			})
+		}
+	})
 }
 
 // notThroughUp are scenarios about a server that a gateway stands in front of, and why they are not its own.
 var notThroughUp = map[string]string{
 	"server-sse-polling":        "when a stream is closed before its response is each server's own decision: the gateway keeps its client's open",
 	"tasks-required-task-error": "the gateway waits for the task of a client that knows none, so nothing has to be refused (ext-tasks: an error is for a server that is unable to service the request)",
+}
+
+// tasksOfReplicas are the scenarios that begin a task with one request and ask for it with another.
+var tasksOfReplicas = []string{
+	"tasks-lifecycle", "tasks-wire-fields", "tasks-request-state-removal", "tasks-mrtr-input", "tasks-request-headers", "tasks-dispatch-and-envelope", "tasks-mrtr-composition",
 }
 
 const noHandshake = "a modern client sends no initialize"

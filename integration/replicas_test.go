@@ -148,6 +148,7 @@ type replica struct {
 	env, argv      []string
 	address, admin string
 	audit          string // folder of its audit log
+	disk           string // file system of its audit log, if it has one of its own
 	front          *link  // of the balancer to it
 	peers          *link  // of the other replicas to it
 	healthy        atomic.Bool
@@ -156,6 +157,7 @@ type replica struct {
 	mu      sync.Mutex
 	process *os.Process
 	ended   chan struct{} // closed when the process has ended
+	ends    []time.Time   // when processes of the replica ended
 }
 
 // run starts the process again and again, as a supervisor does, until ctx is done and it has ended.
@@ -175,6 +177,9 @@ func (r *replica) run(ctx context.Context) {
 			return
 		}
 		_ = command.Wait() // its exit status is that of a signal, or an error that its log has
+		r.mu.Lock()
+		r.ends = append(r.ends, time.Now())
+		r.mu.Unlock()
 		close(ended)
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -208,9 +213,11 @@ func (r *replica) ready(ctx context.Context) bool {
 // A fleet is several replicas with one configuration behind a balancer that never chooses the same
 // one twice in a row, as long as another one is ready.
 type fleet struct {
-	all  []*replica
-	url  string // of the endpoint at the balancer
-	next atomic.Int64
+	all    []*replica
+	origin string // of the balancer
+	url    string // of the endpoint there
+	config string // the file
+	next   atomic.Int64
 
 	transport *http.Transport // of the balancer
 }
@@ -218,22 +225,35 @@ type fleet struct {
 // newFleet starts n replicas of junction up. settings are the members of the object junction.
 func newFleet(t testing.TB, n int, settings, servers object) *fleet {
 	t.Helper()
+	f := makeFleet(t, n, settings, servers)
+	f.start(t)
+	return f
+}
+
+// makeFleet is newFleet without the start.
+func makeFleet(t testing.TB, n int, settings, servers object) *fleet {
+	t.Helper()
 	f := &fleet{}
 	dir := t.TempDir()
 	var peers []string
 	for i := range n {
-		r := &replica{t: t, name: fmt.Sprint("r", i), env: isolated(t), address: freeAddress(t), admin: freeAddress(t), audit: filepath.Join(dir, fmt.Sprint("audit", i))}
+		r := &replica{t: t, name: fmt.Sprint("r", i), env: isolated(t), address: freeAddress(t), admin: freeAddress(t), audit: filepath.Join(dir, fmt.Sprint("disk", i), "audit")}
 		r.front, r.peers = newLink(t, r.address), newLink(t, r.address)
 		peers = append(peers, "http://"+r.peers.address)
 		f.all = append(f.all, r)
 	}
 	settings["peers"], settings["stateKeys"], settings["names"] = peers, []string{strings.Repeat("k", 32)}, "none"
-	path := filepath.Join(dir, "mcp.json")
-	if err := os.WriteFile(path, []byte(encode(t, object{"junction": settings, "mcpServers": servers})), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	f.config = writeConfig(t, dir, settings, servers)
 	for _, r := range f.all {
-		r.argv = []string{junction(t), "up", "--config", path, "--http", r.address, "--admin", r.admin, "--audit=" + r.audit, "--drain-delay", "500ms", "--drain-time", "5s", "--tools", "all"}
+		r.argv = []string{junction(t), "up", "--config", f.config, "--http", r.address, "--admin", r.admin, "--audit=" + r.audit, "--drain-delay", "500ms", "--drain-time", "5s", "--tools", "all"}
+	}
+	return f
+}
+
+// start starts the replicas and their balancer, and waits until all serve.
+func (f *fleet) start(t testing.TB) {
+	t.Helper()
+	for _, r := range f.all {
 		ctx, cancel := context.WithCancel(context.Background())
 		var running sync.WaitGroup
 		running.Go(func() { r.run(ctx) })
@@ -253,7 +273,7 @@ func newFleet(t testing.TB, n int, settings, servers object) *fleet {
 		balancer.CloseClientConnections()
 		balancer.Close()
 	})
-	f.url = balancer.URL + "/mcp"
+	f.origin, f.url = balancer.URL, balancer.URL+"/mcp"
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	for _, r := range f.all {
@@ -269,7 +289,6 @@ func newFleet(t testing.TB, n int, settings, servers object) *fleet {
 		watching.Wait()
 	})
 	f.recover(t)
-	return f
 }
 
 // recover waits until all replicas serve.

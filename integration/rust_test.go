@@ -44,6 +44,7 @@ var everythingObserved = []observed{
 	{"error result", whole(calling("get-sum", map[string]any{"a": "one"}))},
 	{"unknown tool", whole(call("nothing"))},
 	{"progress", whole(step{"op": "call", "name": "trigger-long-running-operation", "arguments": map[string]any{"duration": 1, "steps": 4}, "progress": true})},
+	{"", wait("progress", 4)}, // the library handles notifications and the response at the same time
 	{"elicitation", whole(call("trigger-elicitation-request"))},
 	{"sampling", whole(calling("trigger-sampling-request", map[string]any{"prompt": "Say something.", "maxTokens": 10}))},
 	{"roots", whole(call("get-roots-list"))},
@@ -70,6 +71,7 @@ var bridgeObserved = []observed{
 	{"elicitation after elicitation", whole(call("ask_again"))},
 	{"sampling", whole(call("sample"))},
 	{"progress", whole(step{"op": "call", "name": "progress", "progress": true})},
+	{"", wait("progress", 5)},
 	{"level", step{"op": "setLevel", "level": "info"}},
 	{"logs", whole(call("logs"))},
 	{"", wait("message", 3)},
@@ -103,8 +105,12 @@ func observe(t *testing.T, client probeClient, target []string, all []observed) 
 			continue
 		}
 		l := lines[i+1]
+		happened := l.Events
+		for j := i + 1; j < len(all) && all[j].name == ""; j++ { // steps that wait for the rest
+			happened = append(happened, lines[j+1].Events...)
+		}
 		var events []string
-		for _, e := range l.Events {
+		for _, e := range happened {
 			switch {
 			case strings.HasSuffix(e.Method, "/list_changed"), strings.HasSuffix(e.Method, "/updated"): // several may be one, or come a moment later; steps wait for them
 			case e.Method == "roots/list", strings.Contains(string(e.Params), "Roots updated"): // whenever the server wants to know

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -427,26 +429,24 @@ func TestStateRefusesToLoseValues(t *testing.T) {
 	}
 }
 
-// TestStateFailsOver kills the primary of three servers with Sentinels.
-func TestStateFailsOver(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	primary := redisOf(t)
+// sentinelsOf starts a primary with copies, and three Sentinels, and returns the servers and the addresses
+// of the Sentinels.
+func sentinelsOf(t testing.TB, copies int, arguments ...string) (servers []*stateServer, sentinels []string) {
+	t.Helper()
+	primary := redisOf(t, arguments...)
 	host, port, err := net.SplitHostPort(primary.address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	replica := redisOf(t, "--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0")
-	var sentinels []string
+	servers = []*stateServer{primary}
+	for range copies {
+		servers = append(servers, redisOf(t, append(slices.Clone(arguments), "--repl-diskless-sync-delay", "0", "--replicaof", host+" "+port)...))
+	}
 	for range 3 {
 		dir := t.TempDir()
 		address := freeAddress(t)
-		_, own, err := net.SplitHostPort(address)
-		if err != nil {
-			t.Fatal(err)
-		}
 		file := dir + "/sentinel.conf"
-		text := fmt.Sprintf("bind 127.0.0.1\nport %s\nsentinel monitor main %s %s 2\nsentinel down-after-milliseconds main 500\nsentinel failover-timeout main 3000\n", own, host, port)
+		text := fmt.Sprintf("bind 127.0.0.1\nport %s\nsentinel monitor main %s %s 2\nsentinel down-after-milliseconds main 500\nsentinel failover-timeout main 3000\n", portOf(t, address), host, port)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -455,11 +455,32 @@ func TestStateFailsOver(t *testing.T) {
 		t.Cleanup(func() { s.end(t, syscall.SIGKILL) })
 		sentinels = append(sentinels, address)
 	}
-	eventually(t, "a replica", func() bool { return strings.Contains(replica.ask(t, "info", "replication"), "master_link_status:up") })
+	for _, s := range servers[1:] {
+		eventually(t, "a replica", func() bool { return strings.Contains(s.ask(t, "info", "replication"), "master_link_status:up") })
+	}
 	eventually(t, "the Sentinels", func() bool {
 		s := &stateServer{address: sentinels[0]}
-		return strings.Contains(s.ask(t, "info", "sentinel"), "status=ok,address="+primary.address+",slaves=1,sentinels=3")
+		return strings.Contains(s.ask(t, "info", "sentinel"), fmt.Sprintf("status=ok,address=%s,slaves=%d,sentinels=3", primary.address, copies))
 	})
+	return servers, sentinels
+}
+
+// portOf returns the port of an address.
+func portOf(t testing.TB, address string) string {
+	t.Helper()
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// TestStateFailsOver kills the primary of three servers with Sentinels.
+func TestStateFailsOver(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	servers, sentinels := sentinelsOf(t, 1)
+	primary, replica := servers[0], servers[1]
 	s := stateOf(t, "redis://"+strings.Join(sentinels, ",")+"?sentinel=main")
 	hints, err := s.Subscribe(ctx, "t")
 	if err != nil {
@@ -568,6 +589,120 @@ func TestStateOfAClusterFailsOver(t *testing.T) {
 		t.Errorf("the log is %v", found)
 	}
 	t.Logf("%d calls failed", failures-1)
+}
+
+// moveSlot moves a slot from the one of two servers of a Cluster that has it to the other one, key by key,
+// as redis-cli does. It does nothing if neither has it.
+func moveSlot(t testing.TB, servers []*stateServer, slot string) {
+	t.Helper()
+	from, to := servers[0], servers[1]
+	switch {
+	case ownsSlot(t, from, slot):
+	case ownsSlot(t, to, slot):
+		from, to = to, from
+	default:
+		return
+	}
+	host, port, err := net.SplitHostPort(to.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := to.ask(t, "cluster", "myid")
+	to.ask(t, "cluster", "setslot", slot, "importing", from.ask(t, "cluster", "myid"))
+	from.ask(t, "cluster", "setslot", slot, "migrating", next)
+	for {
+		keys := strings.Fields(from.ask(t, "cluster", "getkeysinslot", slot, "20"))
+		if len(keys) == 0 {
+			break
+		}
+		for _, key := range keys {
+			if said := from.ask(t, "migrate", host, port, key, "0", "5000"); said != "OK" && said != "NOKEY" {
+				t.Errorf("the key %s cannot be moved: %s", key, said)
+				return
+			}
+		}
+	}
+	for _, s := range []*stateServer{to, from} {
+		s.ask(t, "cluster", "setslot", slot, "node", next)
+	}
+}
+
+// ownsSlot reports whether a server has a slot.
+func ownsSlot(t testing.TB, s *stateServer, slot string) bool {
+	t.Helper()
+	n, err := strconv.Atoi(slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(s.ask(t, "cluster", "nodes")) {
+		words := strings.Fields(line)
+		if len(words) < 3 || !strings.Contains(words[2], "myself") {
+			continue
+		}
+		for _, part := range words[min(8, len(words)):] {
+			first, last, found := strings.Cut(part, "-")
+			if !found {
+				last = first
+			}
+			from, err1 := strconv.Atoi(first)
+			to, err2 := strconv.Atoi(last)
+			if err1 == nil && err2 == nil && from <= n && n <= to { // others are on their way
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestStateOfAClusterMoves moves the slot of the keys with which callers count, append and fight for a
+// lease. They may be refused meanwhile, and nothing is lost or there twice.
+func TestStateOfAClusterMoves(t *testing.T) {
+	t.Parallel()
+	servers, url := valkeyCluster(t, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	all := stateOf(t, url)
+	for i := range 50 {
+		if _, err := all.Put(ctx, fmt.Sprint("k", i), nil, state.Write{TTL: time.Hour * time.Duration(i%2)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := storeHistory{longest: map[string]time.Duration{}}
+	var working sync.WaitGroup
+	for range 3 {
+		s := stateOf(t, url)
+		working.Go(func() { h.count(ctx, t, s) })
+		working.Go(func() { h.append(ctx, t, s) })
+		working.Go(func() { h.fight(ctx, t, s) })
+		working.Go(func() {
+			for ctx.Err() == nil {
+				var found []state.Entry
+				err := h.call(ctx, t, "list", func() (err error) { found, err = s.List(ctx, "k", "", 100); return err })
+				if err == nil && len(found) != 50 {
+					t.Errorf("a list has %d values, want 50", len(found))
+				}
+			}
+		})
+	}
+	slot := servers[0].ask(t, "cluster", "keyslot", "{junction/}")
+	var pair []*stateServer
+	for _, s := range servers {
+		if ownsSlot(t, s, slot) {
+			pair = append([]*stateServer{s}, pair...)
+		} else if len(pair) < 2 {
+			pair = append(pair, s)
+		}
+	}
+	for range 4 {
+		before := h.done.Load()
+		eventually(t, "work", func() bool { return h.done.Load() > before+100 })
+		moveSlot(t, pair[:2], slot)
+	}
+	before := h.done.Load()
+	eventually(t, "work after all", func() bool { return h.done.Load() > before+100 })
+	cancel()
+	working.Wait()
+	h.check(t, all)
 }
 
 // hears fails the test unless hints still arrive.

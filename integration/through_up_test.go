@@ -61,53 +61,99 @@ func serverOf(revision string) string {
 
 // Clients of every revision over every transport meet servers of every revision over every transport, through a
 // junction up in which another server makes as much noise as it can. What works, and what a revision has no form
-// for, is what docs/bridge.md says.
+// for, is what docs/bridge.md says. Clients over Streamable HTTP, whose requests may go to any replica, see the same
+// of three.
 func TestBridgeThroughUp(t *testing.T) {
 	t.Parallel()
 	junction(t)
-	seen := &meetings{cells: map[[2]side]map[string]string{}}
-	t.Run("cells", func(t *testing.T) {
-		for _, server := range sides() {
-			t.Run("server "+server.String(), func(t *testing.T) {
-				t.Parallel()
-				config := noisyConfig(t, olderServer(t, server))
-				address := freeAddress(t)
-				serving(t, isolated(t), address, junction(t), "up", "--config", config, "--http", address)
-				env := isolated(t)
-				for _, name := range []string{"quiet", "noisy"} { // remembered, so nothing changes when they start
-					run(t, env, junction(t), "tools", name, "--config", config)
-				}
-				for _, client := range sides() {
-					if !matrix() && !client.meets(server) {
-						seen.add(client, server, lowered(client, server)) // as the last night saw it
-						continue
-					}
-					target := []string{"--http", "http://" + address + "/mcp"}
-					switch client.over {
-					case "stdio":
-						target = append([]string{"--stdio", program(t, "env")}, env[len(os.Environ()):]...)
-						target = append(target, junction(t), "up", "--stdio", "--config", config)
-					case "sse":
-						target = []string{"--sse", "http://" + address + "/sse"}
-					}
-					if server == (side{modern, "stdio"}) { // a second after the client before cancelled a call, what names no call is nobody's
-						time.Sleep(1100 * time.Millisecond)
-					}
-					t.Run("client "+client.String(), func(t *testing.T) {
-						cannot := lowered(client, server)
-						runTable(t, bridgeCases, willing, clientNamed(t, clientOf[client.revision]), target, client.revision, cannot)
-						if !t.Failed() {
-							seen.add(client, server, cannot)
-						}
-					})
-				}
-			})
+	through(t, func(t *testing.T, d deployment) {
+		seen := &meetings{cells: map[[2]side]map[string]string{}}
+		t.Run("cells", func(t *testing.T) {
+			for _, server := range sides() {
+				t.Run("server "+server.String(), func(t *testing.T) {
+					t.Parallel()
+					bridgeThrough(t, d, server, seen)
+				})
+			}
+		})
+		if !t.Failed() && !d.hasReplicas() {
+			seen.compare(t)
 		}
 	})
-	if t.Failed() {
-		return
+}
+
+// bridgeThrough lets the clients meet one server.
+func bridgeThrough(t *testing.T, d deployment, server side, seen *meetings) {
+	settings, servers := noisyConfig(t, olderServer(t, server))
+	var stdio []string // a client's command line
+	origin := sync.OnceValue(func() string {
+		origin, config := d.serve(t, settings, servers)
+		if !d.hasReplicas() {
+			env := isolated(t)
+			for _, name := range []string{"quiet", "noisy"} { // remembered, so nothing changes when they start
+				run(t, env, junction(t), "tools", name, "--config", config)
+			}
+			stdio = append(append([]string{"--stdio", program(t, "env")}, env[len(os.Environ()):]...), junction(t), "up", "--stdio", "--config", config)
+		}
+		return origin
+	})
+	for _, client := range sides() {
+		switch {
+		case d.hasReplicas() && client.over != "http":
+			continue // a program starts its own gateway, and HTTP+SSE stays at one replica
+		case !matrix() && !client.meets(server):
+			seen.add(client, server, lowered(client, server)) // as the last night saw it
+			continue
+		}
+		target := []string{"--http", origin() + "/mcp"}
+		switch client.over {
+		case "stdio":
+			target = stdio
+		case "sse":
+			target = []string{"--sse", origin() + "/sse"}
+		}
+		switch {
+		case server == (side{modern, "stdio"}): // a second after the client before cancelled a call, what names no call is nobody's
+			time.Sleep(1100 * time.Millisecond)
+		case d.hasReplicas(): // each reads changed lists once a second, and the client before waited for one replica
+			time.Sleep(2 * time.Second)
+		}
+		t.Run("client "+client.String(), func(t *testing.T) {
+			cannot := lowered(client, server)
+			if d.hasReplicas() && server.over == "stdio" {
+				cannot = together(cannot, ofOneProcess)
+			}
+			table := bridgeCases
+			if d.hasReplicas() {
+				table = casesOfReplicas()
+			}
+			runTable(t, table, willing, clientNamed(t, clientOf[client.revision]), target, client.revision, cannot)
+			if !t.Failed() {
+				seen.add(client, server, cannot)
+			}
+		})
 	}
-	seen.compare(t)
+}
+
+// ofOneProcess are the cases about what a server keeps between calls. Each replica has its own process of a
+// program.
+var ofOneProcess = map[string]string{
+	"a change of the tools is reported":   "the process of one replica has it",
+	"an update of a resource is reported": "the process of one replica has it",
+	"a cancelled call ends at the server": "the process of one replica knows it",
+}
+
+// casesOfReplicas are bridgeCases in which a client lists changed tools when all replicas have read them.
+func casesOfReplicas() []bridgeCase {
+	all := slices.Clone(bridgeCases)
+	i := slices.IndexFunc(all, func(c bridgeCase) bool { return c.name == "a change of the tools is reported" })
+	all[i].steps = slices.Insert(slices.Clone(all[i].steps), 2, step{"op": "sleep", "ms": 2000})
+	all[i].verify = func(t *testing.T, lines []line) {
+		t.Helper()
+		succeeded(t, lines)
+		verifyChange(t, slices.Delete(slices.Clone(lines), 2, 3))
+	}
+	return all
 }
 
 // lowered are the cases that revisions, or the peers of this test, have no form for, with the reason.
@@ -187,18 +233,12 @@ func olderBehind(t *testing.T, target, revision string) string {
 	return server.URL + u.Path
 }
 
-// noisyConfig is a configuration with a server, under its own names, and one that makes noise.
-func noisyConfig(t *testing.T, entry any) string {
+// noisyConfig returns the settings and the servers of a configuration with a server, under its own names, and one
+// that makes noise.
+func noisyConfig(t *testing.T, entry any) (settings, servers object) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "mcp.json")
-	config := encode(t, object{
-		"mcpServers": object{"quiet": entry, "noisy": object{"command": python(t, "python"), "args": []string{absolute(t, "servers/faulty/server.py"), "noise"}, "start": "eager"}},
-		"junction":   object{"tools": "all", "servers": object{"quiet": object{"prefix": ""}, "noisy": object{"hide": []string{"*"}}}},
-	})
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return object{"tools": "all", "servers": object{"quiet": object{"prefix": ""}, "noisy": object{"hide": []string{"*"}}}},
+		object{"quiet": entry, "noisy": object{"command": python(t, "python"), "args": []string{absolute(t, "servers/faulty/server.py"), "noise"}, "start": "eager"}}
 }
 
 // meetings are what was seen to work.

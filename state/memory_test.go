@@ -175,3 +175,34 @@ func TestWhileReportsWhyItWaitedInVain(t *testing.T) {
 		}
 	})
 }
+
+// moody is a lease whose server is away for a second around each third of the lease's time.
+type moody struct {
+	state.Lease
+	began time.Time
+}
+
+func (m moody) Renew(ctx context.Context, hold state.Hold, ttl time.Duration) error {
+	if at := (time.Since(m.began) + 500*time.Millisecond) % (ttl / 3); at < time.Second {
+		return state.ErrUnavailable
+	}
+	return m.Lease.Renew(ctx, hold, ttl)
+}
+
+// A lease outlives a server that is away each time that a renewal is due.
+func TestAFailedRenewalIsTriedAgainSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := moody{state.NewMemory(0), time.Now()}
+		err := state.While(t.Context(), m, "l", 10*time.Second, func(ctx context.Context, _ state.Hold) error {
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(time.Minute):
+				return nil
+			}
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -247,20 +247,23 @@ func wait(ctx context.Context, l Lease, name string, ttl time.Duration) (Hold, e
 	}
 }
 
-// renew renews a lease until ctx is done. It calls lost when the lease is lost.
+// renew renews a lease until ctx is done, sooner after a failure than after a success. It calls lost
+// when the lease is lost.
 func renew(ctx context.Context, l Lease, hold Hold, ttl time.Duration, lost func(error)) {
-	tick := time.NewTicker(ttl / 3)
-	defer tick.Stop()
+	next := time.NewTimer(ttl / 3)
+	defer next.Stop()
 	for until := time.Now().Add(ttl); ; {
 		select {
-		case <-tick.C:
+		case <-next.C:
 		case <-ctx.Done():
 			return
 		}
 		began := time.Now()
+		next.Reset(ttl / 20)
 		switch err := l.Renew(ctx, hold, ttl); {
 		case err == nil:
 			until = began.Add(ttl)
+			next.Reset(ttl / 3)
 		case errors.Is(err, ErrLost) || !time.Now().Before(until):
 			lost(fmt.Errorf("%w: %w", ErrLost, err))
 			return

@@ -53,8 +53,9 @@ type Op struct {
 type Audited struct {
 	Replica string
 	Outcome string // "ok" after a result
+	Task    string // the id of the task that the call became
 	Method  string
-	Time    string
+	Time    time.Time
 }
 
 // A History holds the records of a run. Its methods are safe for concurrent use; the fields are set
@@ -64,6 +65,10 @@ type History struct {
 	Steps int
 	// Audited holds the lines in audit logs by the IDs of operations. Nil means that there are none.
 	Audited map[string][]Audited
+	// Ends holds when the processes of each replica ended.
+	Ends map[string][]time.Time
+	// Loses is set if a failover of the store may lose its last writes.
+	Loses bool
 
 	mu      sync.Mutex
 	ops     []Op
@@ -73,7 +78,7 @@ type History struct {
 
 // New returns a History of operations of which those of the kind [Steps] have n steps.
 func New(n int) *History {
-	return &History{Steps: n, runs: map[string]int{}, arrived: map[string]int{}}
+	return &History{Steps: n, Ends: map[string][]time.Time{}, runs: map[string]int{}, arrived: map[string]int{}}
 }
 
 // Add adds an operation that has ended.
@@ -166,14 +171,10 @@ var rules = []struct {
 		return ""
 	}},
 	{"an audit log has a call once for each time that it was sent", func(h *History, op *Op) string {
-		ok := 0
-		for _, a := range h.Audited[op.ID] {
-			if a.Outcome == "ok" {
-				ok++
+		for i, lines := 1, h.lines(op.ID); op.Kind.once() && i < len(lines); i++ {
+			if !h.continues(lines[i-1], lines[i]) {
+				return fmt.Sprintf("the lines about it are %v", lines)
 			}
-		}
-		if op.Kind.once() && ok > 1 && op.Kind != Task { // a replica that takes over a task writes a line, too
-			return fmt.Sprintf("the lines about it are %v", h.Audited[op.ID])
 		}
 		return ""
 	}},
@@ -194,6 +195,34 @@ var rules = []struct {
 		}
 		return ""
 	}},
+}
+
+// lines returns the lines about results of an operation, the oldest first.
+func (h *History) lines(id string) (ok []Audited) {
+	for _, a := range h.Audited[id] {
+		if a.Outcome == "ok" {
+			ok = append(ok, a)
+		}
+	}
+	slices.SortFunc(ok, func(a, b Audited) int { return a.Time.Compare(b.Time) })
+	return ok
+}
+
+// continues reports whether a process that continued a task wrote the line next, because the one
+// before ended, or its store lost the end of the task.
+func (h *History) continues(before, next Audited) bool {
+	ended := slices.ContainsFunc(h.Ends[before.Replica], func(end time.Time) bool { return end.After(before.Time) && !end.After(next.Time) })
+	return before.Task != "" && before.Task == next.Task && (ended || h.Loses)
+}
+
+// Continued returns the number of operations with several lines about their result.
+func (h *History) Continued() (n int) {
+	for id := range h.Audited {
+		if len(h.lines(id)) > 1 {
+			n++
+		}
+	}
+	return n
 }
 
 // Check returns the operations that break a rule.

@@ -2,6 +2,7 @@ package history
 
 import (
 	"testing"
+	"time"
 )
 
 // sound is a history without anomalies.
@@ -14,6 +15,7 @@ func sound() *History {
 		{ID: "c", Kind: Ask, Outcome: Unknown},
 		{ID: "d", Kind: Steps, Outcome: Answered, Value: "d", Steps: []int{1, 2, 3}},
 		{ID: "e", Kind: Effect, Outcome: Refused},
+		{ID: "f", Kind: Task, Outcome: Answered, Value: "f"},
 	} {
 		h.Add(op)
 		if op.Outcome == Answered {
@@ -22,6 +24,9 @@ func sound() *History {
 			h.Audited[op.ID] = []Audited{{Replica: "r1", Outcome: "ok"}}
 		}
 	}
+	// The replica of a task ended before it stored the result, and another one continued the task.
+	h.Ends["r1"] = []time.Time{time.Unix(15, 0)}
+	h.Audited["f"] = []Audited{{Replica: "r2", Outcome: "ok", Task: "t", Time: time.Unix(20, 0)}, {Replica: "r1", Outcome: "ok", Task: "t", Time: time.Unix(10, 0)}}
 	h.Ran("a") // what only reads may run again
 	h.Ran("c") // its response was lost
 	return h
@@ -54,6 +59,17 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		all := h.Check()
 		if len(all) != 1 || all[0].Rule != r.name {
 			t.Errorf("%s: found %v", r.name, all)
+		}
+	}
+	for what, plant := range map[string]func(h *History){
+		"before it ended":     func(h *History) { h.Ends["r1"] = []time.Time{time.Unix(5, 0), time.Unix(25, 0)} },
+		"of another task":     func(h *History) { h.Audited["f"][0].Task = "u" },
+		"of an ordinary call": func(h *History) { h.Audited["f"][0].Task, h.Audited["f"][1].Task = "", "" },
+	} {
+		h := sound()
+		plant(h)
+		if all := h.Check(); len(all) != 1 || all[0].Op.ID != "f" {
+			t.Errorf("a second line %s: found %v", what, all)
 		}
 	}
 	h := sound()

@@ -37,7 +37,7 @@ func (r *run) Notify(ctx context.Context, method string, params json.RawMessage)
 		return nil
 	}
 	_, err := r.tasks.change(ctx, task.ID, func(task *record) error {
-		if task.isOver() {
+		if task.isOver() || task.Process != r.tasks.process {
 			return errUnchanged
 		}
 		task.Message = plaintext.Line(text, maxMessage)
@@ -66,8 +66,11 @@ func (r *run) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, er
 	}
 	request := w.Bytes()
 	if _, err := r.tasks.change(ctx, task.ID, func(task *record) error {
-		if task.isOver() {
+		switch {
+		case task.isOver():
 			return errCancelled
+		case task.Process != r.tasks.process:
+			return errMoved
 		}
 		if len(task.Inputs) >= maxInputs {
 			return mcp.Errorf(mcp.CodeInternalError, "the task has %d requests that wait for the client", len(task.Inputs))
@@ -108,8 +111,11 @@ func (r *run) await(ctx context.Context, id, key string) (response json.RawMessa
 		answered := r.answered
 		r.mu.Unlock()
 		_, err := r.tasks.change(ctx, id, func(task *record) error {
-			if task.isOver() {
+			switch {
+			case task.isOver():
 				return errCancelled
+			case task.Process != r.tasks.process:
+				return errMoved
 			}
 			if response = task.Responses[key]; response == nil {
 				return errUnchanged
@@ -117,8 +123,11 @@ func (r *run) await(ctx context.Context, id, key string) (response json.RawMessa
 			delete(task.Responses, key)
 			return nil
 		})
-		if err != nil || response != nil {
-			return response, err
+		switch {
+		case response != nil && (err == nil || passes(err)): // it may still be stored, which harms nothing
+			return response, nil
+		case err != nil && !passes(err):
+			return nil, err
 		}
 		select {
 		case <-answered:

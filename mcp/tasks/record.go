@@ -111,7 +111,7 @@ func (t *Tasks) find(ctx context.Context, id string, who *mcp.Principal) (*recor
 	case err != nil:
 		return nil, err
 	}
-	if r.isOver() || t.lives(ctx, r.Process) {
+	if r.isOver() || t.isRunning(ctx, r) {
 		return r, nil
 	}
 	if r.Call != nil {
@@ -148,16 +148,17 @@ func (t *Tasks) read(ctx context.Context, id string) (*record, state.Version, er
 	return r, e.Version, nil
 }
 
-// lives reports whether a process that runs tasks is alive.
-func (t *Tasks) lives(ctx context.Context, process string) bool {
-	if process == t.process {
-		return true
+// isRunning reports whether a process runs the task. The task of this process does not run if the store
+// lost its end, as a failover may.
+func (t *Tasks) isRunning(ctx context.Context, task *record) bool {
+	if task.Process == t.process {
+		return t.runOf(task.ID) != nil
 	}
 	s, err := t.open(ctx)
 	if err != nil {
 		return true
 	}
-	hold, err := s.Acquire(ctx, holders+process, time.Second)
+	hold, err := s.Acquire(ctx, holders+task.Process, time.Second)
 	if err != nil {
 		return true // the process holds the lease, or the store failed
 	}

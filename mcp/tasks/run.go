@@ -27,6 +27,7 @@ var (
 	errTime      = errors.New("the task exceeded its time limit")
 	errTaken     = errors.New("the task runs here already")
 	errOver      = errors.New("the call is over, and cannot become a task")
+	errMoved     = fmt.Errorf("another process continues the task: %w", ErrClosed)
 )
 
 // A run is one call that is a task or may become one.
@@ -124,6 +125,20 @@ func Begin(ctx context.Context) (bool, error) {
 	return true, r.begin(ctx)
 }
 
+// ID returns the id of the task that the call of ctx is, or "".
+func ID(ctx context.Context) string {
+	r, is := ctx.Value(runKey{}).(*run)
+	if !is {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.task == nil {
+		return ""
+	}
+	return r.task.ID
+}
+
 // begin makes the call a task, at most once.
 func (r *run) begin(ctx context.Context) error {
 	r.once.Do(func() { r.fault = r.store(ctx) })
@@ -210,10 +225,7 @@ func (t *Tasks) show() {
 			continue
 		}
 		t.options.Logger.Warn("other processes cannot be shown that this one runs tasks", "error", err)
-		select {
-		case <-time.After(answerPause):
-		case <-t.ctx.Done():
-		}
+		_ = pause(t.ctx) // the loop ends with ctx
 	}
 }
 
@@ -249,7 +261,7 @@ func (r *run) start() {
 		task := r.task
 		r.mu.Unlock()
 		if task != nil {
-			r.finish(ctx, task.ID)
+			r.finish(ctx, task)
 			r.tasks.leave(task.ID)
 		}
 		r.stop(nil)
@@ -268,8 +280,9 @@ func (r *run) handle(ctx context.Context) (result mcp.Result, err error) {
 	return r.next.Handle(ctx, &r.req)
 }
 
-// finish stores the result of the tool.
-func (r *run) finish(ctx context.Context, id string) {
+// finish stores the result of the tool. While the store cannot be reached, it tries again until the
+// process ends or the task expires, because no other process has the result.
+func (r *run) finish(ctx context.Context, task *record) {
 	var body json.RawMessage
 	result, err := r.result, r.err
 	if err == nil {
@@ -286,7 +299,7 @@ func (r *run) finish(ctx context.Context, id string) {
 	keep := func(err error) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 		defer cancel()
-		_, stored := r.tasks.change(ctx, id, func(task *record) error {
+		_, stored := r.tasks.change(ctx, task.ID, func(task *record) error {
 			s := completed
 			switch {
 			case errors.Is(err, errCancelled):
@@ -294,7 +307,7 @@ func (r *run) finish(ctx context.Context, id string) {
 			case err != nil:
 				s = failed
 			}
-			if task.Call != nil && errors.Is(err, ErrClosed) {
+			if err != nil && task.Process != r.tasks.process || task.Call != nil && errors.Is(err, ErrClosed) {
 				return errUnchanged // another process continues the task
 			}
 			if err := task.end(s); err != nil {
@@ -309,10 +322,58 @@ func (r *run) finish(ctx context.Context, id string) {
 		return stored
 	}
 	fault := keep(err)
+	expiry, done := context.WithDeadline(r.tasks.ctx, task.Created.Add(task.TTL+storeTime))
+	defer done()
+	for passes(fault) && pause(expiry) == nil {
+		fault = keep(err)
+	}
 	if errors.Is(fault, state.ErrTooLarge) || errors.Is(fault, state.ErrFull) {
 		fault = keep(fmt.Errorf("the result cannot be stored: %w", fault))
 	}
 	if fault != nil {
-		r.tasks.options.Logger.Error("the end of a task cannot be stored", "tool", r.req.Name, "task", id, "error", fault)
+		r.tasks.options.Logger.Error("the end of a task cannot be stored", "tool", r.req.Name, "task", task.ID, "error", fault)
+	}
+}
+
+// confirm returns an error if the task of the call has ended, or if another process continues it, so
+// that only one process reports the result. It waits for a store that cannot be reached.
+func (r *run) confirm(ctx context.Context) error {
+	r.mu.Lock()
+	task := r.task
+	r.mu.Unlock()
+	if task == nil {
+		return nil
+	}
+	for {
+		now, _, err := r.tasks.read(ctx, task.ID)
+		switch {
+		case passes(err):
+			if err := pause(ctx); err != nil {
+				return err
+			}
+			continue
+		case err != nil: // the task expired
+			return nil
+		case now.Status == cancelled:
+			return errCancelled
+		case now.isOver() || now.Process != r.tasks.process:
+			return errMoved
+		}
+		return nil
+	}
+}
+
+// passes reports whether an operation on the store that failed may succeed later.
+func passes(err error) bool {
+	return errors.Is(err, state.ErrUnavailable) || errors.Is(err, state.ErrConflict) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// pause waits for a moment, or returns the cause that ends ctx.
+func pause(ctx context.Context) error {
+	select {
+	case <-time.After(answerPause):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }

@@ -183,6 +183,11 @@ func await(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handle
 	if errors.Is(err, mcp.ErrInputRequired) {
 		return result, err // the next round continues with the task
 	}
+	if r, is := ctx.Value(runKey{}).(*run); is && ctx.Err() == nil {
+		if moved := r.confirm(ctx); moved != nil {
+			result, err = mcp.Result{}, moved
+		}
+	}
 	if o.OnTask != nil {
 		o.OnTask(ctx, req.Name, id, true)
 	}

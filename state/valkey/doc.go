@@ -26,6 +26,9 @@
 // number if that is larger. So they do not go back if a failover loses the last writes, unless the
 // new primary's clock is behind by more than the time that the failover took.
 //
+// While a Cluster moves a hash slot key by key, most operations on it fail with [state.ErrUnavailable],
+// until all of its keys are at one server again.
+//
 // Servers copy writes to replicas after they have confirmed them. A failover can thus lose the last
 // of them, a lease included: two callers can then believe to have the lease, but the new primary
 // only accepts the writes of the one with the larger token. An old primary that is cut off goes on

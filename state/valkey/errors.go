@@ -41,6 +41,9 @@ func fail(what string, writes bool, err error) error {
 		text := reply.Error()
 		code, _, _ := strings.Cut(text, " ")
 		known, found := codes[code]
+		if strings.Contains(text, "access a non local key") { // of a script that has changed nothing yet
+			known, found = codes["TRYAGAIN"], true
+		}
 		switch {
 		case found && known.is != nil:
 			return fmt.Errorf("valkey: %s: %w: %s (%.200s)", what, known.is, known.remedy, text)

@@ -17,7 +17,7 @@ func (s *Store) Append(ctx context.Context, key string, value []byte, w state.Wr
 		return 0, err
 	}
 	name, number := token(w.Hold)
-	position, err := s.write(ctx, "append", appendScript, key, w.Hold, key, rueidis.BinaryString(value), ttl(w.TTL), name, number)
+	position, err := s.write(ctx, "append", appendScript, key, w.Hold, []string{streamKey + key, headKey + key, clockKey}, key, rueidis.BinaryString(value), ttl(w.TTL), name, number)
 	if err != nil {
 		return 0, err
 	}
@@ -26,7 +26,7 @@ func (s *Store) Append(ctx context.Context, key string, value []byte, w state.Wr
 
 // Read implements [state.Log].
 func (s *Store) Read(ctx context.Context, key string, after uint64, limit int) ([]state.Record, error) {
-	reply, err := s.run(ctx, "read", false, readScript, state.Group(key), key, strconv.FormatUint(after, 10),
+	reply, err := s.run(ctx, "read", false, readScript, state.Group(key), []string{streamKey + key, headKey + key}, key, strconv.FormatUint(after, 10),
 		strconv.Itoa(min(max(limit, 0), maxChunk)), strconv.Itoa(state.MaxRead))
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (s *Store) Read(ctx context.Context, key string, after uint64, limit int) (
 // Trim implements [state.Log].
 func (s *Store) Trim(ctx context.Context, key string, keep state.Keep, hold state.Hold) error {
 	name, number := token(hold)
-	_, err := s.write(ctx, "trim", trimScript, key, hold, key, strconv.Itoa(keep.Count), strconv.Itoa(keep.Bytes),
+	_, err := s.write(ctx, "trim", trimScript, key, hold, []string{streamKey + key, headKey + key}, key, strconv.Itoa(keep.Count), strconv.Itoa(keep.Bytes),
 		strconv.FormatInt(keep.Age.Microseconds(), 10), name, number)
 	return err
 }

@@ -2,8 +2,9 @@ package valkey
 
 import "github.com/redis/rueidis"
 
-// Each script has the base of its keys, such as "{junction/tasks}", as KEYS[1]; all its keys begin
-// with that, so they are in one hash slot:
+// A script gets the names of all its keys, so that a Cluster can refuse it while it moves the hash slot
+// key by key (TRYAGAIN), and executes it where all of them are. They begin with the base of their group,
+// such as "{junction/tasks}", so they are in one slot:
 //
 //	BASE:clock      the last version, token or position
 //	BASE:v:KEY      16 hexadecimal digits of the version, and the value
@@ -14,9 +15,13 @@ import "github.com/redis/rueidis"
 //	                b the bytes of all values so far
 //	BASE:p:KEY      the last position of a log, and its bytes so far
 //
-// The server removes what has expired; sweep removes its traces in index and expiry.
+// The server removes what has expired; sweep removes its traces in index and expiry. The keys of values
+// that list and sweep find are not among the names that the scripts get. While the slot moves, list fails
+// if one of them is elsewhere, and sweep leaves it alone.
+//
+// The last argument is the base. The others are described with each script.
 const common = `
-local base = KEYS[1]
+local base = ARGV[#ARGV]
 local function tick()
 	local now = redis.call('TIME')
 	local n = now[1] * 1000000 + now[2]
@@ -33,7 +38,7 @@ local function sweep()
 	local ms = now[1] * 1000 + math.floor(now[2] / 1000)
 	local old = redis.call('ZRANGEBYSCORE', base .. ':expiry', '-inf', ms, 'LIMIT', 0, 20)
 	for _, key in ipairs(old) do
-		if redis.call('EXISTS', base .. ':v:' .. key) == 0 then
+		if redis.pcall('EXISTS', base .. ':v:' .. key) == 0 then
 			redis.call('ZREM', base .. ':index', key)
 			redis.call('ZREM', base .. ':expiry', key)
 		end
@@ -82,6 +87,8 @@ return 'ok'
 	// the end, and then keys and values.
 	listScript = rueidis.NewLuaScript(common + `
 local limit, room = tonumber(ARGV[3]), tonumber(ARGV[4])
+local now = redis.call('TIME')
+local ms = now[1] * 1000 + math.floor(now[2] / 1000)
 local keys = redis.call('ZRANGE', base .. ':index', ARGV[1], ARGV[2], 'BYLEX', 'LIMIT', 0, limit)
 local reply = {''}
 for i, key in ipairs(keys) do
@@ -91,8 +98,8 @@ for i, key in ipairs(keys) do
 		reply[#reply + 1] = value
 		room = room - #value
 	else
-		redis.call('ZREM', base .. ':index', key)
-		redis.call('ZREM', base .. ':expiry', key)
+		local expiry = tonumber(redis.call('ZSCORE', base .. ':expiry', key) or 'inf')
+		if expiry > ms + 1 then return redis.error_reply('TRYAGAIN the value of a listed key is elsewhere') end
 	end
 	if i == limit or room <= 0 then
 		reply[1] = key

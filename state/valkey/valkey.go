@@ -107,11 +107,34 @@ func (s *Store) Close() error {
 // base returns the beginning of all keys of a group.
 func (s *Store) base(group string) string { return "{" + s.prefix + "/" + url.QueryEscape(group) + "}" }
 
-// run runs a script on the keys of a group, and returns its reply.
-func (s *Store) run(ctx context.Context, what string, writes bool, script *rueidis.Lua, group string, arguments ...string) (rueidis.RedisMessage, error) {
+// The ends of the names of keys; see scripts.go.
+const (
+	clockKey  = ":clock"
+	indexKey  = ":index"
+	expiryKey = ":expiry"
+	valueKey  = ":v:"
+	leaseKey  = ":l:"
+	streamKey = ":s:"
+	headKey   = ":p:"
+)
+
+// leased returns the keys of a script that is protected by a lease, if that has a name.
+func leased(hold state.Hold, keys ...string) []string {
+	if hold.Name == "" {
+		return keys
+	}
+	return append(keys, leaseKey+hold.Name)
+}
+
+// run runs a script on keys of a group, of which it gets the ends, and returns its reply.
+func (s *Store) run(ctx context.Context, what string, writes bool, script *rueidis.Lua, group string, keys []string, arguments ...string) (rueidis.RedisMessage, error) {
 	ctx, done := context.WithTimeout(ctx, callTimeout)
 	defer done()
-	reply, err := script.Exec(ctx, s.client, []string{s.base(group)}, arguments).ToMessage()
+	base := s.base(group)
+	for i := range keys {
+		keys[i] = base + keys[i]
+	}
+	reply, err := script.Exec(ctx, s.client, keys, append(arguments, base)).ToMessage()
 	if err != nil {
 		return reply, fail(what, writes, err)
 	}
@@ -131,11 +154,11 @@ func (s *Store) run(ctx context.Context, what string, writes bool, script *rueid
 }
 
 // write runs a script that changes the key of a value or a log, and is protected by a lease.
-func (s *Store) write(ctx context.Context, what string, script *rueidis.Lua, key string, hold state.Hold, arguments ...string) (string, error) {
+func (s *Store) write(ctx context.Context, what string, script *rueidis.Lua, key string, hold state.Hold, keys []string, arguments ...string) (string, error) {
 	if err := state.CheckHold(key, hold); err != nil {
 		return "", err
 	}
-	reply, err := s.run(ctx, what, true, script, state.Group(key), arguments...)
+	reply, err := s.run(ctx, what, true, script, state.Group(key), leased(hold, keys...), arguments...)
 	if err != nil {
 		return "", err
 	}
@@ -156,7 +179,7 @@ func ttl(d time.Duration) string {
 func (s *Store) Get(ctx context.Context, key string) (state.Entry, error) {
 	ctx, done := context.WithTimeout(ctx, callTimeout)
 	defer done()
-	stored, err := s.client.Do(ctx, s.client.B().Get().Key(s.base(state.Group(key))+":v:"+key).Build()).AsBytes()
+	stored, err := s.client.Do(ctx, s.client.B().Get().Key(s.base(state.Group(key))+valueKey+key).Build()).AsBytes()
 	if rueidis.IsRedisNil(err) {
 		return state.Entry{}, state.ErrNotFound
 	}
@@ -194,14 +217,14 @@ func (s *Store) put(ctx context.Context, what, key, old string, value []byte, w 
 		return "", err
 	}
 	name, number := token(w.Hold)
-	version, err := s.write(ctx, what, putScript, key, w.Hold, key, rueidis.BinaryString(value), ttl(w.TTL), name, number, old)
+	version, err := s.write(ctx, what, putScript, key, w.Hold, []string{valueKey + key, clockKey, indexKey, expiryKey}, key, rueidis.BinaryString(value), ttl(w.TTL), name, number, old)
 	return state.Version(version), err
 }
 
 // Delete implements [state.KV].
 func (s *Store) Delete(ctx context.Context, key string, hold state.Hold) error {
 	name, number := token(hold)
-	_, err := s.write(ctx, "delete", deleteScript, key, hold, key, name, number)
+	_, err := s.write(ctx, "delete", deleteScript, key, hold, []string{valueKey + key, indexKey, expiryKey}, key, name, number)
 	return err
 }
 
@@ -282,7 +305,7 @@ func (s *Store) listIn(ctx context.Context, group, begin, after string, limit in
 	}
 	var entries []state.Entry
 	for len(entries) < limit {
-		reply, err := s.run(ctx, "list", false, listScript, group, from, to, strconv.Itoa(min(limit-len(entries), maxChunk)), strconv.Itoa(state.MaxRead))
+		reply, err := s.run(ctx, "list", false, listScript, group, []string{indexKey, expiryKey}, from, to, strconv.Itoa(min(limit-len(entries), maxChunk)), strconv.Itoa(state.MaxRead))
 		if err != nil {
 			return nil, err
 		}
@@ -310,7 +333,7 @@ func (s *Store) Acquire(ctx context.Context, name string, d time.Duration) (stat
 	if err := state.Check(name, nil); err != nil {
 		return state.Hold{}, err
 	}
-	reply, err := s.run(ctx, "acquire", true, acquireScript, state.Group(name), name, ttl(max(d, time.Millisecond)))
+	reply, err := s.run(ctx, "acquire", true, acquireScript, state.Group(name), []string{leaseKey + name, clockKey}, name, ttl(max(d, time.Millisecond)))
 	if err != nil {
 		return state.Hold{}, err
 	}
@@ -325,13 +348,13 @@ func (s *Store) Acquire(ctx context.Context, name string, d time.Duration) (stat
 // Renew implements [state.Lease].
 func (s *Store) Renew(ctx context.Context, hold state.Hold, d time.Duration) error {
 	name, number := token(hold)
-	_, err := s.run(ctx, "renew", true, renewScript, state.Group(name), name, number, ttl(max(d, time.Millisecond)))
+	_, err := s.run(ctx, "renew", true, renewScript, state.Group(name), []string{leaseKey + name}, name, number, ttl(max(d, time.Millisecond)))
 	return err
 }
 
 // Release implements [state.Lease].
 func (s *Store) Release(ctx context.Context, hold state.Hold) error {
 	name, number := token(hold)
-	_, err := s.run(ctx, "release", true, releaseScript, state.Group(name), name, number)
+	_, err := s.run(ctx, "release", true, releaseScript, state.Group(name), []string{leaseKey + name}, name, number)
 	return err
 }
