@@ -151,14 +151,15 @@ func (c *Certificate) Config(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	if !changed {
 		return c.now, nil
 	}
-	c.now = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Certificates: c.site}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Certificates: c.site}
 	if c.issued != nil {
-		c.now.GetCertificate = c.obtain
+		config.GetCertificate = c.obtain
 	}
 	if c.clients != nil {
-		c.now.ClientCAs, c.now.ClientAuth = c.clients, tls.RequireAndVerifyClientCert
+		config.ClientCAs, config.ClientAuth = c.clients, tls.RequireAndVerifyClientCert
 	}
-	return c.now, nil
+	c.now = config
+	return config, nil
 }
 
 // reread calls read if one of the files has changed since the last read that succeeded.
