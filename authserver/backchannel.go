@@ -27,6 +27,9 @@ const (
 	maxLogouts        = 1_000
 	maxRefusedLogouts = 30
 	logoutTime        = time.Minute
+	// maxCheckedLogouts limits the logout tokens that are checked at the same time, of which one
+	// address has a share. As it is smaller than maxRefusedLogouts, tokens in flight use up no refusal.
+	maxCheckedLogouts = 16
 	maxTokenID        = 1 << 10 // bytes
 )
 
@@ -52,6 +55,9 @@ type logoutToken struct {
 // errLogout reports that a logout token is not valid.
 var errLogout = errors.New("the logout token is not valid")
 
+// errLogouts reports that logout requests of an address are refused.
+var errLogouts = errors.New("too many logout requests came from this address; try again later")
+
 // backChannelLogout handles a request of the provider to end logins.
 func (s *Server) backChannelLogout(w http.ResponseWriter, r *http.Request) {
 	p, now := s.options.Provider, time.Now()
@@ -59,18 +65,14 @@ func (s *Server) backChannelLogout(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	refused := attempt{"logout refused of " + addressOf(r), maxRefusedLogouts}
-	if !s.attempts.take(now, logoutTime, attempt{"logout of " + addressOf(r), maxLogouts}, refused) {
-		w.Header().Set("Retry-After", strconv.Itoa(int(logoutTime/time.Second)))
-		refuse(w, http.StatusTooManyRequests, "temporarily_unavailable", "too many logout requests came from this address; try again later")
-		return
-	}
-	token, err := s.logoutToken(r.Context(), r.PostFormValue("logout_token"), now)
+	token, err := s.admitLogout(r, now)
 	if err == nil {
-		s.attempts.forget(refused)
 		err = s.useLogout(r.Context(), token)
 	}
 	switch {
+	case errors.Is(err, errLogouts):
+		w.Header().Set("Retry-After", strconv.Itoa(int(logoutTime/time.Second)))
+		refuse(w, http.StatusTooManyRequests, "temporarily_unavailable", err.Error())
 	case errors.Is(err, errLogout):
 		s.options.Logger.WarnContext(r.Context(), "logout by the provider refused", "address", addressOf(r), "error", err)
 		refuse(w, http.StatusBadRequest, "invalid_request", err.Error())
@@ -79,6 +81,31 @@ func (s *Server) backChannelLogout(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.WriteHeader(http.StatusOK)
 	}
+}
+
+// admitLogout returns the claims of a request's logout token. Requests wait for the checks of others
+// from their address, whose number is limited. An error is errLogouts, or one of logoutToken.
+func (s *Server) admitLogout(r *http.Request, now time.Time) (*logoutToken, error) {
+	from := addressOf(r)
+	if !s.attempts.take(now, logoutTime, attempt{"logout of " + from, maxLogouts}) {
+		return nil, errLogouts
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), providerTime)
+	defer cancel()
+	done, err := s.logouts.Wait(ctx, from)
+	if err != nil {
+		return nil, errLogouts
+	}
+	defer done()
+	refused := attempt{"logout refused of " + from, maxRefusedLogouts}
+	if !s.attempts.take(time.Now(), logoutTime, refused) {
+		return nil, errLogouts
+	}
+	token, err := s.logoutToken(ctx, r.PostFormValue("logout_token"), now)
+	if err == nil {
+		s.attempts.forget(refused)
+	}
+	return token, err
 }
 
 // logoutToken returns the claims of a logout token after all checks of section 2.6 but that for
@@ -98,8 +125,6 @@ func (s *Server) logoutToken(ctx context.Context, text string, now time.Time) (*
 	if kind = strings.TrimPrefix(strings.ToLower(kind), "application/"); kind != "" && kind != "jwt" && kind != "logout+jwt" {
 		return fault("it has the type %.100q", kind)
 	}
-	ctx, cancel := context.WithTimeout(ctx, providerTime)
-	defer cancel()
 	party, err := s.options.Provider.partyFor(ctx, s.options.Issuer+callbackPath)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -215,4 +216,61 @@ func TestRefusedLogoutTokensAreLimited(t *testing.T) {
 	if got := s.names(); len(got) != 0 {
 		t.Errorf("logged in are %q", got)
 	}
+}
+
+// A provider that ends many logins at once is served, while its keys are slow to come, and forged
+// tokens from elsewhere are limited at the same time.
+func TestManyLogoutsAtOnceAreServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, o := newProviderSite(t)
+		o.allowed(s, s.browser("nobody"), s.register("A client", callback))
+		_, stranger := newProviderSite(t)
+		var mu sync.Mutex
+		asked, most, asking := 0, 0, 0
+		published := s.web[providerAt+"/keys"]
+		s.web[providerAt+"/keys"] = func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			asked++
+			asking++
+			most = max(most, asking)
+			mu.Unlock()
+			time.Sleep(10 * time.Millisecond)
+			mu.Lock()
+			asking--
+			mu.Unlock()
+			published(w, r)
+		}
+		send := func(from, token string) int {
+			r := httptest.NewRequest(http.MethodPost, issuer+logoutPath, strings.NewReader(url.Values{"logout_token": {token}}.Encode()))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.RemoteAddr = from
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			return w.Code
+		}
+		const each = 200
+		codes := map[string]map[int]int{"provider": {}, "stranger": {}}
+		var all sync.WaitGroup
+		for n := range each {
+			claims := logoutClaims(strings.Repeat("x", n+1), map[string]any{"sub": "1234"})
+			for who, one := range map[string]struct{ from, token string }{"provider": {"203.0.113.2:1", o.sign(claims)}, "stranger": {"203.0.113.1:1", stranger.sign(claims)}} {
+				all.Go(func() {
+					code := send(one.from, one.token)
+					mu.Lock()
+					defer mu.Unlock()
+					codes[who][code]++
+				})
+			}
+		}
+		all.Wait()
+		if want := map[int]int{http.StatusOK: each}; !maps.Equal(codes["provider"], want) {
+			t.Errorf("the provider gets %v, want %v", codes["provider"], want)
+		}
+		if want := map[int]int{http.StatusBadRequest: maxRefusedLogouts, http.StatusTooManyRequests: each - maxRefusedLogouts}; !maps.Equal(codes["stranger"], want) {
+			t.Errorf("the stranger gets %v, want %v", codes["stranger"], want)
+		}
+		if asked > 2*maxRefusedLogouts+1 || most > maxCheckedLogouts {
+			t.Errorf("the provider was asked for its keys %d times, %d times at once", asked, most)
+		}
+	})
 }

@@ -131,6 +131,7 @@ type Server struct {
 	hashing   *share.Turns // turns to check a password
 	slow      *share.Turns // turns of logins that waited for slowTime, before they take one of hashing
 	waiting   waiting
+	logouts   *share.Turns // turns to check a logout token
 	encoder   issuing
 	mux       *http.ServeMux
 }
@@ -170,7 +171,7 @@ func New(o Options) (*Server, error) {
 		o.Logger = slog.Default()
 	}
 	s := &Server{options: o, issuer: u, guard: rebinding.Guard{Hosts: append(slices.Clone(o.Hosts), u.Hostname()), Origins: o.Origins},
-		hashing: share.NewTurns(maxHashing), slow: share.NewTurns(maxHashing - 1), waiting: waiting{places: share.Each(maxWaiting, maxWaitingFrom), slots: map[string]bool{}}}
+		hashing: share.NewTurns(maxHashing), slow: share.NewTurns(maxHashing - 1), logouts: share.NewTurns(maxCheckedLogouts), waiting: waiting{places: share.Each(maxWaiting, maxWaitingFrom), slots: map[string]bool{}}}
 	if s.ring, err = seal.NewRing(o.Key); err != nil {
 		return nil, fmt.Errorf("authserver: Key: %w", err)
 	}

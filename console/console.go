@@ -323,7 +323,7 @@ func serveFile(w http.ResponseWriter, name string) {
 }
 
 // teamFiles are the files of the team's page, by their paths below it.
-var teamFiles = map[string]string{"": "team.html", "/team.js": "team.js", "/team.css": "team.css", "/dom.js": "dom.js", "/style.css": "style.css", "/icon.svg": "icon.svg"}
+var teamFiles = map[string]string{"": "team.html", "/team.js": "team.js", "/call_card.js": "call_card.js", "/team.css": "team.css", "/dom.js": "dom.js", "/words/en.js": "words/en.js", "/style.css": "style.css", "/icon.svg": "icon.svg"}
 
 // Team returns a Handler for the page of a gateway's callers, at a path. The page uses the API below
 // that path, at api/. It has no content of its own that needs a login. Team sends the headers of the

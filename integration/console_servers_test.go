@@ -110,6 +110,22 @@ func TestTheConsoleShowsServersAndTheirGateway(t *testing.T) {
 		"calls": [][]string{append(call, "filesystem__"+files.tool, encode(t, files.arguments(t))), append(call, "memory__delete_entities", `{"entityNames":["Ada"]}`)}})
 }
 
+// The user who runs junction up approves and refuses calls in the console, for every role.
+func TestTheConsoleShowsCallsThatWait(t *testing.T) {
+	t.Parallel()
+	env, rules := isolated(t), filepath.Join(t.TempDir(), "policy.json")
+	key := strings.TrimSpace(run(t, env, junction(t), "key", "create", "ann"))
+	if err := os.WriteFile(rules, []byte(`{"default": "allow", "rules": [{"effect": "ask", "of": "role:sre", "for": "1h", "tool": "echo", "reason": "look first"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := configuration(t, object{"ours": entryOf([]string{junction(t), "serve", "everything"})}, object{
+		"policy": rules, "audit": object{"folder": t.TempDir()},
+		"roles": object{"sre": object{"who": []string{"key:bob"}}, "dev": object{"who": []string{"key:ann"}}},
+	})
+	url := gatewayOf(t, env, config, "--auth", "keys")
+	viewed(t, env, "approvals", object{"call": []string{junction(t), "call", url, "ours__echo", "message=TEXT", "--header", "Authorization: Bearer " + key}})
+}
+
 func TestTheConsoleShowsConversations(t *testing.T) {
 	t.Parallel()
 	dir := sandbox(t)

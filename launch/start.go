@@ -18,6 +18,8 @@ import (
 const (
 	// DefaultStart is the time limit for the start of a server whose entry has no startTimeout.
 	DefaultStart = 2 * time.Minute
+	// BriefStart is how long commands that ask many servers wait for one whose start shows no work.
+	BriefStart = 20 * time.Second
 	// maxStart is the time limit for the start of a package runner that keeps working.
 	maxStart = 10 * time.Minute
 	// maxSaid is the largest number of characters shown of a line of standard error.
@@ -38,6 +40,7 @@ type StartWatch struct {
 	Start  Starter
 	Runner string // description of a package runner's work, such as "npx installs x"; empty for other programs
 	Limit  time.Duration
+	Brief  time.Duration // after it, a start that shows no work ends; 0 means Limit
 
 	mu      sync.Mutex
 	program *command.Program // nil until the program has started
@@ -64,14 +67,31 @@ func (unwatched) Yield()      {}
 // if it is 0. A package runner may take longer while it works. known reports that the server was
 // started before, and therefore has nothing to install.
 func Dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start Starter, limit time.Duration, known bool) (*mcp.Client, error) {
+	return dial(ctx, t, o, start, limit, 0, known)
+}
+
+// DialBriefly connects as Dial does, for a command that asks many servers. Without a limit, it waits
+// only [BriefStart] for a server that shows no work. start may be nil.
+func DialBriefly(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start Starter, limit time.Duration) (*mcp.Client, error) {
+	brief := BriefStart
+	if limit > 0 {
+		brief = 0
+	}
+	if start == nil {
+		start = unwatched{}
+	}
+	return dial(ctx, t, o, start, limit, brief, false)
+}
+
+func dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start Starter, limit, brief time.Duration, known bool) (*mcp.Client, error) {
 	c, ok := t.(*command.Command)
 	if !ok {
-		if limit > 0 {
+		if limit = cmp.Or(limit, brief); limit > 0 {
 			o.ConnectTimeout = limit
 		}
 		return mcp.DialWith(ctx, t, o)
 	}
-	w := &StartWatch{Start: start, Limit: StartLimit(limit), Runner: runner.Work(c.Name, c.Args, known)}
+	w := &StartWatch{Start: start, Limit: StartLimit(limit), Brief: brief, Runner: runner.Work(c.Name, c.Args, known)}
 	c.Started = func(p command.Program) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -184,6 +204,10 @@ func (w *StartWatch) Watch(ctx context.Context, end context.CancelCauseFunc, see
 			w.Start.Note(w.Runner)
 		}
 		took := time.Since(began)
+		if w.Brief > 0 && took >= w.Brief && resting {
+			end(startTimeoutError(took, said, `"startTimeout" in its entry, or --timeout, allows more time`))
+			return
+		}
 		if took >= w.Limit && (w.Runner == "" || resting || took >= max(maxStart, w.Limit)) {
 			end(StartTimeoutError(took, said))
 			return
@@ -207,9 +231,13 @@ func (slowStart) Is(target error) bool { return target == context.DeadlineExceed
 // StartTimeoutError returns the error of a start that took too long. said quotes the program's last
 // line; gateways do not show it to clients.
 func StartTimeoutError(took time.Duration, said string) error {
-	const format = `%w %v%s; "startTimeout" in its entry allows more time`
+	return startTimeoutError(took, said, `"startTimeout" in its entry allows more time`)
+}
+
+func startTimeoutError(took time.Duration, said, remedy string) error {
+	const format = `%w %v%s; %s`
 	if said == "" {
-		return fmt.Errorf(format, errSlowStart, took.Round(time.Second), "")
+		return fmt.Errorf(format, errSlowStart, took.Round(time.Second), "", remedy)
 	}
-	return &mcp.PrivateError{Err: fmt.Errorf(format, errSlowStart, took.Round(time.Second), "; "+said), Private: said, Public: "the operator's log has more"}
+	return &mcp.PrivateError{Err: fmt.Errorf(format, errSlowStart, took.Round(time.Second), "; "+said, remedy), Private: said, Public: "the operator's log has more"}
 }

@@ -47,5 +47,6 @@ type ServeOptions struct {
 // The default values of [ServeOptions].
 const (
 	DefaultMaxMessage   = 16 << 20
+	DefaultStateTimeout = time.Hour
 	DefaultDrainTimeout = 5 * time.Second
 )

@@ -132,9 +132,9 @@ func TestCallsWaitForARole(t *testing.T) {
 	defer hook.Close()
 	addUser(t, "bob")
 	addUser(t, "eve")
-	clitest.Write(t, map[string]string{"policy.json": approvalRules, "hook.key": "a secret of the hook\n"})
+	clitest.Write(t, map[string]string{"policy.json": approvalRules, "hook.key": "a secret of the hook\n", "hook.url": hook.URL + "/T/x\n"})
 	file := settingsFile(t, everythingEntry(t), `{"policy": "`+clitest.In(t, "policy.json")+`", "audit": {"folder": "`+clitest.In(t, "log")+`"},
-		"approvals": {"webhook": {"url": "`+hook.URL+`/T/x", "secret": "${file:`+clitest.In(t, "hook.key")+`}", "format": "slack"}},
+		"approvals": {"webhook": {"url": "${file:`+clitest.In(t, "hook.url")+`}", "secret": "${file:`+clitest.In(t, "hook.key")+`}", "format": "slack"}},
 		"roles": {"sre": {"who": ["user:bob", "key:bob", "key:ann"], "console": ["servers", "audit", "logins", "keys"]}, "dev": {"who": ["key:ann", "user:eve"]}}}`)
 	key := strings.TrimSpace(runs(t, "", "key", "create", "ann").stdout)
 	r := serving(t, "up", "--auth", "keys,local", "--config", file)

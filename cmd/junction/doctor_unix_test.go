@@ -18,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 )
 
 func TestDoctorQuotesInvalidLines(t *testing.T) {
@@ -106,4 +107,14 @@ func TestStatusNamesRemedies(t *testing.T) {
 		}
 		return reflect.DeepEqual(all, want)
 	})
+}
+
+func TestDoctorWaitsNoLongerThanItsTimeout(t *testing.T) {
+	clitest.Alone(t)
+	config := configuration(t, map[string]any{"mute": map[string]any{"command": "sleep", "args": []string{"600"}}})
+	began := time.Now()
+	runs(t, "", "doctor", "--timeout", "500ms", "--config", config).expect(t, cli.ExitToolFailed, "mute\n", "")
+	if took := time.Since(began); took > launch.BriefStart {
+		t.Errorf("it took %v", took)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -79,6 +80,36 @@ func TestSecondInterruptKillsServers(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+// The second interrupt cuts the drain short, so that the process ends by itself and at once.
+func TestSecondInterruptEndsTheDrain(t *testing.T) {
+	clitest.Alone(t)
+	argv := self(t, "up", "--http", "127.0.0.1:0", "--drain-time", "5m", "everything")
+	cmd := child(t, argv[0], argv[1:]...)
+	var stderr clitest.SafeBuffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
+	waitFor(t, "it serves", func() bool { return address.MatchString(stderr.String()) })
+	url := address.FindString(stderr.String())
+	called := make(chan outcome, 1)
+	go func() { called <- runs(t, "", "call", url, "everything__wait", "milliseconds=600000") }()
+	waitFor(t, "the call runs", func() bool {
+		return strings.Contains(runs(t, "", "status", "--json").stdout, `"running": 1`)
+	})
+	cmd.Process.Signal(os.Interrupt)
+	waitFor(t, "the interrupt is heard", func() bool { return strings.Contains(stderr.String(), "Ctrl-C again kills") })
+	time.Sleep(2 * sameSignal)
+	cmd.Process.Signal(os.Interrupt)
+	if cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitInterrupted || !strings.Contains(stderr.String(), "some requests were still running and were cancelled") {
+		t.Errorf("%v\n%s", cmd.ProcessState, stderr.String())
+	}
+	if got := <-called; got.code == cli.ExitOK {
+		t.Errorf("the call: %+v", got)
 	}
 }
 

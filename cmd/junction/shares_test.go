@@ -68,6 +68,7 @@ var budgets = []budget{
 	{uses: []string{"audit: share.New(maxFolds)", "audit: share.Reserve(int(f.most))"}, worst: takeLines},
 
 	{uses: []string{"authserver: share.Each(maxWaiting, maxWaitingFrom)", "authserver: share.NewTurns(maxHashing)", "authserver: share.NewTurns(maxHashing - 1)"}, shown: "authserver.TestGuessersKeepNoUserOut"},
+	{uses: []string{"authserver: share.NewTurns(maxCheckedLogouts)"}, shown: "authserver.TestManyLogoutsAtOnceAreServed"},
 	{uses: []string{"mcp/internal/upstream: share.New(maxParked)", "mcp/internal/upstream: share.Bytes(maxParkedBytes)"}, shown: "mcp/internal/upstream.TestParkedCallsAreShared"},
 	{uses: []string{"mcp/internal/upstream: share.Bytes(maxAllEventBytes)", "mcp/internal/upstream: share.New(maxRepeating)"}, shown: "mcp/internal/upstream.TestWaitingRequestsAreShared"},
 	{uses: []string{"mcp/internal/upstream: share.New(maxWatched)"}, shown: "mcp/internal/upstream.TestTasksThatAreWatchedAreShared"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/rand"
+	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -83,7 +84,7 @@ func TestRevokedCertificatesAreRefused(t *testing.T) {
 		return err
 	}
 	eve := clients["eve"].cert
-	sum := sha256.Sum256(eve.Raw)
+	sum, old := sha256.Sum256(eve.Raw), sha1.Sum(eve.Raw)
 	usual := list(ca, soon, false)
 	for _, tt := range []struct {
 		name, text string
@@ -98,6 +99,14 @@ func TestRevokedCertificatesAreRefused(t *testing.T) {
 		{"another serial number", "01\n", false, ""},
 		{"a revocation list in DER", der(list(ca, soon, false, eve.SerialNumber)), true, ""},
 		{"a hash", "sha256 Fingerprint=" + strings.ToUpper(colons(hex.EncodeToString(sum[:]))) + " # eve\n", true, ""},
+		{"nothing between hashes", usual, false, ""},
+		{"an old hash", "SHA1 Fingerprint=" + strings.ToUpper(colons(hex.EncodeToString(old[:]))) + "\n", true, ""},
+		{"an old hash that is named a serial number", "serial:" + hex.EncodeToString(old[:]), false, ""},
+		{"20 bytes without a name", hex.EncodeToString(old[:]), true, ""},
+		{"a short name", "sha256:" + hex.EncodeToString(sum[:]), true, ""},
+		{"a serial number with a short name", "serial:" + eve.SerialNumber.Text(16), true, ""},
+		{"another hash", "MD5 Fingerprint=" + colons(hex.EncodeToString(old[:16])), true, "line 1: expected a serial number, a SHA-1 or a SHA-256"}, // the earlier one counts
+		{"a hash that is too short", "sha256:" + hex.EncodeToString(old[:]), true, "line 1: expected a serial number or a SHA-256"},
 		{"a list of another authority", list(other, soon, false), true, "no authority of --tls-client-ca signed the revocation list"}, // the earlier one counts
 		{"part of a list", list(ca, soon, true), true, "has the critical extension 2.5.29.27"},
 		{"a word", "eve", true, "line 1: expected a serial number or a SHA-256"},

@@ -1,7 +1,7 @@
 package settings
 
 import (
-	"fmt"
+	"errors"
 	"net/url"
 )
 
@@ -12,19 +12,29 @@ type Approvals struct {
 
 // A Webhook is an address that gets messages.
 type Webhook struct {
-	URL    string `json:"url" max:"2000" example:"https://hooks.example.com/approvals" doc:"its URL; over http only on this machine or in a private network that you trust"`
+	URL    string `json:"url" max:"2000" example:"https://hooks.example.com/approvals" doc:"its URL, or ${file:PATH}, ${secret:NAME} or ${VARIABLE} with it, as the URL is a secret at some services; over http only on this machine or in a private network that you trust"`
 	Secret string `json:"secret,omitempty" max:"2000" doc:"signs the messages as in the Standard Webhooks specification: ${file:PATH}, ${secret:NAME}, ${VARIABLE}, or the text itself"`
 	Format string `json:"format,omitempty" enum:"json,slack" default:"json" doc:"the form of the messages: JSON, or that of Slack"`
 }
 
-// check returns an error for faults that the schema cannot express. It does not repeat the URL,
-// which is a secret at some services.
+// check returns an error for faults that the schema cannot express.
 func (a *Approvals) check() error {
 	if a == nil || a.Webhook == nil {
 		return nil
 	}
-	if u, err := url.Parse(a.Webhook.URL); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
-		return fmt.Errorf("approvals.webhook.url: expected the URL of a webhook, such as https://hooks.example.com/approvals")
+	if kind, _ := Reference(a.Webhook.URL); kind != "" {
+		return nil
 	}
-	return nil
+	_, err := WebhookURL(a.Webhook.URL)
+	return err
+}
+
+// WebhookURL returns the URL of a webhook. Its error does not repeat the text, which is a secret at
+// some services.
+func WebhookURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, errors.New("approvals.webhook.url: expected the URL of a webhook, such as https://hooks.example.com/approvals")
+	}
+	return u, nil
 }

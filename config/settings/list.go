@@ -39,6 +39,9 @@ func (m *Member) Shown() json.RawMessage {
 		case "approvals.webhook.secret":
 			value = withoutLiteral(v)
 		case "approvals.webhook.url": // its path is a secret at some services
+			if kind, _ := Reference(v); kind != "" {
+				break
+			}
 			if u, err := url.Parse(v); err != nil || u.RequestURI() != "/" || u.User != nil {
 				value = redact.Hidden
 				if err == nil && u.Host != "" {

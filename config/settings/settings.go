@@ -106,7 +106,7 @@ func (s *Settings) SecretVariables() (names []string) {
 	}
 	references := append(slices.Clone(s.StateKeys), s.StoreURL())
 	if a := s.Approvals; a != nil && a.Webhook != nil {
-		references = append(references, a.Webhook.Secret)
+		references = append(references, a.Webhook.URL, a.Webhook.Secret)
 	}
 	for _, r := range s.Registries {
 		references = append(references, r.Token)

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,10 +17,15 @@ func TestSecretsAreNotShown(t *testing.T) {
 	if strings.Contains(shown, "hunter") || !strings.Contains(shown, "${file:key}") || !strings.Contains(shown, "https://hooks.example.com/***") {
 		t.Error(shown)
 	}
-	s.Approvals.Webhook.Secret, s.Approvals.Webhook.URL = "${secret:hook}", "https://hooks.example.com"
-	for _, m := range s.List() {
-		if got := string(m.Shown()); m.Name() == "approvals.webhook.secret" && got != `"${secret:hook}"` || m.Name() == "approvals.webhook.url" && got != `"https://hooks.example.com"` {
-			t.Errorf("%s: %s", m.Name(), got)
+	for _, at := range []string{"https://hooks.example.com", "${secret:slack}", "${file:hook url}", "${HOOK}"} {
+		s.Approvals.Webhook.Secret, s.Approvals.Webhook.URL = "${secret:hook}", at
+		for _, m := range s.List() {
+			if got := string(m.Shown()); m.Name() == "approvals.webhook.secret" && got != `"${secret:hook}"` || m.Name() == "approvals.webhook.url" && got != `"`+at+`"` {
+				t.Errorf("%s: %s", m.Name(), got)
+			}
 		}
+	}
+	if got := s.SecretVariables(); !slices.Equal(got, []string{"HOOK"}) {
+		t.Errorf("variables with secrets are %q", got)
 	}
 }

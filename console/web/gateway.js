@@ -186,7 +186,7 @@ function auditLines(lines) {
       h('td', null, line.kind),
       h('td', null, h('details', null, h('summary', {class: 'mono'}, [line.event, line.server && line.event ? line.server : null, line.name ?? line.method ?? (line.event ? null : line.kind)].filter(Boolean).join(' ')), h('pre', null, JSON.stringify(line, null, 2)))),
       h('td', null, outcome(line)),
-      h('td', null, [line.principal, line.client, line.operator, line.address].filter(Boolean).join(' · ')),
+      h('td', null, [line.principal, line.role && t('gateway.calls.role', {name: line.role}), line.client, line.approver && t('gateway.calls.approver', {name: line.approver, role: line.approver_role ?? ''}), line.operator, line.address].filter(Boolean).join(' · ')),
       h('td', null, line.duration_us ? duration(line.duration_us * 1000) : ''))));
 }
 

@@ -1,11 +1,14 @@
 // The page of a gateway's callers, at /team: the calls that wait for them, and what their roles show. All texts come
 // from other users or servers, and become text only.
 
+import {waitingCalls} from './call_card.js';
 import {clear, h} from './dom.js';
+import words from './words/en.js';
 
 const pause = 5000; // milliseconds between two looks at the waiting calls
 let me = null;
 let status = null;
+let show = null; // shows the calls that wait
 const sections = [];
 
 /** ask sends a request to the API, and returns its response; an error has the text of the gateway. */
@@ -41,6 +44,7 @@ function act(button, does) {
   };
 }
 
+const t = (key, values) => words[key].replace(/\{(\w+)\}/g, (whole, name) => values?.[name] ?? whole);
 const time = (text) => text ? new Date(text).toLocaleString() : '';
 
 /** section adds a part of the page, with a heading and a list that load fills in. */
@@ -66,102 +70,15 @@ function table(heads, rows, empty) {
     h('tbody', null, rows.map((row) => h('tr', null, row.map((cell) => h('td', null, cell)))))));
 }
 
-/** card shows a call that waits for this user. */
-function card(call, list, reload) {
-  const open = call.parts.filter((p) => !p.by);
-  const lasting = open.map((p) => p.for).filter(Boolean);
-  const length = lasting.length > 0 && h('input', {id: `for-${call.id}`, placeholder: 'this call only', size: 12});
-  const reason = h('input', {id: `reason-${call.id}`, maxlength: 500});
-  const approve = h('button', {type: 'button', class: 'button-primary'}, 'Approve');
-  const refuse = h('button', {type: 'button', class: 'button-bad'}, 'Refuse');
-  const decide = (verb, body, said) => async () => {
-    const at = [...list.children].indexOf(approve.closest('article'));
-    await ask('POST', `approvals/${encodeURIComponent(call.id)}/${verb}`, body());
-    say(`${said}: ${call.name} of ${call.server}`, 'good');
-    await reload();
-    onward(list, at);
-  };
-  approve.addEventListener('click', act(approve, decide('approve', () => ({for: length ? length.value.trim() : ''}), 'Approved')));
-  refuse.addEventListener('click', act(refuse, decide('refuse', () => ({reason: reason.value}), 'Refused')));
-  const pair = (name, ...value) => [h('dt', null, name), h('dd', null, value)];
-  return h('article', {class: 'call', 'aria-label': `${call.name} of ${call.server}`},
-    h('h3', {class: 'mono', tabindex: -1}, `${call.name} of ${call.server}`),
-    h('dl', {class: 'pairs'},
-      pair('Caller', call.caller || 'unknown', call.client ? ` (${call.client})` : ''),
-      call.parts.map((p) => pair(`Role ${p.role}`, p.by ? `approved by ${p.by}` : p.reason || p.rule)),
-      pair('Until', time(call.until))),
-    call.arguments && h('pre', {tabindex: 0, 'aria-label': 'Arguments'}, pretty(call.arguments)),
-    h('form', {onsubmit: (event) => event.preventDefault()},
-      length && h('div', {class: 'field'}, h('label', {for: length.id}, `Also equal calls for, such as 10m (at most ${lasting[0]})`), length),
-      approve,
-      h('div', {class: 'field'}, h('label', {for: reason.id}, 'Reason of a refusal'), reason),
-      refuse));
-}
-
-/** pretty indents JSON as text: parsing it would bring back characters that the gateway made visible. */
-export function pretty(text) {
-  let found = '';
-  let depth = 0;
-  let quoted = false;
-  for (let n = 0; n < text.length; n++) {
-    const c = text[n];
-    if (quoted) {
-      found += c;
-      if (c === '\\') found += text[++n] ?? '';
-      else if (c === '"') quoted = false;
-    } else if (c === '"') {
-      quoted = true;
-      found += c;
-    } else if ((c === '{' || c === '[') && text[n + 1] !== '}' && text[n + 1] !== ']') {
-      found += `${c}\n${'  '.repeat(++depth)}`;
-    } else if ((c === '}' || c === ']') && text[n - 1] !== '{' && text[n - 1] !== '[') {
-      found += `\n${'  '.repeat(depth = Math.max(0, depth - 1))}${c}`;
-    } else if (c === ',') {
-      found += `,\n${'  '.repeat(depth)}`;
-    } else if (c === ':') {
-      found += ': ';
-    } else {
-      found += c;
-    }
-  }
-  return found;
-}
-
-/** onward moves the focus from a call that was decided to the one that follows it, or to the heading of the list. */
-function onward(list, at) {
-  const next = list.children[Math.min(at, list.children.length - 1)]?.querySelector('h3') ?? list.closest('section').querySelector('h2');
-  next.tabIndex = -1;
-  next.focus();
-}
-
-const cards = new Map(); // by the id of a call: its element, and the text that it shows
-
-/** waiting shows the calls that wait. The cards of calls that still wait stay, with the focus and what is typed. */
+/** waiting shows the calls that wait for this user. */
 async function waiting(list) {
   const {approvals} = await ask('GET', 'approvals');
   document.title = approvals.length > 0 ? `(${approvals.length}) Junction` : 'Junction';
-  if (![...cards.values()].every((one) => list.contains(one.node))) cards.clear(); // an error took their place
-  if (approvals.length === 0) {
-    cards.clear();
-    clear(list, h('p', {class: 'dim'}, 'No call waits for you.'));
-    return;
-  }
-  if (cards.size === 0) clear(list);
-  const waits = new Set(approvals.map((call) => call.id));
-  for (const [id, one] of cards) {
-    if (waits.has(id)) continue;
-    one.node.remove();
-    cards.delete(id);
-  }
-  for (const call of approvals) {
-    const text = JSON.stringify(call);
-    const one = cards.get(call.id);
-    if (one?.text === text) continue;
-    const node = card(call, list, () => waiting(list));
-    if (one) one.node.replaceWith(node);
-    else list.append(node);
-    cards.set(call.id, {text, node});
-  }
+  show ??= waitingCalls(list, {t, time, say, async decide(call, verb, body) {
+    await ask('POST', `approvals/${encodeURIComponent(call.id)}/${verb}`, body);
+    await waiting(list);
+  }});
+  show(approvals, 'No call waits for you.');
 }
 
 const calls = (query) => async (list) => {

@@ -210,8 +210,9 @@ func (s *screen) wakes(p *pending, k keypress) bool {
 func (s *screen) asleep(room int) ([]ink.Line, *tea.Cursor) {
 	lines, cursor := s.inputLines(room)
 	hint := ink.Line{ink.T(ink.Warn, "You were typing, so this question waits: press "), ink.T(ink.Accent, "Tab", ink.Bold), ink.T(ink.Warn, " or "), ink.T(ink.Accent, "Enter", ink.Bold), ink.T(ink.Warn, ", pause, then answer.")}
-	cursor.Y++
-	return append([]ink.Line{hint.Cut(s.width)}, lines...), cursor
+	hints := ink.Wrap(hint, s.width)
+	cursor.Y += len(hints)
+	return append(hints, lines...), cursor
 }
 
 // about returns a labelled line of a card, with text from the user or the server.

@@ -285,10 +285,12 @@ func (s *screen) draw() {
 	}
 	if s.panel != nil && len(s.cards) == 0 {
 		s.full = true
-		s.show(append(s.panel.lines(s, s.width, s.height-1), s.status()), nil)
+		lines := s.panel.lines(s, s.width, s.height-len(s.status())) // the log counts as read now
+		s.show(append(lines, s.status()...), nil)
 		return
 	}
-	room := s.height - 2 // one for the status line, one free
+	status := s.status()
+	room := s.height - 1 - len(status) // one is free
 	var bottom []ink.Line
 	var cursor *tea.Cursor
 	live := s.live()
@@ -311,7 +313,7 @@ func (s *screen) draw() {
 	if cursor != nil {
 		cursor.Y += len(live)
 	}
-	s.show(append(append(live[:len(live):len(live)], bottom...), s.status()), cursor)
+	s.show(slices.Concat(live, bottom, status), cursor)
 }
 
 // cardHeight returns the maximum number of lines of a card. A list of servers and a call may fill
@@ -372,11 +374,16 @@ func (s *screen) inputLines(room int) ([]ink.Line, *tea.Cursor) {
 	return lines, cursor
 }
 
+// maxHintLines is the largest number of lines of a hint.
+const maxHintLines = 3
+
 // status returns the status line: the model, the servers, the use of the window, the cost. The
-// least important parts are left out if there is no space.
-func (s *screen) status() ink.Line {
+// least important parts are left out if there is no space. A hint in its place has as many lines as
+// it needs.
+func (s *screen) status() []ink.Line {
 	if s.hint != "" {
-		return ink.Line{ink.T(ink.Warn, plaintext.Line(s.hint, s.width))}
+		lines := ink.Lines(ink.Warn, plaintext.Line(s.hint, maxHintLines*s.width), s.width)
+		return lines[:min(len(lines), maxHintLines, max(1, s.height-2))]
 	}
 	m := s.session.Model()
 	parts := []ink.Span{ink.T(ink.Plain, plaintext.Line(orElse(m.Name, m.Provider), 30))}
@@ -418,7 +425,7 @@ func (s *screen) status() ink.Line {
 		}
 		line = append(line, ink.T(ink.Muted, " · "), p)
 	}
-	return line
+	return []ink.Line{line}
 }
 
 // typedLines returns the lines of text typed on a card.

@@ -1,6 +1,6 @@
 // The views of servers and of conversations in Chromium, as a person uses them: node servers.mjs SCENARIO CHROMIUM LINK SETTINGS.
 // It prints what it saw, FAULT and what was wrong, and at last: end.
-import {execFileSync} from 'node:child_process';
+import {execFile, execFileSync} from 'node:child_process';
 import {readFileSync, readdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {chromium} from 'playwright-core';
@@ -242,6 +242,61 @@ const scenarios = {
     await see('.conversation-note', 'Plan: Write the report');
     await see('.conversation-note li', 'look at the file (done)');
     await look('plan');
+  },
+
+  async approvals() {
+    await settled();
+    const begin = (text) => new Promise((done) => {
+      const [program, ...words] = settings.call;
+      execFile(program, words.map((word) => word.replace('TEXT', text)), {timeout: 60_000}, (error, stdout, stderr) => done(`${error?.code ?? 0} ${stdout}${stderr}`));
+    });
+    const answer = async (waits, want) => {
+      const got = await waits;
+      if (!got.includes(want)) throw new Error(`expected ${want} in ${got}`);
+      say(want);
+    };
+    await page.locator('body').click({position: {x: 1, y: 1}});
+    await page.keyboard.press('g');
+    await page.keyboard.press('a');
+    await see('h1', 'Approvals');
+    await see('p', 'No call waits for an approval.');
+    const hostile = `${payloads[1]}\u202E`;
+    const first = begin(hostile);
+    await see('article h3', 'echo of ours');
+    await see('article dd', 'look first');
+    await see('article dd', 'ann');
+    if ((await page.locator('article pre').innerText()).includes('\u202E')) throw new Error('a hidden character is in the arguments');
+    is('no argument is an element', await page.locator('article img, article script').count(), 0);
+    await look('approvals');
+    await tabTo('Approve');
+    await page.keyboard.press('Enter');
+    await see('[role=status]', 'Approved: echo of ours');
+    await answer(first, '0 ');
+    const second = begin('two');
+    await see('article pre', 'two');
+    await page.locator('article input').last().focus();
+    await page.keyboard.type('not today');
+    const third = begin('three');
+    await see('article pre', 'three');
+    is('what is typed stays', await page.evaluate(() => document.activeElement.value), 'not today');
+    await tabTo('Refuse');
+    await page.keyboard.press('Enter');
+    await see('[role=status]', 'Refused: echo of ours');
+    await answer(second, 'refused it: not today');
+    await page.waitForFunction(() => document.querySelectorAll('article').length === 1);
+    await page.locator('article input').first().fill('2h');
+    await page.locator('button', {hasText: 'Approve'}).click();
+    await see('[role=status]', 'not 2h');
+    await page.locator('article input').first().fill('10m');
+    await page.locator('button', {hasText: 'Approve'}).click();
+    await answer(third, '0 ');
+    await answer(begin('three'), '0 ');
+    await see('p', 'No call waits for an approval.');
+    const [{pid}] = await instances();
+    await go(`servers/${pid}`);
+    await page.locator('button', {hasText: 'Show'}).click();
+    await see('[aria-label="Calls"] td', 'role dev');
+    await see('[aria-label="Calls"] td', 'role sre');
   },
 
   async hostile() {

@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	maxSize   = 8 << 20     // bytes
-	lookPause = time.Second // minimum time between two checks for changes of the file
+	maxSize   = 8 << 20               // bytes
+	lookPause = time.Second           // minimum time between two checks for changes of the file
+	missPause = 10 * time.Millisecond // the same if the element that is looked for is missing
 )
 
 // A File is a list that is stored in a file. It is safe for concurrent use.
@@ -164,28 +165,29 @@ func (f *File[T]) All() ([]T, error) {
 }
 
 // Find returns the element with a name. It notices changes of a file by other processes within a
-// second. While the file cannot be read, Find returns the error of reading it. It reads no store:
+// second, and a new element within 10 milliseconds. While the file cannot be read, Find returns the error of reading it. It reads no store:
 // there it finds the elements of the last [File.Reread].
 func (f *File[T]) Find(name string) (one T, found bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.current(); err != nil {
-		return one, false, err
+	for _, pause := range []time.Duration{lookPause, missPause} {
+		if err := f.current(pause); err != nil {
+			return one, false, err
+		}
+		if i, found := f.byName[name]; found {
+			return f.all[i], true, nil
+		}
 	}
-	i, found := f.byName[name]
-	if !found {
-		return one, false, nil
-	}
-	return f.all[i], true, nil
+	return one, false, nil
 }
 
-// current reads the file unless it did so within the last second. It returns the error of the last
+// current reads the file unless it did so within the last pause. It returns the error of the last
 // check.
-func (s *source) current() error {
+func (s *source) current(pause time.Duration) error {
 	if s.shared != nil {
 		return s.currentShared()
 	}
-	if time.Since(s.looked) >= lookPause {
+	if time.Since(s.looked) >= pause {
 		_ = s.read() // its error is stored
 	}
 	return s.fault

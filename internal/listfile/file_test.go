@@ -57,6 +57,28 @@ func TestChangesOfAnotherProcessAreSeenWithinASecond(t *testing.T) {
 	})
 }
 
+// An element that is not found is looked for again, but not often.
+func TestNewElementsAreFoundAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "things.json")
+		here, elsewhere := open(t, path), open(t, path)
+		time.Sleep(lookPause)
+		for _, name := range []string{"a", "b", "c"} {
+			if _, found, err := here.Find(name); found || err != nil {
+				t.Errorf("%s is found before it was added: %v", name, err)
+			}
+			add(t, elsewhere, one{name, "new"})
+			if _, found, err := here.Find(name); found || err != nil {
+				t.Errorf("%s: the file is read at each miss: %v", name, err)
+			}
+			time.Sleep(missPause)
+			if got, found, err := here.Find(name); !found || err != nil || got.Says != "new" {
+				t.Errorf("%s: %+v, found %v, %v", name, got, found, err)
+			}
+		}
+	})
+}
+
 func TestNoChangeIsLost(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "things.json")
 	var all sync.WaitGroup

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"strings"
 
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway/approvals"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
@@ -18,21 +18,28 @@ func readApprovals(s *Stack, p *Plan) error {
 	if set == nil || set.Webhook == nil {
 		return nil
 	}
-	hook := set.Webhook
-	secret := hook.Secret
-	if s.Secret != nil && secret != "" {
-		var err error
-		if secret, err = s.Secret(context.Background(), secret); err != nil {
-			return fmt.Errorf("approvals.webhook.secret: %w", err)
+	hook := *set.Webhook
+	for _, one := range []struct {
+		name   string
+		text   *string
+		isText bool // whether it can be the text itself, which is a secret then
+	}{{"url", &hook.URL, false}, {"secret", &hook.Secret, true}} {
+		if kind, _ := settings.Reference(*one.text); s.Secret == nil || kind == "" && (!one.isText || *one.text == "") {
+			continue
 		}
+		found, err := s.Secret(context.Background(), *one.text)
+		if err != nil {
+			return fmt.Errorf("approvals.webhook.%s: %w", one.name, err)
+		}
+		*one.text = found
 	}
-	at, err := url.Parse(hook.URL)
+	at, err := settings.WebhookURL(hook.URL)
 	if err != nil {
-		return fmt.Errorf("approvals.webhook.url: %w", err)
+		return err
 	}
 	// The operator named the host, which may therefore be private.
 	client := oauth.Guarded(func(host string) bool { return strings.EqualFold(host, at.Hostname()) })
-	p.webhook = approvals.Webhook{URL: hook.URL, Secret: secret, Slack: hook.Format == "slack", HTTP: client}
+	p.webhook = approvals.Webhook{URL: hook.URL, Secret: hook.Secret, Slack: hook.Format == "slack", HTTP: client}
 	return nil
 }
 

@@ -16,10 +16,9 @@ import (
 
 // Limits, and defaults of the options.
 const (
-	defaultInFlight  = 1_024            // requests of one client at the same time
-	defaultAskTime   = 10 * time.Minute // wait for the response of a legacy client to a request
-	defaultStateTime = time.Hour        // time that a modern client has between two rounds
-	maxState         = 256 << 10        // bytes of requestState
+	defaultInFlight = 1_024            // requests of one client at the same time
+	defaultAskTime  = 10 * time.Minute // wait for the response of a legacy client to a request
+	maxState        = 256 << 10        // bytes of requestState
 
 	maxServerRequests  = 64    // requests to the client in one round or call, or from one subscription
 	maxSessionRequests = 1_024 // requests to the client from all calls and subscriptions of a legacy session
@@ -84,7 +83,7 @@ func New(h mcp.Handler, o Options) (*Edge, error) {
 	}
 	o.InFlight = cmp.Or(max(o.InFlight, 0), defaultInFlight)
 	o.AskTime = cmp.Or(max(o.AskTime, 0), defaultAskTime)
-	o.StateTime = cmp.Or(max(o.StateTime, 0), defaultStateTime)
+	o.StateTime = cmp.Or(max(o.StateTime, 0), mcp.DefaultStateTimeout)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	if o.Seal == nil {
 		ring, err := seal.NewRing()

@@ -51,6 +51,7 @@ host's program or address exists, whether the entry changed, and which servers b
 	}
 	a.JSONFlag(cmd, cli.ServersShown[*Report]{})
 	reach.ConfigFlags(a, cmd.Flags())
+	cmd.Flags().DurationVar(&a.Launch.Timeout, "timeout", 0, fmt.Sprintf("give up a server that does not start within `DURATION` (default %v without work, else %v)", launch.BriefStart, launch.DefaultStart))
 	return cmd
 }
 
@@ -349,14 +350,12 @@ func examine(ctx context.Context, a *cli.App, e launch.Entry, p *Report) {
 		p.Fail("entry", err.Error(), "change the entry")
 		return
 	}
-	limit := launch.StartLimit(t.StartTimeout)
-	start, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
 	began := time.Now()
 	o := a.Launch.Options(t)
+	limit := cmp.Or(o.ConnectTimeout, launch.BriefStart)
 	launch.OffersNothing(&o)
 	defer func() { p.AddRefusals(a.StderrOf(e.Name).Refusals()) }()
-	client, stray, err := dialDoctor(start, t.Transport, o)
+	client, stray, err := dialDoctor(ctx, t.Transport, o)
 	if err != nil {
 		p.FailStart(t.Transport, err, e.Name, stray, limit)
 		return

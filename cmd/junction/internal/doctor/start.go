@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
@@ -22,7 +23,7 @@ const messageTime = 10 * time.Second
 // errNoMessage is the cause of a start that ended after [messageTime].
 var errNoMessage = errors.New("no message arrived")
 
-// dialDoctor connects like [reach.Dial]. stray is the first line of a program's standard output
+// dialDoctor connects like [launch.DialBriefly], or within the limit of the options. stray is the first line of a program's standard output
 // that is not a message. After it, a message must follow within [messageTime].
 func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (client *mcp.Client, stray string, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -35,7 +36,16 @@ func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (clie
 			}
 		}
 	}
-	client, err = reach.Dial(ctx, t, o)
+	if o.ConnectTimeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, o.ConnectTimeout)
+		defer cancel()
+		client, err = mcp.DialWith(limited, t, o)
+	} else {
+		client, err = launch.DialBriefly(ctx, t, o, nil, 0)
+	}
+	if err != nil {
+		err = &cli.ConnectError{Cause: err}
+	}
 	if err != nil && context.Cause(ctx) == errNoMessage {
 		err = fmt.Errorf("%w: %w", errNoMessage, err)
 	}

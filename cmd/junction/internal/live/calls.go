@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -280,7 +281,7 @@ func (c *calls) rows(width int) (rows []row) {
 		if !one.shown || !c.every && one.isHousekeeping() {
 			continue
 		}
-		if one.laidFor != width || one.running > 0 { // the time of a running call changes
+		if one.laidFor != width || one.running > 0 || one.asks { // these change with time
 			one.laid, one.laidFor = row{one.key, one.line(now, width)}, width
 		}
 		rows = append(rows, one.laid)
@@ -325,6 +326,11 @@ func callsHeading(width int) string {
 	return cells(width, cell{8, "time", ""}, cell{client, "client", ""}, cell{what, "server/tool", ""}, cell{7, "outcome", ""}, cell{-7, "took", ""}, cell{width, "arguments, or the reason of the failure", ""})
 }
 
+// hasLeft reports whether the client can no longer continue a call whose response asked for input.
+func (c *call) hasLeft(now time.Time) bool {
+	return c.running == 0 && c.asks && now.Sub(c.began.Add(c.took)) >= mcp.DefaultStateTimeout
+}
+
 // line returns the line for a call.
 func (c *call) line(now time.Time, width int) string {
 	client, what := callColumns(width)
@@ -336,6 +342,8 @@ func (c *call) line(now time.Time, width int) string {
 		if since := now.Sub(c.began); since >= time.Second {
 			took = since.Truncate(time.Second).String()
 		}
+	case c.hasLeft(now):
+		outcome, paint, said = "left", red, "the client did not answer what the call asked for"
 	case c.asks:
 		outcome, paint = "asks", yellow
 	case c.failed:
@@ -381,6 +389,8 @@ func (c *calls) text(key string) string {
 	switch {
 	case one.running > 0:
 		outcome = "running"
+	case one.hasLeft(c.now()):
+		outcome = "the client left, after " + span(one.took)
 	case one.asks:
 		outcome = "needs input from its client, after " + span(one.took)
 	case one.failed:

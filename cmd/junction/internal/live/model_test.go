@@ -12,6 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -313,6 +314,11 @@ func TestRunningCalls(t *testing.T) {
 	event(traffic.Response, false, "tools/call", `{"result":{"resultType":"input_required","inputRequests":{}}}`)
 	u.sees(`asks      1m15s {"from":"a"}`).misses("3 of 10")
 	u.press("enter").sees("needs input from its client").press("esc")
+	was := now
+	now = now.Add(mcp.DefaultStateTimeout)
+	u.press("enter").sees("the client left").press("esc")
+	u.sees(`left      1m15s the client did …`).misses("asks")
+	now = was
 	event(traffic.Request, true, "tools/call", request)
 	u.sees("running")
 	event(traffic.Response, false, "tools/call", `{"result":{"content":[]}}`)

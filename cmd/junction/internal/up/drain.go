@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -71,6 +72,20 @@ func WaitBeforeDrain(ctx context.Context, a *cli.App, d Drain) {
 	case <-time.After(d.Delay):
 	case <-a.Kill:
 	}
+}
+
+// untilKilled returns a context of ctx that also ends at a second signal. The caller must call end.
+func untilKilled(ctx context.Context, a *cli.App) (until context.Context, end func()) {
+	until, cancel := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-a.Kill:
+			cancel()
+		case <-until.Done():
+		}
+	})
+	return until, func() { cancel(); waiting.Wait() }
 }
 
 // A departure is the handler of an address that shuts down behind a load balancer. Once it begins,

@@ -2,6 +2,7 @@ package up
 
 import (
 	"bytes"
+	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
@@ -21,6 +22,9 @@ import (
 // maxRevoked is the largest size of a file of revoked certificates in bytes.
 const maxRevoked = 64 << 20
 
+// maxSerial is the largest size of a serial number in bytes (RFC 5280 section 4.1.2.2).
+const maxSerial = 20
+
 // crlType is the type of a PEM block with a certificate revocation list.
 const crlType = "X509 CRL"
 
@@ -34,12 +38,12 @@ const (
 type revocation struct {
 	byIssuer map[string]bool // issuer in DER and serial number, of revocation lists
 	serials  map[string]bool // serial numbers of a list in text, of any issuer
-	sums     map[string]bool // SHA-256 of certificates
+	sums     map[string]bool // SHA-1 and SHA-256 of certificates
 	ends     time.Time       // when the first of the revocation lists should have been replaced; zero without one
 }
 
 // readRevoked reads a file of revoked certificates. It has either certificate revocation lists, in
-// PEM or DER, that the authorities signed, or lines of text with a serial number or a SHA-256 each.
+// PEM or DER, that the authorities signed, or lines of text as [revocation.addLine] reads them.
 func readRevoked(path string, authorities []*x509.Certificate) (r revocation, err error) {
 	text, err := filename.ReadAtMost(path, maxRevoked)
 	if err != nil {
@@ -73,21 +77,48 @@ func readRevoked(path string, authorities []*x509.Certificate) (r revocation, er
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		digits := strings.ToLower(strings.ReplaceAll(line[strings.LastIndexByte(line, '=')+1:], ":", "")) // openssl prints serial=01, and SHA256 Fingerprint=AA:BB
-		if len(digits)%2 == 1 {
-			digits = "0" + digits
-		}
-		value, err := hex.DecodeString(digits)
-		switch {
-		case err != nil || len(value) == 0 || len(value) > sha256.Size || len(value) > 20 && len(value) < sha256.Size:
-			return r, fmt.Errorf("line %d: expected a serial number or a SHA-256 in hexadecimal, got %.80q", n, line)
-		case len(value) == sha256.Size:
-			r.sums[string(value)] = true
-		default:
-			r.serials[string(bytes.TrimLeft(value, "\x00"))] = true
+		if err := r.addLine(line); err != nil {
+			return r, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
 	return r, nil
+}
+
+// addLine adds the certificates that a line names by a serial number or a fingerprint in
+// hexadecimal. A name before it, as openssl prints (serial=01, SHA256 Fingerprint=AA:BB) or as in
+// sha1:aabb, tells which. Without it, 20 bytes are a serial number or a SHA-1: certificates with
+// either are revoked.
+func (r *revocation) addLine(line string) error {
+	name, digits := "", strings.ToLower(line)
+	if at := strings.LastIndexByte(digits, '='); at >= 0 {
+		name, digits = digits[:at], digits[at+1:]
+	} else if before, after, found := strings.Cut(digits, ":"); found && slices.Contains([]string{"serial", "sha1", "sha256"}, before) {
+		name, digits = before, after
+	}
+	digits = strings.ReplaceAll(strings.TrimSpace(digits), ":", "")
+	if len(digits)%2 == 1 {
+		digits = "0" + digits
+	}
+	value, err := hex.DecodeString(digits)
+	isSerial, size := strings.Contains(name, "serial"), 0
+	switch {
+	case strings.Contains(name, "sha1"):
+		size = sha1.Size
+	case strings.Contains(name, "sha256"):
+		size = sha256.Size
+	case strings.Contains(name, "fingerprint"):
+		return fmt.Errorf("expected a serial number, a SHA-1 or a SHA-256, got %.80q", line)
+	}
+	switch n := len(value); {
+	case err != nil, n == 0, size > 0 && n != size, n > maxSerial && (n != sha256.Size || isSerial):
+		return fmt.Errorf("expected a serial number or a SHA-256 in hexadecimal, such as serial:01, sha1:… or sha256:…, got %.80q", line)
+	case size == 0 && n <= maxSerial:
+		r.serials[string(bytes.TrimLeft(value, "\x00"))] = true
+	}
+	if n := len(value); !isSerial && (n == sha1.Size || n == sha256.Size) {
+		r.sums[string(value)] = true
+	}
+	return nil
 }
 
 // add adds a certificate revocation list.
@@ -121,8 +152,8 @@ func (r *revocation) add(der []byte, authorities []*x509.Certificate) error {
 // has reports whether a certificate is revoked.
 func (r *revocation) has(c *x509.Certificate) bool {
 	serial := string(c.SerialNumber.Bytes())
-	sum := sha256.Sum256(c.Raw)
-	return r.byIssuer[string(c.RawIssuer)+"\x00"+serial] || r.serials[serial] || r.sums[string(sum[:])]
+	long, short := sha256.Sum256(c.Raw), sha1.Sum(c.Raw)
+	return r.byIssuer[string(c.RawIssuer)+"\x00"+serial] || r.serials[serial] || r.sums[string(long[:])] || r.sums[string(short[:])]
 }
 
 // refuses reports whether all chains of a client have a revoked certificate.

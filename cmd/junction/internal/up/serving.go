@@ -280,17 +280,19 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	leaving.begin()
 	WaitBeforeDrain(ctx, a, f.drain)
 	leaving.refuseNew()
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.Time)
+	killed, end := untilKilled(context.WithoutCancel(ctx), a)
+	defer end()
+	drain, cancel := context.WithTimeout(killed, f.drain.Time)
 	defer cancel()
 	d.settle(drain)
 	err = d.shutdown(drain)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), LastResponseTime) // for the responses to cancelled requests
+	last, cancel := context.WithTimeout(killed, LastResponseTime) // for the responses to cancelled requests
 	defer cancel()
 	if err := server.Shutdown(last); err != nil {
 		server.Close()
 	}
 	<-ended
-	if errors.Is(err, context.DeadlineExceeded) {
+	if err != nil && drain.Err() != nil {
 		a.Screen.Printf("junction: some requests were still running and were cancelled\n")
 	}
 	return nil

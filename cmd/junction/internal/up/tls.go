@@ -81,23 +81,33 @@ type Certificate struct {
 
 	mu     sync.Mutex
 	Looked time.Time
-	fault  string // last logged reason why the files cannot be used; empty if they can
-	stamp  string // identifies the versions of the files
 	now    *tls.Config
 	issued *autocert.Manager // gets the certificates by ACME; nil without it
 	failed string            // last logged reason why ACME issues none; empty if it does
 
-	refused      revocation // revoked certificates of clients
-	refusedStamp string     // identifies the versions of the files of refused
-	refusedFault string     // last logged reason why their file cannot be used; empty if it can
+	// The files of each part are read again by themselves: a fault of one part keeps no other away.
+	ofSite, ofClients, ofRevoked part
+
+	site    []tls.Certificate // empty with ACME
+	clients *x509.CertPool    // authorities of clients; nil if they need no certificate
+	refused revocation        // revoked certificates of clients
 
 	begins time.Time // the certificate and its signers are valid only between begins and ends
 	ends   time.Time
 }
 
-// Config returns the configuration for a new connection. If the files cannot be read, it returns
-// the earlier configuration. After a change it returns a new one, so that no client can resume a
-// session that a removed authority allowed.
+// A part describes files that are read together.
+type part struct {
+	stamp string // identifies the versions of the files in use; empty before the first
+	fault string // last logged reason why the files cannot be used; empty if they can
+}
+
+// A tlsFile is a file and the flag that names it.
+type tlsFile struct{ flag, path string }
+
+// Config returns the configuration for a new connection. Of files that cannot be read, the earlier
+// content stays in use. After a change it returns a new one, so that no client can resume a session
+// that a removed authority allowed.
 func (c *Certificate) Config(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	if hello != nil && c.issued != nil && slices.Equal(hello.SupportedProtos, []string{acme.ALPNProto}) { // the authority, which has no certificate of a client
 		return &tls.Config{GetCertificate: c.issued.GetCertificate, NextProtos: []string{acme.ALPNProto}, MinVersion: tls.VersionTLS12}, nil
@@ -108,49 +118,68 @@ func (c *Certificate) Config(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		return c.now, nil
 	}
 	c.Looked = time.Now()
-	if err := c.readRevoked(); err != nil && c.now == nil {
-		return nil, err
-	}
-	stamp := ""
-	for _, file := range []struct{ flag, path string }{{"--tls-cert", c.Cert}, {"--tls-key", c.Key}, {"--tls-client-ca", c.ClientCA}} {
-		if file.path == "" {
+	changed := c.now == nil
+	cert, key := tlsFile{"--tls-cert", c.Cert}, tlsFile{"--tls-key", c.Key}
+	authorities, revoked := tlsFile{"--tls-client-ca", c.ClientCA}, tlsFile{"--tls-client-revoked", c.Revoked}
+	for _, one := range []struct {
+		part  *part
+		used  bool
+		files []tlsFile
+		read  func() error
+		fault string // is logged with the reason
+		open  bool   // whether a change needs a new configuration
+	}{
+		{&c.ofRevoked, c.Revoked != "", []tlsFile{revoked, authorities}, c.readRevoked, "junction: the new revoked certificates cannot be used; the earlier ones stay in use", false},
+		{&c.ofSite, c.issued == nil, []tlsFile{cert, key}, c.readSite, "junction: the new certificate cannot be used; the earlier one stays in use", true},
+		{&c.ofClients, c.ClientCA != "", []tlsFile{authorities}, c.readClients, "junction: the new authorities of clients cannot be used; the earlier ones stay in use", true},
+	} {
+		if !one.used {
 			continue
 		}
-		one, err := stampOf(file.flag, file.path)
+		was, why := one.part.stamp, ""
+		if err := one.part.reread(one.files, one.read); err != nil {
+			if c.now == nil {
+				return nil, err
+			}
+			if why = err.Error(); why != one.part.fault { // log once and not for each connection
+				c.Log.Error(one.fault, "error", err)
+			}
+		}
+		one.part.fault = why
+		changed = changed || one.open && one.part.stamp != was
+	}
+	if !changed {
+		return c.now, nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Certificates: c.site}
+	if c.issued != nil {
+		config.GetCertificate = c.obtain
+	}
+	if c.clients != nil {
+		config.ClientCAs, config.ClientAuth = c.clients, tls.RequireAndVerifyClientCert
+	}
+	c.now = config
+	return config, nil
+}
+
+// reread calls read if one of the files has changed since the last read that succeeded.
+func (p *part) reread(files []tlsFile, read func() error) error {
+	stamp := ""
+	for _, f := range files {
+		one, err := stampOf(f.flag, f.path)
 		if err != nil {
-			return c.before(err)
+			return err
 		}
 		stamp += one
 	}
-	if c.now != nil && stamp == c.stamp {
-		c.fault = ""
-		return c.now, nil
+	if stamp == p.stamp {
+		return nil
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
-	if c.issued != nil {
-		config.GetCertificate = c.obtain
-	} else {
-		fresh, err := tls.LoadX509KeyPair(c.Cert, c.Key)
-		if err != nil { // another program may be writing a file
-			return c.before(fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.Cert, c.Key, err))
-		}
-		config.Certificates = []tls.Certificate{fresh}
+	if err := read(); err != nil {
+		return err
 	}
-	if c.ClientCA != "" {
-		text, err := os.ReadFile(c.ClientCA)
-		if err != nil {
-			return c.before(fmt.Errorf("--tls-client-ca: %w", err))
-		}
-		if config.ClientCAs = x509.NewCertPool(); !config.ClientCAs.AppendCertsFromPEM(text) {
-			return c.before(fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", c.ClientCA))
-		}
-		config.ClientAuth = tls.RequireAndVerifyClientCert
-	}
-	c.now, c.stamp, c.fault = config, stamp, ""
-	for _, one := range config.Certificates {
-		c.noteTimes(one.Certificate)
-	}
-	return c.now, nil
+	p.stamp = stamp
+	return nil
 }
 
 // stampOf returns a text that identifies the version of a file.
@@ -165,46 +194,46 @@ func stampOf(flag, path string) (string, error) {
 	return fmt.Sprintln(info.ModTime().UnixNano(), info.Size()), nil
 }
 
-// readRevoked reads the revoked certificates if their file or that of the authorities has changed.
-// A fault of the other files does not keep them away. The caller holds the lock.
-func (c *Certificate) readRevoked() error {
-	if c.Revoked == "" {
-		return nil
+// readSite reads the certificate of the address. The caller holds the lock.
+func (c *Certificate) readSite() error {
+	fresh, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+	if err != nil { // another program may be writing a file
+		return fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.Cert, c.Key, err)
 	}
-	err := func() error {
-		stamp, err := stampOf("--tls-client-revoked", c.Revoked)
-		if err != nil {
-			return err
-		}
-		authorities, err := stampOf("--tls-client-ca", c.ClientCA)
-		if err != nil {
-			return err
-		}
-		if stamp += authorities; stamp == c.refusedStamp {
-			return nil
-		}
-		text, err := os.ReadFile(c.ClientCA)
-		if err != nil {
-			return fmt.Errorf("--tls-client-ca: %w", err)
-		}
-		refused, err := readRevoked(c.Revoked, certificatesIn(text))
-		if err != nil {
-			return fmt.Errorf("--tls-client-revoked: %s: %w", c.Revoked, err)
-		}
-		if c.refused, c.refusedStamp = refused, stamp; c.now != nil {
-			c.warnExpiry(time.Now())
-		}
-		return nil
-	}()
-	why := ""
+	c.site = []tls.Certificate{fresh}
+	c.noteTimes(fresh.Certificate)
+	return nil
+}
+
+// readClients reads the authorities of clients. The caller holds the lock.
+func (c *Certificate) readClients() error {
+	text, err := os.ReadFile(c.ClientCA)
 	if err != nil {
-		why = err.Error()
+		return fmt.Errorf("--tls-client-ca: %w", err)
 	}
-	if why != c.refusedFault && why != "" && c.now != nil {
-		c.Log.Error("junction: the new revoked certificates cannot be used; the earlier ones stay in use", "error", err)
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", c.ClientCA)
 	}
-	c.refusedFault = why
-	return err
+	c.clients = pool
+	return nil
+}
+
+// readRevoked reads the revoked certificates, whose lists the authorities of clients signed. The
+// caller holds the lock.
+func (c *Certificate) readRevoked() error {
+	text, err := os.ReadFile(c.ClientCA)
+	if err != nil {
+		return fmt.Errorf("--tls-client-ca: %w", err)
+	}
+	refused, err := readRevoked(c.Revoked, certificatesIn(text))
+	if err != nil {
+		return fmt.Errorf("--tls-client-revoked: %s: %w", c.Revoked, err)
+	}
+	if c.refused = refused; c.now != nil {
+		c.warnExpiry(time.Now())
+	}
+	return nil
 }
 
 // noteTimes notes between which times a certificate and its signers are valid. The caller holds the
@@ -237,17 +266,6 @@ func certificatesIn(text []byte) (all []*x509.Certificate) {
 			all = append(all, one)
 		}
 	}
-}
-
-func (c *Certificate) before(err error) (*tls.Config, error) {
-	if c.now == nil {
-		return nil, err
-	}
-	if why := err.Error(); why != c.fault { // log once and not for each connection
-		c.fault = why
-		c.Log.Error("junction: the new certificate cannot be used; the earlier one stays in use", "error", err)
-	}
-	return c.now, nil
 }
 
 // checkExpiry reads changed files, and logs a line if the certificate expires soon or is not valid

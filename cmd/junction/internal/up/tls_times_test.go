@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
 	"log/slog"
 	"math/big"
 	"net"
@@ -101,7 +102,8 @@ func TestAuthoritiesOfClientsAreReadAgain(t *testing.T) {
 	s := settings.TLS{}
 	s.Cert, s.Key = clitest.Save(t, dir, "site", site, siteKey)
 	s.ClientCA, _ = clitest.Save(t, dir, "ca", first.Cert, first.Key)
-	c := &up.Certificate{TLS: s, Log: slog.New(slog.DiscardHandler)}
+	var said clitest.SafeBuffer
+	c := &up.Certificate{TLS: s, Log: slog.New(slog.NewTextHandler(&said, nil))}
 	lets := func(a *clitest.Authority) bool {
 		t.Helper()
 		c.Looked = time.Time{}
@@ -152,4 +154,26 @@ func TestAuthoritiesOfClientsAreReadAgain(t *testing.T) {
 	}
 	write(text)
 	check("when it changed", false, true)
+	// A fault of the certificate does not keep the authorities away, nor theirs the certificate.
+	if err := os.WriteFile(s.Cert, []byte("half of it"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write(append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: first.Cert.Raw})...))
+	check("while the certificate is broken", true, true)
+	write([]byte("broken once more"))
+	fresh, freshKey := second.Sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "fresh"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	_, _ = clitest.Save(t, dir, "site", fresh, freshKey)
+	check("while the authorities are broken", true, true)
+	config, err := c.Config(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := config.Certificates[0].Leaf.Subject.CommonName; got != "fresh" {
+		t.Errorf("the certificate is that of %q", got)
+	}
+	for text, n := range map[string]int{"the new authorities of clients cannot be used": 2, "the new certificate cannot be used": 1} {
+		if got := strings.Count(said.String(), text); got != n {
+			t.Errorf("%q is logged %d times, expected %d:\n%s", text, got, n, said.String())
+		}
+	}
 }

@@ -415,7 +415,10 @@ func dialForList(ctx context.Context, a *cli.App, t launch.Target, starts *Start
 		return client, reach.AddRemedy(a, t, err)
 	}
 	if !program || !t.IsInstalled && !launch.Startable(a.Place, t.Server) {
-		client, err := reach.Dial(ctx, t.Transport, o)
+		client, err := launch.DialBriefly(ctx, t.Transport, o, nil, o.ConnectTimeout)
+		if err != nil {
+			err = &cli.ConnectError{Cause: err}
+		}
 		return client, reach.AddRemedy(a, t, err)
 	}
 	start, err := starts.begin(ctx, t.Name)
@@ -426,7 +429,7 @@ func dialForList(ctx context.Context, a *cli.App, t launch.Target, starts *Start
 	if a.Launch.Timeout > 0 {
 		return reach.Dial(ctx, t.Transport, o)
 	}
-	client, err := launch.Dial(ctx, t.Transport, o, start, t.StartTimeout, false)
+	client, err := launch.DialBriefly(ctx, t.Transport, o, start, t.StartTimeout)
 	if err != nil {
 		return nil, &cli.ConnectError{Cause: err}
 	}
