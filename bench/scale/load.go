@@ -169,7 +169,7 @@ func (w *world) measure(d *deployment, era string) (m measurement, err error) {
 			return m, err
 		}
 	}
-	quiet, err := w.store.rate(w.slice) // commands of idle replicas
+	quiet, _, err := w.store.rate(w.slice) // commands of idle replicas
 	if err != nil {
 		return m, err
 	}
@@ -194,7 +194,7 @@ func (w *world) measure(d *deployment, era string) (m measurement, err error) {
 	m.cpu = after - before
 	now, err := w.store.count()
 	if err == nil {
-		m.store = max(0, float64(now-stored)-quiet*m.wall.Seconds()) / float64(calls)
+		m.store = max(0, float64(now.sent-stored.sent)-quiet*m.wall.Seconds()) / float64(calls)
 	}
 	return m, err
 }

@@ -17,6 +17,7 @@
 //	of first    CPU for a call, divided by that of the first row of the same clients, in the same round
 //	store/call  commands of the store for a call, if it is a Valkey, without those of idle replicas
 //
+// With -quiet, it prints the commands of the store for each number of replicas while nothing calls.
 // With -idle, it opens so many legacy sessions at one replica, uses each once, and prints how much
 // memory they take after all connections are closed.
 package main
@@ -47,6 +48,7 @@ type options struct {
 	slice     time.Duration
 	rounds    int
 	idle      int
+	quiet     time.Duration
 	eras      []string
 }
 
@@ -64,6 +66,7 @@ func main() {
 	flag.DurationVar(&o.slice, "for", 3*time.Second, "the time of one measurement")
 	flag.IntVar(&o.rounds, "rounds", 7, "the number of measurements of each deployment")
 	flag.IntVar(&o.idle, "idle", 0, "measure the memory of so many idle sessions instead")
+	flag.DurationVar(&o.quiet, "quiet", 0, "count the commands of the store in this `TIME` without calls instead")
 	flag.Parse()
 	o.junctions, o.eras = strings.Split(*junctions, ","), strings.Split(*eras, ",")
 	for text := range strings.SplitSeq(*counts, ",") {
@@ -88,8 +91,14 @@ func run(o *options) (err error) {
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
 	for _, binary := range o.junctions {
-		if o.idle > 0 {
+		switch {
+		case o.idle > 0:
 			if err := w.measureIdle(binary); err != nil {
+				return err
+			}
+			continue
+		case o.quiet > 0:
+			if err := w.measureQuiet(binary); err != nil {
 				return err
 			}
 			continue
@@ -105,7 +114,7 @@ func run(o *options) (err error) {
 			}
 		}
 	}
-	if o.idle > 0 {
+	if len(w.deployments) == 0 || o.idle > 0 || o.quiet > 0 {
 		return nil
 	}
 	var rows []*row

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -47,14 +48,17 @@ func (p *process) end() {
 	_ = p.command.Wait()
 }
 
-// freeAddress returns an address on which nothing listens.
+// freeAddress returns an address on which nothing listens, and whose port the system gives to no
+// connection.
 func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	for range 100 {
+		address := fmt.Sprint("127.0.0.1:", 20_000+rand.IntN(10_000))
+		l, err := net.Listen("tcp", address)
+		if err == nil {
+			return address, l.Close()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	return "", errors.New("no port of loopback is free")
 }
 
 // A world has the deployments and the server behind them.
