@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -31,22 +33,25 @@ func (w *world) measureIdle(binary string) error {
 		if err != nil {
 			return err
 		}
-		if err := openAll(p, w.idle); err != nil {
+		listening, err := w.openAll(p)
+		defer closeAll(listening)
+		if err != nil {
 			return err
 		}
 		after, now, err := p.memory()
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s: %d idle legacy sessions: heap %+.2f MB, resident memory %+.2f MB\n", d.name, w.idle, float64(after-before)/1e6, float64(now-rss)/1e6)
+		fmt.Printf("%s: %d idle legacy sessions with %d streams: heap %+.2f MB, resident memory %+.2f MB\n", d.name, w.idle, len(listening), float64(after-before)/1e6, float64(now-rss)/1e6)
 	}
 	return nil
 }
 
-// openAll opens sessions, calls the tool once in each, and closes the connections.
-func openAll(p *process, n int) error {
+// openAll opens sessions, and calls the tool once in each. It returns the connections of their
+// streams, if any.
+func (w *world) openAll(p *process) (listening []*wire, err error) {
 	const callers = 16
-	fails := make([]error, callers)
+	fails, streams := make([]error, callers), make([][]*wire, callers)
 	var running sync.WaitGroup
 	for c := range callers {
 		running.Go(func() {
@@ -56,10 +61,17 @@ func openAll(p *process, n int) error {
 				return
 			}
 			defer conn.Close()
-			for range (n + c) / callers {
+			for range (w.idle + c) / callers {
 				id, err := conn.open()
 				if err == nil {
 					err = conn.call(id, 2)
+				}
+				if err == nil && w.streams {
+					var stream *wire
+					if stream, err = dial(p.address); err == nil {
+						streams[c] = append(streams[c], stream)
+						err = stream.listen(id)
+					}
 				}
 				if err != nil {
 					fails[c] = err
@@ -69,12 +81,13 @@ func openAll(p *process, n int) error {
 		})
 	}
 	running.Wait()
-	for _, err := range fails {
-		if err != nil {
-			return err
-		}
+	return slices.Concat(streams...), errors.Join(fails...)
+}
+
+func closeAll(all []*wire) {
+	for _, w := range all {
+		w.Close()
 	}
-	return nil
 }
 
 var (

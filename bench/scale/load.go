@@ -98,6 +98,27 @@ func (w *wire) call(session string, id int64) error {
 	return err
 }
 
+// use calls the tool, or cancels a call that does not run.
+func (w *wire) use(era, session string, id int64) error {
+	if era != "cancel" {
+		return w.call(session, id)
+	}
+	_, _, err := w.post(legacyHead, session, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"none"}}`)
+	return err
+}
+
+// listen opens a stream of notifications.
+func (w *wire) listen(session string) error {
+	if _, err := fmt.Fprintf(w, "GET /mcp HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n%sMcp-Session-Id: %s\r\n\r\n", w.RemoteAddr(), legacyHead, session); err != nil {
+		return err
+	}
+	response, err := http.ReadResponse(w.in, nil)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New("listen: " + response.Status)
+	}
+	return err
+}
+
 // A balancer chooses the replica with the fewest calls, but not the last one of the caller. It uses
 // few connections.
 type balancer struct {
@@ -164,7 +185,7 @@ func (d *deployment) openSessions(n int) error {
 
 // measure calls the tool for a while.
 func (w *world) measure(d *deployment, era string) (m measurement, err error) {
-	if era == "legacy" && d.sessions == nil {
+	if era != "modern" && d.sessions == nil {
 		if err := d.openSessions(max(w.sessions, 1)); err != nil {
 			return m, err
 		}
@@ -221,12 +242,12 @@ func (d *deployment) load(era string, until time.Time) (int, error) {
 		running.Go(func() {
 			for last := -1; failed.Load() == nil && time.Now().Before(until); calls.Add(1) {
 				session, id := "", next.Add(1)
-				if era == "legacy" {
+				if era != "modern" {
 					session = d.sessions[int(id)%len(d.sessions)]
 				}
 				to, w, err := b.choose(last)
 				if err == nil {
-					if err = w.call(session, id); err == nil {
+					if err = w.use(era, session, id); err == nil {
 						b.done(to, w)
 					} else {
 						w.Close()

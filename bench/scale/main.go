@@ -19,7 +19,7 @@
 //
 // With -quiet, it prints the commands of the store for each number of replicas while nothing calls.
 // With -idle, it opens so many legacy sessions at one replica, uses each once, and prints how much
-// memory they take after all connections are closed.
+// memory they take. All connections are closed before, except those of -streams.
 package main
 
 import (
@@ -49,6 +49,8 @@ type options struct {
 	rounds    int
 	idle      int
 	quiet     time.Duration
+	streams   bool
+	settings  string
 	eras      []string
 }
 
@@ -57,7 +59,7 @@ func main() {
 	var o options
 	junctions := flag.String("junction", "junction", "measure these `BINARIES`, with commas")
 	counts := flag.String("replicas", "1,2,4", "measure deployments of these `NUMBERS` of replicas")
-	eras := flag.String("eras", "legacy,modern", "measure calls of clients of these `ERAS`")
+	eras := flag.String("eras", "legacy,modern", "measure calls of clients of these `ERAS`; cancel: notifications that each replica passes on to all others")
 	flag.StringVar(&o.server, "server", "server", "the `BINARY` of ../server")
 	flag.Float64Var(&o.core, "core", 0, "the part of a core that each replica may use; 0 for no limit")
 	flag.BoolVar(&o.memory, "memory", false, "measure one replica that keeps its sessions in memory, too")
@@ -66,6 +68,8 @@ func main() {
 	flag.DurationVar(&o.slice, "for", 3*time.Second, "the time of one measurement")
 	flag.IntVar(&o.rounds, "rounds", 7, "the number of measurements of each deployment")
 	flag.IntVar(&o.idle, "idle", 0, "measure the memory of so many idle sessions instead")
+	flag.BoolVar(&o.streams, "streams", false, "with -idle, open a stream of notifications in each session")
+	flag.StringVar(&o.settings, "settings", "{}", "further settings of the replicas, as `JSON`")
 	flag.DurationVar(&o.quiet, "quiet", 0, "count the commands of the store in this `TIME` without calls instead")
 	flag.Parse()
 	o.junctions, o.eras = strings.Split(*junctions, ","), strings.Split(*eras, ",")

@@ -125,7 +125,19 @@ func (w *world) close() error {
 func (w *world) deploy(binary string, replicas int, sealed bool) (*deployment, error) {
 	d := &deployment{kind: filepath.Base(binary) + " memory", sealed: sealed}
 	settings := map[string]any{"tools": "all"}
+	if err := json.Unmarshal([]byte(w.settings), &settings); err != nil {
+		return nil, fmt.Errorf("-settings: %w", err)
+	}
+	var addresses, origins []string
+	for range replicas {
+		address, err := freeAddress()
+		if err != nil {
+			return nil, err
+		}
+		addresses, origins = append(addresses, address), append(origins, "http://"+address)
+	}
 	if sealed {
+		settings["peers"] = origins
 		d.kind = filepath.Base(binary) + " sealed"
 		settings["stateKeys"] = []string{strings.Repeat("0123456789abcdef", 4)}
 		if w.state != "" {
@@ -142,7 +154,7 @@ func (w *world) deploy(binary string, replicas int, sealed bool) (*deployment, e
 	if err != nil {
 		return nil, err
 	}
-	for i := range replicas {
+	for i, address := range addresses {
 		home := filepath.Join(w.dir, fmt.Sprint(len(w.deployments), "-", i))
 		if err := os.Mkdir(home, 0o700); err != nil {
 			return nil, err
@@ -151,7 +163,7 @@ func (w *world) deploy(binary string, replicas int, sealed bool) (*deployment, e
 		if err := os.WriteFile(file, config, 0o600); err != nil {
 			return nil, err
 		}
-		p, err := startReplica(binary, home, file, w.environment...)
+		p, err := startReplica(binary, address, home, file, w.environment...)
 		if err != nil {
 			return nil, err
 		}
@@ -170,11 +182,8 @@ func (w *world) deploy(binary string, replicas int, sealed bool) (*deployment, e
 	return d, nil
 }
 
-func startReplica(binary, home, file string, environment ...string) (p *process, err error) {
-	p = &process{}
-	if p.address, err = freeAddress(); err != nil {
-		return nil, err
-	}
+func startReplica(binary, address, home, file string, environment ...string) (p *process, err error) {
+	p = &process{address: address}
 	if p.admin, err = freeAddress(); err != nil {
 		return nil, err
 	}
