@@ -12,6 +12,7 @@
 // make. Load and server need the rest. The columns are
 //
 //	calls/s     of all replicas
+//	busy        the used part of -core; with little of it, load, server or machine are the limit
 //	µs/call     CPU of all replicas for a call
 //	of linear   throughput divided by that of one replica times their number
 //	of first    CPU for a call, divided by that of the first row of the same clients, in the same round
@@ -23,6 +24,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -144,7 +146,7 @@ func run(o *options) (err error) {
 			}
 		}
 	}
-	return report(rows)
+	return report(rows, o.core)
 }
 
 // A row has the measurements of a deployment with the clients of one era, in the order of the
@@ -165,18 +167,21 @@ func (r *row) median(of func(round int) float64) float64 {
 	return values[len(values)/2]
 }
 
-// report prints the table.
-func report(rows []*row) error {
+// report prints the table of replicas that may use a part of a core, or all if it is 0.
+func report(rows []*row, core float64) error {
 	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "clients\tdeployment\treplicas\tcalls/s\tµs/call\tof linear\tof first\tstore/call\t")
+	fmt.Fprintln(t, "clients\tdeployment\treplicas\tcalls/s\tbusy\tµs/call\tof linear\tof first\tstore/call\t")
 	for _, r := range rows {
 		same := func(s *row) bool { return s.era == r.era }
 		first := rows[slices.IndexFunc(rows, same)]
 		one := rows[slices.IndexFunc(rows, func(s *row) bool {
 			return same(s) && s.deployment.kind == r.deployment.kind
 		})]
-		fmt.Fprintf(t, "%s\t%s\t%d\t%.0f\t%.1f\t%.3f\t%.3f\t%.4f\t\n", r.era, r.deployment.name, len(r.deployment.replicas),
+		fmt.Fprintf(t, "%s\t%s\t%d\t%.0f\t%.2f\t%.1f\t%.3f\t%.3f\t%.4f\t\n", r.era, r.deployment.name, len(r.deployment.replicas),
 			r.median(func(i int) float64 { return r.all[i].rate() }),
+			r.median(func(i int) float64 {
+				return r.all[i].cpu.Seconds() / r.all[i].wall.Seconds() / float64(len(r.deployment.replicas)) / cmp.Or(core, 1)
+			}),
 			r.median(func(i int) float64 { return r.all[i].cost() }),
 			r.median(func(i int) float64 {
 				return r.all[i].rate() * float64(len(one.deployment.replicas)) / float64(len(r.deployment.replicas)) / one.all[i].rate()
