@@ -2,7 +2,10 @@ module github.com/junction-mcp/junction/bench
 
 go 1.26.0
 
-require github.com/junction-mcp/junction v0.0.0
+require (
+	github.com/junction-mcp/junction v0.0.0
+	golang.org/x/sys v0.50.0
+)
 
 require (
 	cel.dev/cel-go v0.33.2 // indirect

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,8 @@ const (
 	idleTime     = time.Second            // time without calls after which a counter gives back its part
 	maxSyncing   = 8                      // counters that are synced at the same time
 	maxTries     = 20                     // attempts to change a count that other replicas change, too
+	firstBackoff = 4 * time.Millisecond   // longest time between the first two attempts; it doubles with each
+	lastBackoff  = syncPause              // longest time between two attempts
 	// early is the part of a limit that calls may use before the first sync of a counter, divided by
 	// the number of replicas.
 	early = 0.1
@@ -296,14 +299,14 @@ func (c *sharedCount) sync(ctx context.Context, end bool) (idle bool) {
 	back, spent := c.have, c.spent
 	c.have = 0
 	c.mu.Unlock()
-	level, took, err := c.exchange(ctx, now, back-spent, !idle && !c.after)
+	at, level, took, err := c.exchange(ctx, back-spent, !idle && !c.after)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.release()
 	c.tried = now
 	switch {
 	case err == nil:
-		c.have, c.took, c.level, c.spent, c.synced, c.alone, c.isFresh = took, took, level, c.spent-spent, now, nil, false
+		c.have, c.took, c.level, c.spent, c.synced, c.alone, c.isFresh = took, took, level, c.spent-spent, at, nil, false
 	case c.after: // the next sync subtracts what was spent
 	case c.shares.group.Away() != nil || end:
 		c.spent = 0 // and the part is lost; the level in the store grows again in time
@@ -313,14 +316,23 @@ func (c *sharedCount) sync(ctx context.Context, end bool) (idle bool) {
 	return idle
 }
 
-// exchange adds to the level in the store, and takes a part of it if needed.
-func (c *sharedCount) exchange(ctx context.Context, now time.Time, add float64, needs bool) (level, took float64, err error) {
+// exchange adds to the level in the store, and takes a part of it if needed. It returns the level at
+// a time, and the part.
+func (c *sharedCount) exchange(ctx context.Context, add float64, needs bool) (now time.Time, level, took float64, err error) {
 	g := c.shares.group
-	for range maxTries {
+	for try := range maxTries {
+		if try > 0 { // so that replicas that collided do not collide again
+			select {
+			case <-time.After(rand.N(min(firstBackoff<<try, lastBackoff))):
+			case <-ctx.Done():
+				return now, 0, 0, ctx.Err()
+			}
+		}
+		now = time.Now()
 		e, err := g.Get(ctx, c.key)
 		stored := storedCount{c.most, now}
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
-			return 0, 0, err
+			return now, 0, 0, err
 		}
 		if err == nil && json.Unmarshal(e.Value, &stored) != nil { // no replica wrote this
 			stored = storedCount{0, now}
@@ -340,13 +352,13 @@ func (c *sharedCount) exchange(ctx context.Context, now time.Time, add float64, 
 		}
 		text, err := json.Marshal(stored)
 		if err != nil {
-			return 0, 0, err
+			return now, 0, 0, err
 		}
 		whole := time.Duration((c.most - min(stored.Level, c.most)) / c.per * float64(time.Second)) // until the count is as if it were missing
 		_, err = g.CompareAndSwap(ctx, c.key, e.Version, text, state.Write{TTL: whole + time.Minute})
 		if !errors.Is(err, state.ErrConflict) {
-			return stored.Level, took, err
+			return now, stored.Level, took, err
 		}
 	}
-	return 0, 0, fmt.Errorf("the count changed %d times meanwhile: %w", maxTries, state.ErrConflict)
+	return now, 0, 0, fmt.Errorf("the count changed %d times meanwhile: %w", maxTries, state.ErrConflict)
 }

@@ -42,13 +42,19 @@ type limitedReplicas struct {
 	shares []*Shares
 }
 
+// newLimited returns three replicas.
 func newLimited(t *testing.T, o Options, around mcp.Handler) *limitedReplicas {
+	return newLimitedAt(t, 3, func(c *counted) state.Shared { return c }, o, around)
+}
+
+// newLimitedAt returns n replicas that reach the store as at returns it.
+func newLimitedAt(t *testing.T, n int, at func(*counted) state.Shared, o Options, around mcp.Handler) *limitedReplicas {
 	l := &limitedReplicas{T: t, store: &counted{Shared: state.NewMemory(0)}}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	t.Cleanup(func() { cancel(); running.Wait(); l.store.Close() })
-	for range 3 {
-		g := replicas.New(l.store, slog.New(slog.DiscardHandler))
+	for range n {
+		g := replicas.New(at(l.store), slog.New(slog.DiscardHandler))
 		s := NewShares(g)
 		running.Go(func() { g.Run(ctx) })
 		running.Go(func() { s.Run(ctx) })
@@ -232,6 +238,41 @@ func TestReplicasRunTheirPart(t *testing.T) {
 		calls.Wait()
 		if most.Load() != 6 {
 			t.Errorf("%d calls ran at the same time", most.Load())
+		}
+	})
+}
+
+// A distant store needs some time for each operation.
+type distant struct{ *counted }
+
+func (d distant) Get(ctx context.Context, key string) (state.Entry, error) {
+	time.Sleep(time.Millisecond)
+	return d.counted.Get(ctx, key)
+}
+
+func (d distant) CompareAndSwap(ctx context.Context, key string, old state.Version, value []byte, w state.Write) (state.Version, error) {
+	time.Sleep(time.Millisecond)
+	return d.counted.CompareAndSwap(ctx, key, old, value, w)
+}
+
+// Many replicas that count at the same time do not keep each other from it.
+func TestReplicasThatCollideNeedFewOperations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const replicas, rounds = 32, 10
+		l := newLimitedAt(t, replicas, func(c *counted) state.Shared { return distant{c} }, Options{Calls: 600, In: time.Minute, Key: Caller}, done(1))
+		l.store.ops.Store(0)
+		for range rounds {
+			var calls sync.WaitGroup
+			for at := range replicas {
+				calls.Go(func() { l.call(at, "ann") })
+			}
+			calls.Wait()
+			time.Sleep(3 * time.Second)
+		}
+		if n := float64(l.store.ops.Load()) / replicas / rounds; n > 8 {
+			t.Errorf("each replica read the count %.1f times for a call", n)
+		} else {
+			t.Logf("each replica read the count %.1f times for a call", n)
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 
 const (
 	maxSharedID       = 2 << 10 // characters of the id of a shared session
-	maxRecentSessions = 512     // shared sessions that a replica keeps although they hold nothing
+	maxRecentSessions = 128     // shared sessions that a replica keeps although they hold nothing
 	maxEndedSessions  = 4 << 10 // shared sessions that a replica knows to have ended
 
 	sharedVersion = 1 // first byte of the content of an id; it changes with the format

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/threadtime"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
@@ -180,17 +181,7 @@ func TestSharedSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := HandlerWith(newFixture(t).Server, sharedOptions(oneKey))
 		defer e.Close()
-		post := func(body, id string) *httptest.ResponseRecorder {
-			r := httptest.NewRequest("POST", "http://localhost/", strings.NewReader(body))
-			r.Header.Set("Content-Type", "application/json")
-			r.Header.Set("Accept", "application/json, text/event-stream")
-			if id != "" {
-				r.Header.Set("Mcp-Session-Id", id)
-			}
-			w := httptest.NewRecorder()
-			e.ServeHTTP(w, r)
-			return w
-		}
+		post := func(body, id string) *httptest.ResponseRecorder { return postTo(e, body, id) }
 		id := post(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, "").Header().Get("Mcp-Session-Id")
 		for _, after := range []time.Duration{0, defaultSessionTimeout + time.Minute, defaultSharedTimeout - 2*time.Hour} { // it is no matter how long it was idle
 			time.Sleep(after)
@@ -252,21 +243,49 @@ func TestWhatStaysAtTheReplica(t *testing.T) {
 	here.events(here.do("GET", "", append(session, "Last-Event-ID", strings.Replace(asks.last, "-2", "-1", 1))...)).want("result")
 }
 
+// postTo sends a POST to an endpoint without a connection. id is the session, or "".
+func postTo(e *Endpoint, body, id string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("POST", "http://localhost/", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if id != "" {
+		r.Header.Set("Mcp-Session-Id", id)
+	}
+	w := httptest.NewRecorder()
+	e.ServeHTTP(w, r)
+	return w
+}
+
+// Many idle sessions take less than 400 kB of a replica's memory.
+func TestIdleSharedSessionsTakeLittleMemory(t *testing.T) {
+	if testing.Short() || threadtime.Slowdown > 2 { // with the race detector it measures its memory too
+		t.Skip("opens 20,000 sessions, to measure the heap")
+	}
+	e := HandlerWith(newFixture(t).Server, sharedOptions(oneKey))
+	t.Cleanup(e.Close)
+	use := func(i int) {
+		w := postTo(e, fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":%s,"clientInfo":{"name":"client %d of a common size","title":"A client","version":"1.2.3"}}}`, capabilities, i), "")
+		if w := postTo(e, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, w.Header().Get("Mcp-Session-Id")); w.Code != 200 {
+			t.Fatal(w.Code, w.Body)
+		}
+	}
+	use(0)
+	before := heap()
+	for i := range 20_000 {
+		use(i)
+	}
+	if grown := heap() - before; grown > 400_000 {
+		t.Errorf("the heap grew by %d bytes", grown)
+	} else {
+		t.Logf("the heap grew by %d bytes", grown)
+	}
+}
+
 // TestIdleSharedSessionsAreNotKept begins many sessions and uses each once.
 func TestIdleSharedSessionsAreNotKept(t *testing.T) {
 	e := HandlerWith(newFixture(t).Server, sharedOptions(oneKey))
 	t.Cleanup(e.Close)
-	post := func(body, id string) *httptest.ResponseRecorder {
-		r := httptest.NewRequest("POST", "http://localhost/", strings.NewReader(body))
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		if id != "" {
-			r.Header.Set("Mcp-Session-Id", id)
-		}
-		w := httptest.NewRecorder()
-		e.ServeHTTP(w, r)
-		return w
-	}
+	post := func(body, id string) *httptest.ResponseRecorder { return postTo(e, body, id) }
 	begin := func() string {
 		return post(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, "").Header().Get("Mcp-Session-Id")
 	}

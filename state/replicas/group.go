@@ -2,10 +2,14 @@ package replicas
 
 import (
 	"context"
-	"crypto/rand"
+	cryptorand "crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,15 +24,24 @@ const (
 	beatTime    = 3 * beatPause           // how long a replica counts after its last sign of life
 	opTimeout   = 3 * time.Second         // time limit of an operation on the store
 	maxReplicas = 1_000                   // largest number of counted replicas
+	maxCountGap = 40                      // largest mean number of checks between two counts of a replica
 	maxSubjects = 100                     // largest number of subjects that are checked
 )
 
 // The keys and the topic of a Group in its store.
 const (
+	readPrefix    = "replicas/c" // of what each check reads
 	changedPrefix = "replicas/changed/"
+	countKey      = "replicas/count"
 	beatPrefix    = "replicas/alive/"
 	changedTopic  = "replicas/changed"
 )
+
+// A storedCount is the value of countKey. Replicas take turns to count, so that the cost of a count
+// does not grow with the square of their number.
+type storedCount struct {
+	Replicas int `json:"replicas"`
+}
 
 // A Group is one replica's access to the store. It is a [state.Store] whose operations end in
 // bounded time, and fail at once while the store is away. It is safe for concurrent use.
@@ -45,6 +58,7 @@ type Group struct {
 	fault    error     // of the last check
 	beaten   time.Time // last sign of life
 	count    int       // replicas
+	gap      int       // checks until this replica counts the replicas
 }
 
 // A subject is shared data that the replica has read.
@@ -59,7 +73,7 @@ type subject struct {
 
 // New returns a Group. Call [Group.Run] to notice changes; without it a Group can only make them.
 func New(store state.Shared, log *slog.Logger) *Group {
-	return &Group{store: store, log: log, id: rand.Text(), again: make(chan struct{}, 1), checked: time.Now(), count: 1}
+	return &Group{store: store, log: log, id: cryptorand.Text(), again: make(chan struct{}, 1), checked: time.Now(), count: 1}
 }
 
 // Follow makes Run call read when a replica reports a change of a subject, once at the beginning, and
@@ -157,7 +171,13 @@ func (g *Group) Run(ctx context.Context) {
 func (g *Group) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
 	defer cancel()
-	_ = g.store.Delete(ctx, beatPrefix+g.id, state.Hold{}) // after an error it expires
+	if g.store.Delete(ctx, beatPrefix+g.id, state.Hold{}) != nil { // it expires
+		return
+	}
+	g.mu.Lock()
+	known := g.count
+	g.mu.Unlock()
+	_, _ = g.countAll(ctx, known) // after an error another replica counts
 	_ = g.store.Publish(ctx, changedTopic)
 }
 
@@ -193,13 +213,27 @@ func (g *Group) look(ctx context.Context, now time.Time) error {
 	g.mu.Lock()
 	subjects, beats := g.subjects, now.Sub(g.beaten) >= beatPause
 	g.mu.Unlock()
-	if err := g.beat(ctx, now, beats); err != nil {
-		return err
+	if beats {
+		if _, err := within(ctx, func(ctx context.Context) (state.Version, error) {
+			return g.store.Put(ctx, beatPrefix+g.id, []byte("{}"), state.Write{TTL: beatTime})
+		}); err != nil {
+			return err
+		}
 	}
 	counters, err := within(ctx, func(ctx context.Context) ([]state.Entry, error) {
-		return g.store.List(ctx, changedPrefix, "", maxSubjects)
+		return g.store.List(ctx, readPrefix, "", maxSubjects+1)
 	})
 	if err != nil {
+		return err
+	}
+	var stored storedCount
+	if i := slices.IndexFunc(counters, func(e state.Entry) bool { return e.Key == countKey }); i >= 0 {
+		if json.Unmarshal(counters[i].Value, &stored) != nil {
+			stored = storedCount{} // no replica wrote this
+		}
+		counters = slices.Delete(counters, i, i+1)
+	}
+	if err := g.beat(ctx, now, beats, stored.Replicas); err != nil {
 		return err
 	}
 	g.mu.Lock()
@@ -207,7 +241,7 @@ func (g *Group) look(ctx context.Context, now time.Time) error {
 	g.mu.Unlock()
 	versions := map[string]state.Version{}
 	for _, c := range counters {
-		versions[c.Key[len(changedPrefix):]] = c.Version
+		versions[strings.TrimPrefix(c.Key, changedPrefix)] = c.Version
 	}
 	for _, s := range subjects {
 		if !s.failed && !s.at.IsZero() && s.version == versions[s.name] && (s.once || now.Sub(s.at) < rereadPause) {
@@ -225,31 +259,53 @@ func (g *Group) look(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// beat stores a sign of life if it is due, and counts those of all replicas.
-func (g *Group) beat(ctx context.Context, now time.Time, due bool) error {
-	if due {
-		if _, err := within(ctx, func(ctx context.Context) (state.Version, error) {
-			return g.store.Put(ctx, beatPrefix+g.id, []byte("{}"), state.Write{TTL: beatTime})
-		}); err != nil {
+// beat takes over the stored count of the replicas, or counts them if it is the turn of this replica.
+// beats means that it has just stored a sign of life.
+func (g *Group) beat(ctx context.Context, now time.Time, beats bool, stored int) error {
+	g.mu.Lock()
+	isFirst := g.beaten.IsZero()
+	g.gap--
+	counts := isFirst || stored < 1 || stored > maxReplicas || g.gap <= 0
+	g.mu.Unlock()
+	count := stored
+	if counts {
+		var err error
+		if count, err = g.countAll(ctx, stored); err != nil {
 			return err
 		}
 	}
-	alive, err := within(ctx, func(ctx context.Context) ([]state.Entry, error) {
-		return g.store.List(ctx, beatPrefix, "", maxReplicas)
-	})
-	if err != nil {
-		return err
-	}
 	g.mu.Lock()
-	isFirst := g.beaten.IsZero()
-	if g.count = max(1, len(alive)); due {
+	g.count = count
+	if counts {
+		g.gap = 1 + rand.IntN(2*min(count, maxCountGap)-1)
+	}
+	if beats {
 		g.beaten = now
 	}
 	g.mu.Unlock()
 	if isFirst {
-		_ = g.store.Publish(ctx, changedTopic) // lets the others count again
+		_ = g.store.Publish(ctx, changedTopic) // lets the others know the new count
 	}
 	return nil
+}
+
+// countAll counts the signs of life, and stores the count if it is not the stored one.
+func (g *Group) countAll(ctx context.Context, stored int) (int, error) {
+	return within(ctx, func(ctx context.Context) (int, error) {
+		alive, err := g.store.List(ctx, beatPrefix, "", maxReplicas)
+		if err != nil {
+			return 0, err
+		}
+		count := max(1, len(alive))
+		if count == stored {
+			return count, nil
+		}
+		text, err := json.Marshal(storedCount{count})
+		if err == nil {
+			_, err = g.store.Put(ctx, countKey, text, state.Write{})
+		}
+		return count, err
+	})
 }
 
 // within runs an operation on the store with its time limit.

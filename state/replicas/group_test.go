@@ -200,3 +200,54 @@ func TestReplicasAreCounted(t *testing.T) {
 		}
 	})
 }
+
+// A reading store counts operations, and the entries that they read.
+type reading struct {
+	state.Shared
+	ops, entries atomic.Int64
+}
+
+func (r *reading) Put(ctx context.Context, key string, value []byte, w state.Write) (state.Version, error) {
+	r.ops.Add(1)
+	return r.Shared.Put(ctx, key, value, w)
+}
+
+func (r *reading) List(ctx context.Context, prefix, after string, limit int) ([]state.Entry, error) {
+	all, err := r.Shared.List(ctx, prefix, after, limit)
+	r.ops.Add(1)
+	r.entries.Add(int64(len(all)))
+	return all, err
+}
+
+// The costs of a replica that has nothing to do hardly grow with the number of replicas.
+func TestCostsOfIdleReplicas(t *testing.T) {
+	const minutes = 5
+	for _, n := range []int{1, 4, 16, 64, 256} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &reading{Shared: state.NewMemory(0)}
+				defer store.Close()
+				var all []*Group
+				for range n {
+					g := started(t, store, slog.New(slog.DiscardHandler))
+					g.FollowChanges("a", func(context.Context) error { return nil })
+					all = append(all, g)
+				}
+				time.Sleep(2 * beatTime)
+				for i, g := range all {
+					if g.Count() != n {
+						t.Fatalf("replica %d counts %d replicas", i, g.Count())
+					}
+				}
+				store.ops.Store(0)
+				store.entries.Store(0)
+				time.Sleep(minutes * time.Minute)
+				seconds := float64(n * minutes * 60)
+				ops, entries := float64(store.ops.Load())/seconds, float64(store.entries.Load())/seconds
+				if ops > 1.6 || entries > 2+float64(n)/maxCountGap {
+					t.Errorf("a replica has %.2f operations a second, and reads %.1f entries", ops, entries)
+				}
+			})
+		})
+	}
+}
