@@ -18,6 +18,7 @@ const (
 	rereadPause = time.Minute             // time after which a subject is read again without a change
 	beatPause   = 5 * time.Second         // time between two signs of life of a replica
 	beatTime    = 3 * beatPause           // how long a replica counts after its last sign of life
+	beatMargin  = time.Second             // part of beatTime in which a replica no longer relies on its own sign of life
 	opTimeout   = 3 * time.Second         // time limit of an operation on the store
 	maxReplicas = 1_000                   // largest number of counted replicas
 	maxSubjects = 100                     // largest number of subjects that are checked
@@ -42,8 +43,10 @@ type Group struct {
 	subjects []*subject
 	checked  time.Time // begin of the last check that succeeded
 	away     time.Time // since when the store is away; zero while it is not
+	back     time.Time // when the store was back after it was away
 	fault    error     // of the last check
-	beaten   time.Time // last sign of life
+	beaten   time.Time // begin of the last write of the sign of life
+	term     uint64    // increases when the sign of life may have ended since
 	count    int       // replicas
 }
 
@@ -114,6 +117,43 @@ func (g *Group) Count() int {
 	return g.count
 }
 
+// Returned reports whether the store was away until some seconds ago, so that it may not yet have all
+// that the replicas did meanwhile.
+func (g *Group) Returned() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.returned()
+}
+
+// returned implements Returned. The caller holds the lock.
+func (g *Group) returned() bool {
+	return !g.away.IsZero() || !g.back.IsZero() && time.Since(g.back) < beatPause
+}
+
+// ID returns the name of this replica in the store. Each process has another one.
+func (g *Group) ID() string { return g.id }
+
+// Term returns the number of the time for which the others have known this replica without a break. It
+// returns 0 while they may not know it. Rights that others withdraw from a replica that died thus
+// belong to one term.
+func (g *Group) Term() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.beaten.IsZero() || time.Since(g.beaten) >= beatTime-beatMargin {
+		return 0
+	}
+	return g.term
+}
+
+// Lives reports whether the store has the sign of life of a replica.
+func (g *Group) Lives(ctx context.Context, id string) (bool, error) {
+	_, err := g.Get(ctx, beatPrefix+id)
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Away returns the reason why the store is away, or nil.
 func (g *Group) Away() error {
 	g.mu.Lock()
@@ -157,6 +197,9 @@ func (g *Group) Run(ctx context.Context) {
 func (g *Group) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
 	defer cancel()
+	g.mu.Lock()
+	g.beaten = time.Time{}
+	g.mu.Unlock()
 	_ = g.store.Delete(ctx, beatPrefix+g.id, state.Hold{}) // after an error it expires
 	_ = g.store.Publish(ctx, changedTopic)
 }
@@ -203,7 +246,9 @@ func (g *Group) look(ctx context.Context, now time.Time) error {
 		return err
 	}
 	g.mu.Lock()
-	g.away = time.Time{} // the store responds, so the subjects can be read
+	if !g.away.IsZero() { // the store responds, so the subjects can be read
+		g.away, g.back = time.Time{}, time.Now()
+	}
 	g.mu.Unlock()
 	versions := map[string]state.Version{}
 	for _, c := range counters {
@@ -242,7 +287,14 @@ func (g *Group) beat(ctx context.Context, now time.Time, due bool) error {
 	}
 	g.mu.Lock()
 	isFirst := g.beaten.IsZero()
-	if g.count = max(1, len(alive)); due {
+	count := max(1, len(alive))
+	if g.returned() { // some signs of life have ended meanwhile
+		count = max(count, g.count)
+	}
+	if g.count = count; due {
+		if time.Since(g.beaten) >= beatTime-beatMargin {
+			g.term++
+		}
 		g.beaten = now
 	}
 	g.mu.Unlock()
