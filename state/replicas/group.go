@@ -48,6 +48,8 @@ type Group struct {
 	beaten   time.Time // begin of the last write of the sign of life
 	term     uint64    // increases when the sign of life may have ended since
 	count    int       // replicas
+	clock    time.Time // time of the store at clockAt
+	clockAt  time.Time // zero before the first measurement
 }
 
 // A subject is shared data that the replica has read.
@@ -115,6 +117,31 @@ func (g *Group) Count() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.count
+}
+
+// Now returns the time of the store's clock, as measured with the last sign of life. The replicas have
+// it in common, even if the clocks of their machines differ or are set.
+func (g *Group) Now() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.clockAt.IsZero() {
+		return time.Now()
+	}
+	return g.clock.Add(time.Since(g.clockAt))
+}
+
+// measure reads the clock of the store.
+func (g *Group) measure(ctx context.Context) error {
+	began := time.Now()
+	now, err := within(ctx, g.store.Now)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.clockAt = time.Now()
+	g.clock = now.Round(0).Add(g.clockAt.Sub(began) / 2)
+	return nil
 }
 
 // Returned reports whether the store was away until some seconds ago, so that it may not yet have all
@@ -234,7 +261,7 @@ func (g *Group) check(ctx context.Context) {
 
 func (g *Group) look(ctx context.Context, now time.Time) error {
 	g.mu.Lock()
-	subjects, beats := g.subjects, now.Sub(g.beaten) >= beatPause
+	subjects, beats, away := g.subjects, now.Sub(g.beaten) >= beatPause, !g.away.IsZero()
 	g.mu.Unlock()
 	if err := g.beat(ctx, now, beats); err != nil {
 		return err
@@ -250,6 +277,13 @@ func (g *Group) look(ctx context.Context, now time.Time) error {
 		g.away, g.back = time.Time{}, time.Now()
 	}
 	g.mu.Unlock()
+	if away { // reports of changes may have been lost
+		for _, s := range subjects {
+			if !s.once {
+				s.at = time.Time{}
+			}
+		}
+	}
 	versions := map[string]state.Version{}
 	for _, c := range counters {
 		versions[c.Key[len(changedPrefix):]] = c.Version
@@ -276,6 +310,9 @@ func (g *Group) beat(ctx context.Context, now time.Time, due bool) error {
 		if _, err := within(ctx, func(ctx context.Context) (state.Version, error) {
 			return g.store.Put(ctx, beatPrefix+g.id, []byte("{}"), state.Write{TTL: beatTime})
 		}); err != nil {
+			return err
+		}
+		if err := g.measure(ctx); err != nil {
 			return err
 		}
 	}
