@@ -3,7 +3,6 @@ package ratelimit
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -20,6 +19,14 @@ type volume interface {
 	// over returns the number of events beyond the limit, which is negative below it.
 	over(now time.Time) float64
 	spend(n int)
+}
+
+// turns limit the calls that run at the same time.
+type turns interface {
+	// enter waits for a place, and reports whether it had to wait.
+	enter(ctx context.Context) (waited bool, err error)
+	// leave gives a place back.
+	leave()
 }
 
 // bucket returns the empty counts of a key.
@@ -43,14 +50,12 @@ func (l *Limiter) bucket(key any) *bucket {
 	} else if o.Bytes > 0 {
 		b.bytes = localCount{limiter(o.Bytes, o.BytesIn)}
 	}
-	if o.Concurrent > 0 {
-		b.running = &places{most: func() int {
-			if !isShared {
-				return o.Concurrent
-			}
-			n := o.Shares.group.Count()
-			return (o.Concurrent + n - 1) / n
-		}}
+	switch {
+	case o.Concurrent <= 0:
+	case isShared:
+		b.running = o.Shares.places(name+" concurrent", o.Concurrent)
+	default:
+		b.running = &places{most: func() int { return o.Concurrent }}
 	}
 	return b
 }
@@ -93,60 +98,5 @@ func (c localCount) over(now time.Time) float64 { return -c.TokensAt(now) }
 func (c localCount) spend(n int) {
 	for ; n > 0; n -= c.Burst() {
 		c.ReserveN(time.Now(), min(n, c.Burst()))
-	}
-}
-
-// places are taken by running calls. Waiting calls get them in order.
-type places struct {
-	most func() int // number of places, which may change
-
-	mu      sync.Mutex
-	taken   int
-	waiting []chan struct{} // each is closed when its call has a place
-}
-
-// enter waits for a place, and reports whether it had to wait.
-func (p *places) enter(ctx context.Context) (waited bool, err error) {
-	p.mu.Lock()
-	if p.taken < p.most() && len(p.waiting) == 0 {
-		p.taken++
-		p.mu.Unlock()
-		return false, nil
-	}
-	turn := make(chan struct{})
-	p.waiting = append(p.waiting, turn)
-	p.mu.Unlock()
-	select {
-	case <-turn:
-		return true, nil
-	case <-ctx.Done():
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i, other := range p.waiting {
-		if other == turn {
-			p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
-			return true, context.Cause(ctx)
-		}
-	}
-	p.taken-- // the place came too late
-	p.pass()
-	return true, context.Cause(ctx)
-}
-
-// leave gives a place back.
-func (p *places) leave() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.taken--
-	p.pass()
-}
-
-// pass gives free places to waiting calls. The caller holds the lock.
-func (p *places) pass() {
-	for len(p.waiting) > 0 && p.taken < p.most() {
-		close(p.waiting[0])
-		p.waiting = p.waiting[1:]
-		p.taken++
 	}
 }

@@ -55,8 +55,7 @@ type Options struct {
 	Rest int
 	// Whose names the limit in errors, such as "server files". The default is "you".
 	Whose string
-	// Shares, if not nil, counts the requests to all replicas together, under Name. Each replica has
-	// its part of Concurrent. The calls of clients without a principal count at each replica alone.
+	// Shares, if not nil, counts the requests to all replicas together, under Name. The calls of clients without a principal count at each replica alone.
 	Shares *Shares
 	Name   string
 }
@@ -121,7 +120,7 @@ type bucket struct {
 	rate    counter
 	rest    counter
 	bytes   volume
-	running *places
+	running turns
 
 	users int // number of calls that run or wait; guarded by Limiter.mu
 	used  time.Time

@@ -42,14 +42,25 @@ type Shares struct {
 	group *replicas.Group
 	wake  chan struct{}
 	alone atomic.Uint64
+	made  atomic.Uint64 // number of sharedPlaces
 
 	mu     sync.Mutex
-	active map[*sharedCount]bool
+	active map[synced]bool
+}
+
+// A synced limit of one key is exchanged with the store while it is in use.
+type synced interface {
+	// isDue reports whether it should be exchanged now.
+	isDue(now time.Time) bool
+	// sync exchanges it, or gives everything back at the end, and reports whether it is idle.
+	sync(ctx context.Context, end bool) (idle bool)
+	// rest ends the exchanges, unless a call came meanwhile, and reports whether it did.
+	rest() bool
 }
 
 // NewShares returns Shares that count in the store of a Group. Call [Shares.Run].
 func NewShares(g *replicas.Group) *Shares {
-	return &Shares{group: g, wake: make(chan struct{}, 1), active: map[*sharedCount]bool{}}
+	return &Shares{group: g, wake: make(chan struct{}, 1), active: map[synced]bool{}}
 }
 
 // Alone returns the number of requests that this replica counted alone, because the store was away.
@@ -71,6 +82,7 @@ func (s *Shares) Run(ctx context.Context) {
 		for s.sync(ctx, false) {
 			select {
 			case <-time.After(hurryPause):
+			case <-s.wake:
 			case <-ctx.Done():
 				return
 			}
@@ -82,7 +94,7 @@ func (s *Shares) Run(ctx context.Context) {
 // in use.
 func (s *Shares) sync(ctx context.Context, end bool) bool {
 	s.mu.Lock()
-	var due []*sharedCount
+	var due []synced
 	now := time.Now()
 	for c := range s.active {
 		if end || c.isDue(now) {
@@ -106,22 +118,24 @@ func (s *Shares) sync(ctx context.Context, end bool) bool {
 }
 
 // rest ends the syncs of a counter, unless a call came meanwhile.
-func (s *Shares) rest(c *sharedCount) {
+func (s *Shares) rest(c synced) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.have == 0 && c.spent == 0 && c.waiting == nil {
+	if c.rest() {
 		delete(s.active, c)
-		c.isActive = false
 	}
 }
 
 // start begins the syncs of a counter.
-func (s *Shares) start(c *sharedCount) {
+func (s *Shares) start(c synced) {
 	s.mu.Lock()
 	s.active[c] = true
 	s.mu.Unlock()
+	s.hurry()
+}
+
+// hurry makes Run look at once for what is due.
+func (s *Shares) hurry() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -151,11 +165,16 @@ type sharedCount struct {
 	alone    *rate.Limiter // counts while the store is away; nil otherwise
 }
 
+// sharedKey returns the key of a limit in the store.
+func sharedKey(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return sharedPrefix + base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
 // count returns the counter of most events in a duration. name identifies the limit and its key at
 // all replicas.
 func (s *Shares) count(name string, most int, in time.Duration) *sharedCount {
-	sum := sha256.Sum256([]byte(name))
-	return &sharedCount{shares: s, key: sharedPrefix + base64.RawURLEncoding.EncodeToString(sum[:]), per: float64(most) / in.Seconds(), most: float64(most)}
+	return &sharedCount{shares: s, key: sharedKey(name), per: float64(most) / in.Seconds(), most: float64(most)}
 }
 
 // take counts an event, or returns the time until the next one may begin. It waits for a sync if the
@@ -282,6 +301,17 @@ func (c *sharedCount) isDue(now time.Time) bool {
 		return true
 	}
 	return c.have < c.took/2 && c.left(now) >= 1
+}
+
+// rest implements synced.
+func (c *sharedCount) rest() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.have > 0 || c.spent > 0 || c.waiting != nil {
+		return false
+	}
+	c.isActive = false
+	return true
 }
 
 // A storedCount is the value of a counter in the store.

@@ -219,7 +219,7 @@ func TestReplicasCountBytesTogether(t *testing.T) {
 	})
 }
 
-// Each replica runs its part of the calls at the same time.
+// All replicas together run as many calls at the same time as the limit allows.
 func TestReplicasRunTheirPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running, most atomic.Int64

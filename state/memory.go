@@ -278,3 +278,6 @@ func (m *Memory) Release(_ context.Context, hold Hold) error {
 	}
 	return nil
 }
+
+// Now implements [Clock].
+func (m *Memory) Now(context.Context) (time.Time, error) { return time.Now(), nil }

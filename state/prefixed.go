@@ -97,4 +97,6 @@ func (p prefixed) Subscribe(ctx context.Context, topic string) (<-chan struct{},
 	return p.store.Subscribe(ctx, p.named(topic))
 }
 
+func (p prefixed) Now(ctx context.Context) (time.Time, error) { return p.store.Now(ctx) }
+
 func (p prefixed) Close() error { return nil }

@@ -1,6 +1,6 @@
 // Package state stores data that outlives a request or that several processes share. A [KV] stores
-// values under keys, a [Lease] gives exclusive rights, a [Log] keeps records in order, and a
-// [Signal] tells other processes to look again. A [Shared] store has all four. A [Memory] is one in
+// values under keys, a [Lease] gives exclusive rights, a [Log] keeps records in order, a
+// [Signal] tells other processes to look again, and a [Clock] has the time. A [Shared] store has all. A [Memory] is one in
 // this process; package state/sqlite has one in a file, for the processes of one machine. Package
 // state/dial opens a store by its URL. Features build their own stores on these.
 //
@@ -59,6 +59,7 @@ type Shared interface {
 	Store
 	Log
 	Signal
+	Clock
 	// Close ends all subscriptions and closes the store.
 	Close() error
 }
@@ -157,6 +158,12 @@ type Signal interface {
 	// have been lost. Hints that nobody has received yet become one. The channel is closed when ctx
 	// is done or the store is closed.
 	Subscribe(ctx context.Context, topic string) (<-chan struct{}, error)
+}
+
+// A Clock has the time that all users of the store have in common, as the clocks of their machines may
+// differ. It is the time by which values expire.
+type Clock interface {
+	Now(ctx context.Context) (time.Time, error)
 }
 
 // A Hold is an acquired lease.

@@ -34,7 +34,12 @@ type site struct {
 
 func newSite(t *testing.T, all ...policy.Rule) *site {
 	t.Helper()
-	s := &site{desk: New(Options{})}
+	return newSiteWith(t, New(Options{}), all...)
+}
+
+func newSiteWith(t *testing.T, desk *Desk, all ...policy.Rule) *site {
+	t.Helper()
+	s := &site{desk: desk}
 	s.set(t, all...)
 	server := mcp.NewServer("files", "1")
 	mcp.AddTool(server, "write", func(context.Context, struct{ Path, Password string }) (string, error) {
@@ -103,7 +108,7 @@ func (s *site) begin(t *testing.T, ctx context.Context, user, path string) (outc
 // only returns the one call that waits for a caller.
 func (s *site) only(t *testing.T, a Approver) Call {
 	t.Helper()
-	all := s.desk.List(a)
+	all := s.desk.List(t.Context(), a)
 	if len(all) != 1 {
 		t.Fatalf("%d calls wait for %s: %+v", len(all), a.Name, all)
 	}
@@ -128,18 +133,18 @@ func TestACallRunsOnceItsRoleApprovesIt(t *testing.T) {
 			t.Errorf("got %+v", q)
 		}
 		for _, other := range []Approver{dba, ann, {Name: "none"}} {
-			if all := s.desk.List(other); len(all) != 0 {
+			if all := s.desk.List(t.Context(), other); len(all) != 0 {
 				t.Errorf("%s sees %+v", other.Name, all)
 			}
-			if _, err := s.desk.Decide(q.ID, other, Verdict{Approve: true}); !errors.Is(err, ErrGone) {
+			if _, err := s.desk.Decide(t.Context(), q.ID, other, Verdict{Approve: true}); !errors.Is(err, ErrGone) {
 				t.Errorf("%s answers: %v", other.Name, err)
 			}
 		}
 		time.Sleep(time.Minute)
-		if _, err := s.desk.Decide(q.ID, bob, Verdict{Approve: true}); err != nil {
+		if _, err := s.desk.Decide(t.Context(), q.ID, bob, Verdict{Approve: true}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.desk.Decide(q.ID, eve, Verdict{}); !errors.Is(err, ErrGone) {
+		if _, err := s.desk.Decide(t.Context(), q.ID, eve, Verdict{}); !errors.Is(err, ErrGone) {
 			t.Errorf("the second answer: %v", err)
 		}
 		if err := <-outcome; err != nil || s.runs.Load() != 1 {
@@ -151,7 +156,7 @@ func TestACallRunsOnceItsRoleApprovesIt(t *testing.T) {
 		// The approval was for this call.
 		again := s.begin(t, t.Context(), "ann", "a")
 		s.only(t, bob)
-		if _, err := s.desk.Decide(s.only(t, bob).ID, bob, Verdict{Reason: "not\u202e today"}); err != nil {
+		if _, err := s.desk.Decide(t.Context(), s.only(t, bob).ID, bob, Verdict{Reason: "not\u202e today"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-again; err == nil || !strings.Contains(err.Error(), `a caller of the role \"sre\" refused it: not`) || strings.Contains(err.Error(), "\u202e") || s.runs.Load() != 1 {
@@ -177,7 +182,7 @@ func TestACallThatIsNotAnsweredIsRefused(t *testing.T) {
 		if err := <-outcome; !errors.Is(err, context.Canceled) {
 			t.Errorf("its caller left: %v", err)
 		}
-		if _, err := s.desk.Decide(id, bob, Verdict{Approve: true}); !errors.Is(err, ErrGone) || s.runs.Load() != 0 {
+		if _, err := s.desk.Decide(t.Context(), id, bob, Verdict{Approve: true}); !errors.Is(err, ErrGone) || s.runs.Load() != 0 {
 			t.Errorf("%v after %d runs", err, s.runs.Load())
 		}
 		if s.notes[0].Outcome != Expired || s.notes[0].Waited != 20*time.Second || s.notes[1].Outcome != Left || s.desk.places.Used() != 0 {
@@ -194,24 +199,24 @@ func TestEachRoleMustApprove(t *testing.T) {
 		if q.Until.Sub(q.Since) != time.Minute || len(q.Parts) != 2 {
 			t.Errorf("got %+v", q)
 		}
-		if _, err := s.desk.Decide(q.ID, bob, Verdict{Approve: true}); err != nil {
+		if _, err := s.desk.Decide(t.Context(), q.ID, bob, Verdict{Approve: true}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if len(s.desk.List(eve)) != 0 || s.runs.Load() != 0 {
+		if len(s.desk.List(t.Context(), eve)) != 0 || s.runs.Load() != 0 {
 			t.Error("it waits for the wrong role, or ran")
 		}
-		if _, err := s.desk.Decide(q.ID, eve, Verdict{}); !errors.Is(err, ErrDecided) || !strings.Contains(err.Error(), "bob") {
+		if _, err := s.desk.Decide(t.Context(), q.ID, eve, Verdict{}); !errors.Is(err, ErrDecided) || !strings.Contains(err.Error(), "bob") {
 			t.Errorf("the second answer for a role: %v", err)
 		}
-		if _, err := s.desk.Decide(q.ID, dba, Verdict{Approve: true}); err != nil {
+		if _, err := s.desk.Decide(t.Context(), q.ID, dba, Verdict{Approve: true}); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-outcome; err != nil || s.notes[0].By != "dan, bob" || s.notes[0].Role != "dba, sre" {
 			t.Errorf("%v, %+v", err, s.notes)
 		}
 		refusing := s.begin(t, t.Context(), "ann", "a")
-		if _, err := s.desk.Decide(s.only(t, operator).ID, dba, Verdict{}); err != nil {
+		if _, err := s.desk.Decide(t.Context(), s.only(t, operator).ID, dba, Verdict{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-refusing; err == nil || s.runs.Load() != 1 {
@@ -227,10 +232,10 @@ func TestAnAnswerCanCountForEqualCalls(t *testing.T) {
 		s := newSite(t, rule)
 		first := s.begin(t, t.Context(), "ann", "a")
 		q := s.only(t, bob)
-		if _, err := s.desk.Decide(q.ID, bob, Verdict{Approve: true, For: time.Hour}); err == nil || !strings.Contains(err.Error(), "at most 10m") {
+		if _, err := s.desk.Decide(t.Context(), q.ID, bob, Verdict{Approve: true, For: time.Hour}); err == nil || !strings.Contains(err.Error(), "at most 10m") {
 			t.Errorf("longer than the rule allows: %v", err)
 		}
-		if _, err := s.desk.Decide(q.ID, bob, Verdict{Approve: true, For: 5 * time.Minute}); err != nil {
+		if _, err := s.desk.Decide(t.Context(), q.ID, bob, Verdict{Approve: true, For: 5 * time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-first; err != nil {
@@ -248,8 +253,8 @@ func TestAnAnswerCanCountForEqualCalls(t *testing.T) {
 			t.Log(name)
 			s.set(t, rule)
 			grant := s.begin(t, t.Context(), "ann", "a")
-			if all := s.desk.List(bob); len(all) == 1 {
-				if _, err := s.desk.Decide(all[0].ID, bob, Verdict{Approve: true, For: 5 * time.Minute}); err != nil {
+			if all := s.desk.List(t.Context(), bob); len(all) == 1 {
+				if _, err := s.desk.Decide(t.Context(), all[0].ID, bob, Verdict{Approve: true, For: 5 * time.Minute}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -257,7 +262,7 @@ func TestAnAnswerCanCountForEqualCalls(t *testing.T) {
 				t.Fatal(err)
 			}
 			waiting := begin()
-			if _, err := s.desk.Decide(s.only(t, bob).ID, bob, Verdict{}); err != nil {
+			if _, err := s.desk.Decide(t.Context(), s.only(t, bob).ID, bob, Verdict{}); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			if err := <-waiting; err == nil {
@@ -273,7 +278,7 @@ func TestRulesDecideAgainAfterTheApproval(t *testing.T) {
 		s := newSite(t, ask)
 		outcome := s.begin(t, t.Context(), "ann", "a")
 		s.set(t, policy.Rule{Effect: policy.Deny, Tool: "write", Reason: "frozen", When: "args.Path == 'a'"})
-		if _, err := s.desk.Decide(s.only(t, bob).ID, bob, Verdict{Approve: true}); err != nil {
+		if _, err := s.desk.Decide(t.Context(), s.only(t, bob).ID, bob, Verdict{Approve: true}); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-outcome; err == nil || !strings.Contains(err.Error(), "frozen") || s.runs.Load() != 0 {
@@ -282,11 +287,11 @@ func TestRulesDecideAgainAfterTheApproval(t *testing.T) {
 		s.set(t, ask)
 		outcome = s.begin(t, t.Context(), "ann", "a")
 		s.set(t, ask, policy.Rule{Effect: policy.Ask, Of: "role:dba"})
-		if _, err := s.desk.Decide(s.only(t, bob).ID, bob, Verdict{Approve: true}); err != nil {
+		if _, err := s.desk.Decide(t.Context(), s.only(t, bob).ID, bob, Verdict{Approve: true}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if _, err := s.desk.Decide(s.only(t, dba).ID, dba, Verdict{Approve: true}); err != nil {
+		if _, err := s.desk.Decide(t.Context(), s.only(t, dba).ID, dba, Verdict{Approve: true}); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-outcome; err != nil || s.runs.Load() != 1 {
@@ -303,14 +308,14 @@ func TestCallersAnswerForThemselvesOnlyIfTheRuleAllowsIt(t *testing.T) {
 		outcome := s.begin(t, t.Context(), "ann", "a")
 		id := s.only(t, ann).ID
 		s.set(t, ask) // the rule changes while the call waits
-		if _, err := s.desk.Decide(id, ann, Verdict{Approve: true}); err != nil {
+		if _, err := s.desk.Decide(t.Context(), id, ann, Verdict{Approve: true}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if len(s.desk.List(ann)) != 0 {
+		if len(s.desk.List(t.Context(), ann)) != 0 {
 			t.Error("ann is asked again")
 		}
-		if _, err := s.desk.Decide(s.only(t, bob).ID, bob, Verdict{Approve: true}); err != nil {
+		if _, err := s.desk.Decide(t.Context(), s.only(t, bob).ID, bob, Verdict{Approve: true}); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-outcome; err != nil {
@@ -334,7 +339,7 @@ func TestWaitingCallsAreFew(t *testing.T) {
 			t.Errorf("noted %+v", s.notes)
 		}
 		other := s.begin(t, ctx, "cid", "a")
-		if len(s.desk.List(bob)) != maxWaitingOfOne+1 {
+		if len(s.desk.List(t.Context(), bob)) != maxWaitingOfOne+1 {
 			t.Error("another caller's call does not wait")
 		}
 		large := strings.Repeat("x", maxShown)
@@ -359,14 +364,14 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 		go func() { _, err := s.call(t.Context(), "ann", "a"); outcome <- err }()
 		var all []Call
 		for len(all) == 0 {
-			all = s.desk.List(bob)
+			all = s.desk.List(t.Context(), bob)
 		}
 		var counted atomic.Int32
 		var refused atomic.Bool
 		var answering sync.WaitGroup
 		for i := range 8 {
 			answering.Go(func() {
-				if _, err := s.desk.Decide(all[0].ID, bob, Verdict{Approve: i%2 == 0}); err == nil {
+				if _, err := s.desk.Decide(t.Context(), all[0].ID, bob, Verdict{Approve: i%2 == 0}); err == nil {
 					counted.Add(1)
 					refused.Store(i%2 == 1)
 				}
@@ -405,7 +410,7 @@ func TestFurtherRoundsNeedNoApproval(t *testing.T) {
 			return done
 		}
 		first := round(0, state)
-		if _, err := s.desk.Decide(s.only(t, bob).ID, bob, Verdict{Approve: true}); err != nil {
+		if _, err := s.desk.Decide(t.Context(), s.only(t, bob).ID, bob, Verdict{Approve: true}); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-first; !errors.Is(err, mcp.ErrInputRequired) {
@@ -423,7 +428,7 @@ func TestFurtherRoundsNeedNoApproval(t *testing.T) {
 			t.Fatalf("the last round: %v", err)
 		}
 		again := round(1, old)
-		if _, err := s.desk.Decide(s.only(t, bob).ID, bob, Verdict{}); err != nil {
+		if _, err := s.desk.Decide(t.Context(), s.only(t, bob).ID, bob, Verdict{}); err != nil {
 			t.Fatal(err)
 		}
 		if <-again; s.runs.Load() != 3 {
@@ -444,8 +449,8 @@ func TestAWaitingCallHoldsNoTurn(t *testing.T) {
 		if _, err := s.call(t.Context(), "ann", "c"); err == nil || !strings.Contains(err.Error(), "too many calls") {
 			t.Errorf("the third one: %v", err)
 		}
-		for _, q := range s.desk.List(bob) {
-			if _, err := s.desk.Decide(q.ID, bob, Verdict{Approve: true}); err != nil {
+		for _, q := range s.desk.List(t.Context(), bob) {
+			if _, err := s.desk.Decide(t.Context(), q.ID, bob, Verdict{Approve: true}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,6 +1,8 @@
 package approvals
 
 import (
+	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -13,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/internal/share"
+	"github.com/junction-mcp/junction/state/replicas"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -51,6 +54,11 @@ var outcomes = []string{Approved, Refused, Expired, Left, Full}
 type Options struct {
 	// Notify, if not nil, is called with each call that begins to wait. It must return at once.
 	Notify func(Call)
+	// Replicas, if not nil, is the group of replicas at each of which callers can decide about the
+	// calls that wait at any of them. Secret is the same at all replicas; it hides from the store
+	// what identifies a call.
+	Replicas *replicas.Group
+	Secret   []byte
 }
 
 // A Desk holds the calls that wait for approval. It is safe for concurrent use.
@@ -63,6 +71,7 @@ type Desk struct {
 	waiting map[string]*waiting
 	granted map[key][]grant
 	rounds  map[string]round
+	known   map[string]Call // calls of other replicas that were listed last, by id
 }
 
 // New returns a Desk.
@@ -71,6 +80,9 @@ func New(o Options) *Desk {
 		counts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "junction_approvals_total", Help: "Calls that waited for the approval of a role, by outcome."}, []string{"outcome"})}
 	for _, outcome := range outcomes {
 		d.counts.WithLabelValues(outcome)
+	}
+	if o.Replicas != nil {
+		o.Replicas.Follow(subject, d.refresh)
 	}
 	return d
 }
@@ -123,6 +135,8 @@ type waiting struct {
 	by      string // who refused
 	role    string // for which role
 	reason  string
+	shared  bool   // whether the store has the call, where all replicas decide about it
+	caller  string // in the form of package share, of a shared call
 }
 
 // shown returns the description of the call as it is now. While the call waits, the mutex of its
@@ -152,18 +166,27 @@ func (a *Approver) is(subject string) bool {
 	return subject != "" && strings.EqualFold(a.Subject, subject)
 }
 
-// List returns the calls that wait for a decision of a caller, oldest first.
-func (d *Desk) List(a Approver) []Call {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// List returns the calls that wait for a decision of a caller, oldest first. Without the store, these are
+// the calls that wait at this replica.
+func (d *Desk) List(ctx context.Context, a Approver) []Call {
 	all := []Call{}
+	if d.options.Replicas != nil {
+		all = append(all, d.listShared(ctx, a)...)
+	}
+	d.mu.Lock()
 	for _, w := range d.waiting {
-		if slices.ContainsFunc(w.Parts, func(p Part) bool { return p.By == "" && a.sees(w, &p) }) {
+		if w.awaits(a) && !slices.ContainsFunc(all, func(q Call) bool { return q.ID == w.ID }) {
 			all = append(all, w.shown())
 		}
 	}
-	slices.SortFunc(all, func(a, b Call) int { return a.Since.Compare(b.Since) })
+	d.mu.Unlock()
+	slices.SortFunc(all, func(a, b Call) int { return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.ID, b.ID)) })
 	return all
+}
+
+// awaits reports whether the call waits for a decision of a caller.
+func (w *waiting) awaits(a Approver) bool {
+	return w.outcome == "" && slices.ContainsFunc(w.Parts, func(p Part) bool { return p.By == "" && a.sees(w, &p) })
 }
 
 // A Verdict is the decision about a waiting call.
@@ -174,15 +197,33 @@ type Verdict struct {
 }
 
 // Decide decides about a waiting call for the roles of a caller, and returns the call. The call runs when
-// all its parts are approved. The first decision about a part counts; the error of a later one is
-// [ErrDecided] or [ErrGone].
-func (d *Desk) Decide(id string, a Approver, v Verdict) (Call, error) {
+// all its parts are approved. The first decision about a part counts, at all replicas; the error of a
+// later one is [ErrDecided] or [ErrGone]. While the store of the replicas is away, the error wraps
+// [state.ErrUnavailable] for a call that all replicas know.
+func (d *Desk) Decide(ctx context.Context, id string, a Approver, v Verdict) (Call, error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	w := d.waiting[id]
+	if d.options.Replicas != nil && (w == nil || w.shared) {
+		d.mu.Unlock()
+		return d.decideShared(ctx, id, a, v)
+	}
+	defer d.mu.Unlock()
 	if w == nil {
 		return Call{}, ErrGone
 	}
+	outcome, err := w.decide(a, v)
+	if err != nil {
+		return Call{}, err
+	}
+	if outcome != "" {
+		d.end(w, outcome)
+	}
+	return w.shown(), nil
+}
+
+// decide applies a decision to the parts of the call, and returns the outcome, which is empty while the
+// call waits for further approvals.
+func (w *waiting) decide(a Approver, v Verdict) (outcome string, err error) {
 	var open []*Part
 	decided := ""
 	for i := range w.Parts {
@@ -191,28 +232,27 @@ func (d *Desk) Decide(id string, a Approver, v Verdict) (Call, error) {
 		case p.By != "":
 			decided = p.By
 		case v.Approve && v.For > p.For:
-			return Call{}, fmt.Errorf("the rule %s lets an approval count for %s, not %v", p.Rule, textOfFor(p.For), v.For)
+			return "", fmt.Errorf("the rule %s lets an approval count for %s, not %v", p.Rule, textOfFor(p.For), v.For)
 		default:
 			open = append(open, p)
 		}
 	}
 	switch {
 	case len(open) == 0 && decided != "":
-		return Call{}, fmt.Errorf("the call %w, by %s", ErrDecided, decided)
+		return "", fmt.Errorf("the call %w, by %s", ErrDecided, decided)
 	case len(open) == 0:
-		return Call{}, ErrGone
+		return "", ErrGone
 	case !v.Approve:
 		w.by, w.role, w.reason = a.Name, open[0].Role, plaintext.Line(v.Reason, maxReason)
-		d.end(w, Refused)
-		return w.shown(), nil
+		return Refused, nil
 	}
 	for _, p := range open {
 		p.By, p.bySelf, p.grantedFor = a.Name, !a.Operator && a.is(w.subject), v.For
 	}
-	if !slices.ContainsFunc(w.Parts, func(p Part) bool { return p.By == "" }) {
-		d.end(w, Approved)
+	if slices.ContainsFunc(w.Parts, func(p Part) bool { return p.By == "" }) {
+		return "", nil
 	}
-	return w.shown(), nil
+	return Approved, nil
 }
 
 func textOfFor(d time.Duration) string {
@@ -243,7 +283,7 @@ func (d *Desk) end(w *waiting, outcome string) bool {
 	delete(d.waiting, w.ID)
 	w.outcome = outcome
 	d.counts.WithLabelValues(outcome).Inc()
-	if outcome == Approved {
+	if outcome == Approved && !w.shared { // otherwise the store has the grants
 		d.keep(w, time.Now())
 	}
 	close(w.done)
@@ -251,7 +291,7 @@ func (d *Desk) end(w *waiting, outcome string) bool {
 }
 
 // begin adds a call. It reports false if too many calls of the caller, or of all, wait.
-func (d *Desk) begin(w *waiting, caller string) bool {
+func (d *Desk) begin(ctx context.Context, w *waiting, caller string) bool {
 	if !d.places.Take(caller) {
 		d.counts.WithLabelValues(Full).Inc()
 		return false
@@ -261,6 +301,14 @@ func (d *Desk) begin(w *waiting, caller string) bool {
 	d.mu.Lock()
 	d.waiting[w.ID] = w
 	d.mu.Unlock()
+	if d.options.Replicas != nil && !d.share(ctx, w, caller) {
+		d.mu.Lock()
+		delete(d.waiting, w.ID)
+		d.mu.Unlock()
+		d.places.Give(caller)
+		d.counts.WithLabelValues(Full).Inc()
+		return false
+	}
 	if d.options.Notify != nil {
 		d.options.Notify(asked)
 	}

@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
@@ -70,14 +71,19 @@ func (d *Desk) forget(now time.Time) {
 
 // grants returns the earlier approvals that hold for a call, and who gave them. A rule
 // that now lets approvals count for a shorter time, or not for the caller's own, ends them.
-func (d *Desk) grants(k key, parts []rules.Part, now time.Time) (approved []rules.Approved, by []Part) {
+func (d *Desk) grants(ctx context.Context, k key, parts []rules.Part, now time.Time) (approved []rules.Approved, by []Part) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, g := range d.granted[k] {
-		for _, p := range parts {
-			if g.role == p.Role && now.Before(g.until) && now.Before(g.at.Add(p.For)) && (p.Self || !g.self) {
-				approved, by = append(approved, rules.Approved{Role: g.role, Self: g.self}), append(by, Part{Role: g.role, By: g.by})
-			}
+	all := slices.Clone(d.granted[k])
+	d.mu.Unlock()
+	if d.options.Replicas != nil && slices.ContainsFunc(parts, func(p rules.Part) bool { return p.For > 0 }) {
+		all = append(all, d.sharedGrants(ctx, k, now)...)
+	}
+	for _, p := range parts {
+		i := slices.IndexFunc(all, func(g grant) bool {
+			return g.role == p.Role && now.Before(g.until) && now.Before(g.at.Add(p.For)) && (p.Self || !g.self)
+		})
+		if i >= 0 {
+			approved, by = append(approved, rules.Approved{Role: p.Role, Self: all[i].self}), append(by, Part{Role: p.Role, By: all[i].by})
 		}
 	}
 	return approved, by

@@ -68,7 +68,7 @@ func (c *pending) run(ctx context.Context, next mcp.Handler, need *rules.Needed)
 	if name, _ := jsonrpc.Unquote(c.req.State.Get(savedRound)); name != "" && c.req.Round > 0 {
 		c.approved, c.by = c.desk.resume(name, k)
 	}
-	approved, by := c.desk.grants(k, need.Parts, c.began)
+	approved, by := c.desk.grants(ctx, k, need.Parts, c.began)
 	c.approved, c.by = append(c.approved, approved...), append(c.by, by...)
 	for again := 0; ; again++ {
 		missing := slices.DeleteFunc(slices.Clone(need.Parts), func(p rules.Part) bool {
@@ -104,7 +104,7 @@ func (c *pending) wait(ctx context.Context, need *rules.Needed, missing []rules.
 		result, err = c.refuse(ctx, need, Refused, err.Error())
 		return result, err, true
 	}
-	if !c.desk.begin(w, c.caller) {
+	if !c.desk.begin(ctx, w, c.caller) {
 		result, err = c.refuse(ctx, need, Full, "too many calls wait for an approval: wait for the decisions about yours, and try again")
 		return result, err, true
 	}
@@ -150,6 +150,9 @@ func (c *pending) await(ctx context.Context, w *waiting) {
 	tick := time.NewTicker(progressPause)
 	defer tick.Stop()
 	end := func(outcome string) {
+		if c.desk.endShared(ctx, w, outcome) {
+			return
+		}
 		c.desk.mu.Lock()
 		defer c.desk.mu.Unlock()
 		c.desk.end(w, outcome)

@@ -273,3 +273,9 @@ func (s *Store) sweep() {
 		}
 	}
 }
+
+// Now implements [state.Clock].
+func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
+	err = s.row(ctx, "time", false, `SELECT clock_timestamp()`, nil, &now)
+	return now, err
+}

@@ -22,6 +22,7 @@ const (
 	rereadPause = time.Minute             // time after which a subject is read again without a change
 	beatPause   = 5 * time.Second         // time between two signs of life of a replica
 	beatTime    = 3 * beatPause           // how long a replica counts after its last sign of life
+	beatMargin  = time.Second             // part of beatTime in which a replica no longer relies on its own sign of life
 	opTimeout   = 3 * time.Second         // time limit of an operation on the store
 	maxReplicas = 1_000                   // largest number of counted replicas
 	maxCountGap = 40                      // largest mean number of checks between two counts of a replica
@@ -55,10 +56,14 @@ type Group struct {
 	subjects []*subject
 	checked  time.Time // begin of the last check that succeeded
 	away     time.Time // since when the store is away; zero while it is not
+	back     time.Time // when the store was back after it was away
 	fault    error     // of the last check
-	beaten   time.Time // last sign of life
+	beaten   time.Time // begin of the last write of the sign of life
+	term     uint64    // increases when the sign of life may have ended since
 	count    int       // replicas
 	gap      int       // checks until this replica counts the replicas
+	clock    time.Time // time of the store at clockAt
+	clockAt  time.Time // zero before the first measurement
 }
 
 // A subject is shared data that the replica has read.
@@ -128,6 +133,68 @@ func (g *Group) Count() int {
 	return g.count
 }
 
+// Now returns the time of the store's clock, as measured with the last sign of life. The replicas have
+// it in common, even if the clocks of their machines differ or are set.
+func (g *Group) Now() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.clockAt.IsZero() {
+		return time.Now()
+	}
+	return g.clock.Add(time.Since(g.clockAt))
+}
+
+// measure reads the clock of the store.
+func (g *Group) measure(ctx context.Context) error {
+	began := time.Now()
+	now, err := within(ctx, g.store.Now)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.clockAt = time.Now()
+	g.clock = now.Round(0).Add(g.clockAt.Sub(began) / 2)
+	return nil
+}
+
+// Returned reports whether the store was away until some seconds ago, so that it may not yet have all
+// that the replicas did meanwhile.
+func (g *Group) Returned() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.returned()
+}
+
+// returned implements Returned. The caller holds the lock.
+func (g *Group) returned() bool {
+	return !g.away.IsZero() || !g.back.IsZero() && time.Since(g.back) < beatPause
+}
+
+// ID returns the name of this replica in the store. Each process has another one.
+func (g *Group) ID() string { return g.id }
+
+// Term returns the number of the time for which the others have known this replica without a break. It
+// returns 0 while they may not know it. Rights that others withdraw from a replica that died thus
+// belong to one term.
+func (g *Group) Term() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.beaten.IsZero() || time.Since(g.beaten) >= beatTime-beatMargin {
+		return 0
+	}
+	return g.term
+}
+
+// Lives reports whether the store has the sign of life of a replica.
+func (g *Group) Lives(ctx context.Context, id string) (bool, error) {
+	_, err := g.Get(ctx, beatPrefix+id)
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Away returns the reason why the store is away, or nil.
 func (g *Group) Away() error {
 	g.mu.Lock()
@@ -171,12 +238,13 @@ func (g *Group) Run(ctx context.Context) {
 func (g *Group) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
 	defer cancel()
+	g.mu.Lock()
+	g.beaten = time.Time{}
+	known := g.count
+	g.mu.Unlock()
 	if g.store.Delete(ctx, beatPrefix+g.id, state.Hold{}) != nil { // it expires
 		return
 	}
-	g.mu.Lock()
-	known := g.count
-	g.mu.Unlock()
 	_, _ = g.countAll(ctx, known) // after an error another replica counts
 	_ = g.store.Publish(ctx, changedTopic)
 }
@@ -211,12 +279,15 @@ func (g *Group) check(ctx context.Context) {
 
 func (g *Group) look(ctx context.Context, now time.Time) error {
 	g.mu.Lock()
-	subjects, beats := g.subjects, now.Sub(g.beaten) >= beatPause
+	subjects, beats, away := g.subjects, now.Sub(g.beaten) >= beatPause, !g.away.IsZero()
 	g.mu.Unlock()
 	if beats {
 		if _, err := within(ctx, func(ctx context.Context) (state.Version, error) {
 			return g.store.Put(ctx, beatPrefix+g.id, []byte("{}"), state.Write{TTL: beatTime})
 		}); err != nil {
+			return err
+		}
+		if err := g.measure(ctx); err != nil {
 			return err
 		}
 	}
@@ -237,8 +308,17 @@ func (g *Group) look(ctx context.Context, now time.Time) error {
 		return err
 	}
 	g.mu.Lock()
-	g.away = time.Time{} // the store responds, so the subjects can be read
+	if !g.away.IsZero() { // the store responds, so the subjects can be read
+		g.away, g.back = time.Time{}, time.Now()
+	}
 	g.mu.Unlock()
+	if away { // reports of changes may have been lost
+		for _, s := range subjects {
+			if !s.once {
+				s.at = time.Time{}
+			}
+		}
+	}
 	versions := map[string]state.Version{}
 	for _, c := range counters {
 		versions[strings.TrimPrefix(c.Key, changedPrefix)] = c.Version
@@ -275,11 +355,17 @@ func (g *Group) beat(ctx context.Context, now time.Time, beats bool, stored int)
 		}
 	}
 	g.mu.Lock()
+	if g.returned() { // some signs of life have ended meanwhile
+		count = max(count, g.count)
+	}
 	g.count = count
 	if counts {
 		g.gap = 1 + rand.IntN(2*min(count, maxCountGap)-1)
 	}
 	if beats {
+		if time.Since(g.beaten) >= beatTime-beatMargin {
+			g.term++
+		}
 		g.beaten = now
 	}
 	g.mu.Unlock()

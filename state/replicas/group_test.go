@@ -49,6 +49,13 @@ func (f *faulty) List(ctx context.Context, prefix, after string, limit int) ([]s
 	return f.Shared.List(ctx, prefix, after, limit)
 }
 
+func (f *faulty) Put(ctx context.Context, key string, value []byte, w state.Write) (state.Version, error) {
+	if err := f.fault(ctx); err != nil {
+		return "", err
+	}
+	return f.Shared.Put(ctx, key, value, w)
+}
+
 func (f *faulty) Publish(ctx context.Context, topic string) error {
 	if f.deaf.Load() {
 		return nil
@@ -250,4 +257,42 @@ func TestCostsOfIdleReplicas(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A replica has the same term while the others know it without a break, and none while they may not.
+func TestATermEndsWithTheSignOfLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &faulty{Shared: state.NewMemory(0)}
+		defer store.Close()
+		g, other := started(t, store, slog.New(slog.DiscardHandler)), started(t, store.Shared, slog.New(slog.DiscardHandler))
+		time.Sleep(time.Minute)
+		first := g.Term()
+		store.broken.Store(true)
+		time.Sleep(5 * time.Second)
+		store.broken.Store(false)
+		time.Sleep(5 * time.Second)
+		if first == 0 || g.Term() != first {
+			t.Errorf("term %d, and %d after a short break", first, g.Term())
+		}
+		store.broken.Store(true)
+		for range 400 {
+			lives, err := other.Lives(t.Context(), g.ID())
+			if err != nil || !lives && g.Term() != 0 {
+				t.Fatalf("term %d of a replica that others do not know: %v", g.Term(), err)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		if lives, _ := other.Lives(t.Context(), g.ID()); lives || g.Term() != 0 {
+			t.Errorf("it lives: %t, in term %d", lives, g.Term())
+		}
+		store.broken.Store(false)
+		time.Sleep(2 * time.Second)
+		if !g.Returned() || g.Term() != first+1 || g.Count() != 2 {
+			t.Errorf("afterwards in term %d of %d replicas", g.Term(), g.Count())
+		}
+		time.Sleep(beatPause)
+		if g.Returned() {
+			t.Error("it returned long ago")
+		}
+	})
 }

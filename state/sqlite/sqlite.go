@@ -295,3 +295,6 @@ func (s *Store) Release(ctx context.Context, hold state.Hold) error {
 	_, err := s.file.DB.ExecContext(ctx, `DELETE FROM leases WHERE name = ? AND token = ?`, []byte(hold.Name), int64(hold.Token))
 	return s.fail(s.file.Fail("release", err))
 }
+
+// Now implements [state.Clock]. All users of the file are on this machine.
+func (s *Store) Now(context.Context) (time.Time, error) { return time.Now(), nil }

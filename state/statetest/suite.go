@@ -40,6 +40,7 @@ var tests = map[string]func(*testing.T, Driver, func() state.Shared){
 	"views with prefixes do not meet":                        prefixes,
 	"a lease protects no key of another group":               groups,
 	"a list during writes has all that stays":                listsDuringWrites,
+	"the time goes on, for all":                              clock,
 	"of many who fight for a lease each writes in turn":      fights,
 }
 
@@ -58,6 +59,16 @@ func is(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Errorf("%s: got %v, want %v", what, err, want)
+	}
+}
+
+func clock(t *testing.T, _ Driver, open func() state.Shared) {
+	ctx, a, b := t.Context(), open(), open()
+	before := must[time.Time](t)(a.Now(ctx))
+	time.Sleep(20 * time.Millisecond)
+	after := must[time.Time](t)(b.Now(ctx))
+	if passed := after.Sub(before); passed < 15*time.Millisecond || passed > time.Minute || time.Since(after).Abs() > time.Hour {
+		t.Errorf("%v passed until %v", passed, after)
 	}
 }
 

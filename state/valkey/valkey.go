@@ -358,3 +358,14 @@ func (s *Store) Release(ctx context.Context, hold state.Hold) error {
 	_, err := s.run(ctx, "release", true, releaseScript, state.Group(name), []string{leaseKey + name}, name, number)
 	return err
 }
+
+// Now implements [state.Clock].
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	ctx, done := context.WithTimeout(ctx, callTimeout)
+	defer done()
+	parts, err := s.client.Do(ctx, s.client.B().Time().Build()).AsIntSlice()
+	if err != nil || len(parts) != 2 {
+		return time.Time{}, fail("time", false, err)
+	}
+	return time.Unix(parts[0], parts[1]*int64(time.Microsecond)), nil
+}

@@ -24,6 +24,7 @@ import (
 	"github.com/junction-mcp/junction/ratelimit"
 	"github.com/junction-mcp/junction/recording"
 	"github.com/junction-mcp/junction/state"
+	"github.com/junction-mcp/junction/state/replicas"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/sdk/trace"
 )
@@ -129,6 +130,10 @@ type Options struct {
 	LoadPins func() (*guard.Pins, error)
 	// Shares, if not nil, counts limits together with the other replicas of a gateway.
 	Shares *ratelimit.Shares
+	// Replicas, if not nil, lets callers decide at each replica about the calls that wait at any of
+	// them. ReplicasSecret is the same at all replicas.
+	Replicas       *replicas.Group
+	ReplicasSecret []byte
 	// Ignored, if not nil, is called with an error for each rule in a project's file that is
 	// ignored because it does not tighten.
 	Ignored func(error)

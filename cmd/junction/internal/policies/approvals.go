@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,6 +112,9 @@ func waitingCalls(ctx context.Context, a *cli.App) (shown waitingShown, err erro
 			return shown, err
 		}
 		for _, q := range found.Approvals {
+			if slices.ContainsFunc(shown.Approvals, func(w waitingCall) bool { return w.ID == q.ID }) {
+				continue // replicas with the same store all list it
+			}
 			shown.Approvals = append(shown.Approvals, waitingCall{up.PID, up.Endpoint, q})
 		}
 	}

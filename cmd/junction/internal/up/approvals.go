@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/gateway/approvals"
+	"github.com/junction-mcp/junction/state"
 )
 
 // maxVerdict is the largest body of a decision about a waiting call in bytes.
@@ -24,7 +25,7 @@ func (v *Served) serveApprovals(handle func(pattern string, h http.Handler), bas
 		if err != nil {
 			return nil, err
 		}
-		return cli.ApprovalsShown{Approvals: desk.List(a)}, nil
+		return cli.ApprovalsShown{Approvals: desk.List(r.Context(), a)}, nil
 	}))
 	decide := func(approve bool) http.Handler {
 		return reply.With(func(r *http.Request) (any, error) {
@@ -36,12 +37,14 @@ func (v *Served) serveApprovals(handle func(pattern string, h http.Handler), bas
 			if err != nil {
 				return nil, err
 			}
-			q, err := desk.Decide(r.PathValue("id"), a, given)
+			q, err := desk.Decide(r.Context(), r.PathValue("id"), a, given)
 			switch {
 			case errors.Is(err, approvals.ErrGone):
 				return nil, reply.Refuse(http.StatusNotFound, "%v", err)
 			case errors.Is(err, approvals.ErrDecided):
 				return nil, reply.Refuse(http.StatusConflict, "%v", err)
+			case errors.Is(err, state.ErrUnavailable):
+				return nil, reply.Refuse(http.StatusServiceUnavailable, "%v", err)
 			case err != nil:
 				return nil, reply.Refuse(http.StatusUnprocessableEntity, "%v", err)
 			}
