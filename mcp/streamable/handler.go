@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/passed"
 	"github.com/junction-mcp/junction/internal/rebinding"
 	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/internal/unreadbody"
@@ -191,6 +192,9 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if x.principal, known = e.deadlines.Authenticate(w, r, e.options.Principal, x.refuse, e.log, e.options.WriteTimeout); !known {
 		return
 	}
+	if !x.readPassedOn() {
+		return
+	}
 	switch r.Method {
 	case http.MethodPost:
 		x.post()
@@ -211,7 +215,8 @@ type exchange struct {
 	principal *mcp.Principal
 	asked     share.Asked // result of the method context
 
-	read bool // set when reading the body begins
+	read   bool         // set when reading the body begins
+	passed *passed.Note // of the peer that passed the request on; nil if a client sent it
 
 	paramHeaders map[string][]string // headers that repeat arguments of a modern request
 

@@ -242,7 +242,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	if f.shared != nil {
 		options.StateKeysFrom = f.shared.keys
 	}
-	leaving := new(departure)
+	leaving := &departure{ring: f.shared.ring()}
 	d := &Doors{Front: f, leaving: leaving.isLeaving, principal: principal, Access: access, options: options, Profile: profile, Open: map[string]EndpointHandler{}}
 	d.NewNowhere()
 	d.At(launch.EndpointPath, h)
