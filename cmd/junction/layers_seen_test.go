@@ -271,15 +271,17 @@ type startedCommand struct {
 	*world
 	objects *clitest.SafeBuffer // standard output
 	printed *clitest.SafeBuffer // standard error
+	process *os.Process
 }
 
 func (w *world) start(args ...string) *startedCommand {
-	p := &startedCommand{w, new(clitest.SafeBuffer), new(clitest.SafeBuffer)}
+	p := &startedCommand{w, new(clitest.SafeBuffer), new(clitest.SafeBuffer), nil}
 	cmd := w.command(args...)
 	cmd.Stdout, cmd.Stderr = p.objects, p.printed
 	if err := cmd.Start(); err != nil {
 		w.Fatal(err)
 	}
+	p.process = cmd.Process
 	w.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()

@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -78,6 +80,28 @@ func Open(ring *seal.Ring, r *http.Request, now time.Time) (*Note, error) {
 func (n *Note) Has(body []byte) bool {
 	sum := sha256.Sum256(body)
 	return bytes.Equal(sum[:], n.Body)
+}
+
+// Reader returns the body of the request. At its end, Read returns [ErrRefused] if it is another
+// one.
+func (n *Note) Reader(body io.ReadCloser) io.ReadCloser {
+	return &reader{ReadCloser: body, sum: sha256.New(), want: n.Body}
+}
+
+type reader struct {
+	io.ReadCloser
+	sum  hash.Hash
+	want []byte
+}
+
+// Read implements [io.Reader].
+func (r *reader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	r.sum.Write(p[:n])
+	if err == io.EOF && !bytes.Equal(r.sum.Sum(nil), r.want) {
+		err = ErrRefused
+	}
+	return n, err
 }
 
 // boundTo returns the text that the header of a request is bound to.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -62,6 +63,11 @@ func TestOnlyTheSameRequestIsAccepted(t *testing.T) {
 			body := "body"
 			if test.body != "" {
 				body = test.body
+			}
+			if err == nil {
+				if _, failed := io.ReadAll(n.Reader(io.NopCloser(strings.NewReader(body)))); (failed == nil) != n.Has([]byte(body)) {
+					t.Errorf("reading: %v", failed)
+				}
 			}
 			switch got := err == nil && n.Has([]byte(body)); {
 			case got != test.want:

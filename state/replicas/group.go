@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,6 +46,7 @@ type Group struct {
 	fault    error     // of the last check
 	beaten   time.Time // last sign of life
 	count    int       // replicas
+	members  []string  // ids of replicas
 }
 
 // A subject is shared data that the replica has read.
@@ -112,6 +114,13 @@ func (g *Group) Count() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.count
+}
+
+// Members returns the ids of the replicas that the last check found.
+func (g *Group) Members() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.members)
 }
 
 // Away returns the reason why the store is away, or nil.
@@ -242,6 +251,10 @@ func (g *Group) beat(ctx context.Context, now time.Time, due bool) error {
 	}
 	g.mu.Lock()
 	isFirst := g.beaten.IsZero()
+	g.members = g.members[:0:0]
+	for _, e := range alive {
+		g.members = append(g.members, e.Key[len(beatPrefix):])
+	}
 	if g.count = max(1, len(alive)); due {
 		g.beaten = now
 	}

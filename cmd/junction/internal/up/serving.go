@@ -52,6 +52,7 @@ type Front struct {
 	drain  Drain
 	limits settings.GatewayLimits
 	shared *shared                // with other replicas
+	owning *owning                // of instances that run at one replica; nil if each replica runs them
 	log    func() *audit.Log      // returns the audit log, or nil if there is none; nil for commands that write none
 	doors  *atomic.Pointer[Doors] // gets the endpoints, if not nil
 
@@ -245,6 +246,9 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	leaving := &departure{ring: f.shared.ring()}
 	d := &Doors{Front: f, leaving: leaving.isLeaving, principal: principal, Access: access, options: options, Profile: profile, Open: map[string]EndpointHandler{}}
 	d.NewNowhere()
+	if f.owning != nil {
+		d.Open[instancePath] = f.owning.serve(f.limited(mcp.ServeOptions{Logger: options.Logger, StateKeysFrom: options.StateKeysFrom}))
+	}
 	d.At(launch.EndpointPath, h)
 	d.At(OlderPath, h)
 	if f.doors != nil {
@@ -278,6 +282,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 		}
 	}
 	leaving.begin()
+	f.owning.leave()
 	WaitBeforeDrain(ctx, a, f.drain)
 	leaving.refuseNew()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.Time)
@@ -322,6 +327,10 @@ type EndpointHandler interface {
 // ServeHTTP passes a request to the endpoint at its path.
 func (d *Doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := pathOf(r)
+	if d.Front.owning != nil && strings.HasPrefix(path, replicaPath) {
+		d.Front.owning.serveHTTP(w, r)
+		return
+	}
 	if d.Access == nil && d.principal == nil {
 		r = AdmitAfterBody(r)
 	}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stdio"
+	"github.com/junction-mcp/junction/mcp/streamable"
+)
+
+// asCounter is the first argument of a server that counts its calls. The second one is the file to which it appends them.
+const asCounter = "count-calls"
+
+// count serves on standard input and output: its tools count how often they were called since the server started.
+func count(log string) int {
+	var mu sync.Mutex
+	calls := 0
+	next := func() (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		calls++
+		f, err := os.OpenFile(log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		_, err = fmt.Fprintf(f, "%d %d\n", os.Getpid(), calls)
+		return fmt.Sprint(calls, " ", os.Getpid()), err
+	}
+	s := mcp.NewServer("counter", "1")
+	mcp.AddTool(s, "count", func(context.Context, struct{}) (string, error) { return next() })
+	mcp.AddTool(s, "slow", func(ctx context.Context, _ struct{}) (string, error) {
+		for i := range 600 {
+			mcp.Progress(ctx, float64(i), 600, "")
+			time.Sleep(100 * time.Millisecond)
+		}
+		return next()
+	})
+	mcp.AddTool(s, "ask", func(ctx context.Context, _ struct{}) (string, error) {
+		answer, err := mcp.Elicit[struct {
+			Text string `json:"text"`
+		}](ctx, "name?")
+		if err != nil {
+			return "", err
+		}
+		n, err := next()
+		return n + " " + answer.Text, err
+	})
+	if err := stdio.Serve(context.Background(), s); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// newOwned starts three replicas that pass the requests for a server on to one of them. settings are those of the server.
+func newOwned(t *testing.T, own string, flags ...string) *replicas {
+	w := &replicas{world: newWorld(t)}
+	w.write("old", strings.Repeat("o", 32)+"\n")
+	w.write("store", testStore(t)+"\n")
+	w.place()
+	argv, err := json.Marshal(self(t, asCounter, w.dir+"/calls")[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("mcp.json", fmt.Sprintf(`{"junction":{"names":"none","state":{"url":"${file:store}"},"stateKeys":["${file:old}"],"peers":["%s"],"servers":{"s":%s}},"mcpServers":{"s":{"command":%q,"args":%s}}}`,
+		strings.Join(w.origins, `","`), own, self(t)[0], argv))
+	w.up(flags...)
+	return w
+}
+
+// counted calls a tool, and returns the count and the process of the server.
+func (w *replicas) counted(c *mcp.Client, tool string) (n int, pid string, err error) {
+	r, err := c.CallTool(w.Context(), tool, struct{}{})
+	if err != nil {
+		return 0, "", err
+	}
+	number, rest, _ := strings.Cut(r.Text(), " ")
+	if n, err = strconv.Atoi(number); err != nil {
+		err = fmt.Errorf("no number: %s", r.Text())
+	}
+	return n, rest, err
+}
+
+// counts has a client call from first to last, with no gap.
+func (w *replicas) counts(c *mcp.Client, first, last int) (pid string) {
+	w.Helper()
+	for want := first; want <= last; want++ {
+		n, by, err := w.counted(c, "count")
+		if err != nil || n != want {
+			w.Fatalf("call %d: %d, %v", want, n, err)
+		}
+		if pid == "" {
+			pid = by
+		}
+		if by != pid {
+			w.Fatalf("call %d is by process %s, and not %s", want, by, pid)
+		}
+	}
+	return pid
+}
+
+// ownerOf returns the replica that runs a process.
+func (w *replicas) ownerOf(pid string) int {
+	w.Helper()
+	for i, one := range w.all {
+		if text, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil {
+			after := text[strings.LastIndex(string(text), ")")+1:]
+			if parent := strings.Fields(string(after))[1]; parent == fmt.Sprint(one.process.Pid) {
+				return i
+			}
+		}
+	}
+	w.Fatalf("no replica runs process %s", pid)
+	return 0
+}
+
+// asUser connects with a key, or without one if it is empty.
+func (w *replicas) asUser(key, revision string) *mcp.Client {
+	w.Helper()
+	o := streamable.ClientOptions{}
+	if key != "" {
+		o.Header = http.Header{"Authorization": {"Bearer " + key}}
+	}
+	c, err := mcp.DialWith(w.Context(), streamable.ClientWith(w.url, o), mcp.ClientOptions{Revision: revision, OnElicit: func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "accept", Content: json.RawMessage(`{"text":"ann"}`)}, nil
+	}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// TestAStatefulServerRunsAtOneReplica has the calls of users reach three replicas by turns. Each user's instance counts all calls of
+// that user, of clients of both eras.
+func TestAStatefulServerRunsAtOneReplica(t *testing.T) {
+	t.Parallel()
+	w := newOwned(t, `{"isolation":"user"}`, "--auth", "keys")
+	pids, places := map[string]bool{}, map[int]bool{}
+	for i := range 4 {
+		key := strings.TrimSpace(w.input("", "key", "create", fmt.Sprint("user", i)))
+		w.within("a new key is unknown", func() bool { return w.knows(key) })
+		pid := w.counts(w.asUser(key, "2026-07-28"), 1, 12)
+		if again := w.counts(w.asUser(key, "2025-11-25"), 13, 24); again != pid {
+			t.Errorf("another process for another client: %s and %s", pid, again)
+		}
+		pids[pid], places[w.ownerOf(pid)] = true, true
+	}
+	if len(pids) != 4 {
+		t.Errorf("%d processes of 4 users", len(pids))
+	}
+	t.Logf("the instances of 4 users are at %d of 3 replicas", len(places))
+}
+
+// knows reports whether all replicas accept a key.
+func (w *replicas) knows(key string) bool {
+	for _, origin := range w.origins {
+		c, err := w.withKey(origin+"/mcp", key)
+		if err != nil {
+			return false
+		}
+		_ = c.Close()
+	}
+	return true
+}
