@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -80,7 +81,11 @@ func newOwned(t *testing.T, own string, flags ...string) *replicas {
 
 // counted calls a tool, and returns the count and the process of the server.
 func (w *replicas) counted(c *mcp.Client, tool string) (n int, pid string, err error) {
-	r, err := c.CallTool(w.Context(), tool, struct{}{})
+	return w.countedWith(w.Context(), c, tool)
+}
+
+func (w *replicas) countedWith(ctx context.Context, c *mcp.Client, tool string) (n int, pid string, err error) {
+	r, err := c.CallTool(ctx, tool, struct{}{})
 	if err != nil {
 		return 0, "", err
 	}
@@ -172,4 +177,107 @@ func (w *replicas) knows(key string) bool {
 		_ = c.Close()
 	}
 	return true
+}
+
+// TestAnInstanceMovesWhenItsReplicaIsKilled kills the replica that runs the only instance of a server, while a call runs. That call
+// fails once, with one error, and the next calls count from 1 at another replica.
+func TestAnInstanceMovesWhenItsReplicaIsKilled(t *testing.T) {
+	t.Parallel()
+	w := newOwned(t, `{"owner":"one"}`)
+	c := w.asUser("", "2026-07-28")
+	pid := w.counts(c, 1, 6)
+	owner := w.ownerOf(pid)
+	other, err := mcp.DialWith(t.Context(), streamable.Client(w.origins[(owner+1)%3]+"/mcp"), mcp.ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	began := make(chan struct{})
+	failed := make(chan error, 1)
+	go func() {
+		ctx := mcp.WatchProgress(t.Context(), func(mcp.ProgressUpdate) {
+			select {
+			case began <- struct{}{}:
+			default:
+			}
+		})
+		_, _, err := w.countedWith(ctx, other, "slow")
+		failed <- err
+	}()
+	<-began
+	killed := time.Now()
+	if err := w.all[owner].process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	err = <-failed
+	if err == nil || !strings.Contains(err.Error(), `server "s": the replica that ran it ended, and the state of its instance is lost`) {
+		t.Errorf("the call that ran: %v", err)
+	}
+	w.dead.Store(int64(owner) + 1)
+	next := w.counts(c, 1, 9)
+	t.Logf("it counts at another replica %v after the end of the first one", time.Since(killed).Round(100*time.Millisecond))
+	if next == pid || w.ownerOf(next) == owner {
+		t.Errorf("the process is %s as before", next)
+	}
+	said := 0
+	for _, one := range w.all {
+		said += strings.Count(one.printed.String(), `an instance of server "s" moves to this replica`)
+	}
+	if said != 1 {
+		t.Errorf("the log has it %d times", said)
+	}
+	if n := w.refused.Load(); n != 0 {
+		t.Errorf("%d requests were refused, such as %v", n, w.last.Load())
+	}
+}
+
+// TestAnInstanceMovesWhenItsReplicaLeaves ends the replica that runs the only instance of a server while clients call it. No call
+// fails, and the count begins again once.
+func TestAnInstanceMovesWhenItsReplicaLeaves(t *testing.T) {
+	t.Parallel()
+	w := newOwned(t, `{"owner":"one"}`)
+	c := w.asUser("", "2025-11-25")
+	pid := w.counts(c, 1, 6)
+	owner := w.ownerOf(pid)
+	if err := w.all[owner].process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	w.dead.Store(int64(owner) + 1)
+	before, begins := 6, 0
+	for range 60 {
+		n, by, err := w.counted(c, "count")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 1 {
+			begins++
+			if by == pid {
+				t.Error("the process is the same")
+			}
+		} else if n != before+1 {
+			t.Errorf("%d after %d", n, before)
+		}
+		before = n
+		time.Sleep(20 * time.Millisecond)
+	}
+	if begins != 1 {
+		t.Errorf("the count began %d times", begins)
+	}
+}
+
+// TestAnInstanceElsewhereAsksItsClient has clients of both eras asked by the only instance of a server.
+func TestAnInstanceElsewhereAsksItsClient(t *testing.T) {
+	t.Parallel()
+	w := newOwned(t, `{"owner":"one"}`)
+	n := 0
+	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
+		c := w.asUser("", revision)
+		for range 9 {
+			n++
+			got, rest, err := w.counted(c, "ask")
+			if err != nil || got != n || !strings.HasSuffix(rest, " ann") {
+				t.Fatalf("%s: call %d: %d %q, %v", revision, n, got, rest, err)
+			}
+		}
+	}
 }
