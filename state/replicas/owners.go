@@ -25,8 +25,8 @@ const (
 	// it owns. A program has four seconds to end before it is killed.
 	ownerMargin   = 5 * time.Second
 	ownerPause    = 2 * time.Second  // time between two renewals
-	recordTime    = 24 * time.Hour   // lifetime of a record
-	recordPause   = 8 * time.Hour    // time between two renewals of a record
+	recordTime    = time.Hour        // lifetime of a record
+	recordPause   = 20 * time.Minute // time between two renewals of a record
 	avoidTime     = 15 * time.Second // how long nothing new is given to a replica that could not be reached
 	probeTime     = time.Second      // lease of a replica that looks whether another one still runs
 	maxClaims     = 8                // attempts to write a record that others change at the same time
@@ -179,7 +179,7 @@ func (o *Owners) lose(t *term, err error) {
 	}
 }
 
-// renewRecords extends the lifetime of records that are some hours old.
+// renewRecords extends the lifetime of records that are some minutes old.
 func (o *Owners) renewRecords(ctx context.Context, t *term) {
 	var due []string
 	o.mu.Lock()
