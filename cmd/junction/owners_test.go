@@ -2,10 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stdio"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -66,9 +72,16 @@ func count(log string) int {
 // newOwned starts three replicas that pass the requests for a server on to one of them. settings are those of the server.
 func newOwned(t *testing.T, own string, flags ...string) *replicas {
 	w := &replicas{world: newWorld(t)}
+	w.place()
+	w.own(own, flags...)
+	return w
+}
+
+// own starts the replicas, whose addresses are known.
+func (w *replicas) own(own string, flags ...string) {
+	t := w.T
 	w.write("old", strings.Repeat("o", 32)+"\n")
 	w.write("store", testStore(t)+"\n")
-	w.place()
 	argv, err := json.Marshal(self(t, asCounter, w.dir+"/calls")[1:])
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +89,6 @@ func newOwned(t *testing.T, own string, flags ...string) *replicas {
 	w.write("mcp.json", fmt.Sprintf(`{"junction":{"names":"none","state":{"url":"${file:store}"},"stateKeys":["${file:old}"],"peers":["%s"],"servers":{"s":%s}},"mcpServers":{"s":{"command":%q,"args":%s}}}`,
 		strings.Join(w.origins, `","`), own, self(t)[0], argv))
 	w.up(flags...)
-	return w
 }
 
 // counted calls a tool, and returns the count and the process of the server.
@@ -278,6 +290,54 @@ func TestAnInstanceElsewhereAsksItsClient(t *testing.T) {
 			if err != nil || got != n || !strings.HasSuffix(rest, " ann") {
 				t.Fatalf("%s: call %d: %d %q, %v", revision, n, got, rest, err)
 			}
+		}
+	}
+}
+
+// TestReplicasWithCertificatesPassOn has three replicas that accept only clients with certificates, each with another certificate,
+// which is replaced meanwhile. A replica knows the user of the certificate that another one got.
+func TestReplicasWithCertificatesPassOn(t *testing.T) {
+	t.Parallel()
+	w := &replicas{world: newWorld(t)}
+	w.place()
+	ca := clitest.NewAuthority(t)
+	clitest.Save(t, w.dir, "ca", ca.Cert, ca.Key)
+	renew := func() {
+		for i := range w.origins {
+			cert, key := ca.Sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "replica"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}})
+			clitest.Save(t, w.dir, fmt.Sprint("replica", i), cert, key)
+		}
+	}
+	renew()
+	for i, origin := range w.origins {
+		w.origins[i] = strings.Replace(origin, "http:", "https:", 1)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(ca.Cert)
+	through := func(user string) http.RoundTripper {
+		cert, key := ca.Sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: user}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+		tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}}}}
+		t.Cleanup(tr.CloseIdleConnections)
+		return tr
+	}
+	w.through = through("ann")
+	file := func(name string) string { return filepath.Join(w.dir, name) }
+	w.own(`{"isolation":"user"}`, "--tls-cert", file("replicaREPLICA.pem"), "--tls-key", file("replicaREPLICA.key"), "--tls-client-ca", file("ca.pem"))
+	modern, legacy := w.asUser("", "2026-07-28"), w.asUser("", "2025-11-25")
+	pid := w.counts(modern, 1, 9)
+	renew()
+	time.Sleep(1100 * time.Millisecond) // replicas look for new certificates each second
+	if again := w.counts(legacy, 10, 18); again != pid {
+		t.Errorf("another process for another client: %s and %s", pid, again)
+	}
+	for n := 19; n < 25; n++ {
+		if got, rest, err := w.counted(legacy, "ask"); err != nil || got != n || !strings.HasSuffix(rest, " ann") {
+			t.Fatalf("call %d: %d %q, %v", n, got, rest, err)
+		}
+	}
+	for _, one := range w.all {
+		if text := one.printed.String(); strings.Contains(text, "a peer cannot be reached") || strings.Contains(text, "is refused") {
+			t.Error(text)
 		}
 	}
 }

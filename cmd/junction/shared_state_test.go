@@ -56,11 +56,11 @@ func (w *replicas) up(flags ...string) {
 	w.Cleanup(balancer.Close)
 	w.url = balancer.URL + "/mcp"
 	w.place()
-	for _, origin := range w.origins {
+	for number, origin := range w.origins {
 		_, at, _ := strings.Cut(origin, "://")
 		args := append([]string{"up", "--config", filepath.Join(w.dir, "mcp.json"), "--http", at, "--admin", "127.0.0.1:0", "--drain-delay", "0s"}, flags...)
 		for i, arg := range args {
-			args[i] = strings.ReplaceAll(arg, "BALANCER", balancer.URL)
+			args[i] = strings.NewReplacer("BALANCER", balancer.URL, "REPLICA", fmt.Sprint(number)).Replace(arg)
 		}
 		w.all = append(w.all, newWorld(w.T).start(args...))
 	}

@@ -3,6 +3,7 @@ package streamable
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/passed"
 	"github.com/junction-mcp/junction/internal/share"
+	"github.com/junction-mcp/junction/mcp"
 )
 
 const (
@@ -50,12 +52,12 @@ func (p *peers) level(last *atomic.Int64) slog.Level {
 	return slog.LevelDebug
 }
 
-func newPeers(urls func() []string) *peers {
+func newPeers(urls func() []string, dialTLS func(ctx context.Context, network, addr string) (net.Conn, error)) *peers {
 	if urls == nil {
 		return nil
 	}
 	dialer := &net.Dialer{Timeout: peerTime}
-	transport := &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: peerTime, ResponseHeaderTimeout: peerTime, IdleConnTimeout: peerIdleTime, DisableCompression: true, ForceAttemptHTTP2: true}
+	transport := &http.Transport{DialContext: dialer.DialContext, DialTLSContext: dialTLS, TLSHandshakeTimeout: peerTime, ResponseHeaderTimeout: peerTime, IdleConnTimeout: peerIdleTime, DisableCompression: true, ForceAttemptHTTP2: true}
 	patient := transport.Clone()
 	patient.ResponseHeaderTimeout = 0
 	here := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -86,7 +88,23 @@ func (x *exchange) readPassedOn() bool {
 		x.refuse(http.StatusForbidden, "%v", err)
 		return false
 	}
+	if x.passed.About != nil {
+		x.principal = new(mcp.Principal)
+		if err := json.Unmarshal(x.passed.About, x.principal); err != nil {
+			x.refuse(http.StatusForbidden, "%v", passed.ErrRefused)
+			return false
+		}
+	}
 	return x.r.Method == http.MethodPost || x.isAsPassedOn(nil)
+}
+
+// certified returns the principal of the client's certificate for a peer, which gets another
+// certificate. It returns nil if headers identify the client.
+func (x *exchange) certified() (json.RawMessage, error) {
+	if x.r.TLS == nil || len(x.r.TLS.VerifiedChains) == 0 || x.principal == nil || x.r.Header["Authorization"] != nil || x.r.Header["X-Api-Key"] != nil {
+		return nil, nil
+	}
+	return json.Marshal(x.principal)
 }
 
 // isAsPassedOn reports whether the body is that which a peer sent. Otherwise it sends the response.
@@ -113,7 +131,11 @@ func (x *exchange) toPeer(ctx context.Context, client *http.Client, url string, 
 			r.Header[name] = values
 		}
 	}
-	if err := passed.Seal(x.endpoint.sharing.ring, r, body, nil, time.Now()); err != nil {
+	about, err := x.certified()
+	if err == nil {
+		err = passed.Seal(x.endpoint.sharing.ring, r, body, about, time.Now())
+	}
+	if err != nil {
 		return nil, err
 	}
 	if from, _, err := net.SplitHostPort(x.r.RemoteAddr); err == nil {

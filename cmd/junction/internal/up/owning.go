@@ -63,7 +63,7 @@ type owning struct {
 
 func newOwning(g *replicas.Group, s *shared, log *slog.Logger) *owning {
 	dialer := &net.Dialer{Timeout: peerDialTime}
-	t := &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: peerDialTime, IdleConnTimeout: peerIdleTime, MaxIdleConnsPerHost: replicaHTTPConns, DisableCompression: true, ForceAttemptHTTP2: true}
+	t := &http.Transport{DialContext: dialer.DialContext, DialTLSContext: s.dialTLS, IdleConnTimeout: peerIdleTime, MaxIdleConnsPerHost: replicaHTTPConns, DisableCompression: true}
 	return &owning{owners: replicas.NewOwners(g, log), shared: s, log: log, http: t, origins: map[string]string{}, clients: map[string]*mcp.Client{}}
 }
 

@@ -448,7 +448,7 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: o.ServeOptions, Principal: o.Principal, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, CORS: o.CORS})
 	} else {
 		if shared := d.Front.shared; shared != nil {
-			o.SharedSessions, o.Peers = path, shared.peersAt(path)
+			o.SharedSessions, o.Peers, o.DialPeerTLS = path, shared.peersAt(path), shared.dialTLS
 		}
 		e = streamable.HandlerWith(h, o)
 	}

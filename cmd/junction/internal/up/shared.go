@@ -30,6 +30,8 @@ type shared struct {
 	now   atomic.Pointer[sharing]
 	peers *Peers
 	seals *seal.Ring // of the present keys
+
+	certificate atomic.Pointer[Certificate] // of this replica; nil without TLS
 }
 
 // newShared returns the holder of a sharing, or nil without a key.
@@ -79,6 +81,9 @@ func (h *shared) follow(ctx context.Context, l net.Listener, log *slog.Logger) (
 	}
 	if h.peers.Own, err = ownAddresses(l); err != nil {
 		return nil, err
+	}
+	if e, is := l.(*Encrypted); is {
+		h.certificate.Store(e.Certificate)
 	}
 	h.peers.Log = log
 	return h.peers.Follow(ctx), nil
