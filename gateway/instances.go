@@ -28,6 +28,10 @@ const (
 	// Modern revisions have no session over HTTP. With them, PerClient means one connection for
 	// each combination of principal and client name.
 	PerClient
+	// One means one connection for all clients, as with Shared. Other than with Shared, it ends when
+	// [Upstream.Owners] gives it to another gateway. The lists are read over a connection of their
+	// own.
+	One
 )
 
 const (
@@ -62,11 +66,12 @@ type instance struct {
 	cancel     context.CancelCauseFunc
 	era        string   // the era of the client that the instance was started for
 	of         identity // the share that the instance counts for; see countedAs
+	right      *Right   // to run the instance; nil if only this gateway can have it
 
 	// Guarded by the lock of instances:
 	users int       // running requests
 	used  time.Time // when the last request ended, or when the instance failed
-	stale bool      // set if the era is wrong: no further request uses the instance; see era.go
+	stale bool      // set if the era is wrong or the instance moves: no further request uses it; see era.go and owner.go
 }
 
 // isolated reports whether users or clients do not share the member. If the gateway has only one
@@ -82,8 +87,19 @@ type identity struct {
 	client, version string // the client's own name and version
 }
 
-// identityOf returns the key of the instance for a request.
+// identityOf returns the key of the instance for a request. It is an ownerKey if another gateway may
+// have the instance.
 func (m *member) identityOf(ctx context.Context, req *mcp.Request) (any, error) {
+	if m.hasOwners() {
+		if key, is := m.ownerKeyOf(ctx, req); is {
+			return key, nil
+		}
+	}
+	return m.ownIdentityOf(ctx, req)
+}
+
+// ownIdentityOf returns the key of the instance for a request in this gateway.
+func (m *member) ownIdentityOf(ctx context.Context, req *mcp.Request) (any, error) {
 	if m.upstream.Whose != nil && m.upstream.Isolation == PerUser {
 		whose, err := m.upstream.Whose(ctx, req)
 		if err != nil {
@@ -92,10 +108,12 @@ func (m *member) identityOf(ctx context.Context, req *mcp.Request) (any, error) 
 		return whose, nil
 	}
 	id := principalOf(req)
-	if m.upstream.Isolation == PerUser {
+	switch {
+	case m.upstream.Isolation == One:
+		return identity{}, nil
+	case m.upstream.Isolation == PerUser:
 		return id, nil
-	}
-	if req.Caller != nil {
+	case req.Caller != nil:
 		return req.Caller, nil
 	}
 	if req.Principal != nil {
@@ -127,8 +145,12 @@ func countedAs(ctx context.Context, req *mcp.Request) identity {
 
 // instanceFor returns the instance for a user or client, and starts it if needed. It counts a
 // request in the instance; the caller must call left when the request ends. A failed instance is
-// started again after a moment. At the limit, an unused instance is ended.
-func (m *member) instanceFor(req *mcp.Request, whose any, of identity) (*instance, error) {
+// started again after a moment. At the limit, an unused instance is ended. If right is not nil, a
+// new instance takes it over, and instanceFor gives it back in all other cases.
+func (m *member) instanceFor(req *mcp.Request, whose any, of identity, right *Right) (*instance, error) {
+	if right != nil {
+		defer func() { right.giveBack() }()
+	}
 	is := &m.instances
 	is.mu.Lock()
 	defer is.mu.Unlock()
@@ -152,6 +174,7 @@ func (m *member) instanceFor(req *mcp.Request, whose any, of identity) (*instanc
 		}
 		i = &instance{ready: make(chan struct{}), again: make(chan struct{}, 1), rearranged: make(chan struct{}, 1), era: eras.Of(&req.Meta), of: of}
 		i.ctx, i.cancel = context.WithCancelCause(m.ctx)
+		i.right, right = right, nil
 		if is.all == nil {
 			is.all = map[any]*instance{}
 		}
@@ -181,7 +204,7 @@ func (i *instance) isOver() bool {
 	if i.err != nil {
 		return time.Since(i.used) >= firstBackoff
 	}
-	return i.isLost()
+	return i.isLost() || i.right != nil && i.ctx.Err() != nil
 }
 
 func (is *instances) left(i *instance) {
@@ -229,7 +252,9 @@ func (is *instances) count() int {
 // runInstance connects an instance, and keeps it until the connection is lost or unused for too
 // long.
 func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
+	defer i.right.giveBack() // when nothing of the instance runs
 	defer i.cancel(nil)
+	defer i.right.watch(i.cancel)()
 	c, err := m.dialInstance(ctx, whose, i.era)
 	if err != nil && errors.Is(context.Cause(ctx), errRestarted) {
 		err = errRestarted
@@ -260,14 +285,18 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 			return nil
 		}))
 	}()
+	leaves := i.right.leaves()
 	for ctx.Err() == nil {
-		left := m.forgetInstance(whose, i, cmp.Or(m.around.Load().IdleTime, defaultIdleTime))
+		left := m.forgetInstance(whose, i, m.idleTime())
 		if left <= 0 {
 			break
 		}
 		select {
 		case <-time.After(left):
 		case <-i.rearranged: // the idle time may have changed
+		case <-leaves:
+			leaves = nil
+			m.instances.move(i)
 		case <-ctx.Done():
 		}
 	}

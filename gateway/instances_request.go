@@ -38,7 +38,10 @@ func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Resu
 		return result, m.endedError(ctx, known, req, err)
 	}
 	cut := i != nil && errors.Is(err, mcp.ErrClosed) && errors.Is(context.Cause(i.ctx), errRestarted)
-	lost := i != nil && errors.Is(err, mcp.ErrLost) && i.isLost()
+	lost := i != nil && errors.Is(err, mcp.ErrLost) && i.isLost() || i == nil && errors.Is(err, errOwnerEnded)
+	if why := i.disowned(); why != nil && errors.Is(err, mcp.ErrClosed) {
+		err, lost = m.disownedError(why), true
+	}
 	if !cut && !lost {
 		return result, err
 	}
@@ -67,7 +70,16 @@ func (m *member) askInstance(ctx context.Context, req *mcp.Request) (mcp.Result,
 	if err != nil {
 		return mcp.Result{}, nil, err
 	}
-	i, err := m.instanceFor(req, whose, countedAs(ctx, req))
+	if key, owned := whose.(ownerKey); owned {
+		return m.askOwner(ctx, req, key)
+	}
+	return m.askHere(ctx, req, whose, nil)
+}
+
+// askHere sends a request to the instance with a key in this gateway, which takes right over if it
+// starts now.
+func (m *member) askHere(ctx context.Context, req *mcp.Request, whose any, right *Right) (mcp.Result, *instance, error) {
+	i, err := m.instanceFor(req, whose, countedAs(ctx, req), right)
 	if err != nil {
 		return mcp.Result{}, nil, err
 	}

@@ -175,8 +175,12 @@ func (m *member) status() Status {
 func (is *instances) whose() (names []string) {
 	is.mu.Lock()
 	defer is.mu.Unlock()
-	for key := range is.all {
-		if id, ok := key.(identity); ok && cmp.Or(id.subject, id.client) != "" {
+	for key, i := range is.all {
+		id, ok := key.(identity)
+		if _, owned := key.(ownerKey); owned {
+			id, ok = i.of, true
+		}
+		if ok && cmp.Or(id.subject, id.client) != "" {
 			names = append(names, cmp.Or(id.subject, id.client))
 		}
 	}

@@ -49,10 +49,14 @@ type Upstream struct {
 	// still read over a connection that belongs to no user. An error fails the request. Whose must
 	// be safe for concurrent use.
 	Whose func(ctx context.Context, req *mcp.Request) (any, error)
+	// Owners, if not nil, decides which of several gateways runs an instance of the server, and passes
+	// requests for the others on. It has no effect with Shared, Whose, or one client. An instance
+	// for a client whose requests always reach this gateway belongs to this gateway.
+	Owners Owners
 	// MaxInstances is the maximum number of connections with another Isolation than Shared; the
 	// default is 16. An unused connection is ended to make room for another. With Whose, the
 	// maximum applies to each principal, and the maximum for all is its square. IdleTime is how
-	// long an unused connection is kept; the default is 10 minutes.
+	// long an unused connection is kept; the default is 10 minutes, and for ever with [One].
 	MaxInstances int
 	IdleTime     time.Duration
 	// OnRead, if not nil, is called with the server's lists when they were read and have changed,

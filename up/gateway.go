@@ -30,6 +30,9 @@ type Options struct {
 	// Metrics, if not nil, gets the metrics of the layers. The caller must not have registered them
 	// with it before.
 	Metrics prometheus.Registerer
+	// Owners, if not nil, decides which replica runs an instance of a server, if the settings want it
+	// to run at one only; see [settings.Settings.OwnedByOne].
+	Owners gateway.Owners
 }
 
 // A Gateway serves a [Plan]. It is an [mcp.Handler], and its methods are safe for concurrent use.
@@ -37,6 +40,7 @@ type Options struct {
 type Gateway struct {
 	members *gateway.Gateway
 	layers  *layer.Stack
+	owners  gateway.Owners
 	now     atomic.Pointer[served]
 
 	applying sync.Mutex // held by Apply, also while Admit asks a user
@@ -66,7 +70,7 @@ func New(p *Plan, o Options) (*Gateway, error) {
 		return nil, err
 	}
 	o.Gateway.NoPrefix, o.Gateway.Conflicts = naming(p.settings())
-	g := &Gateway{members: gateway.New(o.Gateway), layers: layers, prints: map[string]print{}}
+	g := &Gateway{members: gateway.New(o.Gateway), layers: layers, owners: o.Owners, prints: map[string]print{}}
 	if o.Metrics != nil {
 		if err := layers.Count(o.Metrics, g.members); err != nil {
 			return nil, errors.Join(err, g.Close())
@@ -262,16 +266,24 @@ func (g *Gateway) add(ctx context.Context, s Server, replace bool) error {
 
 // surround sets the settings of a server, the layers around it, and its own middleware in u.
 func (g *Gateway) surround(s Server, u *gateway.Upstream) {
-	s.setOptions(u, g.layers.Plan().Settings.Servers[s.Name])
+	s.setOptions(u, g.layers.Plan().Settings.Servers[s.Name], g.ownersOf(s))
 	g.layers.Around(s.Server, u)
 	u.Middleware = append(u.Middleware, s.Middleware...)
+}
+
+// ownersOf returns what decides which replica runs an instance of a server, or nil if each does.
+func (g *Gateway) ownersOf(s Server) gateway.Owners {
+	if s.PerUser || !g.layers.Plan().Settings.OwnedByOne(s.Name) {
+		return nil
+	}
+	return g.owners
 }
 
 func (g *Gateway) printOf(s Server) (p print) {
 	now := g.layers.Plan()
 	text, _ := json.Marshal(now.From(s.Name)) // encoding strings and numbers never fails
 	if p.around = string(text); s.Print != "" {
-		text, _ = json.Marshal([]any{settings.RestartServer.Members(now.Settings.Of(s.Name)), settings.RestartServer.Members(*now.Settings), s.Print})
+		text, _ = json.Marshal([]any{settings.RestartServer.Members(now.Settings.Of(s.Name)), settings.RestartServer.Members(*now.Settings), g.ownersOf(s) != nil, s.Print})
 		p.server = string(text)
 	}
 	return p

@@ -68,8 +68,9 @@ func InProcess(name string, h mcp.Handler) Server {
 	return Server{Server: layer.Server{Name: name}, Open: func(context.Context) (gateway.Upstream, error) { return gateway.Upstream{Handler: h}, nil }}
 }
 
-// setOptions sets the settings about instances and names of a server in u.
-func (s Server) setOptions(u *gateway.Upstream, own settings.Server) {
+// setOptions sets the settings about instances and names of a server in u. The owners are nil for a
+// server that each replica runs.
+func (s Server) setOptions(u *gateway.Upstream, own settings.Server, owners gateway.Owners) {
 	if own.Prefix != nil {
 		u.Prefix, u.NoPrefix = *own.Prefix, *own.Prefix == ""
 	}
@@ -78,6 +79,9 @@ func (s Server) setOptions(u *gateway.Upstream, own settings.Server) {
 	}
 	if s.PerUser {
 		u.Isolation = gateway.PerUser
+	}
+	if u.Owners = owners; owners != nil && u.Isolation == gateway.Shared {
+		u.Isolation = gateway.One
 	}
 	u.MaxInstances, u.IdleTime = own.Instances, own.Idle
 	u.Names, u.PromptNames = map[string]string{}, map[string]string{}

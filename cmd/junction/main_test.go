@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == asWrapper {
 		os.Exit(wrap(os.Args[2:]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == asCounter {
+		os.Exit(count(os.Args[2]))
+	}
 	if len(os.Args) > 2 && os.Args[1] == asBrowser {
 		os.Exit(browse(os.Args[2]))
 	}

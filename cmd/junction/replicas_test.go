@@ -29,12 +29,14 @@ type replicas struct {
 	*world  // of the configuration
 	all     []*startedCommand
 	origins []string
-	metrics []string     // admin addresses of those that share a store
-	server  string       // URL of the server behind them
-	url     string       // of the balancer
-	next    atomic.Int64 // counts requests of the balancer
-	refused atomic.Int64 // responses with an error
-	last    atomic.Value // describes one of them
+	metrics []string          // admin addresses of those that share a store
+	server  string            // URL of the server behind them
+	url     string            // of the balancer
+	next    atomic.Int64      // counts requests of the balancer
+	dead    atomic.Int64      // 1 + the index of the replica that the balancer leaves out; 0 for none
+	refused atomic.Int64      // responses with an error
+	last    atomic.Value      // describes one of them
+	through http.RoundTripper // of the balancer; nil means the default one
 }
 
 // startReplicas starts three of them, with settings in which KEYS stands for the state keys.
@@ -66,6 +68,7 @@ func (w *replicas) proxies() (proxies []*httputil.ReverseProxy) {
 			w.Fatal(err)
 		}
 		proxy := httputil.NewSingleHostReverseProxy(at)
+		proxy.Transport = w.through
 		proxy.FlushInterval, proxy.ErrorLog = -1, log.New(io.Discard, "", 0) // clients leave streams early
 		proxy.ErrorHandler = func(rw http.ResponseWriter, r *http.Request, err error) {
 			if r.Context().Err() == nil { // the client waits for the response; one that closes does not
@@ -80,7 +83,11 @@ func (w *replicas) proxies() (proxies []*httputil.ReverseProxy) {
 
 // serveByTurns serves a request by the next replica.
 func (w *replicas) serveByTurns(proxies []*httputil.ReverseProxy, rw http.ResponseWriter, r *http.Request) {
-	proxies[int(w.next.Add(1))%len(proxies)].ServeHTTP(&refusals{rw, w, r.Method}, r)
+	at := int(w.next.Add(1)) % len(proxies)
+	if at == int(w.dead.Load())-1 {
+		at = (at + 1) % len(proxies)
+	}
+	proxies[at].ServeHTTP(&refusals{rw, w, r.Method}, r)
 }
 
 // configure writes the configuration.

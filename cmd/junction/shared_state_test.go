@@ -55,12 +55,12 @@ func (w *replicas) up(flags ...string) {
 	balancer := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.serveByTurns(*proxies.Load(), rw, r) }))
 	w.Cleanup(balancer.Close)
 	w.url = balancer.URL + "/mcp"
-	for range 3 {
-		at := freeAddress(w.T)
-		w.origins = append(w.origins, "http://"+at)
+	w.place()
+	for number, origin := range w.origins {
+		_, at, _ := strings.Cut(origin, "://")
 		args := append([]string{"up", "--config", filepath.Join(w.dir, "mcp.json"), "--http", at, "--admin", "127.0.0.1:0", "--drain-delay", "0s"}, flags...)
 		for i, arg := range args {
-			args[i] = strings.ReplaceAll(arg, "BALANCER", balancer.URL)
+			args[i] = strings.NewReplacer("BALANCER", balancer.URL, "REPLICA", fmt.Sprint(number)).Replace(arg)
 		}
 		w.all = append(w.all, newWorld(w.T).start(args...))
 	}
@@ -72,6 +72,13 @@ func (w *replicas) up(flags ...string) {
 	}
 	behind := w.proxies()
 	proxies.Store(&behind)
+}
+
+// place chooses the addresses of the replicas, unless it has before.
+func (w *replicas) place() {
+	for len(w.origins) < 3 {
+		w.origins = append(w.origins, "http://"+freeAddress(w.T))
+	}
 }
 
 // configureShared writes the configuration.

@@ -182,6 +182,8 @@ type Server struct {
 
 	Prompts   map[string]Entry `json:"prompts,omitempty" max:"1000" doc:"settings of individual prompts, by the names that the server gives them"`
 	Resources map[string]Entry `json:"resources,omitempty" max:"1000" doc:"settings of individual resources and templates, by URI and URI template"`
+
+	Owner string `json:"owner,omitempty" enum:"each,one" restart:"server" doc:"of several replicas with state and peers, run it at each, or run each of its instances at one, to which the others pass its requests on; by default one if isolation is user or client, and otherwise each"`
 }
 
 // An Entry holds the settings of one feature of a server.
@@ -243,6 +245,21 @@ func (s *Settings) Of(server string) Server {
 	one := s.Servers[server]
 	one.MaxResult = cmp.Or(one.MaxResult, s.MaxResult)
 	return one
+}
+
+// hasOwners reports whether replicas can agree on one that runs an instance.
+func (s *Settings) hasOwners() bool { return s.StoreURL() != "" && len(s.Peers) > 0 }
+
+// OwnedByOne reports whether each instance of a server runs at one of the replicas.
+func (s *Settings) OwnedByOne(server string) bool {
+	one := s.Servers[server]
+	switch one.Owner {
+	case "one":
+		return true
+	case "each":
+		return false
+	}
+	return s.hasOwners() && (one.Isolation == "user" || one.Isolation == "client")
 }
 
 // Members returns the names of the members of Settings.
@@ -317,6 +334,9 @@ func (s *Settings) check() error {
 			if server.Instances > 0 || server.Idle > 0 {
 				faults = append(faults, fmt.Errorf(`%s: instances and idle go with isolation "user" or "client"`, at))
 			}
+		}
+		if server.Owner == "one" && !s.hasOwners() {
+			faults = append(faults, fmt.Errorf(`%s.owner: "one" needs state.url, in which replicas agree on the one, and peers, to which they pass requests on`, at))
 		}
 		if server.Idle < 0 {
 			faults = append(faults, fmt.Errorf("%s.idle: expected a positive duration, got %v", at, server.Idle))

@@ -68,7 +68,7 @@ func TestErrorsNameThePath(t *testing.T) {
 		`{"stateKeys":["${K}"],"peers":["http://a/mcp"]}`:                        "peers[0]: expected an origin",
 		`{"stateKeys":["${K}"],"peers":["dns+http://a"]}`:                        "peers[0]: expected a name with a port",
 		`{"stateKeys":["${K}"],"peers":["dns+http://10.0.0.2:7717"]}`:            "peers[0]: expected a name with a port",
-		`{"stateKeys":["${K}"],"peers":["dns+https://a:7717"]}`:                  "peers[0]: expected a name with a port",
+		`{"stateKeys":["${K}"],"peers":["dns+ftp://a:7717"]}`:                    "peers[0]: expected a name with a port",
 		`{"state":{"url":"sqlite:a"}}`:                                           "state.url: it needs stateKeys",
 		`{"state":{"url":""},"stateKeys":["${K}"]}`:                              "state.url: expected the URL of a store",
 		`{"stateKeys":[""]}`:                                                     "stateKeys[0]: expected at least 32 bytes, got 0",

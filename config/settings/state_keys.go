@@ -47,8 +47,8 @@ func (s *Settings) checkPeers() error {
 	}
 	for i, peer := range s.Peers {
 		if name, is := strings.CutPrefix(peer, PeerName); is {
-			if u, err := url.Parse(name); err != nil || !isOrigin(name) || u.Scheme != "http" || u.Port() == "" || net.ParseIP(u.Hostname()) != nil {
-				return fmt.Errorf("peers[%d]: expected a name with a port such as dns+http://junction-peers:7717, got %q", i, peer)
+			if u, err := url.Parse(name); err != nil || !isOrigin(name) || u.Port() == "" || net.ParseIP(u.Hostname()) != nil {
+				return fmt.Errorf("peers[%d]: expected a name with a port such as dns+http://junction-peers:7717 or dns+https://junction-peers:7717, got %q", i, peer)
 			}
 			continue
 		}

@@ -1,12 +1,15 @@
 package streamable
 
 import (
+	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/passed"
 	"github.com/junction-mcp/junction/internal/rebinding"
 	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/internal/unreadbody"
@@ -39,8 +42,13 @@ type Options struct {
 	// SharedSessions. What belongs to another replica is then passed on to it, with the headers of
 	// the client: responses to its requests, cancellations, the log level, subscriptions, streams
 	// to resume, and the end of a session; and of modern clients the rounds of a call that waits at
-	// a replica for its client. A client certificate cannot be passed on.
+	// a replica for its client. A peer gets the principal of a client certificate in place of the
+	// certificate. StateKeys authenticate what peers pass on.
 	Peers func() []string
+	// DialPeerTLS, if not nil, connects to a peer whose URL begins with https. It performs the
+	// handshake, and may present a certificate. The default checks the certificate of the peer by
+	// the authorities of the system.
+	DialPeerTLS func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Leaving, if not nil, reports whether clients should connect anew, which leads them to another
 	// replica. Responses then ask them to close their connections.
 	Leaving func() bool
@@ -161,7 +169,7 @@ func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	e.sessions.byID, e.sessions.of, e.sessions.timeout, e.sessions.places = make(map[string]*session), make(map[string]*ofCaller), o.SessionTimeout, share.New(o.MaxSessions)
 	if o.SharedSessions != "" && !o.Stateless {
 		e.sharing = newSharing(o.SharedSessions, o.SharedTimeout, core.Seal())
-		if e.peers = newPeers(o.Peers); e.peers != nil {
+		if e.peers = newPeers(o.Peers, o.DialPeerTLS); e.peers != nil {
 			core.Replica(e.sharing.replica)
 		}
 	}
@@ -191,6 +199,9 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if x.principal, known = e.deadlines.Authenticate(w, r, e.options.Principal, x.refuse, e.log, e.options.WriteTimeout); !known {
 		return
 	}
+	if !x.readPassedOn() {
+		return
+	}
 	switch r.Method {
 	case http.MethodPost:
 		x.post()
@@ -211,7 +222,8 @@ type exchange struct {
 	principal *mcp.Principal
 	asked     share.Asked // result of the method context
 
-	read bool // set when reading the body begins
+	read   bool         // set when reading the body begins
+	passed *passed.Note // of the peer that passed the request on; nil if a client sent it
 
 	paramHeaders map[string][]string // headers that repeat arguments of a modern request
 

@@ -29,7 +29,7 @@ func (x *exchange) post() {
 	}
 	x.read = true
 	body, ok := x.endpoint.bodies.Receive(x.w, x.r, x, x.refuse)
-	if !ok {
+	if !ok || !x.isAsPassedOn(body) {
 		return
 	}
 	if jsonrpc.IsBatch(body) {

@@ -3,6 +3,7 @@ package streamable
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,11 +19,10 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/passed"
 	"github.com/junction-mcp/junction/internal/share"
+	"github.com/junction-mcp/junction/mcp"
 )
-
-// HeaderPassedOn is a header of a request that came from a peer, and is not passed on again.
-const HeaderPassedOn = "Junction-Passed-On"
 
 const (
 	peerTime     = 5 * time.Second // for a peer to take a message
@@ -35,19 +35,29 @@ const (
 // peers pass on requests to the other replicas of an endpoint. A nil peers has none. It is safe for
 // concurrent use.
 type peers struct {
-	urls   func() []string
-	client http.Client   // for messages
-	calls  http.Client   // for requests, whose response may take long
-	passed *share.Budget // messages and requests on their way
-	warned atomic.Int64  // time of the last warning, in Unix nanoseconds
+	urls    func() []string
+	client  http.Client   // for messages
+	calls   http.Client   // for requests, whose response may take long
+	passed  *share.Budget // messages and requests on their way
+	warned  atomic.Int64  // time of the last warning of a peer that cannot be reached, in Unix nanoseconds
+	refused atomic.Int64  // the same of a header that is not valid
 }
 
-func newPeers(urls func() []string) *peers {
+// level returns the level of a log line: a warning, but at most once in peerWarning.
+func (p *peers) level(last *atomic.Int64) slog.Level {
+	now := time.Now().UnixNano()
+	if before := last.Load(); now-before >= int64(peerWarning) && last.CompareAndSwap(before, now) {
+		return slog.LevelWarn
+	}
+	return slog.LevelDebug
+}
+
+func newPeers(urls func() []string, dialTLS func(ctx context.Context, network, addr string) (net.Conn, error)) *peers {
 	if urls == nil {
 		return nil
 	}
 	dialer := &net.Dialer{Timeout: peerTime}
-	transport := &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: peerTime, ResponseHeaderTimeout: peerTime, IdleConnTimeout: peerIdleTime, DisableCompression: true, ForceAttemptHTTP2: true}
+	transport := &http.Transport{DialContext: dialer.DialContext, DialTLSContext: dialTLS, TLSHandshakeTimeout: peerTime, ResponseHeaderTimeout: peerTime, IdleConnTimeout: peerIdleTime, DisableCompression: true, ForceAttemptHTTP2: true}
 	patient := transport.Clone()
 	patient.ResponseHeaderTimeout = 0
 	here := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -62,8 +72,49 @@ func (x *exchange) asksPeers() bool {
 	return x.endpoint.peers.any() && !x.isPassedOn()
 }
 
-// isPassedOn reports whether the request came from a peer.
-func (x *exchange) isPassedOn() bool { return len(x.r.Header[HeaderPassedOn]) > 0 }
+// isPassedOn reports whether the request came from a peer. It is then not passed on again.
+func (x *exchange) isPassedOn() bool { return x.passed != nil }
+
+// readPassedOn reads the header of a request from a peer. If the header is not valid, it sends the
+// response and reports false: a request that two replicas do not accept from each other would
+// otherwise be passed on without end.
+func (x *exchange) readPassedOn() bool {
+	if x.endpoint.peers == nil || !passed.Is(x.r) {
+		return true
+	}
+	var err error
+	if x.passed, err = passed.Open(x.endpoint.sharing.ring, x.r, time.Now()); err != nil {
+		x.endpoint.log.Log(x.r.Context(), x.endpoint.peers.level(&x.endpoint.peers.refused), "mcp: a request that claims to come from a replica is refused", "from", x.r.RemoteAddr, "error", err)
+		x.refuse(http.StatusForbidden, "%v", err)
+		return false
+	}
+	if x.passed.About != nil {
+		x.principal = new(mcp.Principal)
+		if err := json.Unmarshal(x.passed.About, x.principal); err != nil {
+			x.refuse(http.StatusForbidden, "%v", passed.ErrRefused)
+			return false
+		}
+	}
+	return x.r.Method == http.MethodPost || x.isAsPassedOn(nil)
+}
+
+// certified returns the principal of the client's certificate for a peer, which gets another
+// certificate. It returns nil if headers identify the client.
+func (x *exchange) certified() (json.RawMessage, error) {
+	if x.r.TLS == nil || len(x.r.TLS.VerifiedChains) == 0 || x.principal == nil || x.r.Header["Authorization"] != nil || x.r.Header["X-Api-Key"] != nil {
+		return nil, nil
+	}
+	return json.Marshal(x.principal)
+}
+
+// isAsPassedOn reports whether the body is that which a peer sent. Otherwise it sends the response.
+func (x *exchange) isAsPassedOn(body []byte) bool {
+	if x.passed == nil || x.passed.Has(body) {
+		return true
+	}
+	x.refuse(http.StatusForbidden, "%v", passed.ErrRefused)
+	return false
+}
 
 // toPeer sends the client's request to a peer, with its credentials and another body. Both replicas
 // check the same headers.
@@ -75,12 +126,18 @@ func (x *exchange) toPeer(ctx context.Context, client *http.Client, url string, 
 	r.Host = x.r.Host
 	for name, values := range x.r.Header {
 		switch name {
-		case "Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length", "Accept-Encoding", "Proxy-Authorization", "Proxy-Connection":
+		case passed.Header, "Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length", "Accept-Encoding", "Proxy-Authorization", "Proxy-Connection":
 		default:
 			r.Header[name] = values
 		}
 	}
-	r.Header[HeaderPassedOn] = []string{"1"}
+	about, err := x.certified()
+	if err == nil {
+		err = passed.Seal(x.endpoint.sharing.ring, r, body, about, time.Now())
+	}
+	if err != nil {
+		return nil, err
+	}
 	if from, _, err := net.SplitHostPort(x.r.RemoteAddr); err == nil {
 		r.Header["X-Forwarded-For"] = append(slices.Clip(x.r.Header["X-Forwarded-For"]), from)
 	}
@@ -93,11 +150,7 @@ func (x *exchange) warnOfPeer(ctx context.Context, err error) {
 	if errors.Is(context.Cause(ctx), context.Canceled) {
 		return
 	}
-	level, now, last := slog.LevelDebug, time.Now().UnixNano(), &x.endpoint.peers.warned
-	if before := last.Load(); now-before >= int64(peerWarning) && last.CompareAndSwap(before, now) {
-		level = slog.LevelWarn
-	}
-	x.endpoint.log.Log(ctx, level, "mcp: a peer cannot be reached: messages for clients of that replica are lost", "error", err)
+	x.endpoint.log.Log(ctx, x.endpoint.peers.level(&x.endpoint.peers.warned), "mcp: a peer cannot be reached: messages for clients of that replica are lost", "error", err)
 }
 
 // take handles a notification or a response of the client, here or at the peer that it is for.

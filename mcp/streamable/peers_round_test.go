@@ -7,11 +7,15 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/passed"
+	"github.com/junction-mcp/junction/internal/seal"
 	"github.com/junction-mcp/junction/mcp"
 	streams "github.com/junction-mcp/junction/mcp/stream"
 )
@@ -113,7 +117,12 @@ func TestAPassedOnRoundGoesNoFurther(t *testing.T) {
 	server := newSite(t, f.Server, Options{})
 	all, _ := newPeered(t, 2, func(int) mcp.Handler { return bridgeTo(t, server) })
 	next := firstRound(all[0], "ask")
-	resp := all[1].round("ask", next, HeaderPassedOn, "1")
+	body := roundBody("ask", next)
+	r, _ := http.NewRequest("POST", all[1].url, nil)
+	if err := passed.Seal(all[1].endpoint.sharing.ring, r, []byte(body), nil, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	resp := all[1].round("ask", next, passed.Header, r.Header.Get(passed.Header))
 	if body := all[1].read(resp); resp.StatusCode != http.StatusMisdirectedRequest {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
@@ -190,6 +199,51 @@ func firstRound(s *site, tool string) string {
 
 // round sends a round of the call of a tool.
 func (s *site) round(tool, more string, header ...string) *http.Response {
-	return s.do("POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{}%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}}}`, tool, more),
-		append([]string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool}, header...)...)
+	return s.do("POST", roundBody(tool, more), append([]string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool}, header...)...)
+}
+
+func roundBody(tool, more string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{}%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}}}`, tool, more)
+}
+
+// TestOnlyPeersPassOn sends requests with the header of a peer that no peer made. They are refused, and reach no other replica.
+func TestOnlyPeersPassOn(t *testing.T) {
+	f := newFixture(t)
+	var asked atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer other.Close()
+	o := sharedOptions(oneKey)
+	o.Peers = func() []string { return []string{other.URL} }
+	here := newSite(t, f.Server, o)
+	session := []string{"Mcp-Session-Id", here.handshake("2025-11-25"), "MCP-Protocol-Version", "2025-11-25"}
+	sealed := func(key []byte, method, body string) string {
+		ring, _ := seal.NewRing(key)
+		r, _ := http.NewRequest(method, here.url, nil)
+		r.Header.Set("Mcp-Session-Id", session[1])
+		if err := passed.Seal(ring, r, []byte(body), nil, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		return r.Header.Get(passed.Header)
+	}
+	ping, late := `{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":99,"result":{}}`
+	for name, test := range map[string]struct {
+		method, body, header string
+		want                 int
+	}{
+		"the old header":      {"POST", ping, "1", http.StatusForbidden},
+		"another key":         {"POST", ping, sealed(otherKey, "POST", ping), http.StatusForbidden},
+		"another body":        {"POST", ping, sealed(oneKey, "POST", late), http.StatusForbidden},
+		"another method":      {"GET", "", sealed(oneKey, "DELETE", ""), http.StatusForbidden},
+		"the end of a stream": {"GET", "", sealed(oneKey, "GET", "other"), http.StatusForbidden},
+		"a peer":              {"POST", ping, sealed(oneKey, "POST", ping), http.StatusOK},
+		"a response, a peer":  {"POST", late, sealed(oneKey, "POST", late), http.StatusBadRequest},
+	} {
+		resp := here.do(test.method, test.body, append(slices.Clone(session), passed.Header, test.header)...)
+		if body := here.read(resp); resp.StatusCode != test.want {
+			t.Errorf("%s: %d %s", name, resp.StatusCode, body)
+		}
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("%d requests were passed on", n)
+	}
 }

@@ -3,6 +3,7 @@ package streamable
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	mathrand "math/rand/v2"
 	"net/http"
@@ -29,6 +30,9 @@ var errSpared = errors.New("the session continues with its next request")
 
 // A sharedKey identifies a shared session at all replicas.
 type sharedKey [16]byte
+
+// Everywhere returns a text that identifies the session at all replicas.
+func (k sharedKey) Everywhere() string { return hex.EncodeToString(k[:]) }
 
 // A sharing makes the ids of shared sessions and reads them. It is safe for concurrent use.
 type sharing struct {

@@ -195,6 +195,21 @@ func (g *Group) Lives(ctx context.Context, id string) (bool, error) {
 	return err == nil, err
 }
 
+// Members returns the ids of the replicas whose signs of life the store has.
+func (g *Group) Members(ctx context.Context) ([]string, error) {
+	alive, err := within(ctx, func(ctx context.Context) ([]state.Entry, error) {
+		return g.store.List(ctx, beatPrefix, "", maxReplicas)
+	})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(alive))
+	for i, e := range alive {
+		ids[i] = strings.TrimPrefix(e.Key, beatPrefix)
+	}
+	return ids, nil
+}
+
 // Away returns the reason why the store is away, or nil.
 func (g *Group) Away() error {
 	g.mu.Lock()

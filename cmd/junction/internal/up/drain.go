@@ -12,8 +12,9 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/admission"
+	"github.com/junction-mcp/junction/internal/passed"
+	"github.com/junction-mcp/junction/internal/seal"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
 // WildcardAddr reports whether an address stands for all addresses of this machine. It returns the
@@ -94,6 +95,7 @@ func untilKilled(ctx context.Context, a *cli.App) (until context.Context, end fu
 type departure struct {
 	next   http.Handler
 	refuse http.Handler // responds to clients that come too late
+	ring   *seal.Ring   // of the replicas; nil without others
 	state  atomic.Int32 // here, leaving or gone
 }
 
@@ -125,9 +127,18 @@ func (d *departure) connContext(ctx context.Context, c net.Conn) context.Context
 
 // ServeHTTP implements [http.Handler].
 func (d *departure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if d.state.Load() == gone && r.Context().Value(lateKey{}) != nil && r.Header[streamable.HeaderPassedOn] == nil {
+	if d.state.Load() == gone && r.Context().Value(lateKey{}) != nil && !d.isOfReplica(r) {
 		d.refuse.ServeHTTP(w, r)
 		return
 	}
 	d.next.ServeHTTP(w, r)
+}
+
+// isOfReplica reports whether another replica passed the request on.
+func (d *departure) isOfReplica(r *http.Request) bool {
+	if d.ring == nil || !passed.Is(r) {
+		return false
+	}
+	_, err := passed.Open(d.ring, r, time.Now())
+	return err == nil
 }

@@ -35,8 +35,9 @@ type Peers struct {
 	Own      func(netip.Addr) bool // reports whether an address is one of this replica, which is no peer of itself
 	Log      *slog.Logger
 
-	found   atomic.Pointer[[]string] // all origins
-	changed chan struct{}            // holds a value after Set
+	found   atomic.Pointer[[]string]          // all origins
+	names   atomic.Pointer[map[string]string] // of the addresses with ports that names had
+	changed chan struct{}                     // holds a value after Set
 
 	mu     sync.Mutex
 	listed []string                // as in the settings
@@ -75,6 +76,15 @@ func (p *Peers) Origins() []string {
 		return *found
 	}
 	return nil
+}
+
+// NameOf returns the name that the certificate of the peer at an address with a port must have.
+func (p *Peers) NameOf(addr string) string {
+	if names := p.names.Load(); names != nil && (*names)[addr] != "" {
+		return (*names)[addr]
+	}
+	host, _, _ := net.SplitHostPort(addr)
+	return host
 }
 
 // NotReady returns the reason why clients should not yet connect, or "". The other replicas must
@@ -146,19 +156,23 @@ func (p *Peers) look(ctx context.Context) (own bool) {
 	}
 	looking.Wait()
 	p.last = now
+	named := map[string]string{}
 	maps.DeleteFunc(p.failed, func(name string, _ bool) bool { _, listed := now[name]; return !listed })
 	for _, name := range names {
 		scheme, port := schemeAndPort(name)
 		for _, addr := range now[name] {
-			origin := scheme + "://" + net.JoinHostPort(addr.String(), port)
+			at := net.JoinHostPort(addr.String(), port)
+			origin := scheme + "://" + at
 			switch {
 			case p.Own(addr):
 				own = true
 			case len(found) < MaxPeers && !slices.Contains(found, origin):
 				found = append(found, origin)
+				named[at] = peerName(name)
 			}
 		}
 	}
+	p.names.Store(&named)
 	p.found.Store(&found)
 	return own
 }
@@ -226,6 +240,13 @@ func (p *Peers) report(ctx context.Context, name string, err error) {
 		delete(p.failed, name)
 		p.Log.Info("junction: a name in peers can be looked up again", "name", name)
 	}
+}
+
+// peerName returns the name in a certificate for a name of the list.
+func peerName(name string) string {
+	_, host, _ := strings.Cut(name, "://")
+	host, _, _ = net.SplitHostPort(host)
+	return strings.TrimSuffix(host, ".")
 }
 
 // schemeAndPort returns these parts of a name of the list, which the settings have checked.

@@ -52,6 +52,7 @@ type Front struct {
 	drain  Drain
 	limits settings.GatewayLimits
 	shared *shared                // with other replicas
+	owning *owning                // of instances that run at one replica; nil if each replica runs them
 	log    func() *audit.Log      // returns the audit log, or nil if there is none; nil for commands that write none
 	doors  *atomic.Pointer[Doors] // gets the endpoints, if not nil
 
@@ -242,9 +243,12 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	if f.shared != nil {
 		options.StateKeysFrom = f.shared.keys
 	}
-	leaving := new(departure)
+	leaving := &departure{ring: f.shared.ring()}
 	d := &Doors{Front: f, leaving: leaving.isLeaving, principal: principal, Access: access, options: options, Profile: profile, Open: map[string]EndpointHandler{}}
 	d.NewNowhere()
+	if f.owning != nil {
+		d.Open[instancePath] = f.owning.serve(f.limited(mcp.ServeOptions{Logger: options.Logger, StateKeysFrom: options.StateKeysFrom}))
+	}
 	d.At(launch.EndpointPath, h)
 	d.At(OlderPath, h)
 	if f.doors != nil {
@@ -278,6 +282,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 		}
 	}
 	leaving.begin()
+	f.owning.leave()
 	WaitBeforeDrain(ctx, a, f.drain)
 	leaving.refuseNew()
 	killed, end := untilKilled(context.WithoutCancel(ctx), a)
@@ -324,6 +329,10 @@ type EndpointHandler interface {
 // ServeHTTP passes a request to the endpoint at its path.
 func (d *Doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := pathOf(r)
+	if d.Front.owning != nil && strings.HasPrefix(path, replicaPath) {
+		d.Front.owning.serveHTTP(w, r)
+		return
+	}
 	if d.Access == nil && d.principal == nil {
 		r = AdmitAfterBody(r)
 	}
@@ -441,7 +450,7 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: o.ServeOptions, Principal: o.Principal, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, CORS: o.CORS})
 	} else {
 		if shared := d.Front.shared; shared != nil {
-			o.SharedSessions, o.Peers = path, shared.peersAt(path)
+			o.SharedSessions, o.Peers, o.DialPeerTLS = path, shared.peersAt(path), shared.dialTLS
 		}
 		e = streamable.HandlerWith(h, o)
 	}

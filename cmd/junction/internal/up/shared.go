@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/seal"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/state"
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,6 +29,9 @@ type sharing struct {
 type shared struct {
 	now   atomic.Pointer[sharing]
 	peers *Peers
+	seals *seal.Ring // of the present keys
+
+	certificate atomic.Pointer[Certificate] // of this replica; nil without TLS
 }
 
 // newShared returns the holder of a sharing, or nil without a key.
@@ -37,7 +41,16 @@ func newShared(s sharing) *shared {
 	}
 	h := &shared{peers: NewPeers(s.peers)}
 	h.now.Store(&s)
+	h.seals, _ = seal.NewRingFrom(h.keys) // the keys have been checked
 	return h
+}
+
+// ring returns the ring of the present keys, or nil without one.
+func (h *shared) ring() *seal.Ring {
+	if h == nil {
+		return nil
+	}
+	return h.seals
 }
 
 func (h *shared) keys() [][]byte { return h.now.Load().keys }
@@ -68,6 +81,9 @@ func (h *shared) follow(ctx context.Context, l net.Listener, log *slog.Logger) (
 	}
 	if h.peers.Own, err = ownAddresses(l); err != nil {
 		return nil, err
+	}
+	if e, is := l.(*Encrypted); is {
+		h.certificate.Store(e.Certificate)
 	}
 	h.peers.Log = log
 	return h.peers.Follow(ctx), nil
