@@ -30,8 +30,8 @@ const (
 	changedTopic  = "replicas/changed"
 )
 
-// A Group is one replica's access to the store. It is a [state.Store] whose operations end in
-// bounded time, and fail at once while the store is away. It is safe for concurrent use.
+// A Group is one replica's access to the store. It is a [state.Store] and a [state.Log] whose
+// operations end in bounded time, and fail at once while the store is away. It is safe for concurrent use.
 type Group struct {
 	store state.Shared
 	log   *slog.Logger
@@ -112,6 +112,19 @@ func (g *Group) Count() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.count
+}
+
+// Replica returns the name of this replica.
+func (g *Group) Replica() string { return g.id }
+
+// Runs reports whether a replica has a sign of life. It is removed when [Group.Run] of the replica
+// returns, or some seconds after the death of its process.
+func (g *Group) Runs(ctx context.Context, replica string) (bool, error) {
+	_, err := g.Get(ctx, beatPrefix+replica)
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Away returns the reason why the store is away, or nil.

@@ -52,6 +52,7 @@ type Front struct {
 	drain  Drain
 	limits settings.GatewayLimits
 	shared *shared                // with other replicas
+	events *streamable.EventLog   // events of sessions in the shared store; nil without one
 	log    func() *audit.Log      // returns the audit log, or nil if there is none; nil for commands that write none
 	doors  *atomic.Pointer[Doors] // gets the endpoints, if not nil
 
@@ -439,7 +440,7 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: o.ServeOptions, Principal: o.Principal, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, CORS: o.CORS})
 	} else {
 		if shared := d.Front.shared; shared != nil {
-			o.SharedSessions, o.Peers = path, shared.peersAt(path)
+			o.SharedSessions, o.Peers, o.EventLog = path, shared.peersAt(path), d.Front.events
 		}
 		e = streamable.HandlerWith(h, o)
 	}

@@ -299,6 +299,11 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 	if v.access != nil {
 		v.access.team = v.newTeam()
 	}
+	closeEvents, err := v.openEvents()
+	if err != nil {
+		return err
+	}
+	defer closeEvents()
 	if o := v.Options; !o.Stdio {
 		unfollow, err := o.Front.shared.follow(context.WithoutCancel(ctx), v.listener, v.App.Logger()) // also while it drains
 		if err != nil {
