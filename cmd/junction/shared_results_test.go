@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/eventstream"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
+)
+
+// endsWithin is the time in which other replicas notice that one was killed.
+const endsWithin = 30 * time.Second
+
+// steppingServer starts a server whose tool steps sends a text of the channel as progress, until the
+// text is empty.
+func steppingServer(t *testing.T) (url string, steps chan string) {
+	tools := mcp.NewServer("s", "1")
+	steps = make(chan string)
+	mcp.AddTool(tools, "steps", func(ctx context.Context, _ struct{}) (string, error) {
+		for n := 1.0; ; n++ {
+			select {
+			case text := <-steps:
+				if text == "" {
+					return "all steps done", nil
+				}
+				if err := mcp.Progress(ctx, n, 0, text); err != nil {
+					return "", err
+				}
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		}
+	})
+	served := httptest.NewServer(streamable.Handler(tools))
+	t.Cleanup(func() { served.CloseClientConnections(); served.Close() })
+	return served.URL, steps
+}
+
+// A legacySession is a client of a legacy revision that sends single requests to replicas.
+type legacySession struct {
+	*replicas
+	id, revision string
+}
+
+// beginSession begins a session at a replica.
+func (w *replicas) beginSession(origin, revision string) *legacySession {
+	w.Helper()
+	s := &legacySession{replicas: w, revision: revision}
+	resp := s.send(origin, "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`, revision))
+	if s.id = resp.Header.Get("Mcp-Session-Id"); s.id == "" {
+		w.Fatalf("initialize: %s", resp.Status)
+	}
+	return s
+}
+
+// send sends one request to a replica.
+func (s *legacySession) send(origin, method, body string, header ...string) *http.Response {
+	s.Helper()
+	r, err := http.NewRequestWithContext(s.Context(), method, origin+"/mcp", strings.NewReader(body))
+	if err != nil {
+		s.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if s.id != "" {
+		r.Header.Set("Mcp-Session-Id", s.id)
+		r.Header.Set("MCP-Protocol-Version", s.revision)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// answer returns the body of a response to a request with parameters.
+func (s *legacySession) answer(origin, method, params string) string {
+	s.Helper()
+	resp := s.send(origin, "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params))
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return string(body)
+}
+
+// A sessionStream is a stream of a session at a replica.
+type sessionStream struct {
+	*legacySession
+	resp   *http.Response
+	reader *eventstream.Reader
+	last   string // id of the last event
+}
+
+// steps calls the tool steps.
+func (s *legacySession) steps(origin string) *sessionStream {
+	s.Helper()
+	return s.stream(s.send(origin, "POST", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"steps","arguments":{},"_meta":{"progressToken":7}}}`))
+}
+
+// resume continues a stream at a replica after an event.
+func (s *legacySession) resume(origin, last string) *sessionStream {
+	s.Helper()
+	return s.stream(s.send(origin, "GET", "", "Last-Event-ID", last))
+}
+
+func (s *legacySession) stream(resp *http.Response) *sessionStream {
+	s.Helper()
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
+		body, _ := io.ReadAll(resp.Body)
+		s.Fatalf("no stream: %s: %s", resp.Status, body)
+	}
+	return &sessionStream{legacySession: s, resp: resp, reader: eventstream.NewReader(resp.Body, 0)}
+}
+
+// want reads the next message, which must contain a text, or the end of the stream if it is empty.
+func (s *sessionStream) want(text string) {
+	s.Helper()
+	for {
+		e, err := s.reader.Next()
+		if err == io.EOF && text == "" {
+			return
+		}
+		if err != nil {
+			s.Fatalf("%v, want %q", err, text)
+		}
+		if e.HasID {
+			s.last = e.ID
+		}
+		if len(e.Data) == 0 {
+			continue
+		}
+		if text == "" || !strings.Contains(string(e.Data), text) {
+			s.Fatalf("got %s, want %q", e.Data, text)
+		}
+		return
+	}
+}
+
+// TestStreamsOutliveTheirReplica resumes the stream of a call at another replica that has no way to
+// the first one but the store, before and after the first one is killed.
+func TestStreamsOutliveTheirReplica(t *testing.T) {
+	t.Parallel()
+	w := newShared(t, testStore(t), "")
+	url, steps := steppingServer(t)
+	w.server = url
+	w.configureShared(`["${file:old}"]`, "")
+	w.up()
+	for _, revision := range []string{"2025-06-18", "2025-11-25"} {
+		s := w.beginSession(w.origins[0], revision)
+		go func() { steps <- "one" }()
+		first := s.steps(w.origins[0])
+		first.want("one")
+		first.resp.Body.Close()
+		steps <- "two"
+		second := s.resume(w.origins[1], first.last)
+		second.want("two")
+		steps <- "three"
+		second.want("three")
+		third := s.resume(w.origins[2], first.last)
+		third.want("two")
+		third.want("three")
+		steps <- "" // ends this call
+		second.want("all steps done")
+		third.want("all steps done")
+		third.want("")
+		s.resume(w.origins[1], third.last).want("")
+	}
+	s := w.beginSession(w.origins[0], "2025-11-25")
+	go func() { steps <- "one" }()
+	first := s.steps(w.origins[0])
+	first.want("one")
+	steps <- "two"
+	first.want("two")
+	second := s.resume(w.origins[1], first.last) // once the log has it
+	if err := w.all[0].newest.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	second.want("the replica of this server that ran the request has ended")
+	second.want("")
+	if took := time.Since(began); took > endsWithin {
+		t.Errorf("the error came after %v", took)
+	} else {
+		t.Logf("the error came after %v", took)
+	}
+	third := s.resume(w.origins[2], strings.Replace(first.last, "-2", "-1", 1))
+	third.want("two")
+	third.want(`{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the replica`)
+	third.want("")
+	s.resume(w.origins[2], second.last).want("")
+	if body := s.answer(w.origins[1], "tools/call", `{"name":"steps","arguments":{"none":1}}`); !strings.Contains(body, "none") {
+		t.Errorf("the session does not go on: %s", body)
+	}
+}
