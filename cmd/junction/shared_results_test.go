@@ -18,8 +18,11 @@ import (
 // endsWithin is the time in which other replicas notice that one was killed.
 const endsWithin = 30 * time.Second
 
+// longText is the result of the tool long.
+var longText = strings.Repeat("größer und länger\n", 100_000)
+
 // steppingServer starts a server whose tool steps sends a text of the channel as progress, until the
-// text is empty.
+// text is empty. The result of its tool long is longText.
 func steppingServer(t *testing.T) (url string, steps chan string) {
 	tools := mcp.NewServer("s", "1")
 	steps = make(chan string)
@@ -38,6 +41,7 @@ func steppingServer(t *testing.T) (url string, steps chan string) {
 			}
 		}
 	})
+	mcp.AddTool(tools, "long", func(context.Context, struct{}) (string, error) { return longText, nil })
 	served := httptest.NewServer(streamable.Handler(tools))
 	t.Cleanup(func() { served.CloseClientConnections(); served.Close() })
 	return served.URL, steps
@@ -203,4 +207,56 @@ func TestStreamsOutliveTheirReplica(t *testing.T) {
 	if body := s.answer(w.origins[1], "tools/call", `{"name":"steps","arguments":{"none":1}}`); !strings.Contains(body, "none") {
 		t.Errorf("the session does not go on: %s", body)
 	}
+}
+
+// TestLongResultsOutliveTheirReplica reads a long result at other replicas, before and after the one
+// that made it is killed.
+func TestLongResultsOutliveTheirReplica(t *testing.T) {
+	t.Parallel()
+	w := newShared(t, testStore(t), "")
+	w.server, _ = steppingServer(t)
+	w.configureShared(`["${file:old}"]`, `,"maxResult":50000`)
+	keys := []string{strings.TrimSpace(w.input("", "key", "create", "ann")), strings.TrimSpace(w.input("", "key", "create", "eve"))}
+	w.up("--auth", "keys")
+	var clients [2][3]*mcp.Client // by key and replica
+	for i, key := range keys {
+		for j, origin := range w.origins {
+			var err error
+			if clients[i][j], err = w.withKey(origin+"/mcp", key); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	result, err := clients[0][0].CallTool(t.Context(), "long", nil)
+	if err != nil || len(result.Content) != 2 {
+		t.Fatalf("%v, %v", result, err)
+	}
+	uri := result.Content[1].Link.URI
+	check := func(when string, j int) {
+		t.Helper()
+		read, err := clients[0][j].ReadResource(t.Context(), uri)
+		if err != nil || read.Contents[0].Text != longText {
+			t.Fatalf("%s: replica %d: %v", when, j, err)
+		}
+		text := ""
+		for page := 1; len(text) < len(longText); page++ {
+			read, err := clients[0][j].ReadResource(t.Context(), fmt.Sprint(uri, "/", page))
+			if err != nil {
+				t.Fatalf("%s: replica %d: page %d: %v", when, j, page, err)
+			}
+			text += read.Contents[0].Text
+		}
+		if text != longText {
+			t.Errorf("%s: replica %d: the pages are not the text", when, j)
+		}
+		if read, err := clients[1][j].ReadResource(t.Context(), uri); err == nil || !strings.Contains(err.Error(), "belongs to another user") {
+			t.Errorf("%s: replica %d: another user reads %v, %v", when, j, read, err)
+		}
+	}
+	check("while all run", 0)
+	check("while all run", 1)
+	if err := w.all[0].newest.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	check("after the first was killed", 2)
 }
