@@ -260,3 +260,55 @@ func TestLongResultsOutliveTheirReplica(t *testing.T) {
 	}
 	check("after the first was killed", 2)
 }
+
+// TestLegacyTasksOutliveTheirReplica begins tasks of 2025-11-25 at one replica, and asks others about
+// them, before and after that one is killed.
+func TestLegacyTasksOutliveTheirReplica(t *testing.T) {
+	t.Parallel()
+	w := newShared(t, testStore(t), "")
+	var steps chan string
+	w.server, steps = steppingServer(t)
+	w.configureShared(`["${file:old}"]`, "")
+	w.up()
+	s := w.beginSession(w.origins[0], "2025-11-25")
+	start := func(tool string) string {
+		t.Helper()
+		body := s.answer(w.origins[0], "tools/call", fmt.Sprintf(`{"name":%q,"arguments":{},"task":{}}`, tool))
+		_, rest, _ := strings.Cut(body, `"taskId":"`)
+		id, _, _ := strings.Cut(rest, `"`)
+		if id == "" {
+			t.Fatalf("%s: %s", tool, body)
+		}
+		return fmt.Sprintf(`{"taskId":%q}`, id)
+	}
+	long, ends, dies := start("long"), start("steps"), ""
+	steps <- "one"
+	if body := s.answer(w.origins[1], "tasks/get", ends); !strings.Contains(body, `"status":"working"`) {
+		t.Errorf("a task that runs: %s", body)
+	}
+	steps <- ""
+	for _, origin := range w.origins {
+		for task, want := range map[string]string{long: "größer und länger", ends: "all steps done"} {
+			if body := s.answer(origin, "tasks/result", task); !strings.Contains(body, want) {
+				t.Errorf("a result of %d bytes, want %q", len(body), want)
+			}
+		}
+		if body := s.answer(origin, "tasks/list", `{}`); strings.Count(body, `"taskId"`) != 2 {
+			t.Errorf("a list: %s", body)
+		}
+	}
+	dies = start("steps")
+	steps <- "one"
+	if err := w.all[0].newest.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if body := s.answer(w.origins[1], "tasks/result", ends); !strings.Contains(body, "all steps done") {
+		t.Errorf("the result of a task of the replica that was killed: %s", body)
+	}
+	began := time.Now()
+	if body := s.answer(w.origins[2], "tasks/result", dies); !strings.Contains(body, `"error"`) || time.Since(began) > endsWithin {
+		t.Errorf("after %v: a task that died with its replica: %s", time.Since(began), body)
+	} else {
+		t.Logf("after %v: %s", time.Since(began), body)
+	}
+}

@@ -66,7 +66,7 @@ func (x *exchange) initialize(m *jsonrpc.Message) {
 	var key sharedKey
 	if shared != nil {
 		rand.Read(key[:])
-		from.NoTasks, from.Key = true, key
+		from.NoTasks, from.Key = !x.endpoint.options.SharedTasks, key
 	}
 	protocol, reply := x.endpoint.edge.Initialize(ctx, nil, m, from)
 	switch {

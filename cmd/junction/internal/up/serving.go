@@ -441,6 +441,7 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 	} else {
 		if shared := d.Front.shared; shared != nil {
 			o.SharedSessions, o.Peers, o.EventLog = path, shared.peersAt(path), d.Front.events
+			o.SharedTasks = d.Front.events != nil // a store has both
 		}
 		e = streamable.HandlerWith(h, o)
 	}
