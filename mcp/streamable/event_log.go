@@ -143,9 +143,12 @@ func (l *EventLog) add(st *loggedStream, number uint64, data []byte, final bool)
 	if st.place != nil && len(data) > 0 {
 		size = min(size, max(0, maxLoggedStream-st.bytes)) // the log of the stream is trimmed
 	}
-	if len(st.events)+len(data) > maxLoggedStream || !l.makeRoom(st, size) {
+	if !l.makeRoom(st, size) {
 		l.drop(st)
 		return
+	}
+	if len(st.events)+len(data) > maxLoggedStream { // they come faster than the log takes them
+		st.events = nil
 	}
 	if len(data) > 0 {
 		st.events = appendField(binary.AppendUvarint(st.events, number), data)
@@ -376,7 +379,9 @@ func (l *EventLog) writeStream(st *loggedStream) error {
 	defer l.mu.Unlock()
 	if err != nil {
 		if !st.dropped && !l.closed {
-			st.events = append(bytes.Clone(events), st.events...)
+			if len(events)+len(st.events) <= maxLoggedStream {
+				st.events = append(bytes.Clone(events), st.events...)
+			}
 			l.enqueue(st)
 		}
 		return fmt.Errorf("the log: %w", err)
