@@ -209,7 +209,7 @@ func changes(t *testing.T, front changedFront) *changing {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	c := &changing{world: &world{t, dir}, changedFront: front, server: newChangedServer(t)}
+	c := &changing{world: &world{T: t, dir: dir}, changedFront: front, server: newChangedServer(t)}
 	c.write("rules.json", `{"default":"allow","rules":[{"effect":"deny","tool":"forbidden"}]}`)
 	c.write("stricter.json", `{"default":"allow","rules":[{"effect":"deny","tool":"echo"}]}`)
 	c.write("mcp.json", c.configuration(t))

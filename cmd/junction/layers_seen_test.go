@@ -235,10 +235,11 @@ func (s *handledServer) change(t *testing.T, c *mcp.Client) {
 // A world is a home and a folder, in which other processes of junction run.
 type world struct {
 	*testing.T
-	dir string
+	dir    string
+	newest *os.Process // the last one that start started
 }
 
-func newWorld(t *testing.T) *world { return &world{t, t.TempDir()} }
+func newWorld(t *testing.T) *world { return &world{T: t, dir: t.TempDir()} }
 
 func (w *world) write(name, text string) {
 	if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {
@@ -282,6 +283,7 @@ func (w *world) start(args ...string) *startedCommand {
 		w.Fatal(err)
 	}
 	p.process = cmd.Process
+	w.newest = cmd.Process
 	w.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()

@@ -76,6 +76,7 @@ var budgets = []budget{
 	{uses: []string{"mcp/auth: share.NewTurns(maxAsked)"}, shown: "mcp/auth.TestIntrospectionIsShared"},
 	{uses: []string{"mcp/internal/edge: share.New(maxBound)"}, shown: "mcp/internal/edge.TestBoundRoundsAreShared"},
 	{uses: []string{"mcp/streamable: share.New(maxPassed)"}, shown: "mcp/streamable.TestOneClientKeepsPeersFewRequestsBusy"},
+	{uses: []string{"mcp/streamable: share.New(maxFollowed)"}, shown: "mcp/streamable.TestFollowedStreamsAreShared"},
 	{uses: []string{"mcp/auth: share.New(maxAllProofs)"}, shown: "mcp/auth.TestProofsAreShared"},
 	{uses: []string{"cmd/junction/internal/up: share.New(min(max(files/4, minConnections), maxGuests))", "cmd/junction/internal/up: share.New(min(max(files/2, minConnections), maxMembers))"}, shown: "cmd/junction/internal/up.TestConnectionsAreShared"},
 	{uses: []string{"gateway/approvals: share.Each(maxWaiting, maxWaitingOfOne)"}, shown: "gateway/approvals.TestWaitingCallsAreFew"},

@@ -16,6 +16,7 @@ import (
 	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/state"
 )
 
 const (
@@ -168,7 +169,7 @@ func (k *keeper) replace(ctx context.Context, w *jsonrpc.Writer, req *mcp.Reques
 	} else if json.Valid([]byte(text)) {
 		kind = "application/json"
 	}
-	id := k.store.add(text, kind, k.options.Server, share.Of(ctx), mcp.GrantOf(ctx, req))
+	id := k.store.add(ctx, text, kind, k.options.Server, share.Of(ctx), mcp.GrantOf(ctx, req))
 	uri := k.prefix + id
 	shown = boundary(text, shown)
 	pages := (len(text) + k.options.Max - 1) / k.options.Max
@@ -200,22 +201,39 @@ func boundary(text string, at int) int {
 // read responds to resources/read with a kept text.
 func (k *keeper) read(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	id, page, paged := strings.Cut(strings.TrimPrefix(req.Name, k.prefix), "/")
-	text, kind, err := k.store.get(ctx, id, k.options.Server, req.Principal)
-	if errors.Is(err, mcp.ErrNotGranted) {
-		return mcp.Result{}, notFound(req.Name, "it is no longer kept, or belongs to another user; call the tool again")
+	kept, err := k.store.get(ctx, id, k.options.Server, req.Principal)
+	var text string
+	if err == nil {
+		from, to := 0, kept.size
+		if paged {
+			n, err := strconv.Atoi(page)
+			pages := (kept.size + k.options.Max - 1) / k.options.Max
+			if err != nil || n < 1 || n > pages {
+				return mcp.Result{}, notFound(req.Name, fmt.Sprintf("there are pages 1 to %d", pages))
+			}
+			from, to = (n-1)*k.options.Max, min(n*k.options.Max, kept.size)
+		}
+		text, err = kept.whole(ctx, from, to)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, mcp.ErrNotGranted):
+		return mcp.Result{}, notFound(req.Name, "it is no longer kept, or belongs to another user; call the tool again")
+	case errors.Is(err, state.ErrUnavailable):
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "%s: the results of other replicas cannot be read now; try again later", req.Name)
+	case err != nil:
 		return mcp.Result{}, err
 	}
-	if paged {
-		n, err := strconv.Atoi(page)
-		pages := (len(text) + k.options.Max - 1) / k.options.Max
-		if err != nil || n < 1 || n > pages {
-			return mcp.Result{}, notFound(req.Name, fmt.Sprintf("there are pages 1 to %d", pages))
-		}
-		text = text[boundary(text, (n-1)*k.options.Max):boundary(text, n*k.options.Max)]
+	return mcp.Result{Value: &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: req.Name, MIMEType: kept.kind, Text: text}}}}, nil
+}
+
+// whole returns a part of the text. A character on its border belongs to the part in which it ends.
+func (f *found) whole(ctx context.Context, from, to int) (string, error) {
+	first, last := max(0, from-utf8.UTFMax), min(f.size, to+1)
+	text, err := f.piece(ctx, first, last)
+	if err != nil {
+		return "", err
 	}
-	return mcp.Result{Value: &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: req.Name, MIMEType: kind, Text: text}}}}, nil
+	return text[boundary(text, from-first):boundary(text, to-first)], nil
 }
 
 func notFound(uri, why string) error {

@@ -17,7 +17,8 @@ const textCost = 512
 
 // A Store keeps long results for a while. It is safe for concurrent use.
 type Store struct {
-	max int
+	max    int
+	shared *sharedStore // nil if no other replica reads the results
 
 	mu    sync.Mutex
 	bytes *share.Held // bytes by user
@@ -44,20 +45,28 @@ func (t *text) size() int { return len(t.text) + textCost }
 
 // add keeps a text and returns its id, which cannot be guessed. The text counts for the owner of
 // the grant, or else for user, which is a result of [share.Of]. The call removes texts that are too
-// old, and further texts if the store has too many bytes.
-func (s *Store) add(of, kind, server, user string, by mcp.Grant) (id string) {
+// old, and further texts if the store has too many bytes. It also keeps the text in the shared store.
+func (s *Store) add(ctx context.Context, of, kind, server, user string, by mcp.Grant) (id string) {
 	id = rand.Text()
 	if by.Owner != nil {
 		user = share.Key(by.Owner.Issuer, by.Owner.Subject, "")
 	}
 	t := &text{of, kind, server, user, by, time.Now()}
+	s.insert(id, t)
+	if s.shared != nil {
+		s.shared.put(ctx, id, t)
+	}
+	return id
+}
+
+func (s *Store) insert(id string, t *text) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.order) > 0 && time.Since(s.all[s.order[0]].since) > keptTime {
 		s.forget(0)
 	}
 	for s.bytes.Used()+t.size() > s.max {
-		from, ok := s.bytes.GivesUp(user, t.size())
+		from, ok := s.bytes.GivesUp(t.user, t.size())
 		if !ok {
 			break
 		}
@@ -65,8 +74,7 @@ func (s *Store) add(of, kind, server, user string, by mcp.Grant) (id string) {
 	}
 	s.all[id] = t
 	s.order = append(s.order, id)
-	s.bytes.Add(user, t.size())
-	return id
+	s.bytes.Add(t.user, t.size())
 }
 
 // forget removes the text at an index of order. The caller holds the lock.
@@ -78,17 +86,27 @@ func (s *Store) forget(at int) {
 	s.order = slices.Delete(s.order, at, at+1)
 }
 
+// A found is a text that a caller may read.
+type found struct {
+	kind  string
+	size  int
+	piece func(ctx context.Context, from, to int) (string, error) // returns a part of the text
+}
+
 // get returns a text of a server if who may read it. Otherwise it returns the error of
 // [mcp.Grant.Allows].
-func (s *Store) get(ctx context.Context, id, server string, who *mcp.Principal) (of, kind string, err error) {
+func (s *Store) get(ctx context.Context, id, server string, who *mcp.Principal) (*found, error) {
 	s.mu.Lock()
 	t := s.all[id]
 	s.mu.Unlock()
+	if t == nil && s.shared != nil {
+		return s.shared.get(ctx, id, server, who)
+	}
 	if t == nil || t.server != server || time.Since(t.since) > keptTime {
-		return "", "", mcp.ErrNotGranted
+		return nil, mcp.ErrNotGranted
 	}
 	if err := t.of.Allows(ctx, who); err != nil {
-		return "", "", err
+		return nil, err
 	}
-	return t.text, t.kind, nil
+	return &found{kind: t.kind, size: len(t.text), piece: func(_ context.Context, from, to int) (string, error) { return t.text[from:to], nil }}, nil
 }

@@ -18,10 +18,10 @@ func TestStoreIsShared(t *testing.T) {
 		for _, size := range []int{1, 10_000} {
 			s := NewStore(40 * (size + textCost))
 			keep := func(user, size int) string {
-				return s.add(strings.Repeat("x", size), "text/plain", "s", users[user], mcp.Grant{})
+				return s.add(t.Context(), strings.Repeat("x", size), "text/plain", "s", users[user], mcp.Grant{})
 			}
 			isKept := func(id string) bool {
-				_, _, err := s.get(t.Context(), id, "s", nil)
+				_, err := s.get(t.Context(), id, "s", nil)
 				return err == nil
 			}
 			hers := keep(1, size)
@@ -48,11 +48,11 @@ func TestStoreIsShared(t *testing.T) {
 			others := NewStore(40 * (size + textCost))
 			for user := range 3 {
 				for range 13 {
-					others.add(strings.Repeat("x", size), "text/plain", "s", fmt.Sprint(user), mcp.Grant{})
+					others.add(t.Context(), strings.Repeat("x", size), "text/plain", "s", fmt.Sprint(user), mcp.Grant{})
 				}
 			}
-			id := others.add(strings.Repeat("x", 20*size), "text/plain", "s", "new", mcp.Grant{})
-			if _, _, err := others.get(t.Context(), id, "s", nil); err != nil {
+			id := others.add(t.Context(), strings.Repeat("x", 20*size), "text/plain", "s", "new", mcp.Grant{})
+			if _, err := others.get(t.Context(), id, "s", nil); err != nil {
 				t.Errorf("%s, %d bytes: of a user who had nothing the text is gone at once: %v", name, size, err)
 			}
 		}

@@ -33,11 +33,13 @@ type Options struct {
 	// SharedSessions, if not empty, lets replicas serve each other's legacy clients. It is a name,
 	// and endpoints of the same name and StateKeys share their sessions. The id of a session then
 	// carries it, sealed and bound to the principal: revision, client and capabilities. An endpoint
-	// keeps few idle sessions. It offers no tasks in sessions. What a client changes afterwards stays
-	// at the replica that it reached: log level, subscriptions, values of [mcp.Session], streams
-	// with their events, and the end of the session. A response to a request of another replica
+	// keeps few idle sessions. It offers tasks in sessions only with SharedTasks. What a client changes afterwards stays
+	// at the replica that it reached: log level, subscriptions, values of [mcp.Session], and the
+	// end of the session; without an EventLog also streams with their events. A response to a request of another replica
 	// gets 400.
 	SharedSessions string
+	// SharedTasks is set if the tasks of the Handler are in a store that all replicas have.
+	SharedTasks bool
 	// Peers, if not nil, returns the URLs of the endpoint at the other replicas, for
 	// SharedSessions. What belongs to another replica is then passed on to it, with the headers of
 	// the client: responses to its requests, cancellations, the log level, subscriptions, streams
@@ -101,6 +103,8 @@ type Options struct {
 	// EventStore stores the events of legacy streams for clients that resume. The default is a
 	// [MemoryEvents] with default values.
 	EventStore EventStore
+	// EventLog, if not nil, keeps events of shared sessions also where all replicas find them.
+	EventLog *EventLog
 	// RetryAfter is how long a client should wait before it resumes a stream that a tool
 	// disconnected. The default is 1 second.
 	RetryAfter time.Duration

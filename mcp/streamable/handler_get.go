@@ -27,7 +27,7 @@ func (x *exchange) get() {
 		fromGET, number, after, ok := parseEventID(last)
 		st := s.findStream(number)
 		switch {
-		case ok && st == nil && s.isShared() && x.resumeAtPeer(fromGET):
+		case ok && st == nil && s.isShared() && x.resumeElsewhere(s, fromGET, number, after):
 		case fromGET && st == nil && x.isPassedOn():
 			x.refuse(http.StatusBadRequest, "this replica does not know the stream of the event %.40q", last)
 		case fromGET && (st == nil || !st.fromGET):

@@ -44,7 +44,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 		return
 	}
 	defer x.endpoint.end(c)
-	out := &sessionReply{exchange: x, session: s, ctx: x.context()}
+	out := &sessionReply{exchange: x, session: s, ctx: x.context(), id: m.ID}
 	defer out.close()
 	x.endpoint.buffers.With(func(b []byte) []byte {
 		reply := out.request(b, m, out)
@@ -66,7 +66,7 @@ func (x *exchange) initialize(m *jsonrpc.Message) {
 	var key sharedKey
 	if shared != nil {
 		rand.Read(key[:])
-		from.NoTasks, from.Key = true, key
+		from.NoTasks, from.Key = !x.endpoint.options.SharedTasks, key
 	}
 	protocol, reply := x.endpoint.edge.Initialize(ctx, nil, m, from)
 	switch {
@@ -182,7 +182,7 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 		out.finish(batchStatus(responses), responses)
 		return
 	}
-	out := &sessionReply{exchange: x, session: s, ctx: x.context()}
+	out := &sessionReply{exchange: x, session: s, ctx: x.context(), batch: body}
 	defer out.close()
 	ordered := &batchReply{reply: out}
 	var foreign atomic.Pointer[error]

@@ -226,18 +226,17 @@ func (x *exchange) tellPeers(body []byte, forOne bool) (anyAccepted, anyAway boo
 	return accepted.Load(), away.Load()
 }
 
-// resumeAtPeer answers a GET with the stream of a peer that knows it. It reports false if none does.
-// The stream of a call may be at a peer that cannot be reached; then the client is to come again.
-func (x *exchange) resumeAtPeer(fromGET bool) bool {
+// resumeAtPeer answers a GET with the stream of a peer that knows it, and reports whether one did.
+// Otherwise it reports whether the stream may be at a peer that cannot be reached.
+func (x *exchange) resumeAtPeer() (resumed, away bool) {
 	if !x.asksPeers() {
-		return false
+		return false, false
 	}
 	c := &call{listens: true, streams: x.Caller()}
 	ctx, err := x.endpoint.begin(x.context(), c)
 	if err != nil {
-		return false
+		return false, false
 	}
-	away := false
 	defer x.endpoint.end(c)
 	for _, url := range x.endpoint.peers.urls() {
 		resp, err := x.toPeer(ctx, &x.endpoint.peers.client, url, nil)
@@ -249,15 +248,11 @@ func (x *exchange) resumeAtPeer(fromGET bool) bool {
 		if resp.StatusCode == http.StatusOK {
 			x.copyStream(resp)
 			resp.Body.Close()
-			return true
+			return true, false
 		}
 		resp.Body.Close()
 	}
-	if away && !fromGET {
-		x.refuse(http.StatusServiceUnavailable, "no replica knows the stream of this event, and %v", errPeerAway)
-		return true
-	}
-	return false
+	return false, away
 }
 
 // roundElsewhere handles a round that only another replica can continue. A peer that gets it from a

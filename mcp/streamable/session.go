@@ -104,9 +104,12 @@ func (s *session) end(cause error) {
 	s.calls.CancelAll(cause)
 	s.mu.Lock()
 	s.ended = true
-	open := s.notifications
+	open, streams := s.notifications, s.streams
 	s.streams = nil
 	s.mu.Unlock()
+	if log := s.endpoint.options.EventLog; log != nil && errors.Is(cause, errDeleted) {
+		log.remove(streams)
+	}
 	if open != nil {
 		open.cancel()
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/eventstream"
 )
 
 // A notificationStream is a stream of notifications that has a connection.
@@ -13,9 +15,10 @@ type notificationStream struct {
 	ended  chan struct{}
 }
 
-// listen responds to a GET with the session's notifications. If st is nil, it opens a new stream.
-// Otherwise it continues st after the event with the number after.
-func (x *exchange) listen(s *session, st *stream, after uint64) {
+// listen responds to a GET with the session's notifications. If st is nil, it opens a new stream,
+// and first sends events that the client missed. Otherwise it continues st after the event with the
+// number after.
+func (x *exchange) listen(s *session, st *stream, after uint64, missed ...eventstream.Event) {
 	c := &call{listens: true, streams: x.Caller()}
 	ctx, ok := x.enter(x.context(), c, "")
 	if !ok {
@@ -34,6 +37,11 @@ func (x *exchange) listen(s *session, st *stream, after uint64) {
 	}
 	out := x.openEvents(n.cancel)
 	defer out.Close()
+	for _, e := range missed {
+		if out.Write(ctx, e) != nil {
+			return
+		}
+	}
 	if st == nil {
 		n.stream.attach(out)
 	} else {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +31,8 @@ type stream struct {
 	session  *session
 	number   uint64
 	fromGET  bool
-	finished atomic.Int64 // when the last message was sent, in Unix nanoseconds; 0 while more may follow
+	finished atomic.Int64  // when the last message was sent, in Unix nanoseconds; 0 while more may follow
+	logged   *loggedStream // for other replicas; nil if they cannot resume it
 
 	turn turn.Turn             // orders the events in the store and on the connection; guards the fields below
 	last uint64                // number of the newest event
@@ -49,6 +51,7 @@ func (s *session) addStream(fromGET bool) *stream {
 	s.forgetStreams(time.Now())
 	s.opened++
 	st := &stream{session: s, number: s.opened, fromGET: fromGET}
+	st.logged = s.logged(st)
 	if !s.ended {
 		s.streams = append(s.streams, st)
 	}
@@ -142,12 +145,15 @@ func (st *stream) Send(ctx context.Context, message []byte) error {
 		return err
 	}
 	defer st.turn.Release()
-	return st.send(ctx, message)
+	return st.send(ctx, message, false)
 }
 
-// send is like Send, for the holder of the turn.
-func (st *stream) send(ctx context.Context, message []byte) error {
+// send is like Send, for the holder of the turn. last is set for the last message.
+func (st *stream) send(ctx context.Context, message []byte, last bool) error {
 	st.last++
+	if st.logged != nil {
+		st.session.endpoint.options.EventLog.add(st.logged, st.last, message, last)
+	}
 	store := st.session.endpoint.options.EventStore
 	kept := store.Append(&share.Asked{Context: context.WithoutCancel(ctx), By: st.session}, st.session.id, Event{Stream: st.number, Number: st.last, Data: message})
 	if st.session.hasEnded() {
@@ -170,9 +176,11 @@ func (st *stream) finish(message []byte) {
 	st.acquire()
 	defer st.turn.Release()
 	if message != nil {
-		if err := st.send(context.Background(), message); err != nil {
+		if err := st.send(context.Background(), message, true); err != nil {
 			st.session.endpoint.log.Warn("mcp: a client lost the response to its request", "error", err)
 		}
+	} else if st.logged != nil {
+		st.session.endpoint.options.EventLog.add(st.logged, st.last, nil, true)
 	}
 	st.finished.Store(time.Now().UnixNano())
 	if st.out != nil {
@@ -239,6 +247,8 @@ type sessionReply struct {
 	session *session
 	ctx     context.Context // context of the HTTP request; computed once, as the requests of a batch run at the same time
 	stream  *stream
+	id      jsonrpc.ID // of the request
+	batch   []byte     // the requests, if there are several
 }
 
 // request handles one request. Messages before the response go to out. The context outlives the
@@ -266,16 +276,42 @@ func (p *sessionReply) Send(ctx context.Context, message []byte) error {
 func (p *sessionReply) openStream() *stream {
 	if p.stream == nil {
 		p.stream = p.session.newStream()
+		if st := p.stream.logged; st != nil {
+			st.ids, st.batch = p.requests(), p.batch != nil
+		}
 		p.stream.attach(p.openEvents(nil))
 	}
 	return p.stream
 }
 
-// Disconnect ends the connection if the client's revision has polling. Without peers, the client of
-// a shared session could not resume at another replica.
+// requests returns the ids of the requests that the stream responds to.
+func (p *sessionReply) requests() (ids []jsonrpc.ID) {
+	if p.batch == nil {
+		return []jsonrpc.ID{jsonrpc.ID(strings.Clone(string(p.id)))}
+	}
+	jsonrpc.EachElement(p.batch, func(m []byte) bool {
+		if id := jsonrpc.Get(m, "id"); id != nil && len(id) <= maxLoggedID && jsonrpc.Get(m, "method") != nil {
+			ids = append(ids, jsonrpc.ID(id))
+		}
+		return len(ids) < maxLoggedIDs
+	})
+	return ids
+}
+
+// Disconnect ends the connection if the client's revision has polling. The client of a shared session
+// must be able to resume at another replica, from the log or through that replica.
 func (p *sessionReply) Disconnect() {
-	if p.session.protocol.Revision().Polling && (!p.session.isShared() || p.endpoint.peers.any()) {
-		p.openStream().disconnect(p.endpoint.options.RetryAfter)
+	log, elsewhere := p.endpoint.options.EventLog, !p.session.isShared() || p.endpoint.peers.any()
+	if !p.session.protocol.Revision().Polling || !elsewhere && log == nil {
+		return
+	}
+	st := p.openStream()
+	if st.logged != nil {
+		log.add(st.logged, 0, nil, false)
+		elsewhere = log.settle(p.ctx) || elsewhere
+	}
+	if elsewhere {
+		st.disconnect(p.endpoint.options.RetryAfter)
 	}
 }
 

@@ -15,19 +15,24 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
+	form "github.com/junction-mcp/junction/mcp/internal/task"
 	"github.com/junction-mcp/junction/state"
 )
 
 const (
-	owners      = "tasks/owner/" // prefix of the index of each authenticated user's tasks
+	owners      = "tasks/owner/" // prefix of the index of the tasks of each authenticated user and each shared session
 	maxTaskPage = 50             // tasks on one page of a list
 )
 
-// ownerKey returns the prefix of the index keys for the tasks of one client of a user, in one part
-// of a gateway.
-func ownerKey(who *mcp.Principal, part string) string {
+// ownerKey returns the prefix of the index keys for the tasks of one client of a user, or else of one
+// session, in one part of a gateway.
+func ownerKey(who *mcp.Principal, session, part string) string {
+	texts := []string{session, part}
+	if who != nil {
+		texts = []string{who.Issuer, who.Subject, who.ClientID, part}
+	}
 	h := sha256.New()
-	for _, text := range []string{who.Issuer, who.Subject, who.ClientID, part} {
+	for _, text := range texts {
 		fmt.Fprintf(h, "%d:%s", len(text), text) // lengths make the text unambiguous
 	}
 	return owners + base64.RawURLEncoding.EncodeToString(h.Sum(nil)) + "/"
@@ -36,16 +41,18 @@ func ownerKey(who *mcp.Principal, part string) string {
 // ownKey returns the index key of a task for its owner. The newest task comes first in the order of
 // keys.
 func (r *record) ownKey() string {
-	return ownerKey(r.Owner, r.Part) + fmt.Sprintf("%016x-%s", math.MaxInt64-r.Created.UnixNano(), r.ID)
+	return ownerKey(r.Owner, r.Session, r.Part) + fmt.Sprintf("%016x-%s", math.MaxInt64-r.Created.UnixNano(), r.ID)
 }
 
-// own handles tasks/list, which the edge sends for clients of 2025-11-25. It lists only tasks of
-// authenticated users. For other users, the session lists the tasks.
+// own handles tasks/list, which the edge sends for clients of 2025-11-25. It lists the
+// tasks of an authenticated user, or of a session that several replicas serve. Other sessions list
+// their tasks themselves.
 func (t *Tasks) own(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	if req.Principal == nil {
+	session := form.SessionOf(ctx)
+	if req.Principal == nil && session == "" {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "tasks/list: the caller is not known")
 	}
-	prefix := ownerKey(req.Principal, granted.Part(ctx))
+	prefix := ownerKey(req.Principal, session, granted.Part(ctx))
 	after := ""
 	if cursor := jsonrpc.Get(req.Params, "cursor"); cursor != nil {
 		text, _ := jsonrpc.Unquote(cursor)

@@ -42,12 +42,13 @@ type record struct {
 	Poll    time.Duration `json:"poll"`
 
 	mcp.Grant                            // owner of the task, and the scopes that it needs
-	Caller    string                     `json:"caller,omitempty"` // the caller whose share of the limits the result counts for; see internal/share
-	Process   string                     `json:"process"`          // the process that runs the task
-	Call      *savedCall                 `json:"call,omitempty"`   // set if another process can continue the task
-	Asked     int                        `json:"asked"`            // number of requests to the client so far
-	Inputs    map[string]json.RawMessage `json:"inputs"`           // pending requests
-	Responses map[string]json.RawMessage `json:"responses"`        // responses that the tool has not read yet
+	Caller    string                     `json:"caller,omitempty"`  // the caller whose share of the limits the result counts for; see internal/share
+	Session   string                     `json:"session,omitempty"` // without an owner: the session that lists the task
+	Process   string                     `json:"process"`           // the process that runs the task
+	Call      *savedCall                 `json:"call,omitempty"`    // set if another process can continue the task
+	Asked     int                        `json:"asked"`             // number of requests to the client so far
+	Inputs    map[string]json.RawMessage `json:"inputs"`            // pending requests
+	Responses map[string]json.RawMessage `json:"responses"`         // responses that the tool has not read yet
 	Result    json.RawMessage            `json:"result,omitempty"`
 	Fault     *fault                     `json:"fault,omitempty"`
 }
@@ -203,7 +204,7 @@ func (t *Tasks) put(ctx context.Context, task *record, old state.Version) error 
 	}
 	// The additional time is for the last change of a task that is stopped when its TTL is over.
 	w := state.Write{TTL: max(time.Until(task.Created.Add(task.TTL)), 0) + storeTime}
-	if task.Owner != nil && (old == "" || task.isOver()) { // the TTL may grow when the task ends
+	if (task.Owner != nil || task.Session != "") && (old == "" || task.isOver()) { // the TTL may grow when the task ends
 		if _, err := s.Put(ctx, task.ownKey(), nil, w); err != nil {
 			return err
 		}

@@ -38,6 +38,7 @@ type run struct {
 	direct mcp.Peer // Peer of the call until it is a task
 	within time.Duration
 	user   string // the user whose share of the places the run uses
+	list   string // the session whose list contains the task; empty if its owner has one, or none has
 
 	ctx  context.Context
 	stop context.CancelCauseFunc
@@ -79,7 +80,9 @@ func (t *Tasks) newRun(ctx context.Context, req *mcp.Request, next mcp.Handler) 
 	r.ctx, r.stop = context.WithCancelCause(r.asker)
 	r.ctx = granted.Watch(context.WithValue(r.ctx, runKey{}, r), r.decided)
 	r.grant = mcp.GrantOf(ctx, req)
-	if r.user = share.Of(ctx); req.Principal != nil {
+	if r.user = share.Of(ctx); req.Principal == nil {
+		r.list = form.SessionOf(ctx)
+	} else {
 		r.user = share.Key(req.Principal.Issuer, req.Principal.Subject, "")
 	}
 	r.free = context.AfterFunc(ctx, func() { r.stop(context.Cause(ctx)) })
@@ -149,7 +152,7 @@ func (r *run) begin(ctx context.Context) error {
 // once.
 func (r *run) store(ctx context.Context) error {
 	now := time.Now()
-	task := &record{ID: rand.Text(), Status: working, Created: now, Updated: now, TTL: r.tasks.options.TTL, Poll: r.tasks.options.Poll, Process: r.tasks.process, Caller: r.user}
+	task := &record{ID: rand.Text(), Status: working, Created: now, Updated: now, TTL: r.tasks.options.TTL, Poll: r.tasks.options.Poll, Process: r.tasks.process, Caller: r.user, Session: r.list}
 	r.mu.Lock()
 	task.Grant = r.grant
 	r.mu.Unlock()

@@ -274,7 +274,7 @@ func (t *Tasks) call(ctx context.Context, req *mcp.Request, next mcp.Handler) (m
 		return next.Handle(ctx, req)
 	}
 	r := t.newRun(ctx, req, next)
-	if !tool.Later {
+	if !tool.Later || form.AtOnce(ctx) {
 		if err := r.begin(ctx); err != nil {
 			r.stop(err)
 			return mcp.Result{}, err

@@ -44,8 +44,8 @@ type storedCount struct {
 	Replicas int `json:"replicas"`
 }
 
-// A Group is one replica's access to the store. It is a [state.Store] whose operations end in
-// bounded time, and fail at once while the store is away. It is safe for concurrent use.
+// A Group is one replica's access to the store. It is a [state.Store] and a [state.Log] whose
+// operations end in bounded time, and fail at once while the store is away. It is safe for concurrent use.
 type Group struct {
 	store state.Shared
 	log   *slog.Logger

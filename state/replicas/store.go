@@ -65,5 +65,21 @@ func (g *Group) Release(ctx context.Context, hold state.Hold) error {
 	return err
 }
 
+// Append implements [state.Log].
+func (g *Group) Append(ctx context.Context, key string, value []byte, w state.Write) (uint64, error) {
+	return run(ctx, g, func(ctx context.Context) (uint64, error) { return g.store.Append(ctx, key, value, w) })
+}
+
+// Read implements [state.Log].
+func (g *Group) Read(ctx context.Context, key string, after uint64, limit int) ([]state.Record, error) {
+	return run(ctx, g, func(ctx context.Context) ([]state.Record, error) { return g.store.Read(ctx, key, after, limit) })
+}
+
+// Trim implements [state.Log].
+func (g *Group) Trim(ctx context.Context, key string, keep state.Keep, hold state.Hold) error {
+	_, err := run(ctx, g, func(ctx context.Context) (struct{}, error) { return struct{}{}, g.store.Trim(ctx, key, keep, hold) })
+	return err
+}
+
 // Close closes the store.
 func (g *Group) Close() error { return g.store.Close() }

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -134,6 +135,8 @@ type Options struct {
 	// them. ReplicasSecret is the same at all replicas.
 	Replicas       *replicas.Group
 	ReplicasSecret []byte
+	// Results keeps long results; by default they are kept in memory.
+	Results *results.Store
 	// Ignored, if not nil, is called with an error for each rule in a project's file that is
 	// ignored because it does not tighten.
 	Ignored func(error)
@@ -221,7 +224,7 @@ func Open(s *settings.Settings, o Options) (*Stack, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	stack := &Stack{Options: o, Opened: s, resource: newTelemetry(o.Place.Getenv, o.Version), results: results.NewStore(0), withheld: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "junction_withheld_definitions_total", Help: "Definitions that were found not to be approved."}, []string{"server"})}
+	stack := &Stack{Options: o, Opened: s, resource: newTelemetry(o.Place.Getenv, o.Version), results: cmp.Or(o.Results, results.NewStore(0)), withheld: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "junction_withheld_definitions_total", Help: "Definitions that were found not to be approved."}, []string{"server"})}
 	p, err := stack.Read(s)
 	if err != nil {
 		return nil, err

@@ -36,6 +36,9 @@ var carriedLists = []func(c *mcp.ServerCapabilities) *bool{
 	func(c *mcp.ServerCapabilities) *bool { return &listOf(&c.Resources).Subscribe },
 }
 
+// carriedTasks is the bit of [Session.AppendCarried] for the tasks of the server.
+const carriedTasks = 1 << 7
+
 // listOf returns the capability that at points to, and declares it first if it is not.
 func listOf[T any](at **T) *T {
 	if *at == nil {
@@ -54,6 +57,9 @@ func (s *Session) AppendCarried(dst []byte) []byte {
 		if *of(&has) {
 			bits |= 1 << i
 		}
+	}
+	if s.hasTasks() {
+		bits |= carriedTasks
 	}
 	mark := s.mark
 	if len(mark) > maxCarriedMark {
@@ -123,6 +129,9 @@ func (e *Edge) Recall(ctx context.Context, carried []byte, from From, own string
 			*of(&s.has) = true
 		}
 	}
+	if carried[0]&carriedTasks != 0 {
+		s.has.Extensions = map[string]json.RawMessage{revision.TasksExtension: json.RawMessage(`{}`)}
+	}
 	var fields [4][]byte
 	rest := carried[1:]
 	for i := range fields {
@@ -167,8 +176,8 @@ func (s *Session) client() any {
 }
 
 // Holds reports whether the session has anything that a session made by [Edge.Recall] lacks: a log
-// level of the client, subscriptions, an open stream, requests to the client, or values of the
-// Handler.
+// level of the client, subscriptions, an open stream, requests to the client, results of calls that
+// asked for a task, or values of the Handler.
 func (s *Session) Holds() bool {
 	s.mu.Lock()
 	holds := s.level != defaultLevel || len(s.resources) > 0 || s.stream != nil
@@ -176,7 +185,10 @@ func (s *Session) Holds() bool {
 	if holds || s.values.Used() {
 		return true
 	}
+	s.tasks.mu.Lock()
+	holds = len(s.tasks.kept) > 0
+	s.tasks.mu.Unlock()
 	s.requests.mu.Lock()
 	defer s.requests.mu.Unlock()
-	return len(s.requests.waiting) > 0
+	return holds || len(s.requests.waiting) > 0
 }

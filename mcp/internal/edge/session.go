@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -252,6 +253,9 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 
 // answer passes the request to the Handler, or to the functions for tasks.
 func (s *Session) answer(ctx context.Context, c *sessionCall, m *jsonrpc.Message) (mcp.Result, error) {
+	if s.key != nil && s.hasTasks() && (s.wantsTask(m) || m.Method == methodTasksList) {
+		ctx = task.WithSession(ctx, fmt.Sprintf("%x", s.key), m.Method != methodTasksList)
+	}
 	switch {
 	case s.wantsTask(m):
 		c.req.Meta.Capabilities = task.Declare(c.req.Meta.Capabilities)

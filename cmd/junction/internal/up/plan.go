@@ -77,7 +77,7 @@ func (v *Served) Admit(ctx context.Context, set *config.Set, entries []launch.En
 // layerOptions returns the options of the layers for this command line.
 func (v *Served) layerOptions(s *settings.Settings, from string) layer.Options {
 	a, o := v.App, &v.Options
-	return layer.Options{Place: a.Place, Logger: a.Logger(), Version: cli.Version, Collector: s.Telemetry.OTLP, Recorder: a.Launch.Recorder, Authorizes: len(o.Auth) > 0, Authenticates: o.KnowsCallers(), OpenState: openTasks(a), Shares: v.shares, Replicas: a.Launch.Shared(), ReplicasSecret: a.Launch.SharedSecret("calls that wait for approval"), LoadPins: func() (*guard.Pins, error) { return reach.Pins(context.Background(), a) },
+	return layer.Options{Place: a.Place, Logger: a.Logger(), Version: cli.Version, Collector: s.Telemetry.OTLP, Recorder: a.Launch.Recorder, Authorizes: len(o.Auth) > 0, Authenticates: o.KnowsCallers(), OpenState: openTasks(a), Shares: v.shares, Results: v.results, Replicas: a.Launch.Shared(), ReplicasSecret: a.Launch.SharedSecret("calls that wait for approval"), LoadPins: func() (*guard.Pins, error) { return reach.Pins(context.Background(), a) },
 		Team: v.teamURL,
 		Secret: func(ctx context.Context, text string) (string, error) {
 			if kind, name := settings.Reference(text); kind != "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/gateway/results"
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filename"
@@ -43,6 +44,7 @@ type Served struct {
 	listener net.Listener         // listener for clients; nil on standard input and output
 	access   *Access              // authenticates clients; nil if they need not authenticate
 	shares   *ratelimit.Shares    // counts limits together with other replicas; nil without a shared store
+	results  *results.Store       // keeps long results for other replicas; nil without a shared store
 	metrics  *prometheus.Registry // metrics for the admin address
 	admin    net.Listener         // listener at the admin address; nil without --admin
 	reach    Audience             // audience of admin

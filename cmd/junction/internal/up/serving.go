@@ -53,6 +53,7 @@ type Front struct {
 	limits settings.GatewayLimits
 	shared *shared                // with other replicas
 	owning *owning                // of instances that run at one replica; nil if each replica runs them
+	events *streamable.EventLog   // events of sessions in the shared store; nil without one
 	log    func() *audit.Log      // returns the audit log, or nil if there is none; nil for commands that write none
 	doors  *atomic.Pointer[Doors] // gets the endpoints, if not nil
 
@@ -450,7 +451,8 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: o.ServeOptions, Principal: o.Principal, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, CORS: o.CORS})
 	} else {
 		if shared := d.Front.shared; shared != nil {
-			o.SharedSessions, o.Peers, o.DialPeerTLS = path, shared.peersAt(path), shared.dialTLS
+			o.SharedSessions, o.Peers, o.DialPeerTLS, o.EventLog = path, shared.peersAt(path), shared.dialTLS, d.Front.events
+			o.SharedTasks = d.Front.events != nil // a store has both
 		}
 		e = streamable.HandlerWith(h, o)
 	}

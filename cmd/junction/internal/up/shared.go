@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/seal"
 	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/state"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -113,6 +114,21 @@ func openTasks(a *cli.App) func(ctx context.Context, path string) (state.Store, 
 		return func(context.Context, string) (state.Store, error) { return g, nil }
 	}
 	return a.Launch.OpenState
+}
+
+// openEvents makes the log of events in the shared store until stop is called. It does nothing
+// without a store.
+func (v *Served) openEvents() (stop func(), err error) {
+	g := v.App.Launch.Shared()
+	if g == nil {
+		return func() {}, nil
+	}
+	events, err := streamable.NewEventLog(g, v.App.Launch.SharedSecret("events of sessions"), v.App.Logger())
+	if err != nil {
+		return nil, err
+	}
+	v.Options.Front.events = events
+	return events.Close, nil
 }
 
 // follow notices the changes of other replicas in the shared store until stop is called.

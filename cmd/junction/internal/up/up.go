@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/results"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -161,6 +162,9 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	defer board.Close()
 	if g := a.Launch.Shared(); g != nil {
 		v.shares = ratelimit.NewShares(g)
+		if v.results, err = results.NewSharedStore(0, g, a.Launch.SharedSecret("long results"), a.Logger()); err != nil {
+			return err
+		}
 	}
 	given := uplib.Options{Layers: v.layerOptions(s, from), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(), FirstList: firstList, Unanswered: s.Limits.Unanswered, HealthPause: s.Limits.HealthPause}}
 	if g := a.Launch.Shared(); g != nil && v.Options.Front.shared != nil && !o.Stdio {
@@ -307,6 +311,11 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 	if v.access != nil {
 		v.access.team = v.newTeam()
 	}
+	closeEvents, err := v.openEvents()
+	if err != nil {
+		return err
+	}
+	defer closeEvents()
 	if o := v.Options; !o.Stdio {
 		unfollow, err := o.Front.shared.follow(context.WithoutCancel(ctx), v.listener, v.App.Logger()) // also while it drains
 		if err != nil {
