@@ -116,10 +116,11 @@ func junction(t *testing.T) string {
 	return program
 }
 
-// TestPodOfAProgramServesTheGateway runs the bridge and the gateway by the command lines and configurations that the chart
-// makes. Clients of each era call a program with standard input and output, which asks them and their model.
-func TestPodOfAProgramServesTheGateway(t *testing.T) {
-	all := render(t, fmt.Sprintf(bridged, "shared"))
+// startPods starts the gateway and a program in a pod with an isolation. It returns the URL of the gateway, the pod of the
+// program, the keys of users, and the folder of the program.
+func startPods(t *testing.T, isolation string, users ...string) (url string, bridge *pod, keys map[string]string, folder string) {
+	t.Helper()
+	all := render(t, fmt.Sprintf(bridged, isolation))
 	var server, gateway apps.Deployment
 	for o, d := range map[string]*apps.Deployment{"Deployment junction-notes": &server, "Deployment junction": &gateway} {
 		if err := yaml.Unmarshal(all[o].text, d); err != nil {
@@ -127,7 +128,7 @@ func TestPodOfAProgramServesTheGateway(t *testing.T) {
 		}
 	}
 	program, container := junction(t), server.Spec.Template.Spec.Containers[0]
-	bridge := newPod(t)
+	bridge = newPod(t)
 	front := newPod(t, "http://junction-notes:7717", "http://"+bridge.mcp, "dns+http://junction-peers.default.svc:7717", "http://127.0.0.1:1")
 
 	copied := server.Spec.Template.Spec.InitContainers[0].Args
@@ -145,21 +146,30 @@ func TestPodOfAProgramServesTheGateway(t *testing.T) {
 	}
 	front.write(t, "/run/secrets/junction/junction-servers/key", create(bridge, "gateway"))
 	front.write(t, "/run/secrets/junction/junction-state/state-key", []byte(strings.Repeat("0123456789abcdef", 4)))
-	key := strings.TrimSpace(string(create(front, "ann")))
 
+	keys = map[string]string{}
+	for _, user := range users {
+		keys[user] = strings.TrimSpace(string(create(front, user)))
+	}
 	folder, err := filepath.Abs("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
 	bridge.start(t, container, folder, all["ConfigMap junction-notes"], "")
 	front.start(t, gateway.Spec.Template.Spec.Containers[0], t.TempDir(), all["ConfigMap junction"], program)
+	return "http://" + front.mcp + "/mcp", bridge, keys, folder
+}
 
+// TestPodOfAProgramServesTheGateway runs the bridge and the gateway by the command lines and configurations that the chart
+// makes. Clients of each era call a program with standard input and output, which asks them and their model.
+func TestPodOfAProgramServesTheGateway(t *testing.T) {
+	url, bridge, keys, folder := startPods(t, "shared", "ann")
 	if resp, err := http.Post("http://"+bridge.mcp+"/mcp", "application/json", strings.NewReader("{}")); err != nil || resp.StatusCode != http.StatusUnauthorized {
 		t.Errorf("the bridge without the key: %v, %v", resp, err)
 	}
 	for _, revision := range []string{"2024-11-05", "2025-06-18", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
-			c := dialAs(t, "http://"+front.mcp+"/mcp", key, revision)
+			c := dialAs(t, url, keys["ann"], revision)
 			r, err := c.CallTool(t.Context(), "notes__add", map[string]any{"text": revision})
 			if err != nil {
 				t.Fatal(err)
@@ -181,7 +191,7 @@ func TestPodOfAProgramServesTheGateway(t *testing.T) {
 			}
 		})
 	}
-	c := dialAs(t, "http://"+front.mcp+"/mcp", key, "2026-07-28")
+	c := dialAs(t, url, keys["ann"], "2026-07-28")
 	if r, err := c.CallTool(t.Context(), "notes__stop", nil); err == nil && !r.IsError {
 		t.Errorf("a program that ends: %v", r)
 	}
@@ -210,4 +220,46 @@ func dialAs(t *testing.T, url, key, revision string) *mcp.Client {
 		}
 	})
 	return c
+}
+
+// TestEachUserHasAProcessInThePod sees that the bridge gets the gateway's word for who calls, and from the gateway only.
+func TestEachUserHasAProcessInThePod(t *testing.T) {
+	users := []string{"ann", "bén %"}
+	url, bridge, keys, _ := startPods(t, "user", users...)
+	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
+		processes := map[int]bool{}
+		for _, user := range users {
+			c := dialAs(t, url, keys[user], revision)
+			for n := range 2 {
+				r, err := c.CallTool(t.Context(), "notes__add", map[string]any{"text": revision})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got struct {
+					Notes   []string
+					Process int
+				}
+				if err := json.Unmarshal([]byte(r.Text()), &got); err != nil || len(got.Notes) != n+1 && revision == "2025-06-18" {
+					t.Errorf("%s has the notes %v: %v", user, got.Notes, err)
+				}
+				processes[got.Process] = true
+			}
+		}
+		if len(processes) != 2 {
+			t.Errorf("%s: two users have %d processes", revision, len(processes))
+		}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+bridge.mcp+"/mcp", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Junction-User": {"ann"}, "Junction-User-Issuer": {"junction-keys"}}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a caller without a key acts for ann: %s", resp.Status)
+	}
 }

@@ -54,10 +54,10 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- $host := printf "%s-%s" (include "junction.name" $) $server }}
 {{- $hosts := list $host (printf "%s.%s" $host $.Release.Namespace) (printf "%s.%s.svc" $host $.Release.Namespace) (printf "%s.%s.svc.cluster.local" $host $.Release.Namespace) }}
 {{- $program := dict "command" (first $s.command) "args" (concat (rest $s.command) (default list $s.args)) "environment" "all" }}
-{{- $own := dict "listen" (dict "http" "0.0.0.0:7717" "admin" "0.0.0.0:9464" "adminInsecure" true "hosts" $hosts) "auth" (list "keys") "names" "none" "tools" "all" }}
+{{- $own := dict "listen" (dict "http" "0.0.0.0:7717" "admin" "0.0.0.0:9464" "adminInsecure" true "hosts" $hosts) "auth" (list "keys") "names" "none" "tools" "all" "tasks" "none" }}
 {{- $own = merge $own (dict "drain" (dict "delay" $.Values.drain.delay "time" $.Values.drain.time) "telemetry" (dict "logFormat" "json")) }}
 {{- if and $s.isolation (ne $s.isolation "shared") }}
-{{- $own = merge $own (dict "servers" (dict $server (dict "isolation" $s.isolation "instances" (default 16 $s.instances)))) }}
+{{- $own = merge $own (dict "authorization" (dict "userHeader" "Junction-User") "servers" (dict $server (dict "isolation" $s.isolation "instances" (default 16 $s.instances)))) }}
 {{- end }}
 {{- if gt (int (default 1 $s.replicas)) 1 }}
 {{- $own = merge $own (dict "stateKeys" (include "junction.stateKeys" $ | fromJsonArray) "peers" (list (printf "dns+http://%s-peers.%s.svc:7717" $host $.Release.Namespace))) }}
@@ -75,10 +75,15 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- if $s.command }}
 {{- $own = set $own "headers" (merge (dict "Authorization" (printf "Bearer ${file:/run/secrets/junction/%s/key}" (include "junction.serverKey" (list $ $s)))) (dig "headers" dict (default dict $s.entry))) }}
 {{- end }}
+{{- if and $s.isolation (ne $s.isolation "shared") }}
+{{- if eq $.Values.auth.mode "none" }}{{ fail (printf "servers.%s.isolation needs users: set auth.mode" $server) }}{{ end }}
+{{- $own = set $own "userHeader" "Junction-User" }}
+{{- end }}
 {{- $servers = set $servers $server (merge $own (default dict $s.entry)) }}
 {{- end }}
 {{- $own := default dict $config.junction }}
 {{- if not $own.stateKeys }}{{ $own = set $own "stateKeys" (include "junction.stateKeys" $ | fromJsonArray) }}{{ end }}
 {{- if and (not $own.peers) (not .Values.tls.secret) }}{{ $own = set $own "peers" (list (printf "dns+http://%s-peers.%s.svc:7717" $name .Release.Namespace)) }}{{ end }}
+{{- if and (not $own.tasks) (not $own.state) (or .Values.autoscaling.enabled (gt (int .Values.replicas) 1)) }}{{ $own = set $own "tasks" "none" }}{{ end }}
 {{- toPrettyJson (merge (dict "mcpServers" $servers "junction" $own) $config) }}
 {{- end }}
