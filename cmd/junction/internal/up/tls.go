@@ -32,11 +32,12 @@ const (
 )
 
 // Encrypt returns a listener that encrypts the connections of l. Without a certificate it returns l.
-func Encrypt(t settings.TLS, p place.Place, l net.Listener, log *slog.Logger) (net.Listener, error) {
+// called returns the name of a member of [settings.TLS] in errors; nil means that of its flag.
+func Encrypt(t settings.TLS, p place.Place, l net.Listener, log *slog.Logger, called func(member string) string) (net.Listener, error) {
 	if !t.Encrypts() {
 		return l, nil
 	}
-	c, err := openCertificate(t, p, log)
+	c, err := openCertificate(t, p, log, called)
 	if err != nil {
 		return nil, err
 	}
@@ -48,10 +49,10 @@ func Encrypt(t settings.TLS, p place.Place, l net.Listener, log *slog.Logger) (n
 	return e, nil
 }
 
-// openCertificate reads the files of t, whose paths are in a place.
-func openCertificate(t settings.TLS, p place.Place, log *slog.Logger) (*Certificate, error) {
+// openCertificate reads the files of t, whose paths are in a place. called is that of Encrypt.
+func openCertificate(t settings.TLS, p place.Place, log *slog.Logger, called func(member string) string) (*Certificate, error) {
 	t.Cert, t.Key, t.ClientCA, t.Revoked = p.Path(t.Cert), p.Path(t.Key), p.Path(t.ClientCA), p.Path(t.Revoked)
-	c := &Certificate{TLS: t, Log: log}
+	c := &Certificate{TLS: t, Log: log, Called: called}
 	if err := c.useACME(p); err != nil {
 		return nil, err
 	}
@@ -77,7 +78,8 @@ func (e *Encrypted) Close() error {
 type Certificate struct {
 	settings.TLS
 
-	Log *slog.Logger
+	Log    *slog.Logger
+	Called func(member string) string // as in [Encrypt]
 
 	mu     sync.Mutex
 	Looked time.Time
@@ -93,6 +95,14 @@ type Certificate struct {
 
 	begins time.Time // the certificate and its signers are valid only between begins and ends
 	ends   time.Time
+}
+
+// called returns the name of a file in errors.
+func (c *Certificate) called(member string) string {
+	if c.Called != nil {
+		return c.Called(member)
+	}
+	return map[string]string{"cert": "--tls-cert", "key": "--tls-key", "clientCA": "--tls-client-ca", "clientRevoked": "--tls-client-revoked"}[member]
 }
 
 // Config returns the configuration for a new connection. If the files cannot be read, it returns
@@ -112,11 +122,11 @@ func (c *Certificate) Config(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		return nil, err
 	}
 	stamp := ""
-	for _, file := range []struct{ flag, path string }{{"--tls-cert", c.Cert}, {"--tls-key", c.Key}, {"--tls-client-ca", c.ClientCA}} {
+	for _, file := range []struct{ member, path string }{{"cert", c.Cert}, {"key", c.Key}, {"clientCA", c.ClientCA}} {
 		if file.path == "" {
 			continue
 		}
-		one, err := stampOf(file.flag, file.path)
+		one, err := stampOf(c.called(file.member), file.path)
 		if err != nil {
 			return c.before(err)
 		}
@@ -132,17 +142,17 @@ func (c *Certificate) Config(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	} else {
 		fresh, err := tls.LoadX509KeyPair(c.Cert, c.Key)
 		if err != nil { // another program may be writing a file
-			return c.before(fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.Cert, c.Key, err))
+			return c.before(fmt.Errorf("%s %s, %s %s: %w", c.called("cert"), c.Cert, c.called("key"), c.Key, err))
 		}
 		config.Certificates = []tls.Certificate{fresh}
 	}
 	if c.ClientCA != "" {
 		text, err := os.ReadFile(c.ClientCA)
 		if err != nil {
-			return c.before(fmt.Errorf("--tls-client-ca: %w", err))
+			return c.before(fmt.Errorf("%s: %w", c.called("clientCA"), err))
 		}
 		if config.ClientCAs = x509.NewCertPool(); !config.ClientCAs.AppendCertsFromPEM(text) {
-			return c.before(fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", c.ClientCA))
+			return c.before(fmt.Errorf("%s: %s holds no certificate in PEM", c.called("clientCA"), c.ClientCA))
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
@@ -172,11 +182,11 @@ func (c *Certificate) readRevoked() error {
 		return nil
 	}
 	err := func() error {
-		stamp, err := stampOf("--tls-client-revoked", c.Revoked)
+		stamp, err := stampOf(c.called("clientRevoked"), c.Revoked)
 		if err != nil {
 			return err
 		}
-		authorities, err := stampOf("--tls-client-ca", c.ClientCA)
+		authorities, err := stampOf(c.called("clientCA"), c.ClientCA)
 		if err != nil {
 			return err
 		}
@@ -185,11 +195,11 @@ func (c *Certificate) readRevoked() error {
 		}
 		text, err := os.ReadFile(c.ClientCA)
 		if err != nil {
-			return fmt.Errorf("--tls-client-ca: %w", err)
+			return fmt.Errorf("%s: %w", c.called("clientCA"), err)
 		}
 		refused, err := readRevoked(c.Revoked, certificatesIn(text))
 		if err != nil {
-			return fmt.Errorf("--tls-client-revoked: %s: %w", c.Revoked, err)
+			return fmt.Errorf("%s: %s: %w", c.called("clientRevoked"), c.Revoked, err)
 		}
 		if c.refused, c.refusedStamp = refused, stamp; c.now != nil {
 			c.warnExpiry(time.Now())
@@ -265,14 +275,14 @@ func (c *Certificate) warnExpiry(now time.Time) {
 	switch {
 	case c.ends.IsZero(): // none has been issued yet
 	case now.After(c.ends):
-		c.Log.Error("junction: the certificate has expired, so clients refuse it: give --tls-cert a new one", "file", c.Cert, "ended", c.ends)
+		c.Log.Error("junction: the certificate has expired, so clients refuse it: give "+c.called("cert")+" a new one", "file", c.Cert, "ended", c.ends)
 	case now.Add(certificateWarnTime).After(c.ends):
-		c.Log.Warn("junction: the certificate expires soon: give --tls-cert a new one", "file", c.Cert, "ends", c.ends)
+		c.Log.Warn("junction: the certificate expires soon: give "+c.called("cert")+" a new one", "file", c.Cert, "ends", c.ends)
 	case now.Before(c.begins):
 		c.Log.Warn("junction: the certificate is not valid yet, so clients refuse it", "file", c.Cert, "begins", c.begins)
 	}
 	if ends := c.refused.ends; !ends.IsZero() && now.After(ends) {
-		c.Log.Warn("junction: a list of revoked certificates is out of date, and is still used: give --tls-client-revoked a new one", "file", c.Revoked, "ended", ends)
+		c.Log.Warn("junction: a list of revoked certificates is out of date, and is still used: give "+c.called("clientRevoked")+" a new one", "file", c.Revoked, "ended", ends)
 	}
 }
 
