@@ -27,7 +27,9 @@ type Entry struct {
 	URL          string        `json:"url,omitempty" of:"url" expand:"yes" doc:"the address to call, in place of a program"`
 	Args         []string      `json:"args,omitempty" of:"command" expand:"yes" doc:"the arguments of the program"`
 	Env          []pair        `json:"env,omitempty" of:"command" check:"env" expand:"yes" identity:"0" doc:"an object: variables added to its environment"`
+	AllVariables bool          `json:"environment,omitempty" of:"command" enum:"usual,all" expected:"\"usual\", for the variables that programs need, or \"all\"" identity:"5 environment" doc:"which variables of Junction's own environment it gets if callers authenticate: usual, [those that programs need](security.md#servers-you-start), or all but Junction's own secrets, as in a container of its own"`
 	Headers      []pair        `json:"headers,omitempty" of:"url" check:"header" expand:"yes" identity:"0" doc:"an object: headers of each request to the address"`
+	UserHeader   string        `json:"userHeader,omitempty" of:"url" check:"header" identity:"6 userHeader" doc:"a header of each request that [names the user](#servers-that-get-the-users-name) who calls, such as X-Forwarded-User"`
 	OAuth        *OAuth        `json:"oauth,omitempty" of:"url" expand:"yes" identity:"0" shown:"2" doc:"an object: [how to log in](cli.md#logins) at the address"`
 	TLS          *TLS          `json:"tls,omitempty" expand:"yes" identity:"0" shown:"2" doc:"an object: [the certificates](cli.md#certificates) of the connection to it"`
 	OpenAPI      string        `json:"openapi,omitempty" api:"--from" doc:"the [document of an HTTP API](#http-apis-as-tools), of which Junction makes tools"`

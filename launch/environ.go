@@ -89,6 +89,17 @@ func (l *Launcher) withholds(name string) bool {
 	})
 }
 
+// foreignVariables returns the names of the variables in the environment of this process that hold no
+// secret of Junction.
+func (l *Launcher) foreignVariables() (names []string) {
+	for _, pair := range l.Place.Environ() {
+		if name, _, _ := strings.Cut(pair, "="); !l.Own.has(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // variableWord matches a word of a command line that can be the name of a variable.
 var variableWord = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/sandbox"
 )
@@ -55,5 +56,32 @@ func TestASandboxNamesASecret(t *testing.T) {
 	got := p.Environ(l.withNamed(l.Environ(os.Environ(), nil), p.Env))
 	if !slices.Contains(got, name+"="+value) {
 		t.Errorf("%s is missing in %q", name, got)
+	}
+}
+
+// TestAnEntryAsksForAllVariables sees that a server of several users gets all variables but Junction's secrets if its entry says so.
+func TestAnEntryAsksForAllVariables(t *testing.T) {
+	for members, want := range map[string][]string{
+		``:                        {"PATH=/bin"},
+		`"environment": "usual",`: {"PATH=/bin"},
+		`"environment": "all",`:   {"PATH=/bin", "NODE_PATH=/app", "DATABASE_URL=x"},
+		`"env": {"A": "b"}, "environment":"all",`: {"PATH=/bin", "NODE_PATH=/app", "DATABASE_URL=x"},
+	} {
+		f, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"x": {`+members+`"command": "sh"}}}`), config.Options{})
+		if err != nil || len(f.Problems) > 0 {
+			t.Fatal(err, f.Problems)
+		}
+		l := Launcher{SeveralUsers: true, Place: place.Place{Vars: []string{"PATH=/bin", "NODE_PATH=/app", "DATABASE_URL=x", "JUNCTION_ADMIN_TOKEN=secret", "OTEL_EXPORTER_OTLP_HEADERS=secret"}}}
+		s, err := f.Servers[0].Resolve(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport, err := l.Transport(s, f.Servers[0], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := transport.(*command.Command).Environ; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", members, got, want)
+		}
 	}
 }

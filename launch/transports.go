@@ -172,7 +172,11 @@ func (l *Launcher) program(s *config.Server, d *config.Definition, _ Sender) (mc
 	}
 	c := command.New(s.Command, s.Args...)
 	c.Kill, c.Impatient = l.Kill, l.Timeout > 0
-	c.Dir, c.Environ, c.Logger, c.Stderr = cmp.Or(s.Dir, l.Place.Dir), l.Environ(l.Place.Environ(), s.Unset, startWords(s, d)...), l.transportLogger(s), l.showStderr(cmp.Or(s.Name, s.Command))
+	words := startWords(s, d)
+	if d != nil && d.AllVariables {
+		words = append(words, l.foreignVariables()...)
+	}
+	c.Dir, c.Environ, c.Logger, c.Stderr = cmp.Or(s.Dir, l.Place.Dir), l.Environ(l.Place.Environ(), s.Unset, words...), l.transportLogger(s), l.showStderr(cmp.Or(s.Name, s.Command))
 	for name, value := range s.Env {
 		c.Env = append(c.Env, name+"="+value)
 	}

@@ -83,7 +83,9 @@ func New(p *Plan, o Options) (*Gateway, error) {
 // Close ends the tasks, closes the connections to servers, and closes the layers, which write their
 // last data. Running requests fail.
 func (g *Gateway) Close() error {
-	_ = g.layers.Tasks.Close() // while the servers can still be reached
+	if t := g.layers.Tasks; t != nil {
+		_ = t.Close() // while the servers can still be reached
+	}
 	return errors.Join(g.members.Close(), g.layers.Close())
 }
 

@@ -83,15 +83,16 @@ func (s Source) Server(e launch.Entry) Server {
 		}
 		return locked.Definitions
 	}
-	one.PerUser = d.Grant() == config.GrantExchange
+	exchanges := d.Grant() == config.GrantExchange
+	one.PerUser = exchanges || d.UserHeader != ""
 	one.Open = func(ctx context.Context) (gateway.Upstream, error) {
 		switch {
 		case s.Open != nil:
 			return s.Open(ctx, e)
-		case one.PerUser: // with one token for all users, each would act with the rights of the gateway
+		case exchanges: // with one token for all users, each would act with the rights of the gateway
 			return gateway.Upstream{}, fmt.Errorf("server %q: oauth.grant token-exchange needs Source.Open, which exchanges the token of each user", e.Name)
 		}
-		return s.Upstream(ctx, e, func(ctx context.Context, _ *gateway.Start) (launch.Target, error) { return l.Target(ctx, e) }), nil
+		return s.Upstream(ctx, e, func(ctx context.Context, start *gateway.Start) (launch.Target, error) { return s.Target(ctx, e, start) }), nil
 	}
 	text, _ := json.Marshal(d.Entry)                                                             // encoding texts and numbers never fails
 	one.Print = fmt.Sprintf("%s %s %s %s %s", text, d.Source, d.Hash(), d, l.LockFingerprint(d)) // the hash covers the secret members
@@ -108,6 +109,9 @@ func (s Source) Server(e launch.Entry) Server {
 func (s Source) Upstream(ctx context.Context, e launch.Entry, target func(context.Context, *gateway.Start) (launch.Target, error)) gateway.Upstream {
 	d, l := e.Definition, s.Launcher
 	u := gateway.Upstream{Eager: d.Eager}
+	if d.UserHeader != "" {
+		u.Whose = userOf
+	}
 	if resolved, err := d.Resolve(ctx); err == nil {
 		u.Program = launch.IsProgram(resolved.Kind) && (l.IsLocked(d) || launch.Startable(l.Place, resolved))
 		if s.Memory != nil {

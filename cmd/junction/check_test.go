@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +37,9 @@ func TestACheckFindsFaultsAndStartsNothing(t *testing.T) {
 	marker := filepath.Join(w.dir, "started")
 	const key = "0123456789abcdef0123456789abcdef"
 	config := func(entry, junction string) {
+		if !strings.Contains(junction, `"listen"`) { // the usual port may be in use
+			junction = strings.TrimSuffix(`"listen": {"http": "127.0.0.1:0"}, `+junction, ", ")
+		}
 		w.write("mcp.json", `{
   "mcpServers": {"a": {"command": "touch", "args": ["`+filepath.ToSlash(marker)+`"]}`+entry+`},
   "junction": {
@@ -43,20 +47,30 @@ func TestACheckFindsFaultsAndStartsNothing(t *testing.T) {
   }
 }`)
 	}
+	used, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer used.Close()
 	w.write("asks.json", `{"rules": [{"effect": "ask", "of": "role:sr", "tool": "*"}], "default": "allow"}`)
 	for _, test := range []struct{ entry, junction, fault string }{
 		{"", `"tools": "all"`, ""},
 		{`, "b": {"command": "no-such-program-anywhere"}`, "", `server "b": "no-such-program-anywhere" is not found in PATH`},
 		{`, "b": {"url": "https://b.example/mcp", "headers": {"X": "${secret:none}"}}`, "", `secret "none"`},
 		{`, "b": {"command": 1}`, "", `command`},
-		{"", `"listen": {"tls": {"cert": "none.pem", "key": "none.key"}}`, "--tls-cert: stat"},
+		{"", `"listen": {"tls": {"cert": "none.pem", "key": "none.key"}}`, "listen.tls.cert: stat"},
+		{"", `"listen": {"http": "` + used.Addr().String() + `"}`, "listen.http: listen tcp4 " + used.Addr().String()},
+		{"", `"listen": {"http": "127.0.0.1:0", "admin": "` + used.Addr().String() + `"}`, "listen.admin: listen tcp4 " + used.Addr().String()},
+		{"", `"audit": {"folder": "no/folder/yet"}`, ""},
+		{"", `"audit": {"folder": "mcp.json"}`, "mcp.json is not a folder"},
+		{"", `"audit": {"folder": "mcp.json/log"}`, "audit.folder: "},
 		{"", `"listen": {"tls": {"cert": "none.pem"}}`, "listen.tls.cert and listen.tls.key go together"},
 		{"", `"listen": {"tls": {"cert": "a.pem", "key": "a.key", "acme": {"hosts": ["a.example"]}}}`, "listen.tls.cert and listen.tls.acme: give only one"},
 		{"", `"listen": {"tls": {"acme": {"hosts": []}}}`, "listen.tls.acme.hosts: expected the names"},
 		{"", `"listen": {"tls": {"acme": {"hosts": ["localhost"]}}}`, "listen.tls.acme.hosts[0]: expected a name such as"},
 		{"", `"listen": {"tls": {"acme": {"hosts": ["a.example"], "directory": "http://a.example"}}}`, "listen.tls.acme.directory: expected an https URL"},
 		{"", `"listen": {"http": "unix:s", "tls": {"acme": {"hosts": ["a.example"]}}}`, "goes with an address, not with a socket"},
-		{"", `"listen": {"tls": {"acme": {"hosts": ["a.example"]}}}`, ""},
+		{"", `"listen": {"http": "127.0.0.1:0", "tls": {"acme": {"hosts": ["a.example"]}}}`, ""},
 		{"", `"listen": {"http": "no.such.host.invalid:1"}`, "listen.http: lookup"},
 		{"", `"listen": {"http": "127.0.0.1:7717", "admin": "127.0.0.1:7717"}`, "listen.admin: 127.0.0.1:7717 is the address of listen.http"},
 		{"", `"telemetry": {"otlp": "localhost:4318"}`, "telemetry.otlp: traces cannot be sent to"},
@@ -96,6 +110,12 @@ func TestACheckFindsFaultsAndStartsNothing(t *testing.T) {
 	if _, err := os.Stat(marker); err == nil || code != cli.ExitOK {
 		t.Errorf("exit code %d; a server was started: %v", code, err == nil)
 	}
+	if c, code := w.checked("--config", "mcp.json", "--tls-cert", "none.pem", "--tls-key", "none.key", "--http", used.Addr().String()); code != cli.ExitConnection || len(c.Faults) != 2 || !strings.Contains(c.Faults[0], "--tls-cert: stat") || !strings.Contains(c.Faults[1], "--http: listen") {
+		t.Errorf("faults of flags: %q", c.Faults)
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, "no")); err == nil {
+		t.Error("it made the folder of the log")
+	}
 	if left, _ := filepath.Glob(filepath.Join(w.dir, "junction", "*.db")); len(left) > 0 {
 		t.Errorf("it made %q", left)
 	}
@@ -134,5 +154,27 @@ func TestACheckComparesWithARunningGateway(t *testing.T) {
 	started.find("these changes apply when junction up starts again: limits.sessions")
 	if c, _ := w.checked("--config", "mcp.json"); len(c.Running) != 1 || len(c.Running[0].Changes) != 1 || c.Running[0].Changes[0].Changed != "limits.sessions" {
 		t.Errorf("of a change that waits it says %+v", c.Running)
+	}
+}
+
+// TestACheckTakesTheAddressOfTheRunningGateway sees that the running gateway may have the address, and another program not.
+func TestACheckTakesTheAddressOfTheRunningGateway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.Addr().String()
+	w.write("mcp.json", `{"mcpServers": {}, "junction": {"listen": {"http": "`+at+`"}}}`)
+	if c, code := w.checked("--config", "mcp.json"); code != cli.ExitConnection || len(c.Faults) != 1 {
+		t.Errorf("of the address of another program: exit code %d, %q", code, c.Faults)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.start("up", "--config", "mcp.json").find("junction serves at")
+	if c, code := w.checked("--config", "mcp.json"); code != cli.ExitOK || len(c.Running) != 1 {
+		t.Errorf("exit code %d: %+v", code, c)
 	}
 }

@@ -105,6 +105,7 @@ func tree() []branch {
 		{path: "replay", make: develop.ReplayCommand},
 		{path: "version", make: func(*cli.App) *cobra.Command { return versionCommand() }},
 		{path: launch.RenewCommand, make: account.RenewLoginCommand},
+		{path: up.CopyProgram, make: up.CopyProgramCommand},
 	}...)
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/internal/fields/fieldstest"
 	"github.com/junction-mcp/junction/launch"
 )
@@ -212,7 +213,7 @@ func TestThePageOfTheCommandLineHasTheTree(t *testing.T) {
 	root := root((&cli.App{Place: clitest.PlaceOf(t)}), nil)
 	for _, b := range tree() {
 		c, _, err := root.Find(strings.Fields(b.path))
-		if err != nil || b.path == launch.RenewCommand {
+		if err != nil || b.path == launch.RenewCommand || b.path == up.CopyProgram {
 			continue
 		}
 		old, short := "", c.Short

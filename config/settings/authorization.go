@@ -37,6 +37,7 @@ type Authorization struct {
 	RegisteredOnly bool                `json:"registeredOnly,omitempty" restart:"tokens" doc:"clients must register with --auth local: for a gateway without internet, which cannot read the documents that clients such as Codex publish"`
 	Provider       *Provider           `json:"provider,omitempty" restart:"tokens" doc:"an OpenID provider at which users log in, in place of the users of junction user; with --auth local"`
 	Issuers        map[string]Issuer   `json:"issuers,omitempty" max:"10" restart:"tokens" doc:"settings of the authorization servers of --auth, by their URLs; with clientId and a secret, Junction asks them about each token (introspection)"`
+	UserHeader     string              `json:"userHeader,omitempty" pattern:"^[A-Za-z][-A-Za-z0-9]{0,99}$" example:"Junction-User" restart:"tokens" doc:"a header in which callers with a key name the user that they act for. Give their keys only to gateways whose word you take for it, such as a junction up with userHeader in its entry"`
 	Hosts          []string            `json:"hosts,omitempty" max:"100" restart:"tokens" doc:"hosts of authorization servers, and of clients' documents, that may be on a private network"`
 }
 

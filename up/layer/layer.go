@@ -158,7 +158,7 @@ type Stack struct {
 	Pins   atomic.Pointer[guard.Pins] // approved definitions; nil without review
 	Log    *audit.Log                 // nil if calls are not logged
 	Folder string                     // the folder of Log
-	Tasks  *tasks.Tasks               // the tasks of the gateway's clients
+	Tasks  *tasks.Tasks               // the tasks of the gateway's clients; nil if there are none
 	Desk   *approvals.Desk            // the calls that wait for approval
 
 	plan      atomic.Pointer[Plan]

@@ -13,9 +13,12 @@ import (
 // taskTime is how long a call runs before it becomes a task, if the client supports tasks.
 const taskTime = 30 * time.Second
 
-// openTasks opens the tasks of the gateway's clients. Tasks in a file survive a restart of the
-// gateway.
+// openTasks opens the tasks of the gateway's clients, unless the settings have none. Tasks in a file
+// survive a restart of the gateway.
 func openTasks(s *Stack) (err error) {
+	if s.Opened.Tasks == "none" {
+		return nil
+	}
 	o := tasks.Options{Others: &tasks.Tool{Later: true, After: taskTime}, TTL: s.Opened.Limits.TaskTime, Logger: s.Logger,
 		OnRequest: func(ctx context.Context, _ *mcp.Request, tool string) { audit.About(ctx, tool) }}
 	if s.OpenState != nil {
@@ -42,12 +45,18 @@ func closeTasks(s *Stack) error {
 
 // callsAsTasks returns middleware that turns long calls into tasks.
 func callsAsTasks(s *Stack, _ *Plan, part Part) mcp.Middleware {
+	if s.Tasks == nil {
+		return nil
+	}
 	calls, _ := s.Tasks.Split(part.Profile)
 	return calls
 }
 
 // requestsAboutTasks returns middleware that responds to requests about the tasks of callsAsTasks.
 func requestsAboutTasks(s *Stack, _ *Plan, part Part) mcp.Middleware {
+	if s.Tasks == nil {
+		return nil
+	}
 	_, requests := s.Tasks.Split(part.Profile)
 	return requests
 }

@@ -113,7 +113,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 			if err != nil {
 				return nil, err
 			}
-			x.keys, x.Keys = k, k.PrincipalAt
+			x.keys, x.Keys = k, actingFor(f.authorization.UserHeader, k.PrincipalAt)
 			if all, err := k.All(); err == nil {
 				var names []string
 				for _, key := range all {

@@ -111,7 +111,7 @@ func (o *Options) listenAdmin(p place.Place, log *slog.Logger) (net.Listener, Au
 	if r != EncryptedNetwork {
 		return l, r, nil
 	}
-	secure, err := Encrypt(settings.TLS{Cert: o.TLS.Cert, Key: o.TLS.Key, ACME: o.TLS.ACME}, p, l, log)
+	secure, err := Encrypt(settings.TLS{Cert: o.TLS.Cert, Key: o.TLS.Key, ACME: o.TLS.ACME}, p, l, log, o.tlsMember)
 	if err != nil {
 		l.Close()
 		return nil, 0, err

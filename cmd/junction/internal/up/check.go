@@ -2,14 +2,17 @@ package up
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,6 +69,7 @@ type checking struct {
 	now     *settings.Settings
 	from    string // file of the settings
 	shown   Checked
+	held    []string // addresses of the running junction up that it is compared with
 }
 
 // fault records an error, unless it is nil.
@@ -83,6 +87,8 @@ func checkUp(ctx context.Context, a *cli.App, o Options) error {
 		c.settings(ctx)
 		c.list()
 		c.fault(c.running(ctx))
+		c.tryAddresses()
+		c.tryAudit()
 	}
 	if err := c.print(); err != nil || len(c.shown.Faults) == 0 {
 		return err
@@ -126,7 +132,7 @@ func (c *checking) read(ctx context.Context) {
 func (c *checking) settings(ctx context.Context) {
 	a, o := c.app, &c.options
 	if o.TLS.Encrypts() {
-		_, err := openCertificate(o.TLS, a.Place, a.Logger())
+		_, err := openCertificate(o.TLS, a.Place, a.Logger(), o.tlsMember)
 		c.fault(err)
 	}
 	var at net.Addr
@@ -296,10 +302,71 @@ func (c *checking) running(ctx context.Context) error {
 		}
 		same := is.File != "" && filename.Real(is.File) == filename.Real(c.app.Absolute(c.from))
 		if http, _ := json.Marshal(c.options.HTTP); same || bytes.Equal(is.Settings["listen.http"].Value, http) {
+			for _, member := range []string{"listen.http", "listen.admin"} {
+				var address string
+				if json.Unmarshal(is.Settings[member].Value, &address) == nil {
+					c.held = append(c.held, address)
+				}
+			}
 			c.shown.Running = append(c.shown.Running, CheckedRunning{in.PID, in.Endpoint, c.changes(in, is)})
 		}
 	}
 	return nil
+}
+
+// tryAddresses finds out whether the addresses can be used: they are free, or the running gateway has
+// them.
+func (c *checking) tryAddresses() {
+	o := &c.options
+	if o.Stdio {
+		return
+	}
+	for _, one := range []struct{ member, address string }{{"listen.http", o.HTTP}, {"listen.admin", o.Admin}} {
+		if _, err := net.ResolveTCPAddr("tcp", one.address); one.address == "" || slices.Contains(c.held, one.address) || err != nil {
+			continue // settings has reported an address that cannot be resolved
+		}
+		l, err := ListenAt(c.app.Place, one.address)
+		if err != nil {
+			c.fault(located(cmp.Or(o.Flags.Given(one.member), one.member), err))
+			continue
+		}
+		_ = l.Close()
+	}
+}
+
+// tryAudit finds out whether the audit log can be written: its folder is writable, or can be made.
+func (c *checking) tryAudit() {
+	if c.now.Audit == nil {
+		return
+	}
+	folder, err := layer.AuditFolder(c.app.Place, c.now.Audit.Folder)
+	if err == nil {
+		err = writable(folder)
+	}
+	c.fault(located(cmp.Or(c.options.Flags.Given("audit.folder"), "audit.folder"), err))
+}
+
+// writable returns an error if files cannot be made in a folder, or the folder itself cannot be made.
+// It leaves nothing behind.
+func writable(folder string) error {
+	for {
+		info, err := os.Stat(folder)
+		if parent := filepath.Dir(folder); errors.Is(err, fs.ErrNotExist) && parent != folder {
+			folder = parent
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("%s is not a folder", folder)
+		}
+		made, err := os.CreateTemp(folder, ".junction-check-*")
+		if err != nil {
+			return fmt.Errorf("cannot be written: %w", err)
+		}
+		return errors.Join(made.Close(), os.Remove(made.Name()))
+	}
 }
 
 // runningSettingsOf requests the settings of the process at a socket.

@@ -38,13 +38,16 @@ func (v *Served) Source() uplib.Source {
 // gets a token of their own.
 func (v *Served) open(ctx context.Context, e launch.Entry) (gateway.Upstream, error) {
 	x, err := v.exchange(e)
+	if err == nil {
+		err = v.checkUserHeader(e)
+	}
 	if err != nil {
 		return gateway.Upstream{}, err
 	}
 	u := v.Source().Upstream(ctx, e, func(ctx context.Context, start *gateway.Start) (t launch.Target, err error) {
 		if x != nil {
 			t, err = x.resolve(ctx, start)
-		} else if t, err = v.App.Launch.Target(ctx, e); err == nil {
+		} else if t, err = v.Source().Target(ctx, e, start); err == nil {
 			t.Connected = func() { v.App.Digests.Set(v.App.Place, e, t.Server) }
 		}
 		t.Transport = v.App.StderrOf(e.Name).Attach(t.Transport, e.IsAPI())

@@ -175,7 +175,7 @@ func listen(ctx context.Context, a *cli.App, f Front) (net.Listener, error) {
 	if isTCP {
 		l = LimitConnections(l)
 	}
-	if l, err = Encrypt(f.TLS, a.Place, l, a.Logger()); err != nil {
+	if l, err = Encrypt(f.TLS, a.Place, l, a.Logger(), f.tlsMember); err != nil {
 		open.Close()
 		return nil, err
 	}
@@ -183,6 +183,12 @@ func listen(ctx context.Context, a *cli.App, f Front) (net.Listener, error) {
 		warnOfNetwork(a, l, f)
 	}
 	return l, nil
+}
+
+// tlsMember returns the name of a member of listen.tls for users: the flag that gave it, or else the
+// setting.
+func (f *Front) tlsMember(member string) string {
+	return cmp.Or(f.Flags.Given("listen.tls."+member), "listen.tls."+member)
 }
 
 // warnOfNetwork warns about everything that other machines of the network can do.

@@ -32,11 +32,12 @@ const (
 )
 
 // Encrypt returns a listener that encrypts the connections of l. Without a certificate it returns l.
-func Encrypt(t settings.TLS, p place.Place, l net.Listener, log *slog.Logger) (net.Listener, error) {
+// called returns the name of a member of [settings.TLS] in errors; nil means that of its flag.
+func Encrypt(t settings.TLS, p place.Place, l net.Listener, log *slog.Logger, called func(member string) string) (net.Listener, error) {
 	if !t.Encrypts() {
 		return l, nil
 	}
-	c, err := openCertificate(t, p, log)
+	c, err := openCertificate(t, p, log, called)
 	if err != nil {
 		return nil, err
 	}
@@ -48,10 +49,10 @@ func Encrypt(t settings.TLS, p place.Place, l net.Listener, log *slog.Logger) (n
 	return e, nil
 }
 
-// openCertificate reads the files of t, whose paths are in a place.
-func openCertificate(t settings.TLS, p place.Place, log *slog.Logger) (*Certificate, error) {
+// openCertificate reads the files of t, whose paths are in a place. called is that of Encrypt.
+func openCertificate(t settings.TLS, p place.Place, log *slog.Logger, called func(member string) string) (*Certificate, error) {
 	t.Cert, t.Key, t.ClientCA, t.Revoked = p.Path(t.Cert), p.Path(t.Key), p.Path(t.ClientCA), p.Path(t.Revoked)
-	c := &Certificate{TLS: t, Log: log}
+	c := &Certificate{TLS: t, Log: log, Called: called}
 	if err := c.useACME(p); err != nil {
 		return nil, err
 	}
@@ -77,7 +78,8 @@ func (e *Encrypted) Close() error {
 type Certificate struct {
 	settings.TLS
 
-	Log *slog.Logger
+	Log    *slog.Logger
+	Called func(member string) string // as in [Encrypt]
 
 	mu     sync.Mutex
 	Looked time.Time
@@ -94,6 +96,14 @@ type Certificate struct {
 
 	begins time.Time // the certificate and its signers are valid only between begins and ends
 	ends   time.Time
+}
+
+// called returns the name of a file in errors.
+func (c *Certificate) called(member string) string {
+	if c.Called != nil {
+		return c.Called(member)
+	}
+	return map[string]string{"cert": "--tls-cert", "key": "--tls-key", "clientCA": "--tls-client-ca", "clientRevoked": "--tls-client-revoked"}[member]
 }
 
 // A part describes files that are read together.
@@ -119,8 +129,8 @@ func (c *Certificate) Config(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	}
 	c.Looked = time.Now()
 	changed := c.now == nil
-	cert, key := tlsFile{"--tls-cert", c.Cert}, tlsFile{"--tls-key", c.Key}
-	authorities, revoked := tlsFile{"--tls-client-ca", c.ClientCA}, tlsFile{"--tls-client-revoked", c.Revoked}
+	cert, key := tlsFile{c.called("cert"), c.Cert}, tlsFile{c.called("key"), c.Key}
+	authorities, revoked := tlsFile{c.called("clientCA"), c.ClientCA}, tlsFile{c.called("clientRevoked"), c.Revoked}
 	for _, one := range []struct {
 		part  *part
 		used  bool
@@ -198,7 +208,7 @@ func stampOf(flag, path string) (string, error) {
 func (c *Certificate) readSite() error {
 	fresh, err := tls.LoadX509KeyPair(c.Cert, c.Key)
 	if err != nil { // another program may be writing a file
-		return fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.Cert, c.Key, err)
+		return fmt.Errorf("%s %s, %s %s: %w", c.called("cert"), c.Cert, c.called("key"), c.Key, err)
 	}
 	c.site = []tls.Certificate{fresh}
 	c.noteTimes(fresh.Certificate)
@@ -209,11 +219,11 @@ func (c *Certificate) readSite() error {
 func (c *Certificate) readClients() error {
 	text, err := os.ReadFile(c.ClientCA)
 	if err != nil {
-		return fmt.Errorf("--tls-client-ca: %w", err)
+		return fmt.Errorf("%s: %w", c.called("clientCA"), err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", c.ClientCA)
+		return fmt.Errorf("%s: %s holds no certificate in PEM", c.called("clientCA"), c.ClientCA)
 	}
 	c.clients = pool
 	return nil
@@ -224,11 +234,11 @@ func (c *Certificate) readClients() error {
 func (c *Certificate) readRevoked() error {
 	text, err := os.ReadFile(c.ClientCA)
 	if err != nil {
-		return fmt.Errorf("--tls-client-ca: %w", err)
+		return fmt.Errorf("%s: %w", c.called("clientCA"), err)
 	}
 	refused, err := readRevoked(c.Revoked, certificatesIn(text))
 	if err != nil {
-		return fmt.Errorf("--tls-client-revoked: %s: %w", c.Revoked, err)
+		return fmt.Errorf("%s: %s: %w", c.called("clientRevoked"), c.Revoked, err)
 	}
 	if c.refused = refused; c.now != nil {
 		c.warnExpiry(time.Now())
@@ -283,14 +293,14 @@ func (c *Certificate) warnExpiry(now time.Time) {
 	switch {
 	case c.ends.IsZero(): // none has been issued yet
 	case now.After(c.ends):
-		c.Log.Error("junction: the certificate has expired, so clients refuse it: give --tls-cert a new one", "file", c.Cert, "ended", c.ends)
+		c.Log.Error("junction: the certificate has expired, so clients refuse it: give "+c.called("cert")+" a new one", "file", c.Cert, "ended", c.ends)
 	case now.Add(certificateWarnTime).After(c.ends):
-		c.Log.Warn("junction: the certificate expires soon: give --tls-cert a new one", "file", c.Cert, "ends", c.ends)
+		c.Log.Warn("junction: the certificate expires soon: give "+c.called("cert")+" a new one", "file", c.Cert, "ends", c.ends)
 	case now.Before(c.begins):
 		c.Log.Warn("junction: the certificate is not valid yet, so clients refuse it", "file", c.Cert, "begins", c.begins)
 	}
 	if ends := c.refused.ends; !ends.IsZero() && now.After(ends) {
-		c.Log.Warn("junction: a list of revoked certificates is out of date, and is still used: give --tls-client-revoked a new one", "file", c.Revoked, "ended", ends)
+		c.Log.Warn("junction: a list of revoked certificates is out of date, and is still used: give "+c.called("clientRevoked")+" a new one", "file", c.Revoked, "ended", ends)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestTheEndOfACertificateIsSaid(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				l, err := up.Encrypt(s, clitest.PlaceOf(t), inner, slog.New(slog.NewTextHandler(&said, nil)))
+				l, err := up.Encrypt(s, clitest.PlaceOf(t), inner, slog.New(slog.NewTextHandler(&said, nil)), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
