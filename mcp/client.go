@@ -46,6 +46,9 @@ type ClientOptions struct {
 	OnElicit func(ctx context.Context, req ElicitRequest) (*ElicitResult, error)
 	// ElicitURL declares that OnElicit can send the user to a web page.
 	ElicitURL bool
+	// OnElicitComplete is called when a legacy server reports that the user is done with the web
+	// page of the elicitation with this id. Unknown ids must be ignored.
+	OnElicitComplete func(ctx context.Context, id string)
 	// OnSample sends a request to a language model.
 	OnSample func(ctx context.Context, req CreateMessageRequest) (*CreateMessageResult, error)
 	// SampleTools declares that OnSample supports tools and tool choice.
@@ -190,7 +193,7 @@ func (c *Client) connectOptions() ConnectOptions {
 		Name: o.Name, Meta: *o.self, OneClient: o.OneClient != nil, Revision: o.Revision, LegacyFirst: o.LegacyFirst,
 		ConnectTimeout: o.ConnectTimeout, ProbeTimeout: o.ProbeTimeout, Starting: o.Starting, ParkTimeout: o.ParkTimeout, Wire: o.Wire, Logger: o.logger(),
 	}
-	if o.OneClient == nil && (o.OnElicit != nil || o.OnSample != nil || o.OnRoots != nil) {
+	if o.OneClient == nil && (o.OnElicit != nil || o.OnElicitComplete != nil || o.OnSample != nil || o.OnRoots != nil) {
 		co.Peer = &clientPeer{client: c}
 	}
 	return co

@@ -282,6 +282,10 @@ func (s *Server) putTool(t Tool, run runTool, how registration) error {
 // tool error for any other failure, including an error of another server.
 func toolFailure(ctx context.Context, err error) (Result, error) {
 	var e *Error
+	var required *ElicitationRequiredError
+	if errors.As(err, &e) && e.Server == "" && errors.As(err, &required) {
+		return required.answer(ctx, err)
+	}
 	if errors.As(err, &e) && e.Server == "" || errors.Is(err, ErrInputRequired) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return Result{}, err
 	}

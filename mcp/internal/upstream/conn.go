@@ -62,6 +62,8 @@ const (
 	notificationAcknowledged = "notifications/subscriptions/acknowledged"
 	notificationUpdated      = "notifications/resources/updated"
 	notificationTaskStatus   = "notifications/tasks/status"
+
+	notificationElicitComplete = "notifications/elicitation/complete"
 )
 
 // A conn is a connection to one server.
