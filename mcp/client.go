@@ -106,6 +106,12 @@ type ClientOptions struct {
 	// it treats the server as a legacy server. The default is 5 seconds, or half of the remaining
 	// connect time if that is less.
 	ProbeTimeout time.Duration
+	// KeepAlive is the interval of pings to the server; the default is none. If the server does not
+	// respond to a ping within the interval, the connection ends: [Client.Done] is closed, and
+	// requests fail with [ErrLost]. A server that blocks during a call needs a longer interval. An
+	// error response counts as a response, and so does a connection that HTTP cannot make, because
+	// the next request tries again.
+	KeepAlive time.Duration
 	// Starting, if not nil, reports whether the server is still being installed or started. While
 	// it returns true, ProbeTimeout starts again, as the duration of a start does not depend on the
 	// revision. Starting must be safe for concurrent use.
@@ -160,6 +166,9 @@ func DialWith(ctx context.Context, t Transport, o ClientOptions) (*Client, error
 	if err != nil {
 		c.Close()
 		return nil, err
+	}
+	if lost, ok := conn.(interface{ Lose(error) }); ok && o.KeepAlive > 0 {
+		c.watching.Go(func() { c.keepAlive(lost.Lose) })
 	}
 	return c, nil
 }
