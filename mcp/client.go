@@ -23,6 +23,7 @@ type Client struct {
 	conn     Conn // nil if the Handler is in this process
 	options  ClientOptions
 	cache    *cache
+	codecs   *schema.Codecs
 	info     *Implementation
 	discover DiscoverResult
 	closing  context.CancelCauseFunc
@@ -119,6 +120,9 @@ type ClientOptions struct {
 	// ParkTimeout is how long a call through a bridge waits for the client's next round with the
 	// responses; the default is 10 minutes.
 	ParkTimeout time.Duration
+	// TypeCodecs contains types whose values [Call] and [Client.CallTool] encode and decode in a form
+	// of their own.
+	TypeCodecs []TypeCodec
 	// NoCache disables the cache for results that the server declared cacheable.
 	NoCache bool
 	// Wire, if not nil, receives the messages to and from the server.
@@ -210,6 +214,7 @@ func (c *Client) connectOptions() ConnectOptions {
 
 func newClient(o ClientOptions) *Client {
 	c := &Client{options: o}
+	c.codecs, _ = joinCodecs(o.TypeCodecs, nil)
 	if c.options.OnLog != nil && c.options.LogLevel == "" {
 		c.options.LogLevel = LogInfo
 	}
