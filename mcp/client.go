@@ -23,6 +23,7 @@ type Client struct {
 	conn     Conn // nil if the Handler is in this process
 	options  ClientOptions
 	cache    *cache
+	codecs   *schema.Codecs
 	info     *Implementation
 	discover DiscoverResult
 	closing  context.CancelCauseFunc
@@ -46,6 +47,9 @@ type ClientOptions struct {
 	OnElicit func(ctx context.Context, req ElicitRequest) (*ElicitResult, error)
 	// ElicitURL declares that OnElicit can send the user to a web page.
 	ElicitURL bool
+	// OnElicitComplete is called when a legacy server reports that the user is done with the web
+	// page of the elicitation with this id. Unknown ids must be ignored.
+	OnElicitComplete func(ctx context.Context, id string)
 	// OnSample sends a request to a language model.
 	OnSample func(ctx context.Context, req CreateMessageRequest) (*CreateMessageResult, error)
 	// SampleTools declares that OnSample supports tools and tool choice.
@@ -103,6 +107,12 @@ type ClientOptions struct {
 	// it treats the server as a legacy server. The default is 5 seconds, or half of the remaining
 	// connect time if that is less.
 	ProbeTimeout time.Duration
+	// KeepAlive is the interval of pings to the server; the default is none. If the server does not
+	// respond to a ping within the interval, the connection ends: [Client.Done] is closed, and
+	// requests fail with [ErrLost]. A server that blocks during a call needs a longer interval. An
+	// error response counts as a response, and so does a connection that HTTP cannot make, because
+	// the next request tries again.
+	KeepAlive time.Duration
 	// Starting, if not nil, reports whether the server is still being installed or started. While
 	// it returns true, ProbeTimeout starts again, as the duration of a start does not depend on the
 	// revision. Starting must be safe for concurrent use.
@@ -110,6 +120,9 @@ type ClientOptions struct {
 	// ParkTimeout is how long a call through a bridge waits for the client's next round with the
 	// responses; the default is 10 minutes.
 	ParkTimeout time.Duration
+	// TypeCodecs contains types whose values [Call] and [Client.CallTool] encode and decode in a form
+	// of their own.
+	TypeCodecs []TypeCodec
 	// NoCache disables the cache for results that the server declared cacheable.
 	NoCache bool
 	// Wire, if not nil, receives the messages to and from the server.
@@ -158,6 +171,9 @@ func DialWith(ctx context.Context, t Transport, o ClientOptions) (*Client, error
 		c.Close()
 		return nil, err
 	}
+	if lost, ok := conn.(interface{ Lose(error) }); ok && o.KeepAlive > 0 {
+		c.watching.Go(func() { c.keepAlive(lost.Lose) })
+	}
 	return c, nil
 }
 
@@ -190,7 +206,7 @@ func (c *Client) connectOptions() ConnectOptions {
 		Name: o.Name, Meta: *o.self, OneClient: o.OneClient != nil, Revision: o.Revision, LegacyFirst: o.LegacyFirst,
 		ConnectTimeout: o.ConnectTimeout, ProbeTimeout: o.ProbeTimeout, Starting: o.Starting, ParkTimeout: o.ParkTimeout, Wire: o.Wire, Logger: o.logger(),
 	}
-	if o.OneClient == nil && (o.OnElicit != nil || o.OnSample != nil || o.OnRoots != nil) {
+	if o.OneClient == nil && (o.OnElicit != nil || o.OnElicitComplete != nil || o.OnSample != nil || o.OnRoots != nil) {
 		co.Peer = &clientPeer{client: c}
 	}
 	return co
@@ -198,6 +214,7 @@ func (c *Client) connectOptions() ConnectOptions {
 
 func newClient(o ClientOptions) *Client {
 	c := &Client{options: o}
+	c.codecs, _ = joinCodecs(o.TypeCodecs, nil)
 	if c.options.OnLog != nil && c.options.LogLevel == "" {
 		c.options.LogLevel = LogInfo
 	}

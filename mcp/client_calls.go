@@ -60,7 +60,7 @@ func Call[Out any](ctx context.Context, c *Client, tool string, in any) (Out, er
 			return out, fmt.Errorf("server %q: tool %q: expected structured content or JSON text for %T, got %s", c.options.Name, tool, out, plaintext.Count(len(result.Content), "block")+" of content")
 		}
 	}
-	if err := schema.DecodeLoose(data, &out); err != nil {
+	if err := c.codecs.DecodeLoose(data, &out); err != nil {
 		return out, fmt.Errorf("server %q: tool %q: its result: %w", c.options.Name, tool, err)
 	}
 	return out, nil
@@ -69,7 +69,7 @@ func Call[Out any](ctx context.Context, c *Client, tool string, in any) (Out, er
 // CallTool calls a tool. The arguments are nil, or any value that encodes to a JSON object. If the
 // tool fails, CallTool returns a result with IsError set, and no error.
 func (c *Client) CallTool(ctx context.Context, tool string, arguments any) (*CallToolResult, error) {
-	params, err := named(tool, arguments)
+	params, err := c.params(tool, arguments)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: tool %q: arguments: %w", c.options.Name, tool, err)
 	}
@@ -80,12 +80,12 @@ func (c *Client) CallTool(ctx context.Context, tool string, arguments any) (*Cal
 	return result, nil
 }
 
-// named returns params with a name and, unless arguments is nil, with arguments.
-func named(name string, arguments any) (json.RawMessage, error) {
+// params returns params with a name and, unless arguments is nil, with arguments.
+func (c *Client) params(name string, arguments any) (json.RawMessage, error) {
 	w := jsonrpc.NewObject(nil)
 	w.String("name", name)
 	if arguments != nil {
-		if err := schema.EncodeMember(&w, "arguments", arguments); err != nil {
+		if err := c.codecs.EncodeMember(&w, "arguments", arguments); err != nil {
 			return nil, err
 		}
 	}
@@ -111,7 +111,7 @@ func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[strin
 	if arguments != nil {
 		given = arguments
 	}
-	params, err := named(name, given)
+	params, err := c.params(name, given)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: prompt %q: arguments: %w", c.options.Name, name, err)
 	}

@@ -34,7 +34,7 @@ type clientPeer struct {
 }
 
 // Notify calls the callback for a notification.
-func (p *clientPeer) Notify(_ context.Context, method string, params json.RawMessage) error {
+func (p *clientPeer) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	switch method {
 	case notificationProgress:
 		p.idle.Restart()
@@ -50,6 +50,10 @@ func (p *clientPeer) Notify(_ context.Context, method string, params json.RawMes
 		var m LogMessage
 		if p.client.options.OnLog != nil && schema.DecodeLoose(orEmptyObject(params), &m) == nil && m.Level.Severity() >= p.client.options.LogLevel.Severity() {
 			p.client.options.OnLog(m)
+		}
+	case notificationElicitComplete:
+		if id, ok := jsonrpc.Unquote(memberOrNil(params, "elicitationId")); ok && p.client.options.OnElicitComplete != nil {
+			p.client.options.OnElicitComplete(ctx, id)
 		}
 	default:
 		p.client.cache.drop(method, params)

@@ -134,7 +134,7 @@ func AddPromptWith[In any](s *Server, p Prompt, f func(context.Context, In) (*Ge
 	if f == nil {
 		panic(fmt.Sprintf("mcp: prompt %q: the function is nil", p.Name))
 	}
-	arguments, err := promptArguments[In](s.options.TypeSchemas)
+	arguments, err := promptArguments[In](s)
 	if err != nil {
 		panic(fmt.Sprintf("mcp: prompt %q: %v", p.Name, err))
 	}
@@ -145,7 +145,7 @@ func AddPromptWith[In any](s *Server, p Prompt, f func(context.Context, In) (*Ge
 		if err != nil {
 			return nil, err
 		}
-		if err := schema.DecodeLoose(data, &in); err != nil {
+		if err := s.codecs.DecodeLoose(data, &in); err != nil {
 			return nil, Errorf(CodeInvalidParams, "prompt %q: %v", p.Name, err)
 		}
 		return f(ctx, in)
@@ -153,8 +153,8 @@ func AddPromptWith[In any](s *Server, p Prompt, f func(context.Context, In) (*Ge
 }
 
 // promptArguments returns the arguments of a prompt from the schema of In.
-func promptArguments[In any](types TypeSchemas) ([]PromptArgument, error) {
-	inferred, err := inferObject(reflect.TypeFor[In](), types)
+func promptArguments[In any](s *Server) ([]PromptArgument, error) {
+	inferred, err := inferObject(reflect.TypeFor[In](), s.options.TypeSchemas, s.codecs)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,9 @@ type registry struct {
 	entries map[string]*entry
 	ever    atomic.Bool // set when a feature was first registered; the capability then stays declared
 	snap    atomic.Pointer[snapshot]
+	held    int  // number of running calls of Server.Batch
+	stale   bool // the snapshot lacks changes that these calls hold back
+	pending bool // the list has changed during these calls
 }
 
 // A snapshot is the immutable content of a registry at one time.
@@ -49,9 +52,9 @@ func (r *registry) open(lists *revision.Method, size int, changed func()) {
 // put registers a feature, and reports whether it succeeded. Only with setting may it replace a
 // feature with the same name.
 func (r *registry) put(e *entry, how registration) bool {
-	changed := false
+	notify := false
 	defer func() {
-		if changed && r.changed != nil {
+		if notify {
 			r.changed()
 		}
 	}()
@@ -66,9 +69,42 @@ func (r *registry) put(e *entry, how registration) bool {
 	}
 	r.entries[e.name] = e
 	r.ever.Store(true)
-	r.snap.Store(nil)
-	changed = !exists || !bytes.Equal(before.listed, e.listed)
+	notify = r.touch(!exists || !bytes.Equal(before.listed, e.listed))
 	return true
+}
+
+// touch marks the snapshot as stale. It reports whether the caller must call changed. The caller
+// holds r.mu.
+func (r *registry) touch(changed bool) (notify bool) {
+	if r.held > 0 {
+		r.stale, r.pending = true, r.pending || changed
+		return false
+	}
+	r.snap.Store(nil)
+	return changed && r.changed != nil
+}
+
+// hold keeps the current snapshot until release is called.
+func (r *registry) hold() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.current()
+	r.held++
+}
+
+func (r *registry) release() {
+	r.mu.Lock()
+	r.held--
+	notify := false
+	if r.held == 0 && r.stale {
+		r.stale = false
+		notify = r.touch(r.pending)
+		r.pending = false
+	}
+	r.mu.Unlock()
+	if notify {
+		r.changed()
+	}
 }
 
 // remove removes features by name.
@@ -78,12 +114,9 @@ func (r *registry) remove(names ...string) {
 	for _, name := range names {
 		delete(r.entries, name)
 	}
-	changed := len(r.entries) < before
-	if changed {
-		r.snap.Store(nil)
-	}
+	notify := len(r.entries) < before && r.touch(true)
 	r.mu.Unlock()
-	if changed {
+	if notify {
 		r.changed()
 	}
 }
@@ -108,6 +141,11 @@ func (r *registry) read() *snapshot {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.current()
+}
+
+// current is read for callers that hold r.mu.
+func (r *registry) current() *snapshot {
 	if s := r.snap.Load(); s != nil {
 		return s
 	}

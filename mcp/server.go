@@ -30,6 +30,7 @@ const defaultPageSize = 1_000
 type Server struct {
 	info    Implementation
 	options ServerOptions
+	codecs  *schema.Codecs
 	stamp   json.RawMessage // _meta of every result, which names the server
 	log     *slog.Logger
 
@@ -82,6 +83,9 @@ type ServerOptions struct {
 	// TypeSchemas contains schemas for types that tools and prompts use and that have no method
 	// MCPSchema, such as types of other modules.
 	TypeSchemas TypeSchemas
+	// TypeCodecs contains types whose values the server encodes and decodes in a form of its own,
+	// with their schemas. They take precedence over TypeSchemas, and over methods of the types.
+	TypeCodecs []TypeCodec
 	// Logger receives records of internal errors. The default is slog.Default().
 	Logger *slog.Logger
 }
@@ -106,6 +110,7 @@ func NewServerWith(name, version string, o ServerOptions) *Server {
 		log:     slog.Default(),
 		changes: changes.NewFeed(),
 	}
+	s.codecs, s.options.TypeSchemas = joinCodecs(o.TypeCodecs, o.TypeSchemas)
 	s.features = []feature{
 		{revision.MethodNamed(methodToolsCall), &s.tools, s.callTool},
 		{revision.MethodNamed(methodToolsList), &s.tools, nil},
@@ -128,6 +133,22 @@ func NewServerWith(name, version string, o ServerOptions) *Server {
 		s.log = o.Logger
 	}
 	return s
+}
+
+// Batch runs f, and publishes the registrations and removals that f makes when it returns. Clients see
+// them together, with one notification for each list that changed. Until then, requests and methods
+// such as [Server.Tool] use the features from before. Changes of other goroutines wait as well.
+func (s *Server) Batch(f func()) {
+	all := []*registry{&s.tools, &s.resources, &s.templates, &s.prompts, &s.completers, &s.methods}
+	for _, r := range all {
+		r.hold()
+	}
+	defer func() {
+		for _, r := range all {
+			r.release()
+		}
+	}()
+	f()
 }
 
 // stampOf returns the _meta that contains the name of the server.

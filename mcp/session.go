@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 )
 
@@ -22,6 +23,7 @@ type Session struct {
 	ctx    context.Context // nil until Context is called
 	cancel context.CancelFunc
 	ended  bool
+	notify func(ctx context.Context, method string, params json.RawMessage) error // nil without a stream
 }
 
 // Context returns a context that is done when the session ends. Use it to release resources:

@@ -52,8 +52,8 @@ func valueType(out reflect.Type) reflect.Type {
 }
 
 // outputEncoder is the encoderFor an [Output] with a value of type t.
-func outputEncoder(t reflect.Type, check *schema.Validator, textOnly bool) func(any) (Result, error) {
-	encode, encodeFailed := encoderFor(t, check, textOnly), encoderFor(t, nil, textOnly)
+func outputEncoder(t reflect.Type, check *schema.Validator, textOnly bool, codecs *schema.Codecs) func(any) (Result, error) {
+	encode, encodeFailed := encoderFor(t, check, textOnly, codecs), encoderFor(t, nil, textOnly, codecs)
 	return func(out any) (Result, error) {
 		o := out.(output).parts()
 		encode, result := encode, Result{}
@@ -86,13 +86,13 @@ func outputEncoder(t reflect.Type, check *schema.Validator, textOnly bool) func(
 
 // encoderFor chooses, once per tool, how an Out of type t is encoded. check is nil if every Out fits
 // the output schema. Otherwise the value is encoded at once so that it can be checked.
-func encoderFor(t reflect.Type, check *schema.Validator, textOnly bool) func(any) (Result, error) {
+func encoderFor(t reflect.Type, check *schema.Validator, textOnly bool, codecs *schema.Codecs) func(any) (Result, error) {
 	switch {
 	case valueType(t) != t:
-		return outputEncoder(valueType(t), check, textOnly)
+		return outputEncoder(valueType(t), check, textOnly, codecs)
 	case !isStructured(t):
 		return func(out any) (Result, error) {
-			result := unstructured(out)
+			result := unstructured(out, codecs)
 			return result, checkResult(check, &result)
 		}
 	}
@@ -101,14 +101,14 @@ func encoderFor(t reflect.Type, check *schema.Validator, textOnly bool) func(any
 			return Result{}, fmt.Errorf("the function returned a nil %v without an error", t)
 		}
 		if textOnly {
-			return asText(out)
+			return asText(out, codecs)
 		}
-		s := &structured{value: out}
+		s := &structured{value: out, codecs: codecs}
 		if check == nil {
 			return Result{Value: s}, nil
 		}
 		var err error
-		if s.encoded, err = schema.Encode(nil, out); err == nil {
+		if s.encoded, err = codecs.Encode(nil, out); err == nil {
 			err = check.Validate(s.encoded)
 		}
 		return Result{Value: s}, err
@@ -116,11 +116,11 @@ func encoderFor(t reflect.Type, check *schema.Validator, textOnly bool) func(any
 }
 
 // asText returns a result that contains the value only as text, for models.
-func asText(out any) (Result, error) {
+func asText(out any, codecs *schema.Codecs) (Result, error) {
 	if shown, ok := out.(interface{ Content() []Content }); ok {
 		return Result{Value: &CallToolResult{Content: shown.Content()}}, nil
 	}
-	text, err := schema.Encode(nil, out)
+	text, err := codecs.Encode(nil, out)
 	return Result{Value: textResult(text)}, err
 }
 
@@ -164,7 +164,7 @@ func (s *Server) badOutput(tool string, err error) *Error {
 }
 
 // unstructured returns the result for a value that is content or text.
-func unstructured(out any) Result {
+func unstructured(out any, codecs *schema.Codecs) Result {
 	switch v := out.(type) {
 	case nil, struct{}:
 		return Result{Value: &CallToolResult{}}
@@ -182,7 +182,7 @@ func unstructured(out any) Result {
 	if v := reflect.ValueOf(out); v.Kind() == reflect.String {
 		return Result{Value: textResult(v.String())}
 	}
-	return Result{Value: &structured{value: out}}
+	return Result{Value: &structured{value: out, codecs: codecs}}
 }
 
 // A textResult is a result with one block of text. Most results are of this kind.
@@ -200,6 +200,7 @@ func (t textResult) AppendJSON(dst []byte) ([]byte, error) {
 // A structured is a result whose value is encoded once, and also sent as a block of text.
 type structured struct {
 	value   any
+	codecs  *schema.Codecs
 	encoded json.RawMessage // the encoded value, if the check needed it
 }
 
@@ -211,7 +212,7 @@ func (s *structured) AppendJSON(dst []byte) ([]byte, error) {
 			return append(dst, encoded...), nil
 		}
 		from := len(dst)
-		dst, err := schema.Encode(dst, s.value)
+		dst, err := s.codecs.Encode(dst, s.value)
 		if err == nil {
 			encoded = dst[from:]
 		}

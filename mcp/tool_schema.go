@@ -43,11 +43,14 @@ func (types TypeSchemas) of(t reflect.Type) schema.Options {
 
 // completeTool completes a tool's description from its types. It returns the validator of the
 // input. If the output may not fit its schema, it also returns the validator of the output.
-func completeTool(t *Tool, in, out reflect.Type, f any, types TypeSchemas) (input, output *schema.Validator, err error) {
+func completeTool(t *Tool, in, out reflect.Type, f any, types TypeSchemas, codecs *schema.Codecs) (input, output *schema.Validator, err error) {
 	if t.Description == "" {
 		t.Description = schema.FuncDoc(f, in)
 	}
-	inferred, err := inferObject(in, types)
+	inferred, err := inferObject(in, types, codecs)
+	if err == nil && t.MoreArguments {
+		inferred = jsonrpc.Without(inferred, "additionalProperties")
+	}
 	switch {
 	case t.InputSchema == nil && err != nil:
 		return nil, nil, fmt.Errorf("input %v: %w", in, err)
@@ -101,13 +104,15 @@ func compileOutput(output json.RawMessage) (*schema.Validator, error) {
 }
 
 // inferObject infers the schema of arguments, which are always one object.
-func inferObject(t reflect.Type, types TypeSchemas) (json.RawMessage, error) {
+func inferObject(t reflect.Type, types TypeSchemas, codecs *schema.Codecs) (json.RawMessage, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
-		inferred, err := schema.For(t, types.of(t))
+		o := types.of(t)
+		o.Codecs = codecs
+		inferred, err := schema.For(t, o)
 		if err == nil {
 			err = schema.ReadsObjects(t)
 		}

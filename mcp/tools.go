@@ -33,6 +33,11 @@ type Tool struct {
 	// TextOnly, for [AddToolWith], sends the function's return value only as text; a struct becomes
 	// its JSON. There is no structured content and no OutputSchema. The field is not sent.
 	TextOnly bool `json:"-"`
+
+	// MoreArguments, for [AddToolWith], accepts arguments that In lacks: those in InputSchema or,
+	// without one, any. In the context of the function, [Request.Arguments] has all arguments, as
+	// they were checked and with defaults. The field is not sent.
+	MoreArguments bool `json:"-"`
 }
 
 // ToolAnnotations are hints about a tool's effects. They are claims of the server: do not trust the
@@ -161,7 +166,7 @@ func AddTool[In, Out any](s *Server, name string, f func(context.Context, In) (O
 
 // AddToolWith is like [AddTool], for a tool whose description contains more than its types.
 // Non-zero fields of t take precedence over inferred ones. AddToolWith also panics if arguments in
-// the InputSchema do not fit In.
+// the InputSchema do not fit In; see [Tool.MoreArguments].
 func AddToolWith[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, error)) {
 	if f == nil {
 		panic(fmt.Sprintf("mcp: tool %q: the function is nil", t.Name))
@@ -174,19 +179,25 @@ func AddToolWith[In, Out any](s *Server, t Tool, f func(context.Context, In) (Ou
 // addTypedTool is the part of AddToolWith without type parameters, which is compiled only once. call
 // calls f with the arguments that in points to.
 func (s *Server) addTypedTool(t Tool, in, out reflect.Type, f any, call func(ctx context.Context, in any) (any, error)) {
-	input, output, err := completeTool(&t, in, valueType(out), f, s.options.TypeSchemas)
+	input, output, err := completeTool(&t, in, valueType(out), f, s.options.TypeSchemas, s.codecs)
 	if err != nil {
 		panic(fmt.Sprintf("mcp: tool %q: %v", t.Name, err))
 	}
-	encode := encoderFor(out, output, t.TextOnly)
+	encode, decode := encoderFor(out, output, t.TextOnly, s.codecs), s.codecs.Decode
+	if t.MoreArguments {
+		decode = s.codecs.DecodeLoose // the schema has been checked
+	}
 	run := func(ctx context.Context, arguments json.RawMessage) (Result, error) {
 		decoded := reflect.New(in).Interface()
 		arguments, err := input.Complete(arguments)
 		if err == nil {
-			err = schema.Decode(arguments, decoded)
+			err = decode(arguments, decoded)
 		}
 		if err != nil {
 			return Result{Value: ToolError("%v", err)}, nil
+		}
+		if t.MoreArguments {
+			ctx = WithRequest(ctx, RequestFrom(ctx).WithArguments(arguments))
 		}
 		out, err := call(ctx, decoded)
 		if err != nil {
@@ -282,6 +293,10 @@ func (s *Server) putTool(t Tool, run runTool, how registration) error {
 // tool error for any other failure, including an error of another server.
 func toolFailure(ctx context.Context, err error) (Result, error) {
 	var e *Error
+	var required *ElicitationRequiredError
+	if errors.As(err, &e) && e.Server == "" && errors.As(err, &required) {
+		return required.answer(ctx, err)
+	}
 	if errors.As(err, &e) && e.Server == "" || errors.Is(err, ErrInputRequired) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return Result{}, err
 	}

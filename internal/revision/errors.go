@@ -10,6 +10,8 @@ const (
 	CodeMissingCapability   = -32021
 	CodeUnsupportedRevision = -32022
 
+	codeElicitationRequired = -32042 // of revisions with URL elicitation and without rounds
+
 	codeResourceNotFound = -32002 // used up to 2025-11-25; later revisions use the code for invalid params
 )
 
@@ -26,7 +28,8 @@ func (r *Revision) Error(method string, e *jsonrpc.Error) *jsonrpc.Error {
 		return &jsonrpc.Error{Code: codeResourceNotFound, Message: e.Message, Data: e.Data}
 	case r.Tasks && MethodNamed(method).Task && e.Code == CodeMissingCapability && HasTasks(jsonrpc.Get(e.Data, "requiredCapabilities")):
 		return &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: e.Message, Data: e.Data} // the tool requires a task
-	case e.Code <= CodeHeaderMismatch && e.Code >= CodeUnsupportedRevision:
+	case e.Code == codeElicitationRequired && !r.ElicitationModes,
+		e.Code <= CodeHeaderMismatch && e.Code >= CodeUnsupportedRevision:
 		return &jsonrpc.Error{Code: jsonrpc.InternalError, Message: e.Message, Data: e.Data}
 	}
 	return e

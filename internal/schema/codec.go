@@ -25,8 +25,14 @@ var dialect = json.JoinOptions(
 	jsonv1.StringifyWithLegacySemantics(true),
 	jsonv1.FormatByteArrayAsArray(true),
 	jsonv1.FormatBytesWithLegacySemantics(true),
-	json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(encodeDuration), json.MarshalToFunc(encodeNumber))),
-	json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(decodeDuration), json.UnmarshalFromFunc(decodeNumber))),
+	json.WithMarshalers(ownMarshalers),
+	json.WithUnmarshalers(ownUnmarshalers),
+)
+
+// Codecs of types for which the dialect has a form of its own.
+var (
+	ownMarshalers   = json.JoinMarshalers(json.MarshalToFunc(encodeDuration), json.MarshalToFunc(encodeNumber))
+	ownUnmarshalers = json.JoinUnmarshalers(json.UnmarshalFromFunc(decodeDuration), json.UnmarshalFromFunc(decodeNumber))
 )
 
 // strict is the dialect of JSON that Junction receives in requests.
@@ -54,8 +60,10 @@ func DecodeLoose(raw []byte, v any) error { return decode(raw, v, dialect) }
 // Encode appends v to dst as compact JSON. The JSON has the same form as in encoding/json, except
 // for the differences in the package's documentation. If it returns an error, it returns dst
 // unchanged.
-func Encode(dst []byte, v any) ([]byte, error) {
-	text, err := json.Marshal(v, sent)
+func Encode(dst []byte, v any) ([]byte, error) { return encode(dst, v, sent) }
+
+func encode(dst []byte, v any, options json.Options) ([]byte, error) {
+	text, err := json.Marshal(v, options)
 	if err != nil {
 		return dst, fmt.Errorf("cannot encode %T as JSON: %w", v, err)
 	}

@@ -21,6 +21,7 @@ type field struct {
 	optional bool         // the tag has the option omitempty or omitzero
 	quoted   bool         // the tag has the option string: numbers are in quotes
 	embed    bool
+	codecs   *Codecs
 	maybe    bool // an embedded pointer on the path may be nil
 }
 

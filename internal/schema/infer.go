@@ -43,6 +43,8 @@ type Options struct {
 	Docs Docs
 	// Types contains schemas of types that have no method MCPSchema.
 	Types map[reflect.Type]json.RawMessage
+	// Codecs encodes and decodes values. It may be nil.
+	Codecs *Codecs
 	// Output is set if the values are only encoded. Their type may then belong to another module,
 	// and struct tags that do not fit are ignored.
 	Output bool
@@ -346,6 +348,7 @@ func (b *builder) field(f field) (*shape, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.codecs = b.Codecs
 	if doc := b.Docs[docKey(f.owner)+"."+f.Name]; doc != "" {
 		s.Description = doc
 	}

@@ -32,7 +32,7 @@ type shape struct {
 	Header      string           `json:"x-mcp-header,omitempty"`
 	Definitions namedShapes      `json:"$defs,omitempty"`
 
-	raw      json.RawMessage // schema that the type defines itself; only title and description are added to it
+	raw      json.RawMessage // schema that the type defines itself; only words, a default and examples are added to it
 	narrowed bool            // the schema allows less than the Go type can contain
 }
 
@@ -106,7 +106,7 @@ func (s *shape) contains(such func(*shape) bool) bool {
 }
 
 // MarshalJSON encodes the shape. If the type defines its own schema, it adds the title and the
-// description to it, unless they are present.
+// description to it, unless they are present, and the default and examples of the field.
 func (s *shape) MarshalJSON() ([]byte, error) {
 	if s.raw == nil {
 		type members shape
@@ -125,6 +125,27 @@ func (s *shape) MarshalJSON() ([]byte, error) {
 	if s.Description != "" && memberOf(s.raw, "description") == nil {
 		w.String("description", s.Description)
 	}
-	w.Members(s.raw)
+	if s.Default == nil && s.Examples == nil {
+		w.Members(s.raw)
+		return w.Bytes(), nil
+	}
+	var ofField []string // members that a tag of the field replaces
+	if s.Default != nil {
+		ofField = append(ofField, "default")
+	}
+	if s.Examples != nil {
+		ofField = append(ofField, "examples")
+	}
+	w.Members(s.raw, ofField...)
+	if s.Default != nil {
+		w.Raw("default", json.RawMessage(s.Default))
+	}
+	if s.Examples != nil {
+		w.Array("examples")
+		for _, example := range s.Examples {
+			w.Element(json.RawMessage(example))
+		}
+		w.End()
+	}
 	return w.Bytes(), nil
 }

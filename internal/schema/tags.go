@@ -158,7 +158,7 @@ func applyValues(s *shape, f field) error {
 			err = s.admits(value)
 		}
 		if err == nil && !f.quoted {
-			err = Decode(value, reflect.New(f.Type).Interface())
+			err = f.codecs.Decode(value, reflect.New(f.Type).Interface())
 		}
 		if err != nil {
 			return fmt.Errorf("tag %s:%q: %w", name, text, err)

@@ -26,6 +26,7 @@ type sessionStream struct {
 	ctx      context.Context
 	out      Sender
 	requests sync.WaitGroup // for resources and tasks
+	ready    chan struct{}  // closed when out accepts notifications
 
 	// The session's lock guards these.
 	begun     bool // set when out accepts notifications
@@ -51,7 +52,7 @@ type subscription struct {
 // acknowledgements. The caller must call run, which sends the server's notifications to out until
 // ctx is done. Changes since the last Listen, or since the handshake, come first.
 func (s *Session) Listen(ctx context.Context, out Sender) (run func() error, err error) {
-	st := &sessionStream{ctx: ctx, out: seen{out, s.line()}, resources: map[string]*subscription{}}
+	st := &sessionStream{ctx: ctx, out: seen{out, s.line()}, ready: make(chan struct{}), resources: map[string]*subscription{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stream != nil {
@@ -76,6 +77,7 @@ func (s *Session) begin() (lists *subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stream.begun = true
+	close(s.stream.ready)
 	for uri, mark := range s.resources {
 		if l := s.stream.resources[uri]; l != nil {
 			s.stream.requests.Go(l.run) // subscribed before run was called
@@ -85,6 +87,27 @@ func (s *Session) begin() (lists *subscription) {
 	}
 	s.followAll()
 	return s.newSubscription("", s.mark)
+}
+
+// errNoStream is the error if the session has no stream for notifications outside of calls.
+var errNoStream = errors.New("the client has no stream open for notifications outside of calls")
+
+// notify sends a notification that belongs to no call.
+func (s *Session) notify(ctx context.Context, method string, params json.RawMessage) error {
+	s.mu.Lock()
+	st := s.stream
+	s.mu.Unlock()
+	if st == nil {
+		return errNoStream
+	}
+	select {
+	case <-st.ready:
+	case <-st.ctx.Done():
+		return errNoStream
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return st.out.Send(ctx, jsonrpc.AppendNotification(nil, method, params))
 }
 
 // newSubscription prepares a listen request. The caller holds the session's lock, and a stream must

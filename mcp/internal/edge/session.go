@@ -65,6 +65,7 @@ func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 func (e *Edge) begin(ctx context.Context, dst []byte, m *jsonrpc.Message, from From, r *revision.Revision) (*Session, Reply) {
 	s := &Session{edge: e, revision: r, key: from.Key, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
 	s.principal.Store(from.Principal)
+	s.values.SendWith(s.notify)
 	s.held.most, s.held.whole, s.held.caller = maxSessionHeld, e.sessions, share.Of(ctx)
 	if fault := s.describe(m); fault != nil {
 		return nil, refuse(dst, m.ID, fault)

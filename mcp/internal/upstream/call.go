@@ -88,7 +88,7 @@ func (c *conn) register(k *call, req *mcp.Request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing {
-		return c.named(req, mcp.ErrClosed)
+		return c.named(req, c.reason())
 	}
 	if !c.places.Take(k.by) {
 		return c.named(req, fmt.Errorf("%d requests already wait for a response or for their cancellation, or a quarter of that number from one caller; try again later", maxCalls))

@@ -62,6 +62,8 @@ const (
 	notificationAcknowledged = "notifications/subscriptions/acknowledged"
 	notificationUpdated      = "notifications/resources/updated"
 	notificationTaskStatus   = "notifications/tasks/status"
+
+	notificationElicitComplete = "notifications/elicitation/complete"
 )
 
 // A conn is a connection to one server.
@@ -163,12 +165,35 @@ func (c *conn) Done() <-chan struct{} { return c.done }
 
 // Err implements [mcp.Conn].
 func (c *conn) Err() error {
-	if err := c.link.Err(); err != nil {
+	c.mu.Lock()
+	lost := c.lost
+	c.mu.Unlock()
+	if err := c.link.Err(); err != nil && !errors.Is(lost, mcp.ErrLost) {
 		return err
 	}
+	return lost
+}
+
+// Lose closes the connection because of err, which wraps [mcp.ErrLost]. It implements the method that
+// [mcp.ClientOptions.KeepAlive] needs.
+func (c *conn) Lose(err error) {
+	c.end(err)
+	_ = c.Close()
+}
+
+// whyClosed returns the error of a request after the connection was closed.
+func (c *conn) whyClosed() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.lost
+	return c.reason()
+}
+
+// reason is whyClosed for callers that hold the lock.
+func (c *conn) reason() error {
+	if errors.Is(c.lost, mcp.ErrLost) {
+		return c.lost
+	}
+	return mcp.ErrClosed
 }
 
 // end marks the connection as done. The error err is the reason if the link has none.

@@ -41,7 +41,7 @@ func (c *conn) failed(s *session, req *mcp.Request, err error) error {
 	}
 	noResponse := errors.Is(err, link.ErrNoResponse)
 	if errors.Is(err, mcp.ErrClosed) {
-		err = mcp.ErrClosed // without the text about the expected message
+		err = c.whyClosed() // without the text about the expected message
 	}
 	failed := c.named(req, err)
 	switch {

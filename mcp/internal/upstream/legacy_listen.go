@@ -144,6 +144,10 @@ func (e *legacy) notify(s *session, m *jsonrpc.Message) {
 		e.withdraw(askedKey{s, jsonrpc.ID(m.Members.Get("requestId")).Plain()})
 		return
 	}
+	if m.Method == notificationElicitComplete {
+		e.elicitComplete(m)
+		return
+	}
 	of := "uri"
 	if m.Method == notificationTaskStatus {
 		of = "taskId"

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 )
-
-// codeElicitationRequired is the error code of a server of 2025-11-25 if the user must visit a web
-// page before a call (client/elicitation, URL mode errors).
-const codeElicitationRequired = -32042
 
 // statePages is the key of the request state for the pages between two rounds, while the client
 // asks its user. The server must not get the call again before the user has accepted.
@@ -29,7 +26,7 @@ type requiredPages struct {
 // pagesRequired returns the pages in an error of the server, or nil.
 func pagesRequired(err error) *requiredPages {
 	var fault *mcp.Error
-	if !errors.As(err, &fault) || fault.Code != codeElicitationRequired {
+	if !errors.As(err, &fault) || fault.Code != mcp.CodeURLElicitationRequired {
 		return nil
 	}
 	var data struct {
@@ -48,7 +45,7 @@ func requiredBefore(req *mcp.Request) *requiredPages {
 		return nil
 	}
 	message, _ := jsonrpc.Unquote(jsonrpc.Get(kept, "message"))
-	return pagesRequired(&mcp.Error{Code: codeElicitationRequired, Message: message, Data: jsonrpc.Get(kept, "data")})
+	return pagesRequired(&mcp.Error{Code: mcp.CodeURLElicitationRequired, Message: message, Data: jsonrpc.Get(kept, "data")})
 }
 
 // visit asks the user to visit the pages.
@@ -80,4 +77,27 @@ func (p *requiredPages) visit(ctx context.Context, c *conn, s *session, req *mcp
 		}
 	}
 	return nil
+}
+
+// elicitComplete passes a notification that a page is done to the client's Peer. It drops the
+// notification if too many messages outside of calls are being handled.
+func (e *legacy) elicitComplete(m *jsonrpc.Message) {
+	peer := e.options.Peer
+	if peer == nil {
+		return
+	}
+	select {
+	case e.outsideSlots <- struct{}{}:
+	default:
+		e.log.Debug("mcp: a notification was dropped: too many are being handled", "server", e.options.Name, "method", m.Method)
+		return
+	}
+	method, params := m.Method, slices.Clone(m.Params) // the reader reuses m
+	runs := e.spawn(func() {
+		defer func() { <-e.outsideSlots }()
+		_ = peer.Notify(e.ctx, method, params) // a Peer of this process
+	})
+	if !runs {
+		<-e.outsideSlots
+	}
 }

@@ -1,0 +1,143 @@
+package migrate
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected parts of testdata")
+
+// Each archive of testdata holds Go files, the files in want/ that they become, and the report.
+func TestTagsAreRewritten(t *testing.T) {
+	archives, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("no archives: %v", err)
+	}
+	for _, path := range archives {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) { testArchive(t, path) })
+	}
+}
+
+func testArchive(t *testing.T, path string) {
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	wanted := map[string]string{}
+	var kept []txtar.File
+	for _, f := range archive.Files {
+		if strings.HasPrefix(f.Name, "want/") || f.Name == "report" {
+			wanted[f.Name] = string(f.Data)
+			continue
+		}
+		kept = append(kept, f)
+		if err := os.WriteFile(filepath.Join(folder, f.Name), f.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := map[string]string{"report": run(t, folder, true)}
+	for _, f := range kept {
+		text, err := os.ReadFile(filepath.Join(folder, f.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(text, f.Data) {
+			got["want/"+f.Name] = string(text)
+		}
+	}
+	if *update {
+		for _, name := range []string{"want/in.go", "report"} {
+			kept = append(kept, txtar.File{Name: name, Data: []byte(got[name])})
+		}
+		archive.Files = kept
+		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if len(got) != len(wanted) {
+		t.Errorf("%d files, %d are expected", len(got), len(wanted))
+	}
+	for name, want := range wanted {
+		if got[name] != want {
+			t.Errorf("%s is\n%s\nexpected\n%s", name, got[name], want)
+		}
+	}
+	if again := run(t, folder, true); !strings.Contains(again, "\n0 tags in 0 files") && !strings.HasPrefix(again, "0 tags in 0 files") {
+		t.Errorf("a second run reports\n%s", again)
+	}
+}
+
+// run runs the command in a folder, and returns its report without the folder's name.
+func run(t *testing.T, folder string, write bool) string {
+	t.Helper()
+	var report, difference bytes.Buffer
+	err := Run([]string{folder}, Options{Write: write, Report: &report, Diff: &difference})
+	if left := strings.Contains(report.String(), ".go:"); err != nil && !errors.Is(err, ErrLeft) || errors.Is(err, ErrLeft) && !left {
+		t.Error(err)
+	}
+	return strings.ReplaceAll(report.String(), folder+string(filepath.Separator), "")
+}
+
+func TestWithoutWriteFilesStay(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "in.go")
+	source := "package p\n\ntype In struct {\n\tA string `jsonschema:\"text\"`\n}\n"
+	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var report, difference bytes.Buffer
+	if err := Run([]string{folder}, Options{Report: &report, Diff: &difference}); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := os.ReadFile(path); string(text) != source {
+		t.Errorf("the file is now\n%s", text)
+	}
+	for _, want := range []string{"-\tA string `jsonschema:\"text\"`\n", "+\tA string `doc:\"text\"`\n"} {
+		if !strings.Contains(difference.String(), want) {
+			t.Errorf("the difference lacks %q:\n%s", want, difference.String())
+		}
+	}
+	if want := "1 tags in 1 files would be rewritten; -w writes the files\n"; report.String() != want {
+		t.Errorf("the report is %q, expected %q", report.String(), want)
+	}
+}
+
+func TestFilesThatCannotBeReadAreErrors(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "in.go"), []byte("package p // jsonschema\n\ntype {"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{folder, filepath.Join(folder, "absent")} {
+		if err := Run([]string{path}, Options{Report: new(bytes.Buffer), Diff: new(bytes.Buffer)}); err == nil {
+			t.Errorf("no error for %s", path)
+		}
+	}
+}
+
+// Rewritten files are Go, a second run changes nothing, and no text gets lost.
+func FuzzSource(f *testing.F) {
+	for _, text := range []string{`jsonschema:"required,description=a\\, b,enum=x"`, `json:"a" mcp:"t"`, `jsonschema:"multipleOf=5,description=,,"`, `x:"`} {
+		f.Add(text, true)
+		f.Add(text, false)
+	}
+	f.Fuzz(func(t *testing.T, text string, optional bool) {
+		source := []byte("package p\n\ntype In struct {\n\tA string " + literal(text) + "\n}\n")
+		once, _, _, err := Source("in.go", source, optional)
+		if err != nil {
+			return
+		}
+		twice, tags, _, err := Source("in.go", once, optional)
+		if err != nil || tags != 0 || !bytes.Equal(once, twice) {
+			t.Errorf("%q becomes\n%s\nand then (%v)\n%s", text, once, err, twice)
+		}
+	})
+}
