@@ -1,51 +1,45 @@
 package main
 
 import (
-	"runtime"
-	"runtime/debug"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
-	"github.com/junction-mcp/junction/internal/revision"
 )
 
-func TestTheVersionIsPrintedByCommandAndFlag(t *testing.T) {
-	clitest.Alone(t)
-	for _, args := range [][]string{{"version"}, {"--version"}} {
-		got := runs(t, "", args...)
-		if got.code != cli.ExitOK || got.stderr != "" || !strings.HasPrefix(got.stdout, "junction "+cli.Version+" (") {
-			t.Errorf("%v: %+v", args, got)
-		}
-		for _, want := range append(revision.Legacy(), revision.Latest().Name, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH) {
-			if !strings.Contains(got.stdout, want) {
-				t.Errorf("%v does not print %s: %s", args, want, got.stdout)
-			}
-		}
-	}
-	if got := runs(t, "", "version", "please"); got.code != cli.ExitUsage || !strings.Contains(got.stderr, `"please"`) {
-		t.Errorf("with an argument: %+v", got)
-	}
-}
-
-func TestVersionNamesTheCommit(t *testing.T) {
-	setting := func(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: key, Value: value} }
-	commit := setting("vcs.revision", "0123456789abcdef0123")
+func TestVersionCheck(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		info *debug.BuildInfo
-		want string
+		name, body string
+		status     int
+		newest     string
+		err        string
 	}{
-		{"nothing is known", nil, ""},
-		{"a build outside of a repository", &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, ""},
-		{"a release that was installed", &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}, "v1.2.3, "},
-		{"a repository", &debug.BuildInfo{Settings: []debug.BuildSetting{commit, setting("vcs.modified", "false")}}, "0123456789ab, "},
-		{"a repository with changes", &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3+dirty"}, Settings: []debug.BuildSetting{commit, setting("vcs.modified", "true")}}, "0123456789ab-dirty, "},
-		{"a revision that is short", &debug.BuildInfo{Settings: []debug.BuildSetting{setting("vcs.revision", "7")}}, "7, "},
+		{"a release", `{"tag_name":"v1.2.3"}`, 200, "1.2.3", ""},
+		{"none yet", `{"message":"Not Found"}`, 404, "", "404"},
+		{"no version", `{"tag_name":"\u001b[31mnightly"}`, 200, "", "not a version"},
+		{"no JSON", `<html>`, 200, "", "invalid character"},
+		{"too large", `{"x":"` + strings.Repeat("a", 2<<20) + `","tag_name":"v1.2.3"}`, 200, "", "unexpected EOF"},
 	} {
-		if got := built(test.info); got != test.want {
-			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		t.Run(test.name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(test.status)
+				w.Write([]byte(test.body))
+			}))
+			defer s.Close()
+			newest, err := newestVersion(t.Context(), s.Client(), s.URL)
+			if newest != test.newest || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+				t.Errorf("newestVersion returned %q, %v", newest, err)
+			}
+		})
+	}
+	for _, test := range []struct{ current, newest, says string }{
+		{"0.1.0", "0.2.0", "0.2.0 is available"},
+		{"0.1.0", "0.1.0", "newest"},
+		{"0.2.0-rc.1", "0.2.0", "0.2.0 is available"},
+		{"0.2.0", "0.1.9", "newest"},
+	} {
+		if got := comparison(test.current, test.newest); !strings.Contains(got, test.says) {
+			t.Errorf("%s and %s: %q", test.current, test.newest, got)
 		}
 	}
 }

@@ -51,19 +51,21 @@ func main() {
 	name := flag.String("name", "junction", "`NAME` of the image")
 	tag := flag.String("tag", "", "`TAG` of the image")
 	arch := flag.String("arch", "amd64,arm64", "build for these `ARCHITECTURES`")
+	binaries := flag.String("binaries", "", "use the binaries linux_amd64/junction and so on in this `FOLDER` and build none")
 	flag.Parse()
 	if *out == "" || *tag == "" || flag.NArg() > 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := build(context.Background(), *out, *name, *tag, strings.Split(*arch, ",")); err != nil {
+	if err := build(context.Background(), *out, *name, *tag, *binaries, strings.Split(*arch, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
 	}
 }
 
-// build builds the image for each architecture, and writes all to out.
-func build(ctx context.Context, out, name, tag string, arches []string) (err error) {
+// build builds the image for each architecture, and writes all to out. Without a folder of binaries
+// it builds these, too.
+func build(ctx context.Context, out, name, tag, binaries string, arches []string) (err error) {
 	work, err := os.MkdirTemp("", "junction-image-")
 	if err != nil {
 		return err
@@ -81,7 +83,9 @@ func build(ctx context.Context, out, name, tag string, arches []string) (err err
 	var images []image
 	for _, arch := range arches {
 		binary := filepath.Join(work, "junction-"+arch)
-		if err := compile(ctx, binary, arch); err != nil {
+		if binaries != "" {
+			binary = filepath.Join(binaries, "linux_"+arch, "junction")
+		} else if err := compile(ctx, binary, arch); err != nil {
 			return err
 		}
 		one, err := push(ctx, store, binary, arch)
@@ -162,7 +166,7 @@ func push(ctx context.Context, store content.Pusher, binary, arch string) (i ima
 			ExposedPorts: map[string]struct{}{"7717/tcp": {}, "9464/tcp": {}},
 			Volumes:      map[string]struct{}{"/" + stateFolder: {}, "/" + cacheFolder: {}},
 			StopSignal:   "SIGTERM",
-			Labels:       map[string]string{"org.opencontainers.image.title": "Junction", "org.opencontainers.image.licenses": "Apache-2.0"},
+			Labels:       map[string]string{"org.opencontainers.image.title": "Junction", "org.opencontainers.image.licenses": "Apache-2.0", "io.modelcontextprotocol.server.name": "io.github.junction-mcp/junction"},
 		},
 		RootFS:  ocispec.RootFS{Type: "layers", DiffIDs: []digest.Digest{digest.FromBytes(plain)}},
 		History: []ocispec.History{{Created: &began, CreatedBy: "deploy/image"}},
