@@ -29,6 +29,8 @@ const (
 	// early is the part of a limit that calls may use before the first sync of a counter, divided by
 	// the number of replicas.
 	early = 0.1
+	// maxAhead is by how much the measured time of another replica may be ahead.
+	maxAhead = 5 * time.Second
 )
 
 // Shares counts the requests to all replicas of a service together. Each replica takes parts of what
@@ -326,7 +328,7 @@ func (c *sharedCount) sync(ctx context.Context, end bool) (idle bool) {
 	back, spent := c.have, c.spent
 	c.have = 0
 	c.mu.Unlock()
-	level, took, err := c.exchange(ctx, now, back-spent, !idle && !c.after)
+	level, took, err := c.exchange(ctx, back-spent, !idle && !c.after)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.release()
@@ -343,11 +345,13 @@ func (c *sharedCount) sync(ctx context.Context, end bool) (idle bool) {
 	return idle
 }
 
-// exchange adds to the level in the store, and takes a part of it if needed.
-func (c *sharedCount) exchange(ctx context.Context, now time.Time, add float64, needs bool) (level, took float64, err error) {
+// exchange adds to the level in the store, and takes a part of it if needed. Times in the store are those
+// of its clock, as measured by each replica.
+func (c *sharedCount) exchange(ctx context.Context, add float64, needs bool) (level, took float64, err error) {
 	g := c.shares.group
 	for range maxTries {
 		e, err := g.Get(ctx, c.key)
+		now := g.Now()
 		stored := storedCount{c.most, now}
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			return 0, 0, err
@@ -355,7 +359,7 @@ func (c *sharedCount) exchange(ctx context.Context, now time.Time, add float64, 
 		if err == nil && json.Unmarshal(e.Value, &stored) != nil { // no replica wrote this
 			stored = storedCount{0, now}
 		}
-		if stored.At.After(now) { // of a replica whose clock is ahead
+		if stored.At.Sub(now) > maxAhead { // no replica measured that
 			stored.At = now
 		}
 		stored.Level = max(stored.Level, -c.most)
