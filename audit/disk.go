@@ -43,11 +43,12 @@ type disk struct {
 	clock    clock
 	headFile *os.File
 	head     head
-	headAt   time.Time // time of the last write of the head
-	headDue  bool      // whether lines were written since
-	unsigned int       // number of lines since the last checkpoint
-	due      bool      // whether a checkpoint is due
-	moved    bool      // whether a file was begun or removed since the last checkpoint
+	headAt   time.Time                  // time of the last write of the head
+	headDue  bool                       // whether lines were written since
+	unsigned int                        // number of lines since the last checkpoint
+	due      bool                       // whether a checkpoint is due
+	moved    bool                       // whether a file was begun or removed since the last checkpoint
+	ended    func(seq uint64, d digest) // called with each checkpoint; may be nil
 	out      []byte
 	headText []byte
 }
@@ -257,6 +258,9 @@ func (d *disk) write(g *group) error {
 	d.unsigned, d.notes, d.expired = unsigned, nil, nil
 	if checkpoint {
 		d.due, d.moved = false, false
+		if d.ended != nil {
+			d.ended(end.Seq, end.digest)
+		}
 	}
 	d.wrote = d.now
 	if d.began.IsZero() && calls > 0 {

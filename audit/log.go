@@ -55,6 +55,9 @@ type Options struct {
 	// Written is called with written lines, several at a time, each with its line break. It must
 	// neither block nor keep the lines. It may be nil.
 	Written func(lines []byte)
+	// Witness, if not nil, gets the end of the log each second in which the log grew, and when it is
+	// closed.
+	Witness *Witness
 	// Logger logs errors; the default is slog.Default().
 	Logger *slog.Logger
 }
@@ -89,6 +92,8 @@ type Log struct {
 	armed   bool     // whether timer runs
 	closed  bool
 	failing error // error of the last write; nil if it succeeded
+
+	witnessing *witnessing // nil without a witness
 
 	folds folds
 	disk  disk // belongs to the goroutine whose token turn holds
@@ -159,6 +164,11 @@ func Open(dir string, o Options) (*Log, error) {
 	l.ageing = time.AfterFunc(l.agePause(), l.age)
 	l.heading = time.AfterFunc(headTime, l.writeHead)
 	l.mu.Unlock()
+	if o.Witness != nil {
+		if err := l.witness(); err != nil {
+			return nil, errors.Join(fmt.Errorf("audit: %s: %w", dir, err), l.Close())
+		}
+	}
 	for _, why := range notes {
 		o.Logger.Warn("audit: "+why, "folder", dir)
 		_ = l.Note(&Record{Kind: KindNote, Reason: why})
@@ -458,6 +468,9 @@ func (l *Log) Close() error {
 	l.heading.Stop()
 	l.disk.due = true
 	l.write()
+	if l.witnessing != nil {
+		l.witnessing.close()
+	}
 	err := l.Err()
 	var errs []error
 	for _, f := range []*os.File{l.disk.file, l.disk.headFile} {

@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
@@ -36,6 +38,9 @@ type Report struct {
 	// Unsigned is the number of lines after the last checkpoint. Without the private key, changes
 	// of these lines cannot be detected.
 	Unsigned int `json:"unsigned"`
+	// Witnessed is the number of the last line that the store of replicas has as an end of the log. It
+	// is 0 without a store, or if the store does not know the log.
+	Witnessed uint64 `json:"witnessed,omitempty"`
 	// Count is the number of faults.
 	Count int `json:"faultCount"`
 	// Faults lists the first hundred places where the log was changed. It is empty if the log is
@@ -70,16 +75,51 @@ func (f Fault) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 // repeated or moved; an end that was cut off; or a file that was replaced. It can be called while
 // the log is written.
 //
-// It cannot detect that the whole folder was replaced by an older copy of itself. To detect that,
-// keep checkpoints elsewhere, for example by exporting the log.
+// It cannot detect that the whole folder was replaced by an older copy of itself. To detect that, use
+// [VerifyWith], or keep checkpoints elsewhere, for example by exporting the log.
 func Verify(dir string, k *Key) (*Report, error) {
-	return verify(dir, &verification{key: k, public: k.Public()})
+	return VerifyWith(dir, VerifyOptions{Key: k})
 }
 
 // VerifyPublic is like Verify, but needs only the public key. It verifies the log up to its last
 // checkpoint, and does not detect lines that were cut off after a checkpoint.
 func VerifyPublic(dir string, k ed25519.PublicKey) (*Report, error) {
-	return verify(dir, &verification{public: k})
+	return VerifyWith(dir, VerifyOptions{Public: k})
+}
+
+// VerifyOptions configure a verification. Either Key or Public is required.
+type VerifyOptions struct {
+	Key    *Key
+	Public ed25519.PublicKey
+	// Witnessed are the ends of logs that a store has. They must have been read before. The log must
+	// have those of its own id, and those of the folder on the machine with the name Host.
+	Witnessed []Witnessed
+	Host      string
+}
+
+// VerifyWith is like [Verify] or [VerifyPublic], and compares the log with the ends that a store has. If
+// there is no log in the folder, but the store has the end of one, that is a fault.
+func VerifyWith(dir string, o VerifyOptions) (*Report, error) {
+	v := &verification{key: o.Key, public: o.Public, witnessed: o.Witnessed, host: o.Host, digests: map[uint64]digest{}}
+	if o.Key != nil {
+		v.public = o.Key.Public()
+	}
+	report, err := verify(dir, v)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return report, err
+	}
+	if at, err := filepath.Abs(dir); err == nil {
+		dir = at
+	}
+	for _, w := range o.Witnessed {
+		if w.Host == o.Host && w.Folder == dir && w.isAuthentic(w.Chain, v.public) {
+			v.report.Faults = []Fault{}
+			v.report.Witnessed = w.Seq
+			v.fault(fmt.Sprintf("the log is missing: the store of the replicas has its line %d, of %s", w.Seq, w.Time.Format(time.RFC3339)))
+			return &v.report, nil
+		}
+	}
+	return nil, err
 }
 
 // A verification is one pass through a log.
@@ -98,6 +138,10 @@ type verification struct {
 	prev   line
 	open   int  // number of lines since the end of a group
 	begins head // beginning of the log according to the last checkpoint
+
+	witnessed []Witnessed
+	host      string
+	digests   map[uint64]digest // of the lines that ends name
 
 	reported []Span // removed lines according to a line that is not authenticated yet
 	gaps     []gap
@@ -136,12 +180,17 @@ func verify(dir string, v *verification) (*Report, error) {
 	if len(files) == 0 && errors.Is(v.headErr, fs.ErrNotExist) {
 		return nil, fmt.Errorf("audit: %s has no log: %w", dir, fs.ErrNotExist)
 	}
+	ends := v.ends(root, dir)
+	for _, e := range ends {
+		v.digests[e.Seq] = digest{}
+	}
 	for _, name := range files {
 		if err := v.readFile(root, name); err != nil {
 			return nil, fmt.Errorf("audit: %w", err)
 		}
 	}
 	v.end()
+	v.checkEnds(ends)
 	return &v.report, nil
 }
 
@@ -210,6 +259,9 @@ func (v *verification) line(text []byte) {
 			v.acceptRemoved()
 		}
 		v.open = 0
+	}
+	if _, names := v.digests[l.seq]; names {
+		v.digests[l.seq] = l.digest
 	}
 	if v.headErr == nil && l.seq == v.head.Seq {
 		v.seenHead = true

@@ -139,7 +139,8 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	from, now := addressOf(r), time.Now()
 	w := waiter{share.Site(r.RemoteAddr), "from " + from + " " + name}
 	most := s.options.FailedLogins
-	counted := []attempt{{"login " + from + " " + name, most}, {"login from " + from, manyTimes * most}, {"login of " + name, manyTimes * most}}
+	// The count of the address is first: once it refuses, the address makes no further counts.
+	counted := []attempt{{"login from " + from, manyTimes * most}, {"login " + from + " " + name, most}, {"login of " + name, manyTimes * most}}
 	known := s.lastUserOf(r)
 	if known.User == name { // all browsers of a user are one site, because each login adds another known browser
 		w = waiter{"browsers of " + name, "in " + known.ID}
@@ -157,7 +158,7 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	wrong := false
 	defer func() {
 		if !wrong { // the password was right, or was not checked
-			s.forget(r.Context(), now, attemptTime, counted...)
+			s.forget(r.Context(), attemptTime, counted...)
 		}
 	}()
 	u, err := s.options.Users.find(name)

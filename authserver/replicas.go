@@ -115,8 +115,8 @@ func (s *Server) take(ctx context.Context, now time.Time, in time.Duration, all 
 		return true
 	}
 	for i, one := range all {
-		if counted, err := s.takeShared(ctx, now, in, one, 1); err == nil && !counted {
-			s.forget(ctx, now, in, all[:i]...)
+		if counted, err := s.takeShared(ctx, in, one, 1); err == nil && !counted {
+			s.forget(ctx, in, all[:i]...)
 			s.attempts.forget(all[i:]...)
 			return false
 		}
@@ -125,18 +125,18 @@ func (s *Server) take(ctx context.Context, now time.Time, in time.Duration, all 
 }
 
 // forget subtracts attempts that succeeded.
-func (s *Server) forget(ctx context.Context, now time.Time, in time.Duration, all ...attempt) {
+func (s *Server) forget(ctx context.Context, in time.Duration, all ...attempt) {
 	s.attempts.forget(all...)
 	if s.options.Replicas == nil {
 		return
 	}
 	for _, one := range all {
-		_, _ = s.takeShared(context.WithoutCancel(ctx), now, in, one, -1) // after an error it counts until its time is over
+		_, _ = s.takeShared(context.WithoutCancel(ctx), in, one, -1) // after an error it counts until its time is over
 	}
 }
 
-// takeShared adds to a counter in the store, unless it is at its limit.
-func (s *Server) takeShared(ctx context.Context, now time.Time, in time.Duration, one attempt, add int) (counted bool, err error) {
+// takeShared adds to a counter in the store, unless it is at its limit. A counter of 0 ends soon.
+func (s *Server) takeShared(ctx context.Context, in time.Duration, one attempt, add int) (counted bool, err error) {
 	key := attemptPrefix + hash(one.name)
 	for {
 		var t sharedTries
@@ -144,6 +144,7 @@ func (s *Server) takeShared(ctx context.Context, now time.Time, in time.Duration
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			return false, err
 		}
+		now := s.options.Replicas.Now()
 		if !now.Before(t.Until) {
 			t = sharedTries{Until: now.Add(in)}
 		}
@@ -151,7 +152,11 @@ func (s *Server) takeShared(ctx context.Context, now time.Time, in time.Duration
 			return false, nil
 		}
 		t.Count = max(0, t.Count+add)
-		_, err = s.swap(ctx, key, version, t, max(time.Until(t.Until), time.Second))
+		keep := max(t.Until.Sub(now), time.Second)
+		if t.Count == 0 {
+			keep = time.Second
+		}
+		_, err = s.swap(ctx, key, version, t, keep)
 		if !errors.Is(err, state.ErrConflict) {
 			return err == nil, err
 		}

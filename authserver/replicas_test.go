@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -108,7 +109,9 @@ func TestTokensHoldWhileTheStoreIsAway(t *testing.T) {
 }
 
 // Failed logins and registrations count at all replicas together.
-func TestAttemptsCountAtAllReplicas(t *testing.T) {
+func TestAttemptsCountAtAllReplicas(t *testing.T) { synctest.Test(t, attemptsCountAtAllReplicas) }
+
+func attemptsCountAtAllReplicas(t *testing.T) {
 	store := state.NewMemory(0)
 	defer store.Close()
 	all := []*site{replica(t, store), replica(t, store), replica(t, store)}
@@ -123,12 +126,16 @@ func TestAttemptsCountAtAllReplicas(t *testing.T) {
 	if taken != 10 {
 		t.Errorf("%d of 10 were counted", taken)
 	}
-	all[0].forget(ctx, now, time.Minute, one)
+	all[0].forget(ctx, time.Minute, one)
 	if !all[1].take(ctx, now, time.Minute, one) || all[2].take(ctx, now, time.Minute, one) {
 		t.Error("an attempt that succeeded counts")
 	}
-	if !all[2].take(ctx, now.Add(time.Minute), time.Minute, one) {
+	time.Sleep(time.Minute)
+	if now = time.Now(); !all[2].take(ctx, now, time.Minute, one) {
 		t.Error("an attempt counts after its time")
+	}
+	for range 10 {
+		all[0].take(ctx, now, time.Minute, attempt{"other", 100})
 	}
 	taken = 0
 	for range 120 {
@@ -139,4 +146,37 @@ func TestAttemptsCountAtAllReplicas(t *testing.T) {
 	if taken != 90 {
 		t.Errorf("%d attempts were left of 100 after 10 that counted", taken)
 	}
+}
+
+// One address makes a bounded number of counts in the store, whatever names it tries at which replica.
+func TestAnAddressMakesFewCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := state.NewMemory(0)
+		defer store.Close()
+		all := []*site{replica(t, store), replica(t, store), replica(t, store)}
+		counts := func() int {
+			t.Helper()
+			entries, err := store.List(t.Context(), attemptPrefix, "", 100_000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(entries)
+		}
+		for i := range 3000 {
+			r := httptest.NewRequest(http.MethodPost, issuer+loginPath, nil)
+			r.RemoteAddr = "192.0.2.1:1"
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond) // it does not wait for its turn
+			if _, err := all[i%3].check(r.WithContext(ctx), fmt.Sprint("name", i), "wrong"); err == nil {
+				t.Fatal("a wrong password is accepted")
+			}
+			cancel()
+		}
+		if n := counts(); n > 2*manyTimes*defaultFailedLogins+1 {
+			t.Errorf("%d counts", n)
+		}
+		time.Sleep(attemptTime)
+		if n := counts(); n > 0 {
+			t.Errorf("%d counts are left", n)
+		}
+	})
 }

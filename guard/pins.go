@@ -41,10 +41,14 @@ type Pins struct {
 	mu     sync.Mutex
 	path   string
 	shared *replicas.Group // has the pins in place of a file; nil for a file
+	saving sync.Mutex      // held by a Save into shared, so that a later one has later changes
 	kept   pinned
+	changes
+}
 
-	// forgotten and fresh are the changes since the file was read. Servers in forgotten were
-	// removed before the pins in fresh were added.
+// changes are those since the pins were read or saved. Servers in forgotten were removed before the pins
+// in fresh were added.
+type changes struct {
 	forgotten map[string]bool
 	fresh     pinned
 }

@@ -48,11 +48,11 @@ func Load(path string) (*Pins, error) {
 // The file is replaced as a whole, readable only by its owner, under a lock next to it. Saving pins
 // that were not loaded is an error.
 func (p *Pins) Save() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.shared != nil {
 		return p.saveShared(context.Background())
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.path == "" {
 		return errors.New("approved definitions: there is no file to save to: use guard.Load")
 	}
@@ -68,7 +68,7 @@ func (p *Pins) Save() error {
 	if err != nil {
 		return err
 	}
-	if err := p.merge(pins); err != nil {
+	if err := p.changes.merge(pins); err != nil {
 		return fmt.Errorf("save %s: %w", p.path, err)
 	}
 	err = writePins(p.path, pins)
@@ -78,17 +78,17 @@ func (p *Pins) Save() error {
 	if err != nil {
 		return err
 	}
-	p.kept, p.fresh, p.forgotten = pins, pinned{}, nil
+	p.kept, p.changes = pins, changes{}
 	return nil
 }
 
-// merge makes the changes since the pins were read in pins.
-func (p *Pins) merge(pins pinned) error {
-	pins.forget(func(server string) bool { return p.forgotten[server] })
-	for key, pin := range p.fresh.seen {
+// merge makes the changes in pins.
+func (c changes) merge(pins pinned) error {
+	pins.forget(func(server string) bool { return c.forgotten[server] })
+	for key, pin := range c.fresh.seen {
 		pins.see(key, pin) // see fails if other processes used the space
 	}
-	for key, fresh := range p.fresh.approved {
+	for key, fresh := range c.fresh.approved {
 		for _, pin := range fresh {
 			pins.approve(key, pin)
 		}

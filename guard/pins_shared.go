@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -61,30 +62,71 @@ func readShared(ctx context.Context, store kept.KV) (pinned, map[string]kept.Ent
 	}
 }
 
-// saveShared implements [Pins.Save]. The caller holds the lock.
+// saveShared implements [Pins.Save]. Pins can be checked and changed while the store is written.
 func (p *Pins) saveShared(ctx context.Context) error {
+	p.saving.Lock()
+	defer p.saving.Unlock()
+	p.mu.Lock()
+	saved := p.changes
+	p.changes = changes{}
+	p.mu.Unlock()
+	pins, err := mergeShared(ctx, p.shared, saved)
+	p.mu.Lock()
+	later := p.changes
+	if err == nil {
+		err = later.merge(pins)
+	}
+	if err == nil {
+		p.kept = pins
+	} else {
+		p.changes = saved.and(later)
+	}
+	p.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return p.shared.Changed(ctx, SharedPins)
+}
+
+// mergeShared makes changes in the store, and returns the pins in it.
+func mergeShared(ctx context.Context, store kept.KV, saved changes) (pinned, error) {
 	for {
-		pins, before, err := readShared(ctx, p.shared)
+		pins, before, err := readShared(ctx, store)
 		if err != nil {
-			return err
+			return pins, err
 		}
-		if err := p.merge(pins); err != nil {
-			return fmt.Errorf("save approved definitions: %w", err)
+		if err := saved.merge(pins); err != nil {
+			return pins, fmt.Errorf("save approved definitions: %w", err)
 		}
 		after, err := pins.entries()
 		if err != nil {
-			return err
+			return pins, err
 		}
-		err = replaceShared(ctx, p.shared, before, after)
-		if errors.Is(err, kept.ErrConflict) {
-			continue // another process changed a definition
+		switch err = replaceShared(ctx, store, before, after); {
+		case err == nil:
+			return pins, nil
+		case !errors.Is(err, kept.ErrConflict): // otherwise another process changed a definition
+			return pins, fmt.Errorf("save approved definitions: %w", err)
 		}
-		if err != nil {
-			return fmt.Errorf("save approved definitions: %w", err)
-		}
-		p.kept, p.fresh, p.forgotten = pins, pinned{}, nil
-		return p.shared.Changed(ctx, SharedPins)
 	}
+}
+
+// and returns the changes, followed by later ones.
+func (c changes) and(later changes) changes {
+	if later.forgotten == nil {
+		return c
+	}
+	all := changes{map[string]bool{}, newPinned()}
+	maps.Copy(all.forgotten, c.forgotten)
+	maps.Copy(all.forgotten, later.forgotten)
+	if c.forgotten != nil {
+		for key, pin := range c.fresh.seen {
+			all.fresh.see(key, pin)
+		}
+		maps.Copy(all.fresh.approved, c.fresh.approved)
+	}
+	_ = later.merge(all.fresh) // its limits hold for the next Save, too
+	return all
 }
 
 // entries returns the values of all definitions by key.

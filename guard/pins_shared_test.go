@@ -1,6 +1,8 @@
 package guard
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -82,5 +84,71 @@ func TestReplicasShareApprovals(t *testing.T) {
 	}
 	if written != 1 {
 		t.Errorf("%d entries were written for one changed definition", written)
+	}
+}
+
+// A heldStore holds writes up.
+type heldStore struct {
+	kept.Shared
+	writes, goOn chan struct{}
+	fails        error
+}
+
+func (h *heldStore) CompareAndSwap(ctx context.Context, key string, old kept.Version, value []byte, w kept.Write) (kept.Version, error) {
+	h.writes <- struct{}{}
+	<-h.goOn
+	if h.fails != nil {
+		return "", h.fails
+	}
+	return h.Shared.CompareAndSwap(ctx, key, old, value, w)
+}
+
+// While pins are saved, they can be checked and changed. The changes are saved next, also if the first
+// ones could not be saved.
+func TestPinsAreUsedWhileTheyAreSaved(t *testing.T) {
+	for _, fails := range []error{nil, kept.ErrUnavailable} {
+		t.Run(fmt.Sprint(fails), func(t *testing.T) {
+			memory := kept.NewMemory(0)
+			defer memory.Close()
+			store := &heldStore{memory, make(chan struct{}), make(chan struct{}), fails}
+			p, err := LoadShared(t.Context(), replicas.New(store, slog.New(slog.DiscardHandler)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			one := func(name string) Definition { return Definition{Kind: Tool, Server: "s", Name: name} }
+			gone := Definition{Kind: Tool, Server: "gone", Name: "a"}
+			if err := p.Approve(one("a"), gone); err != nil {
+				t.Fatal(err)
+			}
+			saved := make(chan error, 1)
+			go func() { saved <- p.Save() }()
+			<-store.writes
+			p.Forget("gone")
+			if err := p.Approve(one("b")); err != nil || p.Check(one("a")).State != Same || p.Check(one("b")).State != Same {
+				t.Errorf("while they are saved: %v", err)
+			}
+			go func() {
+				for range store.writes {
+				}
+			}()
+			close(store.goOn)
+			if err := <-saved; !errors.Is(err, fails) {
+				t.Errorf("saved: %v", err)
+			}
+			store.fails = nil
+			if err := p.Save(); err != nil {
+				t.Fatal(err)
+			}
+			close(store.writes)
+			there, err := LoadShared(t.Context(), replicas.New(memory, slog.New(slog.DiscardHandler)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, pins := range []*Pins{p, there} {
+				if pins.Check(one("a")).State != Same || pins.Check(one("b")).State != Same || pins.Check(gone).State != New {
+					t.Error("changes are lost")
+				}
+			}
+		})
 	}
 }

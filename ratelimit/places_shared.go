@@ -184,7 +184,10 @@ func (p *sharedPlaces) sync(ctx context.Context, end bool) (idle bool) {
 // exchange writes the entry of this replica, and borrows or gives back places.
 func (p *sharedPlaces) exchange(ctx context.Context, now time.Time, term uint64, end bool) (idle bool, err error) {
 	g := p.shares.group
-	for range maxTries {
+	for try := range maxTries {
+		if err := backOff(ctx, try); err != nil {
+			return false, err
+		}
 		e, err := g.Get(ctx, p.key)
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			return false, err

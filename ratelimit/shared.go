@@ -32,6 +32,8 @@ const (
 	// early is the part of a limit that calls may use before the first sync of a counter, divided by
 	// the number of replicas.
 	early = 0.1
+	// maxAhead is by how much the measured time of another replica may be ahead.
+	maxAhead = 5 * time.Second
 )
 
 // Shares counts the requests to all replicas of a service together. Each replica takes parts of what
@@ -346,28 +348,40 @@ func (c *sharedCount) sync(ctx context.Context, end bool) (idle bool) {
 	return idle
 }
 
+// backOff waits before a try that is not the first, so that replicas that collided do not collide
+// again.
+func backOff(ctx context.Context, try int) error {
+	if try == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(rand.N(min(firstBackoff<<try, lastBackoff))):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // exchange adds to the level in the store, and takes a part of it if needed. It returns the level at
-// a time, and the part.
-func (c *sharedCount) exchange(ctx context.Context, add float64, needs bool) (now time.Time, level, took float64, err error) {
+// a time of this machine, and the part. Times in the store are those of its clock, as each replica
+// measures it.
+func (c *sharedCount) exchange(ctx context.Context, add float64, needs bool) (at time.Time, level, took float64, err error) {
 	g := c.shares.group
 	for try := range maxTries {
-		if try > 0 { // so that replicas that collided do not collide again
-			select {
-			case <-time.After(rand.N(min(firstBackoff<<try, lastBackoff))):
-			case <-ctx.Done():
-				return now, 0, 0, ctx.Err()
-			}
+		if err := backOff(ctx, try); err != nil {
+			return at, 0, 0, err
 		}
-		now = time.Now()
+		at = time.Now()
 		e, err := g.Get(ctx, c.key)
+		now := g.Now()
 		stored := storedCount{c.most, now}
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
-			return now, 0, 0, err
+			return at, 0, 0, err
 		}
 		if err == nil && json.Unmarshal(e.Value, &stored) != nil { // no replica wrote this
 			stored = storedCount{0, now}
 		}
-		if stored.At.After(now) { // of a replica whose clock is ahead
+		if stored.At.Sub(now) > maxAhead { // no replica measured that
 			stored.At = now
 		}
 		stored.Level = max(stored.Level, -c.most)
@@ -382,13 +396,13 @@ func (c *sharedCount) exchange(ctx context.Context, add float64, needs bool) (no
 		}
 		text, err := json.Marshal(stored)
 		if err != nil {
-			return now, 0, 0, err
+			return at, 0, 0, err
 		}
 		whole := time.Duration((c.most - min(stored.Level, c.most)) / c.per * float64(time.Second)) // until the count is as if it were missing
 		_, err = g.CompareAndSwap(ctx, c.key, e.Version, text, state.Write{TTL: whole + time.Minute})
 		if !errors.Is(err, state.ErrConflict) {
-			return now, stored.Level, took, err
+			return at, stored.Level, took, err
 		}
 	}
-	return now, 0, 0, fmt.Errorf("the count changed %d times meanwhile: %w", maxTries, state.ErrConflict)
+	return at, 0, 0, fmt.Errorf("the count changed %d times meanwhile: %w", maxTries, state.ErrConflict)
 }

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -18,9 +19,12 @@ import (
 // A counted store counts the operations on limits, and is away for a while.
 type counted struct {
 	state.Shared
-	ops  atomic.Int64
-	away atomic.Bool
+	ops   atomic.Int64
+	away  atomic.Bool
+	ahead time.Duration // of the clock of the store
 }
+
+func (c *counted) Now(context.Context) (time.Time, error) { return time.Now().Add(c.ahead), nil }
 
 func (c *counted) Get(ctx context.Context, key string) (state.Entry, error) {
 	c.ops.Add(1)
@@ -44,12 +48,15 @@ type limitedReplicas struct {
 
 // newLimited returns three replicas.
 func newLimited(t *testing.T, o Options, around mcp.Handler) *limitedReplicas {
-	return newLimitedAt(t, 3, func(c *counted) state.Shared { return c }, o, around)
+	return newLimitedAt(t, 3, &counted{Shared: state.NewMemory(0)}, directly, o, around)
 }
 
+// directly is how a replica reaches the store.
+func directly(c *counted) state.Shared { return c }
+
 // newLimitedAt returns n replicas that reach the store as at returns it.
-func newLimitedAt(t *testing.T, n int, at func(*counted) state.Shared, o Options, around mcp.Handler) *limitedReplicas {
-	l := &limitedReplicas{T: t, store: &counted{Shared: state.NewMemory(0)}}
+func newLimitedAt(t *testing.T, n int, store *counted, at func(*counted) state.Shared, o Options, around mcp.Handler) *limitedReplicas {
+	l := &limitedReplicas{T: t, store: store}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	t.Cleanup(func() { cancel(); running.Wait(); l.store.Close() })
@@ -164,6 +171,26 @@ func TestReplicasReplaceWrongCounts(t *testing.T) {
 	}
 }
 
+// Counts have the time of the store's clock, whatever the clocks of the replicas are.
+func TestCountsHaveTheTimeOfTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &counted{Shared: state.NewMemory(0), ahead: -7 * time.Minute}
+		l := newLimitedAt(t, 3, store, directly, Options{Calls: 60, In: time.Minute, Key: Caller}, done(1))
+		for i := range 90 {
+			l.call(i%3, "ann")
+		}
+		time.Sleep(syncPause)
+		all, err := store.Shared.List(t.Context(), "ratelimit/", "", 10)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%d counts: %v", len(all), err)
+		}
+		var stored storedCount
+		if err := json.Unmarshal(all[0].Value, &stored); err != nil || time.Since(stored.At)-7*time.Minute > time.Second || time.Since(stored.At) < 7*time.Minute {
+			t.Errorf("the count is of %v ago: %v", time.Since(stored.At), err)
+		}
+	})
+}
+
 // Calls of a user within the limit need few operations on the store.
 func TestCallsNeedNoOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -259,7 +286,7 @@ func (d distant) CompareAndSwap(ctx context.Context, key string, old state.Versi
 func TestReplicasThatCollideNeedFewOperations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const replicas, rounds = 32, 10
-		l := newLimitedAt(t, replicas, func(c *counted) state.Shared { return distant{c} }, Options{Calls: 600, In: time.Minute, Key: Caller}, done(1))
+		l := newLimitedAt(t, replicas, &counted{Shared: state.NewMemory(0)}, func(c *counted) state.Shared { return distant{c} }, Options{Calls: 600, In: time.Minute, Key: Caller}, done(1))
 		l.store.ops.Store(0)
 		for range rounds {
 			var calls sync.WaitGroup

@@ -234,7 +234,7 @@ func (c *changing) stdio() bool { return c.transports[0].path == "" }
 
 // startOnStreams starts a junction up by its one client.
 func (c *changing) startOnStreams(args []string) {
-	c.up = &startedCommand{c.world, new(clitest.SafeBuffer), new(clitest.SafeBuffer), nil}
+	c.up = &startedCommand{world: c.world, objects: new(clitest.SafeBuffer), printed: new(clitest.SafeBuffer)}
 	cmd := c.command(args...)
 	program := command.New(cmd.Path, args...)
 	program.Environ, program.Dir = cmd.Env, cmd.Dir

@@ -276,7 +276,7 @@ type startedCommand struct {
 }
 
 func (w *world) start(args ...string) *startedCommand {
-	p := &startedCommand{w, new(clitest.SafeBuffer), new(clitest.SafeBuffer), nil}
+	p := &startedCommand{world: w, objects: new(clitest.SafeBuffer), printed: new(clitest.SafeBuffer)}
 	cmd := w.command(args...)
 	cmd.Stdout, cmd.Stderr = p.objects, p.printed
 	if err := cmd.Start(); err != nil {

@@ -2,14 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -131,5 +136,61 @@ func TestReplicasShareConcurrency(t *testing.T) {
 	t.Logf("%d calls in %v, at most %d at the same time", done.Load(), time.Since(began), most.Load())
 	if most.Load() != concurrent || done.Load() != count {
 		t.Errorf("%d calls ran, at most %d at the same time", done.Load(), most.Load())
+	}
+}
+
+// TestReplicasWitnessTheirLogs replaces the log of a replica by an older copy, and removes it.
+func TestReplicasWitnessTheirLogs(t *testing.T) {
+	t.Parallel()
+	w := newShared(t, testStore(t), "")
+	w.up("--audit=log")
+	log := filepath.Join(w.all[0].dir, "log")
+	verify := func(at int) string {
+		out, _ := w.all[at].command("audit", "verify", "log", "--config", filepath.Join(w.dir, "mcp.json")).CombinedOutput()
+		return string(out)
+	}
+	use := func() {
+		for at, origin := range w.origins {
+			w.all[at].run("call", origin+"/mcp", "echo", "text=a")
+		}
+	}
+	use()
+	for at := range w.all {
+		w.within("the end of a log is not witnessed", func() bool {
+			return strings.Contains(verify(at), "it is unchanged, and the store has line ")
+		})
+	}
+	older := filepath.Join(t.TempDir(), "older")
+	if err := os.CopyFS(older, os.DirFS(log)); err != nil {
+		t.Fatal(err)
+	}
+	use()
+	if err := w.all[0].process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	w.all[0].waitFor(func() bool { // it closes the log at the end
+		lock, err := filelock.Try(filepath.Join(log, "lock"))
+		return err == nil && lock.Close() == nil
+	})
+	if got := verify(0); !strings.Contains(got, "it is unchanged, and the store has line ") {
+		t.Errorf("verify prints %s", got)
+	}
+	if err := errors.Join(os.RemoveAll(log), os.CopyFS(log, os.DirFS(older))); err != nil {
+		t.Fatal(err)
+	}
+	if got := verify(0); !strings.Contains(got, "which the store of the replicas has") || !strings.Contains(got, "IT WAS CHANGED") {
+		t.Errorf("for an older copy, verify prints %s", got)
+	}
+	if got := w.all[0].run("audit", "verify", "log"); !strings.Contains(got, "it is unchanged\n") {
+		t.Errorf("without the store, verify prints %s", got)
+	}
+	if err := os.RemoveAll(log); err != nil {
+		t.Fatal(err)
+	}
+	if got := verify(0); !strings.Contains(got, "the log is missing") {
+		t.Errorf("without a log, verify prints %s", got)
+	}
+	if got := verify(1); !strings.Contains(got, "it is unchanged") {
+		t.Errorf("of another replica, verify prints %s", got)
 	}
 }

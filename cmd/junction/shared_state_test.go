@@ -171,6 +171,15 @@ func TestReplicasShareAStore(t *testing.T) {
 	if err := w.echo(c); err != nil {
 		t.Errorf("with tokens: %v", err)
 	}
+	counted := 0
+	for _, metrics := range w.metrics {
+		if strings.Contains(w.get(metrics+"/metrics"), `junction_logins_total{outcome="ok"} 1`) {
+			counted++
+		}
+	}
+	if counted != 1 {
+		t.Errorf("%d replicas count the login", counted)
+	}
 	if listed := w.input("", "user", "list"); !strings.Contains(listed, "Logged in:\n  ann") {
 		t.Errorf("user list: %s", listed)
 	}

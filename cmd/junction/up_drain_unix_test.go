@@ -42,7 +42,7 @@ func TestSIGTERMEndsAGatewayInSteps(t *testing.T) {
 	w.write("mcp.json", fmt.Sprintf(`{"mcpServers": {"s": {"url": %q, "start": "eager"}}, "junction": {"tools": "all",
 		"listen": {"http": "127.0.0.1:0", "admin": "127.0.0.1:0"}, "drain": {"delay": "2s", "time": "1s"}}}`, served.URL))
 	cmd := w.command("up", "--config", "mcp.json")
-	up := &startedCommand{w, new(clitest.SafeBuffer), new(clitest.SafeBuffer), nil}
+	up := &startedCommand{world: w, objects: new(clitest.SafeBuffer), printed: new(clitest.SafeBuffer)}
 	cmd.Stdout, cmd.Stderr = up.objects, up.printed
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

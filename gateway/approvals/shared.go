@@ -24,10 +24,10 @@ const (
 
 const (
 	subject   = "gateway/approvals" // of changes that replicas report
-	overTime  = time.Minute // how long the store keeps a call after it was decided, or after its time
-	callsPage = 50          // descriptions that one request to the store reads
-	fewCalls  = 8           // descriptions that are read one by one
-	maxSwaps  = 20          // attempts to change a value that other replicas change, too
+	overTime  = time.Minute         // how long the store keeps a call after it was decided, or after its time
+	callsPage = 50                  // descriptions that one request to the store reads
+	fewCalls  = 8                   // descriptions that are read one by one
+	maxSwaps  = 20                  // attempts to change a value that other replicas change, too
 )
 
 // votes are the value of a waiting call in the store: what was decided about it. They are small, as

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -113,6 +114,10 @@ func openAudit(s *Stack) (err error) {
 	options := audit.Options{Key: key, GoOn: o.Optional, NoSync: o.Sync != "call", KeepFor: o.KeepFor, MaxAge: o.MaxAge, Written: written, Logger: s.Logger}
 	options.Keep, _ = settings.Size(o.Keep)
 	options.MaxFile, _ = settings.Size(o.MaxFile)
+	if s.Replicas != nil {
+		host, _ := os.Hostname() // without a name, only the id identifies the log
+		options.Witness = &audit.Witness{Store: s.Replicas, Instance: s.resource.attributes["service.instance.id"], Host: host}
+	}
 	s.Log, err = audit.Open(s.Folder, options)
 	if err != nil {
 		s.closeExporters()

@@ -1,16 +1,19 @@
 package policies
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/place"
@@ -76,15 +79,28 @@ another machine, verify it with --key and the public key that junction audit key
 up to its last checkpoint. Replicas have a log each; with several folders, each log is
 verified, by that of the keys which fits, and --json prints a line for each.
 
+Replicas with a store (state.url in their settings) keep the last line of each log there.
+With --config and their configuration, logs must have these lines, and a folder whose log
+is missing is reported.
+
 ` + auditHelp + "\n\n" + verifyExitHelp,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			folders, err := auditArguments(a.Place, args)
 			if err != nil {
 				return err
 			}
+			var known []audit.Witnessed
+			if len(a.Launch.Config) > 0 {
+				if err := reach.UseConfiguredShared(cmd.Context(), a); err != nil {
+					return err
+				}
+				if known, err = Witnesses(cmd.Context(), a); err != nil {
+					return err
+				}
+			}
 			var changed error
 			for _, folder := range folders {
-				report, err := verifyWith(a.Place, folder, keys)
+				report, err := verifyWith(a.Place, folder, keys, known)
 				switch {
 				case errors.Is(err, fs.ErrNotExist):
 					return fmt.Errorf("%w; junction up --audit writes one", err)
@@ -103,35 +119,44 @@ verified, by that of the keys which fits, and --json prints a line for each.
 		},
 	}
 	cmd.Flags().StringSliceVar(&keys, "key", nil, "verify with only the public `KEY` (repeatable, for logs of several installations)")
+	cmd.Flags().StringArrayVar(&a.Launch.Config, "config", nil, "also compare with the store that the settings in `FILE` name")
 	a.JSONFlag(cmd, &audit.Report{})
 	return cmd
 }
 
+// Witnesses returns the ends of the logs of all replicas in the shared store that is in use, or none
+// without a store.
+func Witnesses(ctx context.Context, a *cli.App) ([]audit.Witnessed, error) {
+	if g := a.Launch.Shared(); g != nil {
+		return audit.Witnesses(ctx, g)
+	}
+	return nil, nil
+}
+
 // VerifyAudit verifies an audit log with a public key. If public is empty, it uses the key of this
-// installation.
-func VerifyAudit(p place.Place, folder, public string) (*audit.Report, error) {
+// installation. The log must have the lines that known names for it.
+func VerifyAudit(p place.Place, folder, public string, known []audit.Witnessed) (*audit.Report, error) {
+	host, _ := os.Hostname() // as in the store
+	o := audit.VerifyOptions{Witnessed: known, Host: host}
+	var err error
 	if public != "" {
-		key, err := audit.ParsePublic(public)
-		if err != nil {
+		if o.Public, err = audit.ParsePublic(public); err != nil {
 			return nil, &cli.UsageError{Err: err}
 		}
-		return audit.VerifyPublic(folder, key)
-	}
-	key, err := layer.AuditKey(p)
-	if err != nil {
+	} else if o.Key, err = layer.AuditKey(p); err != nil {
 		return nil, err
 	}
-	return audit.Verify(folder, key)
+	return audit.VerifyWith(folder, o)
 }
 
 // verifyWith verifies a log with each of some public keys. It returns the report with the fewest
 // faults, which is that of the key that the log was written with.
-func verifyWith(p place.Place, folder string, keys []string) (best *audit.Report, err error) {
+func verifyWith(p place.Place, folder string, keys []string, known []audit.Witnessed) (best *audit.Report, err error) {
 	if len(keys) == 0 {
 		keys = []string{""}
 	}
 	for _, key := range keys {
-		report, err := VerifyAudit(p, folder, key)
+		report, err := VerifyAudit(p, folder, key, known)
 		if err != nil {
 			return nil, err
 		}
@@ -162,6 +187,9 @@ func printReport(a *cli.App, folder string, r *audit.Report) error {
 		fmt.Fprintf(a.Out, "and %d more\n", more)
 	}
 	outcome := "it is unchanged"
+	if r.Witnessed > 0 {
+		outcome += fmt.Sprintf(", and the store has line %d", r.Witnessed)
+	}
 	switch {
 	case r.OtherKey:
 		outcome = "IT WAS CHANGED, OR WRITTEN WITH THE KEY of another installation; to find out, run junction audit verify --key KEY with its public key"

@@ -84,8 +84,9 @@ type Access struct {
 	secret   []byte                                                                              // as in [auth.Options]; nil without a shared store
 	Profile  func(name string) mcp.Handler
 	Refused  RefusalCounter
-	unknown  []string // scopes that the settings do not contain, each with its owner
-	unheldBy []string // lists callers that roles name and that cannot come, each with the role
+	logins   *prometheus.CounterVec // logins at the authorization server of this address, by outcome
+	unknown  []string               // scopes that the settings do not contain, each with its owner
+	unheldBy []string               // lists callers that roles name and that cannot come, each with the role
 
 	Exchanges *Exchanges        // token exchanges for callers; nil if there are none
 	log       func() *audit.Log // returns the audit log, or nil; nil for commands that have none
@@ -101,7 +102,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 	if len(ways) == 0 {
 		return nil, nil
 	}
-	x := &Access{Refused: RefusalCounter{Log: a.Logger()}, log: f.log, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
+	x := &Access{Refused: RefusalCounter{Log: a.Logger()}, logins: newLogins(), log: f.log, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
 	if g := a.Launch.Shared(); g != nil {
 		x.once, x.secret = onceAtAll(g), a.Launch.SharedSecret("nonces of proofs")
 	}
@@ -389,7 +390,16 @@ func (x *Access) saveUses(ctx context.Context, now bool) {
 
 // happened writes an event of the authorization server to the audit log.
 // A login that ended ends for all endpoints at once.
-func (x *Access) happened(_ context.Context, e authserver.Event) error {
+func (x *Access) happened(_ context.Context, e authserver.Event) (err error) {
+	if e.Kind == authserver.EventLogin {
+		defer func() {
+			outcome := e.Outcome
+			if err != nil { // a login that cannot be logged is refused
+				outcome = authserver.OutcomeRefused
+			}
+			x.logins.WithLabelValues(outcome).Inc()
+		}()
+	}
 	if e.Kind == authserver.EventLogout || e.Kind == authserver.EventRevoke {
 		x.forgetTokens()
 	}
@@ -483,10 +493,24 @@ func (x *Access) serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// count registers a metric that counts refused logins. It does nothing for a nil Access.
+// newLogins returns the metric of logins.
+func newLogins() *prometheus.CounterVec {
+	logins := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "junction_logins_total", Help: "Logins of users with --auth local, by password or at an OpenID provider, by outcome."}, []string{"outcome"})
+	for _, outcome := range []string{authserver.OutcomeOK, authserver.OutcomeRefused} {
+		logins.WithLabelValues(outcome)
+	}
+	return logins
+}
+
+// count registers metrics of logins and refused requests. It does nothing for a nil Access.
 func (x *Access) count(registry prometheus.Registerer) error {
 	if x == nil {
 		return nil
+	}
+	if x.local != nil {
+		if err := registry.Register(x.logins); err != nil {
+			return err
+		}
 	}
 	return registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "junction_refused_logins_total", Help: "Requests with an invalid key or token."}, func() float64 {
 		x.Refused.Mu.Lock()

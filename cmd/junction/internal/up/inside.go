@@ -287,12 +287,13 @@ func (v *Served) listAudit(w http.ResponseWriter, r *http.Request) {
 }
 
 // verifyAudit responds with the result of verifying the audit log.
-func (v *Served) verifyAudit(w http.ResponseWriter, _ *http.Request) {
+func (v *Served) verifyAudit(w http.ResponseWriter, r *http.Request) {
 	if v.Gateway.Layers().Log == nil {
 		reply.Error(w, http.StatusNotFound, errors.New("there is no log: to write one, run junction up --audit"))
 		return
 	}
-	report, err := policies.VerifyAudit(v.App.Place, v.Gateway.Layers().Folder, "")
+	known, _ := policies.Witnesses(r.Context(), v.App) // none while the store is away
+	report, err := policies.VerifyAudit(v.App.Place, v.Gateway.Layers().Folder, "", known)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		reply.Error(w, http.StatusNotFound, fmt.Errorf("the log no longer exists: %w", err))
