@@ -98,7 +98,7 @@ func (f *follower) fail(ctx context.Context) error {
 	defer cancel()
 	r := *f.newest
 	st := &loggedStream{batch: r.batch, ids: r.ids}
-	r.final, r.replica = true, f.log.log.Replica()
+	r.final, r.replica = true, f.log.replica
 	r.encoded = appendField(binary.AppendUvarint(nil, lostNumber), st.failure(lostText))
 	_, err := f.log.log.Append(ctx, f.key, f.log.seal(f.key, &r), state.Write{TTL: eventLogTime})
 	return err
@@ -220,7 +220,7 @@ func (f *follower) follow(ctx context.Context, st *stream, out *httpedge.EventWr
 
 // runs reports whether the replica of the stream runs. This one has forgotten the stream.
 func (f *follower) runs(ctx context.Context) (bool, error) {
-	if f.newest.replica == f.log.log.Replica() {
+	if f.newest.replica == f.log.replica {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, eventStoreTime)
