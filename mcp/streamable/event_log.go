@@ -23,7 +23,7 @@ import (
 
 const (
 	maxLogged       = 32 << 20 // bytes of events that one replica keeps in the log
-	maxLoggedStream = 4 << 20  // of these, bytes of one stream
+	maxLoggedStream = 2 << 20  // of these, bytes of one stream
 	maxLoggedCount  = 1_000    // records of one stream
 	maxLoggedID     = 256      // bytes of the id of a request in a batch
 	maxLoggedIDs    = 100      // requests of one stream that get an error if their replica ends
@@ -392,7 +392,7 @@ func (l *EventLog) writeStream(st *loggedStream) error {
 	if st.records++; st.grown > maxLoggedStream/2 || st.records > maxLoggedCount/2 {
 		st.grown, st.records = 0, 0
 		l.mu.Unlock()
-		_ = l.log.Trim(ctx, st.key, state.Keep{Count: maxLoggedCount, Bytes: maxLoggedStream, Age: eventLogTime}, state.Hold{}) // after an error the next time
+		_ = l.log.Trim(ctx, st.key, state.Keep{Count: maxLoggedCount, Bytes: 2 * maxLoggedStream, Age: eventLogTime}, state.Hold{}) // after an error the next time
 		l.mu.Lock()
 	}
 	return nil
