@@ -7,14 +7,13 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/eventstream"
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 	"github.com/junction-mcp/junction/state"
 )
 
 const (
-	maxFollowed      = 400                    // streams of other replicas that clients follow at one; one caller may have a quarter
-	maxFollowRecords = 100                    // records of one read
+	maxFollowed      = 200                    // streams of other replicas that clients follow at one; one caller may have a quarter
+	maxFollowRecords = 20                     // records of one read
 	followPause      = 50 * time.Millisecond  // shortest pause between two reads
 	maxFollowPause   = time.Second            // longest one
 	freshTime        = 300 * time.Millisecond // within which the first events of a stream are in the log
@@ -98,7 +97,7 @@ func (f *follower) fail(ctx context.Context) error {
 	defer cancel()
 	r := *f.newest
 	st := &loggedStream{batch: r.batch, ids: r.ids}
-	r.final, r.replica = true, f.log.log.ID()
+	r.final, r.replica = true, f.log.replica
 	r.encoded = appendField(binary.AppendUvarint(nil, lostNumber), st.failure(lostText))
 	_, err := f.log.log.Append(ctx, f.key, f.log.seal(f.key, &r), state.Write{TTL: eventLogTime})
 	return err
@@ -139,17 +138,9 @@ func (x *exchange) resumeElsewhere(s *session, fromGET bool, number, after uint6
 func (x *exchange) resumeLogged(s *session, f *follower, found []Event) {
 	st := &stream{session: s, number: f.stream, fromGET: f.newest.fromGET}
 	if st.fromGET {
-		var missed []eventstream.Event
-		for {
-			for _, e := range found {
-				missed = append(missed, st.event(e.Number, e.Data))
-			}
-			var err error
-			if found, err = f.read(x.r.Context()); err != nil || len(found) == 0 {
-				break
-			}
-		}
-		x.listen(s, nil, 0, missed...)
+		x.listen(s, nil, 0, func(ctx context.Context, out *httpedge.EventWriter) error {
+			return f.replay(ctx, x.Caller(), st, out, found)
+		})
 		return
 	}
 	c := &call{listens: true, streams: x.Caller()}
@@ -159,7 +150,7 @@ func (x *exchange) resumeLogged(s *session, f *follower, found []Event) {
 	}
 	defer x.endpoint.end(c)
 	if !f.log.followed.Take(c.streams) {
-		x.unavailable("", "too many streams of other replicas are resumed here")
+		x.unavailable("", "%v", errFollowed)
 		return
 	}
 	defer f.log.followed.Give(c.streams)
@@ -173,6 +164,28 @@ func (x *exchange) resumeLogged(s *session, f *follower, found []Event) {
 	if err := f.follow(ctx, st, out, found); err != nil && ctx.Err() == nil {
 		x.endpoint.log.Debug("mcp: a client must resume a stream again", "error", err)
 	}
+}
+
+// errFollowed means that too many streams of other replicas are resumed here.
+var errFollowed = errors.New("too many streams of other replicas are resumed here")
+
+// replay sends the events of a stream that are in the log now.
+func (f *follower) replay(ctx context.Context, caller string, st *stream, out *httpedge.EventWriter, found []Event) (err error) {
+	if !f.log.followed.Take(caller) {
+		return errFollowed
+	}
+	defer f.log.followed.Give(caller)
+	for range maxLoggedCount { // more may come
+		for _, e := range found {
+			if err := out.Write(ctx, st.event(e.Number, e.Data)); err != nil {
+				return err
+			}
+		}
+		if found, err = f.read(ctx); err != nil || len(found) == 0 {
+			return nil // notifications continue on the new stream
+		}
+	}
+	return nil
 }
 
 // follow sends the events of a stream until its end, or until an error.
@@ -220,7 +233,7 @@ func (f *follower) follow(ctx context.Context, st *stream, out *httpedge.EventWr
 
 // runs reports whether the replica of the stream runs. This one has forgotten the stream.
 func (f *follower) runs(ctx context.Context) (bool, error) {
-	if f.newest.replica == f.log.log.ID() {
+	if f.newest.replica == f.log.replica {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, eventStoreTime)

@@ -23,7 +23,7 @@ import (
 
 const (
 	maxLogged       = 32 << 20 // bytes of events that one replica keeps in the log
-	maxLoggedStream = 4 << 20  // of these, bytes of one stream
+	maxLoggedStream = 2 << 20  // of these, bytes of one stream
 	maxLoggedCount  = 1_000    // records of one stream
 	maxLoggedID     = 256      // bytes of the id of a request in a batch
 	maxLoggedIDs    = 100      // requests of one stream that get an error if their replica ends
@@ -48,10 +48,11 @@ type ReplicaLog interface {
 
 // An EventLog keeps events of shared sessions where all replicas find them. So a client can resume
 // at any replica, also after the end of the one that sent the events. It keeps only streams that
-// have an event besides the response to a request. Several endpoints may use one EventLog. Make it
+// have an event before the response to a request. Several endpoints may use one EventLog. Make it
 // with [NewEventLog].
 type EventLog struct {
 	log      ReplicaLog
+	replica  string // name of this process
 	ring     *seal.Ring
 	logger   *slog.Logger
 	followed *share.Budget // streams of other replicas that are sent to clients here
@@ -98,7 +99,7 @@ func NewEventLog(log ReplicaLog, key []byte, logger *slog.Logger) (*EventLog, er
 	if err != nil {
 		return nil, err
 	}
-	l := &EventLog{log: log, ring: ring, logger: cmp.Or(logger, slog.Default()), followed: share.New(maxFollowed), wake: make(chan struct{}, 1), done: make(chan struct{}), held: share.NewHeld(), of: map[string]*list.List{}}
+	l := &EventLog{log: log, replica: log.ID(), ring: ring, logger: cmp.Or(logger, slog.Default()), followed: share.New(maxFollowed), wake: make(chan struct{}, 1), done: make(chan struct{}), held: share.NewHeld(), of: map[string]*list.List{}}
 	l.runs.Go(l.run)
 	return l, nil
 }
@@ -341,15 +342,16 @@ func (l *EventLog) write() {
 		})
 	}
 	writing.Wait()
-	err := errors.Join(errs...)
+	failed := slices.IndexFunc(errs, func(err error) bool { return err != nil })
 	l.mu.Lock()
-	if err != nil && !l.isBad {
-		l.logger.Warn("mcp: events cannot be kept for clients that resume at another replica", "error", errs[slices.IndexFunc(errs, func(err error) bool { return err != nil })])
-	}
+	was := l.isBad
 	if len(queue) > 0 {
-		l.isBad = err != nil
+		l.isBad = failed >= 0
 	}
 	l.mu.Unlock()
+	if failed >= 0 && !was {
+		l.logger.Warn("mcp: events wait to be kept for clients that resume at another replica", "error", errs[failed])
+	}
 	for _, w := range waiting {
 		close(w)
 	}
@@ -363,7 +365,7 @@ func (l *EventLog) writeStream(st *loggedStream) error {
 	l.mu.Lock()
 	st.queued = false
 	events, final, dropped := st.events, st.final, st.dropped
-	record := logRecord{final: final, fromGET: st.fromGET, batch: st.batch, replica: l.log.ID(), ids: st.ids, encoded: events}
+	record := logRecord{final: final, fromGET: st.fromGET, batch: st.batch, replica: l.replica, ids: st.ids, encoded: events}
 	st.events = nil
 	l.mu.Unlock()
 	if dropped {
@@ -390,7 +392,7 @@ func (l *EventLog) writeStream(st *loggedStream) error {
 	if st.records++; st.grown > maxLoggedStream/2 || st.records > maxLoggedCount/2 {
 		st.grown, st.records = 0, 0
 		l.mu.Unlock()
-		_ = l.log.Trim(ctx, st.key, state.Keep{Count: maxLoggedCount, Bytes: maxLoggedStream, Age: eventLogTime}, state.Hold{}) // after an error the next time
+		_ = l.log.Trim(ctx, st.key, state.Keep{Count: maxLoggedCount, Bytes: 2 * maxLoggedStream, Age: eventLogTime}, state.Hold{}) // after an error the next time
 		l.mu.Lock()
 	}
 	return nil

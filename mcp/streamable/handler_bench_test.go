@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/junction-mcp/junction/state"
 )
 
 // A discard is a response that is dropped.
@@ -26,18 +28,37 @@ func BenchmarkCall(b *testing.B) {
 	const modern = `{"jsonrpc":"2.0","id":100000000,"method":"tools/call","params":{` + params + `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 	f := newFixture(&testing.T{})
 	e := Handler(f.Server)
-	first := httptest.NewRecorder()
-	open := httptest.NewRequest("POST", "http://localhost/", bytes.NewReader([]byte(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`)))
-	open.Header.Set("Content-Type", "application/json")
-	open.Header.Set("Accept", "application/json, text/event-stream")
-	e.ServeHTTP(first, open)
+	session := func(e *Endpoint) http.Header {
+		first := httptest.NewRecorder()
+		open := httptest.NewRequest("POST", "http://localhost/", bytes.NewReader([]byte(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`)))
+		open.Header.Set("Content-Type", "application/json")
+		open.Header.Set("Accept", "application/json, text/event-stream")
+		e.ServeHTTP(first, open)
+		return http.Header{"Mcp-Protocol-Version": {"2025-11-25"}, "Mcp-Session-Id": first.Result().Header["Mcp-Session-Id"]}
+	}
+	sealed, kept := HandlerWith(f.Server, sharedOptions(oneKey)), sharedOptions(oneKey)
+	log := &replicaLog{Log: state.NewMemory(0), name: "a"}
+	events, err := NewEventLog(log, oneKey, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	kept.EventLog, kept.SharedTasks = events, true
+	logged := HandlerWith(f.Server, kept)
+	defer func() {
+		events.Close()
+		if n := log.ops.Load(); n > 0 {
+			b.Errorf("calls without events need %d operations", n)
+		}
+	}()
 	for _, mode := range []struct {
 		name     string
 		endpoint *Endpoint
 		body     string
 		header   http.Header
 	}{
-		{"stateful", e, legacy, http.Header{"Mcp-Protocol-Version": {"2025-11-25"}, "Mcp-Session-Id": first.Result().Header["Mcp-Session-Id"]}},
+		{"stateful", e, legacy, session(e)},
+		{"sealed", sealed, legacy, session(sealed)},
+		{"sealed, with a log of events", logged, legacy, session(logged)},
 		{"stateless", HandlerWith(f.Server, Options{Stateless: true}), legacy, http.Header{"Mcp-Protocol-Version": {"2025-11-25"}}},
 		{"modern", e, modern, http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"echo"}}},
 	} {

@@ -31,17 +31,17 @@ func (x *exchange) get() {
 		case fromGET && st == nil && x.isPassedOn():
 			x.refuse(http.StatusBadRequest, "this replica does not know the stream of the event %.40q", last)
 		case fromGET && (st == nil || !st.fromGET):
-			x.listen(s, nil, 0) // the stream was forgotten, so notifications continue on a new one
+			x.listen(s, nil, 0, nil) // the stream was forgotten, so notifications continue on a new one
 		case !ok || st == nil || st.fromGET != fromGET:
 			x.refuse(http.StatusBadRequest, "the stream of the event %.40q is not known any more", last)
 		case fromGET:
-			x.listen(s, st, after)
+			x.listen(s, st, after, nil)
 		default:
 			x.replay(s, st, after)
 		}
 		return
 	}
-	x.listen(s, nil, 0)
+	x.listen(s, nil, 0, nil)
 }
 
 // delete ends a session in response to a DELETE.

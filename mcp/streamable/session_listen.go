@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/eventstream"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
 // A notificationStream is a stream of notifications that has a connection.
@@ -15,10 +15,10 @@ type notificationStream struct {
 	ended  chan struct{}
 }
 
-// listen responds to a GET with the session's notifications. If st is nil, it opens a new stream,
-// and first sends events that the client missed. Otherwise it continues st after the event with the
+// listen responds to a GET with the session's notifications. If st is nil, it opens a new stream, on
+// which missed, if not nil, first sends events. Otherwise it continues st after the event with the
 // number after.
-func (x *exchange) listen(s *session, st *stream, after uint64, missed ...eventstream.Event) {
+func (x *exchange) listen(s *session, st *stream, after uint64, missed func(ctx context.Context, out *httpedge.EventWriter) error) {
 	c := &call{listens: true, streams: x.Caller()}
 	ctx, ok := x.enter(x.context(), c, "")
 	if !ok {
@@ -37,10 +37,8 @@ func (x *exchange) listen(s *session, st *stream, after uint64, missed ...events
 	}
 	out := x.openEvents(n.cancel)
 	defer out.Close()
-	for _, e := range missed {
-		if out.Write(ctx, e) != nil {
-			return
-		}
+	if missed != nil && missed(ctx, out) != nil {
+		return
 	}
 	if st == nil {
 		n.stream.attach(out)
