@@ -302,7 +302,8 @@ func (c *sharedCount) isDue(now time.Time) bool {
 	case c.have < 1 && since >= idleTime: // another replica may have given back its part
 		return true
 	}
-	return c.have < c.took/2 && c.left(now) >= 1
+	// A part of one is taken again only while calls come fast: it would mostly be given back unused.
+	return c.have < c.took/2 && c.left(now) >= 1 && (c.took > 1 || now.Sub(c.used) < syncPause)
 }
 
 // rest implements synced.
@@ -329,6 +330,10 @@ func (c *sharedCount) sync(ctx context.Context, end bool) (idle bool) {
 	c.mu.Lock()
 	idle = end || c.waiting == nil && now.Sub(c.used) >= idleTime
 	back, spent := c.have, c.spent
+	if idle && c.waiting == nil && back == 0 && spent == 0 { // it has nothing to give back
+		c.mu.Unlock()
+		return true
+	}
 	c.have = 0
 	c.mu.Unlock()
 	at, level, took, err := c.exchange(ctx, back-spent, !idle && !c.after)

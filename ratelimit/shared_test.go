@@ -303,3 +303,23 @@ func TestReplicasThatCollideNeedFewOperations(t *testing.T) {
 		}
 	})
 }
+
+// A replica that has used its part has nothing to give back.
+func TestAUsedPartIsNotGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimited(t, Options{Calls: 3, In: time.Minute, Key: Caller}, done(1))
+		l.store.ops.Store(0)
+		for at := range 3 {
+			if !l.call(at, "ann") {
+				t.Errorf("the call at replica %d is refused", at)
+			}
+		}
+		time.Sleep(10 * time.Second)
+		if n := l.store.ops.Load(); n != 3 {
+			t.Errorf("the count was read %d times for three calls", n)
+		}
+		if l.call(0, "ann") {
+			t.Error("a fourth call in 10 seconds is allowed")
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,30 +16,30 @@ import (
 
 // measureIdle opens the sessions at one replica of each kind, uses each once, and prints by how much
 // the memory of the replica has grown.
-func (w *world) measureIdle(binary string) error {
+func (w *world) measureIdle(ctx context.Context, binary string) error {
 	w.environment = []string{"GOGC=5"} // so that the heap contains little garbage
 	for _, sealed := range []bool{true, false} {
 		if !sealed && !w.memory {
 			continue
 		}
-		d, err := w.deploy(binary, 1, sealed)
+		d, err := w.deploy(ctx, binary, 1, sealed)
 		if err != nil {
 			return err
 		}
 		p := d.replicas[0]
-		if _, err := w.measure(d, "modern"); err != nil { // warms up
+		if _, err := w.measure(ctx, d, "modern"); err != nil { // warms up
 			return err
 		}
-		before, rss, err := p.memory()
+		before, rss, err := p.memory(ctx)
 		if err != nil {
 			return err
 		}
-		listening, err := w.openAll(p)
+		listening, err := w.openAll(ctx, p)
 		defer closeAll(listening)
 		if err != nil {
 			return err
 		}
-		after, now, err := p.memory()
+		after, now, err := p.memory(ctx)
 		if err != nil {
 			return err
 		}
@@ -49,7 +50,7 @@ func (w *world) measureIdle(binary string) error {
 
 // openAll opens sessions, and calls the tool once in each. It returns the connections of their
 // streams, if any.
-func (w *world) openAll(p *process) (listening []*wire, err error) {
+func (w *world) openAll(ctx context.Context, p *process) (listening []*wire, err error) {
 	const callers = 16
 	fails, streams := make([]error, callers), make([][]*wire, callers)
 	var running sync.WaitGroup
@@ -62,7 +63,10 @@ func (w *world) openAll(p *process) (listening []*wire, err error) {
 			}
 			defer conn.Close()
 			for range (w.idle + c) / callers {
-				id, err := conn.open()
+				id, err := "", context.Cause(ctx)
+				if err == nil {
+					id, err = conn.open()
+				}
 				if err == nil {
 					err = conn.call(id, 2)
 				}
@@ -97,8 +101,8 @@ var (
 
 // memory returns the smallest heap and resident set in some seconds, in which the replica collects
 // its garbage.
-func (p *process) memory() (heap, rss int, err error) {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(500 * time.Millisecond) {
+func (p *process) memory(ctx context.Context) (heap, rss int, err error) {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
 		response, err := http.Get("http://" + p.admin + "/metrics")
 		if err != nil {
 			return 0, 0, err
@@ -118,6 +122,9 @@ func (p *process) memory() (heap, rss int, err error) {
 		}
 		if heap == 0 || int(now) < heap {
 			heap = int(now)
+		}
+		if err := sleep(ctx, 500*time.Millisecond); err != nil {
+			return 0, 0, err
 		}
 	}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.command.Process.Pid))

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -184,13 +185,13 @@ func (d *deployment) openSessions(n int) error {
 }
 
 // measure calls the tool for a while.
-func (w *world) measure(d *deployment, era string) (m measurement, err error) {
+func (w *world) measure(ctx context.Context, d *deployment, era string) (m measurement, err error) {
 	if era != "modern" && d.sessions == nil {
 		if err := d.openSessions(max(w.sessions, 1)); err != nil {
 			return m, err
 		}
 	}
-	quiet, _, err := w.store.rate(w.slice) // commands of idle replicas
+	quiet, _, err := w.store.rate(ctx, w.slice) // commands of idle replicas
 	if err != nil {
 		return m, err
 	}
@@ -203,7 +204,7 @@ func (w *world) measure(d *deployment, era string) (m measurement, err error) {
 		return m, err
 	}
 	began := time.Now()
-	calls, err := d.load(era, began.Add(w.slice))
+	calls, err := d.load(ctx, era, began.Add(w.slice))
 	if err != nil {
 		return m, err
 	}
@@ -232,7 +233,7 @@ func (d *deployment) cpu() (all time.Duration, err error) {
 }
 
 // load makes calls until a time, and returns their number. Each caller uses the sessions in turn.
-func (d *deployment) load(era string, until time.Time) (int, error) {
+func (d *deployment) load(ctx context.Context, era string, until time.Time) (int, error) {
 	b := &balancer{replicas: d.replicas, running: make([]int, len(d.replicas)), idle: make([][]*wire, len(d.replicas))}
 	defer b.close()
 	var calls, next atomic.Int64
@@ -240,7 +241,7 @@ func (d *deployment) load(era string, until time.Time) (int, error) {
 	var running sync.WaitGroup
 	for range callersOfReplica * len(d.replicas) {
 		running.Go(func() {
-			for last := -1; failed.Load() == nil && time.Now().Before(until); calls.Add(1) {
+			for last := -1; failed.Load() == nil && ctx.Err() == nil && time.Now().Before(until); calls.Add(1) {
 				session, id := "", next.Add(1)
 				if era != "modern" {
 					session = d.sessions[int(id)%len(d.sessions)]
@@ -263,6 +264,9 @@ func (d *deployment) load(era string, until time.Time) (int, error) {
 	running.Wait()
 	if err := failed.Load(); err != nil {
 		return 0, *err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return 0, err
 	}
 	return int(calls.Load()), nil
 }

@@ -25,6 +25,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -82,15 +83,15 @@ func main() {
 		}
 		o.replicas = append(o.replicas, n)
 	}
-	if err := run(&o); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	if err := run(ctx, &o); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // run starts the deployments, measures them, and ends them.
-func run(o *options) (err error) {
-	interrupted := make(chan os.Signal, 1)
-	signal.Notify(interrupted, os.Interrupt)
+func run(ctx context.Context, o *options) (err error) {
 	w, err := newWorld(o)
 	if err != nil {
 		return err
@@ -99,23 +100,23 @@ func run(o *options) (err error) {
 	for _, binary := range o.junctions {
 		switch {
 		case o.idle > 0:
-			if err := w.measureIdle(binary); err != nil {
+			if err := w.measureIdle(ctx, binary); err != nil {
 				return err
 			}
 			continue
 		case o.quiet > 0:
-			if err := w.measureQuiet(binary); err != nil {
+			if err := w.measureQuiet(ctx, binary); err != nil {
 				return err
 			}
 			continue
 		}
 		if o.memory {
-			if _, err := w.deploy(binary, 1, false); err != nil {
+			if _, err := w.deploy(ctx, binary, 1, false); err != nil {
 				return err
 			}
 		}
 		for _, n := range o.replicas {
-			if _, err := w.deploy(binary, n, true); err != nil {
+			if _, err := w.deploy(ctx, binary, n, true); err != nil {
 				return err
 			}
 		}
@@ -131,13 +132,8 @@ func run(o *options) (err error) {
 	}
 	for round := -1; round < o.rounds; round++ { // the first one warms up
 		for i := range rows {
-			select {
-			case <-interrupted:
-				return errors.New("interrupted")
-			default:
-			}
 			r := rows[(i+max(round, 0))%len(rows)]
-			m, err := w.measure(r.deployment, r.era)
+			m, err := w.measure(ctx, r.deployment, r.era)
 			if err != nil {
 				return fmt.Errorf("%s of %s: %w", r.era, r.deployment.name, err)
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +37,16 @@ func (p *process) cpu() (time.Duration, error) {
 		return 0, fmt.Errorf("the CPU time of %s: %w", p.command.Path, err)
 	}
 	return time.Duration(t.Nano()), nil
+}
+
+// sleep waits, or returns an error if ctx is done before.
+func sleep(ctx context.Context, pause time.Duration) error {
+	select {
+	case <-time.After(pause):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (p *process) end() {
@@ -122,7 +133,7 @@ func (w *world) close() error {
 }
 
 // deploy starts replicas of a binary, and waits until they are ready.
-func (w *world) deploy(binary string, replicas int, sealed bool) (*deployment, error) {
+func (w *world) deploy(ctx context.Context, binary string, replicas int, sealed bool) (*deployment, error) {
 	d := &deployment{kind: filepath.Base(binary) + " memory", sealed: sealed}
 	settings := map[string]any{"tools": "all"}
 	if err := json.Unmarshal([]byte(w.settings), &settings); err != nil {
@@ -170,7 +181,7 @@ func (w *world) deploy(binary string, replicas int, sealed bool) (*deployment, e
 		d.replicas = append(d.replicas, p)
 	}
 	for i, p := range d.replicas {
-		if err := p.ready(); err != nil {
+		if err := p.ready(ctx); err != nil {
 			return nil, err
 		}
 		if w.core > 0 {
@@ -197,8 +208,8 @@ func startReplica(binary, address, home, file string, environment ...string) (p 
 }
 
 // ready waits until the replica serves.
-func (p *process) ready() error {
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+func (p *process) ready(ctx context.Context) error {
+	for deadline := time.Now().Add(30 * time.Second); ; {
 		response, err := http.Get("http://" + p.admin + "/readyz")
 		if err == nil {
 			response.Body.Close()
@@ -207,8 +218,7 @@ func (p *process) ready() error {
 			}
 			err = errors.New(response.Status)
 		}
-		if time.Now().After(deadline) {
-			p.end()
+		if sleep(ctx, 50*time.Millisecond) != nil || time.Now().After(deadline) {
 			return fmt.Errorf("a replica is not ready: %w\n%.2000s", err, p.output.String())
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -71,7 +72,7 @@ func (c *commands) count() (n tally, err error) {
 }
 
 // rate returns the commands in a second while nothing calls.
-func (c *commands) rate(during time.Duration) (sent, all float64, err error) {
+func (c *commands) rate(ctx context.Context, during time.Duration) (sent, all float64, err error) {
 	if c == nil {
 		return 0, 0, nil
 	}
@@ -79,24 +80,28 @@ func (c *commands) rate(during time.Duration) (sent, all float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	time.Sleep(during)
+	if err := sleep(ctx, during); err != nil {
+		return 0, 0, err
+	}
 	after, err := c.count()
 	return float64(after.sent-before.sent) / during.Seconds(), float64(after.all-before.all) / during.Seconds(), err
 }
 
 // measureQuiet prints the commands that a replica sends while nothing calls, for each number of
 // replicas.
-func (w *world) measureQuiet(binary string) error {
+func (w *world) measureQuiet(ctx context.Context, binary string) error {
 	if w.store == nil {
 		return errors.New("-quiet needs -state valkey://HOST:PORT, without a password")
 	}
 	for _, n := range w.replicas {
-		d, err := w.deploy(binary, n, true)
+		d, err := w.deploy(ctx, binary, n, true)
 		if err != nil {
 			return err
 		}
-		time.Sleep(15 * time.Second) // signs of life of earlier replicas end
-		sent, all, err := w.store.rate(w.quiet)
+		if err := sleep(ctx, 15*time.Second); err != nil { // signs of life of earlier replicas end
+			return err
+		}
+		sent, all, err := w.store.rate(ctx, w.quiet)
 		if err != nil {
 			return err
 		}

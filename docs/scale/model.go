@@ -30,6 +30,7 @@ type costs struct {
 	RowConns  float64 `is:"connections of an idle replica to PostgreSQL" unit:"" by:"16 replicas"`
 	RowMost   float64 `is:"connections of a busy replica to PostgreSQL" unit:"" by:"the limit of its pool, and one for hints"`
 	Exchange  float64 `is:"reads, and as many writes, of a user's limit of rate for a call, if their calls at a replica are rare" unit:"" by:"20 and 200 users, 1, 4 and 16 replicas"`
+	OnePart   float64 `is:"the same, if each replica's part of the limit is less than two calls" unit:"" by:"200 users, 64 replicas"`
 	Reads     float64 `is:"reads of a login for a call, if the user's calls at a replica are rare" unit:"" by:"the code: a grant and a login, for 10 seconds"`
 	KeyBytes  float64 `is:"a key in the list of keys" unit:"bytes" by:"junction key create"`
 	Addresses float64 `is:"an address in an answer of the DNS" unit:"bytes" by:"the format of the DNS"`
@@ -37,10 +38,10 @@ type costs struct {
 
 // measured are the costs as they were measured, with two cores of a virtual machine.
 var measured = costs{
-	Call: 68, Linear: 0.93, Sealed: 1.06, Audit: 451, Resident: 58, Session: 1, Stream: 48, Passed: 145,
+	Call: 68, Linear: 0.91, Sealed: 1.06, Audit: 451, Resident: 58, Session: 0.7, Stream: 48, Passed: 145,
 	Idle: 3.1, KeyIdle: 0.18, KeyRead: 2.5, KeyWrite: 16.3, KeyConns: 3,
 	RowIdle: 0.5, RowRead: 16.7, RowWrite: 263, RowConns: 3, RowMost: 11,
-	Exchange: 2.1, Reads: 2, KeyBytes: 171, Addresses: 16,
+	Exchange: 2, OnePart: 1, Reads: 2, KeyBytes: 171, Addresses: 16,
 }
 
 // rows returns the table of the costs.
@@ -63,11 +64,12 @@ type load struct {
 	Streams  float64 // sessions with an open stream, as a part of all
 	Passed   float64 // messages for all replicas, for a call
 	Keys     int     // elements in the list of keys
+	Rate     int     // calls at once that the limit of a user allows
 }
 
 // common is the load of the tables, apart from its replicas and sessions.
 func common(replicas, sessions int) load {
-	return load{Replicas: replicas, Sessions: sessions, Pause: 30, Core: 0.5, Streams: 1, Passed: 0.001, Keys: 1000}
+	return load{Replicas: replicas, Sessions: sessions, Pause: 30, Core: 0.5, Streams: 1, Passed: 0.001, Keys: 1000, Rate: 60}
 }
 
 // calls returns the calls in a second at all replicas.
@@ -76,7 +78,7 @@ func (l load) calls() float64 { return float64(l.Sessions) / l.Pause }
 // at returns the calls of a user in a second that reach one replica.
 func (l load) at() float64 { return 1 / l.Pause / float64(l.Replicas) }
 
-// The limits of the model, beside those in docs/limits.md.
+// The limits of the model, in addition to those in docs/limits.md.
 const (
 	maxPeers    = 100     // other replicas
 	maxCounted  = 1_000   // replicas that limits are divided among
@@ -106,7 +108,13 @@ func (c costs) memory(l load) float64 {
 
 // counted returns how many times a call exchanges the count of a user's limit with the store. A user
 // whose calls at a replica are less than a second apart needs fewer.
-func (c costs) counted(l load) float64 { return c.Exchange*math.Exp(-l.at()) + 0.15 }
+func (c costs) counted(l load) float64 {
+	each := c.Exchange
+	if l.Rate < 2*l.Replicas {
+		each = c.OnePart
+	}
+	return each*math.Exp(-l.at()) + 0.15
+}
 
 // read returns the reads of the login of a user for a call. A replica remembers it for 10 seconds.
 func (c costs) read(l load) float64 { return c.Reads * math.Exp(-10*l.at()) }
@@ -179,19 +187,16 @@ var ratios = []int{1_000, 10_000}
 // It returns 0 if that number has nothing to do with it.
 func (k limited) reached(sessions int) int {
 	at := func(n int) float64 { return k.use(common(n, n*sessions)) }
-	const most = 100_000
-	if at(most) < 1 || at(most)/at(2) < 1.5 {
+	const most = 20_000
+	if at(most)/at(2) < 1.5 {
 		return 0
 	}
-	low, high := 1, most
-	for low < high {
-		if mid := (low + high) / 2; at(mid) >= 1 {
-			high = mid
-		} else {
-			low = mid + 1
+	for n := 1; n <= most; n++ { // use may fall where parts of limits become small
+		if at(n) >= 1 {
+			return n
 		}
 	}
-	return low
+	return 0
 }
 
 // limitRows returns the table of limits, those that are reached first at the top.

@@ -46,12 +46,13 @@ func TestTheModelFitsTheMeasurements(t *testing.T) {
 		name           string
 		got, want, off float64
 	}{
-		{"operations of a limit for a call: 20 users with 5 calls/s each, 1 replica", 2 * measured.counted(load{Replicas: 1, Pause: 1 / 5.0}), 0.27, 0.1},
-		{"the same, 4 replicas", 2 * measured.counted(load{Replicas: 4, Pause: 1 / 5.0}), 1.61, 0.2},
-		{"the same, 16 replicas", 2 * measured.counted(load{Replicas: 16, Pause: 1 / 5.0}), 3.75, 0.5},
-		{"200 users with a call each two seconds, 1 replica", 2 * measured.counted(load{Replicas: 1, Pause: 2}), 2.81, 0.3},
-		{"the same, 4 replicas", 2 * measured.counted(load{Replicas: 4, Pause: 2}), 3.74, 0.4},
-		{"the same, 16 replicas", 2 * measured.counted(load{Replicas: 16, Pause: 2}), 4.11, 0.4},
+		{"operations of a limit for a call: 20 users with 5 calls/s each, 1 replica", 2 * measured.counted(load{Replicas: 1, Pause: 1 / 5.0, Rate: 60}), 0.27, 0.1},
+		{"the same, 4 replicas", 2 * measured.counted(load{Replicas: 4, Pause: 1 / 5.0, Rate: 60}), 1.61, 0.2},
+		{"the same, 16 replicas", 2 * measured.counted(load{Replicas: 16, Pause: 1 / 5.0, Rate: 60}), 3.75, 0.6},
+		{"200 users with a call each two seconds, 1 replica", 2 * measured.counted(load{Replicas: 1, Pause: 2, Rate: 60}), 2.81, 0.3},
+		{"the same, 4 replicas", 2 * measured.counted(load{Replicas: 4, Pause: 2, Rate: 60}), 3.74, 0.4},
+		{"the same, 16 replicas", 2 * measured.counted(load{Replicas: 16, Pause: 2, Rate: 60}), 4.11, 0.4},
+		{"the same, 64 replicas", 2 * measured.counted(load{Replicas: 64, Pause: 2, Rate: 60}), 2.33, 0.2},
 		{"CPU of a message to 8 replicas in µs", measured.Passed * 8, 1158, 120},
 		{"MB of 4,000 streams", measured.memory(load{Replicas: 1, Sessions: 4000, Streams: 1}) - measured.Resident - measured.Session, 192, 10},
 		{"CPU of a Valkey for 16 replicas in ms", 1e3 * measured.keyCores(load{Replicas: 16, Pause: 1}, false), 2.74, 0.5},

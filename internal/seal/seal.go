@@ -122,12 +122,17 @@ func (r *Ring) Open(sealed string, context []byte) ([]byte, error) {
 	if err != nil || len(data) < 1 || data[0] != version {
 		return nil, ErrBroken
 	}
-	for _, aead := range r.current() {
+	keys := r.current()
+	for i, aead := range keys {
 		if len(data) < 1+aead.NonceSize() {
 			continue
 		}
 		nonce, box := data[1:1+aead.NonceSize()], data[1+aead.NonceSize():]
-		if plain, err := aead.Open(nil, nonce, box, context); err == nil {
+		var dst []byte
+		if i == len(keys)-1 { // no other key needs the box
+			dst = box[:0]
+		}
+		if plain, err := aead.Open(dst, nonce, box, context); err == nil {
 			return plain, nil
 		}
 	}

@@ -77,7 +77,7 @@ func (x *exchange) initialize(m *jsonrpc.Message) {
 	case x.endpoint.options.Stateless:
 		protocol.Close() // no later request belongs to it
 	default:
-		s := newSession(x.endpoint, protocol, x.principal, c.caller)
+		s := newSession(x.endpoint, rand.Text(), protocol, x.principal, c.caller)
 		if x.endpoint.sessions.add(s) == nil {
 			protocol.Close()
 			x.unavailable(m.ID, "too many sessions: at most %d", x.endpoint.options.MaxSessions)

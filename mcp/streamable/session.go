@@ -2,7 +2,6 @@ package streamable
 
 import (
 	"container/list"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -52,8 +51,8 @@ type session struct {
 	resumed       int // number of connections of resumed streams
 }
 
-func newSession(e *Endpoint, protocol *edge.Session, principal *mcp.Principal, caller string) *session {
-	s := &session{id: rand.Text(), endpoint: e, protocol: protocol, principal: principal, caller: caller}
+func newSession(e *Endpoint, id string, protocol *edge.Session, principal *mcp.Principal, caller string) *session {
+	s := &session{id: id, endpoint: e, protocol: protocol, principal: principal, caller: caller}
 	s.touch()
 	return s
 }

@@ -153,8 +153,8 @@ func (x *exchange) recall(id string) *session {
 		x.refuseSession()
 		return nil
 	}
-	s := newSession(e, protocol, x.principal, x.Caller())
-	s.id, s.key, s.ends, s.opened = strings.Clone(id), c.key, c.ends, first
+	s := newSession(e, strings.Clone(id), protocol, x.principal, x.Caller())
+	s.key, s.ends, s.opened = c.key, c.ends, first
 	s.turns.Store(turns)
 	kept := e.sessions.add(s)
 	if kept != s {

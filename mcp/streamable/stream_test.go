@@ -382,7 +382,7 @@ func (s *slowStore) Append(context.Context, string, Event) error {
 func TestAMessageThatWaitsForAnotherCanBeGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &Endpoint{options: Options{EventStore: new(slowStore)}}
-		st := newSession(e, nil, nil, "").newStream()
+		st := newSession(e, "s", nil, nil, "").newStream()
 		go st.Send(context.Background(), []byte("first"))
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
