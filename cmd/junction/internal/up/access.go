@@ -75,8 +75,9 @@ type Access struct {
 	keys     *apikey.Keys                                                  // keys of Keys; may be nil
 	Verifier auth.Verifier                                                 // checks tokens; nil if tokens are not accepted
 	Issuers  []string
-	team     http.Handler       // serves the team's page; nil without local
-	local    *authserver.Server // authorization server of --auth local; nil without it
+	team     http.Handler         // serves the team's page; nil without local
+	local    *authserver.Server   // authorization server of --auth local; nil without it
+	provider *authserver.Provider // confirms the users of local; nil without one
 	Needs    []string
 	Scopes   []string
 	proofs   auth.Proofs
@@ -218,6 +219,7 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 			Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret, Domains: p.Domains, Subjects: p.Subjects, Scopes: p.Scopes, Groups: p.Groups,
 			SubjectClaim: p.Claims.Subject, EmailClaim: p.Claims.Email, GroupsClaim: p.Claims.Groups, AllGroups: (&settings.Settings{Roles: f.roles}).GroupRoles(), HTTP: GuardedFor(p.Issuer, f.authorization.Hosts),
 		}
+		x.provider = o.Provider
 		x.Unnamed(p.Scopes, "the provider's users")
 		for _, group := range slices.Sorted(maps.Keys(p.Groups)) {
 			x.Unnamed(p.Groups[group], "the group "+group)
