@@ -51,6 +51,8 @@ var outcomes = []string{Approved, Refused, Expired, Left, Full}
 type Options struct {
 	// Notify, if not nil, is called with each call that begins to wait. It must return at once.
 	Notify func(Call)
+	// Team, if not nil, returns the URL of the page on which calls are approved, or "".
+	Team func() string
 }
 
 // A Desk holds the calls that wait for approval. It is safe for concurrent use.
