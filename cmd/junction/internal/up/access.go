@@ -86,6 +86,7 @@ type Access struct {
 	Profile  func(name string) mcp.Handler
 	Refused  RefusalCounter
 	unknown  []string // scopes that the settings do not contain, each with its owner
+	from     string   // file of the settings; empty if there is none
 	unheldBy []string // lists callers that roles name and that cannot come, each with the role
 
 	Exchanges *Exchanges        // token exchanges for callers; nil if there are none
@@ -102,7 +103,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 	if len(ways) == 0 {
 		return nil, nil
 	}
-	x := &Access{Refused: RefusalCounter{Log: a.Logger()}, log: f.log, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
+	x := &Access{from: f.from, Refused: RefusalCounter{Log: a.Logger()}, log: f.log, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
 	if g := a.Launch.Shared(); g != nil {
 		x.once, x.secret = onceAtAll(g), a.Launch.SharedSecret("nonces of proofs")
 	}
@@ -291,7 +292,11 @@ func SayUnnamed(a *cli.App, x *Access) {
 		a.Screen.Printf(format, plaintext.Line(text, MaxUnnamed*100)+more)
 	}
 	say("junction: needs, tools and scopes of authorization do not name %s: logins do not get these scopes, and only rules see those of keys\n", x.unknown)
-	say("junction: roles name callers that do not exist yet, or that --auth does not let in: %s\n", x.unheldBy)
+	in := "roles name"
+	if x.from != "" {
+		in = strings.ReplaceAll(a.Short(x.from), "%", "%%") + ": " + in
+	}
+	say("junction: "+in+" callers that do not exist yet, or that --auth does not let in: %s\n", x.unheldBy)
 }
 
 // serves reports whether a URL is the URL of an endpoint.
