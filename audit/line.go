@@ -84,7 +84,7 @@ type Filter struct {
 	Outcome  string `match:"equal" enum:"ok,tool_error,input_required,cancelled,error" doc:"calls with this OUTCOME: ok, tool_error, input_required, cancelled or error"`
 	Decision string `match:"equal" enum:"allow,ask,deny" doc:"decisions to EFFECT: allow, ask or deny"`
 	// Event is a list like Kind.
-	Event string `match:"equal" enum:"start,stop,reload,restart,approve,login,logout,consent,revoke,client,key.create,key.rotate,key.remove,user.add,user.password,user.remove" doc:"administrative events with this NAME, such as login"`
+	Event string `match:"equal" doc:"administrative events with this NAME, such as login"`
 	// Principal, Server and Call must equal the line's value.
 	Principal string `match:"equal" doc:"lines about this USER"`
 	Server    string `match:"equal" doc:"lines about this SERVER"`
@@ -93,6 +93,17 @@ type Filter struct {
 	// Name and Client must be substrings of the line's value. Case is ignored.
 	Name   string `name:"tool" match:"part" member:"name" doc:"lines whose tool, prompt or resource has this TEXT in its name"`
 	Client string `match:"part" doc:"lines whose client has this TEXT in its name"`
+}
+
+// Enum returns the valid values of a parameter that are not in a tag: for event the names of
+// [Events].
+func (Filter) Enum(name string) (values []string) {
+	if name == "event" {
+		for _, e := range Events() {
+			values = append(values, e.Name)
+		}
+	}
+	return values
 }
 
 var (

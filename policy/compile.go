@@ -142,6 +142,11 @@ func (p *Policy) Rules() []Rule {
 	return append(rules, *p.fallback.rule)
 }
 
+// UsesGroups reports whether a condition uses principal.groups.
+func (p *Policy) UsesGroups() bool {
+	return slices.ContainsFunc(p.rules, func(c *compiled) bool { return c.when != nil && c.when.groups })
+}
+
 const noRule = "no rule allows it yet"
 
 // defaultReason describes the known effects of a call that no rule matches, for the user who

@@ -30,6 +30,8 @@ type condition struct {
 	program   cel.Program
 	variables map[string]bool // names of the variables that it uses
 	args      bool            // whether it uses args
+	groups    bool            // whether it uses principal.groups
+	hasGroups bool            // whether it uses has(principal.groups)
 	whole     bool            // whether it uses args in any way except for a member, for the presence of members, or for their number
 	needs     []string        // members of args whose presence the condition requires, for example by has(args.NAME) && …
 }
@@ -65,6 +67,7 @@ func compileCondition(env *cel.Env, text string) (*condition, []*Problem) {
 		}
 	}
 	c.args, c.needs = c.uses(variableArgs), needs(checked.NativeRep().Expr())
+	c.groups, c.hasGroups = usesGroups(checked.NativeRep())
 	return c, nil
 }
 
@@ -82,6 +85,20 @@ func conditionFault(format string, args ...any) []*Problem {
 // uses reports whether the condition uses any of the variables.
 func (c *condition) uses(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return c.variables[name] })
+}
+
+// usesGroups reports whether a condition uses the groups of the caller, and whether it tests for
+// them with has.
+func usesGroups(condition *ast.AST) (uses, has bool) {
+	ast.PostOrderVisit(condition.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.SelectKind {
+			of := e.AsSelect().Operand()
+			if e.AsSelect().FieldName() == memberGroups && of.Kind() == ast.IdentKind && of.AsIdent() == variablePrincipal {
+				uses, has = true, has || e.AsSelect().IsTestOnly()
+			}
+		}
+	}))
+	return uses, has
 }
 
 // isLinear reports whether the condition consists of comparisons only. Such a condition reads each
@@ -171,7 +188,7 @@ func withRemedy(message string) error {
 	case strings.Contains(message, "token recognition error at: '="):
 		message += "; to compare, write =="
 	case strings.Contains(message, "undefined field"):
-		message += "; annotations has readOnly, destructive, idempotent and openWorld, and principal has subject, issuer and scopes"
+		message += "; annotations has readOnly, destructive, idempotent and openWorld, and principal has subject, issuer, scopes and groups"
 	}
 	return errors.New(message)
 }

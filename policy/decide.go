@@ -205,7 +205,7 @@ func (c *compiled) look(ctx context.Context, f *facts) Step {
 			s.Outcome = ConditionFalse
 		}
 	}
-	if len(unknown) > 0 && (s.Outcome == Applies || s.Outcome == Failed) {
+	if len(unknown) > 0 && (s.Outcome == Applies || s.Outcome == Failed || s.Outcome == ConditionFalse && slices.Contains(unknown, unknownGroups)) {
 		s.Outcome, s.Err, s.unknown = NotKnown, nil, unknown
 	}
 	return s

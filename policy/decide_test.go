@@ -26,7 +26,7 @@ func no() *bool  { v := false; return &v }
 // read is a call that most tests decide about.
 var read = Input{
 	Server: "files", Tool: "read_file", Title: "Read a file", Arguments: json.RawMessage(`{"path":"/home/ada/notes.txt","limit":10}`),
-	Labels: []string{"private"}, Sources: []string{"web"}, Client: "junction", Principal: Principal{Subject: "ada", Issuer: "https://id.example", Scopes: []string{"files"}},
+	Labels: []string{"private"}, Sources: []string{"web"}, Client: "junction", Principal: Principal{Subject: "ada", Issuer: "https://id.example", Scopes: []string{"files"}, Groups: []string{"eng", "ops"}},
 }
 
 func TestTheStrictestRuleDecides(t *testing.T) {
@@ -121,6 +121,7 @@ func TestConditions(t *testing.T) {
 		{"unsaid annotations have their defaults", `!annotations.readOnly && annotations.destructive && !annotations.idempotent && annotations.openWorld`, true},
 		{"unsaid annotations are known to be", `!has(annotations.readOnly)`, true},
 		{"who asks is there", `principal.subject == "ada" && principal.issuer == "https://id.example" && "files" in principal.scopes`, true},
+		{"groups of who asks are there", `"eng" in principal.groups && principal.groups.exists(g, g.startsWith("o")) && has(principal.groups) && !("sales" in principal.groups)`, true},
 		{"labels and sources are there", `"private" in labels && !("untrusted" in labels) && sources == ["web"]`, true},
 		{"trust is there", `!trusted`, true},
 		{"no resource is an empty one", `resource == ""`, true},

@@ -35,7 +35,7 @@
 //	annotations  object           readOnly, destructive, idempotent, openWorld, with the
 //	                              specification's defaults; has() tests whether the server set it
 //	resource     string           the URI of a resource
-//	principal    object           subject, issuer, scopes
+//	principal    object           subject, issuer, scopes, groups
 //	labels       list of strings  properties of the call's data, such as untrusted
 //	sources      list of strings  the servers whose output reached the call
 //	trusted      bool             whether the user trusts the server's claims

@@ -43,13 +43,30 @@ var variables = []struct {
 	{variableArgs, cel.MapType(cel.StringType, cel.DynType), func(f *facts) any { return types.NewStringInterfaceMap(types.DefaultTypeAdapter, f.arguments) }},
 	{variableAnnotations, cel.ObjectType(annotationsType), func(f *facts) any { return &f.in.Annotations }},
 	{variableResource, cel.StringType, func(f *facts) any { return types.String(f.in.Resource) }},
-	{variablePrincipal, cel.ObjectType(principalType), func(f *facts) any { return &f.in.Principal }},
+	{variablePrincipal, cel.ObjectType(principalType), func(f *facts) any { return &caller{f.in.Principal, f.unknownGroups()} }},
 	{variableLabels, cel.ListType(cel.StringType), func(f *facts) any { return types.NewStringList(types.DefaultTypeAdapter, f.in.Labels) }},
 	{variableSources, cel.ListType(cel.StringType), func(f *facts) any { return types.NewStringList(types.DefaultTypeAdapter, f.in.Sources) }},
 	{variableTrusted, cel.BoolType, func(f *facts) any { return types.Bool(f.in.Trusted) }},
 	{variableClient, cel.StringType, func(f *facts) any { return types.String(f.in.Client) }},
 	{variableProfile, cel.StringType, func(f *facts) any { return types.String(f.in.Profile) }},
 	{variableNow, cel.TimestampType, func(f *facts) any { return types.Timestamp{Time: f.in.now()} }},
+}
+
+// memberGroups is the name of the member of principal with the groups of the user.
+const memberGroups = "groups"
+
+// A caller is the value of principal.
+type caller struct {
+	Principal
+	unknown *types.Unknown // mark of unknown groups; nil if they are known
+}
+
+// groups returns the groups, or the mark of unknown ones.
+func (c *caller) groups() any {
+	if c.unknown != nil {
+		return c.unknown
+	}
+	return c.Groups
 }
 
 // The types of variables with members. An unknown member is an error of the compiler.
@@ -188,9 +205,10 @@ func memberTypes() map[string]map[string]*types.FieldType {
 			"openWorld":   hint(func(a *Annotations) *bool { return a.OpenWorld }, true),
 		},
 		principalType: {
-			"subject": field(cel.StringType, func(p *Principal) any { return p.Subject }, func(p *Principal) bool { return p.Subject != "" }),
-			"issuer":  field(cel.StringType, func(p *Principal) any { return p.Issuer }, func(p *Principal) bool { return p.Issuer != "" }),
-			"scopes":  field(cel.ListType(cel.StringType), func(p *Principal) any { return p.Scopes }, func(p *Principal) bool { return len(p.Scopes) > 0 }),
+			"subject":    field(cel.StringType, func(c *caller) any { return c.Subject }, func(c *caller) bool { return c.Subject != "" }),
+			"issuer":     field(cel.StringType, func(c *caller) any { return c.Issuer }, func(c *caller) bool { return c.Issuer != "" }),
+			"scopes":     field(cel.ListType(cel.StringType), func(c *caller) any { return c.Scopes }, func(c *caller) bool { return len(c.Scopes) > 0 }),
+			memberGroups: field(cel.ListType(cel.StringType), (*caller).groups, func(c *caller) bool { return len(c.Groups) > 0 || c.unknown != nil }),
 		},
 	}
 }

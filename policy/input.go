@@ -41,8 +41,8 @@ type Input struct {
 	// Now is the time of the call; zero means the time of the decision.
 	Now time.Time `json:"now,omitzero"`
 	// Unknown names parts of the call that are unknown, for example because the call comes from a
-	// log. The names are server, tool, title, annotations, args, resource, origin, trusted and
-	// client. The name args.NAME is for an existing member of the arguments. If the decision
+	// log. The names are server, tool, title, annotations, args, resource, origin, trusted, client
+	// and principal.groups. The name args.NAME is for an existing member of the arguments. If the decision
 	// depends on such a part, it names the part.
 	Unknown []string `json:"-"`
 }
@@ -61,6 +61,7 @@ type Principal struct {
 	Subject string   `json:"subject,omitempty"` // name of the user at the issuer
 	Issuer  string   `json:"issuer,omitempty"`  // issuer that authenticated the user
 	Scopes  []string `json:"scopes,omitempty"`  // granted scopes
+	Groups  []string `json:"groups,omitempty"`  // groups of the user at the issuer
 }
 
 // callTool is the method of an Input without one.

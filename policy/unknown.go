@@ -11,17 +11,20 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// unknownOrigin is the name of the server's origin in Input.Unknown. unknownArguments is the prefix
-// of names of members of the arguments.
+// unknownOrigin is the name of the server's origin in Input.Unknown, and unknownGroups that of the
+// caller's groups. unknownArguments is the prefix of names of members of the arguments.
 const (
 	unknownOrigin    = "origin"
 	unknownArguments = variableArgs + "."
+	unknownGroups    = variablePrincipal + "." + memberGroups
 )
 
-// unknown returns the unknown parts of the call that the rule's server, tool or origin depends on.
+// unknown returns the unknown parts of the call that the rule's server, tool or origin depends on, or
+// a test with has that the evaluation of the condition cannot mark.
 func (c *compiled) unknown(in *Input) (names []string) {
 	for _, name := range in.Unknown {
-		if name == variableServer && c.server.kind != anything || name == variableTool && c.tool.kind != anything || name == unknownOrigin && c.rule.Origin != "" {
+		if name == variableServer && c.server.kind != anything || name == variableTool && c.tool.kind != anything || name == unknownOrigin && c.rule.Origin != "" ||
+			name == unknownGroups && c.when != nil && c.when.hasGroups {
 			names = append(names, name)
 		}
 	}
@@ -40,6 +43,14 @@ func (f *facts) unknownVariable(name string) any {
 		if i := slices.Index(f.in.Unknown, name); i >= 0 {
 			return types.NewUnknown(int64(i), nil)
 		}
+	}
+	return nil
+}
+
+// unknownGroups returns the mark for unknown groups of the caller, or nil for known ones.
+func (f *facts) unknownGroups() *types.Unknown {
+	if i := slices.Index(f.in.Unknown, unknownGroups); i >= 0 {
+		return types.NewUnknown(int64(i), nil)
 	}
 	return nil
 }

@@ -41,8 +41,15 @@ func TestUpLogsAsJSON(t *testing.T) {
 			t.Fatalf("it says %s", r.stderr)
 		}
 	}
+	if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(strings.Replace(config, `"broken": {`, `"broken": {"args": ["again"], `, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the reload is logged", func() bool { return strings.Contains(r.stderr.String(), "Configuration reloaded") })
 	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d", code)
+	}
+	if said := r.stderr.String(); !strings.Contains(said, `"msg":"Configuration reloaded","changes":"broken changed"`) {
+		t.Errorf("of the reload it says %s", said)
 	}
 	levels := map[any]int{}
 	for _, record := range records(t, r.stderr.String()) {

@@ -70,6 +70,7 @@ func TestRulesAreTriedOnTheLog(t *testing.T) {
 		{"its profile", `{"rules": [{"effect": "deny", "when": "profile == 'work'"}], "default": "allow"}`, `{"effect":"deny","server":"files","tool":"read"`, decidable},
 		{"annotations", `{"rules": [{"effect": "deny", "when": "!annotations.readOnly"}], "default": "allow"}`, `{"effect":"allow","server":"files","tool":"read"`, decidable},
 		{"scopes", `{"rules": [{"effect": "deny", "when": "'write' in principal.scopes"}], "default": "allow"}`, `{"effect":"deny","server":"files","tool":"read"`, decidable},
+		{"groups, which the log does not have", `{"rules": [{"effect": "deny", "when": "'ops' in principal.groups"}], "default": "allow"}`, `{"effect":"cannot tell","server":"files","tool":"read"`, ""},
 		{"trust in a server that is configured", `{"rules": [{"effect": "deny", "when": "trusted"}], "default": "allow", "trusted": ["files"]}`, `{"effect":"deny","server":"files","tool":"read"`, ""},
 		{"trust in one that is not", `{"rules": [{"effect": "deny", "when": "trusted"}], "default": "allow", "trusted": ["files"]}`, `{"effect":"cannot tell","server":"gone","tool":"read"`, ""},
 		{"a text that was cut", `{"rules": [{"effect": "deny", "when": "has(args.path) && args.path.endsWith('z')"}], "default": "allow"}`, `{"effect":"cannot tell","server":"files","tool":"long"`, ""},

@@ -59,7 +59,7 @@ func TestTwoKeysHaveRoles(t *testing.T) {
 	for _, line := range []string{
 		`Callers need one of these roles: admin, clock, 1 more\.`,
 		`junction\.roles\.clock\.profiles: there is no profile "clocks"; did you mean "clock"\?`,
-		`roles name callers that do not exist yet, or that --auth does not let in: key:gone \(role clock\), user:eve \(role other\)\n`,
+		`mcp\.json: roles name callers that do not exist yet, or that --auth does not let in: key:gone \(role clock\), user:eve \(role other\)\n`,
 		`junction\.roles\.other\.tools: "time__conwert\*" matches no name that clients see`,
 	} {
 		up.find(line)

@@ -172,7 +172,7 @@ func TestACallThatIsNotAnsweredIsRefused(t *testing.T) {
 		s := newSite(t, rule)
 		began := time.Now()
 		_, err := s.call(t.Context(), "ann", "a")
-		if err == nil || !strings.Contains(err.Error(), `no caller of the role \"sre\" approved it within 20s`) || time.Since(began) != 20*time.Second {
+		if err == nil || !strings.Contains(err.Error(), `no caller of the role \"sre\" approved it within 20s: make the call again, and ask the operator of this gateway to approve it`) || time.Since(began) != 20*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		ctx, leave := context.WithCancel(t.Context())

@@ -59,6 +59,8 @@ type Options struct {
 	// what identifies a call.
 	Replicas *replicas.Group
 	Secret   []byte
+	// Team, if not nil, returns the URL of the page on which calls are approved, or "".
+	Team func() string
 }
 
 // A Desk holds the calls that wait for approval. It is safe for concurrent use.

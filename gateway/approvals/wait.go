@@ -124,12 +124,22 @@ func (c *pending) wait(ctx context.Context, need *rules.Needed, missing []rules.
 		c.note(ctx, Left, "", "")
 		return result, context.Cause(ctx), true
 	case Expired:
-		result, err = c.refuse(ctx, need, Expired, fmt.Sprintf("no caller of the role %s approved it within %s", openRoles(w.Parts), brief(w.Until.Sub(w.Since))))
+		result, err = c.refuse(ctx, need, Expired, fmt.Sprintf("no caller of the role %s approved it within %s: make the call again, and ask %s to approve it", openRoles(w.Parts), brief(w.Until.Sub(w.Since)), c.desk.approvers()))
 		return result, err, true
 	}
 	c.by = []Part{{Role: w.role, By: w.by}}
-	result, err = c.refuse(ctx, need, Refused, fmt.Sprintf("a caller of the role %q refused it: %s", w.role, cmp.Or(w.reason, "no reason was given")))
+	result, err = c.refuse(ctx, need, Refused, fmt.Sprintf("a caller of the role %q refused it: %s", w.role, cmp.Or(w.reason, "no reason was given: ask a user with this role")))
 	return result, err, true
+}
+
+// approvers describes the users whom a caller can ask for an approval.
+func (d *Desk) approvers() string {
+	if d.options.Team != nil {
+		if at := d.options.Team(); at != "" {
+			return "a user with this role, at " + at + ","
+		}
+	}
+	return "the operator of this gateway"
 }
 
 // openRoles returns the names of the roles that have not approved.

@@ -274,7 +274,7 @@ func (d *decider) input(ctx context.Context, req *mcp.Request) (policy.Input, er
 		in.Profile = d.options.Profile(ctx)
 	}
 	if p := req.Principal; p != nil {
-		in.Principal = policy.Principal{Subject: p.Subject, Issuer: p.Issuer, Scopes: p.Scopes}
+		in.Principal = policy.Principal{Subject: p.Subject, Issuer: p.Issuer, Scopes: p.Scopes, Groups: p.Groups}
 	}
 	switch req.Method {
 	case "tools/call":

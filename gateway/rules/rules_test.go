@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -359,7 +360,7 @@ func TestRulesHideByUser(t *testing.T) {
 		return person{in.Name, 7777, in.Note}, nil
 	})
 	p := compiled(t, policy.Allow,
-		policy.Rule{Effect: policy.Allow, Tool: "find", When: "principal.subject != 'boss'", Redact: &policy.Redact{Results: []string{"/salary"}}},
+		policy.Rule{Effect: policy.Allow, Tool: "find", When: "principal.subject != 'boss' && !('payroll' in principal.groups)", Redact: &policy.Redact{Results: []string{"/salary"}}},
 		policy.Rule{Effect: policy.Allow, Tool: "find", When: "profile == 'public'", Redact: &policy.Redact{Arguments: []string{"/note"}}})
 	type profile struct{}
 	options := rules.Options{Server: "people", Policy: p, Profile: func(ctx context.Context) string { name, _ := ctx.Value(profile{}).(string); return name }}
@@ -373,6 +374,7 @@ func TestRulesHideByUser(t *testing.T) {
 	}{
 		{"one who may see all", "boss", "", h, `{"name":"Ada","salary":7777,"note":"private"}`},
 		{"another one", "bob", "", h, `{"name":"Ada","salary":"***","note":"private"}`},
+		{"one of a group", "payroll/eve", "", h, `{"name":"Ada","salary":7777,"note":"private"}`},
 		{"nobody known", "", "", h, `{"name":"Ada","salary":"***","note":"private"}`},
 		{"in a profile", "boss", "public", h, `{"name":"Ada","salary":7777,"note":"***"}`},
 		{"both", "bob", "public", h, `{"name":"Ada","salary":"***","note":"***"}`},
@@ -380,7 +382,8 @@ func TestRulesHideByUser(t *testing.T) {
 	} {
 		req := mcp.NewRequest("tools/call", json.RawMessage(`{"name":"find","arguments":{"name":"Ada","note":"private"}}`))
 		if test.who != "" {
-			req.Principal = &mcp.Principal{Subject: test.who}
+			group, name := path.Split(test.who)
+			req.Principal = &mcp.Principal{Subject: name, Groups: []string{strings.TrimSuffix(group, "/")}}
 		}
 		result, err := test.h.Handle(context.WithValue(t.Context(), profile{}, test.profile), req)
 		if err != nil {

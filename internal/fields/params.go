@@ -20,6 +20,8 @@ import (
 //	enum:"a,b"            valid values; users may give several, separated by commas
 //	match:"equal"         comparison with an object's member: equal, part (ignoring case), since, until
 //	member:"name"         name of the object's member; by default the name of the parameter
+//
+// If F has a method Enum, it returns the valid values of a parameter that has no tag enum.
 type Params[F any] struct{ list []Param }
 
 // A Param is one row of Params.
@@ -51,6 +53,8 @@ func ParamsOf[F any]() *Params[F] {
 		}
 		if enum := of.Tag.Get("enum"); enum != "" {
 			p.Enum = strings.Split(enum, ",")
+		} else if f, is := any(*new(F)).(interface{ Enum(name string) []string }); is {
+			p.Enum = f.Enum(p.Name)
 		}
 		switch of.Type.Kind() {
 		case reflect.Slice:

@@ -46,7 +46,7 @@ func readApprovals(s *Stack, p *Plan) error {
 // openApprovals makes the desk at which calls wait.
 func openApprovals(s *Stack) error {
 	s.messages = approvals.NewMessenger(s.Logger)
-	s.Desk = approvals.New(approvals.Options{Replicas: s.Replicas, Secret: s.ReplicasSecret, Notify: func(q approvals.Call) {
+	s.Desk = approvals.New(approvals.Options{Team: s.Team, Replicas: s.Replicas, Secret: s.ReplicasSecret, Notify: func(q approvals.Call) {
 		hook := s.plan.Load().webhook
 		if hook.URL == "" {
 			return

@@ -1,7 +1,6 @@
 package layer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,7 +14,7 @@ import (
 // clients together.
 type limitOf struct {
 	server, tool string          // an empty tool means the whole server
-	user         settings.Limits // the limit itself, of those users whose roles give it; zero without roles
+	user         settings.Limits // the limit itself, of one kind, for those users who have it
 }
 
 // A limit holds the settings of a limit and its counts.
@@ -41,7 +40,7 @@ func readLimits(s *Stack, p *Plan) error {
 		p.limits[of] = limit{l, ratelimit.New(o)}
 	}
 	for _, one := range p.userLimits() {
-		add(one, cmp.Or(one.user, p.Settings.Limits.Limits), ratelimit.Options{Key: ratelimit.Caller})
+		add(one, one.user, ratelimit.Options{Key: ratelimit.Caller})
 	}
 	for name, server := range p.Settings.Servers {
 		add(limitOf{server: name}, server.Limits, ratelimit.Options{Whose: fmt.Sprintf("server %s", name)})
@@ -62,12 +61,9 @@ func keepLimits(next, before *Plan) {
 	}
 }
 
-// userLimits returns the limits of users. With roles the limits of different users differ, and each
-// kind of limit counts alone, for all users that have the same one.
+// userLimits returns the limits of users. With roles the limits of different users differ. Each kind
+// of limit counts alone, for all users that have the same one, so that counts stay when roles change.
 func (p *Plan) userLimits() []limitOf {
-	if len(p.Settings.Roles) == 0 {
-		return []limitOf{{}}
-	}
 	all := []limitOf{}
 	add := func(l settings.Limits) {
 		for _, one := range kindsOf(l) {
@@ -93,10 +89,7 @@ func kindsOf(l settings.Limits) [limitKinds]settings.Limits {
 
 // limitUser limits each user.
 func limitUser(_ *Stack, p *Plan, _ Part) mcp.Middleware {
-	if p.roles == nil {
-		if l, there := p.limits[limitOf{}]; there {
-			return l.Around
-		}
+	if len(p.userLimits()) == 0 {
 		return nil
 	}
 	return func(next mcp.Handler) mcp.Handler {
@@ -109,7 +102,10 @@ func limitUser(_ *Stack, p *Plan, _ Part) mcp.Middleware {
 				}
 			}
 			next = mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-				limits := p.roles.Of(req.Principal).Limits(p.Settings.Limits.Limits)
+				limits := p.Settings.Limits.Limits
+				if p.roles != nil {
+					limits = p.roles.Of(req.Principal).Limits(limits)
+				}
 				if h, is := limited[limitOf{user: kindsOf(limits)[kind]}]; is {
 					return h.Handle(ctx, req)
 				}

@@ -106,3 +106,13 @@ func (p *Plan) denied(g *gateway.Gateway, profile, exposed string) error {
 	}
 	return rules.Refusal(context.Background(), book.Policy, in, exposed)
 }
+
+// RulesUseGroups reports whether a rule depends on the groups of callers.
+func (p *Plan) RulesUseGroups() bool {
+	for _, b := range p.Books {
+		if b != nil && b.UsesGroups() {
+			return true
+		}
+	}
+	return false
+}

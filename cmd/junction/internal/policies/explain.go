@@ -80,7 +80,7 @@ as SERVER__TOOL. With --as, the roles of the settings decide first, as in juncti
 	f.StringVar(&x.issuer, "issuer", "", "with --principal: assume that `ISSUER` issued the name, the principal.issuer of rules")
 	f.StringSliceVar(&x.scopes, "scope", nil, "assume that the caller has this `SCOPE`, one of principal.scopes (repeatable)")
 	f.StringVar(&x.as, "as", "", "assume this `CALLER` of junction up: user:NAME, key:NAME, or client:NAME of a certificate; the roles of the settings decide first")
-	f.StringSliceVar(&x.groups, "group", nil, "with --as: assume that the caller is in this `GROUP` (repeatable)")
+	f.StringSliceVar(&x.groups, "group", nil, "with --as or --principal: assume that the caller is in this `GROUP`, one of principal.groups (repeatable)")
 	f.StringVar(&x.profile, "profile", "", "assume that the call came to this `PROFILE` of junction up, with its rules")
 	f.BoolVar(&x.trusted, "trusted", false, "assume that you trust the server's annotations (default: the choice in your policy.json; servers that ship with junction are trusted)")
 	f.StringVar(&x.expect, "expect", "", "end with exit code 1 unless the decision is this `EFFECT`: allow, ask or deny; for tests of rules")
@@ -119,7 +119,7 @@ func explain(ctx context.Context, a *cli.App, x *explanation, args []string) err
 		return err
 	}
 	in := policy.Input{Server: server, Tool: tool, Labels: x.labels, Sources: x.sources, Trusted: x.trusted, Client: "junction", Profile: x.profile,
-		Principal: policy.Principal{Subject: x.principal, Issuer: x.issuer, Scopes: x.scopes}}
+		Principal: policy.Principal{Subject: x.principal, Issuer: x.issuer, Scopes: x.scopes, Groups: x.groups}}
 	identify(x, book, entries, &in)
 	_, missing := reach.Find(server, set, entries)
 	known := launch.At(server) != nil || missing == nil || reach.HasProblem(set, server) // also true for an invalid server

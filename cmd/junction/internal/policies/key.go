@@ -1,9 +1,12 @@
 package policies
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
@@ -78,6 +82,7 @@ func keyCreateCommand(a *cli.App) *cobra.Command {
 				if err != nil {
 					return nil, err
 				}
+				warnProfile(a, kept.Profile)
 				_, err = fmt.Fprintln(a.Stdout, key)
 				return []audit.Record{{Event: audit.EventKeyCreate, Principal: kept.User, Name: kept.ID}}, err
 			})
@@ -88,6 +93,21 @@ func keyCreateCommand(a *cli.App) *cobra.Command {
 	cmd.Flags().StringVar(&like.Purpose, "purpose", "", "a `TEXT` about its use, for junction key list")
 	cmd.Flags().StringVar(&like.Profile, "profile", "", "the `NAME` of a profile whose endpoint, /mcp/NAME, is the only one that takes the key")
 	return cmd
+}
+
+// warnProfile prints a line if the configuration here does not have the profile of a key. That of
+// junction up may have it.
+func warnProfile(a *cli.App, name string) {
+	set, _, err := reach.ConfiguredServers(a)
+	if err != nil {
+		return // openKeys has read the configuration
+	}
+	s, _, err := a.Launch.QuietSettings(set)
+	if err != nil || CheckProfile(s, name) == nil {
+		return
+	}
+	known := slices.Sorted(maps.Keys(s.Profiles))
+	a.Screen.Printf("junction: no profile %q is configured here, and no other endpoint takes this key; there are %s%s\n", plaintext.Line(name, 100), cmp.Or(strings.Join(known, ", "), "none"), cli.Suggestion(nearest.Name(name, known)))
 }
 
 func keyRotateCommand(a *cli.App) *cobra.Command {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/apikey"
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
@@ -30,7 +31,7 @@ func policyTestCommand(a *cli.App) *cobra.Command {
 		Long: `Apply the current rules to the calls in the log of junction up --audit, and print the
 decisions. Each call is judged at its time, by the rules of its profile, with the tools'
 annotations of that time, and with the servers as they are configured now. The log has no
-secrets, long texts or titles. If that matters for a call, the reason is printed instead.
+secrets, long texts, titles or groups of callers. If that matters for a call, the reason is printed instead.
 ` + "\n" + auditHelp + "\n\n" + policyHelp + "\n\n" + policyExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder, err := auditArgument(a.Place, cmd, args)
@@ -58,6 +59,9 @@ func (l *auditLine) input() policy.Input {
 	client, _, _ := strings.Cut(l.Client, "/") // cuts off the version
 	in := policy.Input{Method: l.Method, Server: l.Server, Client: client, Profile: l.Profile, Now: l.Time,
 		Principal: policy.Principal{Subject: l.Principal, Issuer: l.Issuer, Scopes: l.Scopes}}
+	if l.Principal != "" && l.Issuer != apikey.Issuer { // users of keys are in no group
+		in.Unknown = append(in.Unknown, "principal.groups")
+	}
 	if l.Server == "" {
 		in.Unknown = append(in.Unknown, "server")
 	}

@@ -75,8 +75,9 @@ type Access struct {
 	keys     *apikey.Keys                                                  // keys of Keys; may be nil
 	Verifier auth.Verifier                                                 // checks tokens; nil if tokens are not accepted
 	Issuers  []string
-	team     http.Handler       // serves the team's page; nil without local
-	local    *authserver.Server // authorization server of --auth local; nil without it
+	team     http.Handler         // serves the team's page; nil without local
+	local    *authserver.Server   // authorization server of --auth local; nil without it
+	provider *authserver.Provider // confirms the users of local; nil without one
 	Needs    []string
 	Scopes   []string
 	proofs   auth.Proofs
@@ -86,6 +87,7 @@ type Access struct {
 	Refused  RefusalCounter
 	logins   *prometheus.CounterVec // logins at the authorization server of this address, by outcome
 	unknown  []string               // scopes that the settings do not contain, each with its owner
+	from     string                 // file of the settings; empty if there is none
 	unheldBy []string               // lists callers that roles name and that cannot come, each with the role
 
 	Exchanges *Exchanges        // token exchanges for callers; nil if there are none
@@ -102,7 +104,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 	if len(ways) == 0 {
 		return nil, nil
 	}
-	x := &Access{Refused: RefusalCounter{Log: a.Logger()}, logins: newLogins(), log: f.log, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
+	x := &Access{from: f.from, Refused: RefusalCounter{Log: a.Logger()}, logins: newLogins(), log: f.log, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
 	if g := a.Launch.Shared(); g != nil {
 		x.once, x.secret = onceAtAll(g), a.Launch.SharedSecret("nonces of proofs")
 	}
@@ -219,6 +221,7 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 			Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret, Domains: p.Domains, Subjects: p.Subjects, Scopes: p.Scopes, Groups: p.Groups,
 			SubjectClaim: p.Claims.Subject, EmailClaim: p.Claims.Email, GroupsClaim: p.Claims.Groups, AllGroups: (&settings.Settings{Roles: f.roles}).GroupRoles(), HTTP: GuardedFor(p.Issuer, f.authorization.Hosts),
 		}
+		x.provider = o.Provider
 		x.Unnamed(p.Scopes, "the provider's users")
 		for _, group := range slices.Sorted(maps.Keys(p.Groups)) {
 			x.Unnamed(p.Groups[group], "the group "+group)
@@ -290,7 +293,11 @@ func SayUnnamed(a *cli.App, x *Access) {
 		a.Screen.Printf(format, plaintext.Line(text, MaxUnnamed*100)+more)
 	}
 	say("junction: needs, tools and scopes of authorization do not name %s: logins do not get these scopes, and only rules see those of keys\n", x.unknown)
-	say("junction: roles name callers that do not exist yet, or that --auth does not let in: %s\n", x.unheldBy)
+	in := "roles name"
+	if x.from != "" {
+		in = strings.ReplaceAll(a.Short(x.from), "%", "%%") + ": " + in
+	}
+	say("junction: "+in+" callers that do not exist yet, or that --auth does not let in: %s\n", x.unheldBy)
 }
 
 // serves reports whether a URL is the URL of an endpoint.

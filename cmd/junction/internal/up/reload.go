@@ -294,7 +294,12 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 		return
 	}
 	changed := v.report(d)
-	v.App.Screen.Printf("%s  Configuration reloaded: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(changed, "; "), "no change to the servers"))
+	what := cmp.Or(strings.Join(changed, "; "), "no change to the servers")
+	if v.App.Log != nil { // has the time, too
+		v.App.Log.Info("Configuration reloaded", "changes", what)
+	} else {
+		v.App.Screen.Printf("%s  Configuration reloaded: %s.\n", time.Now().Format(time.TimeOnly), what)
+	}
 	v.reportUnmatched()
 }
 

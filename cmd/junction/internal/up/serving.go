@@ -57,9 +57,9 @@ type Front struct {
 	log    func() *audit.Log      // returns the audit log, or nil if there is none; nil for commands that write none
 	doors  *atomic.Pointer[Doors] // gets the endpoints, if not nil
 
-	// authorization holds the settings for tokens. folder is the folder of their file.
+	// authorization holds the settings for tokens. from is their file, or empty, and folder its folder.
 	authorization settings.Authorization
-	folder        string
+	from, folder  string
 	roles         map[string]settings.Role
 }
 
@@ -95,7 +95,7 @@ func (f *Front) take(s *settings.Settings, from string) {
 	f.Listen, f.Auth = s.Listen, s.Ways()
 	f.PublicURL = cmp.Or(f.PublicURL, s.Authorization.URL)
 	f.TrustedProxies = slices.Concat(f.TrustedProxies, s.Authorization.TrustedProxies)
-	f.authorization, f.folder, f.roles, f.limits = s.Authorization, filepath.Dir(from), s.Roles, s.Limits
+	f.authorization, f.from, f.folder, f.roles, f.limits = s.Authorization, from, filepath.Dir(from), s.Roles, s.Limits
 	f.drain = f.drainOf(s.Drain)
 }
 

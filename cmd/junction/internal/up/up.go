@@ -199,6 +199,9 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	if _, err = v.Gateway.Apply(ctx, &admitted); err != nil {
 		return err
 	}
+	if v.access != nil && v.access.provider != nil && admitted.Layers.RulesUseGroups() {
+		v.access.provider.AllGroups = true
+	}
 	if ctx.Err() != nil {
 		return cli.IgnoreInterrupt(ctx, nil)
 	}
