@@ -100,7 +100,9 @@ func TestATaskOfASharedSessionOutlivesItsReplica(t *testing.T) {
 
 // TestACallBecomesNoTaskWithoutItsStore calls tools of a shared session while the store is away.
 func TestACallBecomesNoTaskWithoutItsStore(t *testing.T) {
-	all := replicasOf(t, 1, awayStore{state.NewMemory(0)})
+	store := &awayStore{Store: state.NewMemory(0)}
+	store.away.Store(true)
+	all := replicasOf(t, 1, store)
 	s := legacyClient(t, all[0].url, "ada")
 	if got := s.send(t, "tools/call", `{"name":"fail","task":{}}`); !strings.Contains(got, `"error"`) {
 		t.Errorf("a call that was to be a task: %s", got)
@@ -108,15 +110,4 @@ func TestACallBecomesNoTaskWithoutItsStore(t *testing.T) {
 	if got := s.send(t, "tools/call", `{"name":"fail"}`); !strings.Contains(got, "it did not work") {
 		t.Errorf("another call: %s", got)
 	}
-}
-
-// An awayStore takes no values.
-type awayStore struct{ state.Store }
-
-func (awayStore) Put(context.Context, string, []byte, state.Write) (state.Version, error) {
-	return "", state.ErrUnavailable
-}
-
-func (awayStore) CompareAndSwap(context.Context, string, state.Version, []byte, state.Write) (state.Version, error) {
-	return "", state.ErrUnavailable
 }
