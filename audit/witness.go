@@ -269,7 +269,7 @@ func (w *witnessing) room(ctx context.Context) error {
 			return err
 		}
 		if count += len(entries); count >= maxWitnessed {
-			return fmt.Errorf("the store has the ends of %d logs, which is the most", count)
+			return fmt.Errorf("the store has the ends of %d logs, and takes at most %d", count, maxWitnessed)
 		}
 		if len(entries) < witnessPage {
 			return nil

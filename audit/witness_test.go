@@ -156,7 +156,7 @@ func TestTheEndOfALogIsWitnessed(t *testing.T) {
 	})
 }
 
-// Who replaces the folder by an older copy of itself is found out, also after the log was continued. The
+// An older copy in place of the folder is found, also after the log was continued. The
 // end in the store never goes back.
 func TestAnOlderCopyIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

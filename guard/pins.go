@@ -38,12 +38,12 @@ var ErrTooManyPins = errors.New("too many approved definitions")
 // [Load] returns Pins that are stored in a file, and [LoadShared] those in a store. It is safe for
 // concurrent use.
 type Pins struct {
-	mu     sync.Mutex
-	path   string
-	shared *replicas.Group // has the pins in place of a file; nil for a file
-	saving sync.Mutex      // held by a Save into shared, so that a later one has later changes
-	kept   pinned
-	changes
+	mu      sync.Mutex
+	path    string
+	shared  *replicas.Group // has the pins in place of a file; nil for a file
+	saving  sync.Mutex      // held by a Save into shared, so that a later one has later changes
+	kept    pinned
+	changes changes
 }
 
 // changes are those since the pins were read or saved. Servers in forgotten were removed before the pins
@@ -221,7 +221,7 @@ func (p *Pins) See(definitions ...Definition) error {
 		p.change()
 		now := pin{}.of(&d)
 		if p.kept.see(d.key(), now) {
-			p.fresh.see(d.key(), now)
+			p.changes.fresh.see(d.key(), now)
 		}
 	}
 	return nil
@@ -300,7 +300,7 @@ func (p *Pins) approve(definitions []Definition, said pin) error {
 		now := said.of(&d)
 		p.change()
 		p.kept.approve(d.key(), now)
-		p.fresh.approve(d.key(), now)
+		p.changes.fresh.approve(d.key(), now)
 	}
 	return nil
 }
@@ -310,8 +310,8 @@ func (p *Pins) Forget(server string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.change()
-	p.forgotten[server] = true
-	for _, all := range []pinned{p.kept, p.fresh} {
+	p.changes.forgotten[server] = true
+	for _, all := range []pinned{p.kept, p.changes.fresh} {
 		all.forget(func(of string) bool { return of == server })
 	}
 }
@@ -357,8 +357,8 @@ func (p *Pins) change() {
 	if p.kept.approved == nil {
 		p.kept = newPinned()
 	}
-	if p.forgotten == nil {
-		p.fresh, p.forgotten = newPinned(), map[string]bool{}
+	if p.changes.forgotten == nil {
+		p.changes.fresh, p.changes.forgotten = newPinned(), map[string]bool{}
 	}
 }
 

@@ -173,8 +173,8 @@ func TestForgottenAndReapprovedPinsAreSavedInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if pins.fresh.size() != 1 || len(pins.forgotten) != 1 {
-		t.Errorf("%d pins and %d servers are remembered for the file", pins.fresh.size(), len(pins.forgotten))
+	if pins.changes.fresh.size() != 1 || len(pins.changes.forgotten) != 1 {
+		t.Errorf("%d pins and %d servers are remembered for the file", pins.changes.fresh.size(), len(pins.changes.forgotten))
 	}
 	if err := pins.Save(); err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func TestReplicasShareStores(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, test := range []string{"TestReplicasShareAStore", "TestReplicasShareLimits", "TestReplicasShareApprovals", "TestReplicasWithoutTheirStore", "TestLoginsOutliveStateKeys", "TestStreamsOutliveTheirReplica", "TestLongResultsOutliveTheirReplica", "TestLegacyTasksOutliveTheirReplica"} {
+			for _, test := range []string{"TestReplicasShareAStore", "TestReplicasShareLimits", "TestReplicasShareApprovals", "TestReplicasShareCallsThatWait", "TestReplicasShareConcurrency", "TestReplicasWitnessTheirLogs", "TestReplicasWithoutTheirStore", "TestLoginsOutliveStateKeys", "TestStreamsOutliveTheirReplica", "TestLongResultsOutliveTheirReplica", "TestLegacyTasksOutliveTheirReplica"} {
 				t.Run(test, func(t *testing.T) {
 					command := exec.CommandContext(t.Context(), tests, "-test.run=^"+test+"$", "-test.v")
 					inGroup(command)

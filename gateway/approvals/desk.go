@@ -137,7 +137,7 @@ type waiting struct {
 	by      string // who refused
 	role    string // for which role
 	reason  string
-	shared  bool   // whether the store has the call, where all replicas decide about it
+	shared  bool   // whether the store has the call, or will soon; all replicas decide about it there
 	caller  string // in the form of package share, of a shared call
 }
 
@@ -205,7 +205,7 @@ type Verdict struct {
 func (d *Desk) Decide(ctx context.Context, id string, a Approver, v Verdict) (Call, error) {
 	d.mu.Lock()
 	w := d.waiting[id]
-	if d.options.Replicas != nil && (w == nil || w.shared) {
+	if w != nil && w.shared || w == nil && d.options.Replicas != nil {
 		d.mu.Unlock()
 		return d.decideShared(ctx, id, a, v)
 	}
@@ -299,11 +299,12 @@ func (d *Desk) begin(ctx context.Context, w *waiting, caller string) bool {
 		return false
 	}
 	w.ID, w.done = strings.ToLower(rand.Text()[:16]), make(chan struct{})
+	w.shared, w.caller = d.options.Replicas != nil, caller
 	asked := w.shown()
 	d.mu.Lock()
 	d.waiting[w.ID] = w
 	d.mu.Unlock()
-	if d.options.Replicas != nil && !d.share(ctx, w, caller) {
+	if d.options.Replicas != nil && !d.share(ctx, w) {
 		d.mu.Lock()
 		delete(d.waiting, w.ID)
 		d.mu.Unlock()

@@ -67,8 +67,8 @@ func (d *Desk) hidden(text string) string {
 }
 
 // votesOf returns the votes of a call that waits here.
-func (d *Desk) votesOf(w *waiting, caller string) votes {
-	v := votes{Replica: d.options.Replicas.ID(), Caller: d.hidden("caller " + caller), Subject: w.subject, Key: d.hidden("call " + string(w.key[:]))}
+func (d *Desk) votesOf(w *waiting) votes {
+	v := votes{Replica: d.options.Replicas.ID(), Caller: d.hidden("caller " + w.caller), Subject: w.subject, Key: d.hidden("call " + string(w.key[:]))}
 	v.setParts(w)
 	return v
 }
@@ -106,14 +106,17 @@ func readVotes(e state.Entry) *votes {
 
 // share puts a call into the store. It reports false if too many calls wait at all replicas. If the
 // store is away, the call waits at this replica only.
-func (d *Desk) share(ctx context.Context, w *waiting, caller string) bool {
-	if err := d.publish(ctx, w, caller); err != nil {
+func (d *Desk) share(ctx context.Context, w *waiting) bool {
+	if err := d.publish(ctx, w); err != nil {
+		d.mu.Lock()
+		w.shared = false
+		d.mu.Unlock()
 		return true
 	}
 	all, err := d.open(ctx)
 	count, ofCaller := 0, 0
 	for _, v := range all {
-		if count++; v.Caller == d.hidden("caller "+caller) {
+		if count++; v.Caller == d.hidden("caller "+w.caller) {
 			ofCaller++
 		}
 	}
@@ -125,10 +128,10 @@ func (d *Desk) share(ctx context.Context, w *waiting, caller string) bool {
 }
 
 // publish writes a call to the store.
-func (d *Desk) publish(ctx context.Context, w *waiting, caller string) error {
+func (d *Desk) publish(ctx context.Context, w *waiting) error {
 	g := d.options.Replicas
 	d.mu.Lock()
-	q, v := w.shown(), d.votesOf(w, caller)
+	q, v := w.shown(), d.votesOf(w)
 	d.mu.Unlock()
 	keep := state.Write{TTL: max(time.Until(q.Until), 0) + overTime}
 	text, err := json.Marshal(q)
@@ -145,9 +148,6 @@ func (d *Desk) publish(ctx context.Context, w *waiting, caller string) error {
 		d.withdraw(ctx, q.ID) // a write whose outcome is not known
 		return err
 	}
-	d.mu.Lock()
-	w.shared, w.caller = true, caller
-	d.mu.Unlock()
 	return nil
 }
 
@@ -371,7 +371,7 @@ func (d *Desk) refresh(ctx context.Context) error {
 		d.withdraw(ctx, id)
 	}
 	for _, w := range missing {
-		_ = d.publish(ctx, w, w.caller)
+		_ = d.publish(ctx, w)
 	}
 	return nil
 }
@@ -380,6 +380,7 @@ func (d *Desk) refresh(ctx context.Context) error {
 func (d *Desk) takeUp(w *waiting, v *votes) {
 	before := w.Parts
 	v.apply(w)
+	w.shared = true
 	for i := range w.Parts {
 		if i < len(before) && before[i].By != "" { // the votes may be older
 			w.Parts[i] = before[i]

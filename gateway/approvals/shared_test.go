@@ -20,7 +20,8 @@ import (
 // A line is the way of a replica to the store. It can be cut, and loses all hints.
 type line struct {
 	state.Shared
-	isCut atomic.Bool
+	isCut  atomic.Bool
+	isSlow atomic.Bool // whether a CompareAndSwap takes a second
 }
 
 func (l *line) fault() error {
@@ -47,6 +48,9 @@ func (l *line) Put(ctx context.Context, key string, value []byte, w state.Write)
 func (l *line) CompareAndSwap(ctx context.Context, key string, old state.Version, value []byte, w state.Write) (state.Version, error) {
 	if err := l.fault(); err != nil {
 		return "", err
+	}
+	if l.isSlow.Load() {
+		time.Sleep(time.Second)
 	}
 	return l.Shared.CompareAndSwap(ctx, key, old, value, w)
 }
@@ -358,5 +362,26 @@ func TestApprovalsWithoutTheStore(t *testing.T) {
 		if err := <-before; err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// A call that is still being written to the store is not decided at its replica alone.
+func TestNothingIsDecidedBeforeAllKnowIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSites(t, ask)
+		s.lines[0].isSlow.Store(true)
+		outcome := s.all[0].begin(t, t.Context(), "ann", "a")
+		q := s.all[0].only(t, bob)
+		if _, err := s.all[0].desk.Decide(t.Context(), q.ID, bob, Verdict{Approve: true}); !errors.Is(err, ErrGone) {
+			t.Errorf("decided: %v", err)
+		}
+		time.Sleep(time.Second)
+		if _, err := s.all[1].desk.Decide(t.Context(), s.waits().ID, bob, Verdict{Approve: true}); err != nil {
+			t.Error(err)
+		}
+		if err := <-outcome; err != nil {
+			t.Error(err)
+		}
+		s.none("after the answer")
 	})
 }

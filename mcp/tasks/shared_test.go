@@ -1,7 +1,6 @@
 package tasks_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
