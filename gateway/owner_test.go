@@ -80,7 +80,8 @@ func (r *replica) Claim(ctx context.Context, server, key string) (*gateway.Right
 	if err != nil {
 		return nil, nil, err
 	}
-	return &gateway.Right{Context: right.Context, Leaves: right.Leaves, Release: right.Release}, nil, nil
+	own := gateway.Right(right)
+	return &own, nil, nil
 }
 
 // dial starts an instance whose program takes its time to end.

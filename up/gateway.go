@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -246,6 +247,9 @@ func (g *Gateway) change(ctx context.Context, servers []Server, d *Diff) (left f
 
 // add adds a server, or replaces the server with its name if replace is set.
 func (g *Gateway) add(ctx context.Context, s Server, replace bool) error {
+	if s.PerUser && g.layers.Plan().Settings.Servers[s.Name].Owner == "one" {
+		return fmt.Errorf(`server %q: junction.servers.%s.owner is "one", but a server with exchanged tokens runs at each replica; remove owner`, s.Name, s.Name)
+	}
 	u, err := s.Open(ctx)
 	if err != nil {
 		return err

@@ -93,6 +93,7 @@ var changedNowhere = map[string]string{
 	"listen.tls.acme":              "it goes without cert and key, as in TestCertificatesComeByACME of the integration layer",
 	"listen.tls.clientRevoked":     "it goes with clientCA, as in TestRevokedCertificatesAreRefused",
 	"registries":                   "the commands that search for servers read them each time",
+	"servers.s.owner":              "it needs a store and peers, and TestAStatefulServerRunsAtOneReplica has both",
 	"servers.s.onSecretChange":     "it counts when a secret changes, as in TestServersGetChangedSecrets",
 	"servers.s.resources.x:a.name": "a resource is known by its URI",
 }

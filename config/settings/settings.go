@@ -37,7 +37,7 @@ type Settings struct {
 	MaxResult     int                `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result of servers without their own limit; a larger text becomes a resource, and the result a preview of it; by default results stay as they are"`
 	Drain         *Drain             `json:"drain,omitempty" doc:"how the gateway ends after SIGTERM"`
 	StateKeys     []string           `json:"stateKeys,omitempty" max:"10" doc:"secrets of at least 32 bytes that all replicas of a gateway have, so that each can serve every client over HTTP: ${file:PATH}, ${secret:NAME}, ${VARIABLE}, or the text itself. The first one seals what clients carry between requests, and all open it. Adding the first key, or removing the last one, waits until junction up starts again"`
-	Peers         []string           `json:"peers,omitempty" max:"100" doc:"the origins of the replicas, such as http://10.0.0.2:7717, with stateKeys, or a name that has the addresses of all, such as dns+http://junction-peers:7717, which is looked up each three seconds. A replica passes on to them what belongs to another one, with the credentials of the client"`
+	Peers         []string           `json:"peers,omitempty" max:"100" doc:"the origins of the replicas, such as http://10.0.0.2:7717, with stateKeys, or a name that has the addresses of all, such as dns+http://junction-peers:7717 or dns+https://junction-peers:7717, which is looked up each three seconds. A replica passes on to them what belongs to another one, with the credentials of the client"`
 	Registries    []Registry         `json:"registries,omitempty" max:"100" doc:"registries in which servers are searched; the first one with a server defines it; by default the official registry of MCP"`
 	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"settings of individual servers, by name"`
 	Roles         map[string]Role    `json:"roles,omitempty" max:"100" doc:"what callers may do, by names of roles; with at least one, a caller without a role may do nothing"`
@@ -332,7 +332,7 @@ func (s *Settings) check() error {
 		server, at := s.Servers[name], "servers."+name
 		selection(at, server.Only, server.Hide)
 		if server.Isolation == "" || server.Isolation == "shared" {
-			if server.Instances > 0 || server.Idle > 0 {
+			if server.Instances > 0 || server.Idle > 0 && server.Owner != "one" {
 				faults = append(faults, fmt.Errorf(`%s: instances and idle go with isolation "user" or "client"`, at))
 			}
 		}

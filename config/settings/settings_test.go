@@ -53,26 +53,29 @@ func TestErrorsNameThePath(t *testing.T) {
 		`{"limits":{"concurrent":0}}`:      "limits.concurrent",
 		`{"servers":{"a":{"idle":"1m"}}}`:  "servers.a: instances and idle",
 		`{"servers":{"a":{"only":["["]}}}`: "servers.a.only[0]",
-		`{"servers":{"a":{"redact":{"results":["entities.*.observations"]}}}}`:   `servers.a.redact.results: "entities.*.observations" is not a path: one begins with "/", such as /user/email`,
-		`{"servers":{"a":{"tools":{"x":{"redact":{"arguments":["/a", "b"]}}}}}}`: `servers.a.tools.x.redact.arguments: "b" is not a path: one begins with "/"`,
-		`{"audit":{"redact":["$.user"]}}`:                                        `audit.redact: "$.user" is not a path: one begins with "/"`,
-		`{"servers":{"a":{"tools":{"x":{"name":"n"},"y":{"name":"n"}}}}}`:        `"x" and "y" have the same name "n"`,
-		`{"servers":{"a":{"tools":{"x":{"name":"a b"}}}}}`:                       "servers.a.tools.x.name",
-		`{"profiles":{"a/b":{}}}`:                                                "profiles.a/b",
-		`{"audit":{"maxAge":"1s"}}`:                                              "audit.maxAge: expected at least 1m0s, got 1s",
-		`{"audit":{"keepFor":"-5h"}}`:                                            "audit.keepFor: expected at least",
-		`{"audit":{"keep":"much"}}`:                                              "audit.keep",
-		`{"stateKeys":["too short"]}`:                                            "stateKeys[0]: expected at least 32 bytes, got 9",
-		`{"stateKeys":["${file:a}","${file:a}"]}`:                                "stateKeys[1]: it equals stateKeys[0]",
-		`{"peers":["http://a"]}`:                                                 "peers: they go with stateKeys",
-		`{"stateKeys":["${K}"],"peers":["http://a/mcp"]}`:                        "peers[0]: expected an origin",
-		`{"stateKeys":["${K}"],"peers":["dns+http://a"]}`:                        "peers[0]: expected a name with a port",
-		`{"stateKeys":["${K}"],"peers":["dns+http://10.0.0.2:7717"]}`:            "peers[0]: expected a name with a port",
-		`{"stateKeys":["${K}"],"peers":["dns+ftp://a:7717"]}`:                    "peers[0]: expected a name with a port",
-		`{"state":{"url":"sqlite:a"}}`:                                           "state.url: it needs stateKeys",
-		`{"state":{"url":""},"stateKeys":["${K}"]}`:                              "state.url: expected the URL of a store",
-		`{"stateKeys":[""]}`:                                                     "stateKeys[0]: expected at least 32 bytes, got 0",
-		`[]`:                                                                     "object",
+		`{"servers":{"a":{"redact":{"results":["entities.*.observations"]}}}}`:              `servers.a.redact.results: "entities.*.observations" is not a path: one begins with "/", such as /user/email`,
+		`{"servers":{"a":{"tools":{"x":{"redact":{"arguments":["/a", "b"]}}}}}}`:            `servers.a.tools.x.redact.arguments: "b" is not a path: one begins with "/"`,
+		`{"audit":{"redact":["$.user"]}}`:                                                   `audit.redact: "$.user" is not a path: one begins with "/"`,
+		`{"servers":{"a":{"tools":{"x":{"name":"n"},"y":{"name":"n"}}}}}`:                   `"x" and "y" have the same name "n"`,
+		`{"servers":{"a":{"tools":{"x":{"name":"a b"}}}}}`:                                  "servers.a.tools.x.name",
+		`{"profiles":{"a/b":{}}}`:                                                           "profiles.a/b",
+		`{"audit":{"maxAge":"1s"}}`:                                                         "audit.maxAge: expected at least 1m0s, got 1s",
+		`{"audit":{"keepFor":"-5h"}}`:                                                       "audit.keepFor: expected at least",
+		`{"audit":{"keep":"much"}}`:                                                         "audit.keep",
+		`{"stateKeys":["too short"]}`:                                                       "stateKeys[0]: expected at least 32 bytes, got 9",
+		`{"stateKeys":["${file:a}","${file:a}"]}`:                                           "stateKeys[1]: it equals stateKeys[0]",
+		`{"peers":["http://a"]}`:                                                            "peers: they go with stateKeys",
+		`{"stateKeys":["${K}"],"peers":["http://a/mcp"]}`:                                   "peers[0]: expected an origin",
+		`{"stateKeys":["${K}"],"peers":["dns+http://a"]}`:                                   "peers[0]: expected a name with a port",
+		`{"stateKeys":["${K}"],"peers":["dns+http://10.0.0.2:7717"]}`:                       "peers[0]: expected a name with a port",
+		`{"stateKeys":["${K}"],"peers":["dns+ftp://a:7717"]}`:                               "peers[0]: expected a name with a port",
+		`{"state":{"url":"sqlite:a"}}`:                                                      "state.url: it needs stateKeys",
+		`{"state":{"url":""},"stateKeys":["${K}"]}`:                                         "state.url: expected the URL of a store",
+		`{"servers":{"a":{"owner":"one"}}}`:                                                 `servers.a.owner: "one" needs state.url`,
+		`{"stateKeys":["${K}"],"state":{"url":"sqlite:a"},"servers":{"a":{"owner":"one"}}}`: "and peers, to which they pass requests on",
+		`{"servers":{"a":{"owner":"two"}}}`:                                                 "servers.a.owner",
+		`{"stateKeys":[""]}`:                                                                "stateKeys[0]: expected at least 32 bytes, got 0",
+		`[]`:                                                                                "object",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q in it", text, err, want)
@@ -110,6 +113,31 @@ func TestStateKeysAreChecked(t *testing.T) {
 	}{{&none, s, true}, {s, &none, true}, {s, &Settings{StateKeys: []string{"${secret:b}"}}, false}, {&none, &none, false}} {
 		if got := len(tt.now.Waiting(tt.next, RestartGateway)) > 0; got != tt.want {
 			t.Errorf("from %d to %d keys: waits for a restart: %v", len(tt.now.StateKeys), len(tt.next.StateKeys), got)
+		}
+	}
+}
+
+// Instances of users and clients run at one replica if replicas can agree on it, unless the settings
+// want otherwise.
+func TestInstancesHaveOneOwner(t *testing.T) {
+	const both = `"stateKeys":["${K}"],"peers":["dns+https://a:7717"],"state":{"url":"sqlite:a"},`
+	for text, want := range map[string]bool{
+		`{` + both + `"servers":{"a":{}}}`:                                                       false,
+		`{` + both + `"servers":{"b":{"isolation":"user"}}}`:                                     false,
+		`{` + both + `"servers":{"a":{"isolation":"shared"}}}`:                                   false,
+		`{` + both + `"servers":{"a":{"isolation":"user"}}}`:                                     true,
+		`{` + both + `"servers":{"a":{"isolation":"client"}}}`:                                   true,
+		`{` + both + `"servers":{"a":{"isolation":"user","owner":"each"}}}`:                      false,
+		`{` + both + `"servers":{"a":{"owner":"one"}}}`:                                          true,
+		`{"stateKeys":["${K}"],"state":{"url":"sqlite:a"},"servers":{"a":{"isolation":"user"}}}`: false,
+		`{"servers":{"a":{"isolation":"user"}}}`:                                                 false,
+	} {
+		s, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.OwnedByOne("a"); got != want {
+			t.Errorf("%s: %t", text, got)
 		}
 	}
 }

@@ -46,6 +46,7 @@ var (
 // An ElsewhereError means that another replica owns something.
 type ElsewhereError struct{ Replica string }
 
+// Error names the replica.
 func (e *ElsewhereError) Error() string { return "another replica has it: " + e.Replica }
 
 // Owners gives things to one replica of a Group each, such as the only instance of a server. The

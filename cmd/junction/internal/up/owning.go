@@ -27,6 +27,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/state"
 	"github.com/junction-mcp/junction/state/replicas"
+	uplib "github.com/junction-mcp/junction/up"
 )
 
 const (
@@ -55,10 +56,11 @@ type owning struct {
 	http     *http.Transport
 
 	mu      sync.Mutex
-	origins map[string]string // of replicas
-	looked  time.Time         // when all were last asked
-	looking chan struct{}     // closed when the question that runs has ended; nil if none runs
-	clients map[string]*mcp.Client
+	origins map[string]string      // of replicas
+	looked  time.Time              // when all were last asked
+	looking chan struct{}          // closed when the question that runs has ended; nil if none runs
+	clients map[string]*mcp.Client // connections to peers by origin; nil after the end
+	closing sync.WaitGroup         // of connections to replicas that are no peers any more
 }
 
 func newOwning(g *replicas.Group, s *shared, log *slog.Logger) *owning {
@@ -67,12 +69,28 @@ func newOwning(g *replicas.Group, s *shared, log *slog.Logger) *owning {
 	return &owning{owners: replicas.NewOwners(g, log), shared: s, log: log, http: t, origins: map[string]string{}, clients: map[string]*mcp.Client{}}
 }
 
-// run holds the lease of this replica until stop is called. Nothing that the replica owns may run
-// by then. A nil owning does nothing.
-func (o *owning) run(ctx context.Context) (stop func()) {
-	if o == nil {
+// own gives a gateway what decides which replica runs an instance of a server, until stop is called.
+// Without a store, it does nothing.
+func (v *Served) own(ctx context.Context, given *uplib.Options) (stop func()) {
+	g, front := v.App.Launch.Shared(), &v.Options.Front
+	if g == nil || front.shared == nil || front.Stdio {
 		return func() {}
 	}
+	front.owning = newOwning(g, front.shared, v.App.Logger())
+	given.Owners = front.owning
+	return front.owning.run(ctx)
+}
+
+// of sets the gateway that runs the instances. A nil owning does nothing.
+func (o *owning) of(g *gateway.Gateway) {
+	if o != nil {
+		o.gateway = g
+	}
+}
+
+// run holds the lease of this replica until stop is called. Nothing that the replica owns may run
+// by then.
+func (o *owning) run(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	running.Go(func() { o.owners.Run(ctx) })
@@ -86,6 +104,7 @@ func (o *owning) run(ctx context.Context) (stop func()) {
 		for _, c := range clients {
 			_ = c.Close()
 		}
+		o.closing.Wait()
 		o.http.CloseIdleConnections()
 	}
 }
@@ -112,7 +131,8 @@ func (o *owning) Claim(ctx context.Context, server, key string) (*gateway.Right,
 		}
 		right, err := o.owners.Claim(ctx, key, fmt.Sprintf("an instance of server %q", server))
 		if err == nil {
-			return &gateway.Right{Context: right.Context, Leaves: right.Leaves, Release: right.Release}, nil, nil
+			own := gateway.Right(right)
+			return &own, nil, nil
 		}
 		other, is := errors.AsType[*replicas.ElsewhereError](err)
 		switch {
@@ -303,9 +323,9 @@ func (o *owning) clientOf(ctx context.Context, origin string) (*mcp.Client, erro
 		_ = c.Close()
 		return before, nil
 	}
-	for known := range o.clients {
-		if !slices.Contains(o.shared.peers.Origins(), known) && len(o.clients) >= MaxPeers {
-			go func(c *mcp.Client) { _ = c.Close() }(o.clients[known])
+	for known, old := range o.clients {
+		if !slices.Contains(o.shared.peers.Origins(), known) {
+			o.closing.Go(func() { _ = old.Close() })
 			delete(o.clients, known)
 		}
 	}

@@ -167,11 +167,7 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 		}
 	}
 	given := uplib.Options{Layers: v.layerOptions(s, from), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(), FirstList: firstList, Unanswered: s.Limits.Unanswered, HealthPause: s.Limits.HealthPause}}
-	if g := a.Launch.Shared(); g != nil && v.Options.Front.shared != nil && !o.Stdio {
-		v.Options.Front.owning = newOwning(g, v.Options.Front.shared, a.Logger())
-		given.Owners = v.Options.Front.owning
-		defer v.Options.Front.owning.run(ctx)() // until the gateway is closed
-	}
+	defer v.own(ctx, &given)() // until the gateway is closed
 	if v.admin != nil {
 		v.metrics = prometheus.NewRegistry()
 		given.Metrics = v.metrics
@@ -180,9 +176,7 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 		return err
 	}
 	defer func() { err = cli.JoinClose(err, v.Gateway.Close()) }()
-	if owning := v.Options.Front.owning; owning != nil {
-		owning.gateway = v.Gateway.Members()
-	}
+	v.Options.Front.owning.of(v.Gateway.Members())
 	v.board, a.Around = board, v.Gateway.Layers().Edge()
 	v.stamped = v.stamp()
 	maps.Copy(v.stamped, stamped)
