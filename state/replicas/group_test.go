@@ -296,3 +296,57 @@ func TestATermEndsWithTheSignOfLife(t *testing.T) {
 		}
 	})
 }
+
+// A mute store takes no value while it is broken.
+type mute struct{ *faulty }
+
+func (m mute) Put(ctx context.Context, key string, value []byte, w state.Write) (state.Version, error) {
+	if err := m.fault(ctx); err != nil {
+		return "", err
+	}
+	return m.Shared.Put(ctx, key, value, w)
+}
+
+// A replica runs until its Run returns, or until some seconds after it stops giving signs of life.
+func TestARunningReplicaIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := state.NewMemory(0)
+		cut := mute{&faulty{Shared: store}}
+		here := started(t, store, slog.New(slog.DiscardHandler))
+		leaves, dies := New(store, slog.New(slog.DiscardHandler)), started(t, cut, slog.New(slog.DiscardHandler))
+		ctx, leave := context.WithCancel(t.Context())
+		left := make(chan struct{})
+		go func() { defer close(left); leaves.Run(ctx) }()
+		want := func(when string, g *Group, want bool) {
+			t.Helper()
+			if runs, err := here.Lives(t.Context(), g.ID()); err != nil || runs != want {
+				t.Errorf("%s: %t, %v", when, runs, err)
+			}
+		}
+		time.Sleep(20 * time.Second)
+		for _, g := range []*Group{here, leaves, dies} {
+			want("all run", g, true)
+		}
+		leave()
+		<-left
+		want("it left", leaves, false)
+		if _, err := dies.Append(t.Context(), "log", []byte("a"), state.Write{}); err != nil {
+			t.Error(err)
+		}
+		cut.broken.Store(true)
+		time.Sleep(beatTime - beatPause - time.Second)
+		want("it has just died", dies, true)
+		want("this one", here, true)
+		time.Sleep(beatPause + time.Second)
+		if records, err := here.Read(t.Context(), "log", 0, 9); err != nil || len(records) != 1 {
+			t.Errorf("%d records, %v", len(records), err)
+		}
+		if err := here.Trim(t.Context(), "log", state.Keep{Count: -1}, state.Hold{}); err != nil {
+			t.Error(err)
+		}
+		if _, err := dies.Append(t.Context(), "log", []byte("a"), state.Write{}); !errors.Is(err, state.ErrUnavailable) {
+			t.Errorf("a replica whose store is away: %v", err)
+		}
+		want("it died", dies, false)
+	})
+}
