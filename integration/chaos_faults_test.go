@@ -20,7 +20,7 @@ const (
 	leaseTime = 12 * time.Second // longer than the leases of processes
 )
 
-// A fault is a fault of a part. It returns once the part can start or serve again.
+// A fault happens to a part. It returns once the part can start or serve again.
 type fault[part any] struct {
 	name string
 	do   func(t *testing.T, of part)
