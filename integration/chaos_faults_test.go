@@ -15,10 +15,12 @@ import (
 	"time"
 )
 
-// fault lets something last for a moment.
-const faultTime = 3 * time.Second
+const (
+	faultTime = 3 * time.Second  // how long most faults last
+	leaseTime = 12 * time.Second // longer than the leases of processes
+)
 
-// A fault is a fault of a part. It returns once the part can start or serve again.
+// A fault happens to a part. It returns once the part can start or serve again.
 type fault[part any] struct {
 	name string
 	do   func(t *testing.T, of part)
@@ -37,6 +39,29 @@ var replicaFaults = []fault[*replica]{
 	{"it cannot be reached by the balancer", func(_ *testing.T, r *replica) { r.front.fail(true, 0) }},
 	{"it cannot be reached by the other replicas", func(_ *testing.T, r *replica) { r.peers.fail(true, 0) }},
 	{"its network is slow", func(_ *testing.T, r *replica) { r.front.fail(false, 100*time.Millisecond) }},
+}
+
+// longFaults happen where there is time for them: another process continues the tasks of the replica.
+var longFaults = []fault[*replica]{
+	{"SIGSTOP beyond its leases", func(_ *testing.T, r *replica) {
+		r.signal(syscall.SIGSTOP)
+		time.Sleep(leaseTime)
+		r.signal(syscall.SIGCONT)
+	}},
+}
+
+// apartFaults happen in namespaces of the test.
+var apartFaults = []fault[*replica]{fullDisk, {"its packets are lost", func(t *testing.T, r *replica) { losePackets(t, r.address, faultTime) }}}
+
+// losePackets drops all packets to and from an address, so connections to it neither end nor go on.
+func losePackets(t *testing.T, address string, lasts time.Duration) {
+	t.Helper()
+	for _, end := range []string{"--dport", "--sport"} {
+		rule := []string{"INPUT", "-p", "tcp", end, portOf(t, address), "-j", "DROP"}
+		run(t, os.Environ(), append([]string{program(t, "iptables"), "-w", "-A"}, rule...)...)
+		defer run(t, os.Environ(), append([]string{program(t, "iptables"), "-w", "-D"}, rule...)...)
+	}
+	time.Sleep(lasts)
 }
 
 // fullDisk leaves no room for the audit log, which is on a file system of its own.
@@ -116,12 +141,12 @@ var chaosStores = []struct {
 	{"Valkey", false, func(t *testing.T) chaosStore {
 		s := valkeyOf(t, "--appendonly", "yes", "--appendfsync", "always")
 		way := newLink(t, s.address)
-		return chaosStore{url: "valkey://" + way.address, faults: append(linkFaults(way), killed(s, syscall.SIGKILL))}
+		return chaosStore{url: "valkey://" + way.address, faults: append(linkFaults(way, s), killed(s, syscall.SIGKILL))}
 	}},
 	{"PostgreSQL", true, func(t *testing.T) chaosStore {
 		s, _ := runningPostgres(t)
 		way := newLink(t, s.address)
-		return chaosStore{url: "postgres://owner:owning@" + way.address + "/postgres?sslmode=disable", faults: append(linkFaults(way), killed(s, syscall.SIGQUIT))}
+		return chaosStore{url: "postgres://owner:owning@" + way.address + "/postgres?sslmode=disable", faults: append(linkFaults(way, s), killed(s, syscall.SIGQUIT))}
 	}},
 	{"Sentinel", true, sentinelStore},
 	{"Cluster", true, clusterStore},
@@ -136,12 +161,16 @@ func killed(s *stateServer, with syscall.Signal) fault[struct{}] {
 	}}
 }
 
-// linkFaults are those of the network between replicas and their store.
-func linkFaults(way *link) []fault[struct{}] {
-	return []fault[struct{}]{
+// linkFaults are those of the network between replicas and the server of their store.
+func linkFaults(way *link, s *stateServer) []fault[struct{}] {
+	all := []fault[struct{}]{
 		{"its store is slow", func(*testing.T, struct{}) { way.fail(false, 300*time.Millisecond) }},
 		{"its store cannot be reached", func(*testing.T, struct{}) { way.fail(true, 0) }},
 	}
+	if isApart() {
+		all = append(all, fault[struct{}]{"packets of its store are lost", func(t *testing.T, _ struct{}) { losePackets(t, s.address, leaseTime/2) }})
+	}
+	return all
 }
 
 // sentinelStore is a primary with two replicas and three Sentinels.

@@ -90,10 +90,13 @@ func underFaults(t *testing.T, store chaosStore, lasts time.Duration) {
 	h := history.New(chaosSteps)
 	h.Loses = store.loses
 	f := makeFleet(t, 3, settings, object{"s": object{"url": chaosServer(t, h)}})
-	ofReplicas := replicaFaults
+	ofReplicas := slices.Clone(replicaFaults)
+	if lasts > time.Minute {
+		ofReplicas = append(ofReplicas, longFaults...)
+	}
 	if isApart() {
 		separateDisks(t, f.all)
-		ofReplicas = append(slices.Clone(ofReplicas), fullDisk)
+		ofReplicas = append(ofReplicas, apartFaults...)
 	}
 	f.start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), lasts)

@@ -2,24 +2,28 @@ package streamable
 
 import (
 	"bufio"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/junction-mcp/junction/mcp"
 )
 
-// TestTranscripts plays conversations. A file begins with its subject and, optionally, a line
+// TestTranscripts plays conversations, with one endpoint and with three replicas of it. A file begins with its subject and, optionally, a line
 // "stateless". Pairs of "request" and "response" follow.
 //
 // A request is a method, headers and, after a blank line, a body. Content-Type and Accept have
 // their usual values unless given; a value of "-" omits a header. "@modern METHOD [NAME]" stands
 // for the headers of a modern request, META in a body for its metadata, $SESSION for the last
-// session id.
+// session id, $STREAM for the beginning of the ids of the last stream's events.
 //
-// A response is a status, headers ("-" for none, "*" for any value) and the body, in which "…"
+// A response is a status ("S, of replicas T" if theirs is another), headers ("-" for none, "*" for any value) and the body, in which "…"
 // stands for any text.
 func TestTranscripts(t *testing.T) {
 	files, _ := filepath.Glob("testdata/handler/*.txtar")
@@ -40,9 +44,18 @@ func TestTranscripts(t *testing.T) {
 			if o.CORS {
 				o.AllowedOrigins = []string{"https://app.example"}
 			}
-			player := &transcript{site: newSite(t, newFixture(t).Server, o)}
-			for i := 0; i+1 < len(archive.Files); i += 2 {
-				player.play(t, string(archive.Files[i].Data), string(archive.Files[i+1].Data))
+			for _, replicas := range []int{1, 3} {
+				t.Run(fmt.Sprintf("replicas=%d", replicas), func(t *testing.T) {
+					f := newFixture(t)
+					player := &transcript{site: newSite(t, f.Server, o), stream: "p1"}
+					if player.replicas = replicas > 1; player.replicas {
+						o.SharedSessions, o.StateKeys = "/mcp", [][]byte{oneKey}
+						_, player.site = newPeeredWith(t, replicas, o, func(int) mcp.Handler { return f.Server })
+					}
+					for i := 0; i+1 < len(archive.Files); i += 2 {
+						player.play(t, string(archive.Files[i].Data), string(archive.Files[i+1].Data))
+					}
+				})
 			}
 		})
 	}
@@ -50,8 +63,13 @@ func TestTranscripts(t *testing.T) {
 
 type transcript struct {
 	*site
-	session string
+	replicas bool
+	session  string
+	stream   string
 }
+
+// eventID finds the stream in the ids of events.
+var eventID = regexp.MustCompile(`(?m)^id: (.*)-[0-9]+$`)
 
 func (p *transcript) play(t *testing.T, request, response string) {
 	t.Helper()
@@ -60,7 +78,15 @@ func (p *transcript) play(t *testing.T, request, response string) {
 	if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
 		p.session = id
 	}
+	if id := eventID.FindStringSubmatch(got); id != nil && p.replicas {
+		p.stream = id[1]
+	}
 	status, header, body := parts(response)
+	if one, other, differ := strings.Cut(status, ", of replicas "); differ {
+		if status = one; p.replicas {
+			status, body = other, "…"
+		}
+	}
 	if want := strings.TrimSpace(status); !strings.HasPrefix(resp.Status, want) {
 		t.Errorf("%s\ngot status %s %s\nwant %s", request, resp.Status, got, want)
 	}
@@ -71,14 +97,19 @@ func (p *transcript) play(t *testing.T, request, response string) {
 			t.Errorf("%s\ngot %s %q, want %q", request, name, value, want)
 		}
 	}
-	if body = strings.ReplaceAll(body, "$SESSION", p.session); !matches(got, body) {
+	if body = p.fill(body); !matches(got, body) {
 		t.Errorf("%s\ngot  %s\nwant %s", request, got, body)
 	}
 }
 
+// fill replaces the names of the session and of the stream.
+func (p *transcript) fill(text string) string {
+	return strings.NewReplacer("$SESSION", p.session, "$STREAM", p.stream).Replace(text)
+}
+
 func (p *transcript) send(t *testing.T, request string) *http.Response {
 	t.Helper()
-	method, header, body := parts(strings.ReplaceAll(request, "$SESSION", p.session))
+	method, header, body := parts(p.fill(request))
 	r, err := http.NewRequest(method, p.url, strings.NewReader(strings.ReplaceAll(body, "META", modernMeta)))
 	if err != nil {
 		t.Fatal(err)

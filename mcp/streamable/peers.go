@@ -377,6 +377,9 @@ func (x *exchange) copyStream(resp *http.Response) {
 	x.leave()
 	x.w.WriteHeader(resp.StatusCode)
 	x.noteResponse(resp.StatusCode)
+	if control.Flush() != nil { // the peer may have nothing to send yet, and a client waits for the status
+		return
+	}
 	buffer := make([]byte, 16<<10)
 	for {
 		n, err := resp.Body.Read(buffer)

@@ -16,10 +16,14 @@ import (
 
 // newPeered returns some replicas that know each other, and a balancer in front of them.
 func newPeered(t *testing.T, n int, h func(i int) mcp.Handler) (all []*site, balanced *site) {
+	return newPeeredWith(t, n, sharedOptions(oneKey), h)
+}
+
+// newPeeredWith is newPeered with options.
+func newPeeredWith(t *testing.T, n int, o Options, h func(i int) mcp.Handler) (all []*site, balanced *site) {
 	b := &rotation{}
 	var urls []string
 	for i := range n {
-		o := sharedOptions(oneKey)
 		o.Peers = func() (others []string) {
 			others = append(others, urls[:i]...)
 			return append(others, urls[i+1:]...)
@@ -29,7 +33,9 @@ func newPeered(t *testing.T, n int, h func(i int) mcp.Handler) (all []*site, bal
 	}
 	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)
-	return all, &site{t, nil, server.URL, server.Client()}
+	client := server.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return all, &site{t, nil, server.URL, client}
 }
 
 // TestClientsRespondAtAnyReplica has many clients that are asked in calls, and whose responses reach other replicas.

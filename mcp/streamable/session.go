@@ -118,6 +118,13 @@ func (s *session) end(cause error) {
 	s.protocol.Close()
 }
 
+// isClosed reports whether the table takes no further sessions.
+func (t *sessionTable) isClosed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closed
+}
+
 // findSession returns the session of the request. If there is none, it sends a response and returns
 // nil.
 func (x *exchange) findSession() *session {

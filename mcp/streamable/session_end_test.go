@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -85,4 +86,24 @@ func TestASessionThatIsUsedAgainDoesNotExpire(t *testing.T) {
 			t.Errorf("%d sessions are left of two, one of which was used", n)
 		}
 	})
+}
+
+// A closed Endpoint, such as that of a replica that leaves, does not end the sessions of its clients.
+func TestAClosedEndpointKnowsNoEndOfSessions(t *testing.T) {
+	for name, o := range map[string]Options{"alone": {}, "of several replicas": sharedOptions(oneKey)} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, newFixture(t).Server, o)
+			id := s.handshake("2025-11-25")
+			s.endpoint.Close()
+			for _, method := range []string{"POST", "GET", "DELETE"} {
+				body := ""
+				if method == "POST" {
+					body = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+				}
+				if resp := s.do(method, body, "Mcp-Session-Id", id, "MCP-Protocol-Version", "2025-11-25"); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
+					t.Errorf("%s: status %s, Retry-After %q", method, resp.Status, resp.Header.Get("Retry-After"))
+				}
+			}
+		})
+	}
 }

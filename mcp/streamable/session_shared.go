@@ -174,8 +174,13 @@ func (x *exchange) recall(id string) *session {
 	return kept
 }
 
-// refuseSession responds to a request of an unknown session.
+// refuseSession responds to a request of an unknown session. A session that is unknown because the
+// Endpoint is closed may continue at another replica.
 func (x *exchange) refuseSession() {
+	if x.endpoint.sessions.isClosed() {
+		x.unavailable("", "%v", errEnding)
+		return
+	}
 	x.refuse(http.StatusNotFound, "unknown session: it ended, or never existed; send initialize again, without a session id")
 }
 

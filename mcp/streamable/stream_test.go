@@ -47,19 +47,24 @@ func (s *site) collect(session string, e *events, cuts uint, before func(i int))
 
 func TestNoEventIsLostOrDoubledWhereverConnectionsAreCut(t *testing.T) {
 	const messages = 4
-	for _, live := range []bool{false, true} {
-		for _, revision := range []string{polling, beforePolling} {
-			t.Run(fmt.Sprintf("%s live=%v", revision, live), func(t *testing.T) {
-				f := newFixture(t)
-				s := newSite(t, f.Server, Options{})
-				session := s.handshake(revision)
-				for cuts := range uint(1 << (messages + 2)) {
-					if revision != polling {
-						cuts &^= 1 // before the first event there is no id to resume from
+	for _, replicas := range []int{1, 3} {
+		for _, live := range []bool{false, true} {
+			for _, revision := range []string{polling, beforePolling} {
+				t.Run(fmt.Sprintf("%s live=%v replicas=%d", revision, live, replicas), func(t *testing.T) {
+					f := newFixture(t)
+					s := newSite(t, f.Server, Options{})
+					if replicas > 1 {
+						_, s = newPeered(t, replicas, func(int) mcp.Handler { return f.Server })
 					}
-					s.cutCall(f, session, int(cuts)+100, messages, cuts, live)
-				}
-			})
+					session := s.handshake(revision)
+					for cuts := range uint(1 << (messages + 2)) {
+						if revision != polling {
+							cuts &^= 1 // before the first event there is no id to resume from
+						}
+						s.cutCall(f, session, int(cuts)+100, messages, cuts, live)
+					}
+				})
+			}
 		}
 	}
 }
