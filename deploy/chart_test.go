@@ -3,10 +3,12 @@ package deploy
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -222,8 +224,8 @@ func TestPodsOfPrograms(t *testing.T) {
 			t.Error("a program gets the token of a service account")
 		}
 		for _, v := range pod.Volumes {
-			if v.Secret != nil && len(v.Secret.Items) == 0 && v.Name != "state-keys" {
-				t.Errorf("the pod gets all of the Secret %s", v.Secret.SecretName)
+			if v.Secret != nil && (len(v.Secret.Items) != 2 || v.Secret.Items[0].Key != "keys.json" || v.Secret.Items[1].Key != "state-key") {
+				t.Errorf("the pod gets %+v", v.Secret)
 			}
 		}
 	}
@@ -257,12 +259,9 @@ func TestChartRefusesWrongValues(t *testing.T) {
 	}
 }
 
-// TestKustomize compares the base with the chart, and builds base and example.
-func TestKustomize(t *testing.T) {
-	manifest, err := template("")
-	if err != nil {
-		t.Fatal(err)
-	}
+// compareFile compares a manifest without what Helm adds with a file, or writes it with -update.
+func compareFile(t *testing.T, path, manifest string) {
+	t.Helper()
 	var kept bytes.Buffer
 	kept.WriteString("# Made from the chart: go test -run Kustomize -update\n")
 	for line := range strings.Lines(manifest) {
@@ -270,7 +269,6 @@ func TestKustomize(t *testing.T) {
 			kept.WriteString(line)
 		}
 	}
-	path := filepath.Join("kustomize", "base", "junction.yaml")
 	if *update {
 		if err := os.WriteFile(path, kept.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
@@ -279,7 +277,41 @@ func TestKustomize(t *testing.T) {
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, kept.Bytes()) {
 		t.Errorf("%s differs from the chart (%v): go test -run Kustomize -update", path, err)
 	}
-	for _, folder := range []string{"base", "example"} {
+}
+
+// TestKustomize compares the base with the chart, and builds base and example.
+func TestKustomize(t *testing.T) {
+	manifest, err := template("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareFile(t, filepath.Join("kustomize", "base", "junction.yaml"), manifest)
+	// The example with a program has the same objects as the chart, and the same configuration.
+	with, err := template("servers: {notes: {image: \"node:22\", command: [npx, -y, some-notes], env: [{name: HOME, value: /tmp}], isolation: user}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own []string
+	for text := range strings.SplitSeq(with, "\n---\n") {
+		if strings.Contains(text, "\n  name: junction-notes") {
+			own = append(own, text)
+		}
+	}
+	compareFile(t, filepath.Join("kustomize", "programs", "notes.yaml"), strings.Join(own, "\n---\n"))
+	var m core.ConfigMap
+	if err := yaml.Unmarshal(objects(t, with)["ConfigMap junction"].text, &m); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("kustomize", "programs", "mcp.json")
+	if *update {
+		if err := os.WriteFile(path, []byte(m.Data["mcp.json"]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != m.Data["mcp.json"] {
+		t.Errorf("%s differs from the chart (%v): go test -run Kustomize -update", path, err)
+	}
+	for _, folder := range []string{"base", "example", "programs"} {
 		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join("kustomize", folder))
 		if err != nil {
 			t.Fatal(err)
@@ -288,8 +320,23 @@ func TestKustomize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all := objects(t, string(text)); all["Deployment junction"].Kind == "" {
+		all := objects(t, string(text))
+		if all["Deployment junction"].Kind == "" {
 			t.Errorf("%s: %s", folder, text)
+		}
+		if folder == "programs" {
+			var made, want apps.Deployment
+			if err := errors.Join(yaml.Unmarshal(all["Deployment junction"].text, &made), yaml.Unmarshal(objects(t, with)["Deployment junction"].text, &want)); err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range []*apps.Deployment{&made, &want} {
+				spec := &d.Spec.Template.Spec
+				slices.SortFunc(spec.Volumes, func(a, b core.Volume) int { return strings.Compare(a.Name, b.Name) })
+				slices.SortFunc(spec.Containers[0].VolumeMounts, func(a, b core.VolumeMount) int { return strings.Compare(a.Name, b.Name) })
+			}
+			if !reflect.DeepEqual(made.Spec.Template.Spec, want.Spec.Template.Spec) {
+				t.Errorf("the gateway of %s differs from that of the chart:\n%s", folder, text)
+			}
 		}
 	}
 }
