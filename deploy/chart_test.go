@@ -3,11 +3,12 @@ package deploy
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ var update = flag.Bool("update", false, "write the files that are made from the 
 
 // kinds has the types of all objects that the chart may make.
 var kinds = map[string]any{
-	"apps/v1 Deployment": apps.Deployment{}, "v1 Service": core.Service{}, "v1 ServiceAccount": core.ServiceAccount{}, "v1 ConfigMap": core.ConfigMap{},
+	"apps/v1 Deployment": apps.Deployment{}, "apps/v1 StatefulSet": apps.StatefulSet{}, "v1 Service": core.Service{}, "v1 ServiceAccount": core.ServiceAccount{}, "v1 ConfigMap": core.ConfigMap{},
 	"autoscaling/v2 HorizontalPodAutoscaler": autoscaling.HorizontalPodAutoscaler{}, "policy/v1 PodDisruptionBudget": disruption.PodDisruptionBudget{},
 	"networking.k8s.io/v1 NetworkPolicy": networking.NetworkPolicy{}, "networking.k8s.io/v1 Ingress": networking.Ingress{},
 	"monitoring.coreos.com/v1 ServiceMonitor": map[string]any{},
@@ -107,7 +108,10 @@ func objects(t *testing.T, manifest string) map[string]object {
 const everything = `
 config: {mcpServers: {weather: {url: "http://127.0.0.1:8080/mcp"}}, junction: {tools: search}}
 sidecars: [{name: weather, image: "example/weather:1"}]
-servers: {notes: {image: "example/notes:1", port: 8081, entry: {startTimeout: 30s}, env: [{name: A, value: b}]}}
+servers:
+  notes: {image: "example/notes:1", port: 8081, user: 1000, entry: {startTimeout: 30s}, env: [{name: A, value: b}]}
+  tools: {image: "example/tools:1", command: [node, server.js], args: [--all], replicas: 2, isolation: user, instances: 5, user: 1000, key: tools-key, program: {cwd: /app}, entry: {headers: {X-A: b}, timeout: 1m}, env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: a, key: b}}}], resources: {limits: {memory: 1Gi}}}
+  kept: {image: "example/kept:1", command: [python3, kept.py], storage: {path: /data, size: 1Gi, class: fast}}
 auth: {mode: "keys,https://login.example.com", publicURL: "https://tools.example.com"}
 ingress: {enabled: true, host: tools.example.com, tlsSecret: tools-tls, className: nginx}
 hosts: [tools.internal]
@@ -159,9 +163,75 @@ func TestChartMakesObjectsThatKubernetesKnows(t *testing.T) {
 			t.Errorf("the configuration lacks %s:\n%s", want, m.Data["mcp.json"])
 		}
 	}
-	for _, kind := range []string{"HorizontalPodAutoscaler junction", "Ingress junction", "ServiceMonitor junction", "Deployment junction-notes", "Service junction-notes", "NetworkPolicy junction-notes"} {
+	for _, kind := range []string{"HorizontalPodAutoscaler junction", "Ingress junction", "ServiceMonitor junction", "Deployment junction-notes", "Service junction-notes", "NetworkPolicy junction-notes",
+		"Deployment junction-tools", "ConfigMap junction-tools", "Service junction-tools", "Service junction-tools-peers", "NetworkPolicy junction-tools", "StatefulSet junction-kept", "Service junction-kept-peers"} {
 		if all[kind].Kind == "" {
 			t.Errorf("there is no %s", kind)
+		}
+	}
+}
+
+// TestPodsOfPrograms compares the configuration in the pod of a program, and its entry in the gateway, with what they have to be.
+func TestPodsOfPrograms(t *testing.T) {
+	all := render(t, everything)
+	configuration := func(name string) (c struct {
+		Servers  map[string]map[string]any `json:"mcpServers"`
+		Junction json.RawMessage
+	}) {
+		var m core.ConfigMap
+		if err := yaml.Unmarshal(all["ConfigMap "+name].text, &m); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(m.Data["mcp.json"]), &c); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := settings.Parse(c.Junction); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		return c
+	}
+	for at, want := range map[string]map[string]any{
+		"junction-tools": {"command": "node", "args": []any{"server.js", "--all"}, "environment": "all", "cwd": "/app"},
+		"junction": {"url": "http://junction-tools:7717/mcp", "timeout": "1m", "userHeader": "Junction-User",
+			"headers": map[string]any{"Authorization": "Bearer ${file:/run/secrets/junction/tools-key/key}", "X-A": "b"}},
+	} {
+		if got := configuration(at).Servers["tools"]; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", at, got, want)
+		}
+	}
+	s, err := settings.Parse(configuration("junction-tools").Junction)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own := s.Servers["tools"]; own.Isolation != "user" || own.Instances != 5 || s.Authorization.UserHeader != "Junction-User" || s.Tasks != "none" || len(s.StateKeys) != 1 || len(s.Peers) != 1 || !reflect.DeepEqual(s.Auth, []string{"keys"}) {
+		t.Errorf("the settings of the pod: %+v", s)
+	}
+	var d apps.Deployment
+	var gateway apps.Deployment
+	var kept apps.StatefulSet
+	for name, of := range map[string]any{"Deployment junction-tools": &d, "Deployment junction": &gateway, "StatefulSet junction-kept": &kept} {
+		if err := yaml.Unmarshal(all[name].text, of); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, pod := range []core.PodSpec{d.Spec.Template.Spec, kept.Spec.Template.Spec} {
+		for _, c := range append(pod.InitContainers, pod.Containers...) {
+			if s := c.SecurityContext; !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || len(s.Capabilities.Drop) != 1 || !*pod.SecurityContext.RunAsNonRoot || *pod.SecurityContext.RunAsUser == 0 {
+				t.Errorf("%s of %s is not confined: %+v", c.Name, c.Image, s)
+			}
+		}
+		if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
+			t.Error("a program gets the token of a service account")
+		}
+		for _, v := range pod.Volumes {
+			if v.Secret != nil && (len(v.Secret.Items) != 2 || v.Secret.Items[0].Key != "keys.json" || v.Secret.Items[1].Key != "state-key") {
+				t.Errorf("the pod gets %+v", v.Secret)
+			}
+		}
+	}
+	for _, v := range gateway.Spec.Template.Spec.Volumes {
+		if v.Name == "server-tools-key" && (len(v.Secret.Items) != 1 || v.Secret.Items[0].Key != "key") {
+			t.Errorf("the gateway gets %+v", v.Secret)
 		}
 	}
 }
@@ -171,17 +241,41 @@ func TestChartRefusesWrongValues(t *testing.T) {
 		"replica: 2":             "replica",
 		"replicas: many":         "integer",
 		"auth: {mode: password}": "auth.mode",
-		"servers: {Big_Name: {image: a, port: 1}}":                         "Big_Name",
-		"servers: {a: {image: a}}":                                         "port",
-		"drain: {delay: soon}":                                             "drain.delay",
-		"tls: {secret: own}":                                               "do not find each other",
-		"auth: {mode: none, publicURL: tools.example}":                     "publicURL",
-		"auth: {mode: \"keys,local\"}":                                     "need a store",
-		"{auth: {mode: local}, replicas: 1, autoscaling: {enabled: true}}": "need a store",
+		"servers: {Big_Name: {image: a, port: 1}}":                                      "Big_Name",
+		"servers: {a: {image: a}}":                                                      "oneOf",
+		"servers: {a: {image: a, port: 1, command: [b]}}":                               "oneOf",
+		"servers: {a: {image: a, port: 1, isolation: user}}":                            "command",
+		"servers: {a: {image: a, command: [b], isolation: client}}":                     "isolation",
+		"{servers: {a: {image: a, command: [b], isolation: user}}, auth: {mode: none}}": "isolation needs users",
+		"drain: {delay: soon}":                                                          "drain.delay",
+		"tls: {secret: own}":                                                            "do not find each other",
+		"auth: {mode: none, publicURL: tools.example}":                                  "publicURL",
+		"auth: {mode: \"keys,local\"}":                                                  "need a store",
+		"{auth: {mode: local}, replicas: 1, autoscaling: {enabled: true}}":              "need a store",
 	} {
 		if _, err := template(values); err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "/", "."), want) {
 			t.Errorf("%s: %v", values, err)
 		}
+	}
+}
+
+// compareFile compares a manifest without what Helm adds with a file, or writes it with -update.
+func compareFile(t *testing.T, path, manifest string) {
+	t.Helper()
+	var kept bytes.Buffer
+	kept.WriteString("# Made from the chart: go test -run Kustomize -update\n")
+	for line := range strings.Lines(manifest) {
+		if !strings.Contains(line, "helm.sh/chart:") && !strings.Contains(line, "managed-by:") && strings.TrimSpace(line) != "" {
+			kept.WriteString(line)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(path, kept.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, kept.Bytes()) {
+		t.Errorf("%s differs from the chart (%v): go test -run Kustomize -update", path, err)
 	}
 }
 
@@ -191,23 +285,33 @@ func TestKustomize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kept bytes.Buffer
-	kept.WriteString("# Made from the chart: go test -run Kustomize -update\n")
-	for line := range strings.Lines(manifest) {
-		if !strings.Contains(line, "helm.sh/chart:") && !strings.Contains(line, "managed-by:") && strings.TrimSpace(line) != "" {
-			kept.WriteString(line)
+	compareFile(t, filepath.Join("kustomize", "base", "junction.yaml"), manifest)
+	// The example with a program has the same objects as the chart, and the same configuration.
+	with, err := template("servers: {notes: {image: \"node:22\", command: [npx, -y, some-notes], env: [{name: HOME, value: /tmp}], isolation: user}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own []string
+	for text := range strings.SplitSeq(with, "\n---\n") {
+		if strings.Contains(text, "\n  name: junction-notes") {
+			own = append(own, text)
 		}
 	}
-	path := filepath.Join("kustomize", "base", "junction.yaml")
+	compareFile(t, filepath.Join("kustomize", "programs", "notes.yaml"), strings.Join(own, "\n---\n"))
+	var m core.ConfigMap
+	if err := yaml.Unmarshal(objects(t, with)["ConfigMap junction"].text, &m); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("kustomize", "programs", "mcp.json")
 	if *update {
-		if err := os.WriteFile(path, kept.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(m.Data["mcp.json"]), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, kept.Bytes()) {
+	if got, err := os.ReadFile(path); err != nil || string(got) != m.Data["mcp.json"] {
 		t.Errorf("%s differs from the chart (%v): go test -run Kustomize -update", path, err)
 	}
-	for _, folder := range []string{"base", "example"} {
+	for _, folder := range []string{"base", "example", "programs"} {
 		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join("kustomize", folder))
 		if err != nil {
 			t.Fatal(err)
@@ -216,29 +320,37 @@ func TestKustomize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all := objects(t, string(text)); all["Deployment junction"].Kind == "" {
+		all := objects(t, string(text))
+		if all["Deployment junction"].Kind == "" {
 			t.Errorf("%s: %s", folder, text)
+		}
+		if folder == "programs" {
+			var made, want apps.Deployment
+			if err := errors.Join(yaml.Unmarshal(all["Deployment junction"].text, &made), yaml.Unmarshal(objects(t, with)["Deployment junction"].text, &want)); err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range []*apps.Deployment{&made, &want} {
+				spec := &d.Spec.Template.Spec
+				slices.SortFunc(spec.Volumes, func(a, b core.Volume) int { return strings.Compare(a.Name, b.Name) })
+				slices.SortFunc(spec.Containers[0].VolumeMounts, func(a, b core.VolumeMount) int { return strings.Compare(a.Name, b.Name) })
+			}
+			if !reflect.DeepEqual(made.Spec.Template.Spec, want.Spec.Template.Spec) {
+				t.Errorf("the gateway of %s differs from that of the chart:\n%s", folder, text)
+			}
 		}
 	}
 }
 
 // TestValuesOfThePageRender renders the chart with the values in docs/deploying.md, and reads the configuration that it makes.
 func TestValuesOfThePageRender(t *testing.T) {
-	page, err := os.ReadFile("../docs/deploying.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile("(?s)```yaml values\n(.*?)```").FindAllStringSubmatch(string(page), -1)
-	if len(blocks) == 0 {
-		t.Fatal("the page has no values")
-	}
-	servers := []int{2, 0} // in the configuration of each
+	blocks := pageBlocks(t, "yaml values")
+	servers := []int{3, 0} // in the configuration of each
 	if len(blocks) != len(servers) {
 		t.Fatalf("%d values", len(blocks))
 	}
-	for i, found := range blocks {
+	for i, values := range blocks {
 		var m core.ConfigMap
-		if err := yaml.Unmarshal(render(t, found[1])["ConfigMap junction"].text, &m); err != nil {
+		if err := yaml.Unmarshal(render(t, values)["ConfigMap junction"].text, &m); err != nil {
 			t.Fatal(err)
 		}
 		var config struct {

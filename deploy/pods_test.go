@@ -128,7 +128,7 @@ func startPods(t *testing.T, isolation string, users ...string) (url string, bri
 		}
 	}
 	program, container := junction(t), server.Spec.Template.Spec.Containers[0]
-	bridge = newPod(t)
+	bridge = newPod(t, "dns+http://junction-notes-peers.default.svc:7717", "http://127.0.0.1:1")
 	front := newPod(t, "http://junction-notes:7717", "http://"+bridge.mcp, "dns+http://junction-peers.default.svc:7717", "http://127.0.0.1:1")
 
 	copied := server.Spec.Template.Spec.InitContainers[0].Args
@@ -146,6 +146,7 @@ func startPods(t *testing.T, isolation string, users ...string) (url string, bri
 	}
 	front.write(t, "/run/secrets/junction/junction-servers/key", create(bridge, "gateway"))
 	front.write(t, "/run/secrets/junction/junction-state/state-key", []byte(strings.Repeat("0123456789abcdef", 4)))
+	bridge.write(t, "/run/secrets/junction/state-key", []byte(strings.Repeat("fedcba9876543210", 4)))
 
 	keys = map[string]string{}
 	for _, user := range users {

@@ -59,9 +59,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- if and $s.isolation (ne $s.isolation "shared") }}
 {{- $own = merge $own (dict "authorization" (dict "userHeader" "Junction-User") "servers" (dict $server (dict "isolation" $s.isolation "instances" (default 16 $s.instances)))) }}
 {{- end }}
-{{- if gt (int (default 1 $s.replicas)) 1 }}
-{{- $own = merge $own (dict "stateKeys" (include "junction.stateKeys" $ | fromJsonArray) "peers" (list (printf "dns+http://%s-peers.%s.svc:7717" $host $.Release.Namespace))) }}
-{{- end }}
+{{- $own = merge $own (dict "stateKeys" (list "${file:/run/secrets/junction/state-key}") "peers" (list (printf "dns+http://%s-peers.%s.svc:7717" $host $.Release.Namespace))) }}
 {{- toPrettyJson (dict "mcpServers" (dict $server (merge $program (default dict $s.program))) "junction" $own) }}
 {{- end }}
 

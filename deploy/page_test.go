@@ -1,0 +1,242 @@
+package deploy
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	apps "k8s.io/api/apps/v1"
+	core "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// A follower follows the commands of docs/deploying.md for Kubernetes, in their order, without a cluster: it makes the objects that
+// they would make, and finds those that they name.
+type follower struct {
+	t          *testing.T
+	namespace  string                     // of the release
+	objects    map[string]object          // of the release; by kind and name, as kubectl takes them
+	secrets    map[string]map[string]bool // keys of the Secrets that were made, by name
+	namespaces map[string]bool
+	written    map[string]bool // files that commands of the page wrote
+}
+
+// pageBlocks returns the blocks of the page with a label of their fence.
+func pageBlocks(t *testing.T, label string) (blocks []string) {
+	t.Helper()
+	page, err := os.ReadFile("../docs/deploying.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range regexp.MustCompile("(?s)```"+label+"\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		blocks = append(blocks, found[1])
+	}
+	return blocks
+}
+
+// proseCommands returns the commands of kubectl in the sentences of the page, a line each.
+func proseCommands(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../docs/deploying.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	for _, found := range regexp.MustCompile("[^`]`(kubectl [^`]+)`").FindAllStringSubmatch(string(page), -1) {
+		lines.WriteString(strings.Join(strings.Fields(found[1]), " ") + "\n")
+	}
+	return lines.String()
+}
+
+// TestCommandsOfThePageFitTheChart follows the page. A real cluster has to take the same commands; here they must name what the chart
+// makes with the values of the page, and make all that its pods need.
+func TestCommandsOfThePageFitTheChart(t *testing.T) {
+	values := pageBlocks(t, "yaml values")
+	f := &follower{t: t, namespace: "default", objects: map[string]object{}, secrets: map[string]map[string]bool{}, namespaces: map[string]bool{"monitoring": true}, written: map[string]bool{}}
+	for name, o := range render(t, values[0]) {
+		kind, rest, _ := strings.Cut(name, " ")
+		f.objects[strings.ToLower(kind)+"/"+rest] = o
+	}
+	followed, installed := 0, false
+	for _, block := range append(pageBlocks(t, "sh"), proseCommands(t)) {
+		for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", "")) {
+			line = strings.TrimSuffix(strings.TrimSpace(line), " &")
+			words := strings.Fields(line)
+			switch {
+			case strings.HasPrefix(line, "helm "):
+				f.helm(words)
+				installed = true
+				f.checkSecrets()
+			case strings.HasPrefix(line, "kubectl "):
+				f.kubectl(words)
+			case strings.Contains(line, " > "): // a file that a later command reads
+				f.written[words[len(words)-1]] = true
+				if folder, found := strings.CutPrefix(words[0], "JUNCTION_STATE=$PWD/"); found && strings.Contains(line, "key create") {
+					f.written[folder+"/keys.json"] = true
+				}
+				continue
+			default:
+				continue
+			}
+			followed++
+		}
+	}
+	if !installed || followed < 15 {
+		t.Errorf("only %d commands were followed", followed)
+	}
+}
+
+// flags splits words into arguments and flags. A flag of few takes no value.
+func (f *follower) flags(words []string, few ...string) (arguments []string, flags map[string][]string) {
+	flags = map[string][]string{}
+	for i := 0; i < len(words); i++ {
+		name, isFlag := strings.CutPrefix(words[i], "-")
+		if name, value, has := strings.Cut(strings.TrimPrefix(name, "-"), "="); isFlag && has {
+			flags[name] = append(flags[name], value)
+		} else if isFlag && (slices.Contains(few, name) || i+1 == len(words)) {
+			flags[name] = append(flags[name], "")
+		} else if i++; isFlag {
+			flags[name] = append(flags[name], words[i])
+		} else {
+			i--
+			arguments = append(arguments, words[i])
+		}
+	}
+	return arguments, flags
+}
+
+// helm follows an installation.
+func (f *follower) helm(words []string) {
+	arguments, flags := f.flags(words[1:], "install", "wait")
+	if want := []string{"upgrade", "junction", "deploy/chart"}; !slices.Equal(arguments, want) {
+		f.t.Errorf("%q: expected the words %q", words, want)
+	}
+	if !slices.Equal(slices.Sorted(maps.Keys(flags)), []string{"install", "namespace", "values", "wait"}) || flags["values"][0] != "values.yaml" {
+		f.t.Errorf("%q has the flags %v", words, flags)
+	}
+	if f.namespace = flags["namespace"][0]; !f.namespaces[f.namespace] {
+		f.t.Errorf("%q: no command made the namespace", words)
+	}
+}
+
+// kubectl follows a command of kubectl. It fails for words that it does not know.
+func (f *follower) kubectl(words []string) {
+	t := f.t
+	command, inPod, _ := strings.Cut(strings.Join(words[1:], " "), " -- ")
+	arguments, flags := f.flags(strings.Fields(command))
+	if n := flags["n"]; len(n) > 0 && !f.namespaces[n[0]] {
+		t.Errorf("%q: no command made the namespace", words)
+	}
+	has := func(name string) object {
+		o := f.objects[name]
+		if o.Kind == "" {
+			t.Errorf("%q: the chart makes no %s", words, name)
+		}
+		return o
+	}
+	switch verb := strings.Join(arguments[:min(2, len(arguments))], " "); {
+	case verb == "create namespace":
+		f.namespaces[arguments[2]] = true
+	case verb == "create secret" || verb == "create configmap":
+		f.create(words, arguments, flags)
+	case verb == "get pods":
+	case arguments[0] == "port-forward":
+		var s core.Service
+		port, _, _ := strings.Cut(arguments[2], ":")
+		if err := yaml.Unmarshal(has(arguments[1]).text, &s); err != nil || !slices.ContainsFunc(s.Spec.Ports, func(p core.ServicePort) bool { b, _ := json.Marshal(p.Port); return string(b) == port }) {
+			t.Errorf("%q: the service has no port %s (%v)", words, port, err)
+		}
+	case verb == "rollout restart" || verb == "rollout status":
+		has(arguments[2])
+	case arguments[0] == "exec":
+		var d apps.Deployment
+		if err := yaml.Unmarshal(has(arguments[1]).text, &d); err != nil || !strings.HasPrefix(inPod, "/junction ") {
+			t.Errorf("%q does not run the only program of the image (%v)", words, err)
+		}
+	case verb == "set image":
+		container, _, _ := strings.Cut(arguments[3], "=")
+		var d apps.Deployment
+		if err := yaml.Unmarshal(has(arguments[2]).text, &d); err != nil || !slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c core.Container) bool { return c.Name == container }) {
+			t.Errorf("%q: there is no container %s (%v)", words, container, err)
+		}
+	default:
+		t.Errorf("%q: the test cannot follow it", words)
+	}
+}
+
+// create follows the creation of a Secret or a ConfigMap from files and texts.
+func (f *follower) create(words, arguments []string, flags map[string][]string) {
+	keys := map[string]bool{}
+	for _, from := range append(flags["from-file"], flags["from-literal"]...) {
+		key, path, named := strings.Cut(from, "=")
+		if !named {
+			key, path = filepath.Base(from), from
+		}
+		keys[key] = true
+		if slices.Contains(flags["from-literal"], from) || strings.HasPrefix(path, "$HOME/.config/junction/") || f.written[path] {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join("..", path)); err != nil {
+			f.t.Errorf("%q reads a file that neither the repository nor a command before has: %v", words, err)
+		}
+	}
+	if arguments[1] == "configmap" {
+		return
+	}
+	switch kind := arguments[2]; {
+	case kind == "tls" && len(flags["cert"]) == 1 && len(flags["key"]) == 1:
+		keys = map[string]bool{"tls.crt": true, "tls.key": true}
+	case kind != "generic":
+		f.t.Errorf("%q makes a Secret of an unknown type", words)
+	}
+	f.secrets[arguments[3]] = keys
+}
+
+// checkSecrets sees that the Secrets that the pods and the ingress need were made before, with the keys that they need.
+func (f *follower) checkSecrets() {
+	need := func(by, secret string, keys ...string) {
+		made, is := f.secrets[secret]
+		for _, key := range keys {
+			is = is && made[key]
+		}
+		if !is {
+			f.t.Errorf("%s needs the Secret %s with the keys %q, and the page makes %v", by, secret, keys, made)
+		}
+	}
+	for name, o := range f.objects {
+		var w struct {
+			Spec struct {
+				TLS      []struct{ SecretName string }
+				Template core.PodTemplateSpec
+			}
+		}
+		if err := yaml.Unmarshal(o.text, &w); err != nil {
+			continue // another kind
+		}
+		for _, one := range w.Spec.TLS {
+			need(name, one.SecretName, "tls.crt", "tls.key")
+		}
+		for _, v := range w.Spec.Template.Spec.Volumes {
+			if v.Secret == nil {
+				continue
+			}
+			var keys []string
+			for _, item := range v.Secret.Items {
+				keys = append(keys, item.Key)
+			}
+			for _, c := range w.Spec.Template.Spec.Containers {
+				for _, m := range c.VolumeMounts {
+					if m.Name == v.Name && m.SubPath != "" {
+						keys = append(keys, m.SubPath)
+					}
+				}
+			}
+			need(name, v.Secret.SecretName, keys...)
+		}
+	}
+}
