@@ -149,7 +149,7 @@ func countedAs(ctx context.Context, req *mcp.Request) identity {
 // new instance takes it over, and instanceFor gives it back in all other cases.
 func (m *member) instanceFor(req *mcp.Request, whose any, of identity, right *Right) (*instance, error) {
 	if right != nil {
-		defer func() { right.giveBack() }()
+		defer func() { right.end() }()
 	}
 	is := &m.instances
 	is.mu.Lock()
@@ -252,7 +252,7 @@ func (is *instances) count() int {
 // runInstance connects an instance, and keeps it until the connection is lost or unused for too
 // long.
 func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
-	defer i.right.giveBack() // when nothing of the instance runs
+	defer i.right.end() // when nothing of the instance runs
 	defer i.cancel(nil)
 	defer i.right.watch(i.cancel)()
 	c, err := m.dialInstance(ctx, whose, i.era)

@@ -53,8 +53,8 @@ type Right struct {
 	Release func()
 }
 
-// giveBack calls Release. A nil Right has none.
-func (r *Right) giveBack() {
+// end calls Release. A nil Right has none.
+func (r *Right) end() {
 	if r != nil {
 		r.Release()
 	}
@@ -176,7 +176,7 @@ func (m *member) askOwner(ctx context.Context, req *mcp.Request, key ownerKey) (
 				return result, nil, m.ownerError(ctx, err)
 			}
 		case (here || right != nil) && wasElsewhere:
-			right.giveBack()
+			right.end()
 			return mcp.Result{}, nil, fmt.Errorf("server %q: %w", m.name, errOwnerEnded)
 		case here || right != nil:
 			result, i, err := m.askHere(ctx, req, key, right)

@@ -225,7 +225,7 @@ func TestAnInstanceMovesWhenItsReplicaIsKilled(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `server "s": the replica that ran it ended, and the state of its instance is lost`) {
 		t.Errorf("the call that ran: %v", err)
 	}
-	w.dead.Store(int64(owner) + 1)
+	w.left.Store(int64(owner) + 1)
 	next := w.counts(c, 1, 9)
 	t.Logf("it counts at another replica %v after the end of the first one", time.Since(killed).Round(100*time.Millisecond))
 	if next == pid || w.ownerOf(next) == owner {
@@ -254,7 +254,7 @@ func TestAnInstanceMovesWhenItsReplicaLeaves(t *testing.T) {
 	if err := w.all[owner].process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	w.dead.Store(int64(owner) + 1)
+	w.left.Store(int64(owner) + 1)
 	before, begins := 6, 0
 	for range 60 {
 		n, by, err := w.counted(c, "count")

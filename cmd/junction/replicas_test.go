@@ -33,7 +33,7 @@ type replicas struct {
 	server  string            // URL of the server behind them
 	url     string            // of the balancer
 	next    atomic.Int64      // counts requests of the balancer
-	dead    atomic.Int64      // 1 + the index of the replica that the balancer leaves out; 0 for none
+	left    atomic.Int64      // 1 + the index of the replica that the balancer leaves out; 0 for none
 	refused atomic.Int64      // responses with an error
 	last    atomic.Value      // describes one of them
 	through http.RoundTripper // of the balancer; nil means the default one
@@ -84,7 +84,7 @@ func (w *replicas) proxies() (proxies []*httputil.ReverseProxy) {
 // serveByTurns serves a request by the next replica.
 func (w *replicas) serveByTurns(proxies []*httputil.ReverseProxy, rw http.ResponseWriter, r *http.Request) {
 	at := int(w.next.Add(1)) % len(proxies)
-	if at == int(w.dead.Load())-1 {
+	if at == int(w.left.Load())-1 {
 		at = (at + 1) % len(proxies)
 	}
 	proxies[at].ServeHTTP(&refusals{rw, w, r.Method}, r)

@@ -19,7 +19,7 @@ func TestTypesOfTheLibraryHaveExamples(t *testing.T) {
 			parts = append(parts, s.file)
 		}
 	}
-	library, err := doc.NewFromFiles(files, parts, module+"/mcp", doc.PreserveAST)
+	library, err := doc.NewFromFiles(files, parts, module+"/mcp", doc.PreserveAST|doc.AllDecls)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -188,13 +188,8 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	if !o.Stdio && a.Log == nil && a.IsInteractive() {
 		v.live = v.newLive()
 	}
-	admitted := *plan
-	admitted.Layers = v.Gateway.Layers().Plan()
-	if _, err = v.Gateway.Apply(ctx, &admitted); err != nil {
+	if err = v.applyServers(ctx, *plan); err != nil {
 		return err
-	}
-	if v.access != nil && v.access.provider != nil && admitted.Layers.RulesUseGroups() {
-		v.access.provider.AllGroups = true
 	}
 	if ctx.Err() != nil {
 		return cli.IgnoreInterrupt(ctx, nil)
@@ -207,6 +202,18 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	defer v.share(ctx)()
 	introduceUp(a, v, set)
 	return cli.IgnoreInterrupt(ctx, v.serve(ctx, board))
+}
+
+// applyServers applies the servers of the plan, with the layers that the Gateway has.
+func (v *Served) applyServers(ctx context.Context, plan uplib.Plan) error {
+	plan.Layers = v.Gateway.Layers().Plan()
+	if _, err := v.Gateway.Apply(ctx, &plan); err != nil {
+		return err
+	}
+	if v.access != nil && v.access.provider != nil && plan.Layers.RulesUseGroups() {
+		v.access.provider.AllGroups = true
+	}
+	return nil
 }
 
 // listenUp opens the recording, if there is one, and listens at the addresses. Errors of these are
