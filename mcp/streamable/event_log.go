@@ -389,10 +389,11 @@ func (l *EventLog) writeStream(st *loggedStream) error {
 		return fmt.Errorf("the log: %w", err)
 	}
 	st.grown += len(sealed)
+	// The log of a stream has up to twice maxLoggedStream. The newest record, encrypted, always fits.
 	if st.records++; st.grown > maxLoggedStream/2 || st.records > maxLoggedCount/2 {
 		st.grown, st.records = 0, 0
 		l.mu.Unlock()
-		_ = l.log.Trim(ctx, st.key, state.Keep{Count: maxLoggedCount, Bytes: 2 * maxLoggedStream, Age: eventLogTime}, state.Hold{}) // after an error the next time
+		_ = l.log.Trim(ctx, st.key, state.Keep{Count: maxLoggedCount, Bytes: maxLoggedStream * 3 / 2, Age: eventLogTime}, state.Hold{}) // after an error the next time
 		l.mu.Lock()
 	}
 	return nil
