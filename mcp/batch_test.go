@@ -13,7 +13,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-func TestChangesOfABatchAreSeenTogether(t *testing.T) {
+func TestChangesOfABatchAreSeenAtOnce(t *testing.T) {
 	for _, revision := range []string{newestLegacy, modern} {
 		synctest.Test(t, func(t *testing.T) { testBatch(t, revision) })
 	}

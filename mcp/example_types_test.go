@@ -248,7 +248,7 @@ func ExampleClientOptions() {
 		Info:      mcp.Implementation{Name: "desk", Version: "2.0"},
 		Name:      "the example",
 		OnElicit:  func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, nil },
-		KeepAlive: 0, // a duration pings the server, and loses the connection of one that hangs
+		KeepAlive: 0, // a duration pings the server, and loses the connection of one that does not respond
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -38,11 +38,11 @@ var nanoseconds = mcp.CodecOf(json.RawMessage(`{"type":"integer"}`),
 	})
 
 type fetched struct {
-	Page    url.URL            `json:"page"`
-	Links   []*url.URL         `json:"links"`
-	Mirrors map[string]url.URL `json:"mirrors,omitempty"`
-	Took    time.Duration      `json:"took"`
-	Size    *big.Int           `json:"size"`
+	Page   url.URL            `json:"page"`
+	Links  []*url.URL         `json:"links"`
+	Others map[string]url.URL `json:"others,omitempty"`
+	Took   time.Duration      `json:"took"`
+	Size   *big.Int           `json:"size"`
 }
 
 func TestTypesOfOtherModulesHaveTheirCodec(t *testing.T) {
