@@ -40,7 +40,7 @@ var nanoseconds = mcp.CodecOf(json.RawMessage(`{"type":"integer"}`),
 type fetched struct {
 	Page   url.URL            `json:"page"`
 	Links  []*url.URL         `json:"links"`
-	Copies map[string]url.URL `json:"copies,omitempty"`
+	Others map[string]url.URL `json:"others,omitempty"`
 	Took   time.Duration      `json:"took"`
 	Size   *big.Int           `json:"size"`
 }

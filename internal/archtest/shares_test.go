@@ -86,7 +86,7 @@ func TestEveryBudgetHasAWorstClient(t *testing.T) {
 // constant.
 var unshared = map[string][]string{
 	"nothing is refused where it is full: something is forgotten, or counted together": {
-		"audit.maxFolds", "authserver.maxAttempted", "cmd/junction/internal/person.maxShown", "cmd/junction/internal/cli.MaxLineKinds", "gateway/approvals.maxGranted", "gateway/search.maxSearchers", "mcp.maxCached", "mcp/internal/httplink.maxNotes", "mcp/internal/upstream.maxLingering", "mcp/internal/upstream.maxTools", "authserver.maxVerified",
+		"audit.maxFolds", "authserver.maxAttempted", "cmd/junction/internal/person.maxShown", "cmd/junction/internal/cli.MaxLineKinds", "gateway/approvals.maxGranted", "gateway/search.maxSearchers", "mcp.maxCached", "mcp.maxLogRequests", "mcp/internal/httplink.maxNotes", "mcp/internal/upstream.maxLingering", "mcp/internal/upstream.maxTools", "authserver.maxVerified",
 		"mcp/middleware.maxNames", "mcp/oauth.maxExchanged", "ratelimit.maxKeys", "servers/fetch.maxSites", "state/replicas.maxKnown", "state/valkey.maxGroups", "up/layer.maxRead",
 		"mcp/internal/httplink.count maxArriving", "mcp/internal/lines.count maxIdle", "mcp/internal/upstream.count maxWaitingWorkers",
 	},
