@@ -28,9 +28,19 @@ import (
 // acmeHost is the name for which a certificate is issued. Only the DNS server of the test knows it.
 const acmeHost = "tools.acme.example"
 
-// TestCertificatesComeByACME runs a junction up that gets its certificate from Pebble, Let's Encrypt's small authority, by TLS-ALPN-01.
+// TestCertificatesComeByACME runs a junction up that gets its certificate from Pebble, Let's Encrypt's small authority, by TLS-ALPN-01,
+// or by HTTP-01 if the authority does not reach the port for TLS.
 func TestCertificatesComeByACME(t *testing.T) {
 	t.Parallel()
+	for name, byHTTP := range map[string]bool{"TLS-ALPN-01": false, "HTTP-01": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testACME(t, byHTTP)
+		})
+	}
+}
+
+func testACME(t *testing.T, byHTTP bool) {
 	pebble := cache(t, "pebble", "pebble")
 	if _, err := os.Stat(pebble); err != nil {
 		missing(t, "Pebble not installed")
@@ -42,7 +52,15 @@ func TestCertificatesComeByACME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(folder, "pebble.json"), `{"pebble": {"listenAddress": "`+acme+`", "managementListenAddress": "`+management+`", "certificate": "`+authority+`.pem", "privateKey": "`+authority+`.key", "httpPort": 1, "tlsPort": `+port+`}}`)
+	httpPort, listen := "1", map[string]any{"hosts": []string{acmeHost}, "email": "ops@acme.example", "directory": "https://" + acme + "/dir", "cache": "certificates"}
+	plain := freeAddress(t)
+	if byHTTP {
+		if _, httpPort, err = net.SplitHostPort(plain); err != nil {
+			t.Fatal(err)
+		}
+		port, listen["http"] = "1", plain
+	}
+	write(t, filepath.Join(folder, "pebble.json"), `{"pebble": {"listenAddress": "`+acme+`", "managementListenAddress": "`+management+`", "certificate": "`+authority+`.pem", "privateKey": "`+authority+`.key", "httpPort": `+httpPort+`, "tlsPort": `+port+`}}`)
 	_, log := start(t, append(os.Environ(), "PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=0"), pebble, "-config", filepath.Join(folder, "pebble.json"), "-dnsserver", loopbackNames(t))
 	trusting := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: poolOf(t, authority+".pem")}}, Timeout: 5 * time.Second}
 	var root []byte
@@ -59,7 +77,7 @@ func TestCertificatesComeByACME(t *testing.T) {
 	}
 
 	settings, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{}, "junction": map[string]any{
-		"listen": map[string]any{"http": up, "tls": map[string]any{"acme": map[string]any{"hosts": []string{acmeHost}, "email": "ops@acme.example", "directory": "https://" + acme + "/dir", "cache": "certificates"}}}, "auth": []string{"keys"}}})
+		"listen": map[string]any{"http": up, "tls": map[string]any{"acme": listen}}, "auth": []string{"keys"}}})
 	write(t, filepath.Join(folder, "mcp.json"), string(settings))
 	env := append(os.Environ(), "HOME="+folder, "XDG_CONFIG_HOME="+folder, "XDG_CACHE_HOME="+folder, "SSL_CERT_FILE="+authority+".pem")
 	_, said := start(t, env, junction(t), "up", "--config", filepath.Join(folder, "mcp.json"))
@@ -102,6 +120,17 @@ func TestCertificatesComeByACME(t *testing.T) {
 	response.Body.Close()
 	if response.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a request without a key gets %s", response.Status)
+	}
+	if byHTTP {
+		direct := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: 10 * time.Second}
+		response, err := direct.Get("http://" + plain + "/mcp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if at := response.Header.Get("Location"); response.StatusCode != http.StatusFound || !strings.HasPrefix(at, "https://") {
+			t.Errorf("another request gets %s, to %q", response.Status, at)
+		}
 	}
 	files := 0
 	err = filepath.WalkDir(filepath.Join(folder, "certificates"), func(path string, entry fs.DirEntry, err error) error {

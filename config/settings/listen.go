@@ -42,12 +42,13 @@ type TLS struct {
 }
 
 // ACME configures certificates from an authority that issues them by ACME (RFC 8555). The authority
-// checks the names with the challenge TLS-ALPN-01, at port 443 of each.
+// checks the names with the challenge TLS-ALPN-01, at port 443 of each, or else with HTTP-01.
 type ACME struct {
 	Hosts     []string `json:"hosts" max:"100" doc:"the names of the certificates, such as tools.example.com, which must lead to port 443 of this address. Clients may use them as hosts"`
 	Email     string   `json:"email,omitempty" max:"200" example:"ops@example.com" doc:"the address to which the authority writes about the certificates"`
 	Directory string   `json:"directory,omitempty" example:"https://acme.example.com/directory" doc:"the directory of the authority; by default that of Let's Encrypt, whose terms you accept by this setting"`
 	Cache     string   `json:"cache,omitempty" example:"acme" doc:"the folder of the certificates and keys; by default acme in Junction's own folder. A relative path is from this file's folder"`
+	HTTP      string   `json:"http,omitempty" pattern:"^.*:[0-9]+$" example:"0.0.0.0:80" doc:"an address for the challenge HTTP-01, which port 80 of the names must lead to, for authorities that cannot reach port 443; it redirects all other requests to https"`
 }
 
 // Encrypts reports whether connections are encrypted.

@@ -41,7 +41,11 @@ func Encrypt(t settings.TLS, p place.Place, l net.Listener, log *slog.Logger, ca
 	if err != nil {
 		return nil, err
 	}
-	e := &Encrypted{Listener: tls.NewListener(l, &tls.Config{GetConfigForClient: c.Config}), Certificate: c}
+	challenges, err := c.serveChallenges(p)
+	if err != nil {
+		return nil, err
+	}
+	e := &Encrypted{Listener: tls.NewListener(l, &tls.Config{GetConfigForClient: c.Config}), Certificate: c, challenges: challenges}
 	e.daily = time.AfterFunc(certificateSayTime, func() {
 		c.checkExpiry(time.Now())
 		e.daily.Reset(certificateSayTime)
@@ -65,12 +69,14 @@ type Encrypted struct {
 	net.Listener
 	Certificate *Certificate
 	daily       *time.Timer
+	challenges  *challenges // of ACME; nil without an address for them
 }
 
-// Close closes the listener and stops the daily check of the certificate.
+// Close closes the listener and the address of challenges, and stops the daily check of the
+// certificate.
 func (e *Encrypted) Close() error {
 	e.daily.Stop()
-	return e.Listener.Close()
+	return errors.Join(e.Listener.Close(), e.challenges.close())
 }
 
 // A Certificate holds the certificate of an address and the authorities of clients. It reads their
