@@ -282,8 +282,9 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 		}
 	}
 	leaving.begin()
-	f.owning.leave()
+	farewell := f.owning.leave()
 	WaitBeforeDrain(ctx, a, f.drain)
+	farewell()
 	leaving.refuseNew()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.Time)
 	defer cancel()
