@@ -27,7 +27,6 @@ const (
 	ownerPause    = 2 * time.Second  // time between two renewals
 	recordTime    = time.Hour        // lifetime of a record
 	recordPause   = 20 * time.Minute // time between two renewals of a record
-	avoidTime     = 15 * time.Second // how long nothing new is given to a replica that could not be reached
 	probeTime     = time.Second      // lease of a replica that looks whether another one still runs
 	maxClaims     = 8                // attempts to write a record that others change at the same time
 	maxKnown      = 10_000           // owners that a replica remembers
@@ -267,19 +266,26 @@ func (o *Owners) Find(ctx context.Context, key string) (replica string, err erro
 	return r.Replica, nil
 }
 
-// Forget makes Find look into the store again, if it returned replica. If avoid is set, Find gives
-// nothing new to the replica for a while.
-func (o *Owners) Forget(key, replica string, avoid bool) {
+// Forget makes Find look into the store again, if it returned replica. For the time avoid, Find gives
+// nothing new to the replica.
+func (o *Owners) Forget(key, replica string, avoid time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.known[key] == replica {
 		delete(o.known, key)
 	}
-	if avoid {
-		now := time.Now()
-		maps.DeleteFunc(o.avoided, func(_ string, until time.Time) bool { return now.After(until) })
-		o.avoided[replica] = now.Add(avoidTime)
+	now := time.Now()
+	maps.DeleteFunc(o.avoided, func(_ string, until time.Time) bool { return now.After(until) })
+	if until := now.Add(avoid); until.After(o.avoided[replica]) {
+		o.avoided[replica] = until
 	}
+}
+
+// Avoids reports whether the time of [Owners.Forget] for a replica is not over.
+func (o *Owners) Avoids(replica string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return time.Now().Before(o.avoided[replica])
 }
 
 // choose returns the replica that should own a thing: the first one in an order that the key

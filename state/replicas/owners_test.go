@@ -357,6 +357,7 @@ func TestRecordsLastAsLongAsTheirOwners(t *testing.T) {
 // Nothing new is given to a replica that could not be reached, for a while.
 func TestAReplicaIsAvoided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		const avoidTime = 10 * time.Second
 		_, all := replicated(t, 2)
 		key := ""
 		for i := 0; key == ""; i++ {
@@ -369,11 +370,14 @@ func TestAReplicaIsAvoided(t *testing.T) {
 			of    *owning
 		}{{0, all[0]}, {avoidTime - time.Second, all[0]}, {2 * time.Second, all[1]}} {
 			if want.after == 0 {
-				all[0].Forget(key, all[1].ID(), true)
+				all[0].Forget(key, all[1].ID(), avoidTime)
 			}
 			time.Sleep(want.after)
 			if replica, err := all[0].Find(t.Context(), key); replica != want.of.ID() || err != nil {
 				t.Errorf("after %v: %s, %v", want.after, replica, err)
+			}
+			if all[0].Avoids(all[1].ID()) != (want.of == all[0]) {
+				t.Errorf("after %v: it is avoided: %t", want.after, want.of != all[0])
 			}
 		}
 	})

@@ -36,6 +36,10 @@ const (
 	instancePath = replicaPath + "instance" // requests for instances that this replica has
 	identityPath = replicaPath + "identity" // which replica this is
 
+	refusedTime   = 15 * time.Second // how long a replica is left alone that leaves
+	unreachedTime = 2 * time.Second  // how long one is left alone that could not be reached
+	farewellTime  = time.Second      // for other replicas to notice that this one leaves, before it closes connections
+
 	peerDialTime     = 3 * time.Second        // for a connection to a replica
 	peerIdleTime     = time.Minute            // for an unused connection
 	identityTime     = 2 * time.Second        // for a replica to say which one it is
@@ -54,6 +58,7 @@ type owning struct {
 	gateway  *gateway.Gateway
 	endpoint atomic.Pointer[streamable.Endpoint] // for other replicas; nil before it is served
 	http     *http.Transport
+	used     atomic.Bool // whether another replica passed on a request
 
 	mu      sync.Mutex
 	origins map[string]string      // of replicas
@@ -110,9 +115,17 @@ func (o *owning) run(ctx context.Context) (stop func()) {
 }
 
 // leave gives instances to other replicas as soon as they are not used. A nil owning does nothing.
-func (o *owning) leave() {
-	if o != nil {
-		o.owners.Leave()
+// The function farewell waits until other replicas that use this one have noticed.
+func (o *owning) leave() (farewell func()) {
+	if o == nil {
+		return func() {}
+	}
+	began := time.Now()
+	o.owners.Leave()
+	return func() {
+		if o.used.Load() {
+			time.Sleep(time.Until(began.Add(farewellTime)))
+		}
 	}
 }
 
@@ -124,10 +137,14 @@ func (o *owning) Claim(ctx context.Context, server, key string) (*gateway.Right,
 	}
 	for range 2 {
 		if replica != o.owners.ID() {
-			if origin := o.originOf(ctx, replica); origin != "" {
-				return nil, &elsewhere{o, origin, replica, server, key}, nil
+			avoid := time.Duration(0)
+			if !o.owners.Avoids(replica) {
+				if origin := o.originOf(ctx, replica); origin != "" {
+					return nil, &elsewhere{o, origin, replica, server, key}, nil
+				}
+				avoid = unreachedTime // it may have ended
 			}
-			o.owners.Forget(key, replica, true) // it may have ended
+			o.owners.Forget(key, replica, avoid)
 		}
 		right, err := o.owners.Claim(ctx, key, fmt.Sprintf("an instance of server %q", server))
 		if err == nil {
@@ -276,7 +293,7 @@ func (e *elsewhere) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, e
 	c, err := e.owning.clientOf(context.WithValue(ctx, tripKey{}, t), e.origin)
 	if err != nil && ctx.Err() == nil {
 		e.owning.forget(e.replica)
-		e.owning.owners.Forget(e.key, e.replica, true)
+		e.owning.owners.Forget(e.key, e.replica, unreachedTime)
 		return mcp.Result{}, fmt.Errorf("%w: %w", gateway.ErrMoved, err)
 	}
 	if err != nil {
@@ -288,11 +305,11 @@ func (e *elsewhere) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, e
 	case err == nil, ctx.Err() != nil, errors.Is(err, mcp.ErrInputRequired):
 		return result, err
 	case t.refused.Load():
-		e.owning.owners.Forget(e.key, e.replica, true)
+		e.owning.owners.Forget(e.key, e.replica, refusedTime)
 		return mcp.Result{}, gateway.ErrMoved
 	case !t.sent.Load():
 		e.owning.forget(e.replica)
-		e.owning.owners.Forget(e.key, e.replica, true)
+		e.owning.owners.Forget(e.key, e.replica, unreachedTime)
 		return mcp.Result{}, fmt.Errorf("%w: %w", gateway.ErrMoved, err)
 	case isFault || errors.Is(err, mcp.ErrLost):
 		return result, err
@@ -451,6 +468,7 @@ func (o *owning) serveHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		defer right.Release()
+		o.used.Store(true)
 	}
 	ctx := context.WithValue(r.Context(), passedRequestKey{}, about)
 	of := r.WithContext(ctx)

@@ -289,8 +289,9 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 		}
 	}
 	leaving.begin()
-	f.owning.leave()
+	farewell := f.owning.leave()
 	WaitBeforeDrain(ctx, a, f.drain)
+	farewell()
 	leaving.refuseNew()
 	killed, end := untilKilled(context.WithoutCancel(ctx), a)
 	defer end()
