@@ -74,7 +74,8 @@ type release struct {
 	out       string // folder of the files
 	work      string // folder of what is no file of the release
 	version   string
-	when      time.Time // time of the commit, and of all files in archives
+	when      time.Time // time of all files in archives
+	noCommit  bool      // set if the sources are not in a repository
 	key       string    // file of the key that signs; empty without a signature
 	platforms []platform
 	binaries  map[string][]byte // by platform
@@ -100,15 +101,16 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *out, *only, *key); err != nil {
+	if err := run(ctx, *out, *only, *key, os.Getenv("SOURCE_DATE_EPOCH")); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-// run makes a release, and prints a line for each file.
-func run(ctx context.Context, out, only, key string) (err error) {
-	r := &release{out: out, key: key, platforms: platforms(), binaries: map[string][]byte{}, texts: map[string][]byte{}}
+// run makes a release, and prints a line for each file. epoch is the time of its files in seconds
+// since 1970; if it is empty, the files have the time of the commit.
+func run(ctx context.Context, out, only, key, epoch string) (err error) {
+	r := &release{out: out, key: key, noCommit: epoch != "", platforms: platforms(), binaries: map[string][]byte{}, texts: map[string][]byte{}}
 	if only != "" {
 		names := strings.Split(only, ",")
 		r.platforms = slices.DeleteFunc(r.platforms, func(p platform) bool { return !slices.Contains(names, p.String()) })
@@ -124,7 +126,7 @@ func run(ctx context.Context, out, only, key string) (err error) {
 		name string
 		do   func(context.Context) error
 	}{
-		{"sources", r.readSources},
+		{"sources", func(ctx context.Context) error { return r.readSources(ctx, epoch) }},
 		{"binaries", r.compile},
 		{"archives", r.archives},
 		{"packages for Linux", r.linuxPackages},
@@ -149,9 +151,8 @@ func run(ctx context.Context, out, only, key string) (err error) {
 // versionLine is the line of the sources that contains the version.
 var versionLine = regexp.MustCompile(`(?m)^const Version = "([^"]+)"$`)
 
-// readSources finds the sources, their version and their time. The version must be that of the tag
-// of the commit, if it has one.
-func (r *release) readSources(ctx context.Context) error {
+// readSources finds the sources, their version and their time.
+func (r *release) readSources(ctx context.Context, epoch string) error {
 	root, err := output(ctx, ".", "go", "list", "-m", "-f", "{{.Dir}}", "github.com/junction-mcp/junction")
 	if err != nil {
 		return fmt.Errorf("not found: run it in the folder deploy: %w", err)
@@ -170,33 +171,39 @@ func (r *release) readSources(ctx context.Context) error {
 		return fmt.Errorf("%s has no line %s", app, versionLine)
 	}
 	r.version = string(found[1])
-	seconds, err := output(ctx, r.root, "git", "log", "-1", "--format=%ct")
-	if err != nil {
-		return fmt.Errorf("the time of the commit: %w", err)
+	if epoch == "" {
+		if epoch, err = r.readCommit(ctx); err != nil {
+			return fmt.Errorf("the commit, without SOURCE_DATE_EPOCH: %w", err)
+		}
 	}
-	n, err := strconv.ParseInt(seconds, 10, 64)
+	n, err := strconv.ParseInt(epoch, 10, 64)
 	if err != nil {
-		return fmt.Errorf("the time of the commit: %w", err)
+		return fmt.Errorf("the time: %w", err)
 	}
 	r.when = time.Unix(n, 0).UTC()
-	tags, err := output(ctx, r.root, "git", "tag", "--points-at", "HEAD", "--list", "v*")
-	if err != nil {
-		return err
-	}
-	if names := strings.Fields(tags); len(names) > 0 && !slices.Contains(names, "v"+r.version) {
-		return fmt.Errorf("the commit has the tag %s, and %s says %s: change one of them", names[0], app, r.version)
-	}
 	if left, err := os.ReadDir(r.out); err == nil && len(left) > 0 {
 		return fmt.Errorf("%s is not empty", r.out)
 	}
 	return os.MkdirAll(r.out, 0o755)
 }
 
+// readCommit returns the time of the commit. The commit must have no tag but that of the version.
+func (r *release) readCommit(ctx context.Context) (epoch string, err error) {
+	tags, err := output(ctx, r.root, "git", "tag", "--points-at", "HEAD", "--list", "v*")
+	if err != nil {
+		return "", err
+	}
+	if names := strings.Fields(tags); len(names) > 0 && !slices.Contains(names, "v"+r.version) {
+		return "", fmt.Errorf("it has the tag %s, and the sources have the version %s: change one of them", names[0], r.version)
+	}
+	return output(ctx, r.root, "git", "log", "-1", "--format=%ct")
+}
+
 // compile builds a static binary for each platform.
 func (r *release) compile(ctx context.Context) error {
 	for _, p := range r.platforms {
 		to := filepath.Join(r.work, p.String(), p.program())
-		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w -buildid=", "-o", to, "./cmd/junction")
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", fmt.Sprintf("-buildvcs=%t", !r.noCommit), "-ldflags", "-s -w -buildid=", "-o", to, "./cmd/junction")
 		cmd.Dir = r.root
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=")
 		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr

@@ -30,7 +30,7 @@ func makeRelease(t *testing.T) (folder string, public minisign.PublicKey) {
 	key := filepath.Join(t.TempDir(), "key")
 	must(t, os.WriteFile(key, text, 0o600))
 	folder = filepath.Join(t.TempDir(), "files")
-	must(t, run(t.Context(), folder, runtime.GOOS+"_"+runtime.GOARCH, key))
+	must(t, run(t.Context(), folder, runtime.GOOS+"_"+runtime.GOARCH, key, "1700000000"))
 	return folder, public
 }
 
@@ -122,7 +122,7 @@ func TestAReleaseIsTheSameTwice(t *testing.T) {
 	var first string
 	for range 2 {
 		folder := filepath.Join(t.TempDir(), "files")
-		must(t, run(t.Context(), folder, "", ""))
+		must(t, run(t.Context(), folder, "", "", "1700000000"))
 		sums, err := os.ReadFile(filepath.Join(folder, "SHA256SUMS"))
 		must(t, err)
 		if lines := strings.Count(string(sums), "\n"); lines < 30 {
