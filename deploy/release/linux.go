@@ -66,7 +66,7 @@ func (r *release) linuxPackages(ctx context.Context) error {
 				Overridables: nfpm.Overridables{
 					Contents: append(files.Contents{binary}, contents...),
 					Deb:      nfpm.Deb{Compression: "xz"},
-					RPM:      nfpm.RPM{Compression: "xz", BuildHost: "localhost", Summary: summary},
+					RPM:      nfpm.RPM{Compression: "zstd", BuildHost: "localhost", Summary: summary},
 				},
 			})
 			var b bytes.Buffer
