@@ -68,7 +68,9 @@ func (w *replicas) up(flags ...string) {
 		metrics := strings.Fields(one.find(`Metrics are at http\S+/metrics`))[3]
 		w.metrics = append(w.metrics, strings.TrimSuffix(metrics, "/metrics"))
 		one.find("junction serves at ")
-		w.within("a replica does not know the others", func() bool { return strings.Contains(w.get(metrics), "junction_replicas 3\n") })
+	}
+	for _, admin := range w.metrics { // all have started
+		w.within("a replica does not know the others", func() bool { return strings.Contains(w.get(admin+"/metrics"), "junction_replicas 3\n") })
 	}
 	behind := w.proxies()
 	proxies.Store(&behind)
