@@ -102,6 +102,7 @@ func (s *legacySession) answer(origin, method, params string) string {
 // A sessionStream is a stream of a session at a replica.
 type sessionStream struct {
 	*legacySession
+	origin string
 	resp   *http.Response
 	reader *eventstream.Reader
 	last   string // id of the last event
@@ -110,31 +111,40 @@ type sessionStream struct {
 // steps calls the tool steps.
 func (s *legacySession) steps(origin string) *sessionStream {
 	s.Helper()
-	return s.stream(s.send(origin, "POST", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"steps","arguments":{},"_meta":{"progressToken":7}}}`))
+	return s.stream(origin, s.send(origin, "POST", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"steps","arguments":{},"_meta":{"progressToken":7}}}`))
 }
 
 // resume continues a stream at a replica after an event.
 func (s *legacySession) resume(origin, last string) *sessionStream {
 	s.Helper()
-	return s.stream(s.send(origin, "GET", "", "Last-Event-ID", last))
+	next := s.stream(origin, s.send(origin, "GET", "", "Last-Event-ID", last))
+	next.last = last
+	return next
 }
 
-func (s *legacySession) stream(resp *http.Response) *sessionStream {
+func (s *legacySession) stream(origin string, resp *http.Response) *sessionStream {
 	s.Helper()
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		body, _ := io.ReadAll(resp.Body)
 		s.Fatalf("no stream: %s: %s", resp.Status, body)
 	}
-	return &sessionStream{legacySession: s, resp: resp, reader: eventstream.NewReader(resp.Body, 0)}
+	return &sessionStream{legacySession: s, origin: origin, resp: resp, reader: eventstream.NewReader(resp.Body, 0)}
 }
 
-// want reads the next message, which must contain a text, or the end of the stream if it is empty.
+// want reads the next message, which must contain a text, or the end of the stream if it is empty. It
+// resumes a stream that ends before, as clients do.
 func (s *sessionStream) want(text string) {
 	s.Helper()
-	for {
+	for ends := 0; ; {
 		e, err := s.reader.Next()
 		if err == io.EOF && text == "" {
 			return
+		}
+		if err == io.EOF && s.last != "" && ends < 3 {
+			ends++
+			next := s.resume(s.origin, s.last)
+			s.resp, s.reader = next.resp, next.reader
+			continue
 		}
 		if err != nil {
 			s.Fatalf("%v, want %q", err, text)

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxFollowed      = 200                    // streams of other replicas that clients follow at one; one caller may have a quarter
-	maxFollowRecords = 20                     // records of one read
-	followPause      = 50 * time.Millisecond  // shortest pause between two reads
-	maxFollowPause   = time.Second            // longest one
-	freshTime        = 300 * time.Millisecond // within which the first events of a stream are in the log
-	runsPause        = time.Second            // between two checks whether the replica of a stream runs
-	endedTime        = 3 * time.Second        // after which a replica that does not run has ended
+	maxFollowed      = 200                   // streams of other replicas that clients follow at one; one caller may have a quarter
+	maxFollowRecords = 20                    // records of one read
+	followPause      = 50 * time.Millisecond // shortest pause between two reads
+	maxFollowPause   = time.Second           // longest one
+	freshTime        = time.Second           // within which the first events of a stream are in the log
+	runsPause        = time.Second           // between two checks whether the replica of a stream runs
+	endedTime        = 3 * time.Second       // after which a replica that does not run has ended
 )
 
 // lostNumber is the number of the error that ends a stream whose replica has ended. It is higher
