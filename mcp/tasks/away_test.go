@@ -76,11 +76,17 @@ func TestATaskThatEndsWithoutItsStoreKeepsItsResult(t *testing.T) {
 				end := make(chan struct{})
 				mcp.AddTool(s, "dig", func(context.Context, struct{}) (string, error) { <-end; return "gold", nil })
 				store := &awayStore{Store: state.NewMemory(0)}
-				all, err := tasks.New(tasks.Options{Logger: slog.New(slog.DiscardHandler), Tools: map[string]tasks.Tool{"dig": {}}, Store: store})
+				var log strings.Builder // its handler writes one line at a time
+				all, err := tasks.New(tasks.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Tools: map[string]tasks.Tool{"dig": {}}, Store: store})
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer all.Close()
+				defer func() {
+					all.Close()
+					if n := strings.Count(log.String(), "other processes"); n > 1 {
+						t.Errorf("the log has %d lines about one absence of the store:\n%s", n, &log)
+					}
+				}()
 				_, task, err := tasks.Start(t.Context(), mcp.NewClientWith(all.Middleware()(s), mcp.ClientOptions{Capabilities: tasks.Capabilities()}), "dig", nil)
 				if err != nil || task == nil {
 					t.Fatal(task, err)

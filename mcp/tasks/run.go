@@ -215,11 +215,13 @@ func (t *Tasks) leave(id string) {
 func (t *Tasks) show() {
 	defer t.runs.Done()
 	var once sync.Once
+	warned := false // since the lease was last held
 	for t.ctx.Err() == nil {
 		store, err := t.open(t.ctx)
 		if err == nil {
 			err = state.While(t.ctx, store, holders+t.process, t.lease, func(ctx context.Context, _ state.Hold) error {
 				once.Do(func() { close(t.shown) })
+				warned = false
 				<-ctx.Done() // until Close, or until the lease is lost; show then takes it again
 				return nil
 			})
@@ -227,7 +229,10 @@ func (t *Tasks) show() {
 		if err == nil || t.ctx.Err() != nil {
 			continue
 		}
-		t.options.Logger.Warn("other processes cannot be shown that this one runs tasks", "error", err)
+		if !warned {
+			warned = true
+			t.options.Logger.Warn("other processes cannot be shown that this one runs tasks", "error", err)
+		}
 		_ = pause(t.ctx) // the loop ends with ctx
 	}
 }
