@@ -282,6 +282,8 @@ debian_step my_print_defaults mariadb-client-core # mariadb-install-db needs it
 postgres_step
 bouncer_step
 debian_step redis-check-rdb redis-tools # it is redis-server by another name, and redis-tools sets up no service
+debian_step iptables iptables # which loses packets of a replica
+debian_step ip iproute2
 debian_step tmux tmux
 debian_step docker-registry docker-registry # the program alone is used: the test starts one of its own
 for folder in node servers ts-v1 ts-v2 inspector conformance diagram openapi oauth hosts apps remote page frameworks; do
