@@ -258,8 +258,8 @@ func apart(t *testing.T, lasts time.Duration) bool {
 		return false
 	}
 	argv := []string{"unshare", "--net", "--mount", "sh", "-c", `ip link set lo up && exec "$@"`, "sh"}
-	if _, _, err := tryRun(t, nil, append(argv[:len(argv):len(argv)], "true")...); err != nil {
-		t.Logf("without full disks and networks that lose packets, as there are no namespaces here: %v", err)
+	if _, _, err := tryRun(t, nil, append(argv[:len(argv):len(argv)], program(t, "iptables"), "-w", "-S")...); err != nil {
+		t.Logf("without full disks and networks that lose packets, which need namespaces and packet filters: %v", err)
 		return false
 	}
 	argv = append(argv, os.Args[0], "-test.v", "-test.timeout", fmt.Sprint(lasts+10*time.Minute), "-test.run", "^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$")
