@@ -175,7 +175,7 @@ func TestClientsLearnThatRolesChangedTheirTools(t *testing.T) {
 	config("time__*")
 	up.find(`onfiguration reloaded`)
 	for revision, counts := range sees {
-		late := time.After(10 * time.Second)
+		late := time.After(30 * time.Second)
 		for n := 1; n != 2; {
 			select {
 			case n = <-counts:
