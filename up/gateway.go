@@ -158,8 +158,9 @@ func (g *Gateway) Apply(ctx context.Context, next *Plan) (d Diff, err error) {
 	}
 	d.Rules = !maps.EqualFunc(layers.Books, before.Books, func(a, b *rules.Book) bool { return reflect.DeepEqual(a.Files, b.Files) })
 	d.Settings = !reflect.DeepEqual(layers.Settings, before.Settings)
+	replaced := func() {}
 	if layers != before {
-		g.layers.Use(layers)
+		replaced = g.layers.Use(layers)
 	}
 	plan := *next
 	plan.Layers = layers
@@ -167,6 +168,7 @@ func (g *Gateway) Apply(ctx context.Context, next *Plan) (d Diff, err error) {
 	g.mu.Lock()
 	left := g.replace(ctx, &plan, &d)
 	g.mu.Unlock()
+	replaced()
 	for _, s := range g.members.Status() {
 		_ = g.members.Reread(s.Name) // the server was just listed, so the error is nil
 	}

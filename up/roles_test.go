@@ -340,3 +340,51 @@ func TestSubscriptionsEndWhenRolesChange(t *testing.T) {
 		})
 	}
 }
+
+// A relister lists the tools at each notification, as clients do.
+type relister struct {
+	mcp.NoPeer
+	lists func(method string)
+}
+
+func (p relister) Notify(_ context.Context, method string, _ json.RawMessage) error {
+	p.lists(method)
+	return nil
+}
+
+// TestClientsThatRelistGetTheListsOfNewRoles lets the new plan take time to be in use.
+func TestClientsThatRelistGetTheListsOfNewRoles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const roles = `{"tools": "all", "roles": {"r": {"who": ["user:ben"], "tools": ["a__r*"]}}}`
+		g, plan := withRoles(t, t.TempDir(), roles)
+		var lists []string
+		req := mcp.NewRequest("subscriptions/listen", json.RawMessage(`{"notifications":{"toolsListChanged":true}}`))
+		req.Principal = &mcp.Principal{Issuer: "https://login.example", Subject: "ben"}
+		req.Peer = relister{lists: func(method string) {
+			if method == "notifications/tools/list_changed" {
+				lists = append(lists, as(g, "ben", "tools/list", `{}`))
+			}
+		}}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := g.Handle(t.Context(), req)
+			ended <- err
+		}()
+		synctest.Wait()
+		next := *plan
+		next.Settings = parsed(t, strings.Replace(roles, "a__r*", "a__*", 1))
+		next.Admit = func(context.Context) []Server {
+			time.Sleep(time.Second)
+			return plan.Servers
+		}
+		if _, err := g.Apply(t.Context(), &next); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if len(lists) == 0 || !strings.Contains(lists[len(lists)-1], `"a__write"`) {
+			t.Errorf("after its last notification a client lists %q", lists)
+		}
+	})
+}

@@ -276,9 +276,11 @@ func (s *Stack) Read(from *settings.Settings) (*Plan, error) {
 
 // Use puts a plan into use. State of the plan before, such as the counts of limits, moves to next.
 // No Stack may have used next before. Rules of the new plan apply at once. For all other changes,
-// call [Stack.Front] and [Stack.Around] again.
-func (s *Stack) Use(next *Plan) {
-	if before := s.plan.Load(); before != nil {
+// call [Stack.Front] and [Stack.Around] again, and then replaced. It ends the subscriptions of clients
+// that may see other lists now. These clients read their lists again, from the new Handlers.
+func (s *Stack) Use(next *Plan) (replaced func()) {
+	before := s.plan.Load()
+	if before != nil {
 		for _, l := range All() {
 			if l.keep != nil {
 				l.keep(next, before)
@@ -286,6 +288,10 @@ func (s *Stack) Use(next *Plan) {
 		}
 	}
 	s.plan.Store(next)
+	if before == nil || before.sight == next.sight {
+		return func() {}
+	}
+	return before.sight.end
 }
 
 // Plan returns the plan in use.

@@ -196,16 +196,14 @@ func readRoles(s *Stack, p *Plan) error {
 	return nil
 }
 
-// keepSight ends subscriptions if roles, their profiles, or the names or tags that they select by
-// may have changed, as callers may see less.
+// keepSight keeps the sight, unless roles, their profiles, or the names or tags that they select by
+// may have changed: callers may see less then.
 func keepSight(next, before *Plan) {
 	a, b := before.Settings, next.Settings
 	same := a.Names == b.Names && reflect.DeepEqual(a.Roles, b.Roles) && reflect.DeepEqual(a.Profiles, b.Profiles) && reflect.DeepEqual(a.Servers, b.Servers)
 	if same || len(a.Roles)+len(b.Roles) == 0 {
 		next.sight = before.sight
-		return
 	}
-	before.sight.end()
 }
 
 // inSight responds to a subscription until roles or profiles change. Clients then learn that the
