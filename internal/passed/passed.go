@@ -23,9 +23,11 @@ import (
 const Header = "Junction-Passed-On"
 
 const (
-	skewTime    = time.Minute // largest difference between the clocks of two replicas
-	maxHeader   = 16 << 10    // characters of the header
-	maxAboutLen = 8 << 10     // bytes of Note.About; sealed and encoded they fit into the header
+	// MaxAbout is the largest size of [Note.About] in bytes. Sealed and encoded it fits into the header.
+	MaxAbout = 8 << 10
+
+	skewTime  = time.Minute // largest difference between the clocks of two replicas
+	maxHeader = 16 << 10    // characters of the header
 )
 
 // ErrRefused means that a request was not passed on by a replica, or was changed since.
@@ -40,16 +42,26 @@ type Note struct {
 
 // Seal sets the header of a request with a body.
 func Seal(ring *seal.Ring, r *http.Request, body []byte, about json.RawMessage, now time.Time) error {
-	if len(about) > maxAboutLen {
-		return fmt.Errorf("what is passed on about a request has %d bytes, at most %d fit into a header", len(about), maxAboutLen)
+	if len(about) > MaxAbout {
+		return fmt.Errorf("what is passed on about a request has %d bytes, at most %d fit into a header", len(about), MaxAbout)
 	}
 	sum := sha256.Sum256(body)
-	plain, err := json.Marshal(Note{now.UnixMilli(), sum[:], about})
+	plain, err := Marshal(Note{now.UnixMilli(), sum[:], about})
 	if err != nil {
 		return err
 	}
 	r.Header[Header] = []string{ring.Seal(plain, boundTo(r))}
 	return nil
+}
+
+// Marshal returns the JSON of a value without the escapes that only web pages need, as they could make
+// a name in [Note.About] six times as long.
+func Marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // Is reports whether a request has the header, valid or not.

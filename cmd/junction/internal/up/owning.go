@@ -290,6 +290,14 @@ func (e *elsewhere) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, e
 	if s, is := req.Caller.(interface{ Everywhere() string }); is {
 		t.about.Session = s.Everywhere()
 	}
+	about, err := passed.Marshal(t.about)
+	if err == nil && len(about) > passed.MaxAbout {
+		err = errors.New("the names of the caller are too long: the replica that has its instance cannot get them")
+	}
+	if err != nil { // the other replica can be reached
+		return mcp.Result{}, err
+	}
+	t.text = about
 	c, err := e.owning.clientOf(context.WithValue(ctx, tripKey{}, t), e.origin)
 	if err != nil && ctx.Err() == nil {
 		e.owning.forget(e.replica)
@@ -353,8 +361,9 @@ func (o *owning) clientOf(ctx context.Context, origin string) (*mcp.Client, erro
 // A trip is a request on its way to another replica.
 type trip struct {
 	about   passedRequest
-	sent    atomic.Bool // whether the other replica may have got it
-	refused atomic.Bool // whether the other replica does not have the instance
+	text    json.RawMessage // about in JSON
+	sent    atomic.Bool     // whether the other replica may have got it
+	refused atomic.Bool     // whether the other replica does not have the instance
 }
 
 // tripKey is the key of a trip in a context.
@@ -382,13 +391,9 @@ func (s *signing) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	about, err := json.Marshal(t.about)
-	if err != nil {
-		return nil, err
-	}
 	signed := r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{WroteHeaders: func() { t.sent.Store(true) }}))
 	signed.Header = r.Header.Clone()
-	if err := passed.Seal(s.owning.shared.seals, signed, body, about, time.Now()); err != nil {
+	if err := passed.Seal(s.owning.shared.seals, signed, body, t.text, time.Now()); err != nil {
 		return nil, err
 	}
 	resp, err := s.next.RoundTrip(signed)
