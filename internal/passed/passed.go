@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/seal"
+	"github.com/junction-mcp/junction/internal/share"
 )
 
 // Header is the name of the header that authenticates a request. Its value is sealed, and bound to
@@ -28,6 +29,7 @@ const (
 
 	skewTime  = time.Minute // largest difference between the clocks of two replicas
 	maxHeader = 16 << 10    // characters of the header
+	maxOnce   = 1 << 18     // headers that a Once keeps
 )
 
 // ErrRefused means that a request was not passed on by a replica, or was changed since.
@@ -86,6 +88,20 @@ func Open(ring *seal.Ring, r *http.Request, now time.Time) (*Note, error) {
 		return nil, fmt.Errorf("%w: the clocks differ by %v", ErrRefused, skew.Round(time.Second))
 	}
 	return n, nil
+}
+
+// A Once knows the requests that were passed on a short time ago, as those who can read them could send
+// them again. It is safe for concurrent use.
+type Once struct {
+	seen *share.Recent[[sha256.Size]byte]
+}
+
+// NewOnce returns a Once without requests.
+func NewOnce() *Once { return &Once{share.NewRecent[[sha256.Size]byte](2*skewTime, maxOnce)} }
+
+// Take reports whether a request, whose header [Open] has read, came for the first time.
+func (o *Once) Take(r *http.Request, now time.Time) bool {
+	return o.seen.AddNew(sha256.Sum256([]byte(r.Header[Header][0])), now)
 }
 
 // Has reports whether the body is that of the request.

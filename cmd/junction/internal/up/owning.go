@@ -58,7 +58,8 @@ type owning struct {
 	gateway  *gateway.Gateway
 	endpoint atomic.Pointer[streamable.Endpoint] // for other replicas; nil before it is served
 	http     *http.Transport
-	used     atomic.Bool // whether another replica passed on a request
+	used     atomic.Bool  // whether another replica passed on a request
+	once     *passed.Once // requests that other replicas passed on
 
 	mu      sync.Mutex
 	origins map[string]string      // of replicas
@@ -71,7 +72,7 @@ type owning struct {
 func newOwning(g *replicas.Group, s *shared, log *slog.Logger) *owning {
 	dialer := &net.Dialer{Timeout: peerDialTime}
 	t := &http.Transport{DialContext: dialer.DialContext, DialTLSContext: s.dialTLS, IdleConnTimeout: peerIdleTime, MaxIdleConnsPerHost: replicaHTTPConns, DisableCompression: true}
-	return &owning{owners: replicas.NewOwners(g, log), shared: s, log: log, http: t, origins: map[string]string{}, clients: map[string]*mcp.Client{}}
+	return &owning{owners: replicas.NewOwners(g, log), shared: s, log: log, http: t, once: passed.NewOnce(), origins: map[string]string{}, clients: map[string]*mcp.Client{}}
 }
 
 // own gives a gateway what decides which replica runs an instance of a server, until stop is called.
@@ -463,6 +464,10 @@ func (o *owning) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	endpoint := o.endpoint.Load()
 	if about.To != o.owners.ID() || endpoint == nil {
 		refuse(http.StatusMisdirectedRequest, errors.New("this is another replica"))
+		return
+	}
+	if !o.once.Take(r, time.Now()) {
+		refuse(http.StatusForbidden, errors.New("this request came before"))
 		return
 	}
 	if about.Key != "" && r.Header.Get("Mcp-Method") != "server/discover" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -96,5 +97,35 @@ func TestOneUserMakesNoReplicaUnreachable(t *testing.T) {
 	}
 	if err := p.call(t.Context(), &mcp.Principal{Issuer: "i", Subject: "ben"}); err != nil {
 		t.Error("another user:", err)
+	}
+}
+
+// A request that was passed on runs once, even if someone who could read it sends it again.
+func TestAPassedRequestRunsOnce(t *testing.T) {
+	p := newPassingPair(t)
+	var again []*http.Request
+	var bodies [][]byte
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // sees what is sent
+		body, _ := io.ReadAll(r.Body)
+		again, bodies = append(again, r.Clone(context.Background())), append(bodies, body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		p.second.serveHTTP(w, r)
+	}))
+	defer web.Close()
+	p.url = web.URL
+	p.first.shared.peers.Set([]string{web.URL})
+	if err := p.call(t.Context(), &mcp.Principal{Issuer: "i", Subject: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	ran := p.calls.Load()
+	for i, r := range again {
+		r.Body = io.NopCloser(bytes.NewReader(bodies[i]))
+		w := httptest.NewRecorder()
+		if p.second.serveHTTP(w, r); w.Code != http.StatusForbidden {
+			t.Errorf("request %d again: %d", i, w.Code)
+		}
+	}
+	if n := p.calls.Load(); ran != 1 || n != 1 {
+		t.Errorf("the tool ran %d times, then %d", ran, n)
 	}
 }
