@@ -146,7 +146,8 @@ func countedAs(ctx context.Context, req *mcp.Request) identity {
 // instanceFor returns the instance for a user or client, and starts it if needed. It counts a
 // request in the instance; the caller must call left when the request ends. A failed instance is
 // started again after a moment. At the limit, an unused instance is ended. If right is not nil, a
-// new instance takes it over, and instanceFor gives it back in all other cases.
+// new instance takes it over, and instanceFor gives it back in all other cases. An instance that
+// another gateway may have does not start without a right.
 func (m *member) instanceFor(req *mcp.Request, whose any, of identity, right *Right) (*instance, error) {
 	if right != nil {
 		defer func() { right.end() }()
@@ -166,6 +167,9 @@ func (m *member) instanceFor(req *mcp.Request, whose any, of identity, right *Ri
 		}
 	}
 	if i == nil {
+		if _, owned := whose.(ownerKey); owned && right == nil {
+			return nil, errNoRight
+		}
 		if err := is.makeRoom(of, limit, m.limitsUsers()); err != nil {
 			return nil, m.full(err)
 		}

@@ -37,6 +37,9 @@ type Owners interface {
 // ErrMoved means that a gateway does not run an instance, and did not handle the request for it.
 var ErrMoved = errors.New("it moves to another replica; try again later")
 
+// errNoRight means that an instance would start without the right to run it.
+var errNoRight = errors.New("the right to run the instance is missing")
+
 // stateElsewhere is the key of the request state of a call that waits at another gateway.
 const stateElsewhere = "elsewhere"
 
@@ -180,6 +183,9 @@ func (m *member) askOwner(ctx context.Context, req *mcp.Request, key ownerKey) (
 			return mcp.Result{}, nil, fmt.Errorf("server %q: %w", m.name, errOwnerEnded)
 		case here || right != nil:
 			result, i, err := m.askHere(ctx, req, key, right)
+			if i == nil && errors.Is(err, errNoRight) {
+				continue // the instance ended just now
+			}
 			if errors.Is(err, mcp.ErrInputRequired) { // only this gateway can go on with it
 				req.State.Bind()
 			}

@@ -66,7 +66,7 @@ func (r *replica) Claim(ctx context.Context, server, key string) (*gateway.Right
 		return nil, mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			right, err := other.owners.Claim(ctx, key, server)
 			if err != nil {
-				r.owners.Forget(key, at, 15*time.Second) // it leaves
+				r.owners.Forget(key, at, 15*time.Second) // longer than a gateway pauses before it asks again
 				return mcp.Result{}, gateway.ErrMoved
 			}
 			defer right.Release()

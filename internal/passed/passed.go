@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/seal"
+	"github.com/junction-mcp/junction/internal/share"
 )
 
 // Header is the name of the header that authenticates a request. Its value is sealed, and bound to
@@ -23,9 +24,12 @@ import (
 const Header = "Junction-Passed-On"
 
 const (
-	skewTime    = time.Minute // largest difference between the clocks of two replicas
-	maxHeader   = 16 << 10    // characters of the header
-	maxAboutLen = 8 << 10     // bytes of Note.About; sealed and encoded they fit into the header
+	// MaxAbout is the largest size of [Note.About] in bytes. Sealed and encoded it fits into the header.
+	MaxAbout = 8 << 10
+
+	skewTime  = time.Minute // largest difference between the clocks of two replicas
+	maxHeader = 16 << 10    // characters of the header
+	maxOnce   = 1 << 18     // headers that a Once keeps
 )
 
 // ErrRefused means that a request was not passed on by a replica, or was changed since.
@@ -40,16 +44,26 @@ type Note struct {
 
 // Seal sets the header of a request with a body.
 func Seal(ring *seal.Ring, r *http.Request, body []byte, about json.RawMessage, now time.Time) error {
-	if len(about) > maxAboutLen {
-		return fmt.Errorf("what is passed on about a request has %d bytes, at most %d fit into a header", len(about), maxAboutLen)
+	if len(about) > MaxAbout {
+		return fmt.Errorf("what is passed on about a request has %d bytes, at most %d fit into a header", len(about), MaxAbout)
 	}
 	sum := sha256.Sum256(body)
-	plain, err := json.Marshal(Note{now.UnixMilli(), sum[:], about})
+	plain, err := Marshal(Note{now.UnixMilli(), sum[:], about})
 	if err != nil {
 		return err
 	}
 	r.Header[Header] = []string{ring.Seal(plain, boundTo(r))}
 	return nil
+}
+
+// Marshal returns the JSON of a value without the escapes that only web pages need, as they could make
+// a name in [Note.About] six times as long.
+func Marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // Is reports whether a request has the header, valid or not.
@@ -74,6 +88,20 @@ func Open(ring *seal.Ring, r *http.Request, now time.Time) (*Note, error) {
 		return nil, fmt.Errorf("%w: the clocks differ by %v", ErrRefused, skew.Round(time.Second))
 	}
 	return n, nil
+}
+
+// A Once knows the requests that were passed on a short time ago, as those who can read them could send
+// them again. It is safe for concurrent use.
+type Once struct {
+	seen *share.Recent[[sha256.Size]byte]
+}
+
+// NewOnce returns a Once without requests.
+func NewOnce() *Once { return &Once{share.NewRecent[[sha256.Size]byte](2*skewTime, maxOnce)} }
+
+// Take reports whether a request, whose header [Open] has read, came for the first time.
+func (o *Once) Take(r *http.Request, now time.Time) bool {
+	return o.seen.AddNew(sha256.Sum256([]byte(r.Header[Header][0])), now)
 }
 
 // Has reports whether the body is that of the request.

@@ -83,10 +83,10 @@ func TestOnlyTheSameRequestIsAccepted(t *testing.T) {
 
 func TestTooMuchAboutARequestIsAnError(t *testing.T) {
 	r := httptest.NewRequest("POST", "/mcp", nil)
-	if err := Seal(ring(t, 1), r, nil, make(json.RawMessage, maxAboutLen+1), time.Now()); err == nil || Is(r) {
+	if err := Seal(ring(t, 1), r, nil, make(json.RawMessage, MaxAbout+1), time.Now()); err == nil || Is(r) {
 		t.Error(err)
 	}
-	about := json.RawMessage(`"` + strings.Repeat("a", maxAboutLen-2) + `"`)
+	about := json.RawMessage(`"` + strings.Repeat("a", MaxAbout-2) + `"`)
 	if err := Seal(ring(t, 1), r, nil, about, time.Now()); err != nil {
 		t.Fatal(err)
 	}

@@ -23,14 +23,20 @@ func NewRecent[K comparable](of time.Duration, most int) *Recent[K] {
 }
 
 // Add stores a key.
-func (r *Recent[K]) Add(key K, now time.Time) {
+func (r *Recent[K]) Add(key K, now time.Time) { r.AddNew(key, now) }
+
+// AddNew stores a key, and reports whether it was not stored before.
+func (r *Recent[K]) AddNew(key K, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.turn(now)
+	_, is := r.now[key]
+	_, was := r.before[key]
 	if len(r.now) >= r.most {
 		r.before, r.now = r.now, map[K]struct{}{}
 	}
 	r.now[key] = struct{}{}
+	return !is && !was
 }
 
 // Has reports whether a key is stored.

@@ -58,7 +58,8 @@ type owning struct {
 	gateway  *gateway.Gateway
 	endpoint atomic.Pointer[streamable.Endpoint] // for other replicas; nil before it is served
 	http     *http.Transport
-	used     atomic.Bool // whether another replica passed on a request
+	used     atomic.Bool  // whether another replica passed on a request
+	once     *passed.Once // requests that other replicas passed on
 
 	mu      sync.Mutex
 	origins map[string]string      // of replicas
@@ -71,7 +72,7 @@ type owning struct {
 func newOwning(g *replicas.Group, s *shared, log *slog.Logger) *owning {
 	dialer := &net.Dialer{Timeout: peerDialTime}
 	t := &http.Transport{DialContext: dialer.DialContext, DialTLSContext: s.dialTLS, IdleConnTimeout: peerIdleTime, MaxIdleConnsPerHost: replicaHTTPConns, DisableCompression: true}
-	return &owning{owners: replicas.NewOwners(g, log), shared: s, log: log, http: t, origins: map[string]string{}, clients: map[string]*mcp.Client{}}
+	return &owning{owners: replicas.NewOwners(g, log), shared: s, log: log, http: t, once: passed.NewOnce(), origins: map[string]string{}, clients: map[string]*mcp.Client{}}
 }
 
 // own gives a gateway what decides which replica runs an instance of a server, until stop is called.
@@ -290,6 +291,14 @@ func (e *elsewhere) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, e
 	if s, is := req.Caller.(interface{ Everywhere() string }); is {
 		t.about.Session = s.Everywhere()
 	}
+	about, err := passed.Marshal(t.about)
+	if err == nil && len(about) > passed.MaxAbout {
+		err = errors.New("the names of the caller are too long: the replica that has its instance cannot get them")
+	}
+	if err != nil { // the other replica can be reached
+		return mcp.Result{}, err
+	}
+	t.text = about
 	c, err := e.owning.clientOf(context.WithValue(ctx, tripKey{}, t), e.origin)
 	if err != nil && ctx.Err() == nil {
 		e.owning.forget(e.replica)
@@ -353,8 +362,9 @@ func (o *owning) clientOf(ctx context.Context, origin string) (*mcp.Client, erro
 // A trip is a request on its way to another replica.
 type trip struct {
 	about   passedRequest
-	sent    atomic.Bool // whether the other replica may have got it
-	refused atomic.Bool // whether the other replica does not have the instance
+	text    json.RawMessage // about in JSON
+	sent    atomic.Bool     // whether the other replica may have got it
+	refused atomic.Bool     // whether the other replica does not have the instance
 }
 
 // tripKey is the key of a trip in a context.
@@ -382,13 +392,9 @@ func (s *signing) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	about, err := json.Marshal(t.about)
-	if err != nil {
-		return nil, err
-	}
 	signed := r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{WroteHeaders: func() { t.sent.Store(true) }}))
 	signed.Header = r.Header.Clone()
-	if err := passed.Seal(s.owning.shared.seals, signed, body, about, time.Now()); err != nil {
+	if err := passed.Seal(s.owning.shared.seals, signed, body, t.text, time.Now()); err != nil {
 		return nil, err
 	}
 	resp, err := s.next.RoundTrip(signed)
@@ -458,6 +464,10 @@ func (o *owning) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	endpoint := o.endpoint.Load()
 	if about.To != o.owners.ID() || endpoint == nil {
 		refuse(http.StatusMisdirectedRequest, errors.New("this is another replica"))
+		return
+	}
+	if !o.once.Take(r, time.Now()) {
+		refuse(http.StatusForbidden, errors.New("this request came before"))
 		return
 	}
 	if about.Key != "" && r.Header.Get("Mcp-Method") != "server/discover" {

@@ -1,9 +1,11 @@
 package up
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -46,8 +48,12 @@ func actingFor(header string, check func(r *http.Request, profile string) (*mcp.
 			case len(values) > 1 || len(values[0]) > maxUser || values[0] == "":
 				return nil, streamable.Unauthorized("junction", fmt.Errorf("expected one value of %s, of up to %d bytes", name, maxUser))
 			default:
-				if *text, err = url.PathUnescape(values[0]); err != nil {
-					return nil, streamable.Unauthorized("junction", fmt.Errorf("the value of %s is not percent-encoded: %w", name, err))
+				*text, err = url.PathUnescape(values[0])
+				if err == nil && !utf8.ValidString(*text) { // JSON could not tell it from others, such as in the owner of a task
+					err = errors.New("it is not in UTF-8")
+				}
+				if err != nil {
+					return nil, streamable.Unauthorized("junction", fmt.Errorf("the value of %s is not percent-encoded text: %w", name, err))
 				}
 			}
 		}

@@ -38,6 +38,7 @@ func TestAKeyActsForAUser(t *testing.T) {
 		"two users":        {"X-User", key(http.Header{"X-User": {"ann", "ben"}}), "one value"},
 		"no name":          {"X-User", key(http.Header{"X-User": {""}}), "one value"},
 		"a long name":      {"X-User", key(http.Header{"X-User": {strings.Repeat("a", maxUser+1)}}), "one value"},
+		"no text":          {"X-User", key(http.Header{"X-User": {"a%FF"}}), "UTF-8"},
 		"not encoded":      {"X-User", key(http.Header{"X-User": {"a%zz"}}), "percent-encoded"},
 	} {
 		p, err := actingFor(test.setting, check)(&http.Request{Header: test.header}, "")
