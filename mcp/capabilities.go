@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -178,7 +179,11 @@ func (c *ClientCapabilities) Allow(q ServerRequest) error {
 		}
 		return nil
 	case methodElicit:
-		url := string(jsonrpc.Get(q.Params, "mode")) == `"url"`
+		mode := string(jsonrpc.Get(q.Params, "mode"))
+		if !slices.Contains([]string{"", "null", `""`, `"` + ElicitForm + `"`, `"` + ElicitURL + `"`}, mode) {
+			return Errorf(CodeInvalidParams, "%s: mode: expected form or url, got %.40s", q.Method, mode)
+		}
+		url := mode == `"`+ElicitURL+`"`
 		e := c.Elicitation
 		switch {
 		case e != nil && url && e.URL != nil, e != nil && !url && (e.Form != nil || e.URL == nil):

@@ -47,7 +47,7 @@ type Settings struct {
 	Telemetry     Telemetry          `json:"telemetry,omitzero" doc:"traces and the log of junction up"`
 	State         *State             `json:"state,omitempty" doc:"a store that all replicas of a gateway share, with stateKeys"`
 	Approvals     *Approvals         `json:"approvals,omitempty" doc:"calls that rules ask a role about"`
-	Tasks         string             `json:"tasks,omitempty" enum:"long,none" default:"long" restart:"gateway" doc:"the calls of clients with tasks that become tasks: long ones, after 30 seconds, or none, as for several replicas without state, each of which would know only its own tasks"`
+	Tasks         string             `json:"tasks,omitempty" enum:"long,none" default:"long" restart:"gateway" doc:"which calls of clients with tasks become tasks: long ones, after 30 seconds, or none. Choose none for several replicas without state, each of which would know only its own tasks"`
 }
 
 // A State is the store that replicas share.

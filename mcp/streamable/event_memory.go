@@ -23,9 +23,10 @@ const (
 	eventOverhead = 96 // approximate bytes of an event without its data
 )
 
-// MemoryEvents is an [EventStore] in memory. If a session has too many events, its oldest ones are
-// dropped first. If all sessions together have too many, events of the caller with the most are
-// dropped. The zero value is ready to use. The fields must be set before the first use.
+// MemoryEvents is an [EventStore] in memory. If a stream has too many events, its oldest ones are
+// dropped. If the events of a session take too many bytes, its oldest ones are dropped. If those of
+// all sessions do, events of the caller with the most are dropped. The zero value is ready to use.
+// The fields must be set before the first use.
 type MemoryEvents struct {
 	// MaxEvents is the maximum number of events of one stream. The default is 1,000.
 	MaxEvents int
