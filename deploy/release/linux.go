@@ -34,7 +34,9 @@ func (r *release) linuxPackages(ctx context.Context) error {
 		contents = append(contents, &files.Content{Source: from, Destination: to, FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.when}})
 		return os.WriteFile(from, data, 0o644)
 	}
-	if err := add("/usr/lib/systemd/system/junction.service", r.texts["junction.service"], 0o644); err != nil {
+	// The file of the sources is for a binary that an administrator put into /usr/local.
+	service := bytes.ReplaceAll(r.texts["junction.service"], []byte("/usr/local/bin/junction"), []byte("/usr/bin/junction"))
+	if err := add("/usr/lib/systemd/system/junction.service", service, 0o644); err != nil {
 		return err
 	}
 	if err := add("/usr/share/doc/junction/copyright", r.texts["LICENSE"], 0o644); err != nil {

@@ -52,6 +52,7 @@ func ways() []way {
 			must(t, os.MkdirAll(filepath.Join(folder, "var/lib/dpkg/info"), 0o755))
 			must(t, os.WriteFile(filepath.Join(folder, "var/lib/dpkg/status"), nil, 0o644))
 			do(t, folder, "dpkg", "--root="+folder, "--force-not-root", "--force-bad-path", "--log=/dev/null", "-i", file)
+			checkService(t, folder)
 			return []string{filepath.Join(folder, "usr/bin/junction")}
 		}},
 		{"rpm", "*.rpm", func(t *testing.T, folder, file string) []string {
@@ -59,6 +60,7 @@ func ways() []way {
 				t.Skip("rpm is not installed")
 			}
 			do(t, folder, "rpm", "--root", folder, "--dbpath", "/rpm", "-i", "--nodeps", file)
+			checkService(t, folder)
 			return []string{filepath.Join(folder, "usr/bin/junction")}
 		}},
 		{"npm", "junction-mcp-[0-9]*.tgz", func(t *testing.T, folder, file string) []string {
@@ -88,6 +90,28 @@ func ways() []way {
 			}
 			return []string{strings.ReplaceAll(manifest.Server.Config.Command, "${__dirname}", folder)}
 		}},
+	}
+}
+
+// checkService checks that the service for systemd starts programs that the package installs.
+func checkService(t *testing.T, folder string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "usr/lib/systemd/system/junction.service"))
+	must(t, err)
+	found := 0
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if !strings.HasPrefix(name, "Exec") {
+			continue
+		}
+		found++
+		program, _, _ := strings.Cut(value, " ")
+		if _, err := os.Stat(filepath.Join(folder, program)); err != nil {
+			t.Errorf("%s of the service starts a program that the package does not install: %v", name, err)
+		}
+	}
+	if found == 0 {
+		t.Error("the service starts nothing")
 	}
 }
 
