@@ -58,9 +58,14 @@ func TestACheckFindsFaultsAndStartsNothing(t *testing.T) {
 		{`, "b": {"command": "no-such-program-anywhere"}`, "", `server "b": "no-such-program-anywhere" is not found in PATH`},
 		{`, "b": {"url": "https://b.example/mcp", "headers": {"X": "${secret:none}"}}`, "", `secret "none"`},
 		{`, "b": {"command": 1}`, "", `command`},
+		{`, "b": {"url": "https://b.example/mcp", "userHeader": "X-User"}`, "", `server "b": userHeader needs users`},
+		{`, "b": {"url": "https://b.example/mcp", "userHeader": "X-User"}`, `"auth": ["keys"], "servers": {"b": {"isolation": "client"}}`, `junction.servers.b.isolation is "client"`},
+		{`, "b": {"url": "https://b.example/mcp", "userHeader": "X-User"}`, `"auth": ["keys"], "servers": {"b": {"isolation": "user"}}`, ""},
+		{`, "b": {"url": "https://b.example/mcp", "userHeader": "X-User", "disabled": true}`, "", ""},
 		{"", `"listen": {"tls": {"cert": "none.pem", "key": "none.key"}}`, "listen.tls.cert: stat"},
 		{"", `"listen": {"http": "` + used.Addr().String() + `"}`, "listen.http: listen tcp4 " + used.Addr().String()},
 		{"", `"listen": {"http": "127.0.0.1:0", "admin": "` + used.Addr().String() + `"}`, "listen.admin: listen tcp4 " + used.Addr().String()},
+		{"", `"listen": {"http": "127.0.0.1:0", "tls": {"acme": {"hosts": ["a.example"], "http": "` + used.Addr().String() + `"}}}`, "listen.tls.acme.http: listen tcp4 " + used.Addr().String()},
 		{"", `"audit": {"folder": "no/folder/yet"}`, ""},
 		{"", `"audit": {"folder": "mcp.json"}`, "mcp.json is not a folder"},
 		{"", `"audit": {"folder": "mcp.json/log"}`, "audit.folder: "},
@@ -95,6 +100,10 @@ func TestACheckFindsFaultsAndStartsNothing(t *testing.T) {
 		if (code == cli.ExitOK) != (test.fault == "") || code != cli.ExitOK && (code != cli.ExitConnection || !found) {
 			t.Errorf("%s %s: exit code %d, %q, want %q", test.entry, test.junction, code, c.Faults, test.fault)
 		}
+	}
+	config("", `"listen": {"http": "127.0.0.1:0", "tls": {"acme": {"hosts": ["a.example"]}, "clientRevoked": "revoked"}}`)
+	if c, _ := w.checked("--config", "mcp.json"); len(c.Faults) != 1 || !strings.Contains(c.Faults[0], "listen.tls.clientRevoked goes with listen.tls.clientCA") {
+		t.Errorf("one fault is reported as %q", c.Faults)
 	}
 	config("", `"limits": {"rate": "1/m"}, "stateKeys": ["`+key+`"]`)
 	c, code := w.checked("--config", "mcp.json", "--tools", "all")

@@ -131,7 +131,7 @@ func (c *checking) read(ctx context.Context) {
 // settings checks what the settings name: files, addresses, secrets, rules, servers and roles.
 func (c *checking) settings(ctx context.Context) {
 	a, o := c.app, &c.options
-	if o.TLS.Encrypts() {
+	if o.TLS.Encrypts() && o.check() == nil {
 		_, err := openCertificate(o.TLS, a.Place, a.Logger(), o.tlsMember)
 		c.fault(err)
 	}
@@ -159,6 +159,11 @@ func (c *checking) settings(ctx context.Context) {
 	c.fault(err)
 	c.fault(reach.CheckShared(ctx, a, c.now, c.from))
 	c.fault(o.checkAccess(ctx, a, at))
+	for _, e := range c.entries {
+		if d := e.Definition; d != nil && !d.Disabled && (len(o.Names) == 0 || slices.Contains(o.Names, e.Name)) {
+			c.fault(o.checkUserHeader(e, c.now.Servers))
+		}
+	}
 	for _, line := range unknown(c.now, launch.ConfiguredNames(c.set, c.entries)) {
 		c.shown.Faults = append(c.shown.Faults, a.Short(c.from)+": "+line)
 	}
@@ -302,7 +307,7 @@ func (c *checking) running(ctx context.Context) error {
 		}
 		same := is.File != "" && filename.Real(is.File) == filename.Real(c.app.Absolute(c.from))
 		if http, _ := json.Marshal(c.options.HTTP); same || bytes.Equal(is.Settings["listen.http"].Value, http) {
-			for _, member := range []string{"listen.http", "listen.admin"} {
+			for _, member := range []string{"listen.http", "listen.admin", "listen.tls.acme.http"} {
 				var address string
 				if json.Unmarshal(is.Settings[member].Value, &address) == nil {
 					c.held = append(c.held, address)
@@ -321,7 +326,12 @@ func (c *checking) tryAddresses() {
 	if o.Stdio {
 		return
 	}
-	for _, one := range []struct{ member, address string }{{"listen.http", o.HTTP}, {"listen.admin", o.Admin}} {
+	type address struct{ member, address string }
+	all := []address{{"listen.http", o.HTTP}, {"listen.admin", o.Admin}}
+	if o.TLS.ACME != nil {
+		all = append(all, address{"listen.tls.acme.http", o.TLS.ACME.HTTP})
+	}
+	for _, one := range all {
 		if _, err := net.ResolveTCPAddr("tcp", one.address); one.address == "" || slices.Contains(c.held, one.address) || err != nil {
 			continue // settings has reported an address that cannot be resolved
 		}

@@ -39,7 +39,7 @@ func (v *Served) Source() uplib.Source {
 func (v *Served) open(ctx context.Context, e launch.Entry) (gateway.Upstream, error) {
 	x, err := v.exchange(e)
 	if err == nil {
-		err = v.checkUserHeader(e)
+		err = v.Options.checkUserHeader(e, v.Gateway.Layers().Plan().Settings.Servers)
 	}
 	if err != nil {
 		return gateway.Upstream{}, err

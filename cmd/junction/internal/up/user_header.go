@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"unicode/utf8"
 
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -16,13 +17,13 @@ import (
 const maxUser = 2000 // largest size of the header with a user in bytes
 
 // checkUserHeader returns an error if settings or flags contradict the userHeader of an entry.
-func (v *Served) checkUserHeader(e launch.Entry) error {
+func (o *Options) checkUserHeader(e launch.Entry, servers map[string]settings.Server) error {
 	if e.Definition.UserHeader == "" {
 		return nil
 	}
-	isolation := v.Gateway.Layers().Plan().Settings.Servers[e.Name].Isolation
+	isolation := servers[e.Name].Isolation
 	switch {
-	case v.Options.Stdio || !v.Options.KnowsCallers():
+	case o.Stdio || !o.KnowsCallers():
 		return fmt.Errorf("server %q: userHeader needs users: serve over HTTP, with --auth", e.Name)
 	case isolation != "" && isolation != "user":
 		return fmt.Errorf(`server %q: userHeader needs a connection for each user, but junction.servers.%s.isolation is %q; make it "user", or remove it`, e.Name, e.Name, isolation)
