@@ -284,7 +284,7 @@ func (w *witnessing) fork(end End) {
 		return
 	}
 	w.absent = end
-	why := fmt.Sprintf("the store of the replicas has line %d of this log, of %s, which is not here; when it was opened, the log ended with line %d: lines were removed, or a copy of the folder is in use", end.Seq, end.Time.Format(time.RFC3339), w.opened.Seq)
+	why := fmt.Sprintf("the store of the replicas has line %d of this log, of %s, which is not here: lines were removed, or a copy of the folder is in use. When it was opened, its last line was number %d", end.Seq, end.Time.Format(time.RFC3339), w.opened.Seq)
 	w.log.options.Logger.Error("audit: "+why, "folder", w.log.dir)
 	_ = w.log.Note(&Record{Kind: KindNote, Reason: why})
 }

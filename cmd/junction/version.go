@@ -53,17 +53,17 @@ func newestVersion(ctx context.Context, client *http.Client, url string) (string
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return "", fmt.Errorf("the newest release: %w", err)
+		return "", fmt.Errorf("the newest release is not known: %w", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("the newest release: %s responded %s", req.URL.Host, resp.Status)
+		return "", fmt.Errorf("the newest release is not known: %s responded %s", req.URL.Host, resp.Status)
 	}
 	var release struct {
 		Tag string `json:"tag_name"`
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&release); err != nil {
-		return "", fmt.Errorf("the newest release: %w", err)
+		return "", fmt.Errorf("the newest release is not known: %w", err)
 	}
 	if !semver.IsValid(release.Tag) {
 		return "", fmt.Errorf("the newest release has the tag %.40q, which is not a version", release.Tag)

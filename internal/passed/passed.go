@@ -20,7 +20,8 @@ import (
 )
 
 // Header is the name of the header that authenticates a request. Its value is sealed, and bound to
-// the time, the method, the URL, the credentials, the session and the body of the request.
+// the time, the method, the URL, the body, and the headers that decide who sends the request and what
+// it does.
 const Header = "Junction-Passed-On"
 
 const (
@@ -138,7 +139,7 @@ func boundTo(r *http.Request) []byte {
 	for _, part := range []string{r.Method, cmp.Or(r.URL.EscapedPath(), "/"), r.URL.RawQuery} {
 		b = strconv.AppendQuote(append(b, ' '), part)
 	}
-	for _, name := range []string{"Authorization", "X-Api-Key", "Mcp-Session-Id"} {
+	for _, name := range []string{"Authorization", "X-Api-Key", "Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name", "Last-Event-Id"} {
 		for _, value := range r.Header[name] {
 			b = strconv.AppendQuote(append(b, ' '), name+": "+value)
 		}

@@ -119,6 +119,9 @@ func TestAPassedOnRoundGoesNoFurther(t *testing.T) {
 	next := firstRound(all[0], "ask")
 	body := roundBody("ask", next)
 	r, _ := http.NewRequest("POST", all[1].url, nil)
+	for name, value := range map[string]string{"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "ask"} {
+		r.Header.Set(name, value)
+	}
 	if err := passed.Seal(all[1].endpoint.sharing.ring, r, []byte(body), nil, time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +222,8 @@ func TestOnlyPeersPassOn(t *testing.T) {
 	sealed := func(key []byte, method, body string) string {
 		ring, _ := seal.NewRing(key)
 		r, _ := http.NewRequest(method, here.url, nil)
-		r.Header.Set("Mcp-Session-Id", session[1])
+		r.Header.Set(session[0], session[1])
+		r.Header.Set(session[2], session[3])
 		if err := passed.Seal(ring, r, []byte(body), nil, time.Now()); err != nil {
 			t.Fatal(err)
 		}
