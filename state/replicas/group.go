@@ -197,9 +197,7 @@ func (g *Group) Lives(ctx context.Context, id string) (bool, error) {
 
 // Members returns the ids of the replicas whose signs of life the store has.
 func (g *Group) Members(ctx context.Context) ([]string, error) {
-	alive, err := within(ctx, func(ctx context.Context) ([]state.Entry, error) {
-		return g.store.List(ctx, beatPrefix, "", maxReplicas)
-	})
+	alive, err := g.List(ctx, beatPrefix, "", maxReplicas)
 	if err != nil {
 		return nil, err
 	}
