@@ -240,6 +240,9 @@ func TestAnInstanceLeavesWithItsGateway(t *testing.T) {
 			t.Fatal(got, err)
 		}
 		first := owner(t, all)
+		if s := first.Status()[0]; s.State != gateway.Connected || s.MaxInstances != 0 || s.Users != nil {
+			t.Errorf("the only instance is shown as one of several: %+v", s)
+		}
 		other := all[0]
 		if first == other {
 			other = all[1]

@@ -156,7 +156,7 @@ func (m *member) status() Status {
 	if before := m.before.Load(); before != nil {
 		s.Leaving = before.running()
 	}
-	if m.isolated() {
+	if m.isolated() && m.upstream.Isolation != One { // all users and clients share the instance of One
 		s.MaxInstances, s.Users = cmp.Or(m.around.Load().MaxInstances, defaultInstances), m.instances.whose()
 	}
 	if s.Instances = m.instances.count(); s.Instances > 0 && s.State == Idle {
