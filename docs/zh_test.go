@@ -246,7 +246,9 @@ func TestLinksOfChinesePagesAreMarkedWhereTheyLeadToEnglish(t *testing.T) {
 	}
 }
 
-// Han characters and Latin letters or digits have a space between them, and Han characters full-width punctuation.
+// Han characters and Latin letters or digits have a space between them, and Han characters
+// full-width punctuation. Browsers show the end of a line as a space, so no line ends between two
+// Han characters.
 func TestChineseTextIsSpaced(t *testing.T) {
 	code := regexp.MustCompile("`[^`\n]+`")
 	for _, pair := range append(translations(t), translation{zh: chineseIndex}) {
@@ -254,11 +256,14 @@ func TestChineseTextIsSpaced(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := 0
+		n, end := 0, ' '
 		plain := fenced.ReplaceAllStringFunc(string(text), func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
 		for line := range strings.Lines(plain) {
 			n++
 			line = link.ReplaceAllString(code.ReplaceAllString(line, "x"), "]")
+			if first := []rune(strings.Trim(line, " *[")); unicode.Is(unicode.Han, end) && unicode.Is(unicode.Han, first[0]) {
+				t.Errorf("%s:%d: the line begins within Chinese words: break at a space, or after punctuation", pair.zh, n)
+			}
 			before := ' '
 			for _, r := range strings.NewReplacer("*", "", "[", "", "]", "").Replace(line) {
 				latin := func(r rune) bool { return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
@@ -268,6 +273,11 @@ func TestChineseTextIsSpaced(t *testing.T) {
 					break
 				}
 				before = r
+			}
+			last := []rune(strings.TrimRight(line, " *]\n"))
+			end = ' '
+			if len(last) > 0 && last[0] != '#' && last[0] != '|' {
+				end = last[len(last)-1]
 			}
 		}
 	}
