@@ -246,39 +246,104 @@ func TestLinksOfChinesePagesAreMarkedWhereTheyLeadToEnglish(t *testing.T) {
 	}
 }
 
-// Han characters and Latin letters or digits have a space between them, and Han characters
-// full-width punctuation. Browsers show the end of a line as a space, so no line ends between two
-// Han characters.
+// code matches a name or a piece of code within prose.
+var code = regexp.MustCompile("`` .*? ``|`[^`]+`")
+
+// namesIn returns the names and pieces of code within the prose of a page.
+func namesIn(t *testing.T, page string) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	prose := strings.Join(strings.Fields(string(fenced.ReplaceAll(text, nil))), " ")
+	for _, name := range code.FindAllString(prose, -1) {
+		names[name] = true
+	}
+	return names
+}
+
+func TestChinesePagesNameAllThatTheEnglishOnesName(t *testing.T) {
+	for _, pair := range translations(t) {
+		chinese := namesIn(t, pair.zh)
+		for name := range namesIn(t, pair.en) {
+			if !chinese[name] {
+				t.Errorf("%s lacks %s, which %s has", pair.zh, name, pair.en)
+			}
+		}
+	}
+}
+
+func isHan(r rune) bool   { return unicode.Is(unicode.Han, r) }
+func isLatin(r rune) bool { return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+
+// badlySpaced returns the faults of a Chinese text by its lines. Han characters and Latin letters
+// or digits have a space between them, and full-width punctuation follows Han characters. Browsers
+// show the end of a line as a space, so no line ends between two Han characters.
+func badlySpaced(text string) map[int]string {
+	faults := map[int]string{}
+	text = fenced.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
+	end := ' ' // of the line before, in the same paragraph
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = link.ReplaceAllString(code.ReplaceAllString(line, "x"), "]")
+		shown := []rune(strings.NewReplacer("*", "", "[", "", "]", "").Replace(strings.TrimSpace(line)))
+		if len(shown) == 0 || shown[0] == '#' || shown[0] == '|' {
+			end = ' '
+		} else {
+			if isHan(end) && isHan(shown[0]) {
+				faults[n] = "the line begins within Chinese words: break at a space, or after punctuation"
+			}
+			end = shown[len(shown)-1]
+		}
+		before := ' '
+		for _, r := range shown {
+			if isHan(before) && isLatin(r) || isLatin(before) && isHan(r) || isHan(before) && strings.ContainsRune(",;:?!()", r) {
+				faults[n] = fmt.Sprintf("%c%c: write a space between Chinese and Latin, and full-width punctuation after Chinese", before, r)
+				break
+			}
+			before = r
+		}
+	}
+	return faults
+}
+
 func TestChineseTextIsSpaced(t *testing.T) {
-	code := regexp.MustCompile("`[^`\n]+`")
 	for _, pair := range append(translations(t), translation{zh: chineseIndex}) {
 		text, err := os.ReadFile(pair.zh)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, end := 0, ' '
-		plain := fenced.ReplaceAllStringFunc(string(text), func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
-		for line := range strings.Lines(plain) {
-			n++
-			line = link.ReplaceAllString(code.ReplaceAllString(line, "x"), "]")
-			if first := []rune(strings.Trim(line, " *[")); unicode.Is(unicode.Han, end) && unicode.Is(unicode.Han, first[0]) {
-				t.Errorf("%s:%d: the line begins within Chinese words: break at a space, or after punctuation", pair.zh, n)
-			}
-			before := ' '
-			for _, r := range strings.NewReplacer("*", "", "[", "", "]", "").Replace(line) {
-				latin := func(r rune) bool { return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
-				han := func(r rune) bool { return unicode.Is(unicode.Han, r) }
-				if han(before) && latin(r) || latin(before) && han(r) || han(before) && strings.ContainsRune(",;:?!()", r) {
-					t.Errorf("%s:%d: %c%c: write a space between Chinese and Latin, and full-width punctuation after Chinese", pair.zh, n, before, r)
-					break
-				}
-				before = r
-			}
-			last := []rune(strings.TrimRight(line, " *]\n"))
-			end = ' '
-			if len(last) > 0 && last[0] != '#' && last[0] != '|' {
-				end = last[len(last)-1]
-			}
+		for n, fault := range badlySpaced(string(text)) {
+			t.Errorf("%s:%d: %s", pair.zh, n, fault)
+		}
+	}
+}
+
+func TestBadlySpacedTextIsFound(t *testing.T) {
+	for text, want := range map[string]string{
+		"用 `up` 启动 2 个服务器。\n":              "",
+		"用 [`up`](a.md) 启动，见[名称](b.md)。\n": "",
+		"第一行，\n第二行\n`up`\n":                "",
+		"第一段\n\n第二段\n":                     "",
+		"```sh\n中a\n```\n":                 "",
+		"| 一 |\n| 二 |\n":                   "",
+		"- 一\n- 二\n":                       "",
+		"用`up`启动\n":                        "1 用x",
+		"**用**Junction\n":                  "1 用J",
+		"[`up`](a.md)启动\n":                 "1 x启",
+		"名称:\n":                            "1 称:",
+		"第一\n行\n":                          "2 the line begins",
+		"```sh\na\n```\n\n第2\n":            "5 第2",
+	} {
+		got := ""
+		for n, fault := range badlySpaced(text) {
+			got += fmt.Sprint(n, " ", fault)
+		}
+		if want == "" && got != "" || !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }
