@@ -246,6 +246,18 @@ func TestLinksOfChinesePagesAreMarkedWhereTheyLeadToEnglish(t *testing.T) {
 	}
 }
 
+func TestTheChineseIndexListsAllPages(t *testing.T) {
+	index, err := os.ReadFile(chineseIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pair := range translations(t) {
+		if to := "](" + filepath.Base(pair.zh) + ")"; pair.zh != chineseReadme && !strings.Contains(string(index), to) {
+			t.Errorf("%s lacks a link to %s", chineseIndex, pair.zh)
+		}
+	}
+}
+
 // code matches a name or a piece of code within prose.
 var code = regexp.MustCompile("`` .*? ``|`[^`]+`")
 
