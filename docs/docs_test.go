@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,7 +27,10 @@ type block struct {
 	text  string
 }
 
-// pages are the Markdown files that users read.
+// chineseReadme is the README in Chinese. Like docs/zh, it has the examples of the English pages.
+var chineseReadme = filepath.Join(root, "README.zh-CN.md")
+
+// pages are the Markdown files that users read, in English.
 func pages(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -37,6 +41,7 @@ func pages(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	top = slices.DeleteFunc(top, func(page string) bool { return page == chineseReadme })
 	return append(top, found...)
 }
 
@@ -100,11 +105,15 @@ var (
 	fenced  = regexp.MustCompile("(?ms)^```.*?^```$")
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
-	dropped = regexp.MustCompile("[^a-z0-9 _-]")
+	dropped = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
 func TestLinksLeadSomewhere(t *testing.T) {
-	for _, page := range pages(t) {
+	all := append(pages(t), chineseIndex)
+	for _, pair := range translations(t) {
+		all = append(all, pair.zh)
+	}
+	for _, page := range all {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
