@@ -371,6 +371,7 @@ func TestNothingIsDecidedBeforeAllKnowIt(t *testing.T) {
 		s := newSites(t, ask)
 		s.lines[0].isSlow.Store(true)
 		outcome := s.all[0].begin(t, t.Context(), "ann", "a")
+		synctest.Wait() // it is being written
 		q := s.all[0].only(t, bob)
 		if _, err := s.all[0].desk.Decide(t.Context(), q.ID, bob, Verdict{Approve: true}); !errors.Is(err, ErrGone) {
 			t.Errorf("decided: %v", err)
