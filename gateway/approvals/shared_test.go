@@ -371,12 +371,12 @@ func TestNothingIsDecidedBeforeAllKnowIt(t *testing.T) {
 		s := newSites(t, ask)
 		s.lines[0].isSlow.Store(true)
 		outcome := s.all[0].begin(t, t.Context(), "ann", "a")
-		synctest.Wait() // it is being written
 		q := s.all[0].only(t, bob)
 		if _, err := s.all[0].desk.Decide(t.Context(), q.ID, bob, Verdict{Approve: true}); !errors.Is(err, ErrGone) {
 			t.Errorf("decided: %v", err)
 		}
 		time.Sleep(time.Second)
+		synctest.Wait() // it is written
 		if _, err := s.all[1].desk.Decide(t.Context(), s.waits().ID, bob, Verdict{Approve: true}); err != nil {
 			t.Error(err)
 		}
