@@ -121,6 +121,23 @@ func TestACheckFindsFaultsAndStartsNothing(t *testing.T) {
 	}
 }
 
+func TestACheckTriesTheAddressOfTheChallenges(t *testing.T) {
+	t.Skip("first issue: let tryAddresses in cmd/junction/internal/up/check.go try listen.tls.acme.http too, and remove this line")
+	t.Parallel()
+	w := newWorld(t)
+	used, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer used.Close()
+	w.write("mcp.json", `{"mcpServers": {}, "junction": {"listen": {"http": "127.0.0.1:0",
+  "tls": {"acme": {"hosts": ["tools.example.com"], "http": "`+used.Addr().String()+`"}}}}}`)
+	c, code := w.checked("--config", "mcp.json")
+	if want := "listen.tls.acme.http"; code == 0 || len(c.Faults) != 1 || !strings.Contains(c.Faults[0], want) {
+		t.Errorf("exit code %d, faults %q; expected one about %s", code, c.Faults, want)
+	}
+}
+
 func TestACheckComparesWithARunningGateway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
