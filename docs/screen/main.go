@@ -1,11 +1,11 @@
 // Screen makes the pictures of the documentation. docs/chat.svg is the screen of junction chat
-// during a conversation, docs/review.svg the review of a server that changed after its approval,
+// during a conversation, docs/chat-moving.svg the whole conversation, docs/review.svg the review of a server that changed after its approval,
 // and docs/trace.svg the diagram of a run. docs/console-*.png are pages of junction console. The
 // command needs tmux, and for docs/console-*.png also Node, Chromium and the programs that
 // integration/setup.sh installs:
 //
 //	go run ./docs/screen
-//	go run ./docs/screen console # only the last
+//	go run ./docs/screen chat # only these; or trace, review, console
 //
 // Everything in the pictures is real except the text of the model in docs/chat.svg. conversation.go
 // has that text, and it is sent over the protocol of chat completions.
@@ -32,7 +32,7 @@ const (
 	columns, rows = 80, 44 // empty rows at the bottom are cut off
 	question      = "Which three trips were the dearest? Save them as CSV."
 	// within is the time limit for the whole command and for each wait.
-	within = 2 * time.Minute
+	within = 5 * time.Minute
 )
 
 //go:embed expenses.csv
@@ -79,15 +79,21 @@ func makePictures(ctx context.Context, into string) (err error) {
 		defer end()
 		return photographConsole(ctx, dir, recorded, into)
 	}
-	if len(os.Args) > 1 && os.Args[1] == "console" {
-		return console()
+	var problems []error
+	for _, picture := range []struct {
+		name string
+		make func() error
+	}{
+		{"trace", func() error { return diagram(ctx, dir, filepath.Join(into, "trace.svg")) }},
+		{"chat", func() error { return conversing(ctx, dir, model, into) }},
+		{"review", func() error { return reviewing(ctx, dir, filepath.Join(into, "review.svg")) }},
+		{"console", console},
+	} {
+		if len(os.Args) < 2 || os.Args[1] == picture.name {
+			problems = append(problems, picture.make())
+		}
 	}
-	return errors.Join(
-		diagram(ctx, dir, filepath.Join(into, "trace.svg")),
-		conversing(ctx, dir, model, filepath.Join(into, "chat.svg")),
-		reviewing(ctx, dir, filepath.Join(into, "review.svg")),
-		console(),
-	)
+	return errors.Join(problems...)
 }
 
 // diagram makes the diagram of a run.
@@ -96,12 +102,24 @@ func diagram(ctx context.Context, home, into string) error {
 	return errors.Join(err, os.Chmod(into, 0o644))
 }
 
-// conversing makes the picture of a conversation up to the card that asks whether to write a file.
+// conversing makes the picture of a conversation up to the card that asks whether to write a file,
+// and a moving picture of the whole.
 func conversing(ctx context.Context, home, model, into string) error {
 	if err := configure(home, "--write"); err != nil {
 		return err
 	}
-	return photograph(ctx, home, into, question, "y yes, once", "--trust", "files", "--model", "recorded", "--base-url", model)
+	scenes := append(asking(question, "y yes, once"), scene{key: "y", until: "has the three dearest", hold: 5 * time.Second})
+	frames, err := film(ctx, home, scenes, "--trust", "files", "--model", "recorded", "--base-url", model)
+	if err != nil {
+		return err
+	}
+	card := len(frames) - 2
+	m := moving{frames: frames, still: card, columns: columns, title: title}
+	return errors.Join(
+		writePicture(filepath.Join(into, "chat.svg"), frames[card]),
+		os.WriteFile(filepath.Join(into, "chat-moving.svg"), m.bytes(), 0o644),
+		os.Remove(filepath.Join(home, "trips", "top3.csv")), // not in the other pictures
+	)
 }
 
 // reviewing makes the picture of the card that shows how a server changed. The server was approved
@@ -116,7 +134,11 @@ func reviewing(ctx context.Context, home, into string) error {
 	if err := configure(home, "--write"); err != nil {
 		return err
 	}
-	return photograph(ctx, home, into, question, "y approve")
+	frames, err := film(ctx, home, asking(question, "y approve"))
+	if err != nil {
+		return err
+	}
+	return writePicture(into, frames[len(frames)-1])
 }
 
 // configuration is the name of the file that lists the servers.

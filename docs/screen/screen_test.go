@@ -79,9 +79,10 @@ func TestLinesAreCutAtTheEdgeAndEmptyOnesAtTheEnd(t *testing.T) {
 
 func TestPicturesMatchThePages(t *testing.T) {
 	for name, words := range map[string][]string{
-		"chat.svg":   {question, "read-file", "may this call run?", "write-file", "trips/top3.csv", "yes, once", "yes to all of", "more…"},
-		"review.svg": {"Server “files” changed", "1 command changed", "--write", "approve", "refuse"},
-		"trace.svg":  {"list tools", "ask model", "decide", "call: add", "result: add", "answer", "tools/call"},
+		"chat.svg":        {question, "read-file", "may this call run?", "write-file", "trips/top3.csv", "yes, once", "yes to all of", "more…"},
+		"chat-moving.svg": {"ask something", question, "may this call run?", "yes, once", "has the three dearest trips", "prefers-reduced-motion", "infinite"},
+		"review.svg":      {"Server “files” changed", "1 command changed", "--write", "approve", "refuse"},
+		"trace.svg":       {"list tools", "ask model", "decide", "call: add", "result: add", "answer", "tools/call"},
 	} {
 		text, err := os.ReadFile(filepath.Join("..", name))
 		if err != nil {

@@ -83,21 +83,26 @@ type drawing struct {
 // width.
 func (d *drawing) bytes() []byte {
 	var b bytes.Buffer
-	width := 2*margin + float64(d.columns)*cellWidth
-	height := titleBar + 2*margin + float64(len(d.cells))*cellHeight
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img" aria-label="%s">`+"\n", width, height, width, height, escaped(d.title))
-	fmt.Fprintf(&b, `<style>text{font:%gpx ui-monospace,"SF Mono","JetBrains Mono","Cascadia Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre}.b{font-weight:700}.i{font-style:italic}.f{opacity:.6}</style>`+"\n", fontSize)
-	fmt.Fprintf(&b, `<rect x=".5" y=".5" width="%.0f" height="%.0f" rx="10" fill="%s" stroke="%s"/>`+"\n", width-1, height-1, background, edgeColour)
-	fmt.Fprintf(&b, `<path d="M.5 %.0fV10.5a10 10 0 0 1 10-10h%.0fa10 10 0 0 1 10 10V%.0fz" fill="%s" stroke="%s"/>`+"\n", titleBar, width-21, titleBar, barColour, edgeColour)
-	for i, colour := range []string{"#f0716f", "#e0b060", "#7fc98b"} {
-		fmt.Fprintf(&b, `<circle cx="%d" cy="%.0f" r="6" fill="%s"/>`, 22+20*i, titleBar/2, colour)
-	}
-	fmt.Fprintf(&b, "\n"+`<text x="%.1f" y="%.1f" fill="%s" text-anchor="middle">%s</text>`+"\n", width/2, titleBar/2+5, titleInk, escaped(d.title))
+	d.window(&b, len(d.cells))
 	for i, row := range d.cells {
 		d.row(&b, row, titleBar+margin+float64(i)*cellHeight)
 	}
 	b.WriteString("</svg>\n")
 	return b.Bytes()
+}
+
+// window draws the window for a number of lines. The element svg stays open.
+func (d *drawing) window(b *bytes.Buffer, rows int) {
+	width := 2*margin + float64(d.columns)*cellWidth
+	height := titleBar + 2*margin + float64(rows)*cellHeight
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img" aria-label="%s">`+"\n", width, height, width, height, escaped(d.title))
+	fmt.Fprintf(b, `<style>text{font:%gpx ui-monospace,"SF Mono","JetBrains Mono","Cascadia Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre}.b{font-weight:700}.i{font-style:italic}.f{opacity:.6}</style>`+"\n", fontSize)
+	fmt.Fprintf(b, `<rect x=".5" y=".5" width="%.0f" height="%.0f" rx="10" fill="%s" stroke="%s"/>`+"\n", width-1, height-1, background, edgeColour)
+	fmt.Fprintf(b, `<path d="M.5 %.0fV10.5a10 10 0 0 1 10-10h%.0fa10 10 0 0 1 10 10V%.0fz" fill="%s" stroke="%s"/>`+"\n", titleBar, width-21, titleBar, barColour, edgeColour)
+	for i, colour := range []string{"#f0716f", "#e0b060", "#7fc98b"} {
+		fmt.Fprintf(b, `<circle cx="%d" cy="%.0f" r="6" fill="%s"/>`, 22+20*i, titleBar/2, colour)
+	}
+	fmt.Fprintf(b, "\n"+`<text x="%.1f" y="%.1f" fill="%s" text-anchor="middle">%s</text>`+"\n", width/2, titleBar/2+5, titleInk, escaped(d.title))
 }
 
 // row draws a line of the screen. Texts of one style are one element, and frames are drawn as
@@ -114,7 +119,7 @@ func (d *drawing) row(b *bytes.Buffer, row []cell, top float64) {
 			fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`, x, top, width, cellHeight, piece[0].paper)
 		}
 		if kind(piece[0].text) == framing {
-			frame(b, piece, x, top)
+			drawFrame(b, piece, x, top)
 		} else {
 			written(b, piece, x, top)
 		}
@@ -175,9 +180,9 @@ func kind(text string) int {
 	return writing
 }
 
-// frame draws the lines of frames from edge to edge of their cells. The characters of a font would
+// drawFrame draws the lines of frames from edge to edge of their cells. The characters of a font would
 // leave gaps between the rows.
-func frame(b *bytes.Buffer, piece []cell, x, top float64) {
+func drawFrame(b *bytes.Buffer, piece []cell, x, top float64) {
 	b.WriteString(`<path d="`)
 	middle := top + cellHeight/2
 	for i, c := range piece {

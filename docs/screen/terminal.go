@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,32 +22,63 @@ type terminal struct {
 // shownHome replaces the path of the temporary folder in pictures.
 const shownHome = "/home/ada"
 
-// photograph sends a question to junction chat, waits until the screen contains a text, and writes
-// the screen as a picture.
-func photograph(ctx context.Context, home, into, question, until string, flags ...string) (err error) {
+// A scene is a step of a session: keys, or text, and then a text on the screen.
+type scene struct {
+	key, text string
+	until     string
+	hold      time.Duration // of the frame in a moving picture
+}
+
+// asking returns the scenes in which a user types a question, two words at a time, until the screen
+// contains a text.
+func asking(question, until string) []scene {
+	scenes := []scene{{until: "ask something", hold: 1500 * time.Millisecond}}
+	words := strings.SplitAfter(question, " ")
+	for pair := range slices.Chunk(words, 2) {
+		scenes = append(scenes, scene{text: strings.Join(pair, ""), until: strings.TrimSpace(pair[len(pair)-1]), hold: 350 * time.Millisecond})
+	}
+	scenes[len(scenes)-1].hold = time.Second
+	return append(scenes, scene{key: "Enter", until: until, hold: 6 * time.Second})
+}
+
+// film plays scenes in junction chat, as fast as the picture shows them, and returns the screen after
+// each of them.
+func film(ctx context.Context, home string, scenes []scene, flags ...string) (frames []frame, err error) {
 	t := terminal{home}
 	if err := t.open(ctx, append([]string{"junction", "chat", "--config", configuration, "--theme", "dark"}, flags...)); err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
-	if err := t.wait(ctx, "ask something"); err != nil {
-		return err
+	for _, s := range scenes {
+		if s.text != "" {
+			err = t.press(ctx, "-l", s.text)
+		} else if s.key != "" {
+			err = t.press(ctx, s.key)
+		}
+		if err = errors.Join(err, t.wait(ctx, s.until)); err != nil {
+			return nil, err
+		}
+		captured, err := t.capture(ctx, "-e")
+		if err != nil {
+			return nil, err
+		}
+		captured = bytes.ReplaceAll(captured, []byte(t.home), []byte(shownHome)) // makes the picture the same for everyone
+		frames = append(frames, frame{parse(captured, columns), s.hold})
+		select {
+		case <-time.After(s.hold): // a card takes no key soon after the last one
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
-	if err := t.press(ctx, "-l", question); err != nil {
-		return err
-	}
-	if err := t.press(ctx, "Enter"); err != nil {
-		return err
-	}
-	if err := t.wait(ctx, until); err != nil {
-		return err
-	}
-	captured, err := t.capture(ctx, "-e")
-	if err != nil {
-		return err
-	}
-	captured = bytes.ReplaceAll(captured, []byte(t.home), []byte(shownHome)) // makes the picture the same for everyone
-	d := drawing{cells: parse(captured, columns), columns: columns, title: "junction chat"}
+	return frames, nil
+}
+
+// title is that of the window in the pictures.
+const title = "junction chat"
+
+// writePicture writes a frame.
+func writePicture(into string, f frame) error {
+	d := drawing{cells: f.cells, columns: columns, title: title}
 	return os.WriteFile(into, d.bytes(), 0o644)
 }
 

@@ -123,6 +123,14 @@ func TestFilesThatCannotBeReadAreErrors(t *testing.T) {
 	}
 }
 
+func TestMultipleOfBecomesATag(t *testing.T) {
+	t.Skip("first issue: give internal/schema/tags.go a tag multipleOf for numbers, add it to ours and keywords in tags.go here and to docs/server.md, and remove this line")
+	rewritten, _, problems, err := Source("in.go", []byte("package p\n\ntype In struct {\n\tN int `json:\"n\" jsonschema:\"multipleOf=5\"`\n}\n"), false)
+	if err != nil || len(problems) > 0 || !strings.Contains(string(rewritten), `multipleOf:"5"`) {
+		t.Errorf("%s\n%v, %v", rewritten, problems, err)
+	}
+}
+
 // Rewritten files are Go, a second run changes nothing, and no text gets lost.
 func FuzzSource(f *testing.F) {
 	for _, text := range []string{`jsonschema:"required,description=a\\, b,enum=x"`, `json:"a" mcp:"t"`, `jsonschema:"multipleOf=5,description=,,"`, `x:"`} {
