@@ -16,6 +16,9 @@ type dialect struct {
 	// begin begins a transaction on a new connection. Unless write is set, it first makes the
 	// session read-only.
 	begin func(ctx context.Context, c *dbsql.Conn, write bool) error
+	// end ends the statements of a connection when ctx is done, until stop is called. It is nil if
+	// the driver does that reliably.
+	end func(ctx context.Context, c *dbsql.Conn) (stop func(), err error)
 	// vet returns an error if a statement must not call one of its functions. It is nil if denied
 	// suffices.
 	vet func(ctx context.Context, c *dbsql.Conn, functions []string) error

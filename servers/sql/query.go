@@ -167,6 +167,13 @@ func (d *Database) session(ctx context.Context, write bool, f func(context.Conte
 			return fmt.Errorf("cannot connect to the %s database: %w", d.dialect.name, err)
 		}
 		defer c.Close() // also closes the connection, because the pool keeps none
+		if d.dialect.end != nil {
+			stop, err := d.dialect.end(ctx, c)
+			if err != nil {
+				return err
+			}
+			defer stop() // before the connection is closed
+		}
 		if err := d.dialect.begin(ctx, c, write); err != nil {
 			return fmt.Errorf("cannot begin a transaction: %w", err)
 		}

@@ -292,6 +292,29 @@ func TestAStatementEndsWithItsTime(t *testing.T) {
 	}
 }
 
+// TestAStatementEndsAlthoughTheDriverDoesNotEndIt lets only the statement's own context end, as if the
+// driver had interrupted the connection before the statement began.
+func TestAStatementEndsAlthoughTheDriverDoesNotEndIt(t *testing.T) {
+	d := opened(t, Options{DSN: "sqlite:" + file(t, shop...)})
+	c, err := d.reading.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	stop, err := d.dialect.end(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	cancel()
+	var n int
+	err = c.QueryRowContext(t.Context(), "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n").Scan(&n)
+	if err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("it ended with %d, %v", n, err)
+	}
+}
+
 // TestADatabaseMayEndAStatementBeforeWeDo covers the database's own time limit, which is the same
 // as the server's and may end first.
 func TestADatabaseMayEndAStatementBeforeWeDo(t *testing.T) {

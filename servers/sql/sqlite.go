@@ -10,8 +10,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
+	"time"
 
+	"modernc.org/libc"
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 )
@@ -26,6 +29,7 @@ func sqliteDialect() *dialect {
 		reads:  []string{"SELECT", "WITH", "VALUES", "EXPLAIN"},
 		denied: []string{"load_extension", "fts3_tokenizer", "writefile", "edit"},
 		begin:  beginSQLite,
+		end:    endSQLite,
 		remedy: func(err error) string {
 			if strings.Contains(err.Error(), "(14)") { // SQLITE_CANTOPEN
 				return "a database in WAL mode can be read only if its folder is writable, or while another program has it open"
@@ -41,6 +45,46 @@ func sqliteDialect() *dialect {
 			WHERE i.origin <> 'pk' ORDER BY i.seq, c.seqno`,
 		foreign: `SELECT CAST(id AS TEXT), "from", "table", coalesce("to", '') FROM pragma_foreign_key_list(?2, ?1) ORDER BY id, seq`,
 	}
+}
+
+// interruptPause is the time between two interrupts of a statement.
+const interruptPause = 50 * time.Millisecond
+
+// endSQLite interrupts the connection again and again once ctx is done. The driver interrupts it once,
+// which has no effect on a statement that is about to begin.
+func endSQLite(ctx context.Context, c *dbsql.Conn) (stop func(), err error) {
+	var handle uintptr
+	err = c.Raw(func(driverConn any) error {
+		field := reflect.Indirect(reflect.ValueOf(driverConn)).FieldByName("db")
+		if field.Kind() != reflect.Uintptr {
+			return fmt.Errorf("the driver has no handle of the connection in %T", driverConn)
+		}
+		handle = uintptr(field.Uint())
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	ended, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		select {
+		case <-ctx.Done():
+		case <-ended:
+			return
+		}
+		tls := libc.NewTLS()
+		defer tls.Close()
+		for {
+			lib.Xsqlite3_interrupt(tls, handle)
+			select {
+			case <-time.After(interruptPause):
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return func() { close(ended); <-over }, nil
 }
 
 func sqliteTarget(path string) (*target, error) {
