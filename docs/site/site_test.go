@@ -159,12 +159,17 @@ func TestTheSearchHasAllWordsOfEachPage(t *testing.T) {
 	files := built(t)
 	all := documents(t, files)
 	texts := map[string]string{}
-	for _, s := range sectionsOf(t, files["site/index.en.js"]) {
-		name, anchor, _ := strings.Cut(s.Address, "#")
-		if !all[name].anchors[anchor] {
-			t.Errorf("the search leads to %s, which does not exist", s.Address)
+	for index, content := range files {
+		if matched, _ := path.Match("site/index.*.js", index); !matched { // one for each language
+			continue
 		}
-		texts[name] += " " + s.Heading + " " + s.Text
+		for _, s := range sectionsOf(t, content) {
+			name, anchor, _ := strings.Cut(s.Address, "#")
+			if !all[name].anchors[anchor] {
+				t.Errorf("the search leads to %s, which does not exist", s.Address)
+			}
+			texts[name] += " " + s.Heading + " " + s.Text
+		}
 	}
 	for name, content := range files {
 		if path.Ext(name) != ".html" {
