@@ -58,7 +58,7 @@ func ExampleCompletionReference() {
 }
 
 func ExampleConn() {
-	var t mcp.Transport = stream.Pipe(mcp.NewServer("example", "1.0"))
+	t := stream.Pipe(mcp.NewServer("example", "1.0"))
 	conn, err := t.Connect(context.Background(), mcp.ConnectOptions{Name: "example"}) // Dial does this
 	if err != nil {
 		fmt.Println(err)
