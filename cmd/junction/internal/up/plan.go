@@ -38,7 +38,7 @@ func (v *Served) Source() uplib.Source {
 // gets a token of their own.
 func (v *Served) open(ctx context.Context, e launch.Entry) (gateway.Upstream, error) {
 	x, err := v.exchange(e)
-	if err == nil {
+	if err == nil && e.Definition.UserHeader != "" {
 		err = v.Options.checkUserHeader(e, v.Gateway.Layers().Plan().Settings.Servers)
 	}
 	if err != nil {
