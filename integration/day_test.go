@@ -199,7 +199,7 @@ func (d *day) crashes(t *testing.T, s *screen, wire []string) *screen {
 	resumed := d.screen(t, wire, "--resume")
 	resumed.see("Wait long.", "ask something")
 	resumed.enter("Say 77.")
-	resumed.see("This is answer 77.")
+	resumed.see("This is answer 77.", "ask something")
 	return resumed
 }
 
