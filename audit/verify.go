@@ -75,7 +75,7 @@ func (f Fault) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 // repeated or moved; an end that was cut off; or a file that was replaced. It can be called while
 // the log is written.
 //
-// It cannot detect that the whole folder was replaced by an older copy of itself. To detect that, use
+// Verify cannot detect that the whole folder was replaced by an older copy of itself. For that, use
 // [VerifyWith], or keep checkpoints elsewhere, for example by exporting the log.
 func Verify(dir string, k *Key) (*Report, error) {
 	return VerifyWith(dir, VerifyOptions{Key: k})

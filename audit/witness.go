@@ -42,7 +42,7 @@ type Witness struct {
 	Instance, Host string
 }
 
-// A Witnessed is what a store has of one log.
+// A Witnessed describes the end of one log, as a store has it.
 type Witnessed struct {
 	Chain    string `json:"chain"` // id of the log
 	Instance string `json:"instance"`

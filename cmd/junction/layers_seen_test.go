@@ -235,8 +235,7 @@ func (s *handledServer) change(t *testing.T, c *mcp.Client) {
 // A world is a home and a folder, in which other processes of junction run.
 type world struct {
 	*testing.T
-	dir    string
-	newest *os.Process // the last one that start started
+	dir string
 }
 
 func newWorld(t *testing.T) *world { return &world{T: t, dir: t.TempDir()} }
@@ -283,7 +282,6 @@ func (w *world) start(args ...string) *startedCommand {
 		w.Fatal(err)
 	}
 	p.process = cmd.Process
-	w.newest = cmd.Process
 	w.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()

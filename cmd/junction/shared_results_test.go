@@ -199,7 +199,7 @@ func TestStreamsOutliveTheirReplica(t *testing.T) {
 	first.want("two")
 	second := s.resume(w.origins[1], strings.Replace(first.last, "-2", "-1", 1))
 	second.want("two") // so the log has it
-	if err := w.all[0].newest.Kill(); err != nil {
+	if err := w.all[0].process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
@@ -266,7 +266,7 @@ func TestLongResultsOutliveTheirReplica(t *testing.T) {
 	}
 	check("while all run", 0)
 	check("while all run", 1)
-	if err := w.all[0].newest.Kill(); err != nil {
+	if err := w.all[0].process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	check("after the first was killed", 2)
@@ -310,7 +310,7 @@ func TestLegacyTasksOutliveTheirReplica(t *testing.T) {
 	}
 	dies = start("steps")
 	steps <- "one"
-	if err := w.all[0].newest.Kill(); err != nil {
+	if err := w.all[0].process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if body := s.answer(w.origins[1], "tasks/result", ends); !strings.Contains(body, "all steps done") {

@@ -265,7 +265,7 @@ func (o *owning) identityAt(ctx context.Context, origin string) (string, error) 
 
 func identityContext(nonce string) []byte { return []byte("identity of a replica " + nonce) }
 
-// A passedRequest is what a replica passes on about a request, in addition to its message.
+// A passedRequest describes a request that a replica passes on, in addition to its message.
 type passedRequest struct {
 	To       string         `json:"to"` // the replica
 	Server   string         `json:"server,omitempty"`
