@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -216,15 +217,19 @@ func TestGatewaysSkipTheirOwnEntryInAnotherFolder(t *testing.T) {
 	s.end()
 }
 
-// freeAddress returns an address that is free, for programs that must know theirs before they start.
+// freeAddress returns an address that is free, for programs that must know theirs before they start. No
+// system gives its port to connections, so those of other tests do not take it meanwhile.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(20_000)))
+		if err == nil {
+			l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 func TestAGatewayOmitsItsOwnAddress(t *testing.T) {

@@ -170,7 +170,7 @@ func TestACheckComparesWithARunningGateway(t *testing.T) {
 func TestACheckTakesTheAddressOfTheRunningGateway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", freeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
