@@ -62,13 +62,14 @@ type EventLog struct {
 	end  sync.Once
 	runs sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool
-	held    *share.Held           // bytes by caller
-	of      map[string]*list.List // of *loggedStream by caller; the stream without a new event for longest is first
-	queue   []*loggedStream       // streams with something to write
-	waiting []chan struct{}       // closed after the next write of everything
-	isBad   bool                  // the last write failed
+	mu        sync.Mutex
+	closed    bool
+	held      *share.Held           // bytes by caller
+	of        map[string]*list.List // of *loggedStream by caller; the stream without a new event for longest is first
+	queue     []*loggedStream       // streams with something to write
+	waiting   []chan struct{}       // closed after the next write of everything
+	isWriting bool                  // run writes what was in the queue
+	isBad     bool                  // the last write failed
 }
 
 // A loggedStream is a stream of this replica in the log. The lock of the EventLog guards the fields
@@ -257,7 +258,7 @@ func (l *EventLog) settle(ctx context.Context) bool {
 	defer cancel()
 	written := make(chan struct{})
 	l.mu.Lock()
-	if l.isBad || len(l.queue) == 0 && len(l.waiting) == 0 {
+	if l.isBad || len(l.queue) == 0 && len(l.waiting) == 0 && !l.isWriting {
 		defer l.mu.Unlock()
 		return !l.isBad
 	}
@@ -329,7 +330,7 @@ func (l *EventLog) keep(now time.Time) {
 func (l *EventLog) write() {
 	l.mu.Lock()
 	queue, waiting := l.queue, l.waiting
-	l.queue, l.waiting = nil, nil
+	l.queue, l.waiting, l.isWriting = nil, nil, true
 	l.mu.Unlock()
 	var writing sync.WaitGroup
 	slots := make(chan struct{}, maxLogWriters)
@@ -345,6 +346,7 @@ func (l *EventLog) write() {
 	failed := slices.IndexFunc(errs, func(err error) bool { return err != nil })
 	l.mu.Lock()
 	was := l.isBad
+	l.isWriting = false
 	if len(queue) > 0 {
 		l.isBad = failed >= 0
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -373,6 +374,45 @@ func TestStreamsThatAreNotKeptAreUnknown(t *testing.T) {
 	if got := status(ours, last); got != http.StatusBadRequest {
 		t.Errorf("after the end of the session: status %d", got)
 	}
+}
+
+// A slowLog is a log whose operations wait.
+type slowLog struct {
+	replicaLog
+	begun, proceed chan struct{}
+}
+
+func (l *slowLog) Append(ctx context.Context, key string, value []byte, w state.Write) (uint64, error) {
+	l.begun <- struct{}{}
+	<-l.proceed
+	return l.replicaLog.Append(ctx, key, value, w)
+}
+
+// TestSettleWaitsForAWriteThatRuns has settle called while the log takes the last event.
+func TestSettleWaitsForAWriteThatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &slowLog{replicaLog: replicaLog{Log: state.NewMemory(0), name: "a"}, begun: make(chan struct{}), proceed: make(chan struct{})}
+		l, err := NewEventLog(log, oneKey, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		l.add(&loggedStream{key: logKey(sharedKey{1}, 1)}, 1, []byte(`{}`), false)
+		<-log.begun
+		settled := make(chan bool, 1)
+		go func() { settled <- l.settle(t.Context()) }()
+		synctest.Wait()
+		select {
+		case <-settled:
+			t.Error("settle returns before the event is in the log")
+			settled <- true
+		default:
+		}
+		close(log.proceed)
+		if !<-settled {
+			t.Error("the event is not in the log")
+		}
+	})
 }
 
 // TestTheLogIsShared has one caller fill the log, until the stream of another one would have to go.
