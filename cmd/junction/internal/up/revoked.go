@@ -128,7 +128,7 @@ func (r *revocation) add(der []byte, authorities []*x509.Certificate) error {
 		return err
 	}
 	if !slices.ContainsFunc(authorities, func(a *x509.Certificate) bool { return list.CheckSignatureFrom(a) == nil }) {
-		return fmt.Errorf("no authority of --tls-client-ca signed the revocation list of %.200q", list.Issuer)
+		return fmt.Errorf("none of the authorities of clients signed the revocation list of %.200q", list.Issuer)
 	}
 	for _, e := range list.Extensions {
 		if id := e.Id.String(); e.Critical && id != oidPoint {
