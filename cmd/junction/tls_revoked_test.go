@@ -107,7 +107,7 @@ func TestRevokedCertificatesAreRefused(t *testing.T) {
 		{"a serial number with a short name", "serial:" + eve.SerialNumber.Text(16), true, ""},
 		{"another hash", "MD5 Fingerprint=" + colons(hex.EncodeToString(old[:16])), true, "line 1: expected a serial number, a SHA-1 or a SHA-256"}, // the earlier one counts
 		{"a hash that is too short", "sha256:" + hex.EncodeToString(old[:]), true, "line 1: expected a serial number or a SHA-256"},
-		{"a list of another authority", list(other, soon, false), true, "no authority of --tls-client-ca signed the revocation list"}, // the earlier one counts
+		{"a list of another authority", list(other, soon, false), true, "none of the authorities of clients signed the revocation list"}, // the earlier one counts
 		{"part of a list", list(ca, soon, true), true, "has the critical extension 2.5.29.27"},
 		{"a word", "eve", true, "line 1: expected a serial number or a SHA-256"},
 		{"nothing at the end", usual, false, ""},
