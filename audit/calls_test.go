@@ -170,7 +170,7 @@ func TestFollowReturnsNewLines(t *testing.T) {
 		}
 	}()
 	n, last := 0, -1
-	for line, err := range audit.Follow(ctx, dir, audit.Filter{Kind: "call"}) {
+	for line, err := range audit.Follow(ctx, []string{dir}, audit.Filter{Kind: "call"}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,11 +57,7 @@ func ReadAll(dirs []string, f Filter) iter.Seq2[json.RawMessage, error] {
 					first = i
 				}
 			}
-			w := jsonrpc.NewObject(nil)
-			line := logs[first].line
-			_ = w.EncodedMembers(func(dst []byte) ([]byte, error) { return append(dst, line...), nil }) // cannot fail, as the line is an object
-			w.String("log", logs[first].dir)
-			if !yield(w.Bytes(), nil) {
+			if !yield(inLog(logs[first].line, logs[first].dir), nil) {
 				return
 			}
 			if !logs[first].advance() {
@@ -69,6 +65,14 @@ func ReadAll(dirs []string, f Filter) iter.Seq2[json.RawMessage, error] {
 			}
 		}
 	}
+}
+
+// inLog returns a line with the folder of its log as the member "log".
+func inLog(line json.RawMessage, dir string) json.RawMessage {
+	w := jsonrpc.NewObject(nil)
+	_ = w.EncodedMembers(func(dst []byte) ([]byte, error) { return append(dst, line...), nil }) // cannot fail, as the line is an object
+	w.String("log", dir)
+	return w.Bytes()
 }
 
 // A pulled is a log whose lines are read one by one.
@@ -91,18 +95,32 @@ func (p *pulled) advance() (ok bool) {
 	return true
 }
 
-// Follow returns the matching lines that are written from now on, until ctx is done.
-func Follow(ctx context.Context, dir string, f Filter) iter.Seq2[json.RawMessage, error] {
+// Follow returns the matching lines that are written from now on, until ctx is done. If there are
+// several logs, each line has the folder of its log as the member "log". An error ends the sequence.
+func Follow(ctx context.Context, dirs []string, f Filter) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
-		var at place
+		at := make([]place, len(dirs))
 		fits := filters.Fits(&f)
-		err := read(dir, time.Time{}, func([]byte) bool { return false }, &at, yield) // sets at to the end of the log
+		readNew := func(since time.Time, fits func([]byte) bool) error {
+			for i, dir := range dirs {
+				if err := read(dir, since, fits, &at[i], func(line json.RawMessage, err error) bool {
+					if err == nil && len(dirs) > 1 {
+						line = inLog(line, dir)
+					}
+					return yield(line, err)
+				}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		err := readNew(time.Time{}, func([]byte) bool { return false }) // sets at to the ends of the logs
 		ticker := time.NewTicker(followPause)
 		defer ticker.Stop()
 		for err == nil {
 			select {
 			case <-ticker.C:
-				err = read(dir, f.Since, fits, &at, yield)
+				err = readNew(f.Since, fits)
 			case <-ctx.Done():
 				return
 			}

@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
@@ -54,5 +56,40 @@ func TestAuditLogsOfReplicas(t *testing.T) {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != cli.ExitToolFailed || strings.Count(string(out), "IT WAS CHANGED") != 1 || strings.Count(string(out), "it is unchanged") != 1 {
 		t.Errorf("after a change: %v, %s", err, out)
+	}
+}
+
+// TestProcessesOfOneUserHaveALogEach runs two processes with the same settings, as two windows of a
+// desktop host do.
+func TestProcessesOfOneUserHaveALogEach(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write("mcp.json", `{"junction":{"names":"none","audit":{}},"mcpServers":{"s":{"url":"`+replicatedServer(t)+`"}}}`)
+	var urls []string
+	for range 2 {
+		up := w.start("up", "--config", "mcp.json", "--http", "127.0.0.1:0")
+		urls = append(urls, strings.Fields(up.find(`junction serves at http\S+`))[3])
+	}
+	w.run("call", urls[0], "echo", "text=one")
+	w.run("call", urls[1], "echo", "text=two")
+	query := w.run("audit", "query", "--kind", "call", "--tool", "echo", "--json")
+	if got := regexp.MustCompile(`"text":"(\w+)"[^\n]*"log":"[^"]+audit(-2)?"`).FindAllStringSubmatch(query, -1); len(got) != 2 || got[0][1] != "one" || got[0][2] != "" || got[1][1] != "two" || got[1][2] != "-2" {
+		t.Errorf("the lines are %s", query)
+	}
+	if text := w.run("audit", "verify"); strings.Count(text, "it is unchanged") != 2 {
+		t.Error(text)
+	}
+	if text := w.run("policy", "test", "--config", "mcp.json", "--json"); strings.Count(text, `"calls":2`) != 1 {
+		t.Error(text)
+	}
+	tail := w.start("audit", "tail", "--kind", "call", "--json")
+	for i, url := range urls {
+		text := fmt.Sprint("later ", i)
+		for end := time.Now().Add(guardTime); !strings.Contains(tail.objects.String(), text) && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+			w.run("call", url, "echo", "text="+text)
+		}
+		if !strings.Contains(tail.objects.String(), text) {
+			t.Errorf("%s is not printed: %s%s", text, tail.objects, tail.printed)
+		}
 	}
 }

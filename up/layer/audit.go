@@ -39,6 +39,56 @@ func AuditFolder(p place.Place, named string) (string, error) {
 // DefaultAudit is the name of Junction's own folder of the audit log.
 const DefaultAudit = "default"
 
+// maxAuditLogs is the largest number of logs that processes write in Junction's own folders at the
+// same time.
+const maxAuditLogs = 100
+
+// ownAuditFolder returns the n-th of Junction's own folders, from 1. A process writes the first one
+// that no other process writes, such as one for each window of a desktop host.
+func ownAuditFolder(p place.Place, n int) (string, error) {
+	if n == 1 {
+		return AuditFolder(p, "")
+	}
+	return p.State(fmt.Sprintf("audit-%d", n))
+}
+
+// OwnAuditFolders returns those of Junction's own folders that exist, or the first one if none
+// exists.
+func OwnAuditFolders(p place.Place) (all []string, err error) {
+	for n := range maxAuditLogs {
+		folder, err := ownAuditFolder(p, n+1)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(folder); err == nil || n == 0 {
+			all = append(all, folder)
+		}
+	}
+	if _, err := os.Stat(all[0]); err != nil && len(all) > 1 {
+		all = all[1:]
+	}
+	return all, nil
+}
+
+// openLog opens the log with a name in the settings. It returns its folder, too.
+func openLog(p place.Place, named string, o audit.Options) (folder string, l *audit.Log, err error) {
+	isOwn := named == "" || named == DefaultAudit
+	for n := range maxAuditLogs {
+		if isOwn {
+			folder, err = ownAuditFolder(p, n+1)
+		} else {
+			folder, err = AuditFolder(p, named)
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		if l, err = audit.Open(folder, o); !isOwn || !errors.Is(err, audit.ErrInUse) {
+			return folder, l, err
+		}
+	}
+	return folder, nil, err
+}
+
 // AuditKey returns the key of this installation that signs the audit log. It makes the key if the
 // installation has none.
 func AuditKey(p place.Place) (*audit.Key, error) {
@@ -96,9 +146,6 @@ func openAudit(s *Stack) (err error) {
 	if o == nil {
 		return nil
 	}
-	if s.Folder, err = AuditFolder(s.Place, o.Folder); err != nil {
-		return err
-	}
 	key, err := AuditKey(s.Place)
 	if err != nil {
 		return err
@@ -118,7 +165,7 @@ func openAudit(s *Stack) (err error) {
 		host, _ := os.Hostname() // without a name, only the id identifies the log
 		options.Witness = &audit.Witness{Store: s.Replicas, Instance: s.resource.attributes["service.instance.id"], Host: host}
 	}
-	s.Log, err = audit.Open(s.Folder, options)
+	s.Folder, s.Log, err = openLog(s.Place, o.Folder, options)
 	if err != nil {
 		s.closeExporters()
 	}

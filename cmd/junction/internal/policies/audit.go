@@ -24,7 +24,8 @@ import (
 
 const auditHelp = `junction up logs calls only with --audit, or with "audit" in its settings. The log has the
 names of users if junction up runs with --auth or --tls-client-ca. FOLDER is the folder of
---audit=FOLDER. Without it, the folder of --audit alone is read.`
+--audit=FOLDER. Without it, the folders of --audit alone are read: processes that run at
+the same time have one each.`
 
 // auditExitHelp describes the exit codes of the commands that read the log, and verifyExitHelp
 // those of audit verify.
@@ -44,10 +45,10 @@ func AuditCommand(a *cli.App) *cobra.Command {
 		auditQueryCommand(a), auditTailCommand(a), auditVerifyCommand(a), auditKeyCommand(a))
 }
 
-// auditArguments returns the folders of logs given on the command line, or the default folder.
+// auditArguments returns the folders of logs given on the command line, or Junction's own folders.
 func auditArguments(p place.Place, args []string) ([]string, error) {
 	if len(args) == 0 {
-		args = []string{""}
+		return layer.OwnAuditFolders(p)
 	}
 	folders := make([]string, 0, len(args))
 	for _, arg := range args {
@@ -58,14 +59,6 @@ func auditArguments(p place.Place, args []string) ([]string, error) {
 		folders = append(folders, folder)
 	}
 	return folders, nil
-}
-
-// auditArgument returns the log folder given on the command line, or the default folder.
-func auditArgument(p place.Place, cmd *cobra.Command, args []string) (string, error) {
-	if len(args) > 1 {
-		return "", cli.Usagef("%s: expected one FOLDER, got %d", cmd.CommandPath(), len(args))
-	}
-	return layer.AuditFolder(p, strings.Join(args, ""))
 }
 
 func auditVerifyCommand(a *cli.App) *cobra.Command {
@@ -232,11 +225,11 @@ func FilterError(err error) error {
 func auditTailCommand(a *cli.App) *cobra.Command {
 	var chosen func(*audit.Filter) error
 	cmd := &cobra.Command{
-		Use:   "tail [FOLDER]",
+		Use:   "tail [FOLDER…]",
 		Short: "Print new lines as they are written",
 		Long:  "Print the lines that are written from now on, until Ctrl-C.\n\n" + auditHelp + "\n\n" + auditExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			folder, err := auditArgument(a.Place, cmd, args)
+			folders, err := auditArguments(a.Place, args)
 			if err != nil {
 				return err
 			}
@@ -244,7 +237,7 @@ func auditTailCommand(a *cli.App) *cobra.Command {
 			if err := FilterError(chosen(&f)); err != nil {
 				return err
 			}
-			if _, err := printLines(a, audit.Follow(cmd.Context(), folder, f)); err != nil {
+			if _, err := printLines(a, audit.Follow(cmd.Context(), folders, f)); err != nil {
 				return err
 			}
 			return &cli.ExitError{Code: cli.ExitInterrupted} // the user pressed Ctrl-C

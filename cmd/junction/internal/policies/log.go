@@ -26,7 +26,7 @@ import (
 func policyTestCommand(a *cli.App) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
-		Use:   "test [FOLDER]",
+		Use:   "test [FOLDER…]",
 		Short: "Apply the current rules to the calls in an audit log",
 		Long: `Apply the current rules to the calls in the log of junction up --audit, and print the
 decisions. Each call is judged at its time, by the rules of its profile, with the tools'
@@ -34,11 +34,11 @@ annotations of that time, and with the servers as they are configured now. The l
 secrets, long texts, titles or groups of callers. If that matters for a call, the reason is printed instead.
 ` + "\n" + auditHelp + "\n\n" + policyHelp + "\n\n" + policyExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			folder, err := auditArgument(a.Place, cmd, args)
+			folders, err := auditArguments(a.Place, args)
 			if err != nil {
 				return err
 			}
-			return testOnLog(cmd.Context(), a, path, folder)
+			return testOnLog(cmd.Context(), a, path, folders)
 		},
 	}
 	PolicyFlag(cmd.Flags(), &path)
@@ -119,8 +119,8 @@ type verdict struct {
 // maxVerdicts limits the number of different verdicts.
 const maxVerdicts = 10_000
 
-// testOnLog prints how the current rules decide the calls in an audit log.
-func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
+// testOnLog prints how the current rules decide the calls in audit logs.
+func testOnLog(ctx context.Context, a *cli.App, path string, folders []string) error {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
 	}
 	source.report("")
 	counts := map[verdict]int{}
-	for line, err := range audit.Read(folder, audit.Filter{Kind: audit.KindCall}) {
+	for line, err := range audit.ReadAll(folders, audit.Filter{Kind: audit.KindCall}) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%w; junction up --audit writes a log", err)
 		}
