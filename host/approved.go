@@ -165,10 +165,14 @@ func (h *Host) texts() *guard.Catalogue {
 }
 
 // readHint returns the read-only annotation of a tool's definition, or nil if the annotation is
-// missing. For other kinds and for invalid annotations it returns false.
+// missing. For tools that are declared destructive, for other kinds and for invalid annotations it
+// returns false.
 func readHint(d guard.Definition) *bool {
 	var a mcp.ToolAnnotations
 	if d.Kind != guard.Tool || len(d.Annotations) > 0 && json.Unmarshal(d.Annotations, &a) != nil {
+		return new(false)
+	}
+	if a.ReadOnlyHint == nil && a.DestructiveHint != nil && *a.DestructiveHint {
 		return new(false)
 	}
 	return a.ReadOnlyHint
