@@ -171,7 +171,7 @@ func DialWith(ctx context.Context, t Transport, o ClientOptions) (*Client, error
 		c.Close()
 		return nil, err
 	}
-	if lost, ok := conn.(interface{ Lose(error) }); ok && o.KeepAlive > 0 {
+	if lost, ok := connAs[interface{ Lose(error) }](conn); ok && o.KeepAlive > 0 {
 		c.watching.Go(func() { c.keepAlive(lost.Lose) })
 	}
 	return c, nil
@@ -312,7 +312,7 @@ func (c *Client) Handle(ctx context.Context, req *Request) (Result, error) {
 	passed.Peer = &limitedPeer{req.Peer, silent}
 	result, err := c.handler.Handle(within, &passed)
 	if err != nil && within.Err() != nil && ctx.Err() == nil {
-		err = c.ended(within, req)
+		err = c.ended(within, req, err)
 	}
 	return result, err
 }
@@ -356,7 +356,7 @@ func (c *Client) send(ctx context.Context, req *Request) (Result, error) {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		err = c.ended(ctx, req)
+		err = c.ended(ctx, req, err)
 	default:
 		err = c.named(err)
 	}
@@ -396,9 +396,34 @@ func (e *namedError) As(target any) bool {
 	return ok
 }
 
-// ended returns the error of a request whose context is done. It names the request and the cause.
-func (c *Client) ended(ctx context.Context, req *Request) error {
+// connAs returns the first T in a chain of connections: c, the connection that c wraps, and so on.
+func connAs[T any](c Conn) (found T, is bool) {
+	for c != nil {
+		if found, is = c.(T); is {
+			return found, true
+		}
+		w, wraps := c.(interface{ Unwrap() Conn })
+		if !wraps {
+			break
+		}
+		c = w.Unwrap()
+	}
+	return found, false
+}
+
+// A strayError describes a line of the server that is not a message, and may have the response.
+type strayError interface {
+	error
+	Stray() string
+}
+
+// ended returns the error of a request that failed with err while its context is done. It names the
+// request, the cause, and a line of the server that may have the response.
+func (c *Client) ended(ctx context.Context, req *Request, err error) error {
 	cause := context.Cause(ctx)
+	if stray, ok := errors.AsType[strayError](err); ok {
+		cause = fmt.Errorf("%w; %s", cause, stray.Stray())
+	}
 	if errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
 		return fmt.Errorf("server %q: %s: %w", c.options.Name, describe(req), cause)
 	}

@@ -22,7 +22,7 @@ func (p *inProcess) Handle(ctx context.Context, req *Request) (Result, error) {
 	case p.refused != nil:
 		return Result{}, p.refused
 	case ctx.Err() != nil:
-		return Result{}, p.client.ended(ctx, req)
+		return Result{}, p.client.ended(ctx, req, nil)
 	case p.client.ctx.Err() != nil:
 		return Result{}, p.closed(req)
 	}

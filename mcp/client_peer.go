@@ -188,7 +188,7 @@ func (c *Client) ListenWith(ctx context.Context, filter SubscriptionFilter, f fu
 	}}
 	_, err := c.handler.Handle(ctx, req)
 	if err != nil && ctx.Err() != nil {
-		err = c.ended(ctx, req)
+		err = c.ended(ctx, req, err)
 	}
 	return err
 }

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,4 +91,46 @@ func TestTimeoutsApplyAcrossABridge(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestATimeoutNamesAStrayLine has a server whose tool prints a text without a newline, so that the
+// response stands on the same line.
+func TestATimeoutNamesAStrayLine(t *testing.T) {
+	s := mcp.NewServer("s", "1")
+	written := new(prefixed)
+	mcp.AddTool(s, "prints", func(context.Context, struct{}) (string, error) {
+		written.next.Store(true)
+		return "done", nil
+	})
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		written.Conn = theirs
+		var served sync.WaitGroup
+		served.Go(func() { _ = stream.ServeConn(t.Context(), written, s) })
+		defer served.Wait()
+		c, err := mcp.DialWith(t.Context(), stream.Over(ours, "s"), mcp.ClientOptions{Name: "s", Revision: "2025-11-25", Timeout: 20 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, err = c.CallTool(t.Context(), "prints", nil)
+		if err == nil || !strings.Contains(err.Error(), `no response or progress for 20s: context deadline exceeded; its output has a line that is not a message, and perhaps is a part of one: "no newline{`) {
+			t.Error(err)
+		}
+	})
+}
+
+// A prefixed writes a text in front of the next message, once it is set.
+type prefixed struct {
+	net.Conn
+	next atomic.Bool
+}
+
+func (p *prefixed) Write(b []byte) (int, error) {
+	if p.next.Swap(false) {
+		if _, err := p.Conn.Write([]byte("no newline")); err != nil {
+			return 0, err
+		}
+	}
+	return p.Conn.Write(b)
 }

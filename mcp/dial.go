@@ -67,5 +67,6 @@ var ErrClosed = errors.New("the connection was closed on this side")
 // ErrLost is wrapped by the error of a request whose response can no longer arrive, because the
 // connection broke or the server ended. The server may have executed the request. A connection
 // repeats such a request only if the request just reads, or if the server declares the tool
-// idempotent.
+// idempotent. A request that begins after the connection ended has the same error as those that it
+// ended, although it is not sent.
 var ErrLost = errors.New("the response is lost, and the server may have executed the request")

@@ -128,6 +128,9 @@ func (h heard) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	return result, err
 }
 
+// Unwrap returns the connection for its further methods.
+func (h heard) Unwrap() mcp.Conn { return h.Conn }
+
 // A starting is a program that may not be connected yet. When the caller gives up, Close does not
 // wait for Grace.
 type starting struct {

@@ -198,3 +198,27 @@ func TestImpatient(t *testing.T) {
 		})
 	}
 }
+
+// TestKeepAliveEndsASilentProgram has an observer of results around the connection, which must not
+// hide the methods that KeepAlive needs.
+func TestKeepAliveEndsASilentProgram(t *testing.T) {
+	c := server(t, "answers no call and does not obey")
+	c.Answered = func(context.Context, *mcp.Request, mcp.Result, error) {}
+	c.Grace = 10 * time.Millisecond
+	client, err := mcp.DialWith(t.Context(), c, mcp.ClientOptions{KeepAlive: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	called, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go client.Do(called, "tools/call", []byte(`{"name":"a"}`)) // from now on the program reads nothing
+	select {
+	case <-client.Done():
+		if err := client.Err(); !errors.Is(err, mcp.ErrLost) {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("a program that does not respond to pings keeps its connection")
+	}
+}

@@ -90,6 +90,17 @@ func WayOf(l Link) Way {
 	return Way{Network: "pipe"}
 }
 
+// WithStray adds the last line that the server wrote and that is not a message to the error of a
+// request that was given up. It asks the method Stray of the link, if there is one.
+func WithStray(l Link, err error) error {
+	if s, ok := l.(interface{ Stray() string }); ok {
+		if line := s.Stray(); line != "" {
+			return &StrayError{Err: err, Line: line}
+		}
+	}
+	return err
+}
+
 // A Linker is a transport that makes links.
 type Linker interface {
 	Link(ctx context.Context) (Link, error)
@@ -138,8 +149,11 @@ type StrayError struct {
 }
 
 // Error returns the text of Err and the line.
-func (e *StrayError) Error() string {
-	return fmt.Sprintf("%v; its output has a line that is not a message, and perhaps is a part of one: %q", e.Err, e.Line)
+func (e *StrayError) Error() string { return fmt.Sprintf("%v; %s", e.Err, e.Stray()) }
+
+// Stray returns the text about the line. An error of a timeout has it, too, which replaces this one.
+func (e *StrayError) Stray() string {
+	return fmt.Sprintf("its output has a line that is not a message, and perhaps is a part of one: %q", e.Line)
 }
 
 // Unwrap returns Err.

@@ -48,7 +48,7 @@ type skipped struct {
 
 	mu     sync.Mutex
 	logged int
-	first  string // first skipped line
+	last   string // last skipped line
 	held   string // first line that is held back as a part of a message
 }
 
@@ -65,7 +65,7 @@ func (n *skipped) hold(lines [][]byte) {
 func (n *skipped) seen() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return cmp.Or(n.held, n.first)
+	return cmp.Or(n.held, n.last)
 }
 
 func lineText(data []byte) string { return plaintext.Line(string(data[:min(len(data), 1024)]), 200) }
@@ -79,7 +79,7 @@ func (n *skipped) add(data []byte, fault *jsonrpc.Error) {
 	n.mu.Lock()
 	n.logged++
 	logged := n.logged
-	n.first = cmp.Or(n.first, line)
+	n.last = line
 	n.mu.Unlock()
 	if logged > maxSkipped {
 		return

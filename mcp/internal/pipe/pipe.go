@@ -95,12 +95,13 @@ func (s *streams) Call(ctx context.Context, out link.Out, _ func(*jsonrpc.Messag
 	}
 	m, err := c.Wait(ctx)
 	if err != nil && ctx.Err() != nil {
-		if line := s.skipped.seen(); line != "" {
-			err = &link.StrayError{Err: err, Line: line}
-		}
+		err = link.WithStray(s, err)
 	}
 	return m, err
 }
+
+// Stray implements the method that [link.WithStray] needs.
+func (s *streams) Stray() string { return s.skipped.seen() }
 
 // Send implements [link.Link].
 func (s *streams) Send(ctx context.Context, out link.Out) error {

@@ -279,6 +279,9 @@ func (c *conn) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 		}
 	}
 	result, err := s.era.call(ctx, s, req)
+	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		err = link.WithStray(c.link, err)
+	}
 	if err == nil && req.Method == methodToolsList {
 		result.JSON = c.tools.learn(result.JSON, c.omits(s))
 	}

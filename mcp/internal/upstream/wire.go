@@ -40,6 +40,14 @@ func (c *conn) reading(l link.Link) link.Link {
 // Way implements the method that [link.WayOf] needs.
 func (l *readingLink) Way() link.Way { return link.WayOf(l.Link) }
 
+// Stray implements the method that [link.WithStray] needs.
+func (l *readingLink) Stray() string {
+	if s, ok := l.Link.(interface{ Stray() string }); ok {
+		return s.Stray()
+	}
+	return ""
+}
+
 func (l *readingLink) watching() bool { return l.wire != nil && l.wire.Watching() }
 
 func (l *readingLink) Call(ctx context.Context, out link.Out, deliver func(*jsonrpc.Message)) (*jsonrpc.Message, error) {
